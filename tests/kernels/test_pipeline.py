@@ -19,7 +19,7 @@ from numba.core.errors import NumbaError, TypingError
 from numba.core.registry import cpu_target
 
 import poise
-from poise.kernels import pipeline
+from poise.kernels import compiled, pipeline
 from poise.kernels.chain import ccd
 from poise.kernels.compiled import _HELPER
 from poise.kernels.pipeline import Pipeline, _remembering, _SettledFlags
@@ -60,6 +60,26 @@ def test_a_kernel_calls_its_own_copies_of_pieces():
         described.llvm_func_name, described.llvm_cpython_wrapper_name, described.llvm_cfunc_wrapper_name
     }  # fmt: skip
     assert len(functions) > len(seen)  # not all was built in
+
+
+@pytest.mark.parametrize("decorator", [compiled.apart, compiled.part, compiled.inline])
+def test_a_piece_stays_a_function_where_that_was_asked(decorator):
+    @decorator
+    def piece(a):
+        return a + 1.0
+
+    @compiled.inline
+    def between(a):
+        return piece(a) + piece(2.0 * a)
+
+    @njit(pipeline_class=Pipeline)
+    def kernel(a):
+        return between(a) + between(3.0 * a)
+
+    assert kernel(0.5) == 3.5 + 6.5
+    names = [each.name for each in only(kernel).library.get_defined_functions()]
+    assert any("piece" in name for name in names if "kernelB" not in name) is (decorator is compiled.apart)
+    assert ("alwaysinline" in str(only(piece).library._final_module)) is (decorator is compiled.inline)
 
 
 def test_a_piece_has_no_machine_code_of_its_own():

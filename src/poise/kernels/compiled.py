@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from numba import njit
 
 from poise.kernels import announced
-from poise.kernels.pipeline import Pipeline
+from poise.kernels.pipeline import Pipeline, PipelineApart
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -61,32 +61,40 @@ def short_kernel(function: Function) -> Function:
 
 # Only kernels call these. `Pipeline` knows them by having no wrapper for Python: Python must not call one, for it has
 # no door, and the interpreter would crash. No reference counts: they own no array, and an atomic increment per array
-# and call would cost more than the arithmetic.
+# and call would cost more than the arithmetic. Where nothing is said of `forceinline`, Numba takes over the caller's.
 _HELPER: dict[str, Any] = {
-    **_ARITHMETIC, "nogil": True, "_nrt": False, "no_cfunc_wrapper": True, "no_cpython_wrapper": True,
+    **_ARITHMETIC, "nogil": True, "_nrt": False, "forceinline": False,
+    "no_cfunc_wrapper": True, "no_cpython_wrapper": True,
 }  # fmt: skip
+_INLINE: dict[str, Any] = {**_HELPER, "forceinline": True}
+_APART: dict[str, Any] = {**_HELPER, "pipeline_class": PipelineApart}
 
 
 def inline(function: Function) -> Function:
     """Compile a piece that is built into its callers: a small one, or one that is called once. It must not allocate."""
-    return njit(forceinline=True, **_HELPER)(function)  # pyright: ignore[reportReturnType]
+    return njit(**_INLINE)(function)  # pyright: ignore[reportReturnType]
 
 
 def exact(function: Function) -> Function:
     """`inline` for code that counts on the order of its sums."""
-    flags: dict[str, Any] = {**_HELPER, "fastmath": {"contract"}}
-    return njit(forceinline=True, **flags)(function)  # pyright: ignore[reportReturnType]
+    flags: dict[str, Any] = {**_INLINE, "fastmath": {"contract"}}
+    return njit(**flags)(function)  # pyright: ignore[reportReturnType]
 
 
 def strict(function: Function) -> Function:
     """`inline` for what has to have the same bits in every kernel: operations are rounded one by one, in order."""
-    flags: dict[str, Any] = {**_HELPER, "fastmath": False}
-    return njit(forceinline=True, **flags)(function)  # pyright: ignore[reportReturnType]
+    flags: dict[str, Any] = {**_INLINE, "fastmath": False}
+    return njit(**flags)(function)  # pyright: ignore[reportReturnType]
 
 
 def part(function: Function) -> Function:
     """Compile a larger piece, left to the optimiser to build in or to call. Never call it from Python."""
     return njit(**_HELPER)(function)  # pyright: ignore[reportReturnType]
+
+
+def apart(function: Function) -> Function:
+    """Compile a piece that stays a function of its own, where that is quicker: code built in shares its registers."""
+    return njit(**_APART)(function)  # pyright: ignore[reportReturnType]
 
 
 def _stamp(compiled: Any) -> None:

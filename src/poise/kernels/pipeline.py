@@ -16,7 +16,7 @@ import gc
 import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from llvmlite.binding import Linkage
 from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]  (a C module without stubs)
@@ -28,6 +28,8 @@ from numba.core.compiler import Compiler, Flags
 class Pipeline(Compiler):
     """Numba's own compiler, with the libraries and flags below."""
 
+    apart: ClassVar[bool] = False  # whether a piece stays a function of its own
+
     def __init__(
         self, typingctx: Any, targetctx: Any, library: Any, args: Any, result: Any, flags: Any, own: Any
     ) -> None:
@@ -36,6 +38,7 @@ class Pipeline(Compiler):
         context = self.state.targetctx
         if flags.no_cpython_wrapper:
             self.state.library = _Piece(context.codegen(), "piece")
+            self.state.library.apart = self.apart
             self.state.targetctx = _without_machine_code(context)
         else:
             self.state.library = _Kernel(context.codegen(), "kernel")
@@ -45,6 +48,12 @@ class Pipeline(Compiler):
         """Compile a function, and what it calls."""
         with _uncollected():
             return super().compile_extra(func)
+
+
+class PipelineApart(Pipeline):
+    """`Pipeline` for pieces that are quicker where the optimiser does not mix them with what is around their calls."""
+
+    apart = True
 
 
 class _Kernel(JITCodeLibrary):
@@ -63,6 +72,8 @@ class _Kernel(JITCodeLibrary):
 class _Piece(JITCodeLibrary):
     """What only kernels call: optimised, and turned into machine code, where it is in one of them."""
 
+    apart = False
+
     def _optimize_final_module(self) -> None:
         pass
 
@@ -71,6 +82,8 @@ class _Piece(JITCodeLibrary):
         for function in self._final_module.functions:
             if function.linkage == Linkage.external and not function.is_declaration:
                 function.linkage = Linkage.linkonce_odr
+                if self.apart:
+                    function.add_function_attribute("noinline")
         self._shared_module = self._final_module  # Numba would keep a copy with these linkages beside it
         self._finalized = True
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from poise.kernels.chain.ccd_steps import step
 from poise.kernels.chain.links import carry_up, into_link, out_of_link, out_of_moved
-from poise.kernels.compiled import part
+from poise.kernels.compiled import apart
 from poise.kernels.values.linear import norm, put_vec, sub, vec_at
 
 
-@part
+@apart
 def sweep_from_tip(links, tip, target, hinge, max_turn, x, turns, points):
     """One sweep tip to base; returns the distance left. `points` holds the target in each link's frame."""
     kinds, axes, ranges, limits, frames = links
@@ -32,7 +32,7 @@ def sweep_from_tip(links, tip, target, hinge, max_turn, x, turns, points):
     return norm(sub(target, point))
 
 
-@part
+@apart
 def sweep_from_base(links, tip, target, hinge, max_turn, x, turns, points):
     """One sweep base to tip; returns the distance left. `points` holds the tip in each moved frame."""
     kinds, axes, ranges, limits, frames = links
