@@ -74,6 +74,13 @@ class _Piece(JITCodeLibrary):
 
     apart = False
 
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Take over the function itself."""
+        for function in ir_module.functions:
+            if self.apart and not function.is_declaration:
+                function.attributes.add("noinline")
+        super().add_ir_module(ir_module)
+
     def _optimize_final_module(self) -> None:
         pass
 
@@ -82,8 +89,6 @@ class _Piece(JITCodeLibrary):
         for function in self._final_module.functions:
             if function.linkage == Linkage.external and not function.is_declaration:
                 function.linkage = Linkage.linkonce_odr
-                if self.apart:
-                    function.add_function_attribute("noinline")
         self._shared_module = self._final_module  # Numba would keep a copy with these linkages beside it
         self._finalized = True
 
