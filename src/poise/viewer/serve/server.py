@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Any, Self, cast
 from weakref import WeakSet
@@ -137,9 +137,7 @@ class Server:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-        for connection in list(self._connections):  # accepted so late that its task was ended before it began
-            if hasattr(connection, "transport"):
-                connection.transport.abort()
+        _abort(self._connections)  # one accepted so late that its task was ended before it began
         await asyncio.sleep(0)
 
     def _connection(self, *args: Any, **options: Any) -> ServerConnection:
@@ -158,9 +156,7 @@ class Server:
         serving.close()
         closed = asyncio.ensure_future(serving.wait_closed())
         while not closed.done():
-            for connection in self._connections:
-                if connection.state is State.CONNECTING and hasattr(connection, "transport"):
-                    connection.transport.abort()
+            _abort(each for each in self._connections if each.state is State.CONNECTING)
             await asyncio.wait([closed], timeout=0.02)
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
@@ -275,6 +271,13 @@ class Server:
 
 def _port(serving: SocketServer) -> int:
     return next(iter(serving.sockets)).getsockname()[1]
+
+
+def _abort(connections: Iterable[ServerConnection]) -> None:
+    """Drop those that have been given a socket, whatever is still to be sent."""
+    for connection in list(connections):
+        if hasattr(connection, "transport"):
+            connection.transport.abort()
 
 
 def _plain(status: HTTPStatus, sentence: str) -> Response:
