@@ -101,7 +101,6 @@ def tree_call(problem: Any, u: Floats, kind: NumberKind) -> tuple[Call, Floats]:
         tree.row_ranges,
         problem.preference.u[0],
         problem.preference.on,
-        tree.limits,
     )
     x, out, run = side_by_side(u, w), aligned(7 * len(u)), drivers(kind)[2]
     return lambda: run(arrays, tree.frames, work, rows, wide, x, out), out

@@ -16,6 +16,7 @@ from numba import njit
 from numba.core import types
 from numba.core.compiler import Flags
 from numba.core.errors import NumbaError, TypingError
+from numba.core.event import Listener, install_listener
 from numba.core.registry import cpu_target
 
 import poise
@@ -89,6 +90,27 @@ def test_a_piece_has_no_machine_code_of_its_own():
     assert not engine.is_symbol_defined(name)
     assert library._object_caching_enabled is False
     assert "inner" in str(library.get_function(name))  # which a kernel builds in, when that is optimised
+
+
+class Passes(Listener):
+    """The names of the passes that run."""
+
+    def __init__(self):
+        self.names = set()
+
+    def on_start(self, event):
+        self.names.add(event.data["name"].partition(" [")[0])
+
+    def on_end(self, event):
+        pass
+
+
+def test_passes_for_what_no_kernel_has_are_left_out():
+    passes = Passes()
+    with install_listener("numba:run_pass", passes):
+        kernel_and_piece()
+    assert {"translate_bytecode", "nopython_type_inference", "native_lowering"} <= passes.names
+    assert passes.names.isdisjoint({"inline_closure_likes", "nopython_rewrites"})
 
 
 def test_python_collects_cycles_again_after_a_compile():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.kernels.codes import LIMIT
 from poise.kernels.tree import arrays as tree_arrays
 from poise.kernels.tree import many as tree_many
 from poise.kernels.values.lanes import LANES8
@@ -22,15 +21,15 @@ def work_of(tree):
     return memory[first : first + size]
 
 
-def solve(tree, targets, starts, options=None, *, near=None, seeds=None, traced=0, kernel=None, work=None):
+def solve(tree, targets, starts, options=None, *, near=None, seeds=None, limits=None, traced=0, kernel=None, work=None):
     """(u, errors, counts, trace) of the kernel for targets (k, width) from starts (1|k, nu)."""
     k, nd = len(targets), len(tree.dofs)
     near_u, near_on = near if near is not None else (np.zeros(tree.nu), np.zeros(nd))
     u, errors, counts = np.full((k, tree.nu), np.nan), np.full(k, np.nan), np.zeros((k, 3), dtype=np.int64)
     trace = np.full((traced, tree.nu + 1), np.nan)
-    (kernel or tree_many.solve8)(
+    (kernel or (tree_many.free8 if limits is None else tree_many.solve8))(
         tree.nodes, tree.frames, tree.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, targets, starts,
-        np.zeros((0, nd)) if seeds is None else seeds, near_u, near_on, np.zeros((len(tree.nodes), LIMIT)),
+        np.zeros((0, nd)) if seeds is None else seeds, near_u, near_on, limits,
         settings() if options is None else options, work_of(tree) if work is None else work, 0, k, u, errors, counts,
         trace,
     )  # fmt: skip

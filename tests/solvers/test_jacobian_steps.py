@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 from numba import njit
 
-from poise.kernels.codes import ADAPTIVE, DAMPED, LIMIT, OPTIMAL, PSEUDO_INVERSE, SELECTIVE
+from poise.kernels.codes import ADAPTIVE, DAMPED, OPTIMAL, PSEUDO_INVERSE, SELECTIVE
 from poise.kernels.tree import steps as tree_steps
 from poise.kernels.values.eigen import eigen
 from poise.kernels.values.lanes import SCALAR
+from poise.model.limits import SwingTwist
+from poise.model.limits.base.rows import turn_row
 from tests.kernels.tree_cases import arm, same_configuration, work_of
 from tests.reference import jacobian_steps
 from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, POSITION, SLIDE, random_tree, random_u
@@ -38,16 +40,16 @@ def settings(rule, *, numeric=False, iterations=1, restarts=0, patience=np.inf, 
     return np.array([number, numeric, iterations, restarts, patience, bend, max_turn, first, second])
 
 
-def solve(tree, targets, starts, options, *, clamps=None, kernel=None):
+def solve(tree, targets, starts, options, *, clamps=None, limits=None, kernel=None):
     """(u, errors, counts, trace) of the kernel for targets (k, width) from starts (1|k, nu)."""
     k, nd, m = len(targets), len(tree.dofs), 3 * len(tree.terms)
     u, errors, counts = np.full((k, tree.nu), np.nan), np.full(k, np.nan), np.zeros((k, 3), dtype=np.int64)
     trace = np.full((int(options[2] + options[3]) + 2, tree.nu + 1), np.nan)
     memory = np.full(tree_steps.scratch_size(nd, tree.nu, m) + 8, np.nan)  # what it holds must not matter
     first = -memory.ctypes.data // 8 % 8
-    (kernel or tree_steps.solve8)(
+    (kernel or (tree_steps.free8 if limits is None else tree_steps.solve8))(
         tree.nodes, tree.frames, tree.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, targets, starts,
-        np.random.default_rng(7).random((16, nd)), np.zeros(tree.nu), np.zeros(nd), np.zeros((len(tree.nodes), LIMIT)),
+        np.random.default_rng(7).random((16, nd)), np.zeros(tree.nu), np.zeros(nd), limits,
         np.full(len(tree.terms), LARGE) if clamps is None else clamps, options, work_of(tree),
         memory[first : len(memory) - 8 + first], 0, k, u, errors, counts, trace,
     )  # fmt: skip
@@ -195,6 +197,21 @@ def test_a_problem_has_the_same_bits_in_any_lane_and_company(rule):
         alone = solve(tree, targets[k : k + 1], u, options)
         for a, b in zip(together[:3], alone[:3], strict=True):
             np.testing.assert_array_equal(a[k], b[0])
+
+
+@pytest.mark.parametrize("rule", [(ADAPTIVE, 0.02, 7.0), *RULES.values()])
+def test_without_limits_the_answers_are_those_with_limits_that_bind_nothing(rule):
+    rng = np.random.default_rng(5)
+    tree = random_tree(rng, n=9, terms=3, kinds=(HINGE, SLIDE, BALL))
+    starts, targets = random_u(rng, tree, 1, 0.5), tree.targets_at(random_u(rng, tree, 20, 1.3))
+    narrow = np.array([turn_row(SwingTwist((1, 0, 0), 0.2, (-0.2, 0.2)))] * len(tree.nodes))
+    given = [
+        solve(tree, targets, starts, settings(rule, iterations=9, restarts=2, patience=3, bend=0.1), limits=limits)
+        for limits in (None, 0.0 * narrow, narrow * (tree.nodes[:, 1:2] == BALL))
+    ]
+    for without, empty, bound in zip(*given, strict=True):
+        np.testing.assert_array_equal(without, empty)
+        assert not np.array_equal(without, bound)
 
 
 def test_what_is_not_a_number_leaves_the_start():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, NamedTuple
@@ -18,6 +21,7 @@ from poise.ground.plant import Planted, plant_feet
 from poise.ground.terrain.terrain import Terrain
 from poise.io import samples
 from poise.io.registry import load, save
+from poise.libraries.each import cores, each
 from poise.model.clip import Clip
 from poise.problem.goals import Position
 from poise.solving.result import Result
@@ -42,14 +46,17 @@ class DemoSolve(NamedTuple):
         return " ".join(f"{value:g}" for value in self.target)
 
 
+# Two processes take what follows in this order: the second compiles for the foot and the arm while the first is at the
+# hand, whose kernels serve for the hand that cannot reach and for the walk.
 SCENES = (
     DemoSolve("humanoid.glb", "LeftHand", (0.4, 1.2, 0.35), "humanoid_reach.glb"),
     DemoSolve("humanoid.bvh", "RightFoot", (-0.15, 0.45, 0.35), "humanoid_step.bvh"),
-    DemoSolve("humanoid.glb", "LeftHand", (0.9, 1.9, 0.6), "humanoid_too_far.glb"),
     DemoSolve("arm.urdf", "tool", (0.25, -0.4, 0.5), "arm_reach.json"),
+    DemoSolve("humanoid.glb", "LeftHand", (0.9, 1.9, 0.6), "humanoid_too_far.glb"),
 )
+WALK = len(SCENES)  # the number of the walk among the stages; the viewer's scene is the last
+_PROCESSES = 2
 
-_STAGES = len(SCENES) + 2  # the walk and the viewer's scene follow
 HILLS = "humanoid_hills"  # the walk on hills: a clip, a picture and a page
 VIEWER = "viewer"  # a picture and a page of what the viewer would show
 _SHOWN = "biped"  # the viewer's scene
@@ -74,18 +81,16 @@ def demo(
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in ("rig", "joint", "target", "result", "left", "sweeps", "us", "written"):
         table.add_column(column, no_wrap=True)
-    for number, scene in enumerate(SCENES, 1):
-        _doing(number, f"solving: {scene.joint} of {scene.sample} to {scene.place}")
-        table.add_row(*_row(scene, _run(scene, folder)))
-    _doing(len(SCENES) + 1, "planting: the walk of humanoid.glb on hills.npz")
-    walked = _walk(folder)
+    *rows, walked = _done(folder)
+    for row in rows:
+        table.add_row(*row)
     is_shown = not headless and can_show()
     if not is_shown:
-        _doing(_STAGES, "drawing: the viewer's scene, as a picture and as a page")
+        _doing(WALK + 1, "drawing: the viewer's scene, as a picture and as a page")
         _draw_viewer(folder)
     console = Console()
     Console(width=console.width if console.is_terminal else _WIDTH).print(table)
-    typer.echo(f"{walked}\n")
+    typer.echo("\n".join(walked) + "\n")
     typer.echo(f"posed files and pictures are in {folder}")
     if not is_shown:
         typer.echo(f"the viewer's scene without a server: {VIEWER}.html, .png")
@@ -95,9 +100,27 @@ def demo(
         _serve(folder)
 
 
+def _done(folder: Path) -> Iterator[tuple[str, ...]]:
+    """Do all stages but the last: rows of the table, then the lines about the walk. Says what is waited for."""
+    doing = [f"solving: {scene.joint} of {scene.sample} to {scene.place}" for scene in SCENES]
+    doing.append("planting: the walk of humanoid.glb on hills.npz")
+    answers = each(range(len(doing)), partial(_stage, folder=folder), processes=min(_PROCESSES, cores()))
+    for number, what in enumerate(doing):
+        _doing(number, what)
+        yield next(answers).require()
+
+
+def _stage(number: int, *, folder: Path) -> tuple[str, ...]:
+    """What a process does: a row of the table, or the lines about the walk. The first says that it compiles."""
+    from poise.kernels.announced import quiet  # noqa: PLC0415  (brings Numba in)
+
+    with nullcontext() if number == 0 else quiet():
+        return _walk(folder) if number == WALK else _row(SCENES[number], _run(SCENES[number], folder))
+
+
 def _doing(number: int, what: str) -> None:
     """Say what is done now: the first solve of each kind compiles, which takes seconds."""
-    typer.echo(f"{number}/{_STAGES} {what}")
+    typer.echo(f"{number + 1}/{WALK + 2} {what}")
 
 
 def _say_next(folder: Path) -> None:
@@ -140,7 +163,7 @@ def _run(scene: DemoSolve, folder: Path) -> Result:
     return result
 
 
-def _walk(folder: Path) -> str:
+def _walk(folder: Path) -> tuple[str, ...]:
     """Put the feet of the bundled walk on the bundled hills; write clip, page and picture; say how it went."""
     rig, hills = load(samples.path("humanoid.glb")), Terrain.heightmap(samples.path("hills.npz"))
     clip = rig.clips[0]
@@ -152,11 +175,12 @@ def _walk(folder: Path) -> str:
     planted.report.to_html(folder / f"{HILLS}.html")
     _draw_feet(folder / f"{HILLS}.png", planted)
     before, after = planted.report.before, planted.report.after
-    return (
+    told = (
         f"humanoid.glb walks over hills.npz, {len(planted)} frames in {1e3 * seconds:.1f} ms: foot skate "
         f"{before.skate:.1f} -> {after.skate:.1f} cm/s, deepest in the ground {before.penetration:.1f} -> "
-        f"{after.penetration:.1f} mm\nwritten: {HILLS}.glb, .html, .png"
+        f"{after.penetration:.1f} mm"
     )
+    return told, f"written: {HILLS}.glb, .html, .png"
 
 
 def _draw_feet(path: Path, planted: Planted) -> None:

@@ -22,7 +22,10 @@ from llvmlite.binding import Linkage
 from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]  (a C module without stubs)
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, Flags
+from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
+from numba.core.compiler_machinery import PassManager
+from numba.core.typed_passes import NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes
 
 
 class Pipeline(Compiler):
@@ -44,10 +47,21 @@ class Pipeline(Compiler):
             self.state.library = _Kernel(context.codegen(), "kernel")
             self.state.library.enable_object_caching()
 
+    def define_pipelines(self) -> list[PassManager]:
+        """Numba's passes, without those for what no kernel has."""
+        given = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        manager = PassManager("kernels")
+        manager.passes.extend(each for each in given.passes if each[0] not in _NEEDLESS)
+        manager.finalize()
+        return [manager]
+
     def compile_extra(self, func: Any) -> Any:
         """Compile a function, and what it calls."""
         with _uncollected():
             return super().compile_extra(func)
+
+
+_NEEDLESS = InlineClosureLikes, NopythonRewrites  # closures and comprehensions; arithmetic with whole arrays
 
 
 class PipelineApart(Pipeline):

@@ -18,7 +18,7 @@ from poise.io.registry import load
 from poise.kernels.announced import quiet
 from poise.maths.lanes import lane_width
 from poise.model.clip import Clip
-from poise.model.limits import Range
+from poise.model.limits import Range, SwingTwist
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.goals import Orientation, Place, Position
@@ -98,7 +98,9 @@ def compiled() -> dict[str, int]:
         "posed_plane.planes": kernels.limb.posed_plane.planes,
         "serial.tips": kernels.arm.serial.tips,
         "reach.reach": getattr(kernels.arm.reach, f"reach{width}"),
+        "tree_many.free": getattr(kernels.tree.many, f"free{width}"),
         "tree_many.solve": getattr(kernels.tree.many, f"solve{width}"),
+        "tree_steps.free": getattr(kernels.tree.steps, f"free{width}"),
         "tree_steps.solve": getattr(kernels.tree.steps, f"solve{width}"),
         "violation.largest": kernels.limits.violation.largest,
         "violation.stands": kernels.limits.violation.stands,
@@ -191,11 +193,13 @@ def _figure() -> None:
     solve(pose, goals, free_root=True).message()
     solve(pose, [Place(goal.joint, _FAR, _UPRIGHT) for goal in goals]).message()
     solve(_bent(pose.skeleton), goals, free_root=True)
+    solve(_bound(pose.skeleton), goals, free_root=True)
     solve(pose, goals[:1], prefer="closest", seeds=2)
 
 
 def _jacobian_methods() -> None:
-    solve(_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35)), solver="damped_least_squares").message()
+    for pose in (_humanoid(), _bound(_humanoid().skeleton)):
+        solve(pose, Position("LeftHand", (0.4, 1.2, 0.35)), solver="damped_least_squares").message()
 
 
 def _feet() -> None:
@@ -211,6 +215,12 @@ def _bent(skeleton: Skeleton) -> Pose:
     """The figure with a hinge for a knee."""
     hinged = skeleton.limited({"LeftLeg": Range.degrees(0, 150, axis=(1, 0, 0))})
     return Pose(hinged, hinged.rest_q)
+
+
+def _bound(skeleton: Skeleton) -> Pose:
+    """The figure with an end to all turns of a ball joint, for which kernels have code of their own."""
+    cramped = skeleton.limited({"LeftArm": SwingTwist((1, 0, 0), 1.5, (-1.5, 1.5))})
+    return Pose(cramped, cramped.rest_q)
 
 
 GROUPS = ("arms", "figures", "methods", "feet", "all")

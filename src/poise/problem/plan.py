@@ -197,6 +197,11 @@ class Plan:
         return rows
 
     @cached_property
+    def binding(self) -> Floats | None:
+        """`limits`, or None where all are zeros, for kernels that leave out what these would need."""
+        return self.limits if self.limits.any() else None
+
+    @cached_property
     def soft(self) -> bool:
         """Whether soft limits make some configurations nicer than others."""
         return bool(self.limits[:, LIMIT_SOFT].any())

@@ -23,7 +23,8 @@ t terms, m = 3 t rows, k problems; `1|k` is 1 where all problems share it.
     targets    (k, width) per term: POSITION, AIM, POLE x y z, ROTATION w x y z, DIRECTION a unit vector
     near_u     (nu,)      a preferred configuration
     near_on    (nd,)      how strongly each dof prefers it; 0 where it does not care
-    limits     (n, LIMIT) limits of balls, see kernels/limits/rotations.py
+    limits     (n, LIMIT) limits of balls and soft ones of any motion, see kernels/limits/rotations.py; None where
+                          there are none: Numba then leaves out all that they would need, a third of the kernel
 
 HINGE turns about the z axis of its node's frame, SLIDE moves along it. BALL turns by its unit quaternion w x y z, its
 three dofs turn it further about the x y z of the node's frame. MOVE goes along them. FIXED has no numbers.
@@ -55,7 +56,6 @@ class TreeArrays(NamedTuple):
     row_ranges: Any
     near_u: Any
     near_on: Any
-    limits: Any
 
 
 class Flat(NamedTuple):

@@ -193,7 +193,7 @@ def begin(problems, flat, w, l, k):
 
 
 @part
-def go_on(tree, problems, flat, w, l, is_met, following, last):
+def go_on(tree, limits, problems, flat, w, l, is_met, following, last):
     """What lane l does next: another attempt, a last polish of the best one, or problem number `following`.
 
     Returns whether it took that problem; with none left it idles.
@@ -219,7 +219,7 @@ def go_on(tree, problems, flat, w, l, is_met, following, last):
             flat, w, l, starts[min(k, starts.shape[0] - 1)], settings[TREE_ITERATIONS], 0.0, settings[TREE_PULL], 0.0
         )
         scatter(tree, seeds, again - 1, min(WIDEN * again, WIDEST_TURN), flat.u, w, l)
-        keep_turns(tree, flat.u, w, l)
+        keep_turns(tree, limits, flat.u, w, l)
         return False
     # The best pose of all attempts settles, too; the start's own has.
     if not is_met and again == restarts + 1 and settles and problems.errors[k] < flat.book[OWN * w + l]:
@@ -260,17 +260,18 @@ def settle(book, error, met, most):
     return ends
 
 
-def solver(kind):
+def solver(kind, name="solve"):
     """The kernel for lanes of this kind: solves problems first..last, a preferred configuration only if TREE_PULL > 0.
 
-    A closure, not a function that kernels call: Numba optimises all of a callee's code again in its caller.
+    A closure, not a function that kernels call: Numba optimises all of a callee's code again in its caller. Its name is
+    that of its files on the disk: kernels of one name share an index, which Numba writes without a lock.
     """
 
     def solve(
         nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits, settings,
         work, first, last, u, errors, counts, trace,
     ):  # fmt: skip
-        tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on, limits)
+        tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on)
         problems = Problems(frames, targets, starts, seeds, settings, u, errors)
         w, nu, near, bound = width(kind), starts.shape[1], settings[TREE_PULL] > 0.0, has_bound_turns(limits)
         factor = settings[TREE_FACTOR] * crowd_of(tree)
@@ -290,10 +291,10 @@ def solver(kind):
             # Known to be constant for a call: without preferences nothing of the pull is worked out.
             if near:
                 pull_near(kind, tree, lanes)
-                pull_inside(kind, tree, lanes)
+                pull_inside(kind, tree, limits, lanes)
             # Before freeze, which scales J by the ease.
             if bound:
-                freeze_turns(kind, tree, lanes, near)
+                freeze_turns(kind, tree, limits, lanes, near)
             freeze(kind, tree, lanes, near)
             lanes.book[CAUTION], lanes.book[LAST] = cautious(lanes.book[CAUTION], lanes.book[LAST], error), error
             damping = damping_of(lanes.book[CAUTION], error, factor, settings[TREE_FLOOR])
@@ -304,7 +305,7 @@ def solver(kind):
             most = move(kind, tree, lanes, near)
             if bound:
                 for l in range(w):
-                    keep_turns(tree, flat.u, w, l)
+                    keep_turns(tree, limits, flat.u, w, l)
             if trace.shape[0] > 0 and flat.book[PROBLEM * w] == first:
                 note(
                     trace,
@@ -322,12 +323,14 @@ def solver(kind):
                 if (ends >> l) & 1:
                     is_met = (reached >> l) & 1 == 1
                     keep_best(flat.book, flat.tested, w, l, nu, lane(error, l), is_met, u, errors, counts)
-                    if go_on(tree, problems, flat, w, l, is_met, following, last):
+                    if go_on(tree, limits, problems, flat, w, l, is_met, following, last):
                         following += 1
                     elif flat.book[PROBLEM * w + l] < 0.0:
                         live -= 1
 
+    solve.__qualname__ = name
     return kernel(solve)
 
 
-solve4, solve8 = solver(LANES4), solver(LANES8)
+solve4, solve8 = solver(LANES4, "solve4"), solver(LANES8, "solve8")
+free4, free8 = solver(LANES4, "free4"), solver(LANES8, "free8")  # for limits that are None

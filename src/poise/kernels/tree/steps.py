@@ -161,7 +161,7 @@ def finish(run, flat, extra, l, w, is_met):
 
 
 @part
-def go_on(tree, run, flat, extra, w, l, is_met, following, last):
+def go_on(tree, limits, run, flat, extra, w, l, is_met, following, last):
     """What lane l does next: another attempt, a last one from the best pose, or problem number `following`.
 
     Returns whether it took that problem; with none left it idles.
@@ -181,7 +181,7 @@ def go_on(tree, run, flat, extra, w, l, is_met, following, last):
         attempt(run, flat, w, l, run.starts[min(k, run.starts.shape[0] - 1)])
         if tries <= restarts and spent < LATE * most:
             scatter(tree, run.seeds, tries - 1, min(WIDEN * tries, WIDEST_TURN), flat.u, w, l)
-            keep_turns(tree, flat.u, w, l)
+            keep_turns(tree, limits, flat.u, w, l)
             return False
         flat.book[CAREFUL * w + l] = 1.0
         for i in range(run.u.shape[1]):
@@ -327,14 +327,14 @@ def settle(book, error, met, settings):
     return ends
 
 
-def solver(kind):
-    """The kernel for lanes of this kind: solves problems first..last. A closure, see kernels/tree/many.py."""
+def solver(kind, name="solve"):
+    """The kernel for lanes of this kind: problems first..last. A closure, with a name: see kernels/tree/many.py."""
 
     def solve(
         nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits, clamps,
         settings, work, scratch, first, last, u, errors, counts, trace,
     ):  # fmt: skip
-        tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on, limits)
+        tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on)
         run = StepProblems(frames, targets, starts, seeds, clamps, settings, u, errors, counts)
         w, nu, numeric, bound = width(kind), starts.shape[1], settings[METHOD_NUMERIC] > 0.0, has_bound_turns(limits)
         flat, lanes = carve(kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1])
@@ -355,7 +355,7 @@ def solver(kind):
             lanes.book[LAST] = error
             keep_best(lanes, extra, error, met)
             if bound:
-                freeze_turns(kind, tree, lanes, False)
+                freeze_turns(kind, tree, limits, lanes, False)
             freeze(kind, tree, lanes, False)
             bends = vanished(kind, tree, lanes, error)
             # An ending lane steps along with the others; its answer was kept before.
@@ -371,16 +371,18 @@ def solver(kind):
                 pull_bent(kind, tree, lanes, bends, settings[METHOD_BEND])
             move(kind, tree, lanes, bent)
             for l in range(w if bound else 0):
-                keep_turns(tree, flat.u, w, l)
+                keep_turns(tree, limits, flat.u, w, l)
             for l in range(w if ends != 0 else 0):
                 if (ends >> l) & 1 and flat.book[PROBLEM * w + l] >= 0.0:
                     is_met = (reached >> l) & 1 == 1
-                    if go_on(tree, run, flat, extra, w, l, is_met, following, last):
+                    if go_on(tree, limits, run, flat, extra, w, l, is_met, following, last):
                         following += 1
                     elif flat.book[PROBLEM * w + l] < 0.0:
                         live -= 1
 
+    solve.__qualname__ = name
     return kernel(solve)
 
 
-solve4, solve8 = solver(LANES4), solver(LANES8)
+solve4, solve8 = solver(LANES4, "solve4"), solver(LANES8, "solve8")
+free4, free8 = solver(LANES4, "free4"), solver(LANES8, "free8")  # for limits that are None

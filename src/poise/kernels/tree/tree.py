@@ -158,11 +158,13 @@ def pull_near(kind, tree, lanes):
 
 
 @part
-def pull_inside(kind, tree, lanes):
+def pull_inside(kind, tree, limits, lanes):
     """Add to pull the steps towards the nearest values inside soft limits, by the same share of their weight."""
+    if limits is None:
+        return
     zero, share = fill(kind, 0.0), lanes.book[PULLING]
     for i in range(tree.nodes.shape[0]):
-        limit = tree.limits[i]
+        limit = limits[i]
         if limit[LIMIT_SOFT] == 0.0 or limit[LIMIT_KIND] == NO_LIMIT:
             continue
         at, dof = tree.nodes[i, NODE_AT], tree.nodes[i, NODE_DOF]
@@ -243,22 +245,24 @@ def freeze(kind, tree, lanes, near):
 
 
 @part
-def all_free(kind, tree, lanes, i):
+def all_free(kind, tree, limits, lanes, i):
     """Whether the ball of node i stands at no end of its limit in any lane, for sure."""
     u = quat_in(lanes.u, tree.nodes[i, NODE_AT])
     for l in range(width(kind)):
-        if not is_free(tree.limits[i], Quat(lane(u.w, l), lane(u.x, l), lane(u.y, l), lane(u.z, l))):
+        if not is_free(limits[i], Quat(lane(u.w, l), lane(u.x, l), lane(u.y, l), lane(u.z, l))):
             return False
     return True
 
 
 @part
-def freeze_turns(kind, tree, lanes, near):
+def freeze_turns(kind, tree, limits, lanes, near):
     """Take out of the rows of bound balls what leads out of their limits, before `freeze`, as that does for others."""
+    if limits is None:
+        return
     zero = fill(kind, 0.0)
     for i in range(tree.nodes.shape[0]):
         # Most balls stand inside their limits most of the time, which is found out without any angle.
-        if not binds(tree.limits[i]) or all_free(kind, tree, lanes, i):
+        if not binds(limits[i]) or all_free(kind, tree, limits, lanes, i):
             continue
         at, dof = tree.nodes[i, NODE_AT], tree.nodes[i, NODE_DOF]
         x, y = pushed(kind, tree, lanes, dof, near), pushed(kind, tree, lanes, dof + 1, near)
@@ -269,7 +273,7 @@ def freeze_turns(kind, tree, lanes, near):
             q = Quat(lane(u.w, l), lane(u.x, l), lane(u.y, l), lane(u.z, l))
             # A ball at the edge of its cone may still move along it: only the directions that lead out are closed,
             # three at most.
-            a, b, c = closed_ways(tree.limits[i], q, Vec(lane(x, l), lane(y, l), lane(z, l)))
+            a, b, c = closed_ways(limits[i], q, Vec(lane(x, l), lane(y, l), lane(z, l)))
             ax, ay, az = with_lane(ax, l, a.x), with_lane(ay, l, a.y), with_lane(az, l, a.z)
             bx, by, bz = with_lane(bx, l, b.x), with_lane(by, l, b.y), with_lane(bz, l, b.z)
             cx, cy, cz = with_lane(cx, l, c.x), with_lane(cy, l, c.y), with_lane(cz, l, c.z)
@@ -380,6 +384,8 @@ def move(kind, tree, lanes, near):
 @part
 def has_bound_turns(limits):
     """Whether a hard limit bounds any ball."""
+    if limits is None:
+        return False
     for i in range(limits.shape[0]):
         if binds(limits[i]):
             return True
@@ -387,10 +393,12 @@ def has_bound_turns(limits):
 
 
 @part
-def keep_turns(tree, u, w, l):
+def keep_turns(tree, limits, u, w, l):
     """Move the balls of lane l inside their limits; number i of a lane stands in u[i w + l]."""
+    if limits is None:
+        return
     for i in range(tree.nodes.shape[0]):
-        if binds(tree.limits[i]):
+        if binds(limits[i]):
             j = tree.nodes[i, NODE_AT] * w + l
-            q = nearest_turn(tree.limits[i], Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w]))
+            q = nearest_turn(limits[i], Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w]))
             u[j], u[j + w], u[j + 2 * w], u[j + 3 * w] = q.w, q.x, q.y, q.z

@@ -182,8 +182,8 @@ class TreeEngine:
         u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
         history, starts = np.zeros((trace, nu + 1)), for_kernel(starts)
         preferred, on = problem.preference
-        rest = on, plan.limits, settings
-        solve = kernels.tree.many.solve8 if lane_width() == 8 else kernels.tree.many.solve4  # noqa: PLR2004
+        rest = on, plan.binding, settings
+        solve = getattr(kernels.tree.many, f"{'free' if plan.binding is None else 'solve'}{lane_width()}")
 
         def work(first: int, last: int) -> None:
             for near, begin, end in _alike(preferred, k, first, last):

@@ -87,8 +87,8 @@ def _found(method: JacobianMethod, problem: Problem, targets: Floats, tolerance:
     history = np.zeros((min(most, _LONGEST_TRACE), nu + 1))
     (packed, size), more = packed_tree(plan, tolerance), _scratch(plan)
     settings = (_settings if is_own(method) else _new_settings)(method)
-    rest = seeds_of(nd), np.zeros(nu), np.zeros(nd), plan.limits, _clamps(plan, method.clamp), settings
-    solve = kernels.tree.steps.solve8 if lane_width() == 8 else kernels.tree.steps.solve4  # noqa: PLR2004
+    rest = seeds_of(nd), np.zeros(nu), np.zeros(nd), plan.binding, _clamps(plan, method.clamp), settings
+    solve = getattr(kernels.tree.steps, f"{'free' if plan.binding is None else 'solve'}{lane_width()}")
 
     def work(first: int, last: int) -> None:
         solve(
