@@ -119,10 +119,12 @@ def shown(name: str) -> str:
 
 
 def _nearest(name: str, names: list[str]) -> list[str]:
-    """Find names that differ little, ignoring case and the usual separators."""
+    """Find names that differ little; one that differs in case and the usual separators only is surely meant."""
     import difflib  # noqa: PLC0415  (`import poise` need not wait for it)
 
     plain = {_plain(known): known for known in reversed(names)}
+    if _plain(name) in plain:
+        return [plain[_plain(name)]]
     return [plain[match] for match in difflib.get_close_matches(_plain(name), plain, n=2, cutoff=0.6)]
 
 

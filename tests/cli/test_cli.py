@@ -146,8 +146,11 @@ class TestSolve:
 
     def test_a_picture(self, tmp_path):
         pytest.importorskip("matplotlib")
-        assert run("solve", HUMANOID, *REACH, "--plot", tmp_path / "x.png").returncode == 0
-        assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+        files = tmp_path / "x.glb", tmp_path / "x.png"
+        done = run("solve", HUMANOID, *REACH, "-o", files[0], "--plot", files[1])
+        assert done.returncode == 0
+        assert done.stdout.splitlines()[-1] == f"written: {files[0]}, {files[1]}"
+        assert files[1].read_bytes().startswith(b"\x89PNG")
 
     def test_without_matplotlib_it_finishes_and_says_how_to_get_the_picture(self, tmp_path):
         (tmp_path / "matplotlib.py").write_text("raise ImportError('not installed')\n")
@@ -156,6 +159,7 @@ class TestSolve:
         assert done.returncode == 0
         assert "poise[plot]" in done.stderr
         assert "reached" in done.stdout
+        assert "written" not in done.stdout
         assert not (tmp_path / "x.png").exists()
 
     @pytest.mark.parametrize(

@@ -29,9 +29,17 @@ def test_every_limb_can_be_named_as_it_stands_there():
     known = json.loads(run("info", HUMANOID, "--json").stdout)["limbs"]
     rig = poise.load(HUMANOID)
     for role, limb in known.items():
-        assert poise.solve(
-            rig.rest, poise.Position(role, rig.rest.world[limb["tip"]].positions, root=limb["root"])
-        ).reached
+        np.testing.assert_allclose(limb["position"], rig.rest.world[limb["tip"]].positions, atol=1e-12)
+        assert poise.solve(rig.rest, poise.Position(role, limb["position"], root=limb["root"])).reached
+
+
+def test_people_read_where_a_limb_ends():
+    line = next(line for line in run("info", HUMANOID).stdout.splitlines() if line.startswith("  rightHand"))
+    way, _, place = line.partition("  at ")
+    assert way.split() == ["rightHand", "RightArm", "->", "RightHand"]
+    tip = poise.load(HUMANOID).rest.world["RightHand"].positions
+    np.testing.assert_allclose([float(number) for number in place.split()], tip, atol=1e-3)
+    assert "e-" not in place
 
 
 def test_a_robot_has_chains_only():

@@ -128,3 +128,9 @@ def test_at_the_command_line(tmp_path):
     wrong = run("solve", path, "--joint", "leftUpperLegg", "--to", "0", "0", "0")
     assert wrong.returncode == 2
     assert "did you mean" in wrong.stderr
+
+
+def test_a_name_that_differs_in_case_only_is_offered_alone():
+    made = figure(CONVENTIONS["smpl short"]).skeleton()
+    with pytest.raises(poise.UnknownNameError, match=r"no joint 'LeftHand'; did you mean 'leftHand'\? joints"):
+        made.index("LeftHand")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 
@@ -54,16 +55,17 @@ def test_words_say_how_far_the_tip_is_off(figure, tmp_path, monkeypatch):
     assert text.count(paint._TARGET.lower()) > 0
 
 
+@pytest.mark.parametrize("metres", [1.0, None])
 @pytest.mark.parametrize(
-    ("off", "words"), [(0.0, "at the target"), (1e-8, "at the target"), (1e-4, "0.1 mm from the target")]
+    ("off", "words"), [(0.0, "at the target"), (1e-8, "at the target"), (1e-4, "{} from the target")]
 )
-def test_a_tip_that_has_arrived_is_at_the_target(figure, tmp_path, monkeypatch, off, words):
+def test_a_tip_that_has_arrived_is_at_the_target(figure, tmp_path, monkeypatch, off, words, metres):
     monkeypatch.setitem(__import__("matplotlib").rcParams, "svg.fonttype", "none")
     hand = figure.rest.world["LeftHand"].positions
-    plot.draw_poses(
-        tmp_path / "a.svg", [("start", figure.rest)], target=hand + np.array([0, off, 0]), chain=arm_of(figure)
-    )
-    assert f">{words}</text>" in (tmp_path / "a.svg").read_text()
+    rest = poise.Pose(dataclasses.replace(figure.skeleton, metres_per_unit=metres), figure.rest.q)
+    plot.draw_poses(tmp_path / "a.svg", [("start", rest)], target=hand + np.array([0, off, 0]), chain=arm_of(figure))
+    told = words.format("0.1 mm" if metres else "0.0001 units")
+    assert f">{told}</text>" in (tmp_path / "a.svg").read_text()
 
 
 def test_the_projection_keeps_left_and_up_and_lengths():

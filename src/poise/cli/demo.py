@@ -79,7 +79,7 @@ def demo(
     except OSError as error:
         raise FileError(folder, f"cannot make this folder: {error.strerror}") from error
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for column in ("rig", "joint", "target", "result", "left", "sweeps", "us", "written"):
+    for column in ("rig", "joint", "target", "result", "left", "iterations", "us", "written"):
         table.add_column(column, no_wrap=True)
     *rows, walked = _done(folder)
     for row in rows:

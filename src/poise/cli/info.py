@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from poise.cli.told.limbs import chain_lines, chains, height, limbs, size
+from poise.cli.told.limbs import chain_lines, chains, height, limb_objects, size
 from poise.cli.told.limits import axis_words, limit_words
 from poise.cli.told.markers import marker_lines, marker_object
 from poise.cli.told.roles import face_lines, face_object, role_lines, role_object
@@ -59,7 +59,7 @@ def as_object(rig: Rig, file: Path) -> dict[str, Any]:
         "clips": [{"name": c.name, "seconds": c.duration, "frames": len(c), "fps": c.fps} for c in rig.clips],
         "poses": {name: pose.q.tolist() for name, pose in rig.poses.items()},
         "disabled_pairs": list(rig.disabled_pairs),
-        "limbs": {name: {"root": root, "tip": tip} for name, (root, tip) in limbs(found).items()},
+        "limbs": limb_objects(rig.rest, found),
         "chains": {name: {"root": root, "tip": tip} for name, (root, tip) in chains(s).items()},
         "humanoid": rig.humanoid,
         "roles": role_object(found),
@@ -106,7 +106,7 @@ def as_lines(rig: Rig, file: Path) -> list[str]:
     ]
     if clips:
         clips = [f"clips ({len(clips)}):", *clips]
-    parts = (chain_lines(s, found), clips, tree(s), role_lines(found) + face_lines(found, s))
+    parts = (chain_lines(rig.rest, found), clips, tree(s), role_lines(found) + face_lines(found, s))
     if rig.poses:
         parts = (*parts[:2], [f"poses ({len(rig.poses)}): {listed(rig.poses)}"], *parts[2:])
     body = [line for part in parts if part for line in ("", *part)]

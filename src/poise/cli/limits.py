@@ -22,7 +22,7 @@ from poise.model.anatomy.joint_limits import JointLimit
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind
 
-_HEAD = "Ranges of motion of people [degrees], from `poise limits --anatomical`; the sources stand in its manual."
+_HEAD = "Ranges of motion of people [degrees] by `poise limits --anatomical`: docs/concepts/anatomical-limits.md."
 
 
 class Change(NamedTuple):

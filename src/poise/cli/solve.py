@@ -227,11 +227,15 @@ def _solve_one(
         outputs.check_picture(plot)
     run(start, goals, **how._asdict())  # loads the compiled kernels: not timed
     result = run(start, goals, **how._asdict(), trace=plot is not None)
+    written: list[str] = []
     if out is not None:
         save(result.pose, out, like=rig)
-    if plot is not None:
-        answer.draw(plot, start, result)
+        written.append(str(out))
+    if plot is not None and answer.draw(plot, start, result):
+        written.append(str(plot))
     answer.show(result, how.prefer, as_json=as_json)  # last: after a printed result nothing can fail
+    if written and not as_json:
+        typer.echo(f"written: {', '.join(written)}")
     return 0 if result.reached else 1
 
 

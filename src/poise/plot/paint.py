@@ -140,15 +140,18 @@ def _write_label(figure: Any, x: float, y: float, panel: Panel, scene: Scene) ->
     figure.text(x, y, panel.label, size=10.5, color=_INK, ha="center", va="bottom")
     if scene.target is not None and len(panel.chain):
         left = float(np.linalg.norm(panel.points[panel.chain[-1]] - scene.target))
-        away = _away(left, panel.pose.skeleton)
+        away = _away(left, panel.pose.skeleton, float(np.ptp(panel.points, axis=0).max()))
         offset = 0.05 / figure.get_figheight()
         figure.text(x, y - offset, away, size=8.5, color=_MUTED, ha="center", va="top")
 
 
-def _away(left: float, skeleton: Skeleton) -> str:
-    """How far a tip is from its target; what is below a thousandth of a millimetre is nothing that a picture shows."""
+def _away(left: float, skeleton: Skeleton, extent: float) -> str:
+    """How far a tip is from its target; what is below a thousandth of a millimetre is nothing that a picture shows.
+
+    Where the unit is unknown, below a millionth of what is drawn.
+    """
     metres = skeleton.metres_per_unit
-    if left == 0.0 or (metres is not None and left * metres < _NOTHING):
+    if left <= (_NOTHING * extent if metres is None else _NOTHING / metres):
         return "at the target"
     return f"{_length(left, skeleton)} from the target"
 

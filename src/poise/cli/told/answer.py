@@ -122,11 +122,13 @@ def joint_value(pose: Pose, name: str) -> float | list[float]:
     return numbers.tolist()
 
 
-def draw(path: Path, start: Pose, result: Result) -> None:
-    """Draw the picture; without matplotlib the command still finishes and says how to get it."""
+def draw(path: Path, start: Pose, result: Result) -> bool:
+    """Draw the picture, whether it could be: without matplotlib the command still finishes and says how to get it."""
     from poise import plot  # noqa: PLC0415  (only when a picture is asked for)
 
     try:
         plot.draw_solve(path, start, result, target=_asked(_first(result))[0])
     except UnsupportedError as error:
         typer.echo(f"no picture: {error}", err=True)
+        return False
+    return True

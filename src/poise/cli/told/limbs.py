@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from poise.errors import shown
@@ -16,6 +18,7 @@ from poise.model.ways import LIMB
 Chains = dict[str, tuple[str, str]]
 
 _MOST = 16  # chains that are listed for people
+_FINEST = 1e-4  # of the farthest number, in what people read
 _SURE = 0.8  # confidence from which roles count, as everywhere
 _LIMBS = (
     ("leftHand", "leftUpperArm"), ("rightHand", "rightUpperArm"), ("leftFoot", "leftUpperLeg"),
@@ -59,20 +62,36 @@ def _is_end(s: Skeleton, i: int) -> bool:
     return s.kinds[i] == Kind.FIXED and not s.children[i] and s.names[i] == f"{s.names[s.parents[i]]}_end"
 
 
-def chain_lines(s: Skeleton, roles: Roles) -> list[str]:
-    """Limbs and chains for people: those that a role names, then the others."""
-    known = limbs(roles)
-    width = max(map(len, known), default=0)
-    lines = [shown(f"  {name:{width}}  {root} -> {tip}") for name, (root, tip) in known.items()]
+def limb_objects(pose: Pose, roles: Roles) -> dict[str, dict[str, Any]]:
+    """The limbs, and where their tips are in a pose."""
+    at, index = places(pose), pose.skeleton.index
+    return {
+        name: {"root": root, "tip": tip, "position": at[index(tip)].tolist()}
+        for name, (root, tip) in limbs(roles).items()
+    }
+
+
+def chain_lines(pose: Pose, roles: Roles) -> list[str]:
+    """Limbs and chains for people: those that a role names, with where their tips are in a pose, then the others."""
+    s, known = pose.skeleton, limbs(roles)
+    lines = _limb_lines(limb_objects(pose, roles))
     if lines:
         named = "; --joint takes the tip or its role" if roles.kind == "humanoid" else ""
-        lines = [f"limbs (root -> tip{named}):", *lines]
+        lines = [f"limbs (root -> tip{named}), and where the tip is at rest:", *lines]
     others = [(name, ends) for name, ends in chains(s).items() if name in s.chains or ends not in known.values()]
     if not others:
         return lines
     lines += ["", "chains (root -> tip):"] if lines else ["chains (root -> tip):"]
     lines += [shown(f"  {name}: {root} -> {tip}") for name, (root, tip) in others[:_MOST]]
     return lines + [f"  ... and {len(others) - _MOST} more (--json lists all)"] * (len(others) > _MOST)
+
+
+def _limb_lines(found: dict[str, dict[str, Any]]) -> list[str]:
+    ways = {name: f"{limb['root']} -> {limb['tip']}" for name, limb in found.items()}
+    names, width = (max(map(len, words), default=0) for words in (ways.keys(), ways.values()))
+    least = _FINEST * max((abs(number) for limb in found.values() for number in limb["position"]), default=0.0) or 1.0
+    at = {name: " ".join(f"{round(x / least) * least:.4g}" for x in limb["position"]) for name, limb in found.items()}
+    return [shown(f"  {name:{names}}  {way:{width}}  at {at[name]}") for name, way in ways.items()]
 
 
 def places(pose: Pose) -> Floats:

@@ -70,5 +70,6 @@ def face_lines(roles: Roles, skeleton: Skeleton) -> list[str]:
     found = face_object(roles, skeleton)
     if found is None:
         return []
-    axis = ", ".join(f"{number:.3f}" for number in found["axis"])
-    return [shown(f"  face: {found['joint']} looks along ({axis}) of its own frame: {found['reason']}")]
+    axis = ", ".join(f"{round(number, 3) + 0.0:g}" for number in found["axis"])
+    reason = found["reason"] if found["reason"].startswith("+z") else f"judged by {found['reason']}"
+    return [shown(f"  face: {found['joint']} looks along ({axis}) of its own frame, {reason}")]
