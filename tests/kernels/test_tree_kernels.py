@@ -17,12 +17,13 @@ from poise.kernels import compiled
 from poise.kernels.tree import many as tree_many
 from poise.model.limits import SwingTwist
 from poise.model.limits.base.rows import turn_row
-from tests.kernels.tree_cases import arm, assert_met, lanes_after, same_configuration, settings, solve, way_to
+from tests.kernels.tree_cases import PLAIN, arm, assert_met, lanes_after, same_configuration, settings, solve, way_to
 from tests.reference.kernel_tree import (
     BALL,
     DIRECTION,
     HINGE,
     MOVE,
+    POLE,
     POSITION,
     ROTATION,
     SLIDE,
@@ -144,7 +145,7 @@ def test_targets_within_reach_are_met(seed):
     starts = np.array([tree.moved(u, rng.uniform(-0.3, 0.3, size=len(tree.dofs))) for u in aims])
     targets = tree.targets_at(aims)
     options = settings(restarts=8, polish=10)
-    for kernel in (tree_many.free4, tree_many.free8):
+    for kernel in (tree_many.solve4, tree_many.solve8):
         u, errors, counts, _ = solve(
             tree, targets, starts, options, seeds=rng.random((8, len(tree.dofs))), kernel=kernel
         )
@@ -224,7 +225,7 @@ def test_opposite_directions_are_left_by_a_turn_across():
 # --- one problem does not depend on the others -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["free4", "free8"])
+@pytest.mark.parametrize("name", ["solve4", "solve8"])
 def test_answers_do_not_depend_on_the_batch(name):
     rng = np.random.default_rng(26)  # an aim, a rotation and a pole
     tree = random_tree(rng, n=9, terms=3, kinds=(HINGE, SLIDE, BALL))
@@ -248,9 +249,10 @@ def test_answers_do_not_depend_on_the_batch(name):
 
 @pytest.mark.parametrize("lanes", [4, 8])
 @pytest.mark.parametrize("pull", [0.0, 0.3])
-def test_without_limits_the_answers_are_those_with_limits_that_bind_nothing(lanes, pull):
-    rng = np.random.default_rng(26)
+def test_plain_trees_are_answered_as_those_whose_limits_bind_nothing(lanes, pull):
+    rng = np.random.default_rng(18)
     tree = random_tree(rng, n=9, terms=3, kinds=(HINGE, SLIDE, BALL))
+    assert {POSITION, ROTATION, POLE} == set(tree.terms[:, 0].tolist())
     starts, targets = random_u(rng, tree, 1, 0.5), tree.targets_at(random_u(rng, tree, 50, 1.3))
     near, seeds = (random_u(rng, tree, 1)[0], np.ones(len(tree.dofs))), rng.random((3, len(tree.dofs)))
     narrow = np.array([turn_row(SwingTwist((1, 0, 0), 0.2, (-0.2, 0.2)))] * len(tree.nodes))
@@ -260,7 +262,7 @@ def test_without_limits_the_answers_are_those_with_limits_that_bind_nothing(lane
             kernel=getattr(tree_many, f"{name}{lanes}"), traced=5,
         )
         for name, limits in (
-            ("free", None), ("solve", 0.0 * narrow), ("solve", narrow * (tree.nodes[:, 1:2] == BALL))
+            ("free", PLAIN), ("solve", 0.0 * narrow), ("solve", narrow * (tree.nodes[:, 1:2] == BALL))
         )
     ]  # fmt: skip
     for without, empty, bound in zip(*given, strict=True):
@@ -304,7 +306,7 @@ def plain_cases():
 def kernels():
     from poise.kernels.values.lanes import SCALAR
 
-    widths = [tree_many.free4, tree_many.free8]
+    widths = [tree_many.solve4, tree_many.solve8]
     return [*widths, tree_many.solver(SCALAR)] if "NUMBA_DISABLE_JIT" in os.environ else widths
 
 
@@ -330,7 +332,7 @@ from tests.reference.kernel_tree import random_tree, random_u
 from tests.kernels.tree_cases import solve, work_of
 rng = np.random.default_rng(0)
 tree = random_tree(rng, n=6, terms=2)
-for kernel in (tree_many.free4, tree_many.free8):
+for kernel in (tree_many.solve4, tree_many.solve8):
     work = work_of(tree)
     u = random_u(rng, tree, 8)
     solve(tree, tree.targets_at(u), u, kernel=kernel, work=work)
@@ -343,7 +345,7 @@ def test_each_width_has_its_own_entry_in_the_stamped_cache(tmp_path):
 
     In a copy of the package with its cache, which no other test writes to at the same time.
     """
-    for dispatcher in (tree_many.free4, tree_many.free8):
+    for dispatcher in (tree_many.solve4, tree_many.solve8):
         assert dispatcher._cache._cache_file._source_stamp == compiled.STAMP
     package = Path(poise.__file__).parent
     shutil.copytree(package, tmp_path / "poise", ignore=shutil.ignore_patterns("*.tmp.*", "*.pyc*"))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from poise.kernels.codes import LIMIT
 from poise.kernels.tree import arrays as tree_arrays
 from poise.kernels.tree import many as tree_many
 from poise.kernels.values.lanes import LANES8
 from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, ROTATION, SLIDE, KernelTree, turn, wxyz
+
+PLAIN = "no limits, and no term that looks or points"  # for kernels without code for these
 
 
 def settings(iterations=40, restarts=0, polish=0, pull=0.0):
@@ -27,9 +30,10 @@ def solve(tree, targets, starts, options=None, *, near=None, seeds=None, limits=
     near_u, near_on = near if near is not None else (np.zeros(tree.nu), np.zeros(nd))
     u, errors, counts = np.full((k, tree.nu), np.nan), np.full(k, np.nan), np.zeros((k, 3), dtype=np.int64)
     trace = np.full((traced, tree.nu + 1), np.nan)
-    (kernel or (tree_many.free8 if limits is None else tree_many.solve8))(
+    limits = np.zeros((len(tree.nodes), LIMIT)) if limits is None else limits
+    (kernel or tree_many.solve8)(
         tree.nodes, tree.frames, tree.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, targets, starts,
-        np.zeros((0, nd)) if seeds is None else seeds, near_u, near_on, limits,
+        np.zeros((0, nd)) if seeds is None else seeds, near_u, near_on, None if limits is PLAIN else limits,
         settings() if options is None else options, work_of(tree) if work is None else work, 0, k, u, errors, counts,
         trace,
     )  # fmt: skip

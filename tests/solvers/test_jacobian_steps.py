@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from numba import njit
 
-from poise.kernels.codes import ADAPTIVE, DAMPED, OPTIMAL, PSEUDO_INVERSE, SELECTIVE
+from poise.kernels.codes import ADAPTIVE, DAMPED, LIMIT, OPTIMAL, PSEUDO_INVERSE, SELECTIVE
 from poise.kernels.tree import steps as tree_steps
 from poise.kernels.values.eigen import eigen
 from poise.kernels.values.lanes import SCALAR
 from poise.model.limits import SwingTwist
 from poise.model.limits.base.rows import turn_row
-from tests.kernels.tree_cases import arm, same_configuration, work_of
+from tests.kernels.tree_cases import PLAIN, arm, same_configuration, work_of
 from tests.reference import jacobian_steps
-from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, POSITION, SLIDE, random_tree, random_u
+from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, POLE, POSITION, ROTATION, SLIDE, random_tree, random_u
 
 ROOT = Path(__file__).parent.parent.parent
 SEEDS = range(6)
@@ -47,9 +47,11 @@ def solve(tree, targets, starts, options, *, clamps=None, limits=None, kernel=No
     trace = np.full((int(options[2] + options[3]) + 2, tree.nu + 1), np.nan)
     memory = np.full(tree_steps.scratch_size(nd, tree.nu, m) + 8, np.nan)  # what it holds must not matter
     first = -memory.ctypes.data // 8 % 8
-    (kernel or (tree_steps.free8 if limits is None else tree_steps.solve8))(
+    limits = np.zeros((len(tree.nodes), LIMIT)) if limits is None else limits
+    kernel = kernel or (tree_steps.free8 if limits is PLAIN else tree_steps.solve8)
+    kernel(
         tree.nodes, tree.frames, tree.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, targets, starts,
-        np.random.default_rng(7).random((16, nd)), np.zeros(tree.nu), np.zeros(nd), limits,
+        np.random.default_rng(7).random((16, nd)), np.zeros(tree.nu), np.zeros(nd), None if limits is PLAIN else limits,
         np.full(len(tree.terms), LARGE) if clamps is None else clamps, options, work_of(tree),
         memory[first : len(memory) - 8 + first], 0, k, u, errors, counts, trace,
     )  # fmt: skip
@@ -200,14 +202,15 @@ def test_a_problem_has_the_same_bits_in_any_lane_and_company(rule):
 
 
 @pytest.mark.parametrize("rule", [(ADAPTIVE, 0.02, 7.0), *RULES.values()])
-def test_without_limits_the_answers_are_those_with_limits_that_bind_nothing(rule):
-    rng = np.random.default_rng(5)
+def test_plain_trees_are_answered_as_those_whose_limits_bind_nothing(rule):
+    rng = np.random.default_rng(18)
     tree = random_tree(rng, n=9, terms=3, kinds=(HINGE, SLIDE, BALL))
+    assert {POSITION, ROTATION, POLE} == set(tree.terms[:, 0].tolist())
     starts, targets = random_u(rng, tree, 1, 0.5), tree.targets_at(random_u(rng, tree, 20, 1.3))
     narrow = np.array([turn_row(SwingTwist((1, 0, 0), 0.2, (-0.2, 0.2)))] * len(tree.nodes))
     given = [
         solve(tree, targets, starts, settings(rule, iterations=9, restarts=2, patience=3, bend=0.1), limits=limits)
-        for limits in (None, 0.0 * narrow, narrow * (tree.nodes[:, 1:2] == BALL))
+        for limits in (PLAIN, 0.0 * narrow, narrow * (tree.nodes[:, 1:2] == BALL))
     ]
     for without, empty, bound in zip(*given, strict=True):
         np.testing.assert_array_equal(without, empty)

@@ -45,16 +45,19 @@ _ARITHMETIC: dict[str, Any] = {
 }
 
 
+_KERNEL: dict[str, Any] = {**_ARITHMETIC, "cache": True, "no_cfunc_wrapper": True}  # only Python calls one
+
+
 def kernel(function: Function) -> Function:
     """Compile a kernel that Python calls: cached on disk, releases the interpreter."""
-    compiled: Any = njit(cache=True, nogil=True, **_ARITHMETIC)(function)
+    compiled: Any = njit(nogil=True, **_KERNEL)(function)
     _stamp(compiled)
     return compiled
 
 
 def short_kernel(function: Function) -> Function:
     """A `kernel` for calls of a few microseconds: releasing the interpreter would cost a tenth of one."""
-    compiled: Any = njit(cache=True, **_ARITHMETIC)(function)
+    compiled: Any = njit(**_KERNEL)(function)
     _stamp(compiled)
     return compiled
 

@@ -30,7 +30,9 @@ from poise.problem.layout import (
     HINGE,
     MOVE,
     NUMBERS,
+    POLE,
     POSITION,
+    ROTATION,
     SIZES,
     SLIDE,
     Layout,
@@ -42,6 +44,7 @@ from poise.problem.layout import (
 from poise.problem.lengths import Lengths
 from poise.problem.packing import geometry_of
 
+_PLAIN = {POSITION, ROTATION, POLE}  # kinds of terms
 _OWN = (
     "joint",
     "root",
@@ -198,8 +201,12 @@ class Plan:
 
     @cached_property
     def binding(self) -> Floats | None:
-        """`limits`, or None where all are zeros, for kernels that leave out what these would need."""
-        return self.limits if self.limits.any() else None
+        """`limits`, or None for a plain tree: no limits, and no goal that looks or points somewhere.
+
+        Its kernels have no code for these.
+        """
+        is_plain = not self.limits.any() and {term.kind for term in self.layout.terms} <= _PLAIN
+        return None if is_plain else self.limits
 
     @cached_property
     def soft(self) -> bool:

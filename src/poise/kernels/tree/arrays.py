@@ -23,8 +23,9 @@ t terms, m = 3 t rows, k problems; `1|k` is 1 where all problems share it.
     targets    (k, width) per term: POSITION, AIM, POLE x y z, ROTATION w x y z, DIRECTION a unit vector
     near_u     (nu,)      a preferred configuration
     near_on    (nd,)      how strongly each dof prefers it; 0 where it does not care
-    limits     (n, LIMIT) limits of balls and soft ones of any motion, see kernels/limits/rotations.py; None where
-                          there are none: Numba then leaves out all that they would need, a third of the kernel
+    limits     (n, LIMIT) limits of balls and soft ones of any motion, see kernels/limits/rotations.py; None for a
+                          plain tree, which has none of them, and no term of AIM or DIRECTION: Numba then leaves out
+                          all that these would need, nearly half of the kernel
 
 HINGE turns about the z axis of its node's frame, SLIDE moves along it. BALL turns by its unit quaternion w x y z, its
 three dofs turn it further about the x y z of the node's frame. MOVE goes along them. FIXED has no numbers.

@@ -34,17 +34,17 @@ def nudge(kind, tree, lanes, i, c, by):
 
 
 @part
-def measure_beside(kind, tree, lanes, home, i, c, by):
+def measure_beside(kind, tree, limits, lanes, home, i, c, by):
     """Fill e as it is with dof c of node i moved by `by` from configuration `home`, and go back there."""
     nudge(kind, tree, lanes, i, c, by)
     forward(tree, lanes)
-    residuals(kind, tree, lanes)
+    residuals(kind, tree, limits, lanes)
     for j in range(home.shape[0]):
         lanes.u[j] = home[j]
 
 
 @part
-def residuals_by_differences(kind, tree, lanes, home, ahead, slopes):
+def residuals_by_differences(kind, tree, limits, lanes, home, ahead, slopes):
     """`residuals`, with J by central differences. home (nu,), ahead (m,) and slopes (nd, m) are scratch."""
     for j in range(home.shape[0]):
         home[j] = lanes.u[j]
@@ -57,15 +57,15 @@ def residuals_by_differences(kind, tree, lanes, home, ahead, slopes):
         done = dof + dofs_of(motion)
         for c in range(dofs_of(motion)):
             way = WAY * math.sqrt(tree.dofs[dof + c, DOF_EASE])
-            measure_beside(kind, tree, lanes, home, i, c, way)
+            measure_beside(kind, tree, limits, lanes, home, i, c, way)
             for r in range(ahead.shape[0]):
                 # The residual is wanted minus is: its rate has the other sign, so behind minus ahead.
                 ahead[r] = lanes.e[r]
-            measure_beside(kind, tree, lanes, home, i, c, -way)
+            measure_beside(kind, tree, limits, lanes, home, i, c, -way)
             for r in range(ahead.shape[0]):
                 slopes[dof + c, r] = (lanes.e[r] - ahead[r]) * (0.5 / way)
     forward(tree, lanes)
-    found = residuals(kind, tree, lanes)
+    found = residuals(kind, tree, limits, lanes)
     for d in range(tree.row_ranges.shape[0]):
         for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
             lanes.J[d, r] = slopes[d, r]

@@ -285,7 +285,7 @@ def solver(kind, name="solve"):
                 flat.book[PROBLEM * w + l] = -1.0
         while live > 0:
             forward(tree, lanes)
-            error, met = residuals(kind, tree, lanes)
+            error, met = residuals(kind, tree, limits, lanes)
             for i in range(nu):
                 lanes.tested[i] = lanes.u[i]
             # Known to be constant for a call: without preferences nothing of the pull is worked out.
@@ -333,4 +333,4 @@ def solver(kind, name="solve"):
 
 
 solve4, solve8 = solver(LANES4, "solve4"), solver(LANES8, "solve8")
-free4, free8 = solver(LANES4, "free4"), solver(LANES8, "free8")  # for limits that are None
+free4, free8 = solver(LANES4, "free4"), solver(LANES8, "free8")  # for plain trees

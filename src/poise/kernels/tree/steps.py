@@ -199,13 +199,13 @@ def go_on(tree, limits, run, flat, extra, w, l, is_met, following, last):
 
 
 @part
-def measured(kind, tree, lanes, extra, numeric):
+def measured(kind, tree, limits, lanes, extra, numeric):
     """Place the nodes and fill e and J. Returns the squared error, weighted, and whether every term is met."""
     if numeric:
         # Central differences measure twice for every dof, and so place the nodes by themselves.
-        return residuals_by_differences(kind, tree, lanes, extra.home, extra.ahead, extra.slopes)
+        return residuals_by_differences(kind, tree, limits, lanes, extra.home, extra.ahead, extra.slopes)
     forward(tree, lanes)
-    return residuals(kind, tree, lanes)
+    return residuals(kind, tree, limits, lanes)
 
 
 @part
@@ -347,11 +347,11 @@ def solver(kind, name="solve"):
             if l >= live:
                 flat.book[PROBLEM * w + l] = -1.0
         while live > 0:
-            error, met = measured(kind, tree, lanes, extra, numeric)
+            error, met = measured(kind, tree, limits, lanes, extra, numeric)
             if bits(taken_back(kind, lanes, error, settings)) != 0:
                 # A lane whose step was taken back needs the residual and Jacobian of where it is again. The others are
                 # measured twice, which changes nothing.
-                error, met = measured(kind, tree, lanes, extra, numeric)
+                error, met = measured(kind, tree, limits, lanes, extra, numeric)
             lanes.book[LAST] = error
             keep_best(lanes, extra, error, met)
             if bound:
@@ -385,4 +385,4 @@ def solver(kind, name="solve"):
 
 
 solve4, solve8 = solver(LANES4, "solve4"), solver(LANES8, "solve8")
-free4, free8 = solver(LANES4, "free4"), solver(LANES8, "free8")  # for limits that are None
+free4, free8 = solver(LANES4, "free4"), solver(LANES8, "free8")  # for plain trees

@@ -108,9 +108,22 @@ def forward(tree, lanes):
 # --- what is left, and how it changes ----------------------------------------------------------------------------
 
 
+@inline
+def sight(tree, limits, lanes, t):
+    """`put` of a term of AIM or DIRECTION."""
+    if limits is None:
+        return tree.aims[t, AIM_WEIGHT] * lanes.e[0]  # never asked for: a plain tree has none
+    if tree.terms[t, TERM_KIND] == AIM:
+        return aim.put(tree, lanes, t)
+    return direction.put(tree, lanes, t)
+
+
 @part
-def residuals(kind, tree, lanes):
-    """Fill e and J from the placed nodes. Returns the squared error, weighted, and whether every term is met."""
+def residuals(kind, tree, limits, lanes):
+    """Fill e and J from the placed nodes. Returns the squared error, weighted, and whether every term is met.
+
+    A plain tree, whose limits are None, has no terms of AIM and DIRECTION.
+    """
     zero = fill(kind, 0.0)
     for d in range(tree.row_ranges.shape[0]):
         for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
@@ -122,12 +135,10 @@ def residuals(kind, tree, lanes):
             square = position.put(tree, lanes, t)
         elif tree.terms[t, TERM_KIND] == ROTATION:
             square = rotation.put(tree, lanes, t)
-        elif tree.terms[t, TERM_KIND] == AIM:
-            square = aim.put(tree, lanes, t)
         elif tree.terms[t, TERM_KIND] == POLE:
             square = pole.put(tree, lanes, t)
         else:
-            square = direction.put(tree, lanes, t)
+            square = sight(tree, limits, lanes, t)
         # Tolerances are met without weights, the step works with them: a light goal must be met as well as a heavy one.
         error = error + square * (tree.aims[t, AIM_WEIGHT] * tree.aims[t, AIM_WEIGHT])
         met = met & (square <= tree.aims[t, AIM_TOLERANCE])
