@@ -110,13 +110,15 @@ def command_row(browser: Any, path: Path) -> harness.Row:
             command = [sys.executable, "-m", "poise", "view", str(path), "--no-browser"]
             words = os.environ | {"NUMBA_CACHE_DIR": cache}
             with subprocess.Popen(command, env=words, stdout=subprocess.PIPE, text=True) as process:
-                assert process.stdout is not None
-                tab = Tab(browser, process.stdout.readline().split()[-1], drawn=True)
-                tab.page.add_init_script(WATCH)
-                tab.open()
-                tab.until("window.firstPicture")
-                times.append(time.perf_counter() - began)
-                process.kill()  # it compiles
+                try:
+                    assert process.stdout is not None
+                    tab = Tab(browser, process.stdout.readline().split()[-1], drawn=True)
+                    tab.page.add_init_script(WATCH)
+                    tab.open()
+                    tab.until("window.firstPicture")
+                    times.append(time.perf_counter() - began)
+                finally:
+                    process.kill()  # it compiles, and would be waited for
             tab.context.close()
     return {
         "poise view, no kernel compiled": path.name, "first picture, median [s]": float(np.median(times)),

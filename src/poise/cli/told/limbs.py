@@ -73,12 +73,13 @@ def limb_objects(pose: Pose, roles: Roles) -> dict[str, dict[str, Any]]:
 
 def chain_lines(pose: Pose, roles: Roles) -> list[str]:
     """Limbs and chains for people: those that a role names, with where their tips are in a pose, then the others."""
-    s, known = pose.skeleton, limbs(roles)
-    lines = _limb_lines(limb_objects(pose, roles))
+    s, found = pose.skeleton, limb_objects(pose, roles)
+    known = {(limb["root"], limb["tip"]) for limb in found.values()}
+    lines = _limb_lines(found)
     if lines:
         named = "; --joint takes the tip or its role" if roles.kind == "humanoid" else ""
         lines = [f"limbs (root -> tip{named}), and where the tip is at rest:", *lines]
-    others = [(name, ends) for name, ends in chains(s).items() if name in s.chains or ends not in known.values()]
+    others = [(name, ends) for name, ends in chains(s).items() if name in s.chains or ends not in known]
     if not others:
         return lines
     lines += ["", "chains (root -> tip):"] if lines else ["chains (root -> tip):"]
