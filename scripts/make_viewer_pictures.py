@@ -1,6 +1,6 @@
 """Pictures of the viewer's page, to be looked at: `python scripts/make_viewer_pictures.py FOLDER [SCENE ...]`.
 
-Every scene in a small window, dark and light; two of them in a large and in a narrow window, too. Needs Chromium.
+Every scene in a large, a small and a narrow window, dark and light. Needs Chromium.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from poise.viewer.session.studio import Studio
 sys.path.append(str(Path(__file__).parent.parent))
 from tests.view.browser import ARGUMENTS, CHROMIUM, MISSING, Tab
 
-SMALL, LARGE, NARROW = (1000, 600), (1600, 1000), (400, 800)
+SIZES = (1600, 1000), (1000, 600), (400, 800)
 THEMES = ("dark", "light")
-ALSO = {"biped": (LARGE, NARROW), "walk_on_hills": (LARGE, NARROW)}
 
 
 def main() -> int:
@@ -36,7 +35,7 @@ def main() -> int:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
         for name in given.scenes or scenes.names():
-            for size in (SMALL, *ALSO.get(name, ())):
+            for size in SIZES:
                 for theme in THEMES:
                     path = given.folder / f"{name}-{size[0]}x{size[1]}-{theme}.png"
                     picture(browser, name, size, theme, path)

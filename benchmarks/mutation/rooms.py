@@ -38,7 +38,13 @@ ROOMS = (
     Room("kernels", ("kernels",), ("tests/kernels", "tests/model", "tests/ground", *SOLVING), plain=True),
 )
 # The machinery; and what needs JAX.
-NOT_MUTATED = ("kernels/compiled.py", "kernels/pipeline.py", "kernels/on_demand.py", "solvers/autodiff.py")
+NOT_MUTATED = (
+    "kernels/compiled.py",
+    "kernels/operators.py",
+    "kernels/pipeline.py",
+    "kernels/on_demand.py",
+    "solvers/autodiff.py",
+)
 
 
 def files_of(room: Room, package: Path) -> list[str]:

@@ -3,9 +3,8 @@ change all that this rests on."""
 
 from __future__ import annotations
 
+import copy
 import gc
-import itertools
-import operator
 import os
 import subprocess
 import sys
@@ -13,17 +12,14 @@ import sys
 import pytest
 from llvmlite.binding import Linkage
 from numba import njit
-from numba.core import types
 from numba.core.compiler import Flags
-from numba.core.errors import NumbaError, TypingError
+from numba.core.errors import TypingError
 from numba.core.event import Listener, install_listener
-from numba.core.registry import cpu_target
 
 import poise
-from poise.kernels import compiled, pipeline
+from poise.kernels import compiled
 from poise.kernels.chain import ccd
-from poise.kernels.pipeline import Pipeline, _remembering, _SettledFlags
-from poise.kernels.values.lane_types import LanesType, Mask
+from poise.kernels.pipeline import Pipeline, _settled, _SettledFlags
 
 
 def kernel_and_piece():
@@ -133,35 +129,25 @@ def test_python_collects_cycles_again_after_a_compile():
         gc.enable()
 
 
-ASKED_OF = [types.float64, types.int64, types.boolean, types.literal(2), LanesType(8), Mask(8), types.unicode_type]
-TWO = operator.add, operator.mul, operator.truediv, operator.lt, operator.and_, operator.getitem
-
-
-@pytest.mark.parametrize(("each", "count"), [*((each, 2) for each in TWO), (operator.neg, 1), (operator.invert, 1)])
-def test_what_is_remembered_of_operators_is_what_numba_finds(each, count):
-    context = cpu_target.typing_context
-    context.refresh()
-    function = context.resolve_value_type(each)
-    for args in itertools.product(ASKED_OF, repeat=count):
-        for _ in range(2):
-            assert found(_remembering(context), function, args) == found(context, function, args)
-
-
-@pytest.mark.parametrize(
-    ("args", "times"), [((types.float64, LanesType(4)), 1), ((types.unicode_type, types.unicode_type), 3)]
-)
-def test_operators_on_numbers_and_lanes_are_looked_up_once(args, times, monkeypatch):
-    monkeypatch.setattr(pipeline, "_FOUND", {})
+def test_a_target_context_looks_for_what_is_new_once_a_compile():
     asked = []
 
     class Context:
-        def resolve_function_type(self, func, args, kws):
-            asked.append(args)
+        def refresh(self):
+            asked.append("refresh")
 
-    function = cpu_target.typing_context.resolve_value_type(operator.add)
-    for _ in range(3):
-        _remembering(Context()).resolve_function_type(function, args, {})
-    assert asked == [args] * times
+        def get_abi_sizeof(self, of):
+            asked.append(of)
+            return len(of)
+
+    context = Context()
+    settled = _settled(context)
+    for each in (settled, copy.copy(settled), settled):
+        each.refresh()
+        assert (settled.get_abi_sizeof("i64"), settled.get_abi_sizeof("double")) == (3, 6)
+    assert asked == ["refresh", "i64", "double"]
+    _settled(context).refresh()
+    assert asked.count("refresh") == 2
 
 
 def test_flags_say_what_was_set_last():
@@ -181,14 +167,6 @@ def test_flags_say_what_was_set_last():
         assert flags != given
         change(given)
     assert flags.values() == given.values()
-
-
-def found(context, function, args):
-    """The signature, None, or the kind of the refusal."""
-    try:
-        return context.resolve_function_type(function, args, {})
-    except NumbaError as error:
-        return type(error)
 
 
 ASKED = """

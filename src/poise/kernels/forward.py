@@ -275,7 +275,8 @@ def turn_of_similar(m, exact):
     volume = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
     x, y, z = math.sqrt(a * a + d * d + g * g), math.sqrt(b * b + e * e + h * h), math.sqrt(c * c + f * f + i * i)
     longest, shortest = max(x, y, z), min(x, y, z)
-    alike = longest - shortest <= exact * longest and abs(abs(volume) - longest**3) <= exact * longest**3
+    cube = longest * longest * longest
+    alike = longest - shortest <= exact * longest and abs(abs(volume) - cube) <= exact * cube
     if not (longest > 0.0 and alike):
         return Quat(-1.0, 0.0, 0.0, 0.0), False
     s = math.copysign(1.0 / longest, volume)

@@ -13,19 +13,19 @@ from __future__ import annotations
 
 import copy
 import gc
-import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from llvmlite.binding import Linkage
 from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]  (a C module without stubs)
-from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import PassManager
 from numba.core.typed_passes import NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes
+
+from poise.kernels.operators import remembering
 
 
 class Pipeline(Compiler):
@@ -37,12 +37,12 @@ class Pipeline(Compiler):
         self, typingctx: Any, targetctx: Any, library: Any, args: Any, result: Any, flags: Any, own: Any
     ) -> None:
         super().__init__(typingctx, targetctx, library, args, result, _SettledFlags(flags), own)
-        self.state.typingctx = _remembering(self.state.typingctx)
-        context = self.state.targetctx
+        context = self.state.targetctx = _settled(self.state.targetctx)
+        context.typing_context = self.state.typingctx = remembering(self.state.typingctx)
         if flags.no_cpython_wrapper:
             self.state.library = _Piece(context.codegen(), "piece")
             self.state.library.apart = self.apart
-            self.state.targetctx = _without_machine_code(context)
+            context.get_executable = _without_machine_code
         else:
             self.state.library = _Kernel(context.codegen(), "kernel")
             self.state.library.enable_object_caching()
@@ -107,48 +107,36 @@ class _Piece(JITCodeLibrary):
         self._finalized = True
 
 
-def _without_machine_code(context: Any) -> Any:
-    """A copy of a target context for pieces: what stands for one among Python's functions has no code to call."""
-
-    def get_executable(library: _Piece, described: Any, environment: Any) -> Any:
-        library._ensure_finalized()  # noqa: SLF001  (Numba's own does it by asking for an address)
-        name = described.qualname.split(".")[-1]
-        return _dynfunc.make_function(described.lookup_module(), name, "", 0, environment, (library,))
-
-    context = copy.copy(context)
-    context.get_executable = get_executable
-    return context
+def _without_machine_code(library: _Piece, described: Any, environment: Any) -> Any:
+    """What stands for a piece among Python's functions: it has no code to call."""
+    library._ensure_finalized()  # noqa: SLF001  (Numba's own does it by asking for an address)
+    name = described.qualname.split(".")[-1]
+    return _dynfunc.make_function(described.lookup_module(), name, "", 0, environment, (library,))
 
 
-class SettledType(types.Type):
-    """A type of Poise's own, with operators that nothing is added to: what they give is remembered."""
+def _settled(context: Any) -> Any:
+    """A copy of a target context for one compile, in which what it is asked for does not change.
 
-
-_VALUES = types.Number, types.Boolean, SettledType  # and what is literally a number or a truth value
-_OPERATORS = frozenset(each for each in vars(operator).values() if callable(each))
-_FOUND: dict[tuple[Any, Any], Any] = {}
-
-
-def _remembering(context: Any) -> Any:
-    """A copy of a typing context that remembers what operators on numbers and lanes give.
-
-    Numba tries all that is known of an operator, some forty cases, each time that it stands in a kernel.
+    Numba looks for new definitions each time that it finds none of its own, as for every array, and lets LLVM read a
+    module to tell the size of a type: each a fortieth of the compile time.
     """
 
-    def resolve_function_type(func: Any, args: Any, kws: Any) -> Any:
-        if not isinstance(func, types.Function) or func.typing_key not in _OPERATORS:
-            return resolve(func, args, kws)
-        if kws or not all(isinstance(each, _VALUES) for each in args):
-            return resolve(func, args, kws)
-        key = func, tuple(args)
-        if key not in _FOUND:
-            _FOUND[key] = resolve(func, args, kws)
-        return _FOUND[key]
+    def refresh() -> None:
+        if not looked:
+            looked.append(True)
+            context.refresh()
 
-    resolve = context.resolve_function_type
-    context = copy.copy(context)
-    context.resolve_function_type = resolve_function_type
-    return context
+    def get_abi_sizeof(of: Any) -> int:
+        name = str(of)
+        if name not in sizes:
+            sizes[name] = context.get_abi_sizeof(of)
+        return sizes[name]
+
+    looked: list[bool] = []  # beside the copy, for Numba copies that again
+    sizes: dict[str, int] = {}
+    copied = copy.copy(context)
+    copied.refresh, copied.get_abi_sizeof = refresh, get_abi_sizeof
+    return copied
 
 
 @contextmanager

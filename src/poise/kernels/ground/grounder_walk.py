@@ -108,7 +108,8 @@ def turn_of(m):
         return Quat(1.0, 0.0, 0.0, 0.0)  # it flattens space: no rotation is near
     k = math.copysign(1.0 / longest, volume)
     a, b, c = scale(a, k), scale(b, k), scale(c, k)
-    if not (even and abs(abs(volume) - longest**3) <= _SIMILAR * longest**3):
+    cube = longest * longest * longest
+    if not (even and abs(abs(volume) - cube) <= _SIMILAR * cube):
         a, b, c = unsheared(a, b, c)
     return turn_of_matrix(a.x, b.x, c.x, a.y, b.y, c.y, a.z, b.z, c.z)
 

@@ -22,7 +22,7 @@ from numba.core.typeconv.castgraph import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import register_model, typeof_impl
 
-from poise.kernels.pipeline import SettledType
+from poise.kernels.operators import SettledType
 
 _I1, _I32, _I64, _F64 = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.DoubleType()
 

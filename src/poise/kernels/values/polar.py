@@ -33,7 +33,8 @@ def nearest_rotation(m):
     volume = dot(x, cross(y, z))
     sizes = math.sqrt(dot(x, x)), math.sqrt(dot(y, y)), math.sqrt(dot(z, z))
     longest, shortest = max(sizes[0], sizes[1], sizes[2]), min(sizes[0], sizes[1], sizes[2])
-    near = longest - shortest <= NEAR * longest and abs(abs(volume) - longest**3) <= 3.0 * NEAR * longest**3
+    cube = longest * longest * longest
+    near = longest - shortest <= NEAR * longest and abs(abs(volume) - cube) <= 3.0 * NEAR * cube
     if not (longest > 0.0 and near):
         return x, y, z, False
     factor = math.copysign(1.0 / longest, volume)

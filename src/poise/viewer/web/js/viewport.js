@@ -87,6 +87,7 @@ export class Viewport {
     this.gizmo.setHandles(actor.handles);
     old?.dispose();
     this._fresh = true; // the next frame is the first of this model
+    this._time = 0; // of the clip, in the frame that was shown last [s]
     this._carrier = Math.max(
       model.joints.findIndex(({ role }) => role === "hips"),
       0,
@@ -197,13 +198,14 @@ export class Viewport {
     this.bone.follow(frame.serial);
     this.limitHandles.update();
     if (this._fresh) this._meet();
-    else if (frame.playing && before) this._goAlong(before);
+    else if (before && (frame.playing || frame.time !== this._time)) this._goAlong(before);
     else if (solved && this._unsolved && !this.view.touched && this.view.cuts(this.actor.joints())) this._fit();
+    this._time = frame.time;
     this._unsolved = !solved; // what is shown is the pose alone: the solver is being compiled
     this.stage.invalidate();
   }
 
-  /** A clip plays: the camera follows the figure, and goes back where it stretches out of the picture. */
+  /** A clip plays or is sought in: the camera follows the figure, and goes back where it stretches out of the picture. */
   _goAlong(before) {
     this.view.carry(before, this.actor.figure.position(this._carrier));
     if (!this.view.touched && this.view.cuts(this.actor.joints())) this.view.backOff(GIVING_ROOM);
