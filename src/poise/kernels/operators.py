@@ -29,7 +29,7 @@ _OPERATORS = frozenset(each for each in vars(operator).values() if callable(each
 
 
 def _is_settled(given: Any) -> bool:
-    if isinstance(given, types.BaseTuple):  # an index
+    if isinstance(given, types.UniTuple | types.Tuple):  # an index
         return all(map(_is_settled, given.types))
     return isinstance(given, _VALUES)
 
@@ -56,6 +56,8 @@ register_model(_Operator)(models.OpaqueModel)  # as Numba's own
 
 class _Inline(AbstractTemplate):
     """A function of Python's on numbers, lowered where it stands."""
+
+    key: Any
 
     def get_impl_key(self, sig: Any) -> Any:
         """A name of its own, so that only kernels find it."""
