@@ -65,18 +65,20 @@ class Grounder:
     stays there exactly, as long as its leg reaches, until it is fast or high or more than `farthest` from where it is
     animated. The foot turns about the locked point; where heel and ball stand it comes to lie on the ground and is
     held. A foot that is let go returns to its animation over the ground by a critically damped spring that starts with
-    its place and speed, so that nothing jumps. Swinging feet are lifted out of the ground; the pelvis follows the
-    ground under the feet and sinks for a leg that is too short, both by springs; knees, heels and toes bend as with
-    `plant_feet`. Springs are stepped exactly: the frame rate changes only when a contact is noticed.
+    its place and speed, so that nothing jumps. Swinging feet are lifted out of the ground, and over a step that they
+    come to in the next 0.2 s and 0.5 m, by at most 60 m/s^2; a foot between two steps stands on the higher one and its
+    other end hangs over the edge. The pelvis follows the ground under the feet and sinks for a leg that is too short,
+    both by springs; knees, heels and toes bend as with `plant_feet`. Springs are stepped exactly, but for bounds of
+    their push: the frame rate changes little more than when a contact is noticed.
 
     It begins anew, without springs, in the first frame, after `reset`, after a pause of more than 0.25 s, and where an
     ankle jumps faster than anybody runs (30 m/s), so that a figure that is put elsewhere does not fly there.
 
     It cannot look ahead. A plant is where the foot comes to rest, not in the middle of its slide, and is not moved off
-    an edge; a contact is noticed about 10 ms late; at steps a foot is lifted within its last 0.1 s. For two walks on
-    flat ground, a slope of 15 degrees and bumps of 5 cm, ankles are half of the time within 2.5 cm (of a 1.7 m figure)
-    of those of `plant_feet`, 95 % of it within 7 cm and always within 10 cm; hips within 3, 7.5 and 9 cm. A run up that
-    slope is in the air where the ground rises: its ankles are within 5.5, 13.5 and 14.5 cm.
+    an edge; a contact is noticed about 10 ms late; a foot that leaves the ground close to a riser is in it for some
+    frames. For two walks on flat ground, a slope of 15 degrees and bumps of 5 cm, ankles are half of the time within
+    2.5 cm (of a 1.7 m figure) of those of `plant_feet`, 95 % of it within 7 cm and always within 10 cm; hips within 3,
+    7.5 and 9 cm. A run up that slope is in the air where the ground rises: its ankles are within 5.5, 13.5 and 14.5 cm.
 
     Examples
     --------

@@ -23,6 +23,7 @@ from poise.kernels.ground.grounder_walk import (
     FOOT_ROW,
     FRESH,
     HIGHER,
+    HIPS,
     IS_PLANE,
     LONGEST_PAUSE,
     MODE,
@@ -308,6 +309,7 @@ def remember(s, frame, dt, fresh):
     put_vec_in(s, OUT, now)
     put_quat_in(s, OUT_TURN, turn)
     put_vec_in(s, ANKLE, vec_in(frame, PLACES + 6))
+    s[HIPS], s[HIPS + 1] = frame[PLACES], frame[PLACES + 1]
 
 
 @part
@@ -330,14 +332,14 @@ def look(marks, settings, state, body, frames, asked, contacts, dt):
     for l in range(marks.shape[0]):
         if not takes_contacts(state[l], contacts[l]):
             find_contacts(state[l], frames[l], settings, dt, fresh)
-        put_asked(state[l], frames[l], marks[l], settings, fresh, asked[l])
+        put_asked(state[l], frames[l], marks[l], settings, dt, fresh, asked[l])
     body[FRESH] = 1.0 if fresh else 0.0
 
 
 @part
 def put_down(legs, marks, settings, state, body, maps, frames, asked, heights, normals, q, translations, dt):
     """Feet, pelvis, legs and q."""
-    touching = room2(SCALAR, 4, 5)
+    touching = room2(SCALAR, SAMPLES, 5)
     fresh = body[FRESH] > 0.0
     for l in range(legs.shape[0]):
         put_ground(asked[l], heights[l], normals[l], settings, touching)

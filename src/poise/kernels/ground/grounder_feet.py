@@ -7,18 +7,23 @@ import math
 
 from poise.kernels.compiled import inline, part
 from poise.kernels.ground.grounder_walk import (
+    AHEAD,
     AIM,
     AIM_TURN,
     BALL,
     BENDS,
     BLEND_RATE,
     BROKEN,
+    DEPTH,
     FARTHEST,
     FLAT,
+    FURTHEST,
     GROUND,
     HEEL,
     HELD,
     HIGHER,
+    HORIZON,
+    LAID,
     LEVEL,
     LIFT,
     LIFT_MOVES,
@@ -39,6 +44,7 @@ from poise.kernels.ground.grounder_walk import (
     PLACES,
     POINT,
     ROOM,
+    ROSE,
     SLOPE,
     SLOPE_GOAL,
     SLOPE_MOVES,
@@ -50,6 +56,9 @@ from poise.kernels.ground.grounder_walk import (
     TURNS,
     TWIST,
     TWIST_SPINS,
+    rise_of,
+    sole_point,
+    time_ahead,
 )
 from poise.kernels.values.linear import (
     Vec,
@@ -66,10 +75,15 @@ from poise.kernels.values.linear import (
     sub,
     vec_in,
 )
-from poise.kernels.values.springs import damped, damped_vec, followed, turned_by, way_between
+from poise.kernels.values.springs import damped_vec, eased_away, followed, turned_by, way_between
 
 _TOES = 0.03  # [m] by which toes bend out of the ground before a swinging foot is lifted for them
 _EDGE = 0.03  # [m] ground ahead that is higher by more than this, beside its slope, is a step
+_BARELY = 0.005  # [m] a foot that is deeper was overtaken by a step
+_OVER = 0.02  # [m] by which a foot passes over it
+_SOONEST = 0.05  # [s] a foot that lands looks so far ahead at least
+_SOON = 0.02  # [s] in which a swinging foot leaves the ground that it is in
+_STRONGEST, _GENTLE = 60.0, 30.0  # [m/s^2] at most, of a lift and of a new height of the ground: 25 mm/frame^2 at 60 Hz
 _HEEL_UP = math.radians(20.0)  # a heel is lifted so far at most, beyond its animated lift
 _HEEL_TIME = 0.15  # [s] in which that becomes possible once the heel has left the ground
 
@@ -97,26 +111,49 @@ def tilted(x, y, steepest):
 
 
 @part
-def follow_ground(s, frame, ground, settings, dt, fresh):
+def level_step(s, ground, fresh):
+    """Where heel and ball are on two steps, both are taken to be on one: that of the lock, else the higher one.
+
+    So a foot stands on the step that bears it, and its other end hangs over the edge.
+    """
+    locked = 0 if fresh else int(s[MODE])
+    if locked > 0:
+        ground[locked - 1, 2] += s[LOCK + 2] - height_at(ground, locked - 1, vec_in(s, LOCK))
+    a, b = ground[0], ground[1]
+    x, y = 0.5 * (a[3] + b[3]), 0.5 * (a[4] + b[4])
+    step = b[2] - a[2] - x * (b[0] - a[0]) - y * (b[1] - a[1])
+    if abs(step) <= _EDGE:
+        return
+    if locked == 2 or (locked == 0 and step > 0.0):
+        ground[0, 2] += step
+    else:
+        ground[1, 2] -= step
+
+
+@part
+def follow_ground(s, frame, marks, ground, settings, dt, fresh):
     """How the ground under the sole is tilted, by a spring, and how much higher it is than the animation's floor.
 
     On smooth ground that is the ground's own height. Where it jumps, as at a step, a spring takes over the jump.
     """
-    height, jump = 0.0, 0.0
+    height, jump, s[ROSE] = 0.0, 0.0, 0.0
     if fresh:
         s[STEP], s[STEP_MOVES] = 0.0, 0.0
-    for j in range(2):
+    for j in range(3):
         at, here = GROUND + 5 * j, ground[j]
+        share = 0.5 if j < 2 else 0.0  # heel and ball bear the foot
         if not fresh:
             # What the mean slope explains is no jump: walking up a ramp, the ground under a foot rises smoothly.
             x, y = 0.5 * (s[at + 3] + here[3]), 0.5 * (s[at + 4] + here[4])
-            jump += 0.5 * (here[2] - s[at + 2] - x * (here[0] - s[at]) - y * (here[1] - s[at + 1]))
-        height += 0.5 * here[2]
+            rise = here[2] - s[at + 2] - x * (here[0] - s[at]) - y * (here[1] - s[at + 1])
+            jump, s[ROSE] = jump + share * rise, max(s[ROSE], rise)
+        if j < 2:
+            height += 0.5 * height_at(ground, j, sole_point(s, frame, marks, j, fresh))
         for c in range(5):
             s[at + c] = here[c]
     rate = settings[BLEND_RATE]
     # The jump is taken out of the height and given to the spring, which lets go of it.
-    s[STEP], s[STEP_MOVES] = damped(s[STEP] - jump, s[STEP_MOVES], rate, dt)
+    s[STEP], s[STEP_MOVES] = eased_away(s[STEP] - jump, s[STEP_MOVES], rate, _GENTLE, dt)
     for c in range(2):
         goal = 0.5 * (ground[0, 3 + c] + ground[1, 3 + c])
         before, s[SLOPE_GOAL + c] = s[SLOPE_GOAL + c], goal
@@ -164,7 +201,7 @@ def forget(s, aim, turn):
     """Begin anew from where the foot is aimed at."""
     for j in range(MODE, STEP):
         s[j] = 0.0
-    s[LIFT], s[LIFT_MOVES] = 0.0, 0.0
+    s[LIFT], s[LIFT_MOVES], s[HORIZON], s[DEPTH] = 0.0, 0.0, FURTHEST, 0.0
     put_vec_in(s, OUT, aim)
     put_vec_in(s, AIM, aim)
     put_quat_in(s, OUT_TURN, turn)
@@ -172,9 +209,10 @@ def forget(s, aim, turn):
 
 
 @part
-def turn_foot(s, turn, flat, settings, dt):
+def turn_foot(s, turn, mode, flat, settings, dt):
     """The rotation of the foot: as held while it stands flat, else as aimed, and what is left of the last change."""
-    if s[FLAT] > 0.0 and not flat:
+    let_go = s[MODE] > 0.0 and s[MODE] != mode
+    if (s[FLAT] > 0.0 and not flat) or let_go:
         s[FLAT] = 0.0
         # The foot is let go: from what was shown to what is aimed at, in place and speed, so that nothing jumps.
         put_vec_in(s, TWIST, way_between(quat_in(s, AIM_TURN), quat_in(s, OUT_TURN)))
@@ -191,7 +229,8 @@ def lock_at(s, p, moves, ground, mode):
     """Lock a point of the sole on the ground under it; what it is above that, a spring takes down."""
     height = height_at(ground, mode - 1, p)
     put_vec_in(s, LOCK, Vec(p.x, p.y, height))
-    put_vec_in(s, OFFSET, Vec(0.0, 0.0, max(p.z - height, 0.0)))
+    over = p.z - height
+    put_vec_in(s, OFFSET, Vec(0.0, 0.0, over if over > 0.0 or over < -_EDGE else 0.0))
     put_vec_in(s, OFFSET_MOVES, Vec(0.0, 0.0, moves))
 
 
@@ -218,7 +257,7 @@ def move_foot(s, marks, aim, turn, mode, ground, settings, dt):
         lock_at(s, Vec(p.x, p.y, p.z + s[LIFT]), s[OUT_MOVES + 2], ground, mode)
         s[LIFT], s[LIFT_MOVES] = 0.0, 0.0
     elif before != mode:
-        p = add(add(vec_in(s, LOCK), left), sub(arm, rotate(turn, vec_in(marks, HEEL + 3 * before - 3))))
+        p = add(vec_in(s, OUT), rotate(quat_in(s, OUT_TURN), vec_in(marks, HEEL + 3 * mode - 3)))
         lock_at(s, p, moves.z, ground, mode)
     return sub(add(vec_in(s, LOCK), vec_in(s, OFFSET)), arm)
 
@@ -267,38 +306,72 @@ def least_bend(leg):
     return _TOES if leg[PARTS] > 3 else 0.0
 
 
+@inline
+def demand(away, moves, time):
+    """The steady acceleration that closes a distance `away` in a time, from a velocity `moves` on."""
+    return 2.0 * (away - moves * time) / (time * time)
+
+
+@part
+def demand_ahead(s, tip, ground):
+    """The acceleration by which the lift of a swinging foot is where it has to be over every step ahead."""
+    most = -math.inf
+    for i in range(AHEAD):
+        ahead = ground[3 + i]
+        # Beside the slope under the tip: a ramp ahead is no step.
+        edge = ahead[2] - height_at(ground, 2, Vec(ahead[0], ahead[1], 0.0)) - _EDGE
+        needed = min(edge, ahead[2] + _OVER - tip.z)
+        if needed > 0.0:
+            most = max(most, demand(needed - s[LIFT], s[LIFT_MOVES], time_ahead(s, i)))
+    return most
+
+
 @part
 def lifted_over(s, leg, frame, marks, ankle, turn, ground, settings, dt):
-    """How far a swinging foot is lifted: over what it is in at once, over a step ahead by a spring, and back by it."""
+    """How far a swinging foot is lifted: over what it is in or will be in, by no more than an acceleration."""
     tip = add(sub(vec_in(frame, SOLE + 6), vec_in(frame, PLACES + 6)), ankle)
-    s[BENDS] = least_bend(leg) + (s[BENDS] - least_bend(leg)) * math.exp(-settings[LIFT_RATE] * dt)
+    bent = s[BENDS] - least_bend(leg)
+    s[BENDS] = least_bend(leg) + bent * math.exp(-settings[LIFT_RATE] * dt)
     needed = height_at(ground, 2, tip) - tip.z - s[BENDS]
+    lowest = -needed
     for j in range(2):
         p = add(ankle, rotate(turn, vec_in(marks, HEEL + 3 * j)))
         needed = max(needed, height_at(ground, j, p) - p.z)
-    ahead = ground[3]
-    # Beside the slope under the tip: a ramp ahead is no step.
-    edge = ahead[2] - height_at(ground, 2, Vec(ahead[0], ahead[1], 0.0)) - _EDGE
-    goal = max(min(edge, ahead[2] - tip.z), 0.0)
-    away, moves = damped(s[LIFT] - goal, s[LIFT_MOVES], settings[LIFT_RATE], dt)
-    s[LIFT], s[LIFT_MOVES] = goal + away, moves
-    # The spring is for what is ahead; out of the ground at once, whatever the spring says.
-    if s[LIFT] < needed:
-        s[LIFT], s[LIFT_MOVES] = needed, max(moves, 0.0)
-    s[LIFT] = max(s[LIFT], 0.0)
+        lowest = min(lowest, p.z - height_at(ground, j, p))
+    if dt <= 0.0:
+        return s[LIFT]
+    asked = demand_ahead(s, tip, ground)
+    if s[DEPTH] + s[ROSE] > _BARELY:
+        # A foot that goes down is faster in the ground than its lift knows.
+        moves = s[LIFT_MOVES] + (min(rise_of(s, frame, dt), 0.0) if needed > s[LIFT] else 0.0)
+        asked = max(asked, demand(needed - s[LIFT], moves, max(_SOON, 1.2 * dt)))
+    # Back down by a spring, where nothing asks for more.
+    lift, moves = eased_away(s[LIFT], s[LIFT_MOVES], settings[LIFT_RATE], _STRONGEST, dt)
+    rise = rise_of(s, frame, dt)
+    s[HORIZON] = min(max(lowest / -rise, _SOONEST), FURTHEST) if rise < 0.0 else FURTHEST
+    pull = min(asked, _STRONGEST)
+    if s[LIFT_MOVES] + pull * dt > moves:
+        lift, moves = s[LIFT] + s[LIFT_MOVES] * dt + 0.5 * pull * dt * dt, s[LIFT_MOVES] + pull * dt
+    # What the foot itself goes into the ground it comes out of at once; what the ground rises under it, as above.
+    deeper = needed - lift - s[DEPTH] - s[ROSE] - (bent + least_bend(leg) - s[BENDS])
+    if deeper > 0.0 and s[DEPTH] < _BARELY:
+        lift, moves = lift + deeper, max(moves, 0.0)
+    s[DEPTH] = max(needed - lift, 0.0)
+    s[LIFT], s[LIFT_MOVES] = (lift, moves) if lift > 0.0 else (0.0, max(moves, 0.0))
     return s[LIFT]
 
 
 @part
 def place_foot(leg, marks, settings, s, frame, ground, dt, fresh):
     """Where the ankle goes and how the foot is turned, before the leg is asked whether it reaches."""
-    follow_ground(s, frame, ground, settings, dt, fresh)
+    level_step(s, ground, fresh)
+    follow_ground(s, frame, marks, ground, settings, dt, fresh)
     aim, turn = aimed(frame, marks)
     if fresh:
         forget(s, aim, turn)
     mode = chosen_mode(s, frame, settings)
     flat = mode > 0 and s[ON] > 0.0 and s[POINT + ON] > 0.0
-    shown = turn_foot(s, turn, flat, settings, dt)
+    shown = turn_foot(s, turn, mode, flat, settings, dt)
     ankle = move_foot(s, marks, aim, shown, mode, ground, settings, dt)
     if flat and s[FLAT] == 0.0:
         hold_flat(s, marks, shown, mode, ground, settings)
@@ -309,10 +382,12 @@ def place_foot(leg, marks, settings, s, frame, ground, dt, fresh):
         ankle = sub(vec_in(s, LOCK), rotate(shown, vec_in(marks, HEEL + 3 * mode - 3)))
     put_vec_in(s, AIM, aim)
     put_quat_in(s, AIM_TURN, turn)
+    put_quat_in(s, LAID, shown)
     if mode > 0:
         ankle, shown = raised(marks, ankle, shown, mode, ground)
         tip = add(sub(vec_in(frame, SOLE + 6), vec_in(frame, PLACES + 6)), ankle)
         s[BENDS] = max(least_bend(leg), height_at(ground, 2, tip) - tip.z)
+        s[HORIZON], s[DEPTH] = FURTHEST, 0.0
     else:
         lift = lifted_over(s, leg, frame, marks, ankle, shown, ground, settings, dt)
         ankle = Vec(ankle.x, ankle.y, ankle.z + lift)

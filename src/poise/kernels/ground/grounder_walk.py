@@ -79,20 +79,29 @@ AIM, AIM_TURN = 40, 43  # where both would have been without locks
 OFFSET, OFFSET_MOVES, TWIST, TWIST_SPINS = 47, 50, 53, 56  # what springs still take away: of place and rotation
 STEP, STEP_MOVES, LIFT, LIFT_MOVES = 59, 60, 61, 62  # [m] left of jumps of the ground; lift of a swinging foot
 SLOPE, SLOPE_MOVES, SLOPE_GOAL = 63, 65, 67  # slopes that the foot has, how they change, and those of the ground
-GROUND = 69  # the ground under heel and ball last: x, y, height, two slopes each
-ANKLE = 79  # the ankle as animated last
-BENDS = 82  # [m] by which toes may bend out of the ground before the foot is lifted for them
-AIR, AIR_MOVES = 83, 84  # 0 while it stands, 1 in the air; between them by a spring
-STATE = 85
+GROUND = 69  # the ground under heel, ball and tip last: x, y, height, two slopes each
+ROSE = 84  # [m] by how much it jumped up under one of them
+ANKLE = 85  # the ankle as animated last
+BENDS = 88  # [m] by which toes may bend out of the ground before the foot is lifted for them
+AIR, AIR_MOVES = 89, 90  # 0 while it stands, 1 in the air; between them by a spring
+HIPS = 91  # two: the place of the hip as animated last, without its height
+LAID = 93  # the rotation of the foot shown last, before its free end was turned out of the ground
+HORIZON = 97  # [s] so far ahead the ground is asked for: until the foot lands
+DEPTH = 98  # [m] by which a swinging foot is in the ground, since that rose too fast for it
+STATE = 99
 # Columns of body, of the pelvis: 1 before the first frame; height of the ground that it follows: goal, value, speed;
 # how far it sinks for legs that are too short: goal, value, speed; what was added to its height
 FRESH, BASE_GOAL, BASE, BASE_MOVES, SINK_GOAL, SINK, SINK_MOVES, UP = 0, 1, 2, 3, 4, 5, 6, 7
 BODY = 8
-SAMPLES = 4  # of the ground under each foot: heel, ball, tip and ahead of the tip
+AHEAD = 3  # samples of the ground ahead of a foot
+SAMPLES = 3 + AHEAD  # of the ground under each foot: heel, ball, tip, and where its foremost point goes
 
 _FASTEST = 30.0  # [m/s] ankles that are faster were put elsewhere: a sprinter's reach 25
 _STEP = 0.01  # [m] in no time at all, and more
-_AHEAD = 0.1  # [s] how far the ground ahead is from the tip
+FURTHEST = 0.2  # [s] the horizon of a foot that does not land
+_STEP_LENGTH = 0.5  # [m] a foot looks no farther
+_SLOWER = 0.8  # a foot that lands is slower on the way than now by this
+_STRIDE = 1.5  # a foot that rises is going to be faster than its hip by this
 _SIMILAR = 1e-6  # lengths this near to each other count as equal: exported scales are noisy
 
 
@@ -216,24 +225,85 @@ def takes_contacts(s, given):
     return True
 
 
+@inline
+def time_ahead(s, i):
+    """[s] until a foot is where the sample i ahead of it was taken: a sixth, half and all of its horizon."""
+    return s[HORIZON] * (i + 1.0) * (i + 2.0) / (AHEAD * (AHEAD + 1.0))
+
+
+@inline
+def rise_of(s, frame, dt):
+    """[m/s] at which the ankle rises as animated."""
+    return (frame[PLACES + 8] - s[ANKLE + 2]) / dt if dt > 0.0 else 0.0
+
+
 @part
-def put_asked(s, frame, marks, settings, fresh, asked):
-    """Where to ask for the ground: under heel, ball and tip as they are going to be shown, and ahead of the tip."""
+def way_ahead(s, frame, dt):
+    """The level velocity by which a foot is expected to go on: its own, or that of a stride where it leaves the ground.
+
+    A foot that has just left the ground is slow, and in the next step of a stair a moment later.
+    """
+    own = vec_in(s, OUT_MOVES)
+    if dt <= 0.0 or rise_of(s, frame, dt) <= 0.0:
+        return Vec(own.x, own.y, 0.0)
+    k = _STRIDE / dt
+    x, y = k * (frame[PLACES] - s[HIPS]), k * (frame[PLACES + 1] - s[HIPS + 1])
+    speed = math.hypot(x, y)
+    more = max(1.0 - (own.x * x + own.y * y) / max(speed * speed, 1e-300), 0.0)
+    return Vec(own.x + more * x, own.y + more * y, 0.0)
+
+
+@part
+def put_asked(s, frame, marks, settings, dt, fresh, asked):
+    """Where to ask for the ground: under heel, ball and tip as they are going to be shown, and ahead of the foot."""
     shown = vec_in(s, OUT)
     # Asked before anything is placed: this frame's animated points, moved by what the last frame moved the ankle by.
-    shift = sub(shown, vec_in(s, ANKLE))
-    if fresh:
-        shift = Vec(0.0, 0.0, 0.0)
-    for j in range(3):
-        p = add(vec_in(frame, SOLE + 3 * j), shift)
-        if s[MODE] > 0.0 and not fresh and j < 2:
-            # A locked point is where it was shown: the ground under it must not be asked for elsewhere.
-            p = add(shown, rotate(quat_in(s, OUT_TURN), vec_in(marks, HEEL + 3 * j)))
-        put_point(asked, j, p, settings)
-        if j == 2:
-            # Where the tip will be in a tenth of a second: a swinging foot sees the edge of a step before it is in it.
-            away = scale(vec_in(s, OUT_MOVES), 0.0 if fresh else _AHEAD)
-            put_point(asked, 3, Vec(p.x + away.x, p.y + away.y, p.z), settings)
+    shift = Vec(0.0, 0.0, 0.0) if fresh else sub(shown, vec_in(s, ANKLE))
+    heel, tip = add(vec_in(frame, SOLE), shift), add(vec_in(frame, SOLE + 6), shift)
+    arm = sub(vec_in(frame, SOLE + 3), vec_in(frame, SOLE))
+    if s[MODE] > 0.0 and not fresh:
+        # A locked point is where it was shown, and the other end where it would be: asked for where that has been
+        # turned to out of the ground, it would not have to be, and the foot would shake.
+        locked = 3 * int(s[MODE]) - 3
+        arm = rotate(quat_in(s, LAID), sub(vec_in(marks, BALL), vec_in(marks, HEEL)))
+        heel = add(shown, rotate(quat_in(s, OUT_TURN), vec_in(marks, HEEL + locked)))
+        heel, arm = (sub(heel, arm), arm) if locked > 0 else (heel, laid_down(arm))
+    else:
+        arm = laid_down(arm)
+    put_point(asked, 0, heel, settings)
+    put_point(asked, 1, add(heel, arm), settings)
+    put_point(asked, 2, tip, settings)
+    # A swinging foot sees the edge of a step before it is in it.
+    away = Vec(0.0, 0.0, 0.0) if fresh else way_ahead(s, frame, dt)
+    away = scale(away, 1.0 if s[HORIZON] >= FURTHEST else _SLOWER)
+    s[HORIZON] = min(s[HORIZON], _STEP_LENGTH / max(norm(away), _STEP_LENGTH))
+    foremost = add(vec_in(frame, SOLE + 3 * leading(frame, away)), shift)
+    for i in range(AHEAD):
+        put_point(asked, 3 + i, add(foremost, scale(away, time_ahead(s, i))), settings)
+
+
+@inline
+def sole_point(s, frame, marks, j, fresh):
+    """Heel (0) or ball (1) as it is going to be shown, about."""
+    if s[MODE] > 0.0 and not fresh:
+        return add(vec_in(s, OUT), rotate(quat_in(s, OUT_TURN), vec_in(marks, HEEL + 3 * j)))
+    p = vec_in(frame, SOLE + 3 * j)
+    return p if fresh else add(p, sub(vec_in(s, OUT), vec_in(s, ANKLE)))
+
+
+@inline
+def laid_down(arm):
+    """From heel to ball once the sole is flat, where now only the heel is down."""
+    level = math.hypot(arm.x, arm.y)
+    k = norm(arm) / max(level, 1e-12) if arm.z > 0.0 else 1.0
+    return Vec(k * arm.x, k * arm.y, arm.z)
+
+
+@inline
+def leading(frame, away):
+    """Which point of the sole goes first: 2, the tip, or 0, the heel."""
+    along = sub(vec_in(frame, SOLE + 6), vec_in(frame, SOLE))
+    return 2 if along.x * away.x + along.y * away.y >= 0.0 else 0
 
 
 @inline

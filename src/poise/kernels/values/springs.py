@@ -20,6 +20,20 @@ def damped(x, v, rate, dt):
     return left * (x + j * dt), left * (v - rate * j * dt)
 
 
+@inline
+def eased_away(x, v, rate, most, dt):
+    """`damped` with an acceleration of at most `most`, so that a jump of x is the start of a way and no push."""
+    if dt <= 0.0:
+        return x, v
+    left, moves = damped(x, v, rate, dt)
+    steady = x + v * dt
+    pull = 2.0 * (left - steady) / (dt * dt)
+    if abs(pull) <= most:
+        return left, moves
+    pull = math.copysign(most, pull)
+    return steady + 0.5 * pull * dt * dt, v + pull * dt
+
+
 @part
 def damped_vec(x, v, rate, dt):
     """`damped` of three numbers."""
