@@ -28,7 +28,7 @@ QUIET = ("walk_on_hills",)  # scenes that open with all chains switched off
 
 
 def test_the_first_picture_comes_and_the_token_goes(served):
-    tab = served("ccd", drawn=True)
+    tab = served("ccd", drawn=True, new=True)  # a tab without a history
     assert tab.page.title() == "CCD - Poise"
     assert "token" not in tab.page.url
     assert tab.get("history.length") <= 2  # about:blank and the page: the address with the token is in no history
