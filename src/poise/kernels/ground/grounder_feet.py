@@ -57,6 +57,7 @@ from poise.kernels.ground.grounder_walk import (
     TWIST,
     TWIST_SPINS,
     rise_of,
+    shown_point,
     sole_point,
     time_ahead,
 )
@@ -141,13 +142,12 @@ def follow_ground(s, frame, marks, ground, settings, dt, fresh):
         s[STEP], s[STEP_MOVES] = 0.0, 0.0
     for j in range(3):
         at, here = GROUND + 5 * j, ground[j]
-        share = 0.5 if j < 2 else 0.0  # heel and ball bear the foot
         if not fresh:
             # What the mean slope explains is no jump: walking up a ramp, the ground under a foot rises smoothly.
             x, y = 0.5 * (s[at + 3] + here[3]), 0.5 * (s[at + 4] + here[4])
             rise = here[2] - s[at + 2] - x * (here[0] - s[at]) - y * (here[1] - s[at + 1])
-            jump, s[ROSE] = jump + share * rise, max(s[ROSE], rise)
-        if j < 2:
+            jump, s[ROSE] = jump + (0.5 * rise if j < 2 else 0.0), max(s[ROSE], rise)
+        if j < 2:  # heel and ball bear the foot
             height += 0.5 * height_at(ground, j, sole_point(s, frame, marks, j, fresh))
         for c in range(5):
             s[at + c] = here[c]
@@ -257,8 +257,7 @@ def move_foot(s, marks, aim, turn, mode, ground, settings, dt):
         lock_at(s, Vec(p.x, p.y, p.z + s[LIFT]), s[OUT_MOVES + 2], ground, mode)
         s[LIFT], s[LIFT_MOVES] = 0.0, 0.0
     elif before != mode:
-        p = add(vec_in(s, OUT), rotate(quat_in(s, OUT_TURN), vec_in(marks, HEEL + 3 * mode - 3)))
-        lock_at(s, p, moves.z, ground, mode)
+        lock_at(s, shown_point(s, marks, mode - 1), moves.z, ground, mode)
     return sub(add(vec_in(s, LOCK), vec_in(s, OFFSET)), arm)
 
 
@@ -340,14 +339,13 @@ def lifted_over(s, leg, frame, marks, ankle, turn, ground, settings, dt):
         lowest = min(lowest, p.z - height_at(ground, j, p))
     if dt <= 0.0:
         return s[LIFT]
-    asked = demand_ahead(s, tip, ground)
+    rise, asked = rise_of(s, frame, dt), demand_ahead(s, tip, ground)
     if s[DEPTH] + s[ROSE] > _BARELY:
         # A foot that goes down is faster in the ground than its lift knows.
-        moves = s[LIFT_MOVES] + (min(rise_of(s, frame, dt), 0.0) if needed > s[LIFT] else 0.0)
+        moves = s[LIFT_MOVES] + (min(rise, 0.0) if needed > s[LIFT] else 0.0)
         asked = max(asked, demand(needed - s[LIFT], moves, max(_SOON, 1.2 * dt)))
     # Back down by a spring, where nothing asks for more.
     lift, moves = eased_away(s[LIFT], s[LIFT_MOVES], settings[LIFT_RATE], _STRONGEST, dt)
-    rise = rise_of(s, frame, dt)
     s[HORIZON] = min(max(lowest / -rise, _SOONEST), FURTHEST) if rise < 0.0 else FURTHEST
     pull = min(asked, _STRONGEST)
     if s[LIFT_MOVES] + pull * dt > moves:

@@ -264,10 +264,9 @@ def put_asked(s, frame, marks, settings, dt, fresh, asked):
     if s[MODE] > 0.0 and not fresh:
         # A locked point is where it was shown, and the other end where it would be: asked for where that has been
         # turned to out of the ground, it would not have to be, and the foot would shake.
-        locked = 3 * int(s[MODE]) - 3
         arm = rotate(quat_in(s, LAID), sub(vec_in(marks, BALL), vec_in(marks, HEEL)))
-        heel = add(shown, rotate(quat_in(s, OUT_TURN), vec_in(marks, HEEL + locked)))
-        heel, arm = (sub(heel, arm), arm) if locked > 0 else (heel, laid_down(arm))
+        heel = shown_point(s, marks, int(s[MODE]) - 1)
+        heel, arm = (sub(heel, arm), arm) if s[MODE] > 1.0 else (heel, laid_down(arm))
     else:
         arm = laid_down(arm)
     put_point(asked, 0, heel, settings)
@@ -283,10 +282,16 @@ def put_asked(s, frame, marks, settings, dt, fresh, asked):
 
 
 @inline
+def shown_point(s, marks, j):
+    """Heel (0) or ball (1) as it was shown last."""
+    return add(vec_in(s, OUT), rotate(quat_in(s, OUT_TURN), vec_in(marks, HEEL + 3 * j)))
+
+
+@inline
 def sole_point(s, frame, marks, j, fresh):
     """Heel (0) or ball (1) as it is going to be shown, about."""
     if s[MODE] > 0.0 and not fresh:
-        return add(vec_in(s, OUT), rotate(quat_in(s, OUT_TURN), vec_in(marks, HEEL + 3 * j)))
+        return shown_point(s, marks, j)
     p = vec_in(frame, SOLE + 3 * j)
     return p if fresh else add(p, sub(vec_in(s, OUT), vec_in(s, ANKLE)))
 
