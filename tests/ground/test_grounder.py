@@ -442,7 +442,8 @@ def test_sixty_frames_a_second_show_what_a_hundred_and_twenty_do(data):
 
 # The proof 4 asks for a bound: how far ankles and hips are from those of plant_feet [cm of a 1.7 m figure],
 # half of the time, 95 % of it, and ever, after the first tenth of a second: as measured and a tenth more, rounded up to
-# millimetres. A plan sinks the pelvis 0.2 s before a leg is too short, and after: so far are the hips of the run off.
+# millimetres. A plan sinks the pelvis 0.2 s before a leg is too short, and after, and where a knee would pop:
+# so far are the hips of the run off.
 NEAR = {
     ("cmu_12_01_walk", "flat"): ((1.9, 3.5, 5.7), (1.3, 2.7, 2.7)),
     ("cmu_12_01_walk", "slope"): ((1.6, 5.4, 7.8), (2.8, 5.4, 9.2)),
@@ -450,9 +451,9 @@ NEAR = {
     ("walk_mass", "flat"): ((1.5, 3.4, 3.9), (0.5, 1.5, 1.6)),
     ("walk_mass", "slope"): ((2.3, 3.5, 3.9), (0.9, 7.2, 9.1)),
     ("walk_mass", "noise"): ((1.6, 3.7, 4.3), (0.4, 1.1, 1.2)),
-    ("run_mass", "flat"): ((1.6, 6.7, 7.3), (1.8, 2.4, 2.4)),
+    ("run_mass", "flat"): ((1.6, 6.7, 7.3), (2.7, 3.0, 3.0)),
     ("run_mass", "slope"): ((5.9, 15.0, 16.4), (4.1, 9.1, 11.5)),
-    ("run_mass", "noise"): ((2.8, 6.3, 6.7), (2.4, 3.3, 3.3)),
+    ("run_mass", "noise"): ((2.8, 6.3, 6.7), (3.1, 4.6, 4.7)),
 }
 
 

@@ -10,8 +10,9 @@ import pytest
 import poise
 from poise import Terrain
 from poise.ground.figure.motion import KNEE
+from poise.ground.figure.steps import changes_of_step
 from poise.ground.plant import plant_feet
-from poise.ground.report.jumps import changes_of_step, jumps_of
+from poise.ground.report.jumps import jumps_of
 from poise.ground.report.report import report_of
 from poise.io import samples
 

@@ -17,8 +17,9 @@ from poise.ground.contact.plants import Plants
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, Motion
+from poise.ground.legs.clear import cleared
 from poise.ground.legs.risers import before_risers
-from poise.ground.legs.swing import between_of, carried_on, cleared, faded
+from poise.ground.legs.swing import between_of, carried_on, faded
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.smooth import eased, last_of, rows_at, time_from
@@ -91,7 +92,8 @@ def _across(soles: Soles, turns: Floats, leg: Ints) -> Floats:
 def held_longer(motion: Motion, soles: Soles, contacts: Contacts, footing: Footing, seconds: float) -> Contacts:
     """Contacts that end later by `seconds`, where that leaves a gap of as much to the next one.
 
-    Not those of a point that is far away by then, nor of a foot in front of a riser: its toes would turn into it.
+    Not those of a point that is far away by then, nor of a foot in front of a riser: its toes would turn into it. Heel
+    and ball both stand for a frame where the one takes over from the other.
     """
     legs = contacts.heel.shape[1]
     stands = np.hstack([contacts.heel, contacts.ball])  # (F, 2 L): heels, then balls
@@ -108,7 +110,16 @@ def held_longer(motion: Motion, soles: Soles, contacts: Contacts, footing: Footi
     has_toes = soles.lengths[leg] > 0.0  # else `across` is no direction of the foot
     held = (gone <= _GONE) & ~(has_toes & before_risers(place(frame, soles.ball[leg]), across, footing))
     stands[frame[held], column[held]] = True
+    _rolled(stands[:, :legs], stands[:, legs:])
     return dataclasses.replace(contacts, heel=stands[:, :legs], ball=stands[:, legs:])
+
+
+def _rolled(heel: Bools, ball: Bools) -> None:
+    """Let both stand (F, L) for a frame where the one takes over from the other: else the foot would leap there."""
+    from_heel = heel[:-1] & ~ball[:-1] & ~heel[1:] & ball[1:]
+    from_ball = ball[:-1] & ~heel[:-1] & ~ball[1:] & heel[1:]
+    heel[:-1] |= from_ball
+    ball[:-1] |= from_heel
 
 
 def _which(plants: Plants, contacts: Contacts) -> Ints:
@@ -120,13 +131,16 @@ def _which(plants: Plants, contacts: Contacts) -> Ints:
 
 
 def floor_level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
-    """The height of the clip's own floor [m]: where what stands is, in the middle of all."""
+    """The height of the clip's own floor [m]: where what stands is, in the middle of all.
+
+    A figure that never stands has its floor at 0, or at the lowest that its soles come: it leaps, and is not under it.
+    """
     heights = []
     for on, points in ((contacts.heel, soles.heel), (contacts.ball, soles.ball)):
         arm = rotations.rotate(motion.turns[:, :, FOOT][on], points[np.nonzero(on)[1]])
         heights.append((motion.places[:, :, ANKLE][on] + arm)[:, 2])
     both = np.concatenate(heights)
-    return float(np.median(both)) if len(both) else 0.0
+    return float(np.median(both)) if len(both) else min(0.0, float(soles.points(motion)[..., 2].min(initial=0.0)))
 
 
 def _ground_under(

@@ -7,18 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.ground.contact.soles import Soles
-from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, TOES, Motion
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.smooth import above, eased, far_from, last_of, next_of, rows_at, time_from
+from poise.maths.smooth import eased, last_of, next_of, rows_at, time_from
 
 _COAST = 0.2  # [s] in which an ankle's speed over the animated one dies away
 _CUT_OFF = 0.3  # [s] a swing that the clip cuts off is taken to last so long at least
 _FAR = 0.1  # [m] a foot that goes less far steps on the spot
-_TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
-_BENT = 0.2  # [m] more than any toes are long
-_CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over what is in its way
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,31 +125,3 @@ def sole_points(motion: Motion, ankles: Floats, turns: Floats, tilt: Floats, sol
     tip = rotations.rotate(toes, np.broadcast_to(soles.tip, ankles.shape))
     arms.append(toe_joints(motion, turns) + tip)
     return [ankles + arm for arm in arms]
-
-
-def cleared(
-    motion: Motion,
-    ankles: Floats,
-    turns: Floats,
-    tilt: Floats,
-    soles: Soles,
-    between: Between,
-    standing: Bools,
-    footing: Footing,
-) -> Floats:
-    """Lift swinging feet so that heel, ball and tip pass over the ground.
-
-    The lift is smooth and begins early, but never while the foot stands. The toes bend up by themselves for what their
-    tips lack at most.
-    """
-    depths = [footing.heights(point) - point[..., 2] for point in sole_points(motion, ankles, turns, tilt, soles)]
-    free = far_from(motion.times, standing, _CLEAR)
-    left = eased(np.minimum(between.since, between.until) / _CLEAR)  # near to a stance toes bend as far as in it
-    bends = motion.bends * (_TOES + (1.0 - left) * _BENT)
-    needed = np.where(standing, 0.0, np.maximum(np.maximum(*depths[:2]), np.maximum(depths[2] - bends, 0.0)))
-    if not needed.any():
-        return ankles
-    half = motion.frames(_CLEAR)
-    ankles = ankles.copy()
-    ankles[..., 2] += np.maximum(above(needed, half) * free, needed)
-    return ankles

@@ -97,9 +97,10 @@ def raise_toes(motion: Motion, soles: Soles, feet: Feet, turned: Turned, footing
     low[bent] = _tip_depth(ball[bent], tip[bent], axes[bent], angle[bent], footing) > _TOUCH
     angle[low] = _toe_angles(ball[low], tip[low], axes[low], angle[low], footing)
     smooth = above(angle, motion.frames(_AGAIN))
-    more = smooth > angle  # unless that takes them into a riser
-    more[more] = _tip_depth(ball[more], tip[more], axes[more], smooth[more], footing) <= _TOUCH
-    angle = np.where(more, smooth, angle)
+    low[bent] = _tip_depth(ball[bent], tip[bent], axes[bent], smooth[bent], footing) > _TOUCH
+    smooth[low] = _toe_angles(ball[low], tip[low], axes[low], smooth[low], footing)  # unless that takes them into it
+    low[low] = _tip_depth(ball[low], tip[low], axes[low], smooth[low], footing) > _TOUCH
+    angle = np.where(low, angle, smooth)
     turns = turned.turns.copy()
     turns[:, :, TOES] = rotations.multiply(rotations.about(axes, angle), toes)
     return dataclasses.replace(turned, turns=turns)

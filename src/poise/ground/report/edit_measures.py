@@ -13,8 +13,8 @@ import numpy as np
 
 from poise.errors import InputError
 from poise.ground.figure.figure import Figure
+from poise.ground.figure.steps import spans
 from poise.ground.legs.write_back import hangs_in
-from poise.ground.report.measures import spans
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip, bracket

@@ -11,16 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from poise.ground.figure.motion import ANKLE, END, HIP, KNEE, Motion, step_of
-from poise.ground.figure.speeds import lowest_near, shots_of
-from poise.ground.report.measures import spans
-from poise.maths.arrays import Floats, Ints
+from poise.ground.figure.motion import ANKLE, END, HIP, KNEE, Motion
+from poise.ground.figure.speeds import shots_of
+from poise.ground.figure.steps import bounds_of_step, changes_of_step
+from poise.maths.arrays import Floats
 
-FINEST = 120.0  # [frames/s] above it frames are passed over
-NEAR = 0.1  # [s] before and after: the largest of the source there is what a frame is compared with
 ROOM, ROOM_ON_STEPS = 5.0, 8.0  # [mm per frame^2 at 120 frames/s] that may be added to it; the second on uneven ground
-_MOST = 6.0  # times that this grows at most where frames are slower
-_MM = 1000.0
 _PARTS = ((HIP, "hip"), (KNEE, "knee"), (ANKLE, "ankle"), (END, "toe"))
 
 
@@ -71,22 +67,4 @@ def jumps_of(
         names.append("head")
         places = [np.concatenate([place, head[:, None]], axis=1) for place, head in zip(places, heads, strict=True)]
     before, after = (changes_of_step(times, place, shots.first) for place in places)
-    rate = min(1.0 / step_of(times), FINEST) if step_of(times) > 0 else FINEST
-    bound = -lowest_near(times, -before, shots, NEAR) + room * min((FINEST / rate) ** 2, _MOST)
-    return Jumps(tuple(names), before, after, bound)
-
-
-def changes_of_step(times: Floats, places: Floats, shots: Ints | None = None) -> Floats:
-    """|p+ - 2 p + p-| (F, J) [mm] of points (F, J, 3) [m]; 0 at the ends, beside gaps, and from shot (F,) to shot."""
-    stride = max(1, round(1.0 / (FINEST * step_of(times)))) if step_of(times) > 0 else 1
-    found = np.zeros(places.shape[:2])
-    if len(times) <= 2 * stride:
-        return found
-    across = spans(times) == 0.0
-    if shots is not None:
-        across |= np.diff(shots) != 0
-    broken = np.concatenate([[0], np.cumsum(across)])
-    second = places[2 * stride :] - 2.0 * places[stride:-stride] + places[: -2 * stride]
-    whole = broken[2 * stride :] == broken[: -2 * stride]
-    found[stride:-stride] = _MM * np.linalg.norm(second, axis=-1) * whole[:, None]
-    return found
+    return Jumps(tuple(names), before, after, bounds_of_step(times, before, shots, room))

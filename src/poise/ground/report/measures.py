@@ -15,10 +15,10 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, HIP, KNEE, THIGH, Motion
+from poise.ground.figure.steps import spans
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.rotations import inverse, rotate
 
-_GAP = 10.0  # a step this many times as long as the median is a gap
 _MM, _CM = 1000.0, 100.0
 _BENT = 1e-3  # a knee whose bend has a smaller sine says nothing of its axis
 
@@ -93,12 +93,6 @@ def measures_of(paths: SolePaths, contacts: Contacts, motion: Motion, knees: Flo
         backward=backward(motion, knee_axes(motion) if knees is None else knees),
         contact=shares(paths.times) @ contacts.any,
     )
-
-
-def spans(times: Floats) -> Floats:
-    """The time (F - 1,) between frames [s]; 0 across gaps."""
-    steps = np.diff(times)
-    return np.where(steps <= _GAP * np.median(steps[steps > 0]), steps, 0.0) if (steps > 0).any() else steps
 
 
 def shares(times: Floats) -> Floats:

@@ -1,0 +1,51 @@
+"""Steps: the way of a point from one frame to the next, and how it changes, which an eye sees as a pop.
+
+The change of step is d2 = |p+ - 2 p + p-|. It is not filtered, and counts in the clip's own frames [mm per frame^2];
+above 120 frames a second every (f / 120)th frame is looked at. What an edit may add to the source's own grows with the
+square of the time between frames.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.ground.figure.motion import step_of
+from poise.ground.figure.speeds import Shots, lowest_near
+from poise.maths.arrays import Floats, Ints
+
+_GAP = 10.0  # a step this many times as long as the median is a gap
+_FINEST = 120.0  # [frames/s] above it frames are passed over
+_NEAR = 0.1  # [s] before and after: the largest of the source there is what a frame is compared with
+_MOST = 6.0  # times that the room of an edit grows at most where frames are slower
+_MM = 1000.0
+
+
+def spans(times: Floats) -> Floats:
+    """The time (F - 1,) between frames [s]; 0 across gaps."""
+    steps = np.diff(times)
+    return np.where(steps <= _GAP * np.median(steps[steps > 0]), steps, 0.0) if (steps > 0).any() else steps
+
+
+def changes_of_step(times: Floats, places: Floats, shots: Ints | None = None) -> Floats:
+    """|p+ - 2 p + p-| (F, J) [mm] of points (F, J, 3) [m]; 0 at the ends, beside gaps, and from shot (F,) to shot."""
+    stride = max(1, round(1.0 / (_FINEST * step_of(times)))) if step_of(times) > 0 else 1
+    found = np.zeros(places.shape[:2])
+    if len(times) <= 2 * stride:
+        return found
+    across = spans(times) == 0.0
+    if shots is not None:
+        across |= np.diff(shots) != 0
+    broken = np.concatenate([[0], np.cumsum(across)])
+    second = places[2 * stride :] - 2.0 * places[stride:-stride] + places[: -2 * stride]
+    whole = broken[2 * stride :] == broken[: -2 * stride]
+    found[stride:-stride] = _MM * np.linalg.norm(second, axis=-1) * whole[:, None]
+    return found
+
+
+def bounds_of_step(times: Floats, before: Floats, shots: Shots, room: float) -> Floats:
+    """How large changes of step (F, J) [mm] may be: the source's largest within 0.1 s, and the room of an edit.
+
+    room  [mm per frame^2 at 120 frames/s]
+    """
+    rate = min(1.0 / step_of(times), _FINEST) if step_of(times) > 0 else _FINEST
+    return -lowest_near(times, -before, shots, _NEAR) + room * min((_FINEST / rate) ** 2, _MOST)

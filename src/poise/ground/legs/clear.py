@@ -1,0 +1,109 @@
+"""Clear: swinging feet pass over the ground, around the edges of steps, without a jump.
+
+A foot that is lifted with at most 40 m/s^2 cannot be over a riser at once when it leaves the ground in front of it, nor
+come down at once behind the edge of the tread above. There it is held back, or goes ahead, until it is high enough.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import Motion
+from poise.ground.legs.swing import Between, sole_points
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.smooth import above, eased, far_from, rows_at
+from poise.maths.vectors import level, units
+
+_TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
+_CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over what is in its way
+_HIGHEST = 0.18  # [m] that a foot may rise by within 0.1 s of a stance: with about 100 m/s^2
+_LEAST = 0.25  # of that is possible at once
+_ASIDE = np.array([0.01, 0.02, 0.03, 0.045, 0.06, 0.08, 0.1, 0.12])  # [m] that a foot is held back, or goes ahead, by
+_SMOOTH = 0.06  # [s] before and after: how smoothly
+_SHARE = 0.4  # near to a stance a foot is moved for by so much more at most
+
+
+def cleared(
+    motion: Motion,
+    ankles: Floats,
+    turns: Floats,
+    tilt: Floats,
+    soles: Soles,
+    between: Between,
+    standing: Bools,
+    footing: Footing,
+) -> Floats:
+    """Where ankles (F, L, 3) go so that heel, ball and tip of swinging feet pass over the ground.
+
+    The lift is smooth and begins early, but never while the foot stands. The toes bend up by themselves for what their
+    tips lack at most.
+    """
+    near = np.minimum(between.since, between.until)
+    points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
+    allowed = np.zeros(points.shape[:3])
+    allowed[2] = motion.bends * (_TOES + (1.0 - eased(near / _CLEAR)) * _tips_at_ends(points[2], between, footing))
+    needed = np.where(standing, 0.0, _lacking(points, allowed, footing))
+    if not needed.any():
+        return ankles
+    free = far_from(motion.times, standing, _CLEAR)
+    able = _HIGHEST * np.maximum(free, _LEAST)
+    steep = (needed > able) & (free < 1.0)
+    ankles = ankles.copy()
+    if steep.any():
+        way = _asides(motion, points, allowed, able, steep, turns, soles, footing, free)
+        ankles += way
+        needed = np.where(standing, 0.0, _lacking(points + way, allowed, footing))
+    wanted = np.minimum(needed / np.maximum(free, _LEAST), np.maximum(needed, _HIGHEST))
+    lift = above(wanted, motion.frames(_CLEAR)) * free
+    ankles[..., 2] += np.maximum(lift, needed)
+    return ankles
+
+
+def _tips_at_ends(tips: Floats, between: Between, footing: Footing) -> Floats:
+    """How deep (F, L) toes (F, L, 3) are in the ground where the foot still stands, or stands again."""
+    depths = np.maximum(footing.heights(tips) - tips[..., 2], 0.0)
+    return np.where(between.since <= between.until, rows_at(depths, between.before), rows_at(depths, between.after))
+
+
+def _lacking(points: Floats, allowed: Floats, footing: Footing) -> Floats:
+    """How far (...) feet must be lifted for heel, ball and tip (3, ..., 3), which may be so deep (3, ...)."""
+    return np.maximum(footing.heights(points) - points[..., 2] - allowed, 0.0).max(axis=0)
+
+
+def _asides(
+    motion: Motion,
+    points: Floats,
+    allowed: Floats,
+    able: Floats,
+    steep: Bools,
+    turns: Floats,
+    soles: Soles,
+    footing: Footing,
+    free: Floats,
+) -> Floats:
+    """How far (F, L, 3) feet are held back, or go ahead, where they cannot be lifted fast enough: smooth, and level."""
+    ahead = units(level(rotations.rotate(turns, np.broadcast_to(soles.ball - soles.heel, (*able.shape, 3)))))
+    frame, leg = np.nonzero(steep)
+    tries = np.concatenate([[0.0], np.stack([-_ASIDE, _ASIDE], axis=1).ravel()])
+    best = _least_aside(
+        tries, points[:, frame, leg], ahead[frame, leg], allowed[:, frame, leg], able[frame, leg], footing
+    )
+    ways = np.zeros((2, *steep.shape))
+    ways[:, frame, leg] = np.maximum(-best, 0.0), np.maximum(best, 0.0)
+    ways /= np.maximum(free, _SHARE)
+    half = motion.frames(_SMOOTH)
+    along = (above(ways[1], half) - above(ways[0], half)) * free
+    return along[..., None] * ahead
+
+
+def _least_aside(
+    tries: Floats, points: Floats, ahead: Floats, allowed: Floats, able: Floats, footing: Footing
+) -> Floats:
+    """The first of `tries` (k,) for each foot (n,) that leaves a lift which is slow enough; else that of the least."""
+    spots = points + tries[:, None, None, None] * ahead
+    over = (footing.heights(spots) - spots[..., 2] - allowed).max(axis=1) - able
+    first: Ints = np.where((over <= 0.0).any(axis=0), (over <= 0.0).argmax(axis=0), over.argmin(axis=0))
+    return tries[first]
