@@ -38,7 +38,7 @@ def bones(planted, clip):
 @pytest.mark.parametrize("name", [*TRAVELLING, *MORE])
 def test_feet_that_slid_stand(data, name):
     report = locked(data, name).report
-    assert report.before.skate > 0.9
+    assert report.before.skate > 0.7  # where feet were locked
     assert report.after.skate <= 0.01
     assert report.after.slip <= 0.1
     assert report.after.penetration <= 5.0
@@ -114,7 +114,8 @@ class TestStretch:
         longer = grown[..., 0] > 1.0 + 1e-9
         assert 0 < longer.sum() < longer.size
         a, b = legs_of(plain, plain), legs_of(plain, stretched)
-        np.testing.assert_allclose(b[~longer], a[~longer], atol=1e-6)
+        same = ~longer & ~(plain.kept | stretched.kept).any(axis=1, keepdims=True)
+        np.testing.assert_allclose(b[same], a[same], atol=1e-6)
         chords = [np.linalg.norm(legs[:, :, ANKLE] - legs[:, :, HIP], axis=-1) for legs in (a, b)]
         assert (chords[1] > chords[0])[longer].all()
 

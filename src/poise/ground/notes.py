@@ -8,7 +8,7 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.plants import Plants
 from poise.ground.figure.footing import Footing
 from poise.ground.legs.legs import Turned
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Bools, Floats
 from poise.maths.in_words import counted
 
 _SHORT = 0.001  # [m] a leg that falls short by less is not mentioned
@@ -21,13 +21,14 @@ def notes_of(
     plants: Plants,
     turned: Turned,
     footing: Footing,
+    kept: Bools,
 ) -> tuple[str, ...]:
     """What a user should know of what was done; `contacts` as found and as held."""
     found, held = contacts
     return tuple(
         note for note in (
             _travel_note(velocity, mode), _idle_note(held), _released_note(found, held), _edge_note(plants, footing),
-            _short_note(held, turned),
+            _short_note(held, turned), _kept_note(held, kept),
         ) if note
     )  # fmt: skip
 
@@ -52,6 +53,16 @@ def _released_note(found: Contacts, held: Contacts) -> str:
         if frames
         else ""
     )
+
+
+def _kept_note(contacts: Contacts, kept: Bools) -> str:
+    """Legs that are as in the source."""
+    legs = [
+        f"{leg} in {counted(int(frames.sum()), 'frame')}"
+        for leg, frames in zip(contacts.legs, kept.T, strict=True)
+        if frames.any()
+    ]
+    return f"kept as in the source, since locked feet would make a leg jump: {', '.join(legs)}" if legs else ""
 
 
 def _edge_note(plants: Plants, footing: Footing) -> str:

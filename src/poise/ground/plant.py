@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,13 +23,14 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion, fineness, motion_of
 from poise.ground.legs.body import Lean, lean_of
 from poise.ground.legs.feet import Feet, every, floor_level, held_longer, place_feet
+from poise.ground.legs.keep import Locked, kept_where_worse
 from poise.ground.legs.reach import reach_feet
 from poise.ground.legs.release import overstretched, released
 from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
 from poise.ground.terrain.terrain import Terrain
-from poise.maths.arrays import Floats, real
+from poise.maths.arrays import Bools, Floats, real
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 
@@ -67,6 +69,8 @@ class Planted(Clip):
         (2,) [m/s] at which the ground passes under a clip that walks in place; None if it does not.
     passed
         (F, 3) [m] how far the ground has passed under a clip that was kept in place; None otherwise.
+    kept
+        (F, L) where a leg is as in the source, or goes over to it, since locking its foot would be worse.
     notes
         What was assumed or given up, a sentence each.
     """
@@ -80,6 +84,7 @@ class Planted(Clip):
     plants: Plants = field(kw_only=True)
     velocity: Floats | None = field(kw_only=True)
     passed: Floats | None = field(kw_only=True, default=None)
+    kept: Bools = field(kw_only=True)
     notes: tuple[str, ...] = field(kw_only=True, default=())
 
     @property
@@ -90,10 +95,22 @@ class Planted(Clip):
     @cached_property
     def report(self) -> Report:
         """How the feet stood before and stand now, measured when first asked for."""
+        held = dataclasses.replace(
+            self.contacts, heel=self.contacts.heel & ~self.kept, ball=self.contacts.ball & ~self.kept
+        )
         return report_of(
-            self.travelled, self, self.contacts, self.soles, self.figure, self.terrain,
-            passed=self.passed, notes=self.notes,
+            self.travelled, self, held, self.soles, self.figure, self.terrain,
+            passed=self.passed, higher=self._higher, notes=self.notes,
         )  # fmt: skip
+
+    @property
+    def _higher(self) -> Floats:
+        """How far above the ground (F, L) [m] feet are planted: on rungs that the terrain does not have."""
+        over = self.plants.ball[:, 2] - Footing(self.terrain, self.figure).heights(self.plants.ball)
+        higher = np.zeros(self.contacts.heel.shape)
+        for leg, start, end, height in zip(*self.plants.stances[:3], over, strict=True):
+            higher[start:end, leg] = height
+        return higher
 
 
 def plant_feet(
@@ -344,7 +361,12 @@ def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes
     body, poses = motion, clip.poses
     if lean:
         body, poses = lean.motion(motion), leaning_poses(poses, motion.figure, repeats.kept(lean), offsets)
-    turned = repeats.kept(reach_feet(body, seen.soles, held, feet, footing, options.stretch))
+    turned = reach_feet(body, seen.soles, held, feet, footing, options.stretch)
+    kept = np.zeros_like(held.any)
+    if options.floor is not None:
+        locked = Locked(motion, seen.soles, feet, turned, held.any, footing, options.stretch)
+        turned, kept = kept_where_worse(locked, repeats)
+    turned, kept = repeats.kept(turned), kept[repeats.middle]
     plants = repeats.plants(plants)
     check_reach(repeats.kept(body), repeats.kept(held), turned)
     still = offsets if seen.mode == "keep" else np.zeros_like(offsets)
@@ -356,7 +378,8 @@ def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes
         np.array(clip.times), poses, clip.name,
         source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure, terrain=terrain,
         plants=plants, velocity=seen.velocity, passed=still if seen.mode == "keep" else None,
-        notes=(*notes, *notes_of(seen.velocity, seen.mode, (before, contacts), plants, turned, footing)),
+        kept=kept,
+        notes=(*notes, *notes_of(seen.velocity, seen.mode, (before, contacts), plants, turned, footing, kept)),
     )  # fmt: skip
 
 

@@ -88,7 +88,9 @@ def find_soles(motion: Motion, flat: Bools | None = None, *, slow: bool = True, 
     floor = _floors(places[..., 2], starts)
     points = _on_floor(motion, places, leg, _ahead(motion, frame), floor)
     local = rotations.rotate(rotations.inverse(turns[:, _PARTS]), points - _carriers(motion, places, leg))
-    return Soles(*np.stack([np.median(rows, axis=0) for rows in np.split(local, starts[1:])], axis=1))
+    heel, ball, tip = np.stack([np.median(rows, axis=0) for rows in np.split(local, starts[1:])], axis=1)
+    straight = ball + _TIP / (1.0 + _HEEL) * (ball - heel)  # a foot without toes: medians of each may leave its line
+    return Soles(heel, ball, np.where(_toeless(motion)[:, None], straight, tip))
 
 
 def _on_floor(motion: Motion, places: Floats, leg: Ints, facing: Floats, floor: Floats) -> Floats:

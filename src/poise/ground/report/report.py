@@ -171,11 +171,12 @@ class Report:
 
 def report_of(
     source: Clip, result: Clip, contacts: Contacts, soles: Soles, figure: Figure, terrain: Terrain, *,
-    passed: Floats | None = None, ground: str = "", notes: tuple[str, ...] = (),
+    passed: Floats | None = None, higher: Floats | None = None, ground: str = "", notes: tuple[str, ...] = (),
 ) -> Report:  # fmt: skip
     """Measure a result against its source, both on the same terrain.
 
     passed  (F, 3) [m] how far both are carried over the ground, where it passes under a figure that stays in place
+    higher  (F, L) [m] above the ground that feet are meant to stand; on it where not given
     ground  the terrain in words; those of `words_of` if empty
     """
     motions = motion_of(source, figure), motion_of(result, figure)
@@ -186,6 +187,7 @@ def report_of(
     before, after = (measures_of(*pair, knees) for pair in zip(paths, [contacts] * 2, motions, strict=True))
     cuts = np.unique(shots_of(motions[0]).first)
     jumps = jumps_of(motions, _heads(source, result, figure, passed), room=ROOM if even else ROOM_ON_STEPS)
+    stand = np.zeros(contacts.heel.shape) if higher is None else higher
     return Report(
         name=result.name,
         ground=ground or words_of(terrain),
@@ -196,7 +198,7 @@ def report_of(
         after=after,
         changes=changes_of(source, result, figure, cuts.tolist()),
         jumps=jumps,
-        worse=verdict_of(Evidence(motions, paths[1], contacts, jumps, knees, even)),
+        worse=verdict_of(Evidence(motions, paths[1], contacts, jumps, knees, stand, even)),
         notes=notes,
     )
 

@@ -49,7 +49,8 @@ class Worse(NamedTuple):
 class Evidence(NamedTuple):
     """What a verdict looks at: the source's motion and the result's, its soles, contacts and jumps.
 
-    even  whether the ground is a plane: bounds are wider on other ground
+    higher  (F, L) [m] above the ground that a foot is meant to stand: on a rung that the terrain does not have
+    even    whether the ground is a plane: bounds are wider on other ground
     """
 
     motions: tuple[Motion, Motion]
@@ -57,6 +58,7 @@ class Evidence(NamedTuple):
     contacts: Contacts
     jumps: Jumps
     knees: Floats
+    higher: Floats
     even: bool
 
 
@@ -89,7 +91,7 @@ def _penetration(found: Evidence) -> Worse | None:
 
 
 def _reach(found: Evidence) -> Worse | None:
-    off = _MM * np.abs(found.paths.heights[:, :, :2]) * _held(found.contacts)
+    off = _MM * np.abs(found.paths.heights[:, :, :2] - found.higher[..., None]) * _held(found.contacts)
     return _deepest("reach", off, OFF, found, "off the ground that it stands on")
 
 
