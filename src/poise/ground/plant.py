@@ -6,39 +6,33 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from poise.errors import InputError, UnsupportedError
-from poise.ground.checks import check_reach, check_terrain, check_under
+from poise.ground.checks import check_reach, check_terrain
 from poise.ground.contact.contacts import Contacts, Thresholds, find_contacts, stances
 from poise.ground.contact.cyclic import Repeats, closes, repeats_of
 from poise.ground.contact.in_place import in_place as ground_velocity
 from poise.ground.contact.in_place import travelled
-from poise.ground.contact.plants import Plants, find_plants, in_frames
+from poise.ground.contact.plants import Plants
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion, fineness, motion_of
-from poise.ground.legs.body import Lean, lean_of
-from poise.ground.legs.feet import Feet, every, floor_level, held_longer, place_feet
-from poise.ground.legs.keep import Locked, kept_where_worse
-from poise.ground.legs.reach import reach_feet
-from poise.ground.legs.release import overstretched, released
+from poise.ground.legs.feet import floor_level
 from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
+from poise.ground.stages import InPlace, Options, Seen, in_clip, stand
 from poise.ground.terrain.terrain import Terrain
-from poise.maths.arrays import Bools, Floats, real
+from poise.maths.arrays import Bools, Floats
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 
-InPlace = Literal["travel", "keep", "refuse"]
-
 _SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] clips with fewer than the first are sampled at the second
 _FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
-_HOLD = 0.01  # [s] that a foot is held longer after a contact, whose end is not known better than this
 _SAME = 1e-6  # [s] times that differ by less are the same
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
 
@@ -181,7 +175,7 @@ def plant_feet(
     A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first, at 30 or more.
     """
     clip, note = even(clip)
-    options = _Options(steepest, farthest, stretch).checked()
+    options = Options(steepest, farthest, stretch).checked()
     check_terrain(terrain)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
@@ -215,43 +209,12 @@ def lock_feet(
         The clip with feet that stand. Feet that stand well above the floor, on a step or a rung, stay as high.
     """
     clip, note = even(clip)
-    options = _Options(stretch=stretch).checked()
+    options = Options(stretch=stretch).checked()
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
     floor = floor_level(seen.fine, seen.soles, seen.contacts)
     options = options._replace(floor=floor)
     return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
-
-
-class _Options(NamedTuple):
-    """The numbers among the arguments."""
-
-    steepest: float = np.radians(40.0)
-    farthest: float = 0.15
-    stretch: float = 0.0
-    floor: float | None = None  # [m] the clip's own, where what stands above it is to stay there
-
-    def checked(self) -> _Options:
-        for name, most in (("steepest", 0.5 * np.pi), ("farthest", 1.0), ("stretch", 0.5)):
-            value = getattr(self, name)
-            if not 0.0 <= real(value, name) <= most:
-                raise InputError(f"{name} must be from 0 to {most:.3g}, not {value}")
-        return self
-
-
-class _Seen(NamedTuple):
-    """What was found out about a clip before the ground is asked; of a clip that closes, about its repeats."""
-
-    repeats: Repeats
-    motion: Motion
-    offsets: Floats  # (F, 3) [m] by which it was carried
-    velocity: Floats | None
-    fine: Motion  # the same with more frames, in which contacts and feet are worked out
-    finer: int  # how many for each
-    soles: Soles
-    contacts: Contacts  # of the fine motion
-    mode: InPlace
-    given: bool  # whether the contacts were
 
 
 def _one_of(mode: Any) -> InPlace:
@@ -277,7 +240,7 @@ def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
     return clip.resampled(rate), (f"sampled at {rate:.3g} frames a second: {why}",)
 
 
-def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace) -> _Seen:
+def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace) -> Seen:
     """Carry a clip that walks in place over the ground, and find where its feet stand."""
     motion = motion_of(clip, figure)
     _check_soles(soles, figure)
@@ -295,7 +258,7 @@ def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | 
         motion, offsets = travelled(motion, velocity, repeats.middle.start)
     fine = motion.finer(finer)
     soles, contacts = _stances(fine, velocity, soles, given, repeats.finer(finer))
-    return _Seen(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode, given is not None)
+    return Seen(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode, given is not None)
 
 
 def _stances(
@@ -314,63 +277,20 @@ def _stances(
     return soles, repeats.of_contacts(once, fine)
 
 
-class _Down(NamedTuple):
-    """Feet on the ground, before the pelvis and the legs follow them."""
-
-    plants: Plants
-    held: Contacts
-    feet: Feet
-    lean: Lean | None
-
-
-def _set_down(seen: _Seen, footing: Footing, options: _Options) -> _Down:
-    held = held_longer(seen.fine, seen.soles, seen.contacts, footing, _HOLD)
-    plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest, options.floor)
-    check_under(seen.repeats.finer(seen.finer).plants(plants), footing)
-    feet = every(place_feet(seen.fine, seen.soles, held, plants, footing), seen.finer)
-    lean = lean_of(seen.motion, feet) if options.floor is None else None  # on its own floor a figure leans as it did
-    return _Down(in_frames(plants, seen.finer), held.every(seen.finer), feet, lean)
-
-
-def _let_go(seen: _Seen, down: _Down, footing: Footing, options: _Options) -> tuple[_Seen, _Down]:
-    """Contacts without what legs cannot hold, see `released`, and feet for these; given contacts are held as given."""
-    if seen.given or options.floor is not None:
-        return seen, down
-    body = down.lean.motion(seen.motion) if down.lean else seen.motion
-    over = overstretched(body, seen.soles, down.feet, down.held.any, footing)
-    if not over.any():
-        return seen, down
-    repeats, frames = seen.repeats.finer(seen.finer), np.arange(len(seen.fine))
-    contacts = repeats.kept(released(seen.contacts, over[np.rint(frames / seen.finer).astype(int)]))
-    seen = seen._replace(contacts=repeats.of_contacts(contacts, seen.fine))
-    return seen, _set_down(seen, footing, options)
-
-
-def _in_clip(seen: _Seen) -> Contacts:
-    """The contacts in the frames of the clip."""
-    return seen.repeats.finer(seen.finer).kept(seen.contacts).every(seen.finer)
-
-
-def _planted(clip: Clip, seen: _Seen, terrain: Terrain, options: _Options, notes: tuple[str, ...]) -> Planted:
+def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Options, notes: tuple[str, ...]) -> Planted:
     motion, repeats, offsets = seen.motion, seen.repeats, seen.offsets[seen.repeats.middle]
     footing = Footing(terrain, motion.figure)
-    contacts = _in_clip(seen)
-    seen, down = _let_go(seen, _set_down(seen, footing, options), footing, options)
-    before, contacts = contacts, _in_clip(seen)
-    plants, held, feet, lean = down
-    body, poses = motion, clip.poses
+    standing = stand(seen, footing, options)
+    before, contacts = in_clip(seen), in_clip(standing.seen)
+    held, lean = standing.down.held, standing.down.lean
+    poses = clip.poses
     if lean:
-        body, poses = lean.motion(motion), leaning_poses(poses, motion.figure, repeats.kept(lean), offsets)
-    turned = reach_feet(body, seen.soles, held, feet, footing, options.stretch)
-    kept = np.zeros_like(held.any)
-    if options.floor is not None:
-        locked = Locked(motion, seen.soles, feet, turned, held.any, footing, options.stretch)
-        turned, kept = kept_where_worse(locked, repeats)
-    turned, kept = repeats.kept(turned), kept[repeats.middle]
-    plants = repeats.plants(plants)
-    check_reach(repeats.kept(body), repeats.kept(held), turned)
+        poses = leaning_poses(poses, motion.figure, repeats.kept(lean), offsets)
+    turned, kept = repeats.kept(standing.turned), standing.kept[repeats.middle]
+    plants = repeats.plants(standing.down.plants)
+    check_reach(repeats.kept(standing.body), repeats.kept(held), turned)
     still = offsets if seen.mode == "keep" else np.zeros_like(offsets)
-    poses = write_poses(poses, body, turned, offsets, still)
+    poses = write_poses(poses, standing.body, turned, offsets, still)
     carried = clip
     if seen.velocity is not None and seen.mode == "travel":
         carried = Clip(clip.times, moved_poses(clip.poses, motion.figure, offsets), clip.name)

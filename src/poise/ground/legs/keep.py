@@ -20,26 +20,29 @@ from poise.ground.figure.speeds import shots_of
 from poise.ground.figure.steps import bounds_of_step, changes_of_step
 from poise.ground.legs.feet import Feet
 from poise.ground.legs.legs import Turned, bend_axes, bend_legs
-from poise.ground.legs.pelvis import chord_limits
+from poise.ground.legs.pelvis import base_heights, chord_limits
 from poise.ground.legs.swing import sole_points
 from poise.ground.legs.toes import raise_toes
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import above
+from poise.maths.smooth import above, far_from
 from poise.maths.vectors import raised
 
-_ROOM = 5.0  # [mm per frame^2 at 120 frames/s] that a joint may have beyond its source
-_SHORT = 0.01  # [m] from its foot's place a leg that stands may end
+_SHORT = 0.01  # [m] farther from its foot's place may a leg that stands end
 _JOIN = 0.125  # [s] before and after such a frame in which the source is kept, and again in which it is joined
 _MORE = 0.125  # of the source more is kept each time that a frame is worse
 _TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
 _SMOOTH = 0.1  # [s] before and after: how smoothly feet of the source are lifted out of the ground
+_FREE = 0.1  # [s] from a stance on in which a foot may go over to it
 _ROUNDS = 30  # each marks what the one before has made worse
 _PLACES = [HIP, KNEE, ANKLE, END]
 
 
 class Locked(NamedTuple):
-    """A figure whose feet are locked: where they should be, what was done for it, and when (F, L) they stand."""
+    """A figure whose feet are locked: where they should be, what was done for it, and when (F, L) they stand.
+
+    room  [mm per frame^2 at 120 frames/s] that a joint may have beyond its source
+    """
 
     motion: Motion
     soles: Soles
@@ -48,42 +51,82 @@ class Locked(NamedTuple):
     standing: Bools
     footing: Footing
     stretch: float
+    room: float
 
 
-def kept_where_worse(locked: Locked, repeats: Repeats) -> tuple[Turned, Bools]:
-    """The figure with legs as in its source where locking is worse, and where (F, L) that is, joins included.
+class Loose(NamedTuple):
+    """The figure whose feet are as animated: as they are, or raised and tilted with the ground that is under them.
 
-    What of a foot is in the ground in the source is lifted out of it all the same. All repeats of a loop are the same.
+    up      (F,) how far the pelvis goes up [m]
+    ankles  (F, L, 3)
+    turns   (F, L, 4) rotations to be put before the animated ones of foot and toes
+    free    (F, L + 1) how far each leg, and the pelvis, may go over to it, from 0 to 1
+    """
+
+    up: Floats
+    ankles: Floats
+    turns: Floats
+    free: Floats
+
+
+def as_animated(motion: Motion) -> Loose:
+    """The source itself."""
+    shape = motion.turns[:, :, FOOT].shape
+    still = np.broadcast_to(rotations.IDENTITY, shape)
+    return Loose(np.zeros(len(motion)), motion.places[:, :, ANKLE], still, np.ones((shape[0], shape[1] + 1)))
+
+
+def over_ground(motion: Motion, feet: Feet, standing: Bools) -> Loose:
+    """The source over other ground; feet that stand stay where they are."""
+    free = np.concatenate([far_from(motion.times, standing, _FREE), np.zeros((len(motion), 1))], axis=1)
+    return Loose(base_heights(motion, feet.rise), motion.places[:, :, ANKLE] + raised(feet.rise), feet.tilt, free)
+
+
+def kept_where_worse(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Turned, Bools, Floats]:
+    """The figure with legs as they are loose where locking is worse, and where (F, L) that is, joins included.
+
+    Last is by how much changes of step are still too large [mm], in the frames of the clip. What of a loose foot is in
+    the ground is lifted out of it all the same. All repeats of a loop are the same.
     """
     motion, legs, middle = locked.motion, locked.standing.shape[1], repeats.middle
+    once = Motion(motion.figure, motion.times[middle], motion.places[middle], motion.turns[middle])
+    bound = _bounds(once, locked.room)[repeats.rows]
     kept = share = np.zeros((len(motion), legs + 1))  # the last for the pelvis
-    result = locked.turned
-    bound = _bounds(Motion(motion.figure, motion.times[middle], motion.places[middle], motion.turns[middle]))
+    result = best = locked.turned
+    left, where = _over(motion, result, bound), np.zeros_like(locked.standing)
+    over = left
     for _ in range(_ROUNDS):
-        worse = _worse(motion, result, locked.standing, share, bound[repeats.rows])[middle]
-        if repeats.around:
-            worse[[0, -1]] = worse[0] | worse[-1]
-        if not (worse & (share[middle] < 1.0)).any():
+        worse = _worse(locked, result, kept, over > 0.0)[middle]
+        if not (worse & (kept[middle] < 1.0)).any():
             break
-        kept = np.minimum(kept + _MORE * worse[repeats.rows], 1.0)
-        share = above(kept, motion.frames(_JOIN))
-        result = _blended(locked, share)
-    return result, share[:, :legs] > 0.0
+        kept = np.minimum(kept + _MORE * repeats.spread(worse), 1.0)
+        share = above(kept, motion.frames(_JOIN)) * loose.free
+        result = _blended(locked, loose, share)
+        over = _over(motion, result, bound)
+        if over[middle].sum() < left[middle].sum():
+            best, left, where = result, over, share[:, :legs] > 0.0
+    return best, where, left[middle].max(axis=-1)
 
 
-def _worse(motion: Motion, result: Turned, standing: Bools, share: Floats, bound: Floats) -> Bools:
+def _over(motion: Motion, result: Turned, bound: Floats) -> Floats:
+    """By how much (F, L, 4) the changes of step of hips, knees, ankles and toes are too large [mm]; 0 where not."""
+    places = places_of(motion, result)
+    changes = changes_of_step(motion.times, places.reshape(len(motion), -1, 3), shots_of(motion).first)
+    return np.maximum(changes - bound, 0.0).reshape(places.shape[:3])
+
+
+def _worse(locked: Locked, result: Turned, kept: Floats, pops: Bools) -> Bools:
     """Where (F, L + 1) a joint of a leg pops or its foot is not reached; and where that is left, the pelvis."""
-    places = places_of(motion, result).reshape(len(motion), -1, 3)
-    pops = (changes_of_step(motion.times, places, shots_of(motion).first) > bound).reshape(*standing.shape, -1)
-    legs = pops[..., 1:].any(axis=-1) | ((result.missing > _SHORT) & standing)
-    pelvis = pops[..., 0] | (legs & (share[:, :-1] >= 1.0))
+    short = (result.missing > locked.turned.missing + _SHORT) & locked.standing
+    legs = pops[..., 1:].any(axis=-1) | short
+    pelvis = pops[..., 0] | (legs & (kept[:, :-1] >= 1.0))
     return np.concatenate([legs, pelvis.any(axis=1, keepdims=True)], axis=1)
 
 
-def _bounds(motion: Motion) -> Floats:
+def _bounds(motion: Motion, room: float) -> Floats:
     """How large changes of step (F, 4 L) may be [mm]."""
     shots, places = shots_of(motion), motion.places[:, :, _PLACES].reshape(len(motion), -1, 3)
-    return bounds_of_step(motion.times, changes_of_step(motion.times, places, shots.first), shots, _ROOM)
+    return bounds_of_step(motion.times, changes_of_step(motion.times, places, shots.first), shots, room)
 
 
 def places_of(motion: Motion, turned: Turned) -> Floats:
@@ -111,18 +154,17 @@ def _depths(motion: Motion, soles: Soles, ankles: Floats, turns: Floats, footing
     return np.maximum(depths.max(axis=0), 0.0)
 
 
-def _blended(locked: Locked, share: Floats) -> Turned:
-    """Feet and pelvis between those that are locked and, by a share (F, L + 1), those of the source; legs bent anew."""
+def _blended(locked: Locked, loose: Loose, share: Floats) -> Turned:
+    """Feet and pelvis between those that are locked and, by a share (F, L + 1), loose ones; legs bent anew."""
     motion, soles, feet, turned = locked[:4]
     kept, half = share[:, :-1], motion.frames(_SMOOTH)
     foot, toes = (
-        rotations.slerp(whole, np.broadcast_to(rotations.IDENTITY, whole.shape), kept)
-        for whole in np.moveaxis(turned.turns[:, :, [FOOT, TOES]], 2, 0)
+        rotations.slerp(whole, loose.turns, kept) for whole in np.moveaxis(turned.turns[:, :, [FOOT, TOES]], 2, 0)
     )
-    ankles = turned.ankles + kept[..., None] * (motion.places[:, :, ANKLE] - turned.ankles)
+    ankles = turned.ankles + kept[..., None] * (loose.ankles - turned.ankles)
     depths = _depths(motion, soles, ankles, rotations.multiply(foot, motion.turns[:, :, FOOT]), locked.footing)
     ankles += raised(above(depths * (kept > 0.0), half) * np.minimum(kept / _MORE, 1.0))
-    up = turned.up * (1.0 - share[:, -1])
+    up = turned.up + share[:, -1] * (loose.up - turned.up)
     hips = motion.places[:, :, HIP] + raised(up)[:, None]
     longest = np.maximum(chord_limits(motion, locked.standing)[1], _chords(motion, turned))
     moved = dataclasses.replace(feet, ankles=ankles)

@@ -20,11 +20,13 @@ from poise.ground.legs.heels import heel_room, lifted
 from poise.ground.legs.pelvis import EASY, base_heights, chord_limits, leg_lengths, lowest_within_sink, sinks_for
 from poise.ground.legs.reach import kept_on
 from poise.maths.arrays import Bools, Floats
+from poise.maths.smooth import time_from
 from poise.maths.vectors import raised
 
 _NEAREST = 0.25  # of a leg's length is what a pelvis that sinks leaves to another leg, from its hip to its ankle
 _LEAST = 1.5  # times what that leg can fold to, if that is more: there its knee moves as fast as its ankle
 _LONGEST = 0.25  # [s] at each end of a stance: a foot that is let go sooner would hang in the air
+_SAME = 1e-6  # [s] times that differ by less are the same
 _LEFT = 0.1  # of a stance is left, in its middle
 
 
@@ -56,6 +58,11 @@ def _rooms(motion: Motion, ankles: Floats, base: Floats, least: Floats) -> Float
     away = motion.places[:, :, HIP] - ankles
     high = least**2 - (away[..., :2] ** 2).sum(axis=-1)
     return np.where(high > 0.0, base[:, None] + away[..., 2] - np.sqrt(np.maximum(high, 0.0)), np.inf)
+
+
+def ended_near(times: Floats, stands: Bools, pops: Bools, seconds: float) -> Bools:
+    """Frames (F, L) in which feet stand so near in time to frames in which a joint of their leg pops (F, L)."""
+    return stands & (np.minimum(*time_from(times, pops)) <= seconds + _SAME)
 
 
 def released(contacts: Contacts, over: Bools) -> Contacts:

@@ -1,0 +1,154 @@
+"""Stages: from what was found out about a clip to feet on the ground, and to a figure that stands on them.
+
+Contacts and places of feet are worked out in the finer frames of a motion, pelvis and legs in the clip's own.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from poise.errors import InputError
+from poise.ground.checks import check_under
+from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.cyclic import Repeats
+from poise.ground.contact.plants import Plants, find_plants, in_frames
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import Motion
+from poise.ground.legs.body import Lean, lean_of
+from poise.ground.legs.feet import Feet, every, held_longer, place_feet
+from poise.ground.legs.keep import Locked, as_animated, kept_where_worse, over_ground
+from poise.ground.legs.legs import Turned
+from poise.ground.legs.reach import reach_feet
+from poise.ground.legs.release import ended_near, overstretched, released
+from poise.ground.report.jumps import ROOM, ROOM_ON_STEPS
+from poise.ground.terrain.shapes import Plane
+from poise.maths.arrays import Bools, Floats, real
+
+InPlace = Literal["travel", "keep", "refuse"]
+
+_HOLD = 0.01  # [s] that a foot is held longer after a contact, whose end is not known better than this
+_SOONER = (0.035, 0.07, 0.105)  # [s] by which stances end sooner, or begin later, where a joint would pop, in turn
+
+
+class Options(NamedTuple):
+    """The numbers among the arguments."""
+
+    steepest: float = np.radians(40.0)
+    farthest: float = 0.15
+    stretch: float = 0.0
+    floor: float | None = None  # [m] the clip's own, where what stands above it is to stay there
+
+    def checked(self) -> Options:
+        """Themselves; InputError for one that is out of its range."""
+        for name, most in (("steepest", 0.5 * np.pi), ("farthest", 1.0), ("stretch", 0.5)):
+            value = getattr(self, name)
+            if not 0.0 <= real(value, name) <= most:
+                raise InputError(f"{name} must be from 0 to {most:.3g}, not {value}")
+        return self
+
+
+class Seen(NamedTuple):
+    """What was found out about a clip before the ground is asked; of a clip that closes, about its repeats."""
+
+    repeats: Repeats
+    motion: Motion
+    offsets: Floats  # (F, 3) [m] by which it was carried
+    velocity: Floats | None
+    fine: Motion  # the same with more frames, in which contacts and feet are worked out
+    finer: int  # how many for each
+    soles: Soles
+    contacts: Contacts  # of the fine motion
+    mode: InPlace
+    given: bool  # whether the contacts were
+
+
+class Down(NamedTuple):
+    """Feet on the ground, before the pelvis and the legs follow them."""
+
+    plants: Plants
+    held: Contacts
+    feet: Feet
+    lean: Lean | None
+
+
+class Standing(NamedTuple):
+    """A figure that stands on its feet.
+
+    body  the motion, leaning if it does
+    kept  (F, L) where a leg is as animated since locking its foot would be worse
+    over  (F, L) by how much changes of step are larger than they may be [mm], in the frames of the clip
+    """
+
+    seen: Seen
+    down: Down
+    body: Motion
+    turned: Turned
+    kept: Bools
+    over: Floats
+
+
+def stand(seen: Seen, footing: Footing, options: Options) -> Standing:
+    """Put the feet down and bring the figure to them; a stance is cut short where a joint would pop otherwise.
+
+    Contacts that were given are held as given.
+    """
+    seen, down = _let_go(seen, set_down(seen, footing, options), footing, options)
+    best = _brought(seen, down, footing, options)
+    for seconds in _SOONER:
+        if seen.given or not best.over.any():
+            break
+        near = ended_near(seen.motion.times, down.held.any, seen.repeats.spread(best.over > 0.0), seconds)
+        shorter = _without(seen, near)
+        again = _brought(shorter, set_down(shorter, footing, options), footing, options)
+        if again.over.sum() < best.over.sum():
+            best = again
+    return best
+
+
+def _brought(seen: Seen, down: Down, footing: Footing, options: Options) -> Standing:
+    """Pelvis, legs and toes for feet that are down."""
+    body = down.lean.motion(seen.motion) if down.lean else seen.motion
+    standing = down.held.any
+    turned = reach_feet(body, seen.soles, down.held, down.feet, footing, options.stretch)
+    room = ROOM if isinstance(footing.terrain.surface, Plane) else ROOM_ON_STEPS
+    locked = Locked(body, seen.soles, down.feet, turned, standing, footing, options.stretch, room)
+    loose = over_ground(body, down.feet, standing) if options.floor is None else as_animated(body)
+    turned, kept, over = kept_where_worse(locked, loose, seen.repeats)
+    return Standing(seen, down, body, turned, kept, over)
+
+
+def set_down(seen: Seen, footing: Footing, options: Options) -> Down:
+    """Plants of all stances, and where feet go from each to the next."""
+    held = held_longer(seen.fine, seen.soles, seen.contacts, footing, _HOLD)
+    plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest, options.floor)
+    check_under(seen.repeats.finer(seen.finer).plants(plants), footing)
+    feet = every(place_feet(seen.fine, seen.soles, held, plants, footing), seen.finer)
+    lean = lean_of(seen.motion, feet) if options.floor is None else None  # on its own floor a figure leans as it did
+    return Down(in_frames(plants, seen.finer), held.every(seen.finer), feet, lean)
+
+
+def _let_go(seen: Seen, down: Down, footing: Footing, options: Options) -> tuple[Seen, Down]:
+    """Contacts without what legs cannot hold, see `released`, and feet for these; given contacts are held as given."""
+    if seen.given or options.floor is not None:
+        return seen, down
+    body = down.lean.motion(seen.motion) if down.lean else seen.motion
+    over = overstretched(body, seen.soles, down.feet, down.held.any, footing)
+    if not over.any():
+        return seen, down
+    seen = _without(seen, over)
+    return seen, set_down(seen, footing, options)
+
+
+def _without(seen: Seen, over: Bools) -> Seen:
+    """The same with stances that end before, or begin after, frames (F, L) in which they cannot be held."""
+    repeats, frames = seen.repeats.finer(seen.finer), np.arange(len(seen.fine))
+    contacts = repeats.kept(released(seen.contacts, over[np.rint(frames / seen.finer).astype(int)]))
+    return seen._replace(contacts=repeats.of_contacts(contacts, seen.fine))
+
+
+def in_clip(seen: Seen) -> Contacts:
+    """The contacts in the frames of the clip."""
+    return seen.repeats.finer(seen.finer).kept(seen.contacts).every(seen.finer)
