@@ -117,7 +117,7 @@ class TestContacts:
         assert first[0] == again[0] == 0
         assert json.loads(first[1])["after"]["contact"] == json.loads(again[1])["after"]["contact"]
         assert f"contacts are those of {kept}" in json.loads(again[1])["notes"]
-        kept.write_text(json.dumps({"right": {"ball": [[0.2, 0.4]]}}))
+        kept.write_text(json.dumps({"right": {"ball": [[0.6, 0.8]]}}))
         known = json.loads(run("lock", WALK, "-o", tmp_path / "c.bvh", "--contacts", kept, "--json")[1])
         np.testing.assert_allclose(known["after"]["contact"], [0, 7 / 30], atol=1e-6)  # 6 steps and half a step twice
         words = ("plant", WALK, "--terrain", "flat", "-o", tmp_path / "d.bvh", "--contacts", kept, "--json")
@@ -134,7 +134,7 @@ class TestContacts:
 
     def test_one_foot_of_contacts_for_both(self, tmp_path):
         kept = tmp_path / "steps.json"
-        kept.write_text(json.dumps({"left": {"heel": [[0.1, 0.3]]}, "right": {"ball": [[0.2, 0.4]]}}))
+        kept.write_text(json.dumps({"left": {"heel": [[0.1, 0.3]]}, "right": {"ball": [[0.6, 0.8]]}}))
         words = ("lock", WALK, "--feet", "right", "-o", tmp_path / "c.bvh", "--contacts", kept, "--json")
         np.testing.assert_allclose(json.loads(run(*words)[1])["after"]["contact"], [7 / 30], atol=1e-6)
 

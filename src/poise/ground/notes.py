@@ -56,13 +56,13 @@ def _released_note(found: Contacts, held: Contacts) -> str:
 
 
 def _kept_note(contacts: Contacts, kept: Bools) -> str:
-    """Legs that are as in the source."""
+    """Legs that are nearer to the source than the ground asks."""
     legs = [
         f"{leg} in {counted(int(frames.sum()), 'frame')}"
         for leg, frames in zip(contacts.legs, kept.T, strict=True)
         if frames.any()
     ]
-    return f"kept as in the source, since locked feet would make a leg jump: {', '.join(legs)}" if legs else ""
+    return f"nearer to the source, since a leg would jump otherwise: {', '.join(legs)}" if legs else ""
 
 
 def _edge_note(plants: Plants, footing: Footing) -> str:

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import numpy as np
 
 from poise.errors import InputError, UnsupportedError
-from poise.ground.checks import check_reach, check_terrain
+from poise.ground.checks import check_terrain
 from poise.ground.contact.contacts import Contacts, Thresholds, find_contacts, stances
 from poise.ground.contact.cyclic import Repeats, closes, repeats_of
 from poise.ground.contact.in_place import in_place as ground_velocity
@@ -282,13 +282,12 @@ def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Options, notes: 
     footing = Footing(terrain, motion.figure)
     standing = stand(seen, footing, options)
     before, contacts = in_clip(seen), in_clip(standing.seen)
-    held, lean = standing.down.held, standing.down.lean
+    lean = standing.down.lean
     poses = clip.poses
     if lean:
         poses = leaning_poses(poses, motion.figure, repeats.kept(lean), offsets)
     turned, kept = repeats.kept(standing.turned), standing.kept[repeats.middle]
     plants = repeats.plants(standing.down.plants)
-    check_reach(repeats.kept(standing.body), repeats.kept(held), turned)
     still = offsets if seen.mode == "keep" else np.zeros_like(offsets)
     poses = write_poses(poses, standing.body, turned, offsets, still)
     carried = clip

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from poise.errors import InputError
-from poise.ground.checks import check_under
+from poise.ground.checks import check_reach, check_under
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.cyclic import Repeats
 from poise.ground.contact.plants import Plants, find_plants, in_frames
@@ -22,7 +22,7 @@ from poise.ground.legs.feet import Feet, every, held_longer, place_feet
 from poise.ground.legs.keep import Locked, as_animated, kept_where_worse, over_ground
 from poise.ground.legs.legs import Turned
 from poise.ground.legs.reach import reach_feet
-from poise.ground.legs.release import ended_near, overstretched, released
+from poise.ground.legs.release import ends_near, overstretched, released
 from poise.ground.report.jumps import ROOM, ROOM_ON_STEPS
 from poise.ground.terrain.shapes import Plane
 from poise.maths.arrays import Bools, Floats, real
@@ -30,7 +30,7 @@ from poise.maths.arrays import Bools, Floats, real
 InPlace = Literal["travel", "keep", "refuse"]
 
 _HOLD = 0.01  # [s] that a foot is held longer after a contact, whose end is not known better than this
-_SOONER = (0.035, 0.07, 0.105)  # [s] by which stances end sooner, or begin later, where a joint would pop, in turn
+_SOONER = (0.025, 0.05)  # [s] by which stances end sooner, or begin later, where a joint would pop, in turn
 
 
 class Options(NamedTuple):
@@ -100,7 +100,7 @@ def stand(seen: Seen, footing: Footing, options: Options) -> Standing:
     for seconds in _SOONER:
         if seen.given or not best.over.any():
             break
-        near = ended_near(seen.motion.times, down.held.any, seen.repeats.spread(best.over > 0.0), seconds)
+        near = ends_near(seen.motion.times, down.held.any, seen.repeats.spread(best.over > 0.0), seconds)
         shorter = _without(seen, near)
         again = _brought(shorter, set_down(shorter, footing, options), footing, options)
         if again.over.sum() < best.over.sum():
@@ -113,11 +113,12 @@ def _brought(seen: Seen, down: Down, footing: Footing, options: Options) -> Stan
     body = down.lean.motion(seen.motion) if down.lean else seen.motion
     standing = down.held.any
     turned = reach_feet(body, seen.soles, down.held, down.feet, footing, options.stretch)
+    kept = seen.repeats.kept
+    check_reach(kept(body), kept(down.held), kept(turned))
     room = ROOM if isinstance(footing.terrain.surface, Plane) else ROOM_ON_STEPS
     locked = Locked(body, seen.soles, down.feet, turned, standing, footing, options.stretch, room)
     loose = over_ground(body, down.feet, standing) if options.floor is None else as_animated(body)
-    turned, kept, over = kept_where_worse(locked, loose, seen.repeats)
-    return Standing(seen, down, body, turned, kept, over)
+    return Standing(seen, down, body, *kept_where_worse(locked, loose, seen.repeats))
 
 
 def set_down(seen: Seen, footing: Footing, options: Options) -> Down:

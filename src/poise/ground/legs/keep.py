@@ -33,7 +33,10 @@ _JOIN = 0.125  # [s] before and after such a frame in which the source is kept, 
 _MORE = 0.125  # of the source more is kept each time that a frame is worse
 _TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
 _SMOOTH = 0.1  # [s] before and after: how smoothly feet of the source are lifted out of the ground
-_FREE = 0.1  # [s] from a stance on in which a foot may go over to it
+_DEEPER = 0.002  # [m] deeper in the ground than before does a foot not go for it
+_AROUND = 0.15  # [s] before and after such a frame in which a leg is left as it is
+_AGAIN = 3
+_FREE = 0.2  # [s] from a stance on in which a foot may go over to it
 _ROUNDS = 30  # each marks what the one before has made worse
 _PLACES = [HIP, KNEE, ANKLE, END]
 
@@ -88,6 +91,19 @@ def kept_where_worse(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Tu
     Last is by how much changes of step are still too large [mm], in the frames of the clip. What of a loose foot is in
     the ground is lifted out of it all the same. All repeats of a loop are the same.
     """
+    before = _sunk(locked, locked.turned)
+    for _ in range(_AGAIN):
+        best, where, left = _calmest(locked, loose, repeats)
+        deeper = _sunk(locked, best) > before + _DEEPER
+        if not deeper.any():
+            return best, where, left
+        free = np.minimum(loose.free[:, :-1], far_from(locked.motion.times, deeper, _AROUND))
+        loose = loose._replace(free=np.concatenate([free, loose.free[:, -1:]], axis=1))
+    return _calmest(locked, loose._replace(free=np.zeros_like(loose.free)), repeats)
+
+
+def _calmest(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Turned, Bools, Floats]:
+    """The same, whatever comes of the ground."""
     motion, legs, middle = locked.motion, locked.standing.shape[1], repeats.middle
     once = Motion(motion.figure, motion.times[middle], motion.places[middle], motion.turns[middle])
     bound = _bounds(once, locked.room)[repeats.rows]
@@ -143,6 +159,19 @@ def _chords(motion: Motion, turned: Turned) -> Floats:
     """How far (F, L) ankles are from hips [m], for legs that are no longer than animated."""
     ways = turned.ankles - motion.places[:, :, HIP] - raised(turned.up)[:, None]
     return np.linalg.norm(ways, axis=-1) / turned.lengths
+
+
+def _sunk(locked: Locked, result: Turned) -> Floats:
+    """How deep (F, L) soles are in the ground."""
+    motion = locked.motion
+    feet, toes = (rotations.multiply(result.turns[:, :, part], motion.turns[:, :, part]) for part in (FOOT, TOES))
+    arms = [
+        rotations.rotate(feet, np.broadcast_to(p, result.ankles.shape)) for p in (locked.soles.heel, locked.soles.ball)
+    ]
+    ways = rotations.rotate(result.turns[:, :, FOOT], motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
+    arms.append(ways + rotations.rotate(toes, np.broadcast_to(locked.soles.tip, result.ankles.shape)))
+    points = result.ankles + np.stack(arms)
+    return np.maximum(locked.footing.heights(points) - points[..., 2], 0.0).max(axis=0)
 
 
 def _depths(motion: Motion, soles: Soles, ankles: Floats, turns: Floats, footing: Footing) -> Floats:

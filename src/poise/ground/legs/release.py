@@ -26,6 +26,8 @@ from poise.maths.vectors import raised
 _NEAREST = 0.25  # of a leg's length is what a pelvis that sinks leaves to another leg, from its hip to its ankle
 _LEAST = 1.5  # times what that leg can fold to, if that is more: there its knee moves as fast as its ankle
 _LONGEST = 0.25  # [s] at each end of a stance: a foot that is let go sooner would hang in the air
+_LONG = 0.4  # [s] of a walk: the stances of a run are too short to lose any of them
+_NEAR = 0.1  # [s] from its end a stance is cut short for a joint that pops
 _SAME = 1e-6  # [s] times that differ by less are the same
 _LEFT = 0.1  # of a stance is left, in its middle
 
@@ -60,9 +62,12 @@ def _rooms(motion: Motion, ankles: Floats, base: Floats, least: Floats) -> Float
     return np.where(high > 0.0, base[:, None] + away[..., 2] - np.sqrt(np.maximum(high, 0.0)), np.inf)
 
 
-def ended_near(times: Floats, stands: Bools, pops: Bools, seconds: float) -> Bools:
-    """Frames (F, L) in which feet stand so near in time to frames in which a joint of their leg pops (F, L)."""
-    return stands & (np.minimum(*time_from(times, pops)) <= seconds + _SAME)
+def ends_near(times: Floats, stands: Bools, pops: Bools, seconds: float) -> Bools:
+    """The first and the last `seconds` (F, L) of long stances where a joint of their leg pops (F, L) within 0.1 s."""
+    since, until = time_from(times, ~stands)
+    since, until = np.minimum(since, (times - times[0])[:, None]), np.minimum(until, (times[-1] - times)[:, None])
+    near = np.minimum(*time_from(times, pops)) <= _NEAR
+    return stands & near & (since + until >= _LONG) & (np.minimum(since, until) <= seconds + _SAME)
 
 
 def released(contacts: Contacts, over: Bools) -> Contacts:
