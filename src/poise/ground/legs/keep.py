@@ -28,6 +28,7 @@ from poise.maths.arrays import Bools, Floats
 from poise.maths.smooth import above, far_from
 from poise.maths.vectors import raised
 
+_OF_ROOM = 0.98  # of the room of an edit is used: a file may round what is written
 _SHORT = 0.01  # [m] farther from its foot's place may a leg that stands end
 _JOIN = 0.125  # [s] before and after such a frame in which the source is kept, and again in which it is joined
 _MORE = 0.125  # of the source more is kept each time that a frame is worse
@@ -106,7 +107,7 @@ def _calmest(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Turned, Bo
     """The same, whatever comes of the ground."""
     motion, legs, middle = locked.motion, locked.standing.shape[1], repeats.middle
     once = Motion(motion.figure, motion.times[middle], motion.places[middle], motion.turns[middle])
-    bound = _bounds(once, locked.room)[repeats.rows]
+    bound = _bounds(once, _OF_ROOM * locked.room)[repeats.rows]
     kept = share = np.zeros((len(motion), legs + 1))  # the last for the pelvis
     result = best = locked.turned
     left, where = _over(motion, result, bound), np.zeros_like(locked.standing)

@@ -1,0 +1,136 @@
+"""Keep: locked feet are never worse than those of the source, and swinging feet give way where a joint would pop."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from poise import Terrain, lock_feet, plant_feet
+from poise.ground.contact.cyclic import Repeats
+from poise.ground.figure.motion import ANKLE, HIP, motion_of
+from poise.ground.legs.keep import places_of
+from poise.ground.legs.legs import Turned
+from poise.ground.legs.release import ends_near
+from poise.maths import rotations
+from tests.ground.clips import clip_of
+from tests.ground.motions import load
+
+POPPED = ("knight runs", "knight walks otherwise", "fox walks", "robot runs")  # each did when its feet were locked
+
+
+@cache
+def locked(data, name):
+    rig, clip = clip_of(data, name)
+    return lock_feet(clip, rig=rig)
+
+
+@pytest.mark.parametrize("name", POPPED)
+class TestLocked:
+    def test_nothing_pops(self, data, name):
+        report = locked(data, name).report
+        assert report.ok, [str(worse) for worse in report.worse]
+        assert (report.jumps.after <= report.jumps.bound).all()
+
+    def test_it_is_said_in_how_many_frames_a_leg_is_nearer_to_its_source(self, data, name):
+        planted = locked(data, name)
+        assert planted.kept.any()
+        said = [note for note in planted.notes if note.startswith("nearer to the source")]
+        assert len(said) == 1
+        for leg, frames in zip(planted.contacts.legs, planted.kept.sum(axis=0), strict=True):
+            assert (f"{leg} in {frames} frame" in said[0]) == bool(frames)
+
+    def test_contacts_given_back_give_the_same(self, data, name):
+        planted = locked(data, name)
+        again = lock_feet(planted.source, contacts=planted.contacts, soles=planted.soles)
+        np.testing.assert_array_equal(again.poses.q, planted.poses.q)
+        np.testing.assert_array_equal(again.kept, planted.kept)
+
+
+def test_a_clip_that_does_not_pop_is_kept_nowhere(data):
+    planted = locked(data, "walk_mass")
+    assert not planted.kept.any()
+    assert not any("nearer" in note for note in planted.notes)
+
+
+@pytest.mark.parametrize("name", ["dash_root.001", "air_jump_root.001"])
+class TestNeverStanding:
+    """Its ankles come to 0.25 m below the place of its root: there is no floor at 0 to lift them over."""
+
+    def test_locked_it_is_its_source(self, data, name):
+        rig = load(data / "glb/mannequiny_gdquest.glb")
+        planted = lock_feet(rig.clip(name), rig=rig)
+        assert not planted.contacts.any.any()
+        np.testing.assert_allclose(planted.poses.q, planted.source.poses.q, atol=1e-9)
+
+    def test_on_flat_ground_it_is_lifted_as_a_whole(self, data, name):
+        rig = load(data / "glb/mannequiny_gdquest.glb")
+        planted = plant_feet(rig.clip(name), Terrain.flat(), rig=rig)
+        before, after = (motion_of(clip, planted.figure).places for clip in (planted.source, planted))
+        ways = (after - before)[:, :, [HIP, ANKLE]]
+        assert ways[..., 2].min() > 0.1
+        np.testing.assert_allclose(ways, np.broadcast_to([0.0, 0.0, ways[0, 0, 0, 2]], ways.shape), atol=1e-6)
+
+
+# What the joint that pops most has left on stairs down (-1) and up [mm per frame^2 beyond its bound]; 33 to 160 before.
+LEFT = {("asf/02_01.amc", -1): 4.0, ("asf/02_01.amc", 1): 20.0, ("bvh/cmu_12_01_walk.bvh", -1): 4.0}
+
+
+class TestPlanted:
+    @pytest.mark.parametrize(("file", "way"), LEFT)
+    def test_walks_on_stairs_hardly_pop(self, data, file, way):
+        rig = load(data / file)
+        clip = rig.clips[0]
+        hips = clip.poses.world.positions[:, 0]
+        along = (hips[-1] - hips[0]) * way * [1.0, 0.0, 1.0]
+        planted = plant_feet(clip, Terrain.stairs(0.15, 0.3, direction=along), rig=rig)
+        jumps = planted.report.jumps
+        assert (jumps.after - jumps.bound).max() <= LEFT[file, way]
+        assert planted.report.after.skate <= 0.01
+
+    def test_feet_that_stand_stay(self, data):
+        """Only legs in the air give way: with the pelvis where it was, all that stands is where it was planted."""
+        rig, clip = clip_of(data, "knight runs")
+        planted = plant_feet(clip, Terrain.stairs(0.15, 0.3), rig=rig)
+        assert planted.kept.any()
+        assert not (planted.kept & planted.contacts.any).any()
+
+
+class TestEndsNear:
+    TIMES = np.arange(20) / 20.0
+    STANDS = np.zeros((20, 1), dtype=np.bool_)
+
+    def ends(self, pop, last=15):
+        stands, pops = self.STANDS.copy(), self.STANDS.copy()
+        stands[3:last], pops[pop] = True, True
+        return np.flatnonzero(ends_near(self.TIMES, stands, pops, 0.05)).tolist()
+
+    def test_the_end_of_a_stance_beside_a_pop(self):
+        assert self.ends(15) == [14]
+        assert self.ends(2) == [3]
+
+    def test_not_beside_one_that_is_farther_away(self):
+        assert self.ends(9) == []
+        assert self.ends(18) == []
+
+    def test_not_of_a_short_stance(self):
+        assert self.ends(8, last=8) == []
+
+
+def test_places_of_a_figure_that_is_only_raised(data):
+    clip = clip_of(data, "walk_mass")[1]
+    motion = motion_of(clip, locked(data, "walk_mass").figure)
+    still = np.broadcast_to(rotations.IDENTITY, motion.turns.shape)
+    frames, legs = motion.places.shape[:2]
+    up = np.linspace(0.0, 1.0, frames)
+    ankles = motion.places[:, :, ANKLE] + up[:, None, None] * [0.0, 0.0, 1.0]
+    places = places_of(motion, Turned(up, still, ankles, np.zeros((frames, legs)), np.ones((frames, legs))))
+    expected = motion.places[:, :, [0, 1, 2, 4]] + up[:, None, None, None] * [0.0, 0.0, 1.0]
+    np.testing.assert_allclose(places, expected, atol=1e-12)
+
+
+def test_rows_of_a_loop_are_the_same_in_all_repeats():
+    rows = np.array([[True], [False], [False], [False]])
+    np.testing.assert_array_equal(Repeats(4, 1).spread(rows)[:, 0], np.tile([True, False, False], 4)[:10])
+    np.testing.assert_array_equal(Repeats(4).spread(rows), rows)
