@@ -21,6 +21,7 @@ import numpy as np
 import poise
 from poise import Terrain
 from poise.ground import plant
+from poise.ground import stages as planting
 
 CLIPS = {
     "dance, 73 joints": "bvh/jesse_dance_rokoko.bvh",
@@ -36,7 +37,7 @@ STAGES = {
     "soles and contacts": ("stances",),
     "plants": ("find_plants",),
     "feet": ("held_longer", "place_feet", "every", "overstretched", "released"),
-    "pelvis, legs, toes": ("reach_feet",),
+    "pelvis, legs, toes": ("reach_feet", "kept_where_worse"),
     "poses written": ("write_poses",),
 }
 
@@ -80,15 +81,16 @@ def timed(spent: dict[str, float]) -> Iterator[None]:
 
         return call
 
-    kept = {name: getattr(plant, name) for names in STAGES.values() for name in names}
+    homes = {name: plant if hasattr(plant, name) else planting for names in STAGES.values() for name in names}
+    kept = {name: getattr(home, name) for name, home in homes.items()}
     for stage, names in STAGES.items():
         for name in names:
-            setattr(plant, name, wrapped(stage, kept[name]))
+            setattr(homes[name], name, wrapped(stage, kept[name]))
     try:
         yield
     finally:
         for name, function in kept.items():
-            setattr(plant, name, function)
+            setattr(homes[name], name, function)
 
 
 def stages(clip: poise.Clip, terrain: Terrain) -> dict[str, float]:

@@ -98,9 +98,9 @@ def stand(seen: Seen, footing: Footing, options: Options) -> Standing:
     seen, down = _let_go(seen, set_down(seen, footing, options), footing, options)
     best = _brought(seen, down, footing, options)
     for seconds in _SOONER:
-        if seen.given or not best.over.any():
-            break
         near = ends_near(seen.motion.times, down.held.any, seen.repeats.spread(best.over > 0.0), seconds)
+        if seen.given or not near.any():
+            break
         shorter = _without(seen, near)
         again = _brought(shorter, set_down(shorter, footing, options), footing, options)
         if again.over.sum() < best.over.sum():

@@ -31,14 +31,14 @@ from poise.maths.vectors import raised
 _OF_ROOM = 0.98  # of the room of an edit is used: a file may round what is written
 _SHORT = 0.01  # [m] farther from its foot's place may a leg that stands end
 _JOIN = 0.125  # [s] before and after such a frame in which the source is kept, and again in which it is joined
-_MORE = 0.125  # of the source more is kept each time that a frame is worse
+_MORE = 0.25  # of the source more is kept each time that a frame is worse
 _TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
 _SMOOTH = 0.1  # [s] before and after: how smoothly feet of the source are lifted out of the ground
 _DEEPER = 0.002  # [m] deeper in the ground than before does a foot not go for it
 _AROUND = 0.15  # [s] before and after such a frame in which a leg is left as it is
 _AGAIN = 3
 _FREE = 0.2  # [s] from a stance on in which a foot may go over to it
-_ROUNDS = 30  # each marks what the one before has made worse
+_IDLE = 3  # rounds after which nothing has become better: more will not help
 _PLACES = [HIP, KNEE, ANKLE, END]
 
 
@@ -111,8 +111,8 @@ def _calmest(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Turned, Bo
     kept = share = np.zeros((len(motion), legs + 1))  # the last for the pelvis
     result = best = locked.turned
     left, where = _over(motion, result, bound), np.zeros_like(locked.standing)
-    over = left
-    for _ in range(_ROUNDS):
+    over, idle = left, 0
+    while idle < _IDLE:
         worse = _worse(locked, result, kept, over > 0.0)[middle]
         if not (worse & (kept[middle] < 1.0)).any():
             break
@@ -120,8 +120,9 @@ def _calmest(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Turned, Bo
         share = above(kept, motion.frames(_JOIN)) * loose.free
         result = _blended(locked, loose, share)
         over = _over(motion, result, bound)
+        idle += 1
         if over[middle].sum() < left[middle].sum():
-            best, left, where = result, over, share[:, :legs] > 0.0
+            best, left, where, idle = result, over, share[:, :legs] > 0.0, 0
     return best, where, left[middle].max(axis=-1)
 
 
