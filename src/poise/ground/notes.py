@@ -49,9 +49,7 @@ def _released_note(found: Contacts, held: Contacts) -> str:
     """Feet that were let go while they stood."""
     frames = int((found.any & ~held.any).any(axis=1).sum())
     return (
-        f"in {counted(frames, 'frame')} a standing foot was let go, so that no leg folds up or jumps"
-        if frames
-        else ""
+        f"in {counted(frames, 'frame')} a standing foot was let go, so that no leg folds up or jumps" if frames else ""
     )
 
 

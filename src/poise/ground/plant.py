@@ -25,7 +25,7 @@ from poise.ground.legs.feet import floor_level
 from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
-from poise.ground.stages import InPlace, Options, Seen, in_clip, stand
+from poise.ground.stages import Allowed, InPlace, Seen, in_clip, stand
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Bools, Floats
 from poise.model.clip import Clip
@@ -175,7 +175,7 @@ def plant_feet(
     A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first, at 30 or more.
     """
     clip, note = even(clip)
-    options = Options(steepest, farthest, stretch).checked()
+    options = Allowed(steepest, farthest, stretch).checked()
     check_terrain(terrain)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
@@ -209,7 +209,7 @@ def lock_feet(
         The clip with feet that stand. Feet that stand well above the floor, on a step or a rung, stay as high.
     """
     clip, note = even(clip)
-    options = Options(stretch=stretch).checked()
+    options = Allowed(stretch=stretch).checked()
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
     floor = floor_level(seen.fine, seen.soles, seen.contacts)
@@ -277,7 +277,7 @@ def _stances(
     return soles, repeats.of_contacts(once, fine)
 
 
-def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Options, notes: tuple[str, ...]) -> Planted:
+def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: tuple[str, ...]) -> Planted:
     motion, repeats, offsets = seen.motion, seen.repeats, seen.offsets[seen.repeats.middle]
     footing = Footing(terrain, motion.figure)
     standing = stand(seen, footing, options)

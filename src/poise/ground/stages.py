@@ -33,7 +33,7 @@ _HOLD = 0.01  # [s] that a foot is held longer after a contact, whose end is not
 _SOONER = (0.025, 0.05)  # [s] by which stances end sooner, or begin later, where a joint would pop, in turn
 
 
-class Options(NamedTuple):
+class Allowed(NamedTuple):
     """The numbers among the arguments."""
 
     steepest: float = np.radians(40.0)
@@ -41,7 +41,7 @@ class Options(NamedTuple):
     stretch: float = 0.0
     floor: float | None = None  # [m] the clip's own, where what stands above it is to stay there
 
-    def checked(self) -> Options:
+    def checked(self) -> Allowed:
         """Themselves; InputError for one that is out of its range."""
         for name, most in (("steepest", 0.5 * np.pi), ("farthest", 1.0), ("stretch", 0.5)):
             value = getattr(self, name)
@@ -74,7 +74,7 @@ class Down(NamedTuple):
     lean: Lean | None
 
 
-class Standing(NamedTuple):
+class OnFeet(NamedTuple):
     """A figure that stands on its feet.
 
     body  the motion, leaning if it does
@@ -90,7 +90,7 @@ class Standing(NamedTuple):
     over: Floats
 
 
-def stand(seen: Seen, footing: Footing, options: Options) -> Standing:
+def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
     """Put the feet down and bring the figure to them; a stance is cut short where a joint would pop otherwise.
 
     Contacts that were given are held as given.
@@ -108,7 +108,7 @@ def stand(seen: Seen, footing: Footing, options: Options) -> Standing:
     return best
 
 
-def _brought(seen: Seen, down: Down, footing: Footing, options: Options) -> Standing:
+def _brought(seen: Seen, down: Down, footing: Footing, options: Allowed) -> OnFeet:
     """Pelvis, legs and toes for feet that are down."""
     body = down.lean.motion(seen.motion) if down.lean else seen.motion
     standing = down.held.any
@@ -118,10 +118,10 @@ def _brought(seen: Seen, down: Down, footing: Footing, options: Options) -> Stan
     room = ROOM if isinstance(footing.terrain.surface, Plane) else ROOM_ON_STEPS
     locked = Locked(body, seen.soles, down.feet, turned, standing, footing, options.stretch, room)
     loose = over_ground(body, down.feet, standing) if options.floor is None else as_animated(body)
-    return Standing(seen, down, body, *kept_where_worse(locked, loose, seen.repeats))
+    return OnFeet(seen, down, body, *kept_where_worse(locked, loose, seen.repeats))
 
 
-def set_down(seen: Seen, footing: Footing, options: Options) -> Down:
+def set_down(seen: Seen, footing: Footing, options: Allowed) -> Down:
     """Plants of all stances, and where feet go from each to the next."""
     held = held_longer(seen.fine, seen.soles, seen.contacts, footing, _HOLD)
     plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest, options.floor)
@@ -131,7 +131,7 @@ def set_down(seen: Seen, footing: Footing, options: Options) -> Down:
     return Down(in_frames(plants, seen.finer), held.every(seen.finer), feet, lean)
 
 
-def _let_go(seen: Seen, down: Down, footing: Footing, options: Options) -> tuple[Seen, Down]:
+def _let_go(seen: Seen, down: Down, footing: Footing, options: Allowed) -> tuple[Seen, Down]:
     """Contacts without what legs cannot hold, see `released`, and feet for these; given contacts are held as given."""
     if seen.given or options.floor is not None:
         return seen, down
