@@ -27,6 +27,7 @@ NAMES = (
     "continuity",
     "figures",
     "plant_feet",
+    "every_clip",
     "grounder",
     "grounder_play",
     "terrain",

@@ -1,8 +1,9 @@
-"""Keep: where locked feet would be worse than those of the source, a leg is as in the source, for as long as needed.
+"""Keep: where feet that are put on the ground make a leg jump, it is nearer to its source, by as much as is needed.
 
-Worse is what pops: a hip, knee, ankle or toe whose step changes by more than the source's near in time and the room of
-an edit; or a foot that its leg does not reach. The leg goes over to its source in a quarter of a second, and the pelvis
-with it, a little more each time until nothing is worse; where that makes another leg pop, that leg does, too.
+A joint pops where the step of a hip, knee, ankle or toe changes by more than the source's near in time and the room of
+an edit. There the leg goes over to its source in a quarter of a second, by a quarter more each time until nothing pops;
+where no more of a leg helps, the pelvis goes, too; where that makes another leg pop, or leaves its foot too far away,
+that leg goes as well.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lift
 _SMOOTH = 0.1  # [s] before and after: how smoothly feet of the source are lifted out of the ground
 _DEEPER = 0.002  # [m] deeper in the ground than before does a foot not go for it
 _AROUND = 0.15  # [s] before and after such a frame in which a leg is left as it is
-_AGAIN = 3
+_AGAIN = 3  # times that such frames are looked for
 _FREE = 0.2  # [s] from a stance on in which a foot may go over to it
 _IDLE = 3  # rounds after which nothing has become better: more will not help
 _PLACES = [HIP, KNEE, ANKLE, END]
@@ -92,10 +93,11 @@ def kept_where_worse(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Tu
     Last is by how much changes of step are still too large [mm], in the frames of the clip. What of a loose foot is in
     the ground is lifted out of it all the same. All repeats of a loop are the same.
     """
-    before = _sunk(locked, locked.turned)
     for _ in range(_AGAIN):
         best, where, left = _calmest(locked, loose, repeats)
-        deeper = _sunk(locked, best) > before + _DEEPER
+        if not where.any():
+            return best, where, left
+        deeper = _sunk(locked, best) > _sunk(locked, locked.turned) + _DEEPER
         if not deeper.any():
             return best, where, left
         free = np.minimum(loose.free[:, :-1], far_from(locked.motion.times, deeper, _AROUND))
