@@ -21,6 +21,7 @@ from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion, fineness, motion_of
+from poise.ground.legs.exact import written_exactly
 from poise.ground.legs.feet import floor_level
 from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
@@ -282,14 +283,16 @@ def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: 
     footing = Footing(terrain, motion.figure)
     standing = stand(seen, footing, options)
     before, contacts = in_clip(seen), in_clip(standing.seen)
-    lean = standing.down.lean
-    poses = clip.poses
+    lean, upright = standing.down.lean, clip.poses
     if lean:
-        poses = leaning_poses(poses, motion.figure, repeats.kept(lean), offsets)
+        upright = leaning_poses(upright, motion.figure, repeats.kept(lean), offsets)
     turned, kept = repeats.kept(standing.turned), standing.kept[repeats.middle]
     plants = repeats.plants(standing.down.plants)
     still = offsets if seen.mode == "keep" else np.zeros_like(offsets)
-    poses = write_poses(poses, standing.body, turned, offsets, still)
+    body, feet = repeats.kept(standing.body), repeats.kept(standing.down.feet)
+    poses = written_exactly(
+        body, seen.soles, feet, turned, lambda legs: write_poses(upright, body, legs, offsets, still), still
+    )
     carried = clip
     if seen.velocity is not None and seen.mode == "travel":
         carried = Clip(clip.times, moved_poses(clip.poses, motion.figure, offsets), clip.name)

@@ -1,0 +1,59 @@
+"""Exact: ankles of figures whose bones are scaled unevenly, or animated to stretch, come to their places all the same.
+
+A bone that turns under an uneven scale changes its length: the leg that was worked out with the animated lengths ends
+some millimetres off. What it is off, by forward kinematics of the poses that are written, is added to where the ankle
+is sent, and the legs are bent anew, until nothing is left.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.motion import ANKLE, FOOT, HIP, Motion, motion_of
+from poise.ground.legs.feet import Feet
+from poise.ground.legs.legs import Turned, bend_axes, bend_legs
+from poise.ground.legs.pelvis import leg_lengths
+from poise.maths.arrays import Floats
+from poise.maths.vectors import raised
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+
+_TIMES = 4
+_SAME = 1e-4  # [m]
+
+
+def written_exactly(
+    body: Motion, soles: Soles, feet: Feet, turned: Turned, write: Callable[[Turned], Pose], still: Floats
+) -> Pose:
+    """The poses that `write` makes of legs that bring their ankles to where `turned` says.
+
+    still  (F, 3) [m] by which the written figure is not carried over the ground as `body` is
+    """
+    poses = write(turned)
+    if poses.scales is None or (turned.lengths != 1.0).any():
+        return poses
+    wanted, sent = turned.ankles, turned.ankles
+    for _ in range(_TIMES):
+        off = wanted - still[:, None] - _ankles(body, poses)
+        if np.abs(off).max(initial=0.0) <= _SAME:
+            break
+        sent = sent + off
+        poses = write(_sent(body, soles, feet, turned, sent))
+    return poses
+
+
+def _ankles(body: Motion, poses: Pose) -> Floats:
+    return motion_of(Clip(body.times, poses), body.figure).places[:, :, ANKLE]
+
+
+def _sent(body: Motion, soles: Soles, feet: Feet, turned: Turned, ankles: Floats) -> Turned:
+    """Legs bent anew for ankles that are sent elsewhere; feet and toes as they are."""
+    hips = body.places[:, :, HIP] + raised(turned.up)[:, None]
+    thigh, shin, _ = leg_lengths(body)
+    there = dataclasses.replace(feet, ankles=ankles)
+    bent = bend_legs(body, bend_axes(body, soles), there, turned.up, hips, thigh + shin, 0.0)
+    return dataclasses.replace(bent, turns=np.concatenate([bent.turns[:, :, :FOOT], turned.turns[:, :, FOOT:]], axis=2))
