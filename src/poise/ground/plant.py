@@ -18,10 +18,10 @@ from poise.ground.contact.in_place import in_place as ground_velocity
 from poise.ground.contact.in_place import travelled
 from poise.ground.contact.plants import Plants
 from poise.ground.contact.soles import Soles
+from poise.ground.exact import written_exactly
 from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion, fineness, motion_of
-from poise.ground.legs.exact import written_exactly
 from poise.ground.legs.feet import floor_level
 from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
