@@ -9,7 +9,7 @@ import pytest
 
 from poise import Clip, Grounder, Pose, Terrain
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, motion_of
+from poise.ground.figure.motion import ANKLE, HIP, motion_of
 from poise.ground.report.measures import paths_of
 from poise.kernels.ground import grounder_feet, grounder_walk
 from poise.kernels.values import springs
@@ -135,3 +135,16 @@ def test_the_samples_ahead_end_where_the_horizon_does():
     s[grounder_walk.HORIZON] = 0.12
     times = [entered(grounder_walk.time_ahead)(s, i) for i in range(grounder_walk.AHEAD)]
     assert times == pytest.approx([0.02, 0.06, 0.12])
+
+
+@pytest.mark.parametrize("fast", [1.0, 1.2])
+@pytest.mark.parametrize("name", ["walk_mass", "run_mass"])
+def test_hips_on_level_ground_are_drawn_down_by_5_mm_a_frame_at_most(data, name, fast):
+    """A leg that gets short while its heel is locked drew the pelvis down at 2 m/s."""
+    clip = clip_of(data, name)[1]
+    source = Clip(clip.times / fast, clip.poses).resampled(RATE)
+    live = Grounder(clip, Terrain.flat())
+    shown = Clip(source.times, Pose(clip.skeleton, np.array([live.step(pose, 1.0 / RATE).q for pose in source.poses])))
+    before, after = (motion_of(each, live.figure).places[:, :, HIP, 2].mean(axis=1) for each in (source, shown))
+    beyond = np.abs(np.diff(after)) - np.abs(np.diff(before))
+    assert beyond[NEAR:].max() <= 0.005  # m; the first frames come to rest

@@ -91,7 +91,7 @@ from poise.kernels.values.springs import followed, way_between
 WALK, GROUND, BOTH = 0, 1, 2  # phases: up to where the ground is asked for; from there; both, on a plane
 
 _RISES = 0.25  # the pelvis rises again more slowly than it sank by this: legs are straight once a step
-_SINKS = 2.0  # [m/s] at most, besides the spring, for a leg that stands
+_SINKS, _SINKS_LEVEL = 2.0, 0.28  # [m/s] at most for a leg that stands: on steps, and on level ground
 _QUARTER = 0.5 * math.pi  # toes are bent upwards so far at most
 
 
@@ -176,7 +176,8 @@ def move_pelvis(body, state, frames, marks, settings, dt, fresh):
     sunk = body[SINK] + 2.0 / settings[PELVIS_RATE] * max(body[SINK_MOVES], 0.0)
     # A leg that stands would slide off its place; bounded in speed, because a lock may be set far down in one frame.
     if sunk < must:
-        more = min(must - sunk, _SINKS * dt)
+        already = body[UP] - (base - sunk)
+        more = min(must - sunk, max((_SINKS + kept * (_SINKS_LEVEL - _SINKS)) * dt - already, 0.0))
         body[SINK], sunk = body[SINK] + more, sunk + more
     body[UP] = base - sunk
 
