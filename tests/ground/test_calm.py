@@ -13,7 +13,7 @@ from poise.ground.contact.soles import find_soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE
 from poise.ground.legs.calm import ROOM, calm_chords, knees_of, pops
-from poise.ground.legs.clear import cleared
+from poise.ground.legs.clear import cleared, lifted_as_a_whole
 from poise.ground.legs.feet import floor_level, held_longer
 from poise.ground.legs.legs import bend_axes, bend_legs
 from poise.ground.legs.pelvis import leg_lengths
@@ -124,9 +124,15 @@ def test_heel_ball_and_tip_of_a_foot_without_toes_are_in_a_line():
     np.testing.assert_allclose(np.cross(first, second), 0.0, atol=1e-12)
 
 
-def test_the_floor_of_a_figure_that_never_stands():
-    none = np.zeros((10, 2), dtype=bool)
-    for height, floor in ((-0.4, -0.4), (0.6, 0.0)):
-        motion = standing(10, offset=(0.0, 0.0, height))
-        contacts = Contacts(("left", "right"), motion.times, none, none)
-        assert floor_level(motion, SOLES, contacts) == pytest.approx(floor, abs=1e-9)
+def test_the_floor_of_a_figure_that_never_stands_is_at_zero():
+    motion, none = standing(10, offset=(0.0, 0.0, -0.4)), np.zeros((10, 2), dtype=bool)
+    assert floor_level(motion, SOLES, Contacts(("left", "right"), motion.times, none, none)) == 0.0
+
+
+@pytest.mark.parametrize(("height", "up"), [(-0.4, 0.4), (0.1, 0.0)])
+def test_a_figure_in_the_ground_goes_up_as_a_whole(height, up):
+    motion = standing(10, offset=(0.0, 0.0, height))
+    turns = motion.turns[:, :, FOOT]
+    level = np.broadcast_to(rotations.IDENTITY, turns.shape)
+    found = lifted_as_a_whole(motion, motion.places[:, :, ANKLE], turns, level, SOLES, FLAT)
+    np.testing.assert_allclose(found, up, atol=1e-9)

@@ -64,13 +64,14 @@ class TestNeverStanding:
         assert not planted.contacts.any.any()
         np.testing.assert_allclose(planted.poses.q, planted.source.poses.q, atol=1e-9)
 
-    def test_on_flat_ground_it_is_lifted_as_a_whole(self, data, name):
+    def test_on_flat_ground_it_is_lifted_as_a_whole_where_it_would_be_in_it(self, data, name):
         rig = load(data / "glb/mannequiny_gdquest.glb")
         planted = plant_feet(rig.clip(name), Terrain.flat(), rig=rig)
         before, after = (motion_of(clip, planted.figure).places for clip in (planted.source, planted))
-        ways = (after - before)[:, :, [HIP, ANKLE]]
-        assert ways[..., 2].min() > 0.1
-        np.testing.assert_allclose(ways, np.broadcast_to([0.0, 0.0, ways[0, 0, 0, 2]], ways.shape), atol=1e-6)
+        ways = (after - before)[..., [HIP, ANKLE], 2]
+        assert ways.max() > 0.3
+        assert np.ptp(ways, axis=(1, 2)).max() < 0.15  # m; its legs stay about as long
+        assert planted.report.ok
 
 
 # What the joint that pops most has left on stairs down (-1) and up [mm per frame^2 beyond its bound]; 33 to 160 before.

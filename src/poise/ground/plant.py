@@ -214,6 +214,8 @@ def lock_feet(
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
     floor = floor_level(seen.fine, seen.soles, seen.contacts)
+    if not seen.contacts.any.any():
+        floor = float(seen.soles.points(seen.fine)[..., 2].min())  # nothing stands, and nothing is in the ground
     options = options._replace(floor=floor)
     return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
 

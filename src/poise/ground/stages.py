@@ -126,7 +126,7 @@ def set_down(seen: Seen, footing: Footing, options: Allowed) -> Down:
     held = held_longer(seen.fine, seen.soles, seen.contacts, footing, _HOLD)
     plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest, options.floor)
     check_under(seen.repeats.finer(seen.finer).plants(plants), footing)
-    feet = every(place_feet(seen.fine, seen.soles, held, plants, footing), seen.finer)
+    feet = every(place_feet(seen.fine, seen.soles, held, plants, footing, options.floor), seen.finer)
     lean = lean_of(seen.motion, feet) if options.floor is None else None  # on its own floor a figure leans as it did
     return Down(in_frames(plants, seen.finer), held.every(seen.finer), feet, lean)
 

@@ -20,6 +20,7 @@ from poise.maths.vectors import level, units
 _TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
 _CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over what is in its way
 _HIGHEST = 0.18  # [m] that a foot may rise by within 0.1 s of a stance: with about 100 m/s^2
+_WHOLE = 0.2  # [s] before and after: how smoothly a whole figure goes up
 _LEAST = 0.25  # of that is possible at once
 _ASIDE = np.array([0.01, 0.02, 0.03, 0.045, 0.06, 0.08, 0.1, 0.12])  # [m] that a foot is held back, or goes ahead, by
 _SMOOTH = 0.06  # [s] before and after: how smoothly
@@ -60,6 +61,18 @@ def cleared(
     lift = above(wanted, motion.frames(_CLEAR)) * free
     ankles[..., 2] += np.maximum(lift, needed)
     return ankles
+
+
+def lifted_as_a_whole(
+    motion: Motion, ankles: Floats, turns: Floats, tilt: Floats, soles: Soles, footing: Footing
+) -> Floats:
+    """How far (F,) a figure that never stands goes up, with all that it has, so that its feet are out of the ground.
+
+    A leap or a dash may be drawn far below its floor, for a game to put it where it belongs; feet that were lifted out
+    of the ground alone would fold up its legs.
+    """
+    points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
+    return above((footing.heights(points) - points[..., 2]).max(axis=(0, 2)).clip(0.0), motion.frames(_WHOLE))
 
 
 def _tips_at_ends(tips: Floats, between: Between, footing: Footing) -> Floats:

@@ -17,13 +17,13 @@ from poise.ground.contact.plants import Plants
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, Motion
-from poise.ground.legs.clear import cleared
+from poise.ground.legs.clear import cleared, lifted_as_a_whole
 from poise.ground.legs.risers import before_risers
 from poise.ground.legs.swing import between_of, carried_on, faded
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.smooth import eased, last_of, rows_at, time_from
-from poise.maths.vectors import UP, dots, level, units
+from poise.maths.vectors import UP, dots, level, raised, units
 
 _SETTLE = 0.2  # [s] in which the correction of a foot's rotation fades
 _GONE = 0.03  # [m] a point that is farther away within 10 ms has long left the ground
@@ -56,11 +56,13 @@ def every(feet: Feet, step: int) -> Feet:
     return Feet(*(getattr(feet, field.name)[::step] for field in dataclasses.fields(Feet)))
 
 
-def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, footing: Footing) -> Feet:
-    """Work out the targets of every foot."""
+def place_feet(
+    motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, footing: Footing, floor: float | None = None
+) -> Feet:
+    """Work out the targets of every foot; `floor` is the height of the clip's own floor where that is known."""
     standing, which = contacts.any, _which(plants, contacts)
     between = between_of(motion.times, standing)  # a swing that the clip cuts off ends on the ground that is there
-    level = floor_level(motion, soles, contacts)
+    level = floor_level(motion, soles, contacts) if floor is None else floor
     tilt, rise = _ground_under(motion, plants, which, standing, footing, level)
     share = eased(between.share)
     tilt = rotations.slerp(rows_at(tilt, between.before), rows_at(tilt, between.after), share)
@@ -71,6 +73,9 @@ def place_feet(motion: Motion, soles: Soles, contacts: Contacts, plants: Plants,
     offsets = carried_on(motion, ankles - motion.places[:, :, ANKLE], between, standing)
     rise = rows_at(rise, between.before) * (1 - share) + rows_at(rise, between.after) * share
     ankles = motion.places[:, :, ANKLE] + offsets
+    if not standing.any():
+        up = lifted_as_a_whole(motion, ankles, turns, tilt, soles, footing)[:, None]
+        ankles, rise = ankles + raised(up), rise + up
     ankles = cleared(motion, ankles, turns, tilt, soles, between, standing, footing)
     pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))
     free = contacts.ball & ~contacts.heel & (soles.lengths > 0.0)
@@ -133,14 +138,14 @@ def _which(plants: Plants, contacts: Contacts) -> Ints:
 def floor_level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
     """The height of the clip's own floor [m]: where what stands is, in the middle of all.
 
-    A figure that never stands has its floor at 0, or at the lowest that its soles come: it leaps, and is not under it.
+    That of a figure that never stands is at 0.
     """
     heights = []
     for on, points in ((contacts.heel, soles.heel), (contacts.ball, soles.ball)):
         arm = rotations.rotate(motion.turns[:, :, FOOT][on], points[np.nonzero(on)[1]])
         heights.append((motion.places[:, :, ANKLE][on] + arm)[:, 2])
     both = np.concatenate(heights)
-    return float(np.median(both)) if len(both) else min(0.0, float(soles.points(motion)[..., 2].min(initial=0.0)))
+    return float(np.median(both)) if len(both) else 0.0
 
 
 def _ground_under(
