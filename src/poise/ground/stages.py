@@ -18,6 +18,7 @@ from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion
 from poise.ground.legs.body import Lean, lean_of
+from poise.ground.legs.calm import LESS
 from poise.ground.legs.feet import Feet, every, held_longer, place_feet
 from poise.ground.legs.keep import Locked, as_animated, kept_where_worse, over_ground
 from poise.ground.legs.legs import Turned
@@ -103,7 +104,7 @@ def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
             break
         shorter = _without(seen, near)
         again = _brought(shorter, set_down(shorter, footing, options), footing, options)
-        if again.over.sum() < best.over.sum():
+        if again.over.sum() < best.over.sum() - LESS:
             best = again
     return best
 

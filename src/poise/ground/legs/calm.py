@@ -20,6 +20,7 @@ from poise.maths.smooth import above, eased, time_from
 from poise.maths.vectors import raised
 
 ROOM = 4.8  # [mm per frame^2 at 120 frames/s] that a knee may have beyond its source: less than is told of
+LESS = 0.1  # [mm per frame^2] in all by which something is calmer, at least: roundings decide nothing
 _NEAR, _FADE = 0.1, 0.1  # [s] from such a frame in which that is done fully, and in which it ends
 _SINK, _LIFT = 0.005, 0.03  # [m] by which a leg is made shorter at most, while its foot stands and in the air
 _STRAIGHT = 0.8  # of a leg's length: a shorter chord moves about as much as the knee

@@ -59,10 +59,10 @@ def every(feet: Feet, step: int) -> Feet:
 def place_feet(
     motion: Motion, soles: Soles, contacts: Contacts, plants: Plants, footing: Footing, floor: float | None = None
 ) -> Feet:
-    """Work out the targets of every foot; `floor` is the height of the clip's own floor where that is known."""
+    """Work out the targets of every foot; `floor` is the height of the clip's own where nothing stands on it."""
     standing, which = contacts.any, _which(plants, contacts)
     between = between_of(motion.times, standing)  # a swing that the clip cuts off ends on the ground that is there
-    level = floor_level(motion, soles, contacts) if floor is None else floor
+    level = floor_level(motion, soles, contacts) if floor is None or standing.any() else floor
     tilt, rise = _ground_under(motion, plants, which, standing, footing, level)
     share = eased(between.share)
     tilt = rotations.slerp(rows_at(tilt, between.before), rows_at(tilt, between.after), share)

@@ -19,6 +19,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, SHIN, THIGH, TOES, Motion
 from poise.ground.figure.speeds import shots_of
 from poise.ground.figure.steps import bounds_of_step, changes_of_step
+from poise.ground.legs.calm import LESS
 from poise.ground.legs.feet import Feet
 from poise.ground.legs.legs import Turned, bend_axes, bend_legs
 from poise.ground.legs.pelvis import base_heights, chord_limits
@@ -123,7 +124,7 @@ def _calmest(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Turned, Bo
         result = _blended(locked, loose, share)
         over = _over(motion, result, bound)
         idle += 1
-        if over[middle].sum() < left[middle].sum():
+        if over[middle].sum() < left[middle].sum() - LESS:
             best, left, where, idle = result, over, share[:, :legs] > 0.0, 0
     return best, where, left[middle].max(axis=-1)
 

@@ -8,7 +8,7 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import HIP, Motion
-from poise.ground.legs.calm import calm_chords, pops
+from poise.ground.legs.calm import LESS, calm_chords, pops
 from poise.ground.legs.feet import Feet
 from poise.ground.legs.fold import unfolded
 from poise.ground.legs.heels import heel_room, lifted, needed_lift
@@ -42,7 +42,7 @@ def reach_feet(
         again = _reached(motion, soles, contacts, feet, footing, stretch, (easy, most), longest)
         left = pops(motion, again)
         where |= left > 0.0
-        if left.sum() < popping.sum():
+        if left.sum() < popping.sum() - LESS:
             turned, popping = again, left
     return turned
 
