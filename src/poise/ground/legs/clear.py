@@ -1,7 +1,7 @@
 """Clear: swinging feet pass over the ground, around the edges of steps, without a jump.
 
-A foot that is lifted with at most 40 m/s^2 cannot be over a riser at once when it leaves the ground in front of it, nor
-come down at once behind the edge of the tread above. There it is held back, or goes ahead, until it is high enough.
+A foot that rises smoothly cannot be over a riser at once when it leaves the ground in front of it, nor come down at
+once behind the edge of the tread above. There it is held back, or goes ahead, until it is high enough.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.smooth import above, eased, far_from, rows_at
 from poise.maths.vectors import level, units
 
-_TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
+TOES_BEND = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
+_WHOLE = 0.2  # [s] before and after: how smoothly a whole figure goes up
 _CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over what is in its way
 _HIGHEST = 0.18  # [m] that a foot may rise by within 0.1 s of a stance: with about 100 m/s^2
-_WHOLE = 0.2  # [s] before and after: how smoothly a whole figure goes up
 _LEAST = 0.25  # of that is possible at once
 _ASIDE = np.array([0.01, 0.02, 0.03, 0.045, 0.06, 0.08, 0.1, 0.12])  # [m] that a foot is held back, or goes ahead, by
 _SMOOTH = 0.1  # [s] before and after: how smoothly
@@ -45,7 +45,7 @@ def cleared(
     near = np.minimum(between.since, between.until)
     points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
     allowed = np.zeros(points.shape[:3])
-    allowed[2] = motion.bends * (_TOES + (1.0 - eased(near / _CLEAR)) * _tips_at_ends(points[2], between, footing))
+    allowed[2] = motion.bends * (TOES_BEND + (1.0 - eased(near / _CLEAR)) * _tips_at_ends(points[2], between, footing))
     needed = np.where(standing, 0.0, _lacking(points, allowed, footing))
     if not needed.any():
         return ankles

@@ -16,10 +16,11 @@ import numpy as np
 from poise.ground.contact.cyclic import Repeats
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, SHIN, THIGH, TOES, Motion
+from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion
 from poise.ground.figure.speeds import shots_of
 from poise.ground.figure.steps import bounds_of_step, changes_of_step
-from poise.ground.legs.calm import LESS
+from poise.ground.legs.calm import LESS, knees_of
+from poise.ground.legs.clear import TOES_BEND
 from poise.ground.legs.feet import Feet
 from poise.ground.legs.legs import Turned, bend_axes, bend_legs
 from poise.ground.legs.pelvis import base_heights, chord_limits
@@ -34,7 +35,6 @@ _OF_ROOM = 0.98  # of the room of an edit is used: a file may round what is writ
 _SHORT = 0.01  # [m] farther from its foot's place may a leg that stands end
 _JOIN = 0.125  # [s] before and after such a frame in which the source is kept, and again in which it is joined
 _MORE = 0.25  # of the source more is kept each time that a frame is worse
-_TOES = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
 _SMOOTH = 0.1  # [s] before and after: how smoothly feet of the source are lifted out of the ground
 _DEEPER = 0.002  # [m] deeper in the ground than before does a foot not go for it
 _AROUND = 0.15  # [s] before and after such a frame in which a leg is left as it is
@@ -154,10 +154,11 @@ def places_of(motion: Motion, turned: Turned) -> Floats:
     """Where hips, knees, ankles and the ends of toes (F, L, 4, 3) come."""
     places = motion.places
     hips = places[:, :, HIP] + raised(turned.up)[:, None]
-    bones = [(HIP, KNEE, THIGH), (KNEE, ANKLE, SHIN), (ANKLE, BALL, FOOT), (BALL, END, TOES)]
-    ways = [rotations.rotate(turned.turns[:, :, turn], places[:, :, b] - places[:, :, a]) for a, b, turn in bones]
-    knees = hips + ways[0] * turned.lengths[..., None]
-    return np.stack([hips, knees, turned.ankles, turned.ankles + ways[2] + ways[3]], axis=2)
+    foot, toes = (
+        rotations.rotate(turned.turns[:, :, turn], places[:, :, b] - places[:, :, a])
+        for a, b, turn in ((ANKLE, BALL, FOOT), (BALL, END, TOES))
+    )
+    return np.stack([hips, knees_of(motion, turned), turned.ankles, turned.ankles + foot + toes], axis=2)
 
 
 def _chords(motion: Motion, turned: Turned) -> Floats:
@@ -184,7 +185,7 @@ def _depths(motion: Motion, soles: Soles, ankles: Floats, turns: Floats, footing
     level = np.broadcast_to(rotations.IDENTITY, turns.shape)
     points = np.stack(sole_points(motion, ankles, turns, level, soles))
     depths = footing.heights(points) - points[..., 2]
-    depths[2] -= _TOES * motion.bends
+    depths[2] -= TOES_BEND * motion.bends
     return np.maximum(depths.max(axis=0), 0.0)
 
 
