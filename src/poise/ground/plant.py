@@ -11,6 +11,8 @@ from typing import Any, get_args
 import numpy as np
 
 from poise.errors import InputError, UnsupportedError
+from poise.ground.bearing.limbs import with_arms
+from poise.ground.bearing.parts import Bearing, bearing_of, lowest_of
 from poise.ground.checks import check_terrain
 from poise.ground.contact.contacts import Contacts, Thresholds, find_contacts, stances
 from poise.ground.contact.cyclic import Repeats, closes, repeats_of
@@ -66,6 +68,8 @@ class Planted(Clip):
         (F, 3) [m] how far the ground has passed under a clip that was kept in place; None otherwise.
     kept
         (F, L) where a leg is as in the source, or goes over to it, since locking its foot would be worse.
+    bearing
+        When hands, elbows, knees and hips are on the ground; None where none of them ever is.
     notes
         What was assumed or given up, a sentence each.
     """
@@ -80,6 +84,7 @@ class Planted(Clip):
     velocity: Floats | None = field(kw_only=True)
     passed: Floats | None = field(kw_only=True, default=None)
     kept: Bools = field(kw_only=True)
+    bearing: Bearing | None = field(kw_only=True, default=None)
     notes: tuple[str, ...] = field(kw_only=True, default=())
 
     @property
@@ -95,7 +100,7 @@ class Planted(Clip):
         )
         return report_of(
             self.travelled, self, held, self.soles, self.figure, self.terrain,
-            passed=self.passed, higher=self._higher, notes=self.notes,
+            passed=self.passed, higher=self._higher, bearing=self.bearing, notes=self.notes,
         )  # fmt: skip
 
     @property
@@ -180,6 +185,7 @@ def plant_feet(
     check_terrain(terrain)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
+    seen = _with_bearing(clip, seen, floor_level(seen.fine, seen.soles, seen.contacts))
     return _planted(clip, seen, terrain, options, notes=note)
 
 
@@ -215,8 +221,8 @@ def lock_feet(
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
     floor = floor_level(seen.fine, seen.soles, seen.contacts)
     if not seen.contacts.any.any():
-        floor = float(seen.soles.points(seen.fine)[..., 2].min())  # nothing stands, and nothing is in the ground
-    options = options._replace(floor=floor)
+        floor = lowest_of(clip, seen.motion, seen.soles)  # nothing stands, and nothing is in the ground
+    options, seen = options._replace(floor=floor), _with_bearing(clip, seen, floor)
     return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
 
 
@@ -264,6 +270,13 @@ def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | 
     return Seen(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode, given is not None)
 
 
+def _with_bearing(clip: Clip, seen: Seen, floor: float) -> Seen:
+    """The same with what else than feet is on the clip's floor. A figure that walks in place walks on its feet."""
+    if seen.velocity is not None:
+        return seen
+    return seen._replace(bearing=bearing_of(clip, seen.motion, in_clip(seen).any, floor))
+
+
 def _stances(
     fine: Motion, velocity: Floats | None, soles: Soles | None, given: Contacts | None, repeats: Repeats
 ) -> tuple[Soles, Contacts]:
@@ -295,6 +308,8 @@ def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: 
     poses = written_exactly(
         body, seen.soles, feet, turned, lambda legs: write_poses(upright, body, legs, offsets, still), still
     )
+    if seen.bearing:
+        poses = with_arms(seen.bearing, poses, motion.figure, lean, footing)
     carried = clip
     if seen.velocity is not None and seen.mode == "travel":
         carried = Clip(clip.times, moved_poses(clip.poses, motion.figure, offsets), clip.name)
@@ -302,7 +317,7 @@ def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: 
         np.array(clip.times), poses, clip.name,
         source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure, terrain=terrain,
         plants=plants, velocity=seen.velocity, passed=still if seen.mode == "keep" else None,
-        kept=kept,
+        kept=kept, bearing=seen.bearing,
         notes=(*notes, *notes_of(seen.velocity, seen.mode, (before, contacts), plants, turned, footing, kept)),
     )  # fmt: skip
 

@@ -5,11 +5,15 @@ Contacts and places of feet are worked out in the finer frames of a motion, pelv
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from poise.errors import InputError
+from poise.ground.bearing.kneeling import on_knees, shift_for_limbs
+from poise.ground.bearing.lying import lean_on, lowness, lying_feet
+from poise.ground.bearing.parts import Bearing
 from poise.ground.checks import check_reach, check_under
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.cyclic import Repeats
@@ -22,6 +26,7 @@ from poise.ground.legs.calm import LESS
 from poise.ground.legs.feet import Feet, every, held_longer, place_feet
 from poise.ground.legs.keep import Locked, as_animated, kept_where_worse, over_ground
 from poise.ground.legs.legs import Turned
+from poise.ground.legs.pelvis import base_heights
 from poise.ground.legs.reach import reach_feet
 from poise.ground.legs.release import ends_near, overstretched, released
 from poise.ground.report.jumps import ROOM, ROOM_ON_STEPS
@@ -64,6 +69,7 @@ class Seen(NamedTuple):
     contacts: Contacts  # of the fine motion
     mode: InPlace
     given: bool  # whether the contacts were
+    bearing: Bearing | None = None  # what else than feet is on the ground
 
 
 class Down(NamedTuple):
@@ -119,7 +125,12 @@ def _brought(seen: Seen, down: Down, footing: Footing, options: Allowed) -> OnFe
     room = ROOM if isinstance(footing.terrain.surface, Plane) else ROOM_ON_STEPS
     locked = Locked(body, seen.soles, down.feet, turned, standing, footing, options.stretch, room)
     loose = over_ground(body, down.feet, standing) if options.floor is None else as_animated(body)
-    return OnFeet(seen, down, body, *kept_where_worse(locked, loose, seen.repeats))
+    turned, where, over = kept_where_worse(locked, loose, seen.repeats)
+    if seen.bearing:
+        assert down.lean is not None
+        lean, turned = on_knees(seen.bearing, seen.motion, seen.soles, down.lean, turned, down.feet, standing, footing)
+        body, down = lean.motion(seen.motion), down._replace(lean=lean)
+    return OnFeet(seen, down, body, turned, where, over)
 
 
 def set_down(seen: Seen, footing: Footing, options: Allowed) -> Down:
@@ -128,8 +139,24 @@ def set_down(seen: Seen, footing: Footing, options: Allowed) -> Down:
     plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest, options.floor)
     check_under(seen.repeats.finer(seen.finer).plants(plants), footing)
     feet = every(place_feet(seen.fine, seen.soles, held, plants, footing, options.floor), seen.finer)
-    lean = lean_of(seen.motion, feet) if options.floor is None else None  # on its own floor a figure leans as it did
-    return Down(in_frames(plants, seen.finer), held.every(seen.finer), feet, lean)
+    held, lean = held.every(seen.finer), None
+    if seen.bearing:
+        feet, lean = _lying(seen, seen.bearing, feet, held, footing, options)
+    elif options.floor is None:  # on its own floor a figure leans as it did
+        lean = lean_of(seen.motion, feet)
+    return Down(in_frames(plants, seen.finer), held, feet, lean)
+
+
+def _lying(
+    seen: Seen, bearing: Bearing, feet: Feet, held: Contacts, footing: Footing, options: Allowed
+) -> tuple[Feet, Lean]:
+    """Feet and lean of a figure of which more than its feet is on the ground; on its own floor it lies as it did."""
+    motion, low = seen.motion, lowness(bearing, seen.motion) * (options.floor is None)
+    lean = lean_on(bearing, motion, low, footing)
+    if options.floor is None:
+        feet = lying_feet(bearing, motion, low, lean, feet, seen.soles, held.any, footing)
+    up = base_heights(motion, feet.rise)
+    return feet, dataclasses.replace(lean, shift=shift_for_limbs(bearing, motion, lean, up, footing))
 
 
 def _let_go(seen: Seen, down: Down, footing: Footing, options: Allowed) -> tuple[Seen, Down]:

@@ -10,8 +10,9 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion
+from poise.ground.figure.steps import runs
 from poise.ground.plant import Planted
-from poise.ground.report.measures import SolePaths, runs, speeds
+from poise.ground.report.measures import SolePaths, speeds
 from poise.ground.report.report import Report
 from poise.maths.arrays import Floats, Ints
 from poise.plot.canvas import canvas, written

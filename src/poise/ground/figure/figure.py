@@ -22,6 +22,7 @@ from poise.model.ways import FLAT
 Up = Literal["y", "z"]
 
 _CLEAR = 0.8  # the share of a direction that one axis has, for legs that say which way is up
+_UNEVEN = 2.0  # so many times less even is the height of the lowest joint along an axis that is not up
 HEIGHT = 1.7  # [m] how tall a figure is taken to be, whatever its file's unit
 _LEG = 0.49  # a person's thigh and shin, as a share of their height (Drillis & Contini 1966)
 
@@ -137,15 +138,27 @@ def up_of_legs(clip: Clip | Pose, legs: tuple[Leg, ...]) -> Up:
     """The up axis: what the file says, else the axis along which hips are above feet in the clip, or in the rest pose.
 
     The rest pose counts where the clip says little, as where a figure sits or lies. The clip comes first, because in
-    some BVH files only the motion of the root turns the figure upright.
+    some BVH files only the motion of the root turns the figure upright. Where both are clear and differ, as where a
+    figure lies for most of the clip, up is the rest pose's if the lowest joint then stays far more at one height.
     """
     skeleton = clip.skeleton
     if skeleton.up in ("y", "z"):
         return skeleton.up
     rest, poses = Pose(skeleton, skeleton.rest_q), clip.poses if isinstance(clip, Clip) else clip
     rises = [_rise(pose.world.positions, skeleton, legs) for pose in (poses, rest)]
-    rise = rises[0] if np.abs(rises[0]).max() > _CLEAR * np.linalg.norm(rises[0]) > 0.0 else rises[1]
-    return "z" if abs(rise[2]) > abs(rise[1]) else "y"
+    clear = [np.abs(rise).max() > _CLEAR * np.linalg.norm(rise) > 0.0 for rise in rises]
+    ups: list[Up] = ["z" if abs(rise[2]) > abs(rise[1]) else "y" for rise in rises]
+    if not clear[0]:
+        return ups[1]
+    if clear[1] and ups[0] != ups[1]:
+        clips, rests = (_uneven(poses.world.positions, up) for up in ups)
+        return ups[1] if clips > _UNEVEN * rests else ups[0]
+    return ups[0]
+
+
+def _uneven(points: Floats, up: Up) -> float:
+    """How much the height of the lowest of joints (..., n, 3) changes, with this axis up."""
+    return float(np.std(points[..., {"y": 1, "z": 2}[up]].min(axis=-1)))
 
 
 def _rise(points: Floats, skeleton: Skeleton, legs: tuple[Leg, ...]) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 
 from poise.ground.figure.motion import step_of
 from poise.ground.figure.speeds import Shots, lowest_near
-from poise.maths.arrays import Floats, Ints
+from poise.maths.arrays import Bools, Floats, Ints
 
 _GAP = 10.0  # a step this many times as long as the median is a gap
 _FINEST = 120.0  # [frames/s] above it frames are passed over
@@ -24,6 +24,13 @@ def spans(times: Floats) -> Floats:
     """The time (F - 1,) between frames [s]; 0 across gaps."""
     steps = np.diff(times)
     return np.where(steps <= _GAP * np.median(steps[steps > 0]), steps, 0.0) if (steps > 0).any() else steps
+
+
+def runs(held: Bools, times: Floats) -> list[Ints]:
+    """The frames of each contact: neighbours that are held (F,), with no gap between them."""
+    frames = np.flatnonzero(held)
+    apart = (np.diff(frames) > 1) | (spans(times)[frames[1:] - 1] == 0)
+    return np.split(frames, np.flatnonzero(apart) + 1) if len(frames) else []
 
 
 def changes_of_step(times: Floats, places: Floats, shots: Ints | None = None) -> Floats:

@@ -19,16 +19,17 @@ _SMOOTH = 0.15  # [s] to each side: over how long the lean is averaged
 
 @dataclass(frozen=True, eq=False)
 class Lean:
-    """A turn (F, 4) of the whole figure about a centre (F, 3) [m], z up."""
+    """A turn (F, 4) of the whole figure about a centre (F, 3) [m], z up, and how far it is moved then (F, 3) [m]."""
 
     turn: Floats
     centre: Floats
+    shift: Floats
 
     def of(self, points: Floats) -> Floats:
         """Where points (F, ..., 3) go."""
         more = (slice(None), *[None] * (points.ndim - 2))
         centre = self.centre[more]
-        return centre + rotations.rotate(self.turn[more], points - centre)
+        return centre + rotations.rotate(self.turn[more], points - centre) + self.shift[more]
 
     def motion(self, motion: Motion) -> Motion:
         """The motion of the leaning figure."""
@@ -53,4 +54,5 @@ def lean_of(motion: Motion, feet: Feet) -> Lean | None:
     higher = feet.rise[:, front].mean(axis=1) - feet.rise[:, hind].mean(axis=1)
     angle = np.arctan2(higher, np.maximum(dots(way, ahead), 0.5 * apart))
     angle = averaged(angle, motion.frames(_SMOOTH))
-    return Lean(rotations.about(np.cross(ahead, UP), angle), hips.mean(axis=1))
+    centre = hips.mean(axis=1)
+    return Lean(rotations.about(np.cross(ahead, UP), angle), centre, np.zeros_like(centre))

@@ -12,17 +12,18 @@ import numpy as np
 
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import Motion
+from poise.ground.figure.motion import ANKLE, HIP, Motion
 from poise.ground.legs.feet import Feet
 from poise.ground.legs.pelvis import leg_lengths
 from poise.ground.legs.swing import sole_points
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import above, far_from
+from poise.maths.smooth import above, eased, far_from
 from poise.maths.vectors import raised
 
 _KEPT = 0.85  # of the animated distance from hip to ankle that is kept
 _LEAST = 1.15  # times what a leg can fold to: nearer, a knee turns too quickly
 _EARLY = 0.1  # [s] before and after: how smoothly a foot is let down
+_ABOVE = 0.2  # of a leg: from such a height below the hip on is a foot let down less, and not at all above the hip
 _FREE = 0.1  # [s] from a stance in which that becomes possible
 _OVER = 0.02  # [m] a foot that was let down still passes over the ground
 
@@ -30,7 +31,8 @@ _OVER = 0.02  # [m] a foot that was let down still passes over the ground
 def unfolded(motion: Motion, soles: Soles, feet: Feet, hips: Floats, standing: Bools, footing: Footing) -> Feet:
     """Let feet in the air down until no leg is folded much further than it is animated.
 
-    With D the least distance from hip to ankle and d their level distance, the ankle must be sqrt(D^2 - d^2) below.
+    With D the least distance from hip to ankle and d their level distance, the ankle must be sqrt(D^2 - d^2) below. A
+    foot that is animated above its hip, as of one who kicks or stands on the hands, has nothing to be let down to.
     """
     thigh, shin, posed = leg_lengths(motion)
     least = np.minimum(np.maximum(_KEPT * posed, _LEAST * np.abs(thigh - shin)), posed)
@@ -38,6 +40,8 @@ def unfolded(motion: Motion, soles: Soles, feet: Feet, hips: Floats, standing: B
     level = (away[..., :2] ** 2).sum(axis=-1)
     wanted = np.maximum(away[..., 2] + np.sqrt(np.maximum(least**2 - level, 0.0)), 0.0)
     wanted[standing | (least**2 <= level)] = 0.0
+    below = motion.places[:, :, HIP, 2] - motion.places[:, :, ANKLE, 2]
+    wanted *= eased(below / (_ABOVE * (thigh + shin)))
     if not wanted.any():
         return feet
     rooms = rooms_below(motion, soles, feet, standing, footing)

@@ -15,8 +15,8 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, HIP, KNEE, THIGH, Motion
-from poise.ground.figure.steps import spans
-from poise.maths.arrays import Bools, Floats, Ints
+from poise.ground.figure.steps import runs, spans
+from poise.maths.arrays import Bools, Floats
 from poise.maths.rotations import inverse, rotate
 
 _MM, _CM = 1000.0, 100.0
@@ -164,13 +164,6 @@ def slip(paths: SolePaths, held: Bools) -> float:
             off = _along(places - np.median(places, axis=0), normals)
             farthest = max(farthest, float(np.linalg.norm(off, axis=-1).max()))
     return _MM * farthest
-
-
-def runs(held: Bools, times: Floats) -> list[Ints]:
-    """The frames of each contact: neighbours that are held (F,), with no gap between them."""
-    frames = np.flatnonzero(held)
-    apart = (np.diff(frames) > 1) | (spans(times)[frames[1:] - 1] == 0)
-    return np.split(frames, np.flatnonzero(apart) + 1) if len(frames) else []
 
 
 def lift(paths: SolePaths, held: Bools) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import shown
+from poise.ground.bearing.parts import Bearing
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure
@@ -22,6 +23,7 @@ from poise.ground.report.edit_measures import Changes, changes_of
 from poise.ground.report.jumps import ROOM, ROOM_ON_STEPS, Jumps, jumps_of
 from poise.ground.report.measures import Measures, SolePaths, knee_axes, measures_of, paths_of
 from poise.ground.report.page import Contents, MeasureRow, number, page_of
+from poise.ground.report.part_measures import PartPaths, part_paths
 from poise.ground.report.verdict import Evidence, Worse, verdict_of
 from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
@@ -64,6 +66,8 @@ class Report:
         What is worse than its bound, a sentence each, with the stretch and the measure; empty where `ok`.
     notes
         What was assumed or given up, a sentence each.
+    parts
+        Where hands, elbows and knees go, before and after; None where none is on the ground.
     """
 
     __repr__ = in_words
@@ -79,6 +83,7 @@ class Report:
     jumps: Jumps
     worse: tuple[Worse, ...] = ()
     notes: tuple[str, ...] = ()
+    parts: tuple[PartPaths, PartPaths] | None = None
 
     @property
     def ok(self) -> bool:
@@ -99,9 +104,22 @@ class Report:
             MeasureRow("in the ground, deepest", "mm", b.penetration, a.penetration),
             MeasureRow("in the ground, all points", "mm s", b.sunk, a.sunk),
             MeasureRow("knee bent backwards, most", "deg", float(b.backward.max()), float(a.backward.max())),
+            *self._parts,
             _row("acceleration, 99 % of frames", "m/s^2", c.joints, c.accelerations, fastest),
             _row("jerk, peak", "m/s^3", c.joints, c.jerks, hardest),
             self._jump,
+        )
+
+    @property
+    def _parts(self) -> tuple[MeasureRow, ...]:
+        """The lines of hands, elbows and knees."""
+        if self.parts is None:
+            return ()
+        before, after = self.parts
+        held = ", ".join(part for part, on in zip(after.parts, after.on.T, strict=True) if on.any())
+        return (
+            MeasureRow("hands and knees, skate", "cm/s", before.skate, after.skate, held),
+            MeasureRow("hands and knees, deepest", "mm", before.deepest, after.deepest),
         )
 
     @property
@@ -153,6 +171,7 @@ class Report:
             "after": _plain(self.after),
             "changes": _changes(self.changes),
             "jumps": _jumps(self.jumps),
+            "parts": None if self.parts is None else _parts(self.parts),
             "ok": self.ok,
             "worse": [worse._asdict() for worse in self.worse],
             "notes": list(self.notes),
@@ -171,12 +190,14 @@ class Report:
 
 def report_of(
     source: Clip, result: Clip, contacts: Contacts, soles: Soles, figure: Figure, terrain: Terrain, *,
-    passed: Floats | None = None, higher: Floats | None = None, ground: str = "", notes: tuple[str, ...] = (),
+    passed: Floats | None = None, higher: Floats | None = None, bearing: Bearing | None = None, ground: str = "",
+    notes: tuple[str, ...] = (),
 ) -> Report:  # fmt: skip
     """Measure a result against its source, both on the same terrain.
 
     passed  (F, 3) [m] how far both are carried over the ground, where it passes under a figure that stays in place
     higher  (F, L) [m] above the ground that feet are meant to stand; on it where not given
+    bearing what else than feet is on the ground
     ground  the terrain in words; those of `words_of` if empty
     """
     motions = motion_of(source, figure), motion_of(result, figure)
@@ -187,6 +208,7 @@ def report_of(
     before, after = (measures_of(*pair, knees) for pair in zip(paths, [contacts] * 2, motions, strict=True))
     cuts = np.unique(shots_of(motions[0]).first)
     jumps = jumps_of(motions, _heads(source, result, figure, passed), room=ROOM if even else ROOM_ON_STEPS)
+    parts = _part_paths(bearing, (source, result), motions, footing) if bearing else None
     stand = np.zeros(contacts.heel.shape) if higher is None else higher
     return Report(
         name=result.name,
@@ -198,9 +220,17 @@ def report_of(
         after=after,
         changes=changes_of(source, result, figure, cuts.tolist()),
         jumps=jumps,
-        worse=verdict_of(Evidence(motions, paths[1], contacts, jumps, knees, stand, even)),
+        worse=verdict_of(Evidence(motions, paths[1], contacts, jumps, knees, stand, even, parts and parts[1])),
         notes=notes,
+        parts=parts,
     )
+
+
+def _part_paths(
+    bearing: Bearing, clips: tuple[Clip, Clip], motions: tuple[Motion, Motion], footing: Footing
+) -> tuple[PartPaths, PartPaths]:
+    before, after = (part_paths(bearing, clip, motion, footing) for clip, motion in zip(clips, motions, strict=True))
+    return before, after
 
 
 def _heads(source: Clip, result: Clip, figure: Figure, passed: Floats | None) -> tuple[Floats, Floats] | None:
@@ -248,6 +278,12 @@ def _changes(changes: Changes) -> dict[str, Any]:
         **{name: {"joint": joint, "ratio": ratio} for name, (joint, ratio) in worst.items()},
         "joints": {joint: {"acceleration": swing, "jerk": jerk} for joint, swing, jerk in pairs},
     }
+
+
+def _parts(parts: tuple[PartPaths, PartPaths]) -> dict[str, Any]:
+    on = dict(zip(parts[1].parts, parts[1].on.mean(axis=0).tolist(), strict=True))
+    skate, deepest = ([getattr(paths, name) for paths in parts] for name in ("skate", "deepest"))
+    return {"on_the_ground": on, "skate": skate, "deepest": deepest}
 
 
 def _jumps(jumps: Jumps) -> dict[str, Any]:

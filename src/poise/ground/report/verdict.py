@@ -8,8 +8,10 @@ import numpy as np
 
 from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.motion import Motion
+from poise.ground.figure.steps import runs
 from poise.ground.report.jumps import Jumps
-from poise.ground.report.measures import SolePaths, backward_bends, runs, skate, ways
+from poise.ground.report.measures import SolePaths, backward_bends, skate, ways
+from poise.ground.report.part_measures import PartPaths
 from poise.maths.arrays import Bools, Floats, Ints
 
 SKATE = 0.3  # [cm/s] of all heels and balls in contact
@@ -51,6 +53,7 @@ class Evidence(NamedTuple):
 
     higher  (F, L) [m] above the ground that a foot is meant to stand: on a rung that the terrain does not have
     even    whether the ground is a plane: bounds are wider on other ground
+    parts   where hands, elbows and knees go, if any of them is on the ground
     """
 
     motions: tuple[Motion, Motion]
@@ -60,11 +63,13 @@ class Evidence(NamedTuple):
     knees: Floats
     higher: Floats
     even: bool
+    parts: PartPaths | None = None
 
 
 def verdict_of(found: Evidence) -> tuple[Worse, ...]:
     """Everything that is worse than its bound."""
     told = (_skate(found), _penetration(found), _reach(found), _knees(found), _jumps(found))
+    told = (*told, _parts_slide(found), _parts_deep(found))
     return tuple(worse for worse in told if worse is not None)
 
 
@@ -127,6 +132,30 @@ def _jumps(found: Evidence) -> Worse | None:
     frames = f"{count} such frames" if count > 1 else "one such frame"
     said = f"the {jumps.joints[joint]} pops: its step changes by {value:.3g} mm, more than {bound:.2g}; {frames}, most"
     return _worse("d2", value, bound, found, np.array([frame]), said)
+
+
+def _parts_slide(found: Evidence) -> Worse | None:
+    parts = found.parts
+    if parts is None or parts.skate <= SKATE:
+        return None
+    stretches = [
+        (float(parts.ways[rows[:-1], part].sum()), rows, parts.parts[part])
+        for part in range(len(parts.parts))
+        for rows in runs(parts.on[:, part], parts.times)
+    ]
+    most, rows, part = max(stretches, key=lambda stretch: stretch[0])
+    said = f"hands and knees slide by {parts.skate:.2g} cm/s, more than {SKATE:g}: most the {part}, "
+    return _worse("skate", parts.skate, SKATE, found, rows, f"{said}by {_MM * most:.2g} mm,")
+
+
+def _parts_deep(found: Evidence) -> Worse | None:
+    parts, bound = found.parts, DEEP if found.even else DEEP_ON_STEPS
+    if parts is None or parts.deepest <= bound:
+        return None
+    frame, part = np.unravel_index(int(parts.depths.argmax()), parts.depths.shape)
+    said = f"the {parts.parts[int(part)]} is {parts.deepest:.3g} mm in the ground, more than {bound:g},"
+    rows = _around((_MM * parts.depths).max(axis=1) > bound, int(frame))
+    return _worse("penetration", parts.deepest, bound, found, rows, said)
 
 
 def _held(contacts: Contacts) -> Bools:

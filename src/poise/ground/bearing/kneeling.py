@@ -1,0 +1,94 @@
+"""Kneeling: knees and elbows that bear hold still only if hips and shoulders go along with them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from poise.ground.bearing.limbs import put_down, with_knees
+from poise.ground.bearing.parts import FADE, Bearing
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import FOOT, HIP, Motion
+from poise.ground.legs.body import Lean
+from poise.ground.legs.calm import knees_of
+from poise.ground.legs.feet import Feet
+from poise.ground.legs.legs import Turned, bend_axes, bend_legs
+from poise.ground.legs.pelvis import leg_lengths
+from poise.ground.legs.swing import faded
+from poise.maths.arrays import Bools, Floats
+from poise.maths.smooth import averaged
+from poise.maths.vectors import level, raised, units
+
+_DAMPED = 0.15  # of 1: thighs that are nearly parallel say nothing of the way between them
+_SMOOTH = 0.05  # [s] to each side: over how long the way is averaged
+_STEPS = 6  # of Newton's, which the damping slows down
+
+
+def shift_for_limbs(bearing: Bearing, motion: Motion, lean: Lean, up: Floats, footing: Footing) -> Floats:
+    """How far (F, 3) [m] the whole figure moves so that knees and elbows that bear reach their places.
+
+    up  (F,) how much higher the figure is put than it leans
+    """
+    columns = _columns(bearing, motion)
+    middles = lean.of(bearing.places[:, columns]) + raised(up)[:, None]
+    shift = _shift(bearing, columns, _roots(bearing, motion, lean, up), middles, footing)
+    shift[:, 2] *= 1.0 - bearing.weights[:, bearing.parts.index("hips")]  # a seat stays on its ground
+    return averaged(shift, motion.frames(_SMOOTH))
+
+
+def on_knees(
+    bearing: Bearing, motion: Motion, soles: Soles, lean: Lean, turned: Turned, feet: Feet, standing: Bools,
+    footing: Footing,
+) -> tuple[Lean, Turned]:  # fmt: skip
+    """The figure moved by what is still missing, its feet where they are and its knees where they were put down.
+
+    motion    the clip's, before it leans
+    standing  (F, L) when feet do
+    """
+    columns, body = _columns(bearing, motion), lean.motion(motion)
+    elbows = lean.of(bearing.places[:, columns[len(motion.figure.legs) :]]) + raised(turned.up)[:, None]
+    middles = np.concatenate([knees_of(body, turned), elbows], axis=1)
+    shift = _shift(bearing, columns, _roots(bearing, motion, lean, turned.up), middles, footing)
+    if shift.any():
+        lean = dataclasses.replace(lean, shift=lean.shift + level(shift))
+        body, up = lean.motion(motion), turned.up + shift[:, 2]
+        hips = body.places[:, :, HIP] + raised(up)[:, None]
+        thigh, shin, _ = leg_lengths(body)
+        there = dataclasses.replace(feet, ankles=turned.ankles)
+        bent = bend_legs(body, bend_axes(body, soles), there, up, hips, thigh + shin, 0.0)
+        turns = np.concatenate([bent.turns[:, :, :FOOT], turned.turns[:, :, FOOT:]], axis=2)
+        turned = dataclasses.replace(turned, up=up, turns=turns, ankles=bent.ankles)
+    return lean, with_knees(bearing, body, soles, turned, standing, footing)
+
+
+def _columns(bearing: Bearing, motion: Motion) -> list[int]:
+    """Where knees and then elbows stand among the parts."""
+    return bearing.columns(*(f"{leg.name} knee" for leg in motion.figure.legs), *(a.elbow for a in bearing.arms))
+
+
+def _roots(bearing: Bearing, motion: Motion, lean: Lean, up: Floats) -> Floats:
+    """Hips and shoulders (F, n, 3) of a figure that leans and is put higher."""
+    return lean.of(np.concatenate([motion.places[:, :, HIP], bearing.shoulders], axis=1)) + raised(up)[:, None]
+
+
+def _shift(bearing: Bearing, columns: list[int], roots: Floats, middles: Floats, footing: Footing) -> Floats:
+    """The least way (F, 3) that brings roots to a bone's length from where their middles (F, n, 3) are put down.
+
+    With e the unit vector from such a place to its root and r by how much they are farther apart than the bone is long,
+    it has e . d = -r for all of them, damped where they are nearly parallel. It fades before and after.
+    """
+    on = bearing.on[:, columns]
+    shift, damped = np.zeros((len(on), 3)), _DAMPED * np.eye(len(columns))
+    if not on.any():
+        return shift
+    length = np.linalg.norm(roots - middles, axis=-1)
+    places = np.where(on[..., None], put_down(bearing, columns, middles, footing), middles)
+    for _ in range(_STEPS):
+        bones = roots + shift[:, None] - places
+        apart = faded(bearing.times, (np.linalg.norm(bones, axis=-1) - length)[..., None] * on[..., None], on, FADE)
+        along = units(bones)
+        square = np.einsum("fli,fmi->flm", along, along) + damped
+        shift = shift - np.einsum("fli,fl->fi", along, np.linalg.solve(square, apart)[..., 0])
+    return shift

@@ -1,0 +1,163 @@
+"""Limbs: knees, hands and elbows that bear are where they were put down, and none of them is in the ground.
+
+A limb of two bones reaches with its end, and its middle bears: the middle goes on the sphere that its first bone leaves
+it, at the height that it needs, in the direction of its place; the second bone points from there to the end.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from poise import kernels
+from poise.ground.bearing.parts import FADE, Bearing
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.figure import Figure
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, SHIN, THIGH, TOES, Motion, motion_of, step_of
+from poise.ground.figure.steps import runs
+from poise.ground.legs.body import Lean
+from poise.ground.legs.calm import knees_of
+from poise.ground.legs.legs import Turned
+from poise.ground.legs.pelvis import leg_lengths
+from poise.ground.legs.swing import faded, sole_points
+from poise.ground.legs.write_back import write_poses
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.maths.smooth import above, far_from
+from poise.maths.vectors import UP, level, raised, units
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+
+_LIFT = 0.1  # [s] before and after: how smoothly what is in the ground is lifted out of it
+_FREE = 0.1  # [s] from a stance of its foot on in which a knee goes to its place
+_REACH = 0.998  # of its length an arm reaches at most
+_STEEPEST = np.radians(40.0)
+
+
+def put_down(bearing: Bearing, columns: Sequence[int], places: Floats, footing: Footing) -> Floats:
+    """Where parts (F, p, 3) go that are at `places` now: still where they bear, and nowhere lower than in the clip.
+
+    A stance is put down in the middle of its way, as high over the ground as in the clip on average.
+    """
+    on, least = bearing.on[:, columns], bearing.least[:, columns]
+    ways = np.zeros_like(places)
+    for column in range(len(columns)):
+        for rows in runs(on[:, column], bearing.times):
+            way = places[rows, column]
+            place = 0.5 * (way.min(axis=0) + way.max(axis=0))
+            place[2] = footing.heights(place) + least[rows[0], column]
+            ways[rows, column] = place - way
+    result = places + faded(bearing.times, ways, on, FADE)
+    sunk = np.where(on, 0.0, np.maximum(footing.heights(result) + least - result[..., 2], 0.0))
+    half = round(_LIFT / step_of(bearing.times)) if len(places) > 1 else 0
+    return result + raised(np.where(on, 0.0, above(sunk, half)))
+
+
+def with_knees(
+    bearing: Bearing, motion: Motion, soles: Soles, turned: Turned, standing: Bools, footing: Footing
+) -> Turned:
+    """The figure with knees that bear where they were put down; feet that do not stand give way along their shins."""
+    columns = bearing.columns(*(f"{leg.name} knee" for leg in motion.figure.legs))
+    now, free = knees_of(motion, turned), far_from(motion.times, standing, _FREE)
+    wanted = now + free[..., None] * (put_down(bearing, columns, now, footing) - now)
+    if np.array_equal(wanted, now):
+        return turned
+    hips = motion.places[:, :, HIP] + raised(turned.up)[:, None]
+    bent = _bent(motion, turned, hips, now, wanted)
+    before, after = (np.maximum(_depths(motion, soles, each, footing), 0.0) for each in (turned, bent))
+    lift = above(np.maximum(after - before, 0.0), motion.frames(_LIFT)) * free
+    return _bent(motion, dataclasses.replace(turned, ankles=turned.ankles + raised(lift)), hips, now, wanted)
+
+
+def _depths(motion: Motion, soles: Soles, turned: Turned, footing: Footing) -> Floats:
+    """How deep (F, L) soles are in the ground [m]; below 0 where they are not."""
+    turns = rotations.multiply(turned.turns[:, :, FOOT], motion.turns[:, :, FOOT])
+    points = np.stack(sole_points(motion, turned.ankles, turns, turned.turns[:, :, TOES], soles))
+    return (footing.heights(points) - points[..., 2]).max(axis=0)
+
+
+def _bent(motion: Motion, turned: Turned, roots: Floats, now: Floats, wanted: Floats) -> Turned:
+    """Limbs whose middles are where they are wanted, as far as their first bones let them."""
+    bones = motion.places[:, :, ANKLE] - motion.places[:, :, KNEE]
+    knees = _on_sphere(roots, wanted, np.linalg.norm(now - roots, axis=-1))
+    knees = np.where((wanted == now).all(axis=-1, keepdims=True), now, knees)
+    shins = rotations.rotate(turned.turns[:, :, SHIN], bones) * turned.lengths[..., None]
+    ankles = knees + np.linalg.norm(shins, axis=-1, keepdims=True) * units(turned.ankles - knees)
+    first = rotations.rotation_between(now - roots, knees - roots)
+    second = rotations.rotation_between(shins, ankles - knees)
+    turns = turned.turns.copy()
+    turns[:, :, THIGH] = rotations.multiply(first, turns[:, :, THIGH])
+    turns[:, :, SHIN] = rotations.multiply(second, turns[:, :, SHIN])
+    missing = turned.missing + np.linalg.norm(ankles - turned.ankles, axis=-1)
+    return dataclasses.replace(turned, turns=turns, ankles=ankles, missing=missing)
+
+
+def _on_sphere(centre: Floats, wanted: Floats, radius: Floats) -> Floats:
+    """Points (..., 3) as high as wanted, as far as `radius` lets them, and in the direction of the wanted ones."""
+    down = np.clip(wanted[..., 2] - centre[..., 2], -radius, radius)
+    across = np.sqrt(np.maximum(radius**2 - down**2, 0.0))
+    return centre + across[..., None] * units(level(wanted - centre)) + raised(down)
+
+
+def with_arms(bearing: Bearing, poses: Pose, figure: Figure, lean: Lean | None, footing: Footing) -> Pose:
+    """The poses of a body that leans so, with hands and elbows that bear where they were put down."""
+    arms = bearing.arms
+    columns = bearing.columns(*(arm.hand for arm in arms))
+    if not arms:
+        return poses
+    motion = motion_of(Clip(bearing.times, poses), dataclasses.replace(figure, legs=tuple(a.joints for a in arms)))
+    hands = put_down(bearing, columns, motion.places[:, :, ANKLE], footing)
+    elbows = bearing.columns(*(arm.elbow for arm in arms))
+    bent = _reaching(motion, hands, _hand_turns(bearing, columns, hands, lean, footing))
+    now = knees_of(motion, bent)
+    wanted = put_down(bearing, elbows, now, footing)
+    if not np.array_equal(wanted, now):
+        bent = _bent(motion, bent, motion.places[:, :, HIP], now, wanted)
+    if np.array_equal(bent.ankles, motion.places[:, :, ANKLE]):
+        return poses
+    still = np.zeros((len(motion), 3))
+    return write_poses(poses, motion, bent, still, still)
+
+
+def _reaching(motion: Motion, hands: Floats, turns: Floats) -> Turned:
+    """Arms that reach for places (F, A, 3) of their hands, which are turned further by `turns` (F, A, 4)."""
+    upper, lower, posed = leg_lengths(motion)
+    most = np.maximum(_REACH * (upper + lower), posed)
+    shape, count = most.shape, most.size
+    axes, roots = _elbow_axes(motion), motion.places[:, :, HIP]
+    rows = [np.array(v, order="C").reshape(count, *v.shape[2:]) for v in (motion.places, axes, roots, hands)]
+    uppers, lowers, reached = np.empty((count, 4)), np.empty((count, 4)), np.empty((count, 3))
+    kernels.ground.legs.bend_all(*rows, most.ravel(), np.ones(count), uppers, lowers, reached)
+    parts = [uppers.reshape(*shape, 4), lowers.reshape(*shape, 4), turns, turns]
+    ends = reached.reshape(*shape, 3)
+    return Turned(
+        np.zeros(len(motion)), np.stack(parts, axis=2), ends, np.linalg.norm(ends - hands, axis=-1), np.ones(shape)
+    )
+
+
+def _elbow_axes(motion: Motion) -> Floats:
+    """(F, A, 3) the axis about which each elbow bends: one for the whole clip, in the upper arm's frame.
+
+    An arm that is straight all the time bends about any axis across it.
+    """
+    places = motion.places
+    upper, lower = (units(places[:, :, b] - places[:, :, a]) for a, b in ((HIP, KNEE), (KNEE, ANKLE)))
+    turns = motion.turns[:, :, THIGH]
+    mean = rotations.rotate(rotations.inverse(turns), np.cross(upper, lower)).mean(axis=0)
+    along = rotations.rotate(rotations.inverse(turns), upper).mean(axis=0)
+    across = np.cross(along, np.eye(3)[np.abs(along).argmin(axis=-1)])
+    mean = np.where(np.linalg.norm(mean, axis=-1, keepdims=True) > np.radians(1.0), mean, across)
+    return rotations.rotate(turns, np.broadcast_to(units(mean), upper.shape))
+
+
+def _hand_turns(bearing: Bearing, columns: Sequence[int], hands: Floats, lean: Lean | None, footing: Footing) -> Floats:
+    """By how much (F, A, 4) hands that bear are turned to lie on the ground, beyond the lean of the body."""
+    normals = footing.sample(hands)[1]
+    vectors = rotations.as_vector(rotations.rotation_between(UP, normals))
+    angle = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    tilt = rotations.from_vector(vectors * np.minimum(1.0, _STEEPEST / np.maximum(angle, 1e-9)))
+    more = tilt if lean is None else rotations.multiply(tilt, rotations.inverse(lean.turn)[:, None])
+    return rotations.slerp(np.broadcast_to(rotations.IDENTITY, more.shape), more, bearing.weights[:, columns])

@@ -1,0 +1,134 @@
+"""Lying: a body that lies or crawls leans with the ground under it, and goes as high as what bears of it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from poise.ground.bearing.limbs import put_down
+from poise.ground.bearing.parts import Bearing
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import ANKLE, FOOT, HIP, Motion
+from poise.ground.legs.body import Lean
+from poise.ground.legs.feet import Feet
+from poise.ground.legs.swing import sole_points
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.maths.smooth import above, averaged, eased, far_from
+from poise.maths.vectors import UP, level, raised, units
+
+_LOW, _UPRIGHT = 0.7, 0.9  # shares of a leg at which the hips of a body are that lies, and of one that does not
+_BENT, _LEVEL = np.radians(40.0), np.radians(70.0)  # how far from upright is the torso of the one and of the other
+_FOOT, _FADES = 0.12, 0.15  # [m] an ankle that is so low bears, and how much higher it no longer does
+_RIDGE = 0.02  # [m^2] how far apart what bears has to be to show a slope
+_STEEPEST = np.radians(40.0)
+_SMOOTH = 0.15  # [s] to each side: over how long the lean and the ground are averaged
+_SEAT = 20.0  # hips that bear weigh so much more than a hand: nothing bends between them and the pelvis
+_SINK, _REACHES = 0.2, 0.99  # [s] before and after: how early a body sinks for arms that reach by so much of them
+_JOIN = 0.2  # [s] from a stance on in which a foot comes to lie
+_LIFT = 0.1  # [s] before and after: how smoothly feet are lifted out of the ground
+
+
+def lowness(bearing: Bearing, motion: Motion) -> Floats:
+    """How much (F,) the figure lies, from 0 to 1: its hips low, its torso level, and more than its feet on the ground.
+
+    A figure that squats, kneels or sits with an upright torso does not, nor does one that stands on its hands.
+    """
+    places = motion.places
+    legs = np.linalg.norm(np.diff(places[:, :, : ANKLE + 1], axis=2), axis=-1).sum(axis=2).mean(axis=1)
+    height = places[:, :, HIP, 2].mean(axis=1) - bearing.floor
+    low = 1.0 - eased((height / np.maximum(legs, 1e-9) - _LOW) / (_UPRIGHT - _LOW))
+    bent = np.ones(len(motion))
+    if bearing.arms:
+        torso = units(bearing.shoulders.mean(axis=1) - places[:, :, HIP].mean(axis=1))
+        bent = eased((np.arccos(np.clip(torso[:, 2], -1.0, 1.0)) - _BENT) / (_LEVEL - _BENT))
+    bears = np.minimum(bearing.weights.sum(axis=1), 1.0)
+    return averaged(low * bent * bears, motion.frames(_SMOOTH))
+
+
+def lean_on(bearing: Bearing, motion: Motion, low: Floats, footing: Footing) -> Lean:
+    """How a body that lies leans: with the plane that fits best the ground under all that bears.
+
+    With p the level places of what bears, w its weights, c their middle and r the height of the ground there, the slope
+    g makes sum w (r - mean r - g . (p - c))^2 + 0.02 m^2 sum w |g|^2 least.
+    """
+    points, weights = _support(bearing, motion, low)
+    total = weights.sum(axis=1)
+    hips = motion.places[:, :, HIP].mean(axis=1)
+    centre = ((weights[..., None] * points).sum(axis=1) + 1e-3 * hips) / (total + 1e-3)[:, None]
+    away = level(points - centre[:, None])[..., :2]
+    rise = footing.heights(points)
+    rise = rise - ((weights * rise).sum(axis=1) / np.maximum(total, 1e-9))[:, None]
+    square = np.einsum("fq,fqi,fqj->fij", weights, away, away) + (_RIDGE * total + 1e-9)[:, None, None] * np.eye(2)
+    slope = np.linalg.solve(square, np.einsum("fq,fqi,fq->fi", weights, away, rise)[..., None])[..., 0]
+    normal = np.concatenate([-slope, np.ones((len(slope), 1))], axis=1)
+    turn = rotations.as_vector(rotations.rotation_between(UP, normal))
+    turn *= np.minimum(1.0, _STEEPEST / np.maximum(np.linalg.norm(turn, axis=1), 1e-9))[:, None] * low[:, None]
+    half = motion.frames(_SMOOTH)
+    return Lean(rotations.from_vector(averaged(turn, half)), averaged(centre, half), np.zeros_like(centre))
+
+
+def lying_feet(
+    bearing: Bearing, motion: Motion, low: Floats, lean: Lean, feet: Feet, soles: Soles, standing: Bools,
+    footing: Footing,
+) -> Feet:  # fmt: skip
+    """Feet of a body that lies, beside those that stand: as they lie in the clip, on the ground that is under them.
+
+    Their `rise` is that of the pelvis: the mean of all that bears, upright legs included.
+    """
+    share = low[:, None] * far_from(motion.times, standing, _JOIN)
+    feet = dataclasses.replace(feet, rise=_rise(bearing, motion, low, lean, feet, standing, footing))
+    if not share.any():
+        return feet
+    lain, turn = lean.of(motion.places[:, :, ANKLE]), lean.turn[:, None]
+    ground = averaged(footing.heights(lain), motion.frames(_SMOOTH))
+    lain[..., 2] = motion.places[:, :, ANKLE, 2] - bearing.floor + ground
+    turns = rotations.slerp(feet.turns, rotations.multiply(turn, motion.turns[:, :, FOOT]), share)
+    tilt = rotations.slerp(feet.tilt, turn, share)
+    ankles = feet.ankles + share[..., None] * (lain - feet.ankles)
+    points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
+    sunk = np.maximum((footing.heights(points) - points[..., 2]).max(axis=0), 0.0) * (share > 0.0)
+    ankles = ankles + raised(above(sunk, motion.frames(_LIFT)) * np.minimum(4.0 * share, 1.0))
+    pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))
+    return dataclasses.replace(feet, ankles=ankles, turns=turns, tilt=tilt, pivots=pivots)
+
+
+def _support(bearing: Bearing, motion: Motion, low: Floats) -> tuple[Floats, Floats]:
+    """Places (F, Q, 3) of all parts and ankles, and how much each bears (F, Q); ankles, of a body that lies only."""
+    ankles = motion.places[:, :, ANKLE]
+    feet = low[:, None] * (1.0 - eased((ankles[..., 2] - bearing.floor - _FOOT) / _FADES))
+    weights = bearing.weights
+    weights[:, bearing.columns("hips")] *= _SEAT
+    return np.concatenate([bearing.places, ankles], axis=1), np.concatenate([weights, feet], axis=1)
+
+
+def _rise(
+    bearing: Bearing, motion: Motion, low: Floats, lean: Lean, feet: Feet, standing: Bools, footing: Footing
+) -> Floats:
+    """Rise (F, L) of feet whose mean is that of all that bears: of legs, those that stand where anything else does."""
+    points, weights = _support(bearing, motion, low)
+    there = lean.of(points)
+    needed = footing.heights(there) + points[..., 2] - bearing.floor - there[..., 2]
+    legs = feet.rise.mean(axis=1)
+    free = np.minimum(weights.sum(axis=1), 1.0)[:, None] * far_from(motion.times, standing, _JOIN)
+    upright = ((1.0 - low[:, None]) * (1.0 - free)).sum(axis=1)
+    mean = (upright * legs + (weights * needed).sum(axis=1)) / np.maximum(upright + weights.sum(axis=1), 1e-9)
+    missing = _short_arms(bearing, lean, mean, footing) * (1.0 - bearing.weights[:, bearing.parts.index("hips")])
+    return feet.rise + (mean - legs - above(missing, motion.frames(_SINK)))[:, None]
+
+
+def _short_arms(bearing: Bearing, lean: Lean, up: Floats, footing: Footing) -> Floats:
+    """How far (F,) a body that goes up so far (F,) must sink for the hands that bear to reach their places."""
+    if not bearing.arms:
+        return np.zeros(len(up))
+    hands = bearing.columns(*(arm.hand for arm in bearing.arms))
+    elbows = bearing.columns(*(arm.elbow for arm in bearing.arms))
+    bones = (bearing.shoulders - bearing.places[:, elbows], bearing.places[:, elbows] - bearing.places[:, hands])
+    length = _REACHES * sum(np.linalg.norm(bone, axis=-1) for bone in bones)
+    lift = raised(up)[:, None]
+    places = put_down(bearing, hands, lean.of(bearing.places[:, hands]) + lift, footing)
+    away = lean.of(bearing.shoulders) + lift - places
+    high = np.sqrt(np.maximum(length**2 - (away[..., :2] ** 2).sum(axis=-1), 0.0))
+    return np.where(bearing.on[:, hands], np.maximum(away[..., 2] - high, 0.0), 0.0).max(axis=1)

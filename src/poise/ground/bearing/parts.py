@@ -1,0 +1,185 @@
+"""Parts: hands, elbows, knees and hips of a figure, and when each of them is on the ground of its clip.
+
+A part touches the ground where it is low and slow. It bears where its limb stands on it, and is then held in its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.figure import Figure
+from poise.ground.figure.motion import HIP, KNEE, Motion
+from poise.ground.figure.speeds import shots_of, velocities
+from poise.ground.figure.steps import runs
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.maths.smooth import far_from, time_from
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.roles import Leg
+from poise.model.roles.lookup import row_of_role
+from poise.model.skeleton import Kind, Skeleton
+
+_NEAR = {"hand": 0.16, "elbow": 0.11, "knee": 0.11, "hips": 0.2}  # [m] a joint that bears is no higher over the floor
+_SPEED, _WINDOW = 0.35, 0.1  # [m/s], [s] nor does it move faster, over this time
+_ROLLING, _LOWEST = 0.8, 0.03  # [m/s], [m] a hand that is so near to its lowest may roll so fast
+_ABOVE = 0.4  # of the way from it to its shoulder or hip goes up from a part that bears
+_GAP, _SHORTEST = 0.1, 0.1  # [s] shorter gaps are closed, shorter contacts are dropped
+FADE = 0.25  # [s] before and after a contact in which a part comes to bear
+
+
+class BearingArm(NamedTuple):
+    """An arm that may bear: names of its parts, and its joints as those of a leg, from the shoulder down."""
+
+    hand: str
+    elbow: str
+    joints: Leg
+
+
+@dataclass(frozen=True, eq=False)
+class Bearing:
+    """When P parts of a figure other than its feet are on the ground.
+
+    Parameters
+    ----------
+    parts
+        Names: "left hand", "left elbow", "left knee", ..., "hips".
+    times
+        (F,) [s].
+    touches
+        (F, P) whether the part is on the ground.
+    on
+        (F, P) whether it bears there, and so has to stay: its limb stands on it.
+    clearance
+        (P,) how high its joint is over the ground while it bears [m], in the middle of all; 0 for one that never does.
+    places
+        (F, P, 3) where the joints are in the clip [m], z up.
+    shoulders
+        (F, A, 3) where the arms begin [m], z up.
+    floor
+        The height of the clip's own floor [m].
+    arms
+        The arms, from the shoulder down.
+    """
+
+    parts: tuple[str, ...]
+    times: Floats
+    touches: Bools
+    on: Bools
+    clearance: Floats
+    places: Floats
+    shoulders: Floats
+    floor: float
+    arms: tuple[BearingArm, ...]
+
+    @property
+    def weights(self) -> Floats:
+        """(F, P) how much each part is on the ground: 1 where it is, less in the quarter of a second around that."""
+        return 1.0 - far_from(self.times, self.touches, FADE)
+
+    @property
+    def heights(self) -> Floats:
+        """(F, P) of the joints over the clip's floor [m]."""
+        return self.places[..., 2] - self.floor
+
+    @property
+    def least(self) -> Floats:
+        """(F, P) how high over the ground [m] each joint is put while it bears: its mean height in the clip.
+
+        Else it comes no lower than that: its clearance, or its height in the clip where that is less.
+        """
+        least = np.minimum(self.heights, self.clearance)
+        for part in range(len(self.parts)):
+            for rows in runs(self.on[:, part], self.times):
+                least[rows, part] = self.heights[rows, part].mean()
+        return least
+
+    def columns(self, *names: str) -> list[int]:
+        """Where parts stand among all."""
+        return [self.parts.index(name) for name in names]
+
+
+def bearing_of(clip: Clip, motion: Motion, standing: Bools, floor: float) -> Bearing | None:
+    """Find the parts that are on the ground in a clip; None where none is, or where the figure has front legs.
+
+    A joint is where it is low over the clip's floor and slow: a hand below 0.16 m, an elbow or a knee below 0.11, hips
+    below 0.2, slower than 0.35 m/s, for a tenth of a second at least. A wrist rolls over a hand that turns: within
+    0.03 m of its lowest height it may be as fast as 0.8 m/s. Metres are those of a figure 1.7 m tall.
+
+    It bears there if it is below its shoulder or hip by at least 0.4 of its limb: arms of who lies only rest. A knee
+    does not while its foot stands (F, L), nor an elbow while its hand bears: both would fix hip or shoulder.
+    """
+    figure = motion.figure
+    if any(leg.name.startswith(("front", "hind", "mid")) for leg in figure.legs):
+        return None
+    arms = arms_of(figure.skeleton)
+    parts, places = part_places(clip, motion, arms)
+    low = places[..., 2] - floor <= [_NEAR[part.split()[-1]] for part in parts]
+    if not low.any():
+        return None
+    speed = np.linalg.norm(velocities(motion.times, places, shots_of(motion), _WINDOW), axis=-1)
+    hands = np.array([part.endswith("hand") for part in parts])
+    rolling = hands & (places[..., 2] <= places[..., 2].min(axis=0) + _LOWEST) & (speed <= _ROLLING)
+    touches = _lasting(motion.times, low & ((speed <= _SPEED) | rolling))
+    if not touches.any():
+        return None
+    shoulders = places_in(clip.poses, figure, tuple(arm.joints.upper for arm in arms))
+    on = _lasting(motion.times, _standing_on(touches, places, motion, shoulders, standing))
+    heights = np.where(touches, places[..., 2] - floor, np.nan)
+    clearance = np.array([np.nanmedian(column) if np.isfinite(column).any() else 0.0 for column in heights.T])
+    return Bearing(parts, motion.times, touches, on, clearance, places, shoulders, floor, arms)
+
+
+def _standing_on(touches: Bools, places: Floats, motion: Motion, shoulders: Floats, standing: Bools) -> Bools:
+    """Where (F, P) parts that touch the ground have their limb above them."""
+    arms = shoulders.shape[1]
+    roots = np.concatenate([np.repeat(shoulders, 2, axis=1), motion.places[:, :, HIP]], axis=1)
+    ways = roots - places[:, :-1]
+    on = touches.copy()
+    on[:, :-1] &= ways[..., 2] >= _ABOVE * np.linalg.norm(ways, axis=-1)
+    on[:, 1 : 2 * arms : 2] &= ~on[:, : 2 * arms : 2]
+    on[:, 2 * arms : -1] &= ~standing
+    return on
+
+
+def arms_of(skeleton: Skeleton) -> tuple[BearingArm, ...]:
+    """The arms whose roles are sure and whose joints turn freely."""
+    arms: list[BearingArm] = []
+    for side in ("left", "right"):
+        rows = [row_of_role(skeleton, f"{side}{part}") for part in ("UpperArm", "LowerArm", "Hand")]
+        names = [skeleton.names[row] for row in rows if row is not None and skeleton.kinds[row] == Kind.BALL]
+        if len(names) == len(rows):
+            arms.append(BearingArm(f"{side} hand", f"{side} elbow", Leg(f"{side} arm", *names, toes=None)))
+    return tuple(arms)
+
+
+def lowest_of(clip: Clip, motion: Motion, soles: Soles) -> float:
+    """The lowest height [m] of soles, hands, elbows, knees and hips in a clip."""
+    _, places = part_places(clip, motion, arms_of(motion.figure.skeleton))
+    return float(min(soles.points(motion)[..., 2].min(), places[..., 2].min()))
+
+
+def places_in(poses: Pose, figure: Figure, joints: tuple[str, ...]) -> Floats:
+    """Places (F, P, 3) of joints [m], z up."""
+    rows = [figure.skeleton.index(joint) for joint in joints]
+    return rotations.rotate(figure.turn, poses.world.positions[:, rows] / figure.metre)
+
+
+def part_places(clip: Clip, motion: Motion, arms: tuple[BearingArm, ...]) -> tuple[tuple[str, ...], Floats]:
+    """Names (P) and places (F, P, 3) of all parts that the figure has."""
+    names = [name for arm in arms for name in (arm.hand, arm.elbow)]
+    joints = tuple(joint for arm in arms for joint in (arm.joints.foot, arm.joints.lower))
+    found = places_in(clip.poses, motion.figure, joints)
+    knees, hips = motion.places[:, :, KNEE], motion.places[:, :, HIP].mean(axis=1, keepdims=True)
+    legs = [f"{leg.name} knee" for leg in motion.figure.legs]
+    return (*names, *legs, "hips"), np.concatenate([found, knees, hips], axis=1)
+
+
+def _lasting(times: Floats, on: Bools) -> Bools:
+    """The mask (F, P) without short gaps, then without short stretches."""
+    on = on | (np.add(*time_from(times, on)) <= _GAP)
+    return on & (np.add(*time_from(times, ~on)) > _SHORTEST)
