@@ -27,7 +27,7 @@ from poise.ground.legs.write_back import write_poses
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.smooth import above, far_from
-from poise.maths.vectors import UP, level, raised, units
+from poise.maths.vectors import UP, dots, level, raised, units
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 
@@ -35,6 +35,8 @@ _LIFT = 0.1  # [s] before and after: how smoothly what is in the ground is lifte
 _FREE = 0.1  # [s] from a stance of its foot on in which a knee goes to its place
 _REACH = 0.998  # of its length an arm reaches at most
 _STEEPEST = np.radians(40.0)
+_THIN = 1e-3  # [m] an elbow so near to the line of its arm has no swivel
+_LOWEST = np.radians(150.0)  # from the top of its circle on is an elbow near the lowest place
 
 
 def put_down(bearing: Bearing, columns: Sequence[int], places: Floats, footing: Footing) -> Floats:
@@ -51,9 +53,9 @@ def put_down(bearing: Bearing, columns: Sequence[int], places: Floats, footing: 
             place[2] = footing.heights(place) + least[rows[0], column]
             ways[rows, column] = place - way
     result = places + faded(bearing.times, ways, on, FADE)
-    sunk = np.where(on, 0.0, np.maximum(footing.heights(result) + least - result[..., 2], 0.0))
+    sunk = np.maximum(footing.heights(result) + least - result[..., 2], 0.0) * far_from(bearing.times, on, _FREE)
     half = round(_LIFT / step_of(bearing.times)) if len(places) > 1 else 0
-    return result + raised(np.where(on, 0.0, above(sunk, half)))
+    return result + raised(above(sunk, half) * far_from(bearing.times, on, _FREE))
 
 
 def with_knees(
@@ -113,13 +115,39 @@ def with_arms(bearing: Bearing, poses: Pose, figure: Figure, lean: Lean | None, 
     elbows = bearing.columns(*(arm.elbow for arm in arms))
     bent = _reaching(motion, hands, _hand_turns(bearing, columns, hands, lean, footing))
     now = knees_of(motion, bent)
-    wanted = put_down(bearing, elbows, now, footing)
+    free = far_from(bearing.times, bearing.on[:, columns], _FREE)[..., None]
+    wanted = now + free * (put_down(bearing, elbows, now, footing) - now)
     if not np.array_equal(wanted, now):
         bent = _bent(motion, bent, motion.places[:, :, HIP], now, wanted)
+    now = knees_of(motion, bent)
+    low = np.maximum(footing.heights(now) + bearing.least[:, elbows] - now[..., 2], 0.0) * (1.0 - free[..., 0])
+    bent = _swivelled(bent, motion.places[:, :, HIP], now, above(low, motion.frames(_LIFT)))
     if np.array_equal(bent.ankles, motion.places[:, :, ANKLE]):
         return poses
     still = np.zeros((len(motion), 3))
     return write_poses(poses, motion, bent, still, still)
+
+
+def _swivelled(turned: Turned, roots: Floats, now: Floats, lift: Floats) -> Turned:
+    """Limbs turned about the line from root to end until their middles are so much higher (F, A), or at their highest.
+
+    With u from that line to the middle and v = axis x u, the middle is u.z cos + v.z sin = A cos(angle - at) above the
+    line. It goes up the shorter way; near the lowest place, where both are as long, always to the same side.
+    """
+    if not lift.any():
+        return turned
+    axis = units(turned.ankles - roots)
+    u = now - roots - axis * dots(axis, now - roots)[..., None]
+    v = np.cross(axis, u)
+    most, at = np.hypot(u[..., 2], v[..., 2]), np.arctan2(v[..., 2], u[..., 2])
+    side = np.where((v[..., 2] * lift).sum(axis=0) < 0.0, -1.0, 1.0)
+    at = np.where((at * side < 0.0) & (np.abs(at) > _LOWEST), at + 2.0 * np.pi * side, at)
+    left = np.arccos(np.clip((u[..., 2] + lift) / np.maximum(most, 1e-12), -1.0, 1.0))
+    angle = np.where((lift > 0.0) & (most > _THIN), np.sign(at) * np.maximum(np.abs(at) - left, 0.0), 0.0)
+    turns = turned.turns.copy()
+    for part in (THIGH, SHIN):
+        turns[:, :, part] = rotations.multiply(rotations.about(axis, angle), turns[:, :, part])
+    return dataclasses.replace(turned, turns=turns)
 
 
 def _reaching(motion: Motion, hands: Floats, turns: Floats) -> Turned:

@@ -55,7 +55,7 @@ class Bearing:
     on
         (F, P) whether it bears there, and so has to stay: its limb stands on it.
     clearance
-        (P,) how high its joint is over the ground while it bears [m], in the middle of all; 0 for one that never does.
+        (P,) how high its joint is over the ground while it bears [m], where that is lowest; 0 for one that never does.
     places
         (F, P, 3) where the joints are in the clip [m], z up.
     shoulders
@@ -129,9 +129,17 @@ def bearing_of(clip: Clip, motion: Motion, standing: Bools, floor: float) -> Bea
         return None
     shoulders = places_in(clip.poses, figure, tuple(arm.joints.upper for arm in arms))
     on = _lasting(motion.times, _standing_on(touches, places, motion, shoulders, standing))
-    heights = np.where(touches, places[..., 2] - floor, np.nan)
-    clearance = np.array([np.nanmedian(column) if np.isfinite(column).any() else 0.0 for column in heights.T])
+    clearance = _clearance(motion.times, places[..., 2] - floor, touches, on)
     return Bearing(parts, motion.times, touches, on, clearance, places, shoulders, floor, arms)
+
+
+def _clearance(times: Floats, heights: Floats, touches: Bools, on: Bools) -> Floats:
+    """How high (P,) parts are over the ground: the lowest mean of a stretch in which they bear, or else touch it."""
+    found = np.zeros(heights.shape[1])
+    for part, column in enumerate(heights.T):
+        stretches = runs((on if on[:, part].any() else touches)[:, part], times)
+        found[part] = min((float(column[rows].mean()) for rows in stretches), default=0.0)
+    return found
 
 
 def _standing_on(touches: Bools, places: Floats, motion: Motion, shoulders: Floats, standing: Bools) -> Bools:

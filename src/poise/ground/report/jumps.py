@@ -7,6 +7,7 @@ frame is looked at. What an edit may add to the source's own grows with the squa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,8 @@ class Jumps:
     Parameters
     ----------
     joints
-        Names: "left hip", "left knee", "left ankle", "left toe", ..., and "head" where it is known.
+        Names: "left hip", "left knee", "left ankle", "left toe", ..., "head" where it is known,
+        and hands and elbows of a figure that has more than its feet on the ground.
     before, after
         (F, J) [mm per frame^2] of the source and of the result.
     bound
@@ -52,19 +54,25 @@ class Jumps:
 
 
 def jumps_of(
-    motions: tuple[Motion, Motion], heads: tuple[Floats, Floats] | None = None, *, room: float = ROOM
+    motions: tuple[Motion, Motion], others: Mapping[str, tuple[Floats, Floats]] | None = None, *, room: float = ROOM
 ) -> Jumps:
     """Compare the steps of a result with those of its source.
 
-    heads  places (F, 3) [m] of the head in both
-    room   [mm per frame^2 at 120 frames/s] that the result may have beyond the source
+    others  names and places (F, 3) [m] in both of joints that are no legs'
+    room    [mm per frame^2 at 120 frames/s] that the result may have beyond the source
     """
-    times, shots = motions[0].times, shots_of(motions[0])
+    times, shots, others = motions[0].times, shots_of(motions[0]), others or {}
     legs = [leg.name for leg in motions[0].figure.legs]
     names = [f"{leg} {part}" for leg in legs for _, part in _PARTS]
-    places = [motion.places[:, :, [part for part, _ in _PARTS]].reshape(len(times), -1, 3) for motion in motions]
-    if heads is not None:
-        names.append("head")
-        places = [np.concatenate([place, head[:, None]], axis=1) for place, head in zip(places, heads, strict=True)]
+    places = [
+        np.concatenate(
+            [
+                motion.places[:, :, [part for part, _ in _PARTS]].reshape(len(times), -1, 3),
+                *(both[which][:, None] for both in others.values()),
+            ],
+            axis=1,
+        )
+        for which, motion in enumerate(motions)
+    ]
     before, after = (changes_of_step(times, place, shots.first) for place in places)
-    return Jumps(tuple(names), before, after, bounds_of_step(times, before, shots, room))
+    return Jumps((*names, *others), before, after, bounds_of_step(times, before, shots, room))

@@ -207,8 +207,9 @@ def report_of(
     paths = paths_of(motions[0], soles, footing), paths_of(motions[1], soles, footing)
     before, after = (measures_of(*pair, knees) for pair in zip(paths, [contacts] * 2, motions, strict=True))
     cuts = np.unique(shots_of(motions[0]).first)
-    jumps = jumps_of(motions, _heads(source, result, figure, passed), room=ROOM if even else ROOM_ON_STEPS)
     parts = _part_paths(bearing, (source, result), motions, footing) if bearing else None
+    others = _heads(source, result, figure, passed) | _arms(parts)
+    jumps = jumps_of(motions, others, room=ROOM if even else ROOM_ON_STEPS)
     stand = np.zeros(contacts.heel.shape) if higher is None else higher
     return Report(
         name=result.name,
@@ -233,15 +234,24 @@ def _part_paths(
     return before, after
 
 
-def _heads(source: Clip, result: Clip, figure: Figure, passed: Floats | None) -> tuple[Floats, Floats] | None:
-    """Where the head is in both (F, 3) [m], z up; None where no joint is known to be one."""
+def _arms(parts: tuple[PartPaths, PartPaths] | None) -> dict[str, tuple[Floats, Floats]]:
+    """Where hands and elbows are in both (F, 3) [m], z up; knees are the legs'."""
+    if parts is None:
+        return {}
+    before, after = parts
+    names = [(column, name) for column, name in enumerate(before.parts) if not name.endswith("knee")]
+    return {name: (before.points[:, column], after.points[:, column]) for column, name in names}
+
+
+def _heads(source: Clip, result: Clip, figure: Figure, passed: Floats | None) -> dict[str, tuple[Floats, Floats]]:
+    """Where the head is in both (F, 3) [m], z up; empty where no joint is known to be one."""
     row = row_of_role(figure.skeleton, "head")
     if row is None:
-        return None
+        return {}
     moved = 0.0 if passed is None else passed
     places = [clip.poses.world.positions[:, row] / figure.metre for clip in (source, result)]
     before, after = (rotations.rotate(figure.turn, place) + moved for place in places)
-    return before, after
+    return {"head": (before, after)}
 
 
 def words_of(terrain: Terrain) -> str:
