@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, get_args
@@ -185,7 +185,7 @@ def plant_feet(
     check_terrain(terrain)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
-    seen = _with_bearing(clip, seen, floor_level(seen.fine, seen.soles, seen.contacts))
+    seen = _with_bearing(clip, seen, on=_floor)
     return _planted(clip, seen, terrain, options, notes=note)
 
 
@@ -219,10 +219,14 @@ def lock_feet(
     options = Allowed(stretch=stretch).checked()
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
-    floor = floor_level(seen.fine, seen.soles, seen.contacts)
-    if not seen.contacts.any.any():
-        floor = lowest_of(clip, seen.motion, seen.soles)  # nothing stands, and nothing is in the ground
-    options, seen = options._replace(floor=floor), _with_bearing(clip, seen, floor)
+
+    def floor_of(seen: Seen) -> float:
+        """That of what stands; where nothing does, so low that nothing is in the ground."""
+        return _floor(seen) if seen.contacts.any.any() else lowest_of(clip, seen.motion, seen.soles)
+
+    seen = _with_bearing(clip, seen, on=floor_of)
+    floor = floor_of(seen)
+    options = options._replace(floor=floor)
     return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
 
 
@@ -270,11 +274,25 @@ def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | 
     return Seen(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode, given is not None)
 
 
-def _with_bearing(clip: Clip, seen: Seen, floor: float) -> Seen:
-    """The same with what else than feet is on the clip's floor. A figure that walks in place walks on its feet."""
+def _with_bearing(clip: Clip, seen: Seen, *, on: Callable[[Seen], float]) -> Seen:
+    """The same with what else than feet is on the clip's floor. A figure that walks in place walks on its feet.
+
+    A leg that kneels does not stand on its foot, unless its contacts are given. `on` says how high the floor is.
+    """
     if seen.velocity is not None:
         return seen
-    return seen._replace(bearing=bearing_of(clip, seen.motion, in_clip(seen).any, floor))
+    if not seen.given:
+        nobody = np.zeros((len(seen.motion), len(seen.contacts.legs)), dtype=np.bool_)
+        bearing, found = bearing_of(clip, seen.motion, nobody, on(seen)), seen.contacts
+        if bearing is not None and bearing.kneels.any():
+            kneels = bearing.kneels[np.rint(np.arange(len(seen.fine)) / seen.finer).astype(int)]
+            contacts = dataclasses.replace(found, heel=found.heel & ~kneels, ball=found.ball & ~kneels)
+            seen = seen._replace(contacts=contacts)
+    return seen._replace(bearing=bearing_of(clip, seen.motion, in_clip(seen).any, on(seen)))
+
+
+def _floor(seen: Seen) -> float:
+    return floor_level(seen.fine, seen.soles, seen.contacts)
 
 
 def _stances(

@@ -1,7 +1,7 @@
 """Limbs: knees, hands and elbows that bear are where they were put down, and none of them is in the ground.
 
-A limb of two bones reaches with its end, and its middle bears: the middle goes on the sphere that its first bone leaves
-it, at the height that it needs, in the direction of its place; the second bone points from there to the end.
+A limb of two bones reaches with its end, and its middle bears: the middle goes to the nearest place that its first bone
+leaves it, and the second bone points from there to the end.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from poise.ground.legs.write_back import write_poses
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.smooth import above, far_from
-from poise.maths.vectors import UP, dots, level, raised, units
+from poise.maths.vectors import UP, dots, raised, units
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 
@@ -84,7 +84,7 @@ def _depths(motion: Motion, soles: Soles, turned: Turned, footing: Footing) -> F
 def _bent(motion: Motion, turned: Turned, roots: Floats, now: Floats, wanted: Floats) -> Turned:
     """Limbs whose middles are where they are wanted, as far as their first bones let them."""
     bones = motion.places[:, :, ANKLE] - motion.places[:, :, KNEE]
-    knees = _on_sphere(roots, wanted, np.linalg.norm(now - roots, axis=-1))
+    knees = roots + np.linalg.norm(now - roots, axis=-1, keepdims=True) * units(wanted - roots)
     knees = np.where((wanted == now).all(axis=-1, keepdims=True), now, knees)
     shins = rotations.rotate(turned.turns[:, :, SHIN], bones) * turned.lengths[..., None]
     ankles = knees + np.linalg.norm(shins, axis=-1, keepdims=True) * units(turned.ankles - knees)
@@ -95,13 +95,6 @@ def _bent(motion: Motion, turned: Turned, roots: Floats, now: Floats, wanted: Fl
     turns[:, :, SHIN] = rotations.multiply(second, turns[:, :, SHIN])
     missing = turned.missing + np.linalg.norm(ankles - turned.ankles, axis=-1)
     return dataclasses.replace(turned, turns=turns, ankles=ankles, missing=missing)
-
-
-def _on_sphere(centre: Floats, wanted: Floats, radius: Floats) -> Floats:
-    """Points (..., 3) as high as wanted, as far as `radius` lets them, and in the direction of the wanted ones."""
-    down = np.clip(wanted[..., 2] - centre[..., 2], -radius, radius)
-    across = np.sqrt(np.maximum(radius**2 - down**2, 0.0))
-    return centre + across[..., None] * units(level(wanted - centre)) + raised(down)
 
 
 def with_arms(bearing: Bearing, poses: Pose, figure: Figure, lean: Lean | None, footing: Footing) -> Pose:

@@ -22,7 +22,7 @@ from poise.maths.vectors import UP, level, raised, units
 _LOW, _UPRIGHT = 0.7, 0.9  # shares of a leg at which the hips of a body are that lies, and of one that does not
 _BENT, _LEVEL = np.radians(40.0), np.radians(70.0)  # how far from upright is the torso of the one and of the other
 _FOOT, _FADES = 0.12, 0.15  # [m] an ankle that is so low bears, and how much higher it no longer does
-_RIDGE = 0.02  # [m^2] how far apart what bears has to be to show a slope
+_RIDGE = 0.005  # [m^2] how far apart what bears has to be to show a slope
 _STEEPEST = np.radians(40.0)
 _SMOOTH = 0.15  # [s] to each side: over how long the lean and the ground are averaged
 _SEAT = 20.0  # hips that bear weigh so much more than a hand: nothing bends between them and the pelvis
@@ -52,7 +52,7 @@ def lean_on(bearing: Bearing, motion: Motion, low: Floats, footing: Footing) -> 
     """How a body that lies leans: with the plane that fits best the ground under all that bears.
 
     With p the level places of what bears, w its weights, c their middle and r the height of the ground there, the slope
-    g makes sum w (r - mean r - g . (p - c))^2 + 0.02 m^2 sum w |g|^2 least.
+    g makes sum w (r - mean r - g . (p - c))^2 + 0.005 m^2 sum w |g|^2 least.
     """
     points, weights = _support(bearing, motion, low)
     total = weights.sum(axis=1)
@@ -125,8 +125,15 @@ def _short_arms(bearing: Bearing, lean: Lean, up: Floats, footing: Footing) -> F
         return np.zeros(len(up))
     hands = bearing.columns(*(arm.hand for arm in bearing.arms))
     elbows = bearing.columns(*(arm.elbow for arm in bearing.arms))
-    bones = (bearing.shoulders - bearing.places[:, elbows], bearing.places[:, elbows] - bearing.places[:, hands])
-    length = _REACHES * sum(np.linalg.norm(bone, axis=-1) for bone in bones)
+    upper, lower, posed = (
+        np.linalg.norm(ends - starts, axis=-1)
+        for starts, ends in (
+            (bearing.shoulders, bearing.places[:, elbows]),
+            (bearing.places[:, elbows], bearing.places[:, hands]),
+            (bearing.shoulders, bearing.places[:, hands]),
+        )
+    )
+    length = np.maximum(_REACHES * (upper + lower), posed)
     lift = raised(up)[:, None]
     places = put_down(bearing, hands, lean.of(bearing.places[:, hands]) + lift, footing)
     away = lean.of(bearing.shoulders) + lift - places

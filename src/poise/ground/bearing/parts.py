@@ -98,12 +98,17 @@ class Bearing:
                 least[rows, part] = self.heights[rows, part].mean()
         return least
 
+    @property
+    def kneels(self) -> Bools:
+        """(F, L) where the knee of a leg bears."""
+        return self.on[:, [part.endswith("knee") for part in self.parts]]
+
     def columns(self, *names: str) -> list[int]:
         """Where parts stand among all."""
         return [self.parts.index(name) for name in names]
 
 
-def bearing_of(clip: Clip, motion: Motion, standing: Bools, floor: float) -> Bearing | None:
+def bearing_of(clip: Clip, motion: Motion, held: Bools, floor: float) -> Bearing | None:
     """Find the parts that are on the ground in a clip; None where none is, or where the figure has front legs.
 
     A joint is where it is low over the clip's floor and slow: a hand below 0.16 m, an elbow or a knee below 0.11, hips
@@ -111,7 +116,7 @@ def bearing_of(clip: Clip, motion: Motion, standing: Bools, floor: float) -> Bea
     0.03 m of its lowest height it may be as fast as 0.8 m/s. Metres are those of a figure 1.7 m tall.
 
     It bears there if it is below its shoulder or hip by at least 0.4 of its limb: arms of who lies only rest. A knee
-    does not while its foot stands (F, L), nor an elbow while its hand bears: both would fix hip or shoulder.
+    does not while its foot is `held` (F, L), nor an elbow while its hand bears: both would fix hip or shoulder.
     """
     figure = motion.figure
     if any(leg.name.startswith(("front", "hind", "mid")) for leg in figure.legs):
@@ -128,7 +133,7 @@ def bearing_of(clip: Clip, motion: Motion, standing: Bools, floor: float) -> Bea
     if not touches.any():
         return None
     shoulders = places_in(clip.poses, figure, tuple(arm.joints.upper for arm in arms))
-    on = _lasting(motion.times, _standing_on(touches, places, motion, shoulders, standing))
+    on = _lasting(motion.times, _standing_on(touches, places, motion, shoulders, held))
     clearance = _clearance(motion.times, places[..., 2] - floor, touches, on)
     return Bearing(parts, motion.times, touches, on, clearance, places, shoulders, floor, arms)
 
@@ -142,7 +147,7 @@ def _clearance(times: Floats, heights: Floats, touches: Bools, on: Bools) -> Flo
     return found
 
 
-def _standing_on(touches: Bools, places: Floats, motion: Motion, shoulders: Floats, standing: Bools) -> Bools:
+def _standing_on(touches: Bools, places: Floats, motion: Motion, shoulders: Floats, held: Bools) -> Bools:
     """Where (F, P) parts that touch the ground have their limb above them."""
     arms = shoulders.shape[1]
     roots = np.concatenate([np.repeat(shoulders, 2, axis=1), motion.places[:, :, HIP]], axis=1)
@@ -150,7 +155,7 @@ def _standing_on(touches: Bools, places: Floats, motion: Motion, shoulders: Floa
     on = touches.copy()
     on[:, :-1] &= ways[..., 2] >= _ABOVE * np.linalg.norm(ways, axis=-1)
     on[:, 1 : 2 * arms : 2] &= ~on[:, : 2 * arms : 2]
-    on[:, 2 * arms : -1] &= ~standing
+    on[:, 2 * arms : -1] &= ~held
     return on
 
 
