@@ -18,7 +18,7 @@ STANDING = {
         for side, sign in (("left", 1.0), ("right", -1.0))
         for part, above, x, y, z in (
             ("UpperArm", "chest", 0.18, 0.0, 1.45),
-            ("LowerArm", "UpperArm", 0.18, 0.02, 1.17),
+            ("LowerArm", "UpperArm", 0.18, 0.1, 1.18),
             ("Hand", "LowerArm", 0.18, 0.0, 0.92),
             ("UpperLeg", "hips", 0.1, 0.0, 0.9),
             ("LowerLeg", "UpperLeg", 0.1, -0.02, 0.5),
