@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> None:
     asked = _asked(arguments)
     rig = poise.load(asked.file)
     clip = clip_of(rig, asked.clip, "frame_sheet.py")
-    words = TerrainWords(asked.terrain, None, None, None, None, None, asked.terrain_direction)
+    words = TerrainWords(asked.terrain, direction=asked.terrain_direction)
     words.check()
     planted = poise.plant_feet(clip, terrain_under(words, clip, rig, None), rig=rig)
     asked.out.write_bytes(drawn(scene_of(planted), frames_of(len(planted), asked.every), asked.out.suffix[1:].lower()))

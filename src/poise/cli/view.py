@@ -129,7 +129,7 @@ def _turned(document: Document, shown: ViewOptions) -> str | None:
         return shown.terrain
     if shown.terrain is None:
         raise InputError("--terrain-direction is the direction of --terrain: give both")
-    TerrainWords(shown.terrain, None, None, None, None, None, shown.direction).check()
+    TerrainWords(shown.terrain, direction=shown.direction).check()
     up = ground_up(document.rig)
     way = np.array(direction_of(shown.direction, up, lambda: _way(document, str(shown.direction))))
     level_direction(way, up)  # refuses one that is upright

@@ -39,12 +39,12 @@ class TerrainWords(NamedTuple):
     """A terrain as it is typed: another process makes it of these words."""
 
     words: str
-    size: str | None
-    height: float | None
-    origin: str | None
-    up: str | None
-    unit: float | None
-    direction: str | None
+    size: str | None = None
+    height: float | None = None
+    origin: str | None = None
+    up: str | None = None
+    unit: float | None = None
+    direction: str | None = None
 
     def check(self) -> None:
         """Find out all that can be known without a clip; PoiseError for what is wrong."""
