@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from poise.ground.plant import lock_feet as lock_feet
     from poise.ground.plant import plant_feet as plant_feet
     from poise.ground.terrain.terrain import Terrain as Terrain
+    from poise.ground.way import travel_direction as travel_direction
     from poise.io import samples as samples
     from poise.io.bone_end import bone_end as bone_end
     from poise.io.markers.load import load_markers as load_markers
@@ -191,6 +192,7 @@ _PLACES = {
     "save": "io.registry",
     "save_motion": "io.motion.write",
     "solve": "solving.solve",
+    "travel_direction": "ground.way",
     "view": "viewer.view",
     "warmup": "machine.warmup",
     "write_contacts": "ground.contact.contact_files",

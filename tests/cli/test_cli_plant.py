@@ -139,6 +139,43 @@ class TestContacts:
         np.testing.assert_allclose(json.loads(run(*words)[1])["after"]["contact"], [7 / 30], atol=1e-6)
 
 
+class TestDirection:
+    @pytest.mark.parametrize(
+        ("typed", "way"),
+        [
+            ("along", [0, 0, 1]),
+            ("against", [0, 0, -1]),
+            ("90", [1, 0, 0]),
+            ("-1,0", [-1, 0, 0]),
+            ("0,5,-2", [0, 0, -1]),
+        ],
+    )
+    def test_stairs_climb_that_way(self, tmp_path, typed, way):
+        ground = ("--terrain", "stairs:0.15,0.30", "--terrain-direction", typed)
+        code, text, _ = run("plant", WALK, *ground, "-o", tmp_path / "a.bvh", "--json")
+        assert code == 0
+        known = json.loads(text)
+        np.testing.assert_allclose(known["direction"], way, atol=0.02)
+        climbed = np.ptp(poise.load(tmp_path / "a.bvh").clips[0].poses.world["Hips"].positions[[0, -1], 1])
+        assert (climbed > 0.3) == (way[2] != 0)
+
+    def test_each_of_many_clips_has_its_own_way(self, tmp_path):
+        rig = poise.load(WALK)
+        walk = rig.clips[0]
+        q = np.array(walk.poses.q)
+        q[:, 0] -= 1.5 * walk.times  # sideways
+        poise.save(walk, tmp_path / "a.bvh", like=rig)
+        poise.save(poise.Clip(walk.times, poise.Pose(rig.skeleton, q), "b"), tmp_path / "b.bvh", like=rig)
+        ground = ("--terrain", "slope:10", "--terrain-direction", "along")
+        files = tmp_path / "a.bvh", tmp_path / "b.bvh"
+        assert run("plant", *files, *ground, "-o", tmp_path / "new", "--processes", "1")[0] == 0
+        for name, climbed in (("a", [0, 0]), ("b", [1, 0])):
+            way = poise.travel_direction(poise.load(tmp_path / f"{name}.bvh").clips[0])
+            assert (abs(way[0]) > 0.9) == bool(climbed[0])
+            after = poise.load(tmp_path / "new" / f"{name}.bvh").clips[0].poses.world["Hips"].positions
+            assert after[-1, 1] - after[0, 1] > 0.1  # uphill, each its own way
+
+
 class TestInPlace:
     def test_kept_where_it_is(self, tmp_path):
         code, text, _ = run(
@@ -163,6 +200,8 @@ class TestInPlace:
         after = poise.load(tmp_path / "a.bvh").clips[0].poses.world["Hips"].positions
         assert abs(after[-1, 2] - after[0, 2]) < 0.1
 
+
+STAIRS = ("plant", WALK, "--terrain", "stairs:0.15,0.30", "-o", "a.bvh")
 
 BALL = """HIERARCHY
 ROOT ball
@@ -191,6 +230,20 @@ BAD = [
     ),
     (("plant", WALK, "--terrain", "m.png", "--terrain-size", "3", "-o", "a.bvh"), "--terrain-size takes 2 numbers"),
     (("plant", WALK, "--terrain", "m.png", "--terrain-origin", "a,b", "-o", "a.bvh"), "takes 2 or 3 numbers"),
+    ((*STAIRS, "--terrain-direction", "up"), "--terrain-direction takes along, against, an angle in degrees, or two"),
+    ((*STAIRS, "--terrain-direction", "nan"), "[,Z] in the clip's axes, not 'nan'"),
+    ((*STAIRS, "--terrain-direction", "1,2,3,4"), "[,Z] in the clip's axes, not '1,2,3,4'"),
+    ((*STAIRS, "--terrain-direction", ""), "[,Z] in the clip's axes, not ''"),
+    ((*STAIRS, "--terrain-direction", "0,0"), "--terrain-direction 0,0 points nowhere"),
+    ((*STAIRS, "--terrain-direction", "0,1,0"), "has no level part; up is y"),
+    (
+        ("plant", WALK, "--terrain", "noise:0.1", "--terrain-direction", "along", "-o", "a.bvh"),
+        "a direction (@TURN, --terrain-direction) is for slope and stairs, not for 'noise:0.1'",
+    ),
+    (
+        ("plant", WALK, "--terrain", "slope:5@90", "--terrain-direction", "along", "-o", "a.bvh"),
+        "'slope:5@90' says a direction, and so does --terrain-direction",
+    ),
     (("plant", WALK, "--terrain", "flat", "-o", "a.png"), "a.png"),
     (("plant", WALK, "--terrain", "flat", "-o", "no/a.bvh"), "there is no folder 'no'"),
     (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--report", "a.txt"), "a page (.html) or numbers (.json)"),

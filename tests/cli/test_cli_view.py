@@ -105,6 +105,13 @@ class TestWhatIsOpened:
         document = document_of(opened, HUMANOID, "--plant", "--terrain", "stairs:0.15,0.30")
         assert (document.clip, document.plant, document.terrain) == ("walk", True, "stairs:0.15,0.30")
 
+    @pytest.mark.parametrize(("typed", "turn"), [("90", "90"), ("1,0", "90"), ("along", "0"), ("against", "180")])
+    def test_ground_that_climbs_another_way(self, opened, typed, turn):
+        asked = ("--plant", "--terrain", "stairs:0.15,0.30", "--terrain-direction", typed)
+        words, _, angle = document_of(opened, HUMANOID, *asked).terrain.partition("@")
+        assert words == "stairs:0.15,0.30"
+        assert abs(float(angle)) == pytest.approx(float(turn), abs=1.0)
+
     def test_planting_alone_is_on_flat_ground(self, opened):
         assert document_of(opened, HUMANOID, "--plant").terrain == "flat"
 
@@ -127,6 +134,10 @@ def test_the_list_of_scenes():
         ([HUMANOID, "--solver", "cdc"], "no solver 'cdc'"),
         ([HUMANOID, "--clip", "run"], "no clip 'run'"),
         ([HUMANOID, "--terrain", "slpoe:3"], "no terrain 'slpoe:3'"),
+        ([HUMANOID, "--terrain", "slope:5", "--terrain-direction", "along"], "give one with --clip"),
+        ([HUMANOID, "--terrain-direction", "90"], "is the direction of --terrain: give both"),
+        ([HUMANOID, "--terrain", "slope:5", "--terrain-direction", "0,1,0"], "has no level part; up is y"),
+        ([HUMANOID, "--terrain", "hills", "--terrain-direction", "90"], "is for slope and stairs, not for 'hills'"),
         ([ARM, "--plant"], "needs a clip, and there is none"),
         ([HUMANOID, "--html", "page.txt"], "--html writes a page (.html)"),
         ([HUMANOID, "--html", "nowhere/page.html"], "there is no folder"),

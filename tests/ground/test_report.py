@@ -81,7 +81,9 @@ class TestText:
         [
             (Terrain.flat(0.3), "flat ground"),
             (Terrain.slope(15), "a slope of 15 degrees"),
-            (Terrain.slope(-7.5, direction=(1, 0, 1)), "a slope of 7.5 degrees"),
+            (Terrain.slope(-7.5, direction=(1, 0, 1)), "a slope of 7.5 degrees, climbing along (-0.707, 0, -0.707)"),
+            (Terrain.stairs(0.15, 0.3, direction=(-1, 0, 0)), "stairs, 0.15 up every 0.3, climbing along (-1, 0, 0)"),
+            (Terrain.stairs(-0.15, 0.3), "stairs, 0.15 up every 0.3, climbing along (0, 0, -1)"),
             (Terrain.stairs(0.15, 0.3), "stairs, 0.15 up every 0.3"),
             (Terrain.noise(0.05), "bumps of 0.05"),
             (Terrain.heightmap(np.zeros((3, 3))), "a height map"),
@@ -90,6 +92,10 @@ class TestText:
     )
     def test_terrain_in_words(self, terrain, words):
         assert report.words_of(terrain) == words
+
+    def test_a_direction_is_said_in_the_axes_of_the_clip(self):
+        terrain = Terrain.slope(15, direction=(1, 0, 1))
+        assert report.words_of(terrain, "z") == "a slope of 15 degrees, climbing along (0.707, -0.707, 0)"
 
     def test_the_joint_that_is_moved_is_named(self, planted):
         renamed = dataclasses.replace(planted.report.motions[0].figure, mover="pel\nvis")

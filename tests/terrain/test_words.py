@@ -7,6 +7,7 @@ import pytest
 import trimesh
 
 from poise import FileError, InputError, PoiseError, Terrain, UnknownNameError
+from poise.ground.terrain.directions import angle_of, turned_by, uphill
 from poise.ground.terrain.words import FORMS, terrain_of
 from poise.io import samples
 from tests.terrain.grounds import points_over
@@ -21,6 +22,9 @@ from tests.terrain.grounds import points_over
         ("slope:-7.5", Terrain.slope(-7.5)),
         ("stairs:0.15,0.30", Terrain.stairs(0.15, 0.3)),
         ("stairs: 0.15, 0.30", Terrain.stairs(0.15, 0.3)),
+        ("slope:15@90", Terrain.slope(15, direction=(1, 0, 0))),
+        ("slope:15@-180", Terrain.slope(15, direction=(0, 0, -1))),
+        ("stairs: 0.15,0.3 @ 30", Terrain.stairs(0.15, 0.3, direction=turned_by(30, "y"))),
         ("noise:0.05", Terrain.noise(0.05, 1.0)),
         ("noise:0.05,2", Terrain.noise(0.05, 2.0)),
     ],
@@ -53,16 +57,21 @@ def test_a_mesh_in_its_own_frame(tmp_path, suffix, up):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("slope", "write slope:DEGREES, for example slope:15"),
+        ("slope", r"write slope:DEGREES\[@TURN\], for example slope:15"),
         ("slope:", "write slope:DEGREES"),
         ("slope:15,3", "write slope:DEGREES"),
         ("slope:steep", "write slope:DEGREES"),
-        ("stairs:0.15", "write stairs:RISE,GOING, for example stairs:0.15,0.30"),
+        ("stairs:0.15", r"write stairs:RISE,GOING\[@TURN\], for example stairs:0.15,0.30"),
         ("noise", r"write noise:AMPLITUDE\[,WAVELENGTH\]"),
         ("flat:", r"write flat\[:HEIGHT\]"),
         ("slope:nan", "write slope:DEGREES"),
         ("slope:1_5", "write slope:DEGREES"),
         ("slope:91", "-89 to 89"),
+        ("slope:5@", "@ is no turn of slope; write degrees to the left, for example slope:15@90"),
+        ("stairs:0.1,0.3@nan", "@nan is no turn of stairs"),
+        ("stairs:0.1,0.3@1,0", "@1,0 is no turn of stairs"),
+        ("flat@90", "is for slope and stairs, not for 'flat@90'"),
+        ("noise:0.1@90", "is for slope and stairs, not for"),
         ("stairs:0.1,0", "going of stairs must be more than 0"),
     ],
 )
@@ -108,3 +117,34 @@ def test_a_unit_is_for_every_ground(tmp_path):
 def test_a_missing_file_is_named(words):
     with pytest.raises(PoiseError, match=f"{words}: No such file"):
         terrain_of(words)
+
+
+@pytest.mark.parametrize("up", ["y", "z"])
+@pytest.mark.parametrize("words", ["slope:20", "stairs:0.2,0.3"])
+def test_a_direction_in_the_frame_of_the_terrain(words, up):
+    points = points_over(3)
+    way = turned_by(50, up)
+    given = terrain_of(words, direction=way, up=up)
+    np.testing.assert_array_equal(given.heights(points), terrain_of(f"{words}@50", up=up).heights(points))
+    np.testing.assert_allclose(uphill(given, up), way, atol=1e-12)
+    assert angle_of(way, up) == pytest.approx(50)
+    np.testing.assert_allclose(terrain_of(f"{words}@90", up=up).heights([[1e3, 0, 0]]) > 100, True)
+
+
+def test_ground_that_falls_climbs_the_other_way():
+    assert uphill(Terrain.slope(-10), "y").tolist() == [0, 0, -1]
+    assert uphill(Terrain.stairs(-0.1, 0.3), "z").tolist() == [0, 1, 0]
+    assert uphill(Terrain.flat(), "y") is None
+    assert uphill(Terrain.stairs(0.0, 0.3), "y") is None
+
+
+def test_one_direction_for_ground_that_has_one(tmp_path):
+    np.savez(tmp_path / "map.npz", heights=np.zeros((2, 2)))
+    for words in ("flat", "noise:0.1", str(tmp_path / "map.npz"), "none.glb"):
+        with pytest.raises(InputError, match="--terrain-direction") as caught:
+            terrain_of(words, direction=(1, 0, 0))
+        assert "is for slope and stairs, not for" in str(caught.value)
+    with pytest.raises(InputError, match="says a direction, and so does --terrain-direction"):
+        terrain_of("slope:5@90", direction=(1, 0, 0))
+    with pytest.raises(InputError, match="no level part; up is z"):
+        terrain_of("slope:5", direction=(0, 0, 1), up="z")

@@ -88,7 +88,7 @@ GOOD = {
     "views": [{"count": 2}],
     "clip": [{"name": "walk"}],
     "plant": [{"on": True}],
-    "terrain": [{"words": "slope:10"}, {"words": "hills"}, {"words": "stairs:0.1,0.4"}],
+    "terrain": [{"words": "slope:10"}, {"words": "hills"}, {"words": "stairs:0.1,0.4@90"}],
 }  # fmt: skip
 
 _WALK = ("clip", {"name": "walk"})

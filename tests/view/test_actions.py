@@ -322,6 +322,10 @@ class TestTimeline:
             "stairs:",
             "slope:x",
             "noise:1e400,1",
+            "stairs:0.1,0.3@x",
+            "slope:5@1e9",
+            "flat@90",
+            "hills@90",
             "slope:" + "9" * 300,
         ],
     )

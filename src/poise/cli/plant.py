@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from poise.cli.given.clips import Chosen
+from poise.cli.given.grounds import DirectionOption, TerrainWords, terrain_under
 from poise.cli.library.options import Cluster, Format, Overwrite, Workers, library_of, only, refuse
 from poise.cli.library.plan import is_library
 from poise.cli.library.run import run as run_library
@@ -18,12 +18,9 @@ from poise.cli.library.verbs import Row
 from poise.cli.planted import clips as feet_clips
 from poise.cli.planted import feet
 from poise.cli.told import outputs
-from poise.errors import InputError
 from poise.ground.contact.contacts import Contacts
 from poise.ground.plant import Planted, lock_feet, plant_feet
-from poise.ground.terrain.terrain import Terrain
-from poise.ground.terrain.words import FORMS, terrain_of
-from poise.io.numbers import number
+from poise.ground.terrain.words import FORMS
 from poise.libraries.clip_files import ALL
 from poise.model.clip import Clip
 from poise.model.rig import Rig
@@ -77,17 +74,6 @@ _Strict = Annotated[
 _Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 
 
-class TerrainWords(NamedTuple):
-    """A terrain as it is typed: another process makes it of these words."""
-
-    words: str
-    size: str | None
-    height: float | None
-    origin: str | None
-    up: str | None
-    unit: float | None
-
-
 class _Many(NamedTuple):
     """What is typed of many files."""
 
@@ -113,7 +99,8 @@ class FeetWork:
         given = dict(self.given)
         if self.terrain is None:
             return lock_feet(clip, rig=rig, legs=self.legs, contacts=held, **given)
-        return plant_feet(clip, _terrain(self.terrain), rig=rig, legs=self.legs, contacts=held, **given)
+        ground = terrain_under(self.terrain, clip, rig, self.legs, up=given["up"], metre=given["metre"])
+        return plant_feet(clip, ground, rig=rig, legs=self.legs, contacts=held, **given)
 
     def __call__(self, file: Path, out: Path) -> Row:
         """Do one of many files; its row of the table."""
@@ -123,14 +110,6 @@ class FeetWork:
             return feet_clips.row_of(all_done, strict=self.strict)
         done = feet.put_one(asked, files, self.put, verb=self.verb)
         return feet.row_of(done, strict=self.strict)
-
-
-@cache
-def _terrain(of: TerrainWords) -> Terrain:
-    """A terrain, made once in each process."""
-    up: Any = of.up
-    size, origin = _numbers("--terrain-size", of.size, (2,)), _origin(of.origin, up)
-    return terrain_of(of.words, size=size, height=of.height, origin=origin, up=up, unit=of.unit)
 
 
 def _run(
@@ -179,6 +158,7 @@ def plant(
             help="what a length of 1 of the terrain is in the clip; default: 1 for files, a metre for shapes",
         ),
     ] = None,
+    terrain_direction: DirectionOption = None,
     metre: _Metre = None,
     up: _Up = None,
     stretch: _Stretch = 0.0,
@@ -193,10 +173,9 @@ def plant(
     as_json: _Json = False,
 ) -> None:
     """Put the feet of a clip on a terrain: heels and balls stand still where they land, hips follow the ground."""
-    ground = TerrainWords(
-        terrain, terrain_size, terrain_height, terrain_origin, terrain_up and terrain_up.value, terrain_unit
-    )
-    _terrain(ground)  # what is wrong with it is said before any file is read
+    frame = terrain_up and terrain_up.value
+    ground = TerrainWords(terrain, terrain_size, terrain_height, terrain_origin, frame, terrain_unit, terrain_direction)
+    ground.check()  # what is wrong with it is said before any file is read
     outputs.check_not_read({"--terrain": Path(terrain)}, {"--out": out, "--report": report, "--plot": plot})
     given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place)
     work = FeetWork("plant", ground, clip, feet.names_of(feet_names), tuple(given.items()), strict)
@@ -235,24 +214,3 @@ def lock(
 def _given(*, up: UpAxis | None, metre: float | None, stretch: float, in_place: InPlace) -> dict[str, Any]:
     """The options that both verbs take, as plant_feet() and lock_feet() name them."""
     return {"up": up and up.value, "metre": metre, "stretch": stretch, "in_place": in_place.value}
-
-
-def _numbers(option: str, text: str | None, counts: tuple[int, ...]) -> list[float] | None:
-    """Numbers between commas; InputError says how many there must be."""
-    if text is None:
-        return None
-    try:
-        numbers = [number(word.strip()) for word in text.split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) not in counts:
-        raise InputError(f"{option} takes {' or '.join(map(str, counts))} numbers with commas between, not {text!r}")
-    return numbers
-
-
-def _origin(text: str | None, up: str | None) -> list[float] | None:
-    """A point; of two numbers the one where the ground is level, at height 0."""
-    numbers = _numbers("--terrain-origin", text, (2, 3))
-    if numbers is not None and len(numbers) == 2:  # noqa: PLR2004
-        numbers.insert(2 if up == "z" else 1, 0.0)
-    return numbers

@@ -6,20 +6,26 @@ import contextlib
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
+import numpy as np
 import typer
 
 from poise.cli.given.clips import clip_of
+from poise.cli.given.grounds import DirectionOption, TerrainWords, direction_of
 from poise.cli.told import outputs
 from poise.cli.told.serving import serve
 from poise.errors import FileError, InputError
+from poise.ground.terrain.arguments import level_direction
+from poise.ground.terrain.directions import angle_of
+from poise.ground.way import travel_direction
 from poise.io.files import write_atomically
 from poise.io.registry import load
+from poise.maths.arrays import Floats
 from poise.model import plain
 from poise.viewer import scenes
 from poise.viewer.document.actions import method, timeline
 from poise.viewer.document.chains import chain_of
 from poise.viewer.document.document import Document, document_of
-from poise.viewer.document.landscape import land_of
+from poise.viewer.document.landscape import ground_up, land_of
 
 _PAGES = (".html", ".htm")
 
@@ -56,6 +62,7 @@ class ViewOptions(NamedTuple):
     solver: str | None
     joint: str | None
     root: str | None
+    direction: str | None = None
 
 
 def view(
@@ -68,6 +75,7 @@ def view(
     no_browser: _NoBrowser = False,
     clip: _Clip = None,
     terrain: _Terrain = None,
+    terrain_direction: DirectionOption = None,
     plant: _Plant = False,
     solver: _Solver = None,
     joint: _Joint = None,
@@ -81,7 +89,8 @@ def view(
         return
     if html is not None:
         _check_page(html)
-    packages, shown = _folders(package_path or []), ViewOptions(clip, terrain, plant, solver, joint, root)
+    packages = _folders(package_path or [])
+    shown = ViewOptions(clip, terrain, plant, solver, joint, root, terrain_direction)
     with plain.first_picture() if html is None else contextlib.nullcontext():
         document = as_shown(_opened(file, scene), shown).but(packages=packages)
         for note in document.rig.notes:
@@ -107,10 +116,31 @@ def as_shown(document: Document, shown: ViewOptions) -> Document:
         document = document.but(chains=chains, clip=document.clip if asked or document.scene else None)
     if shown.solver is not None:
         document = method.solver(document, {"view": 0, "name": shown.solver})
-    if shown.terrain is not None:
-        land_of(document.rig, shown.terrain)  # refuses what is no ground
-        document = document.but(terrain=shown.terrain)
+    words = _turned(document, shown)
+    if words is not None:
+        land_of(document.rig, words)  # refuses what is no ground
+        document = document.but(terrain=words)
     return timeline.plant(document, {"on": True}) if shown.plant else document
+
+
+def _turned(document: Document, shown: ViewOptions) -> str | None:
+    """The words of the terrain with the angle of its direction, which may be that of the document's clip."""
+    if shown.direction is None:
+        return shown.terrain
+    if shown.terrain is None:
+        raise InputError("--terrain-direction is the direction of --terrain: give both")
+    TerrainWords(shown.terrain, direction=shown.direction).check()
+    up = ground_up(document.rig)
+    way = np.array(direction_of(shown.direction, up, lambda: _way(document, str(shown.direction))))
+    level_direction(way, up)  # refuses one that is upright
+    return f"{shown.terrain}@{round(angle_of(way, up), 2) + 0.0:g}"
+
+
+def _way(document: Document, direction: str) -> Floats:
+    """The way of the clip that plays; InputError without one."""
+    if document.clip is None:
+        raise InputError(f"--terrain-direction {direction} is about the way of a clip: give one with --clip")
+    return travel_direction(document.rig.clip(document.clip), rig=document.rig)
 
 
 def write_page(document: Document, path: Path) -> None:

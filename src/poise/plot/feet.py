@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from poise.ground.figure.steps import runs
 from poise.ground.plant import Planted
 from poise.ground.report.measures import SolePaths, speeds
 from poise.ground.report.report import Report
-from poise.maths.arrays import Floats, Ints
+from poise.maths.arrays import Floats
 from poise.plot.canvas import canvas, written
+from poise.plot.side_view import SideView, Unrolled, view_of
 from poise.svg.charts import shown_range
 
 _LEGS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7")  # as many as a figure may have
@@ -23,15 +24,15 @@ _POINTS = ((HEEL_POINT, "heel", "#0072B2"), (BALL_POINT, "ball", "#D55E00"))
 _BEFORE, _GROUND, _EARTH, _INK, _LINE = "#9AA5AE", "#5F6B76", "#E4E8EB", "#1F2933", "#E4E8EB"
 _WIDTH, _TALLEST, _CHART = 11.0, 4.2, 1.7  # of the picture, the side view and a chart [inch]
 _HEAD, _AXIS, _GAP, _FOOT, _EDGE = 0.95, 0.25, 0.6, 0.5, 0.7  # room for words [inch]
-_STRIDE, _MOST = 0.45, 14  # a leg is drawn every so many metres, but not more often than this
+_UNDERFOOT = 25  # places from heel to ball, and from there to the tip, at which the ground below a sole is asked for
 _SAME = 0.005  # [m] ground that differs by less from foot to foot is drawn as one
-_STILL = 0.3  # [m] who goes less far is seen from the side that the feet show
 
 
 def rendered_feet(kind: str, planted: Planted) -> bytes:
     """Render to bytes of a file format, the same bytes every time."""
     report = planted.report
-    view, legs = _view_of(report.motions[1]), report.contacts.legs
+    view, legs = view_of(report.motions[1]), report.contacts.legs
+    footing = Footing(planted.terrain, planted.figure)
     lines = [_lines(view, *pair) for pair in zip(report.motions, report.paths, strict=True)]
     low, high = _extent(lines)
     scale = min((_WIDTH - 2 * _EDGE) / (high[0] - low[0]), _TALLEST / (high[1] - low[1]))
@@ -43,7 +44,9 @@ def rendered_feet(kind: str, planted: Planted) -> bytes:
         axes = drawing.add_axes(place)
         axes.set_xlim(low[0], high[0])
         axes.set_ylim(low[1], high[1])
-        _draw_ground(axes, view, view.aside(report.motions[1]), Footing(planted.terrain, planted.figure), low, high)
+        _draw_ground(axes, view, report.motions[1], footing, low, high)
+        if isinstance(view, Unrolled):
+            _draw_underfoot(axes, view, report.paths[1].points, footing)
         _draw_legs(axes, lines, legs)
         _key(drawing, total, legs)
         for leg in range(len(legs)):
@@ -56,36 +59,7 @@ def _rows(legs: tuple[str, ...]) -> int:
     return (len(legs) + 1) // 2
 
 
-class _SideView(NamedTuple):
-    """A direction (2,) that runs to the right, the place (2,) of zero, and the frames whose legs are drawn."""
-
-    along: Floats
-    middle: Floats
-    frames: Ints
-
-    def seen(self, points: Floats) -> Floats:
-        """Points (..., 3) [m] as (..., 2): along and up."""
-        return np.stack([(points[..., :2] - self.middle) @ self.along, points[..., 2]], axis=-1)
-
-    def aside(self, motion: Motion) -> Floats:
-        """How far (L,) to the left of the line through the hips each foot goes, at the median [m]."""
-        ankles = motion.places[:, :, 2, :2] - self.middle
-        return np.median(ankles @ np.array([-self.along[1], self.along[0]]), axis=0)
-
-
-def _view_of(motion: Motion) -> _SideView:
-    hips = motion.places[:, :, 0, :2].mean(axis=1)
-    way = hips[-1] - hips[0]
-    far = float(np.linalg.norm(way))
-    if far < _STILL:
-        way = (motion.places[:, :, 4, :2] - motion.places[:, :, 2, :2]).mean(axis=(0, 1))
-    length = float(np.linalg.norm(way))
-    along = way / length if length > 0 else np.array([1.0, 0.0])
-    count = int(np.clip(np.ceil(far / _STRIDE), 1, _MOST)) + 1
-    return _SideView(along, hips[0], np.unique(np.linspace(0, len(motion) - 1, count).round().astype(int)))
-
-
-def _lines(view: _SideView, motion: Motion, paths: SolePaths) -> Floats:
+def _lines(view: SideView, motion: Motion, paths: SolePaths) -> Floats:
     """Each leg that is drawn as a line (n, L, 6, 2): hip, knee, ankle, heel, ball, tip of the sole [m]."""
     return view.seen(np.concatenate([motion.places[:, :, :3], paths.points], axis=2)[view.frames])
 
@@ -96,19 +70,27 @@ def _extent(lines: list[Floats]) -> tuple[Floats, Floats]:
     return points.min(axis=0) - np.array([0.3, 0.25]), points.max(axis=0) + np.array([0.3, 0.1])
 
 
-def _draw_ground(axes: Any, view: _SideView, aside: Floats, footing: Footing, low: Floats, high: Floats) -> None:
+def _draw_ground(axes: Any, view: SideView, motion: Motion, footing: Footing, low: Floats, high: Floats) -> None:
     """Draw the profile of the ground below the way of each foot (L,): hills are not the same for both."""
     along = np.linspace(low[0], high[0], 800)
-    left = np.array([-view.along[1], view.along[0]])
-    places = view.middle + along[:, None] * view.along + aside[:, None, None] * left
+    places = view.below(motion, along)
     heights = footing.heights(np.concatenate([places, np.zeros((*places.shape[:2], 1))], axis=-1))
     axes.fill_between(along, heights.min(axis=0), low[1] - 1.0, color=_EARTH, lw=0)
     for leg, profile in enumerate(heights):
         same = bool(np.ptp(heights, axis=0).max() < _SAME)
         axes.plot(along, profile, color=_GROUND if same else _LEGS[leg % len(_LEGS)], lw=1.2 if same else 0.8)
     axes.set_ylabel("height [m]", size=8.5, color=_INK)
-    axes.set_xlabel("along the path [m]", size=8.5, color=_INK, labelpad=1)
+    axes.set_xlabel(view.label, size=8.5, color=_INK, labelpad=1)
     _plain(axes)
+
+
+def _draw_underfoot(axes: Any, view: Unrolled, soles: Floats, footing: Footing) -> None:
+    """Draw the ground right below each sole (F, L, 3, 3), which beside a way that turns is not that of the profile."""
+    heel, ball, tip = np.moveaxis(soles[view.frames], 2, 0)[..., None, :]
+    share = np.linspace(0.0, 1.0, _UNDERFOOT)[:, None]
+    points = np.concatenate([heel + share * (ball - heel), ball + share * (tip - ball)], axis=2)
+    points[..., 2] = footing.heights(points)
+    axes.plot(*view.seen(points).reshape(-1, 2 * _UNDERFOOT, 2).transpose(2, 1, 0), color=_GROUND, lw=1.2, zorder=2)
 
 
 def _draw_legs(axes: Any, lines: list[Floats], legs: tuple[str, ...]) -> None:

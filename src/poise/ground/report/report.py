@@ -25,6 +25,7 @@ from poise.ground.report.measures import Measures, SolePaths, knee_axes, measure
 from poise.ground.report.page import Contents, MeasureRow, number, page_of
 from poise.ground.report.part_measures import PartPaths, part_paths
 from poise.ground.report.verdict import Evidence, Worse, verdict_of
+from poise.ground.terrain.directions import angle_of, uphill
 from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.terrain import Terrain
@@ -34,6 +35,8 @@ from poise.maths.arrays import Floats
 from poise.maths.in_words import counted, in_words
 from poise.model.clip import Clip
 from poise.model.roles.lookup import row_of_role
+
+_STRAIGHT = 0.01  # [degrees] by which a direction may differ from the default and be it
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,8 @@ class Report:
         What was assumed or given up, a sentence each.
     parts
         Where hands, elbows and knees go, before and after; None where none is on the ground.
+    direction
+        (3,) unit and level, in the clip's axes: along which a slope or stairs climb; None for other ground.
     """
 
     __repr__ = in_words
@@ -84,6 +89,7 @@ class Report:
     worse: tuple[Worse, ...] = ()
     notes: tuple[str, ...] = ()
     parts: tuple[PartPaths, PartPaths] | None = None
+    direction: Floats | None = None
 
     @property
     def ok(self) -> bool:
@@ -165,6 +171,7 @@ class Report:
         return {
             "clip": self.name,
             "ground": self.ground,
+            "direction": None if self.direction is None else self.direction.tolist(),
             "legs": list(self.contacts.legs),
             "frames": len(self.contacts.times),
             "before": _plain(self.before),
@@ -213,7 +220,7 @@ def report_of(
     stand = np.zeros(contacts.heel.shape) if higher is None else higher
     return Report(
         name=result.name,
-        ground=ground or words_of(terrain),
+        ground=ground or words_of(terrain, figure.up),
         contacts=contacts,
         motions=motions,
         paths=paths,
@@ -224,6 +231,7 @@ def report_of(
         worse=verdict_of(Evidence(motions, paths[1], contacts, jumps, knees, stand, even, parts and parts[1])),
         notes=notes,
         parts=parts,
+        direction=uphill(terrain, figure.up),
     )
 
 
@@ -254,19 +262,31 @@ def _heads(source: Clip, result: Clip, figure: Figure, passed: Floats | None) ->
     return {"head": (before, after)}
 
 
-def words_of(terrain: Terrain) -> str:
-    """A terrain in words, such as "a slope of 15 degrees"."""
+def words_of(terrain: Terrain, up: str = "y") -> str:
+    """A terrain in words, such as "a slope of 15 degrees".
+
+    A slope or stairs that climb another way than by default say which, in the frame whose up axis is `up`.
+    """
+    climb = _climb(uphill(terrain, up), up)
     match terrain.surface:
         case Plane(_, 0.0, 0.0):
             return "flat ground"
         case Plane(_, x, y):
-            return f"a slope of {math.degrees(math.atan(math.hypot(x, y))):.3g} degrees"
+            return f"a slope of {math.degrees(math.atan(math.hypot(x, y))):.3g} degrees{climb}"
         case Stairs(rise, going):
-            return f"stairs, {rise:g} up every {going:g}"
+            return f"stairs, {abs(rise):g} up every {going:g}{climb}"
         case Noise(amplitude):
             return f"bumps of {amplitude:g}"
         case _:
             return {"HeightMap": "a height map", "Mesh": "a mesh"}.get(type(terrain.surface).__name__, "a function")
+
+
+def _climb(way: Floats | None, up: str) -> str:
+    """Which way ground climbs, in words; nothing where that is the default."""
+    if way is None or abs(angle_of(way, up)) < _STRAIGHT:
+        return ""
+    numbers = ", ".join(f"{round(part, 3) + 0.0:g}" for part in way.tolist())
+    return f", climbing along ({numbers})"
 
 
 def _row(name: str, unit: str, joints: tuple[str, ...], values: Floats, worst: tuple[str, float]) -> MeasureRow:

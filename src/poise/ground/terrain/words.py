@@ -9,6 +9,7 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from poise.errors import FileError, InputError, UnknownNameError
+from poise.ground.terrain.directions import turned_by
 from poise.ground.terrain.files.mesh_files import UPS
 from poise.ground.terrain.terrain import Terrain
 from poise.io.numbers import number
@@ -18,22 +19,24 @@ _MAPS = (".png", ".npz")
 
 @dataclass(frozen=True)
 class _Shape:
-    """A shape by name: what its numbers are called, how many it needs, and what makes it."""
+    """A shape by name: what its numbers are called, how many it needs, what makes it, whether it has a direction."""
 
     numbers: tuple[str, ...]
     needs: int
     make: Callable[..., Terrain]
+    directed: bool = False
 
     def usage(self, name: str) -> str:
         """How it is written, what may be left out in brackets."""
         text = f"{name}:{','.join(self.numbers[: self.needs])}" if self.needs else name
-        return text + "".join(f"[{',' if self.needs else ':'}{number}]" for number in self.numbers[self.needs :])
+        text += "".join(f"[{',' if self.needs else ':'}{number}]" for number in self.numbers[self.needs :])
+        return f"{text}[@TURN]" if self.directed else text
 
 
 _SHAPES = {
     "flat": _Shape(("HEIGHT",), 0, Terrain.flat),
-    "slope": _Shape(("DEGREES",), 1, Terrain.slope),
-    "stairs": _Shape(("RISE", "GOING"), 2, Terrain.stairs),
+    "slope": _Shape(("DEGREES",), 1, Terrain.slope, directed=True),
+    "stairs": _Shape(("RISE", "GOING"), 2, Terrain.stairs, directed=True),
     "noise": _Shape(("AMPLITUDE", "WAVELENGTH"), 1, Terrain.noise),
 }
 _EXAMPLES = {"flat": "flat", "slope": "slope:15", "stairs": "stairs:0.15,0.30", "noise": "noise:0.05,1"}
@@ -48,20 +51,25 @@ def terrain_of(
     origin: ArrayLike | None = None,
     up: str | None = None,
     unit: float | None = None,
+    direction: ArrayLike | None = None,
 ) -> Terrain:
     """Make the terrain that `text` names.
 
     "flat", "slope:15", "stairs:0.15,0.30", "noise:0.05" or "noise:0.05,1.0" are shapes, in metres of a figure that
     is 1.7 m tall, see `Terrain.flat`, `slope`, `stairs` and `noise`; anything else is the path of a height map (.png,
-    .npz) or mesh (.glb, .gltf, .obj, .stl), in the clip's own unit.
+    .npz) or mesh (.glb, .gltf, .obj, .stl), in the clip's own unit. "slope:15@90" and "stairs:0.15,0.30@90" are turned
+    by so many degrees to the left, seen from above, see `turned_by`.
 
     size, height, origin  of a height map, see `Terrain.heightmap`; InputError with anything else
     up                    the frame of the points, and of a file; default: y, and z for STL
     unit                  a length of the terrain in lengths of the clip; default: as said above
+    direction             (3,) along which a slope or stairs climb, instead of an angle in the text; InputError with
+                          anything else
 
     UnknownNameError lists what exists; InputError says which numbers a shape takes.
     """
-    name, colon, rest = text.partition(":")
+    shape, at, turn = text.partition("@")
+    name, colon, rest = shape.partition(":")
     suffix = Path(text).suffix.lower()
     options = {"size": size, "height": height, "origin": origin}
     placed = [f"--terrain-{key}" for key, value in options.items() if value is not None]
@@ -69,8 +77,12 @@ def terrain_of(
         verb = "is" if len(placed) == 1 else "are"
         message = f"{' and '.join(placed)} {verb} for height maps ({', '.join(_MAPS)}), not for {text!r}"
         raise InputError(message)
+    if direction is not None or (at and name in _SHAPES):
+        _check_directed(name, text, twice=bool(at) and direction is not None)
     if name in _SHAPES:
-        return _SHAPES[name].make(*_numbers(name, rest, given=bool(colon)), up=up or "y", unit=unit)
+        numbers = _numbers(name, rest, given=bool(colon))
+        way = _way(name, turn, direction, up or "y") if at or direction is not None else {}
+        return _SHAPES[name].make(*numbers, **way, up=up or "y", unit=unit)
     unit = 1.0 if unit is None else unit
     if suffix in _MAPS:
         return Terrain.heightmap(text, size=size, height=height, origin=origin, up=up or "y", unit=unit)
@@ -79,6 +91,28 @@ def terrain_of(
     if text and _exists(text):
         raise FileError(text, f"is no terrain; terrains: {', '.join(FORMS)}")
     raise UnknownNameError("terrain", text, FORMS)
+
+
+def _check_directed(name: str, text: str, *, twice: bool) -> None:
+    """Refuse a direction of ground that has none, and two of them."""
+    directed = [other for other, shape in _SHAPES.items() if shape.directed]
+    if name not in directed:
+        message = f"a direction (@TURN, --terrain-direction) is for {' and '.join(directed)}, not for {text!r}"
+        raise InputError(message)
+    if twice:
+        message = f"{text!r} says a direction, and so does --terrain-direction; give one of them"
+        raise InputError(message)
+
+
+def _way(name: str, turn: str, direction: ArrayLike | None, up: str) -> dict[str, ArrayLike]:
+    """The direction of a shape as its maker takes it: the one given, or that of an angle in words."""
+    if direction is not None:
+        return {"direction": direction}
+    try:
+        return {"direction": turned_by(number(turn.strip()), up)}
+    except ValueError as error:
+        message = f"@{turn} is no turn of {name}; write degrees to the left, for example {_EXAMPLES[name]}@90"
+        raise InputError(message) from error
 
 
 def _exists(text: str) -> bool:

@@ -59,7 +59,7 @@ def land_of(rig: Rig, words: str) -> Land:
 
 
 def _land(rig: Rig, words: str) -> Land:
-    up = _ground_up(rig)
+    up = ground_up(rig)
     terrain, height = _made(words, up), height_of(rig)
     if terrain.unit is None:
         terrain = terrain.for_figure(height)
@@ -67,7 +67,7 @@ def _land(rig: Rig, words: str) -> Land:
     return Land(terrain, height, float(rig.rest.world.positions[:, axis].min()), axis)
 
 
-def _ground_up(rig: Rig) -> str:
+def ground_up(rig: Rig) -> str:
     """The axis that terrain counts as up: y or z."""
     return "z" if up_of(rig) == "z" else "y"
 
@@ -81,7 +81,7 @@ def ground_mesh(rig: Rig, words: str, pose: Pose) -> bytes:
 
 def planted(rig: Rig, clip: Clip, words: str) -> Planted:
     """The clip with its feet on the ground of these words; PoiseError where it has no feet or no ground is there."""
-    return plant_feet(clip, _made(words, _ground_up(rig)), rig=rig)
+    return plant_feet(clip, _made(words, ground_up(rig)), rig=rig)
 
 
 @lru_cache(maxsize=8)

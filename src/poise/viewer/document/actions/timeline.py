@@ -50,7 +50,7 @@ def terrain(document: Document, args: dict[str, Any]) -> Document:
 def _check_shape(words: str) -> None:
     """Refuse what is no shape with its numbers: the words of a page never lead to a file."""
     known = [offered.partition(":")[0] for offered, _ in OFFERED]
-    name, _, numbers = words.partition(":")
+    name, _, numbers = words.replace("@", ",").partition(":")
     if name not in known or (name == "hills" and words != name):
         raise InputError(f"ground is one of {', '.join(known)} with its numbers, not {words!r}; files: --terrain FILE")
     if any(abs(number) > _LARGEST for number in map(float, filter(_is_number, numbers.split(",")))):

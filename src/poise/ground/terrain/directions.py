@@ -1,0 +1,50 @@
+"""Level directions of slopes and stairs: from an angle, and back from the ground that climbs along one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from poise.ground.terrain.arguments import finite_number
+from poise.ground.terrain.shapes import Plane, Stairs
+from poise.ground.terrain.terrain import Terrain
+from poise.maths.arrays import Floats
+
+_DIGITS = 15  # so that quarter turns are exact
+
+
+def turned_by(degrees: float, up: str) -> Floats:
+    """The direction (3,) at an angle to the default of slopes and stairs, in the frame whose up axis is `up`.
+
+    Positive angles turn to the left, seen from above: 90 is +x, whichever axis is up.
+    """
+    angle = math.radians(finite_number(degrees, "the angle of a direction"))
+    return _in_frame(round(math.sin(angle), _DIGITS), -round(math.cos(angle), _DIGITS), up)
+
+
+def angle_of(direction: Floats, up: str) -> float:
+    """The angle [degrees] of a direction (3,) that has a level part; `turned_by` gives that part back."""
+    x, y = (direction[0], -direction[2]) if up == "y" else direction[:2]
+    return math.degrees(math.atan2(x, -y))
+
+
+def uphill(terrain: Terrain, up: str) -> Floats | None:
+    """Unit level direction (3,) in which a slope or stairs climb, in the frame whose up axis is `up`.
+
+    None for any other ground. Stairs and slopes that fall along their direction climb against it.
+    """
+    match terrain.surface:
+        case Plane(_, x, y) if x or y:
+            length = math.hypot(x, y)
+            return _in_frame(x / length, y / length, up)
+        case Stairs(rise, _, x, y) if rise:
+            way = math.copysign(1.0, rise)
+            return _in_frame(way * x, way * y, up)
+        case _:
+            return None
+
+
+def _in_frame(x: float, y: float, up: str) -> Floats:
+    """The plan direction (x, y) of surfaces in a frame; no zero has a sign."""
+    return np.array([x, 0.0, -y] if up == "y" else [x, y, 0.0]) + 0.0
