@@ -116,6 +116,17 @@ class TestHeld:
         np.testing.assert_array_equal(given.poses.q, first.poses.q)
 
 
+class TestFeetOnly:
+    def test_then_nothing_else_is_looked_at(self):
+        whole = poise.plant_feet(on_all_fours(), GROUNDS["slope up"], up="z", metre=1.0, feet_only=True)
+        assert whole.bearing is None
+        assert not any("beside feet" in note for note in whole.notes)
+
+    def test_else_a_note_says_what_is_on_the_ground(self):
+        notes = planted(on_all_fours(), GROUNDS["slope up"]).notes
+        assert any(note.startswith("on the ground beside feet: left hand in 120 frames") for note in notes)
+
+
 class TestLying:
     def test_a_body_on_hands_and_knees_leans_with_a_slope(self):
         clip = on_all_fours()

@@ -63,6 +63,9 @@ _Up = Annotated[UpAxis | None, typer.Option("--up", help="the clip's up axis; de
 _Stretch = Annotated[
     float, typer.Option("--stretch", min=0.0, help="most that a leg may grow where it is too short: 0.02 is 2 %")
 ]
+_FeetOnly = Annotated[
+    bool, typer.Option("--feet-only", help="leave hands, elbows, knees and hips that are on the ground as they are")
+]
 _Report = Annotated[Path | None, typer.Option("--report", help="write measures and curves (.html), or numbers (.json)")]
 _Plot = Annotated[Path | None, typer.Option("--plot", help="write a picture from the side (.png, .svg, .pdf)")]
 _SaveContacts = Annotated[
@@ -159,6 +162,7 @@ def plant(
         ),
     ] = None,
     terrain_direction: DirectionOption = None,
+    feet_only: _FeetOnly = False,
     metre: _Metre = None,
     up: _Up = None,
     stretch: _Stretch = 0.0,
@@ -177,7 +181,7 @@ def plant(
     ground = TerrainWords(terrain, terrain_size, terrain_height, terrain_origin, frame, terrain_unit, terrain_direction)
     ground.check()  # what is wrong with it is said before any file is read
     outputs.check_not_read({"--terrain": Path(terrain)}, {"--out": out, "--report": report, "--plot": plot})
-    given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place)
+    given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place, feet_only=feet_only)
     work = FeetWork("plant", ground, clip, feet.names_of(feet_names), tuple(given.items()), strict)
     many = _Many(suffix, overwrite, processes, cluster)
     _run(work, files, feet.Files(out, report, plot, save_contacts), contacts, many, as_json=as_json)
@@ -191,6 +195,7 @@ def lock(
     feet_names: _Feet = None,
     contacts: _Contacts = None,
     in_place: _InPlace = InPlace.KEEP,
+    feet_only: _FeetOnly = False,
     metre: _Metre = None,
     up: _Up = None,
     stretch: _Stretch = 0.0,
@@ -205,12 +210,15 @@ def lock(
     as_json: _Json = False,
 ) -> None:
     """Remove the sliding of feet from a clip: they are held still on the flat floor that the clip itself has."""
-    given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place)
+    given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place, feet_only=feet_only)
     work = FeetWork("lock", None, clip, feet.names_of(feet_names), tuple(given.items()), strict)
     many = _Many(suffix, overwrite, processes, cluster)
     _run(work, files, feet.Files(out, report, plot, save_contacts), contacts, many, as_json=as_json)
 
 
-def _given(*, up: UpAxis | None, metre: float | None, stretch: float, in_place: InPlace) -> dict[str, Any]:
+def _given(
+    *, up: UpAxis | None, metre: float | None, stretch: float, in_place: InPlace, feet_only: bool
+) -> dict[str, Any]:
     """The options that both verbs take, as plant_feet() and lock_feet() name them."""
-    return {"up": up and up.value, "metre": metre, "stretch": stretch, "in_place": in_place.value}
+    numbers = {"up": up and up.value, "metre": metre, "stretch": stretch}
+    return numbers | {"in_place": in_place.value, "feet_only": feet_only}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from poise.ground.bearing.parts import Bearing
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.plants import Plants
 from poise.ground.figure.footing import Footing
@@ -22,13 +23,14 @@ def notes_of(
     turned: Turned,
     footing: Footing,
     kept: Bools,
+    bearing: Bearing | None,
 ) -> tuple[str, ...]:
     """What a user should know of what was done; `contacts` as found and as held."""
     found, held = contacts
     return tuple(
         note for note in (
             _travel_note(velocity, mode), _idle_note(held), _released_note(found, held), _edge_note(plants, footing),
-            _short_note(held, turned), _kept_note(held, kept),
+            _short_note(held, turned), _kept_note(held, kept), _bearing_note(bearing),
         ) if note
     )  # fmt: skip
 
@@ -61,6 +63,18 @@ def _kept_note(contacts: Contacts, kept: Bools) -> str:
         if frames.any()
     ]
     return f"nearer to the source, since a leg would jump otherwise: {', '.join(legs)}" if legs else ""
+
+
+def _bearing_note(bearing: Bearing | None) -> str:
+    """What else than feet is on the ground."""
+    if bearing is None:
+        return ""
+    parts = [
+        f"{part} in {counted(int(frames.sum()), 'frame')}"
+        for part, frames in zip(bearing.parts, bearing.touches.T, strict=True)
+        if frames.any()
+    ]
+    return f"on the ground beside feet: {', '.join(parts)}"
 
 
 def _edge_note(plants: Plants, footing: Footing) -> str:

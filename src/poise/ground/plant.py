@@ -122,6 +122,7 @@ def plant_feet(
     contacts: Contacts | None = None,
     soles: Soles | None = None,
     in_place: InPlace = "travel",
+    feet_only: bool = False,
     up: Up | None = None,
     metre: float | None = None,
     steepest: float = np.radians(40.0),
@@ -148,6 +149,8 @@ def plant_feet(
     in_place
         "travel": a figure that walks in place gets the motion that its standing feet imply. "keep": it stays where it
         is, and its feet stand on ground that passes under it. "refuse": UnsupportedError.
+    feet_only
+        Leave hands, elbows, knees and hips as they are, also where they are on the ground.
     up
         "y" or "z"; by default the axis that the legs lead away from.
     metre
@@ -176,6 +179,7 @@ def plant_feet(
     -----
     Standing, heel and ball keep their places; the foot turns about the point that stands. The pelvis follows the ground
     and sinks where a leg would be too short, after its heel was lifted. Knees keep the side that they were animated on.
+    Hands, elbows and knees that bear stay where they are put down, too, and a body that lies leans with the ground.
     In the air feet go smoothly from stance to stance, over what is in their way. See docs/feet.md.
 
     A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first, at 30 or more.
@@ -185,7 +189,7 @@ def plant_feet(
     check_terrain(terrain)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
-    seen = _with_bearing(clip, seen, on=_floor)
+    seen = seen if feet_only else _with_bearing(clip, seen, on=_floor)
     return _planted(clip, seen, terrain, options, notes=note)
 
 
@@ -197,6 +201,7 @@ def lock_feet(
     contacts: Contacts | None = None,
     soles: Soles | None = None,
     in_place: InPlace = "keep",
+    feet_only: bool = False,
     up: Up | None = None,
     metre: float | None = None,
     stretch: float = 0.0,
@@ -207,7 +212,7 @@ def lock_feet(
     ----------
     clip
         What the figure does. A clip that walks in place stays there, on ground that passes under it.
-    rig, legs, contacts, soles, in_place, up, metre, stretch
+    rig, legs, contacts, soles, in_place, feet_only, up, metre, stretch
         As for `plant_feet`.
 
     Returns
@@ -224,7 +229,7 @@ def lock_feet(
         """That of what stands; where nothing does, so low that nothing is in the ground."""
         return _floor(seen) if seen.contacts.any.any() else lowest_of(clip, seen.motion, seen.soles)
 
-    seen = _with_bearing(clip, seen, on=floor_of)
+    seen = seen if feet_only else _with_bearing(clip, seen, on=floor_of)
     floor = floor_of(seen)
     options = options._replace(floor=floor)
     return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
@@ -331,12 +336,13 @@ def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: 
     carried = clip
     if seen.velocity is not None and seen.mode == "travel":
         carried = Clip(clip.times, moved_poses(clip.poses, motion.figure, offsets), clip.name)
+    said = notes_of(seen.velocity, seen.mode, (before, contacts), plants, turned, footing, kept, seen.bearing)
     return Planted(
         np.array(clip.times), poses, clip.name,
         source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure, terrain=terrain,
         plants=plants, velocity=seen.velocity, passed=still if seen.mode == "keep" else None,
         kept=kept, bearing=seen.bearing,
-        notes=(*notes, *notes_of(seen.velocity, seen.mode, (before, contacts), plants, turned, footing, kept)),
+        notes=(*notes, *said),
     )  # fmt: skip
 
 
