@@ -289,7 +289,9 @@ def _with_bearing(clip: Clip, seen: Seen, *, on: Callable[[Seen], float]) -> See
     if not seen.given:
         nobody = np.zeros((len(seen.motion), len(seen.contacts.legs)), dtype=np.bool_)
         bearing, found = bearing_of(clip, seen.motion, nobody, on(seen)), seen.contacts
-        if bearing is not None and bearing.kneels.any():
+        if bearing is None:
+            return seen
+        if bearing.kneels.any():
             kneels = bearing.kneels[np.rint(np.arange(len(seen.fine)) / seen.finer).astype(int)]
             contacts = dataclasses.replace(found, heel=found.heel & ~kneels, ball=found.ball & ~kneels)
             seen = seen._replace(contacts=contacts)
