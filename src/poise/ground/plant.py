@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -27,10 +27,13 @@ from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
 from poise.ground.stages import Allowed, InPlace, Seen, in_clip, stand
+from poise.ground.strides.fit import fitted, left_note
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Bools, Floats
 from poise.model.clip import Clip
 from poise.model.rig import Rig
+
+Stride = Literal["keep", "fit"]
 
 _SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] clips with fewer than the first are sampled at the second
 _FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
@@ -49,7 +52,8 @@ class Planted(Clip):
     source
         The clip as it came, at the same times.
     travelled
-        The source, carried over the ground if it walked in place: the result is measured against it.
+        The source, carried over the ground if it walked in place, with the strides that fit if these were asked for:
+        the result is measured against it.
     contacts
         When heel and ball of each foot stand.
     soles
@@ -117,6 +121,7 @@ def plant_feet(
     contacts: Contacts | None = None,
     soles: Soles | None = None,
     in_place: InPlace = "travel",
+    stride: Stride = "keep",
     up: Up | None = None,
     metre: float | None = None,
     steepest: float = np.radians(40.0),
@@ -143,6 +148,9 @@ def plant_feet(
     in_place
         "travel": a figure that walks in place gets the motion that its standing feet imply. "keep": it stays where it
         is, and its feet stand on ground that passes under it. "refuse": UnsupportedError.
+    stride
+        "keep": steps are as long as in the clip. "fit": where a step would climb two treads of stairs or more, steps
+        are made shorter, or a little longer, so that each climbs one; the timing stays. The clip then goes less far.
     up
         "y" or "z"; by default the axis that the legs lead away from.
     metre
@@ -165,7 +173,7 @@ def plant_feet(
     InputError
         For ground that is under none of the places where feet stand, or farther from a foot than its leg is long.
     UnsupportedError
-        For a figure that walks in place, with in_place="refuse".
+        For a figure that walks in place, with in_place="refuse", or with stride="fit" and in_place="keep".
 
     Notes
     -----
@@ -179,7 +187,9 @@ def plant_feet(
     options = Allowed(steepest, farthest, stretch).checked()
     check_terrain(terrain)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
-    seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
+    seen = _seen(clip, figure, contacts, soles, _one_of(in_place, "in_place", InPlace))
+    if _one_of(stride, "stride", Stride) == "fit":
+        return _fitted(clip, seen, terrain, options, notes=note)
     return _planted(clip, seen, terrain, options, notes=note)
 
 
@@ -212,7 +222,7 @@ def lock_feet(
     clip, note = even(clip)
     options = Allowed(stretch=stretch).checked()
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
-    seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
+    seen = _seen(clip, figure, contacts, soles, _one_of(in_place, "in_place", InPlace))
     floor = floor_level(seen.fine, seen.soles, seen.contacts)
     if not seen.contacts.any.any():
         floor = float(seen.soles.points(seen.fine)[..., 2].min())  # nothing stands, and nothing is in the ground
@@ -220,10 +230,11 @@ def lock_feet(
     return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
 
 
-def _one_of(mode: Any) -> InPlace:
-    if mode not in get_args(InPlace):
-        raise InputError(f"in_place is one of {', '.join(map(repr, get_args(InPlace)))}, not {mode!r}")
-    return mode
+def _one_of(word: Any, name: str, known: Any) -> Any:
+    """The word; InputError if it is none of those that are known."""
+    if word not in get_args(known):
+        raise InputError(f"{name} is one of {', '.join(map(repr, get_args(known)))}, not {word!r}")
+    return word
 
 
 def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
@@ -278,6 +289,20 @@ def _stances(
         found = given or find_contacts(fine, soles, rule)
     once = given.at(fine.times[repeats.middle]) if given else repeats.kept(found)
     return soles, repeats.of_contacts(once, fine)
+
+
+def _fitted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: tuple[str, ...]) -> Planted:
+    """The clip with strides that fit the treads, planted as if it had come so."""
+    if seen.velocity is not None and seen.mode == "keep":
+        raise UnsupportedError(
+            f"clip {clip.name!r} walks in place and is kept there, where no stride can be fitted to treads: "
+            'in_place="travel" carries it over the ground, stride="keep" leaves its strides'
+        )
+    footing = Footing(terrain, seen.motion.figure)
+    made = fitted(clip, seen, footing)
+    planted = _planted(made.clip, made.seen, terrain, options, notes=(*notes, made.note))
+    left = left_note(planted.plants, made.seen.repeats.kept(made.seen.motion), footing)
+    return dataclasses.replace(planted, source=clip, notes=(*planted.notes, *left))
 
 
 def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: tuple[str, ...]) -> Planted:

@@ -1,0 +1,152 @@
+"""Strided: a clip whose body and feet go less far, or farther, on its own floor; then it is planted as if it came so.
+
+The timing stays. The body goes a smooth share of its way; a foot that stands is moved as the body is when it is over
+it, and stands as still as before; in the air it goes from the one to the other. Legs are bent to that.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from poise.ground.contact.soles import Soles
+from poise.ground.exact import written_exactly
+from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, Motion, motion_of
+from poise.ground.legs.calm import knees_of
+from poise.ground.legs.feet import Feet
+from poise.ground.legs.legs import Turned, bend_axes, bend_legs
+from poise.ground.legs.pelvis import leg_lengths
+from poise.ground.legs.swing import between_of, way_come
+from poise.ground.legs.write_back import write_poses
+from poise.ground.stages import Seen
+from poise.ground.strides.footfalls import Footfalls, Way
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.maths.smooth import eased, last_of, next_of, rows_at, time_from
+from poise.model.clip import Clip
+
+_APART = 0.03  # [m] of its way that the body goes between two footfalls, or they count as one
+_ROLL = 0.15  # the share of a swing in which a foot leaves its old stride, and in which it comes to the new one
+_ALOFT = 1.0  # [s] a foot that is in the air for longer goes with the body half that time after its stance
+_STRAIGHT = 0.995  # of a leg's length: a leg that is animated shorter comes no farther
+
+
+def strided(clip: Clip, seen: Seen, way: Way, falls: Footfalls, moved: Floats) -> tuple[Clip, Seen]:
+    """The clip, carried over the ground with the new strides, and what was seen of it.
+
+    moved  (F + 2 pad, 3) [m] by which the body is displaced, `moved_body`
+    """
+    inside = slice(way.pad, len(way.arcs) - way.pad)
+    ways = moved_feet(seen.fine, falls, way.at(falls.middle, moved), moved[inside])[:: seen.finer]
+    offsets = moved[inside][:: seen.finer]
+    body = seen.motion.moved(offsets)
+    feet = _as_animated(body, seen.motion.places[:, :, ANKLE] + ways)
+    turned = _bent(body, seen.soles, feet)
+    kept, middle = seen.repeats.kept, seen.repeats.middle
+    body_kept, all_moved = kept(body), (seen.offsets + offsets)[middle]
+    still = np.zeros_like(all_moved)
+    poses = written_exactly(
+        body_kept, seen.soles, kept(feet), kept(turned),
+        lambda legs: write_poses(clip.poses, body_kept, legs, all_moved, still), still,
+    )  # fmt: skip
+    made = Clip(clip.times, poses, clip.name)
+    motion = _with(_turned(body, turned), motion_of(made, body.figure), middle)
+    return made, seen._replace(motion=motion, fine=motion.finer(seen.finer), offsets=np.zeros_like(seen.offsets))
+
+
+def moved_body(way: Way, falls: Footfalls, shares: Floats, anchor: int) -> Floats:
+    """How far (F + 2 pad, 3) the body is displaced [m]: not at all in the frame `anchor`.
+
+    shares  (K,) of its way that it goes between the anchor and the footfalls on either side, in turn
+    """
+    knots = np.sort(np.append(falls.middle, anchor))
+    share = _smooth_shares(way.arcs, np.interp(knots, np.arange(len(way.arcs)) - way.pad, way.arcs), shares)
+    steps = 0.5 * (share[1:] + share[:-1] - 2.0)[:, None] * np.diff(way.places, axis=0)
+    moved = np.concatenate([np.zeros((1, 3)), np.cumsum(steps, axis=0)])
+    return moved - moved[way.pad + anchor]
+
+
+def _smooth_shares(arcs: Floats, knots: Floats, shares: Floats) -> Floats:
+    """A smooth share at each of the ways gone (F,), whose means between knots (K + 1,) are the shares (K,).
+
+    It is the derivative of a cubic spline of the new way over the old one, whose slopes at the knots are those of
+    Fritsch and Butland (1984): it always grows, and where the shares are the same, so are the slopes.
+    """
+    new = np.concatenate([[0.0], np.cumsum(shares * np.diff(knots))])
+    chosen = [0]
+    for k in range(1, len(knots)):
+        if knots[k] - knots[chosen[-1]] > _APART:
+            chosen.append(k)
+    if len(chosen) < 2:  # noqa: PLR2004
+        return np.ones_like(arcs)
+    knots, wide = knots[chosen], np.diff(knots[chosen])
+    mean = np.diff(new[chosen]) / wide
+    first, second = 2.0 * wide[1:] + wide[:-1], wide[1:] + 2.0 * wide[:-1]
+    inner = (first + second) / (first / mean[:-1] + second / mean[1:])
+    slopes = np.concatenate([mean[:1], inner, mean[-1:]])
+    part = np.clip(np.searchsorted(knots, arcs, side="right") - 1, 0, len(mean) - 1)
+    u = np.clip((arcs - knots[part]) / wide[part], 0.0, 1.0)
+    ends = slopes[part] * (1.0 - u) * (1.0 - 3.0 * u) + slopes[part + 1] * u * (3.0 * u - 2.0)
+    return 6.0 * u * (1.0 - u) * mean[part] + ends
+
+
+def moved_feet(motion: Motion, falls: Footfalls, at: Floats, body: Floats) -> Floats:
+    """How far (F, L, 3) feet are displaced [m]: standing, as `at` (K, 3) says; in the air from the one to the other.
+
+    The way through the air is the animated one, longer or shorter. A foot in the air for long goes with the body.
+    """
+    moved = np.broadcast_to(body[:, None], (len(motion), len(motion.figure.legs), 3)).copy()
+    standing = np.zeros(moved.shape[:2], dtype=np.bool_)
+    for leg, start, end, offset in zip(falls.leg, falls.start, falls.end, at, strict=True):
+        moved[start:end, leg], standing[start:end, leg] = offset, True
+    between = between_of(motion.times, standing)
+    come = way_come(motion, np.zeros_like(moved), between)
+    start, end = rows_at(moved, between.before), rows_at(moved, between.after)
+    swung = start + (end - start) * _rolled(come)[..., None]
+    stood, stands = last_of(standing) >= 0, next_of(standing) < len(motion)
+    since, until = time_from(motion.times, standing)
+    left, due = (
+        (1.0 - eased(np.minimum(time, _ALOFT) / (0.5 * _ALOFT)))[..., None] for time in (since, until)
+    )
+    with_body = moved + left * (start - moved) + due * (end - moved)
+    far = ~(stood & stands) | (since + until > _ALOFT)
+    return np.where(standing[..., None], moved, np.where(far[..., None], with_body, swung))
+
+
+def _rolled(share: Floats) -> Floats:
+    """The share of the change of offset for that of the way: steady, but for smooth beginnings and ends."""
+    u = np.minimum(share, 1.0 - share)
+    x = np.minimum(u / _ROLL, 1.0)
+    half = (_ROLL * x**3 * (1.0 - 0.5 * x) + np.maximum(u - _ROLL, 0.0)) / (1.0 - _ROLL)
+    return np.where(share <= 0.5, half, 1.0 - half)  # noqa: PLR2004
+
+
+def _as_animated(body: Motion, ankles: Floats) -> Feet:
+    """Feet at ankles (F, L, 3), turned as in the clip."""
+    turns = body.turns[:, :, FOOT]
+    level = np.broadcast_to(rotations.IDENTITY, turns.shape)
+    zeros = np.zeros(turns.shape[:2])
+    return Feet(turns, ankles, level, zeros, ankles, np.zeros_like(ankles), zeros > 0.0)
+
+
+def _bent(body: Motion, soles: Soles, feet: Feet) -> Turned:
+    """Legs that bring the ankles there, as far as they reach."""
+    thigh, shin, posed = leg_lengths(body)
+    most = np.maximum(_STRAIGHT * (thigh + shin), posed)
+    return bend_legs(body, bend_axes(body, soles), feet, np.zeros(len(body)), body.places[:, :, HIP], most, 0.0)
+
+
+def _turned(body: Motion, turned: Turned) -> Motion:
+    """The motion of a body whose legs were bent."""
+    places = body.places.copy()
+    places[:, :, KNEE] = knees_of(body, turned)
+    places[:, :, [ANKLE, BALL, END]] += (turned.ankles - body.places[:, :, ANKLE])[:, :, None]
+    return dataclasses.replace(body, places=places, turns=rotations.multiply(turned.turns, body.turns))
+
+
+def _with(motion: Motion, once: Motion, middle: slice) -> Motion:
+    """The motion with a clip, as it was written, in its middle."""
+    places, turns = motion.places.copy(), motion.turns.copy()
+    places[middle], turns[middle] = once.places, once.turns
+    return dataclasses.replace(motion, places=places, turns=turns)

@@ -1,0 +1,78 @@
+"""Treads: edges of the ground along straight ways: how many a step climbs, and how many lie under a sole."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.ground.figure.footing import Footing
+from poise.maths.arrays import Floats, Ints
+from poise.maths.vectors import level, units
+
+_STEEP = 1.0  # ground that rises by more than this per metre is an edge, 45 degrees: a riser, or what a map makes of one
+_EDGE = 0.05  # [m] lower edges are no treads
+_SAMPLES = 41  # along a step, which may be 2 m long
+_AROUND = 0.1  # [m] before the heel and beyond the tip: edges so near are felt
+_ON_SOLE = 25  # samples along a sole
+_DEEP, _WORST = 0.1, 3.0  # [m] an edge that is so far inside of the sole, and how much it counts
+
+
+class Edges(NamedTuple):
+    """Edges of the ground along n ways.
+
+    way   (E,) which way each is on
+    share (E,) how far along it, from 0 to 1
+    rise  (E,) [m] how much higher the ground is behind it
+    """
+
+    way: Ints
+    share: Floats
+    rise: Floats
+
+
+def climbed(footing: Footing, starts: Floats, ends: Floats) -> Ints:
+    """How many treads (...) one gets up on the straight ways from starts to ends (..., 3) [m]; down counts below 0."""
+    shape = starts.shape[:-1]
+    edges = _edges(footing, starts.reshape(-1, 3), ends.reshape(-1, 3), _SAMPLES)
+    count = np.bincount(edges.way, weights=np.sign(edges.rise), minlength=starts.size // 3)
+    return np.rint(count).astype(np.int64).reshape(shape)
+
+
+def overhang(footing: Footing, heel: Floats, tip: Floats, ahead: Floats) -> Floats:
+    """How badly (...) soles from heel to tip (..., 3) lie over edges; ahead (..., 3): where they point, level units.
+
+    An edge counts 1 at either end of a sole, up to 3 inside of it, and less and less up to 0.1 m away: in the middle of
+    a tread a sole has the least.
+    """
+    shape = heel.shape[:-1]
+    reach = _AROUND * ahead
+    start, end = (heel - reach).reshape(-1, 3), (tip + reach).reshape(-1, 3)
+    edges = _edges(footing, start, end, _ON_SOLE)
+    length = np.linalg.norm(level(end - start), axis=1)[edges.way]
+    inside = np.minimum(edges.share, 1.0 - edges.share) * length - _AROUND
+    near = np.clip(1.0 + inside / _AROUND, 0.0, 1.0) ** 2
+    counts = np.where(inside < 0.0, near, np.minimum(1.0 + (_WORST - 1.0) * inside / _DEEP, _WORST))
+    return np.bincount(edges.way, weights=counts, minlength=len(start)).reshape(shape)
+
+
+def _edges(footing: Footing, starts: Floats, ends: Floats, count: int) -> Edges:
+    """The edges on ways from starts to ends (n, 3): runs of samples between which the ground is steep."""
+    line = starts[:, None] + np.linspace(0.0, 1.0, count)[:, None] * (ends - starts)[:, None]
+    heights = footing.heights(line)
+    steps = np.diff(heights, axis=1)
+    spacing = np.linalg.norm(level(ends - starts), axis=1, keepdims=True) / (count - 1)
+    signs = np.where(np.abs(steps) > _STEEP * spacing, np.sign(steps), 0.0)
+    padded = np.pad(signs, ((0, 0), (1, 1)))
+    way, first = np.nonzero((signs != 0.0) & (signs != padded[:, :-2]))
+    last = np.nonzero((signs != 0.0) & (signs != padded[:, 2:]))[1] + 1
+    rise = heights[way, last] - heights[way, first]
+    high = np.abs(rise) > _EDGE
+    return Edges(way[high], (0.5 * (first + last) / (count - 1))[high], rise[high])
+
+
+def pointing(heel: Floats, ball: Floats, otherwise: Floats) -> Floats:
+    """Where soles (..., 3) point, level units; `otherwise` for a hock, whose heel and ball are one point."""
+    along = level(ball - heel)
+    short = np.linalg.norm(along, axis=-1, keepdims=True) < 1e-6  # noqa: PLR2004
+    return np.where(short, otherwise, units(along))
