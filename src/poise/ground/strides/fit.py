@@ -13,7 +13,7 @@ from poise.ground.figure.speeds import shots_of
 from poise.ground.stages import Seen
 from poise.ground.strides.footfalls import Footfalls, Way, footfalls_of, pairs_of, way_of
 from poise.ground.strides.search import ALLOWED, Placed, Search, left_out, searched
-from poise.ground.strides.strided import moved_body, strided
+from poise.ground.strides.strided import course_of, strided
 from poise.ground.strides.treads import climbed
 from poise.maths.arrays import Floats, Ints
 from poise.maths.in_words import counted
@@ -41,9 +41,9 @@ def fitted(clip: Clip, seen: Seen, footing: Footing) -> Fitted:
     if not left_out(ahead, np.zeros((count, 3))).any():
         return Fitted(clip, seen, "strides are as they were: no step climbs two treads")
     shares = _shares(ahead, way, shots, anchor)
-    moved = moved_body(way, falls, shares, anchor)
-    made, seen = strided(clip, seen, way, falls, moved)
-    return Fitted(made, seen, _changed_note(falls, way.at(falls.middle, moved), pairs[:, 0]))
+    course = course_of(way, falls, shares, anchor)
+    made, seen = strided(clip, seen, way, falls, course)
+    return Fitted(made, seen, _changed_note(falls, way.at(falls.middle, course.moved), pairs[:, 0]))
 
 
 def _shares(ahead: Search, way: Way, shots: Ints, anchor: int) -> Floats:

@@ -7,6 +7,7 @@ it, and stands as still as before; in the air it goes from the one to the other.
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,24 +23,33 @@ from poise.ground.legs.write_back import write_poses
 from poise.ground.stages import Seen
 from poise.ground.strides.footfalls import Footfalls, Way
 from poise.maths import rotations
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Bools, Floats
 from poise.maths.smooth import eased, last_of, next_of, rows_at, time_from
 from poise.model.clip import Clip
 
 _APART = 0.03  # [m] of its way that the body goes between two footfalls, or they count as one
-_ROLL = 0.15  # the share of a swing in which a foot leaves its old stride, and in which it comes to the new one
+_ROLL = 0.08  # the share of a swing in which a foot leaves its old stride, and in which it comes to the new one
 _ALOFT = 1.0  # [s] a foot that is in the air for longer goes with the body half that time after its stance
 _STRAIGHT = 0.995  # of a leg's length: a leg that is animated shorter comes no farther
 
 
-def strided(clip: Clip, seen: Seen, way: Way, falls: Footfalls, moved: Floats) -> tuple[Clip, Seen]:
-    """The clip, carried over the ground with the new strides, and what was seen of it.
+class Course(NamedTuple):
+    """The new way of the body in the frames of a `Way`.
 
-    moved  (F + 2 pad, 3) [m] by which the body is displaced, `moved_body`
+    moved   (F + 2 pad, 3) by how much it is displaced [m]
+    shares  (F + 2 pad,) the share of its animated way that it goes there
     """
+
+    moved: Floats
+    shares: Floats
+
+
+def strided(clip: Clip, seen: Seen, way: Way, falls: Footfalls, course: Course) -> tuple[Clip, Seen]:
+    """The clip, carried over the ground with the new strides, and what was seen of it."""
     inside = slice(way.pad, len(way.arcs) - way.pad)
-    ways = moved_feet(seen.fine, falls, way.at(falls.middle, moved), moved[inside])[:: seen.finer]
-    offsets = moved[inside][:: seen.finer]
+    own = Course(course.moved[inside], course.shares[inside])
+    ways = moved_feet(seen.fine, falls, way.at(falls.middle, course.moved), own)[:: seen.finer]
+    offsets = own.moved[:: seen.finer]
     body = seen.motion.moved(offsets)
     feet = _as_animated(body, seen.motion.places[:, :, ANKLE] + ways)
     turned = _bent(body, seen.soles, feet)
@@ -55,8 +65,8 @@ def strided(clip: Clip, seen: Seen, way: Way, falls: Footfalls, moved: Floats) -
     return made, seen._replace(motion=motion, fine=motion.finer(seen.finer), offsets=np.zeros_like(seen.offsets))
 
 
-def moved_body(way: Way, falls: Footfalls, shares: Floats, anchor: int) -> Floats:
-    """How far (F + 2 pad, 3) the body is displaced [m]: not at all in the frame `anchor`.
+def course_of(way: Way, falls: Footfalls, shares: Floats, anchor: int) -> Course:
+    """How the body goes: it is not displaced in the frame `anchor`.
 
     shares  (K,) of its way that it goes between the anchor and the footfalls on either side, in turn
     """
@@ -64,7 +74,7 @@ def moved_body(way: Way, falls: Footfalls, shares: Floats, anchor: int) -> Float
     share = _smooth_shares(way.arcs, np.interp(knots, np.arange(len(way.arcs)) - way.pad, way.arcs), shares)
     steps = 0.5 * (share[1:] + share[:-1] - 2.0)[:, None] * np.diff(way.places, axis=0)
     moved = np.concatenate([np.zeros((1, 3)), np.cumsum(steps, axis=0)])
-    return moved - moved[way.pad + anchor]
+    return Course(moved - moved[way.pad + anchor], share)
 
 
 def _smooth_shares(arcs: Floats, knots: Floats, shares: Floats) -> Floats:
@@ -91,27 +101,55 @@ def _smooth_shares(arcs: Floats, knots: Floats, shares: Floats) -> Floats:
     return 6.0 * u * (1.0 - u) * mean[part] + ends
 
 
-def moved_feet(motion: Motion, falls: Footfalls, at: Floats, body: Floats) -> Floats:
+def moved_feet(motion: Motion, falls: Footfalls, at: Floats, course: Course) -> Floats:
     """How far (F, L, 3) feet are displaced [m]: standing, as `at` (K, 3) says; in the air from the one to the other.
 
     The way through the air is the animated one, longer or shorter. A foot in the air for long goes with the body.
     """
-    moved = np.broadcast_to(body[:, None], (len(motion), len(motion.figure.legs), 3)).copy()
+    moved = np.broadcast_to(course.moved[:, None], (len(motion), len(motion.figure.legs), 3)).copy()
     standing = np.zeros(moved.shape[:2], dtype=np.bool_)
     for leg, start, end, offset in zip(falls.leg, falls.start, falls.end, at, strict=True):
         moved[start:end, leg], standing[start:end, leg] = offset, True
     between = between_of(motion.times, standing)
-    come = way_come(motion, np.zeros_like(moved), between)
-    start, end = rows_at(moved, between.before), rows_at(moved, between.after)
-    swung = start + (end - start) * _rolled(come)[..., None]
-    stood, stands = last_of(standing) >= 0, next_of(standing) < len(motion)
-    since, until = time_from(motion.times, standing)
-    left, due = (
-        (1.0 - eased(np.minimum(time, _ALOFT) / (0.5 * _ALOFT)))[..., None] for time in (since, until)
-    )
-    with_body = moved + left * (start - moved) + due * (end - moved)
-    far = ~(stood & stands) | (since + until > _ALOFT)
-    return np.where(standing[..., None], moved, np.where(far[..., None], with_body, swung))
+    ends = _with_ends(motion, standing, moved, course.shares)
+    start, end = rows_at(ends, between.before), rows_at(ends, between.after)
+    whole = np.where(between.last > between.first, between.last - between.first, 1.0)
+    come = (way_come(motion, np.zeros_like(moved), between) - between.first) / whole
+    swung = start + (end - start) * _rolled(np.clip(come, 0.0, 1.0))[..., None]
+    swung = np.where(_aloft(motion.times, standing)[..., None], _with_body(motion.times, standing, moved), swung)
+    return np.where(standing[..., None], moved, swung)
+
+
+def _with_ends(motion: Motion, standing: Bools, moved: Floats, shares: Floats) -> Floats:
+    """The same displacements (F, L, 3); of feet that are in the air in the first or the last frame, for that frame.
+
+    The way from there to the stance, or back to it, is made shorter by the share that the body has.
+    """
+    moved, ankles = moved.copy(), motion.places[:, :, ANKLE] * [1.0, 1.0, 0.0]
+    for end, stance in ((0, next_of(standing)[0]), (-1, last_of(standing)[-1])):
+        for leg in np.flatnonzero(~standing[end] & standing.any(axis=0)):
+            way = ankles[end, leg] - ankles[stance[leg], leg]
+            moved[end, leg] = moved[stance[leg], leg] + (shares[end] - 1.0) * way
+    return moved
+
+
+def _aloft(times: Floats, standing: Bools) -> Bools:
+    """Which feet (F, L) are in the air for long, or for ever."""
+    since, until = time_from(times, standing)
+    since = np.where(np.isinf(since), times[:, None] - times[0], since)
+    until = np.where(np.isinf(until), times[-1] - times[:, None], until)
+    return (since + until > _ALOFT) | ~standing.any(axis=0)
+
+
+def _with_body(times: Floats, standing: Bools, moved: Floats) -> Floats:
+    """Displacements (F, L, 3) that go over from those of stances to those of the body, which `moved` has in the air."""
+    last = len(times) - 1
+    before, after = np.maximum(last_of(standing), 0), np.minimum(next_of(standing), last)
+    result = moved
+    for frames, time in zip((before, after), time_from(times, standing), strict=True):
+        left = 1.0 - eased(np.minimum(time, _ALOFT) / (0.5 * _ALOFT))
+        result = result + left[..., None] * (rows_at(moved, frames) - moved)
+    return result
 
 
 def _rolled(share: Floats) -> Floats:

@@ -15,6 +15,7 @@ _EDGE = 0.05  # [m] lower edges are no treads
 _SAMPLES = 41  # along a step, which may be 2 m long
 _AROUND = 0.1  # [m] before the heel and beyond the tip: edges so near are felt
 _ON_SOLE = 25  # samples along a sole
+_OVER = 0.4  # of that counts an edge that is no riser in front of the sole or behind it, but a drop
 _DEEP, _WORST = 0.1, 3.0  # [m] an edge that is so far inside of the sole, and how much it counts
 
 
@@ -52,7 +53,9 @@ def overhang(footing: Footing, heel: Floats, tip: Floats, ahead: Floats) -> Floa
     length = np.linalg.norm(level(end - start), axis=1)[edges.way]
     inside = np.minimum(edges.share, 1.0 - edges.share) * length - _AROUND
     near = np.clip(1.0 + inside / _AROUND, 0.0, 1.0) ** 2
-    counts = np.where(inside < 0.0, near, np.minimum(1.0 + (_WORST - 1.0) * inside / _DEEP, _WORST))
+    wall = (edges.share > 0.5) == (edges.rise > 0.0)  # noqa: PLR2004
+    sole = np.minimum(1.0 + (_WORST - 1.0) * inside / _DEEP, _WORST) * np.where(wall, 1.0, _OVER)
+    counts = np.where(inside < 0.0, near * wall, sole)
     return np.bincount(edges.way, weights=counts, minlength=len(start)).reshape(shape)
 
 
