@@ -27,7 +27,8 @@ from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
 from poise.ground.stages import Allowed, InPlace, Seen, in_clip, stand
-from poise.ground.strides.fit import fitted, left_note
+from poise.ground.strides.fit import fits
+from poise.ground.strides.judged import Judged, judged
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Bools, Floats
 from poise.model.clip import Clip
@@ -38,6 +39,7 @@ Stride = Literal["keep", "fit"]
 _SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] clips with fewer than the first are sampled at the second
 _FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
 _SAME = 1e-6  # [s] times that differ by less are the same
+_LESS_FAR = 0.3  # of `farthest`, where plants that were moved off an edge by more leave out a tread
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
 
 
@@ -298,11 +300,18 @@ def _fitted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: t
             f"clip {clip.name!r} walks in place and is kept there, where no stride can be fitted to treads: "
             'in_place="travel" carries it over the ground, stride="keep" leaves its strides'
         )
-    footing = Footing(terrain, seen.motion.figure)
-    made = fitted(clip, seen, footing)
-    planted = _planted(made.clip, made.seen, terrain, options, notes=(*notes, made.note))
-    left = left_note(planted.plants, made.seen.repeats.kept(made.seen.motion), footing)
-    return dataclasses.replace(planted, source=clip, notes=(*planted.notes, *left))
+    footing, tries = Footing(terrain, seen.motion.figure), list[tuple[Judged, Planted]]()
+    for made in fits(clip, seen, footing):
+        for share in (1.0, _LESS_FAR):
+            allowed = options._replace(farthest=share * options.farthest)
+            planted = _planted(made.clip, made.seen, terrain, allowed, notes=(*notes, made.note))
+            found = judged((clip, planted.travelled, planted), planted.plants, footing)
+            tries.append((found, dataclasses.replace(planted, source=clip, notes=(*planted.notes, *found.notes))))
+            if not found.over:
+                break
+        if found.fine:
+            break
+    return min(tries, key=lambda tried: tried[0].rank)[1]
 
 
 def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: tuple[str, ...]) -> Planted:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from poise.ground.contact.plants import Plants
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import Motion
 from poise.ground.figure.speeds import shots_of
 from poise.ground.stages import Seen
 from poise.ground.strides.footfalls import Footfalls, Way, footfalls_of, pairs_of, way_of
-from poise.ground.strides.search import ALLOWED, Placed, Search, left_out, searched
+from poise.ground.strides.search import LEAST, Placed, Search, left_out, searched
 from poise.ground.strides.strided import course_of, strided
-from poise.ground.strides.treads import climbed
 from poise.maths.arrays import Floats, Ints
 from poise.maths.in_words import counted
 from poise.model.clip import Clip
 
+_SKEWS = (1.0, 0.5, 0.0)  # first past risers and edges as well as can be; a leg that swings folded is calmer without
+_HOPELESS = 0.5  # the share of steps that climb too much which may still do so, or strides stay as they were
 _FELT = 0.01  # [m] a step that changes by less is not mentioned
 
 
-class Fitted(NamedTuple):
+class WithStrides(NamedTuple):
     """A clip with strides that fit, what was seen of it, and a sentence about that."""
 
     clip: Clip
@@ -30,24 +30,37 @@ class Fitted(NamedTuple):
     note: str
 
 
-def fitted(clip: Clip, seen: Seen, footing: Footing) -> Fitted:
-    """The clip with strides that fit; as it is where none of its steps climbs two treads."""
+def fits(clip: Clip, seen: Seen, footing: Footing) -> Iterator[WithStrides]:
+    """The clip with strides that fit, in up to three ways that feet may go through the air between their places.
+
+    One as it is where none of its steps climbs two treads.
+    """
     way = way_of(seen.fine)
     falls = footfalls_of(seen, way)
     count, anchor = len(falls.leg), seen.repeats.finer(seen.finer).middle.start
     shots = shots_of(seen.fine).first[np.clip(falls.start, 0, len(seen.fine) - 1)]
     pairs = pairs_of(falls.leg, seen.fine.figure, shots)
     ahead = Search(falls, footing, np.arange(0), np.zeros((count, 3)), pairs)
-    if not left_out(ahead, np.zeros((count, 3))).any():
-        return Fitted(clip, seen, "strides are as they were: no step climbs two treads")
-    shares = _shares(ahead, way, shots, anchor)
-    course = course_of(way, falls, shares, anchor)
-    made, seen = strided(clip, seen, way, falls, course)
-    return Fitted(made, seen, _changed_note(falls, way.at(falls.middle, course.moved), pairs[:, 0]))
+    before = left_out(ahead, np.zeros((count, 3))) > 0
+    if not before.any():
+        yield WithStrides(clip, seen, "strides are as they were: no step climbs two treads")
+        return
+    placed = _placed(ahead, way, shots, anchor)
+    if (left_out(ahead, placed.moved) > 0).sum() > _HOPELESS * before.sum():
+        yield WithStrides(
+            clip, seen, f"strides are as they were: none down to {LEAST:.1f} of their length fits the treads"
+        )
+        return
+    course = course_of(way, falls, placed.shares, anchor)
+    middle = seen.repeats.finer(seen.finer).middle
+    here = (falls.start < middle.stop) & (falls.end > middle.start)  # not the repeats of a loop
+    note = _changed_note(falls, way.at(falls.middle, course.moved), np.where(here, pairs[:, 0], -1))
+    for skew in _SKEWS:
+        yield WithStrides(*strided(clip, seen, way, falls, course, footing, skew), note)
 
 
-def _shares(ahead: Search, way: Way, shots: Ints, anchor: int) -> Floats:
-    """The shares (K,): footfalls after the anchor are placed one after the other, then those before it, backwards."""
+def _placed(ahead: Search, way: Way, shots: Ints, anchor: int) -> Placed:
+    """Footfalls after the anchor, one after the other, then those before it, backwards."""
     falls, count = ahead.falls, len(ahead.falls.leg)
     first = int(np.searchsorted(falls.middle, anchor))
     places = np.insert(way.at(falls.middle, way.places), first, way.at(np.array([anchor]), way.places), axis=0)
@@ -59,7 +72,7 @@ def _shares(ahead: Search, way: Way, shots: Ints, anchor: int) -> Floats:
         pairs = np.where(back >= 0, count - 1 - back, -1)
         behind = ahead._replace(order=np.arange(first)[::-1], moves=-moves, pairs=pairs)
         placed = searched(behind, placed, placed.shares[first] if first < count else np.nan)
-    return placed.shares
+    return placed
 
 
 def _changed_note(falls: Footfalls, moved: Floats, before: Ints) -> str:
@@ -75,16 +88,3 @@ def _changed_note(falls: Footfalls, moved: Floats, before: Ints) -> str:
             most = int(change.argmax())
             said.append(f"{number} {word} (at most: {old[most]:.2f} m became {new[most]:.2f} m)")
     return f"strides fitted to the treads: of {counted(len(some), 'step')} " + ", ".join(said) if said else ""
-
-
-def left_note(plants: Plants, motion: Motion, footing: Footing) -> tuple[str, ...]:
-    """What steps, as planted, climb more than a tread all the same."""
-    order = np.argsort(plants.stances.start, kind="stable")
-    start = np.clip(plants.stances.start[order], 0, len(motion) - 1)
-    pairs = pairs_of(plants.stances.leg[order], motion.figure, shots_of(motion).first[start])
-    balls, steps = plants.ball[order], np.flatnonzero(pairs[:, 0] >= 0)
-    treads = np.abs(climbed(footing, balls[pairs[steps, 0]], balls[steps]))
-    over = int((treads > ALLOWED[0]).sum())
-    if not over:
-        return ()
-    return (f"{over} of {counted(len(steps), 'step')} still climb two treads or more: no stride was found that fits",)

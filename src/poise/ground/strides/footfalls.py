@@ -85,7 +85,9 @@ def footfalls_of(seen: Seen, way: Way) -> Footfalls:
     toes = np.where(fine.bends[:, None], seen.soles.tip, seen.soles.tip - seen.soles.ball)
     tip = ball + ahead * np.linalg.norm(toes, axis=1)[leg][:, None]
     order = np.argsort(middle, kind="stable")
-    return Footfalls(*(value[order] for value in (leg, start, end, middle, heel, ball, tip, ahead)))
+    return Footfalls(
+        leg[order], start[order], end[order], middle[order], heel[order], ball[order], tip[order], ahead[order]
+    )
 
 
 def _joined(plants: Plants) -> tuple[Ints, Ints, Ints, Ints]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from poise.ground.contact.soles import Soles
 from poise.ground.exact import written_exactly
+from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, Motion, motion_of
 from poise.ground.legs.calm import knees_of
 from poise.ground.legs.feet import Feet
@@ -29,6 +30,8 @@ from poise.model.clip import Clip
 
 _APART = 0.03  # [m] of its way that the body goes between two footfalls, or they count as one
 _ROLL = 0.08  # the share of a swing in which a foot leaves its old stride, and in which it comes to the new one
+_EARLY, _CALM = 0.85, 0.5  # the share of a swing up in which that is done, and the part of that in which it slows down
+_FULLY = 0.1  # [m] of difference in height from which a foot goes up, or down, in that way
 _ALOFT = 1.0  # [s] a foot that is in the air for longer goes with the body half that time after its stance
 _STRAIGHT = 0.995  # of a leg's length: a leg that is animated shorter comes no farther
 
@@ -44,11 +47,17 @@ class Course(NamedTuple):
     shares: Floats
 
 
-def strided(clip: Clip, seen: Seen, way: Way, falls: Footfalls, course: Course) -> tuple[Clip, Seen]:
-    """The clip, carried over the ground with the new strides, and what was seen of it."""
+def strided(
+    clip: Clip, seen: Seen, way: Way, falls: Footfalls, course: Course, footing: Footing, skew: float
+) -> tuple[Clip, Seen]:
+    """The clip, carried over the ground with the new strides, and what was seen of it.
+
+    skew  from 0 to 1: how much earlier a foot that goes up leaves its old stride, and how much later one that goes down
+    """
     inside = slice(way.pad, len(way.arcs) - way.pad)
     own = Course(course.moved[inside], course.shares[inside])
-    ways = moved_feet(seen.fine, falls, way.at(falls.middle, course.moved), own)[:: seen.finer]
+    at = way.at(falls.middle, course.moved)
+    ways = moved_feet(seen.fine, falls, at, footing.heights(falls.ball + at), own, skew)[:: seen.finer]
     offsets = own.moved[:: seen.finer]
     body = seen.motion.moved(offsets)
     feet = _as_animated(body, seen.motion.places[:, :, ANKLE] + ways)
@@ -101,21 +110,25 @@ def _smooth_shares(arcs: Floats, knots: Floats, shares: Floats) -> Floats:
     return 6.0 * u * (1.0 - u) * mean[part] + ends
 
 
-def moved_feet(motion: Motion, falls: Footfalls, at: Floats, course: Course) -> Floats:
+def moved_feet(motion: Motion, falls: Footfalls, at: Floats, heights: Floats, course: Course, skew: float) -> Floats:
     """How far (F, L, 3) feet are displaced [m]: standing, as `at` (K, 3) says; in the air from the one to the other.
 
     The way through the air is the animated one, longer or shorter. A foot in the air for long goes with the body.
+
+    heights  (K,) of the ground under footfalls [m]
+    skew     as for `strided`
     """
     moved = np.broadcast_to(course.moved[:, None], (len(motion), len(motion.figure.legs), 3)).copy()
-    standing = np.zeros(moved.shape[:2], dtype=np.bool_)
-    for leg, start, end, offset in zip(falls.leg, falls.start, falls.end, at, strict=True):
-        moved[start:end, leg], standing[start:end, leg] = offset, True
+    standing, ground = np.zeros(moved.shape[:2], dtype=np.bool_), np.zeros(moved.shape[:2])
+    for leg, start, end, offset, height in zip(falls.leg, falls.start, falls.end, at, heights, strict=True):
+        moved[start:end, leg], standing[start:end, leg], ground[start:end, leg] = offset, True, height
     between = between_of(motion.times, standing)
     ends = _with_ends(motion, standing, moved, course.shares)
     start, end = rows_at(ends, between.before), rows_at(ends, between.after)
     whole = np.where(between.last > between.first, between.last - between.first, 1.0)
     come = (way_come(motion, np.zeros_like(moved), between) - between.first) / whole
-    swung = start + (end - start) * _rolled(np.clip(come, 0.0, 1.0))[..., None]
+    climb = rows_at(ground, between.after) - rows_at(ground, between.before)
+    swung = start + (end - start) * _changed(np.clip(come, 0.0, 1.0), climb, skew)[..., None]
     swung = np.where(_aloft(motion.times, standing)[..., None], _with_body(motion.times, standing, moved), swung)
     return np.where(standing[..., None], moved, swung)
 
@@ -152,12 +165,30 @@ def _with_body(times: Floats, standing: Bools, moved: Floats) -> Floats:
     return result
 
 
-def _rolled(share: Floats) -> Floats:
-    """The share of the change of offset for that of the way: steady, but for smooth beginnings and ends."""
-    u = np.minimum(share, 1.0 - share)
-    x = np.minimum(u / _ROLL, 1.0)
-    half = (_ROLL * x**3 * (1.0 - 0.5 * x) + np.maximum(u - _ROLL, 0.0)) / (1.0 - _ROLL)
-    return np.where(share <= 0.5, half, 1.0 - half)  # noqa: PLR2004
+def _changed(share: Floats, climb: Floats, skew: float) -> Floats:
+    """The share of the change of offset for that of the way (F, L), on the way to ground that is higher by `climb` [m].
+
+    Level, it changes steadily but for smooth beginnings and ends. Up, it changes early: a foot that goes less far rises
+    first and then goes forward, past the riser in front of it. Down, it changes late: it gets past the edge first.
+    """
+    early, late = _gone(share), 1.0 - _gone(1.0 - share)
+    way = skew * np.clip(climb / _FULLY, -1.0, 1.0)
+    steady = _ramps(share, _ROLL, _ROLL)
+    return steady + np.where(way > 0.0, early - steady, late - steady) * np.abs(way)
+
+
+def _gone(share: Floats) -> Floats:
+    """The same for a foot that goes up: it is done before the way is."""
+    return _ramps(np.minimum(share / _EARLY, 1.0), _ROLL, _CALM)
+
+
+def _ramps(u: Floats, first: float, last: float) -> Floats:
+    """From 0 to 1 at a steady speed, which is reached within the share `first` and left from 1 - `last` on."""
+    begun, ended = np.minimum(u / first, 1.0), np.minimum((1.0 - u) / last, 1.0)
+    height = 1.0 / (1.0 - 0.5 * (first + last))
+    rising = first * begun**3 * (1.0 - 0.5 * begun)
+    falling = last * (0.5 - ended**3 * (1.0 - 0.5 * ended))
+    return height * (rising + np.clip(u - first, 0.0, 1.0 - first - last) + falling)
 
 
 def _as_animated(body: Motion, ankles: Floats) -> Feet:

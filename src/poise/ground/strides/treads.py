@@ -1,4 +1,4 @@
-"""Treads: edges of the ground along straight ways: how many a step climbs, and how many lie under a sole."""
+"""Treads: risers of the ground along straight ways: how many a step climbs, and how many lie under a sole."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from poise.ground.figure.footing import Footing
 from poise.maths.arrays import Floats, Ints
 from poise.maths.vectors import level, units
 
-_STEEP = 1.0  # ground that rises by more than this per metre is an edge, 45 degrees: a riser, or what a map makes of one
-_EDGE = 0.05  # [m] lower edges are no treads
+_STEEP = (
+    1.0  # ground that rises by more than this per metre is an edge, 45 degrees: a riser, or what a map makes of one
+)
+_EDGE = 0.05  # [m] lower risers are no treads
 _SAMPLES = 41  # along a step, which may be 2 m long
-_AROUND = 0.1  # [m] before the heel and beyond the tip: edges so near are felt
+_AROUND = 0.1  # [m] before the heel and beyond the tip: risers so near are felt
 _ON_SOLE = 25  # samples along a sole
 _OVER = 0.4  # of that counts an edge that is no riser in front of the sole or behind it, but a drop
 _DEEP, _WORST = 0.1, 3.0  # [m] an edge that is so far inside of the sole, and how much it counts
 
 
-class Edges(NamedTuple):
-    """Edges of the ground along n ways.
+class Risers(NamedTuple):
+    """Risers of the ground, up or down, along n ways.
 
     way   (E,) which way each is on
     share (E,) how far along it, from 0 to 1
@@ -35,13 +37,13 @@ class Edges(NamedTuple):
 def climbed(footing: Footing, starts: Floats, ends: Floats) -> Ints:
     """How many treads (...) one gets up on the straight ways from starts to ends (..., 3) [m]; down counts below 0."""
     shape = starts.shape[:-1]
-    edges = _edges(footing, starts.reshape(-1, 3), ends.reshape(-1, 3), _SAMPLES)
-    count = np.bincount(edges.way, weights=np.sign(edges.rise), minlength=starts.size // 3)
+    risers = _risers_on(footing, starts.reshape(-1, 3), ends.reshape(-1, 3), _SAMPLES)
+    count = np.bincount(risers.way, weights=np.sign(risers.rise), minlength=starts.size // 3)
     return np.rint(count).astype(np.int64).reshape(shape)
 
 
 def overhang(footing: Footing, heel: Floats, tip: Floats, ahead: Floats) -> Floats:
-    """How badly (...) soles from heel to tip (..., 3) lie over edges; ahead (..., 3): where they point, level units.
+    """How badly (...) soles from heel to tip (..., 3) lie over risers; ahead (..., 3): where they point, level units.
 
     An edge counts 1 at either end of a sole, up to 3 inside of it, and less and less up to 0.1 m away: in the middle of
     a tread a sole has the least.
@@ -49,18 +51,19 @@ def overhang(footing: Footing, heel: Floats, tip: Floats, ahead: Floats) -> Floa
     shape = heel.shape[:-1]
     reach = _AROUND * ahead
     start, end = (heel - reach).reshape(-1, 3), (tip + reach).reshape(-1, 3)
-    edges = _edges(footing, start, end, _ON_SOLE)
-    length = np.linalg.norm(level(end - start), axis=1)[edges.way]
-    inside = np.minimum(edges.share, 1.0 - edges.share) * length - _AROUND
+    risers = _risers_on(footing, start, end, _ON_SOLE)
+    length = np.linalg.norm(level(end - start), axis=1)[risers.way]
+    inside = np.minimum(risers.share, 1.0 - risers.share) * length - _AROUND
     near = np.clip(1.0 + inside / _AROUND, 0.0, 1.0) ** 2
-    wall = (edges.share > 0.5) == (edges.rise > 0.0)  # noqa: PLR2004
+    wall = (risers.share > 0.5) == (risers.rise > 0.0)  # noqa: PLR2004
     sole = np.minimum(1.0 + (_WORST - 1.0) * inside / _DEEP, _WORST) * np.where(wall, 1.0, _OVER)
     counts = np.where(inside < 0.0, near * wall, sole)
-    return np.bincount(edges.way, weights=counts, minlength=len(start)).reshape(shape)
+    total: Floats = np.asarray(np.bincount(risers.way, weights=counts, minlength=len(start)), dtype=np.float64)
+    return total.reshape(shape)
 
 
-def _edges(footing: Footing, starts: Floats, ends: Floats, count: int) -> Edges:
-    """The edges on ways from starts to ends (n, 3): runs of samples between which the ground is steep."""
+def _risers_on(footing: Footing, starts: Floats, ends: Floats, count: int) -> Risers:
+    """The risers on ways from starts to ends (n, 3): runs of samples between which the ground is steep."""
     line = starts[:, None] + np.linspace(0.0, 1.0, count)[:, None] * (ends - starts)[:, None]
     heights = footing.heights(line)
     steps = np.diff(heights, axis=1)
@@ -71,7 +74,7 @@ def _edges(footing: Footing, starts: Floats, ends: Floats, count: int) -> Edges:
     last = np.nonzero((signs != 0.0) & (signs != padded[:, 2:]))[1] + 1
     rise = heights[way, last] - heights[way, first]
     high = np.abs(rise) > _EDGE
-    return Edges(way[high], (0.5 * (first + last) / (count - 1))[high], rise[high])
+    return Risers(way[high], (0.5 * (first + last) / (count - 1))[high], rise[high])
 
 
 def pointing(heel: Floats, ball: Floats, otherwise: Floats) -> Floats:
