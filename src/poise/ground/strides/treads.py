@@ -10,15 +10,13 @@ from poise.ground.figure.footing import Footing
 from poise.maths.arrays import Floats, Ints
 from poise.maths.vectors import level, units
 
-_STEEP = (
-    1.0  # ground that rises by more than this per metre is an edge, 45 degrees: a riser, or what a map makes of one
-)
+_STEEP = 1.0  # 45 degrees: steeper ground is a riser, or what a map makes of one
 _EDGE = 0.05  # [m] lower risers are no treads
 _SAMPLES = 41  # along a step, which may be 2 m long
 _AROUND = 0.1  # [m] before the heel and beyond the tip: risers so near are felt
 _ON_SOLE = 25  # samples along a sole
-_OVER = 0.4  # of that counts an edge that is no riser in front of the sole or behind it, but a drop
-_DEEP, _WORST = 0.1, 3.0  # [m] an edge that is so far inside of the sole, and how much it counts
+_MARGIN = 0.02  # [m] a heel stands no nearer to an edge
+_DEEP, _WORST = 0.1, 3.0  # [m] a riser that is so far behind the tip, and how much it counts
 
 
 class Risers(NamedTuple):
@@ -45,19 +43,21 @@ def climbed(footing: Footing, starts: Floats, ends: Floats) -> Ints:
 def overhang(footing: Footing, heel: Floats, tip: Floats, ahead: Floats) -> Floats:
     """How badly (...) soles from heel to tip (..., 3) lie over risers; ahead (..., 3): where they point, level units.
 
-    An edge counts 1 at either end of a sole, up to 3 inside of it, and less and less up to 0.1 m away: in the middle of
-    a tread a sole has the least.
+    A riser under the heel counts 3, under the toes 1 at their tip and up to 3 behind it. One that stands in front of
+    the toes, or behind the heel, is in the way of the swing: it counts less and less up to 0.1 m away. A drop there
+    does not.
     """
     shape = heel.shape[:-1]
     reach = _AROUND * ahead
     start, end = (heel - reach).reshape(-1, 3), (tip + reach).reshape(-1, 3)
     risers = _risers_on(footing, start, end, _ON_SOLE)
     length = np.linalg.norm(level(end - start), axis=1)[risers.way]
-    inside = np.minimum(risers.share, 1.0 - risers.share) * length - _AROUND
-    near = np.clip(1.0 + inside / _AROUND, 0.0, 1.0) ** 2
-    wall = (risers.share > 0.5) == (risers.rise > 0.0)  # noqa: PLR2004
-    sole = np.minimum(1.0 + (_WORST - 1.0) * inside / _DEEP, _WORST) * np.where(wall, 1.0, _OVER)
-    counts = np.where(inside < 0.0, near * wall, sole)
+    behind = risers.share * length - _AROUND + _MARGIN  # the heel
+    before = (1.0 - risers.share) * length - _AROUND  # the tip
+    wall = (behind > before) == (risers.rise > 0.0)
+    near = np.clip(1.0 + np.minimum(behind, before) / _AROUND, 0.0, 1.0) ** 2 * wall
+    toes = np.minimum(1.0 + (_WORST - 1.0) * before / _DEEP, _WORST)
+    counts = np.where((behind < 0.0) | (before < 0.0), near, np.where(behind < before, _WORST, toes))
     total: Floats = np.asarray(np.bincount(risers.way, weights=counts, minlength=len(start)), dtype=np.float64)
     return total.reshape(shape)
 
