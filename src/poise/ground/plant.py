@@ -305,7 +305,7 @@ def _fitted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: t
         for share in (1.0, _LESS_FAR):
             allowed = options._replace(farthest=share * options.farthest)
             planted = _planted(made.clip, made.seen, terrain, allowed, notes=(*notes, made.note))
-            found = judged((clip, planted.travelled, planted), planted.plants, footing)
+            found = judged((clip, planted.travelled, planted), planted.plants, planted.report.worse, footing)
             tries.append((found, dataclasses.replace(planted, source=clip, notes=(*planted.notes, *found.notes))))
             if not found.over:
                 break

@@ -17,7 +17,7 @@ from poise.maths.arrays import Floats, Ints
 from poise.maths.in_words import counted
 from poise.model.clip import Clip
 
-_SKEWS = (1.0, 0.5, 0.0)  # first past risers and edges as well as can be; a leg that swings folded is calmer without
+_SKEWS = (0.0, 0.5, 1.0)  # knees are calmest without; the more, the better feet get past risers and edges
 _HOPELESS = 0.5  # the share of steps that climb too much which may still do so, or strides stay as they were
 _FELT = 0.01  # [m] a step that changes by less is not mentioned
 

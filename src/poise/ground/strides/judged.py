@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +13,11 @@ from poise.ground.figure.motion import Motion, motion_of
 from poise.ground.figure.speeds import shots_of
 from poise.ground.legs.calm import LESS
 from poise.ground.report.jumps import ROOM, ROOM_ON_STEPS, jumps_of
+from poise.ground.report.verdict import Worse
 from poise.ground.strides.footfalls import pairs_of
 from poise.ground.strides.search import ALLOWED
 from poise.ground.strides.treads import climbed
 from poise.ground.terrain.shapes import Plane
-from poise.maths.in_words import counted
 from poise.model.clip import Clip
 
 
@@ -25,38 +26,43 @@ class Judged(NamedTuple):
 
     steps  past the other foot
     over   those of them that climb two treads or more
+    worse  what else of the planted clip is worse than its bound
     pops   by how much changes of step are too large, in all [mm per frame^2]
     """
 
     steps: int
     over: int
+    worse: int
     pops: float
 
     @property
     def fine(self) -> bool:
         """Whether nothing is left to be made better."""
-        return self.over == 0 and self.pops == 0.0
+        return not self.over and not self.worse and self.pops == 0.0
 
     @property
-    def rank(self) -> tuple[int, int]:
+    def rank(self) -> tuple[int, int, int]:
         """The less, the better; roundings decide nothing."""
-        return self.over, round(self.pops / LESS)
+        return self.over, self.worse, round(self.pops / LESS)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is still wrong, in a sentence."""
-        return (f"{self.over} of {counted(self.steps, 'step')} climb two treads or more all the same",) * bool(
-            self.over
-        )
+        said = f"steps that climb two treads or more all the same: {self.over} of {self.steps}"
+        return (said,) if self.over else ()
 
 
-def judged(clips: tuple[Clip, Clip, Clip], plants: Plants, footing: Footing) -> Judged:
-    """Judge a clip as planted, after the source and the source with new strides: the calmer of these is what counts."""
+def judged(clips: tuple[Clip, Clip, Clip], plants: Plants, worse: Sequence[Worse], footing: Footing) -> Judged:
+    """Judge a clip as planted, the last of three; pops next to the source, and to that with new strides, count alike.
+
+    worse  what its report says is worse than its bound
+    """
     source, strided, planted = (motion_of(clip, footing.figure) for clip in clips)
     room = ROOM if isinstance(footing.terrain.surface, Plane) else ROOM_ON_STEPS
     jumps = [jumps_of((before, planted), room=room) for before in (source, strided)]
     over = np.maximum(jumps[0].after - np.minimum(jumps[0].bound, jumps[1].bound), 0.0)
-    return Judged(*_steps(plants, strided, footing), float(over.max(axis=1).sum()))
+    others = sum(each.measure != "d2" for each in worse)
+    return Judged(*_steps(plants, strided, footing), others, float(over.max(axis=1).sum()))
 
 
 def _steps(plants: Plants, motion: Motion, footing: Footing) -> tuple[int, int]:
