@@ -12,8 +12,9 @@ import numpy as np
 
 from poise.ground.figure.footing import Footing
 from poise.ground.strides.footfalls import Footfalls
-from poise.ground.strides.treads import climbed, overhang
-from poise.maths.arrays import Floats, Ints
+from poise.ground.strides.treads import any_on, climbed, overhang
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.vectors import units
 
 LEAST, LONGEST = 0.2, 1.07  # shares of an animated step that are tried, from the least to the most
 SHARES = np.concatenate([np.geomspace(LEAST, 1.0, 23), [1.03, LONGEST]])
@@ -21,6 +22,7 @@ _WALKS = 24  # that are carried on
 ALLOWED = 1, 2  # treads that a step past the other foot may climb, and one to the next place of the same foot
 _LEFT_OUT = 1000.0  # the cost of a tread that a step leaves out; an edge at the end of a sole costs 1
 _SHORT, _CHANGED = 0.3, 3.0  # a share that is not 1, and one that is not the last: squares of logarithms
+_NEAR = 1.2  # [m] along the way: strides change so far before stairs and behind them
 _STEP = 0.03  # [m] the body goes less far between two footfalls: no share would be felt
 
 
@@ -71,11 +73,20 @@ def searched(search: Search, placed: Placed, last: float) -> Placed:
         tried = np.broadcast_to(SHARES, (len(costs), len(SHARES))) if felt else np.nan_to_num(lasts, nan=1.0)[:, None]
         there = here[:, None] + (tried - 1.0)[..., None] * search.moves[k]
         total = costs[:, None] + _smoothness(tried, lasts) + _landing(search, walks.moved, there, k)
+        if felt:
+            total[~_near_treads(search, here, k)[:, None] & (tried != 1.0)] = np.inf
         walk, share = np.unravel_index(np.argsort(total, axis=None, kind="stable")[:_WALKS], total.shape)
         here, costs, lasts = there[walk, share], total[walk, share], tried[walk, share]
         walks = Placed(walks.moved[walk], walks.shares[walk])  # copies
         walks.moved[:, k], walks.shares[:, k] = here, lasts
     return Placed(walks.moved[0], walks.shares[0])
+
+
+def _near_treads(search: Search, here: Floats, k: int) -> Bools:
+    """Whether a footfall of walks that are displaced by `here` (W, 3) is near treads: elsewhere strides stay."""
+    reach = _NEAR * units(search.moves[k])
+    ball = search.falls.ball[k] + here
+    return any_on(search.footing, ball - reach, ball + reach)
 
 
 def _smoothness(shares: Floats, last: Floats) -> Floats:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.ground.figure.footing import Footing
-from poise.maths.arrays import Floats, Ints
+from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.vectors import level, units
 
 _STEEP = 1.0  # 45 degrees: steeper ground is a riser, or what a map makes of one
@@ -38,6 +38,11 @@ def climbed(footing: Footing, starts: Floats, ends: Floats) -> Ints:
     risers = _risers_on(footing, starts.reshape(-1, 3), ends.reshape(-1, 3), _SAMPLES)
     count = np.bincount(risers.way, weights=np.sign(risers.rise), minlength=starts.size // 3)
     return np.rint(count).astype(np.int64).reshape(shape)
+
+
+def any_on(footing: Footing, starts: Floats, ends: Floats) -> Bools:
+    """Whether (n,) there is a riser on the straight ways from starts to ends (n, 3) [m]."""
+    return np.isin(np.arange(len(starts)), _risers_on(footing, starts, ends, _SAMPLES).way)
 
 
 def overhang(footing: Footing, heel: Floats, tip: Floats, ahead: Floats) -> Floats:
