@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from poise import Clip, InputError, Terrain, UnsupportedError, lock_feet, plant_feet
+from poise import Clip, InputError, Pose, Terrain, UnsupportedError, lock_feet, plant_feet
 from poise.ground.figure.figure import Figure, figure_of
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import HIP, motion_of
@@ -154,7 +154,7 @@ class TestOtherGround:
         terrain = Terrain.flat(up=up) if ground == "flat" else Terrain.slope(20, up=up)
         kept, fitted = (plant_feet(clip, terrain, rig=rig, stride=stride) for stride in ("keep", "fit"))
         np.testing.assert_array_equal(kept.poses.q, fitted.poses.q)
-        assert fitted.notes == ("strides are as they were: no step climbs two treads", *kept.notes)
+        assert fitted.notes == ("strides are as they were: no step of the clip climbs two treads", *kept.notes)
 
     def test_treads_that_nothing_fits(self, data):
         rig, clip = clip_of(data, "cmu_12_01_walk")
@@ -163,6 +163,28 @@ class TestOtherGround:
         np.testing.assert_array_equal(kept.poses.q, fitted.poses.q)
         assert fitted.notes[0] == "strides are as they were: none down to 0.2 of their length fits the treads"
         assert fitted.notes[-1] == "steps that climb two treads or more all the same: 7 of 7"
+
+    def test_strides_that_help_no_step_are_not_taken(self, data):
+        rig, clip = clip_of(data, "knight stabs")
+        stairs = stairs_for(clip, figure_of(clip, rig=rig))
+        kept, fitted = (plant_feet(clip, stairs, rig=rig, stride=stride) for stride in ("keep", "fit"))
+        np.testing.assert_array_equal(kept.poses.q, fitted.poses.q)
+        assert "strides are as they were: none down to 0.2 of their length fits the treads" in fitted.notes
+
+    def test_one_leg(self, data):
+        rig, clip = clip_of(data, "cmu_12_01_walk")
+        stairs = stairs_for(clip, figure_of(clip, rig=rig))
+        fitted = plant_feet(clip, stairs, rig=rig, stride="fit", legs=["left"])
+        height = fitted.plants.ball[:, 2]
+        assert np.abs(np.rint(np.diff(height) / RISE)).max() <= 2
+        assert "strides fitted to the treads: of 3 steps 3 shorter" in fitted.notes[0]
+
+    @pytest.mark.parametrize("frames", [1, 2, 3])
+    def test_clips_of_few_frames(self, data, frames):
+        rig, clip = clip_of(data, "cmu_12_01_walk")
+        few = Clip(clip.times[:frames], Pose(clip.skeleton, clip.poses.q[:frames]), "few")
+        fitted = plant_feet(few, stairs_for(clip, figure_of(clip, rig=rig)), rig=rig, stride="fit")
+        assert np.isfinite(fitted.poses.q).all()
 
 
 class TestLoops:

@@ -27,7 +27,7 @@ from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
 from poise.ground.stages import Allowed, InPlace, Seen, in_clip, stand
-from poise.ground.strides.fit import fits
+from poise.ground.strides.fit import WithStrides, as_it_was, fits
 from poise.ground.strides.judged import Judged, judged
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Bools, Floats
@@ -301,17 +301,25 @@ def _fitted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: t
             'in_place="travel" carries it over the ground, stride="keep" leaves its strides'
         )
     footing, tries = Footing(terrain, seen.motion.figure), list[tuple[Judged, Planted]]()
+
+    def tried(made: WithStrides, share: float = 1.0) -> tuple[Judged, Planted]:
+        allowed = options._replace(farthest=share * options.farthest)
+        planted = _planted(made.clip, made.seen, terrain, allowed, notes=(*notes, *made.notes))
+        found = judged((clip, planted.travelled, planted), planted.plants, planted.report.worse, footing)
+        return found, dataclasses.replace(planted, source=clip, notes=(*planted.notes, *found.notes))
+
     for made in fits(clip, seen, footing):
-        for share in (1.0, _LESS_FAR):
-            allowed = options._replace(farthest=share * options.farthest)
-            planted = _planted(made.clip, made.seen, terrain, allowed, notes=(*notes, made.note))
-            found = judged((clip, planted.travelled, planted), planted.plants, planted.report.worse, footing)
-            tries.append((found, dataclasses.replace(planted, source=clip, notes=(*planted.notes, *found.notes))))
-            if not found.over:
-                break
-        if found.fine:
+        tries.append(tried(made))
+        if made.clip is clip:
+            return tries[-1][1]
+        if tries[-1][0].over:
+            tries.append(tried(made, _LESS_FAR))
+        if tries[-1][0].fine:
             break
-    return min(tries, key=lambda tried: tried[0].rank)[1]
+    best = min(tries, key=lambda one: one[0].rank)
+    if best[0].over:
+        best = min(tried(as_it_was(clip, seen)), best, key=lambda one: one[0].over)
+    return best[1]
 
 
 def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: tuple[str, ...]) -> Planted:

@@ -23,11 +23,17 @@ _FELT = 0.01  # [m] a step that changes by less is not mentioned
 
 
 class WithStrides(NamedTuple):
-    """A clip with strides that fit, what was seen of it, and a sentence about that."""
+    """A clip with strides that fit, what was seen of it, and what is to be said of that, a sentence."""
 
     clip: Clip
     seen: Seen
-    note: str
+    notes: tuple[str, ...]
+
+
+def as_it_was(clip: Clip, seen: Seen) -> WithStrides:
+    """A clip that no strides could be found for."""
+    said = f"strides are as they were: none down to {LEAST:.1f} of their length fits the treads"
+    return WithStrides(clip, seen, (said,))
 
 
 def fits(clip: Clip, seen: Seen, footing: Footing) -> Iterator[WithStrides]:
@@ -43,20 +49,19 @@ def fits(clip: Clip, seen: Seen, footing: Footing) -> Iterator[WithStrides]:
     ahead = Search(falls, footing, np.arange(0), np.zeros((count, 3)), pairs)
     before = left_out(ahead, np.zeros((count, 3))) > 0
     if not before.any():
-        yield WithStrides(clip, seen, "strides are as they were: no step climbs two treads")
+        yield WithStrides(clip, seen, ("strides are as they were: no step of the clip climbs two treads",))
         return
     placed = _placed(ahead, way, shots, anchor)
     if (left_out(ahead, placed.moved) > 0).sum() > _HOPELESS * before.sum():
-        yield WithStrides(
-            clip, seen, f"strides are as they were: none down to {LEAST:.1f} of their length fits the treads"
-        )
+        yield as_it_was(clip, seen)
         return
     course = course_of(way, falls, placed.shares, anchor)
     middle = seen.repeats.finer(seen.finer).middle
     here = (falls.start < middle.stop) & (falls.end > middle.start)  # not the repeats of a loop
-    note = _changed_note(falls, way.at(falls.middle, course.moved), np.where(here, pairs[:, 0], -1))
+    steps = pairs[:, 0] if (pairs[:, 0] >= 0).any() else pairs[:, 1]  # of one leg: its own
+    notes = _changed_notes(falls, way.at(falls.middle, course.moved), np.where(here, steps, -1))
     for skew in _SKEWS:
-        yield WithStrides(*strided(clip, seen, way, falls, course, footing, skew), note)
+        yield WithStrides(*strided(clip, seen, way, falls, course, footing, skew), notes)
 
 
 def _placed(ahead: Search, way: Way, shots: Ints, anchor: int) -> Placed:
@@ -75,7 +80,7 @@ def _placed(ahead: Search, way: Way, shots: Ints, anchor: int) -> Placed:
     return placed
 
 
-def _changed_note(falls: Footfalls, moved: Floats, before: Ints) -> str:
+def _changed_notes(falls: Footfalls, moved: Floats, before: Ints) -> tuple[str, ...]:
     """How many steps, past the other foot, became shorter or longer, and by how much."""
     some = np.flatnonzero(before >= 0)
     old, new = (
@@ -87,4 +92,4 @@ def _changed_note(falls: Footfalls, moved: Floats, before: Ints) -> str:
         if number:
             most = int(change.argmax())
             said.append(f"{number} {word} (at most: {old[most]:.2f} m became {new[most]:.2f} m)")
-    return f"strides fitted to the treads: of {counted(len(some), 'step')} " + ", ".join(said) if said else ""
+    return (f"strides fitted to the treads: of {counted(len(some), 'step')} {', '.join(said)}",) if said else ()
