@@ -28,7 +28,7 @@ from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
 from poise.ground.stages import Allowed, InPlace, Seen, in_clip, stand
 from poise.ground.strides.fit import WithStrides, as_it_was, fits
-from poise.ground.strides.judged import Judged, judged
+from poise.ground.strides.judged import PlantedSteps, judged
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Bools, Floats
 from poise.model.clip import Clip
@@ -300,9 +300,9 @@ def _fitted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: t
             f"clip {clip.name!r} walks in place and is kept there, where no stride can be fitted to treads: "
             'in_place="travel" carries it over the ground, stride="keep" leaves its strides'
         )
-    footing, tries = Footing(terrain, seen.motion.figure), list[tuple[Judged, Planted]]()
+    footing, tries = Footing(terrain, seen.motion.figure), list[tuple[PlantedSteps, Planted]]()
 
-    def tried(made: WithStrides, share: float = 1.0) -> tuple[Judged, Planted]:
+    def tried(made: WithStrides, share: float = 1.0) -> tuple[PlantedSteps, Planted]:
         allowed = options._replace(farthest=share * options.farthest)
         planted = _planted(made.clip, made.seen, terrain, allowed, notes=(*notes, *made.notes))
         found = judged((clip, planted.travelled, planted), planted.plants, planted.report.worse, footing)

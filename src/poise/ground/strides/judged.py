@@ -21,7 +21,7 @@ from poise.ground.terrain.shapes import Plane
 from poise.model.clip import Clip
 
 
-class Judged(NamedTuple):
+class PlantedSteps(NamedTuple):
     """The steps of planted strides, and how calm they are.
 
     steps  past the other foot
@@ -52,7 +52,7 @@ class Judged(NamedTuple):
         return (said,) if self.over else ()
 
 
-def judged(clips: tuple[Clip, Clip, Clip], plants: Plants, worse: Sequence[Worse], footing: Footing) -> Judged:
+def judged(clips: tuple[Clip, Clip, Clip], plants: Plants, worse: Sequence[Worse], footing: Footing) -> PlantedSteps:
     """Judge a clip as planted, the last of three; pops next to the source, and to that with new strides, count alike.
 
     worse  what its report says is worse than its bound
@@ -62,7 +62,7 @@ def judged(clips: tuple[Clip, Clip, Clip], plants: Plants, worse: Sequence[Worse
     jumps = [jumps_of((before, planted), room=room) for before in (source, strided)]
     over = np.maximum(jumps[0].after - np.minimum(jumps[0].bound, jumps[1].bound), 0.0)
     others = sum(each.measure != "d2" for each in worse)
-    return Judged(*_steps(plants, strided, footing), others, float(over.max(axis=1).sum()))
+    return PlantedSteps(*_steps(plants, strided, footing), others, float(over.max(axis=1).sum()))
 
 
 def _steps(plants: Plants, motion: Motion, footing: Footing) -> tuple[int, int]:
