@@ -10,7 +10,7 @@ import pytest
 from poise import Clip, InputError, Pose, Terrain, UnsupportedError, lock_feet, plant_feet
 from poise.ground.figure.figure import Figure, figure_of
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import HIP, motion_of
+from poise.ground.figure.motion import ANKLE, HIP, motion_of
 from poise.ground.legs.body import Lean
 from poise.ground.legs.write_back import leaning_poses, moved_poses
 from poise.ground.report.jumps import ROOM_ON_STEPS, jumps_of
@@ -93,6 +93,16 @@ class TestSteps:
     def test_feet_of_the_strides_stand_as_still_as_those_of_the_clip(self, data, name):
         kept, fitted = (planted_on(data, name, 1.0, stride).report for stride in ("keep", "fit"))
         assert fitted.before.slip <= kept.before.slip + 0.1
+
+    def test_a_foot_stands_where_it_did_when_the_body_is_over_it(self, data):
+        planted = planted_on(data, "cmu_12_01_walk")
+        old, new = (motion_of(clip, planted.figure).places for clip in (planted.source, planted.travelled))
+        assert np.linalg.norm(new - old, axis=-1).max() > 1.0
+        for leg, start, end in zip(*planted.plants.stances[:3], strict=True):
+            if start > 0 and end < len(planted):
+                middle = (start + end - 1) // 2
+                from_hips = [each[middle, leg, ANKLE] - each[middle, :, HIP].mean(axis=0) for each in (old, new)]
+                np.testing.assert_allclose(from_hips[1], from_hips[0], atol=0.03)
 
     def test_a_curve(self, data):
         rig, clip = clip_of(data, "cmu_12_01_walk")
