@@ -28,6 +28,7 @@ NAMES = (
     "figures",
     "plant_feet",
     "every_clip",
+    "strides",
     "grounder",
     "grounder_play",
     "terrain",

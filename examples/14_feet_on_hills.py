@@ -34,3 +34,9 @@ longer = poise.plant_feet(rig.clips[0], hills, rig=rig, contacts=contacts)
 shares = [f"{100 * result.report.after.contact.mean():.0f} %" for result in (planted, longer)]
 print(f"feet on the ground: {shares[0]} of the time, then {shares[1]}")
 assert longer.report.after.contact.mean() > planted.report.after.contact.mean()
+
+# its steps are longer than the treads of these stairs: shorter ones climb one tread each
+stairs = poise.Terrain.stairs(0.15, 0.30, direction=(0, 0, 1))
+upstairs = poise.plant_feet(rig.clips[0], stairs, rig=rig, stride="fit")
+print(upstairs.notes[0])
+assert upstairs.report.ok

@@ -72,6 +72,25 @@ class TestPlant:
         assert code == 0
         assert text.startswith("1 leg (right)")
 
+    def test_strides_that_fit_stairs(self, tmp_path):
+        heights = {}
+        for stride in ("keep", "fit"):
+            out, numbers = tmp_path / f"{stride}.glb", tmp_path / f"{stride}.json"
+            code, text, _ = run(
+                "plant", CHARACTER, "--terrain", "stairs:0.15,0.30", "--stride", stride, "-o", out, "--report", numbers
+            )
+            assert code == 0
+            assert ("note: strides fitted to the treads: of 4 steps 4 shorter" in text) is (stride == "fit")
+            hips = poise.load(out).clips[1].poses.world["Hips"].positions
+            heights[stride] = abs(hips[-1, 1] - hips[0, 1])
+        assert heights["fit"] < 0.8 * heights["keep"]
+        code, _, errors = run(
+            "plant", CHARACTER, "--terrain", "stairs:0.15,0.30", "--stride", "fit", "--in-place", "keep", "-o",
+            tmp_path / "a.glb",
+        )  # fmt: skip
+        assert code != 0
+        assert "no stride can be fitted" in errors
+
     def test_a_height_map_with_its_size_height_and_place(self, tmp_path):
         np.savez(tmp_path / "ramp.npz", heights=np.tile(np.linspace(0, 1, 11), (11, 1)))
         place = ("--terrain-size", "20,20", "--terrain-height", "2", "--terrain-origin", "-1,3")

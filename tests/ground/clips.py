@@ -36,7 +36,8 @@ CYCLES = {
     "knight walks on": ("glb/knight_kaykit.glb", "Walking_B"),
     "man walks": ("glb/cesium_man.gltf", None),
 }
-FILES = {name: (f"bvh/{name}.bvh", None) for name in TRAVELLING} | IN_PLACE | STANDING | CYCLES
+FIGHTING = {"knight stabs": ("glb/knight_kaykit.glb", "2H_Melee_Attack_Stab")}
+FILES = {name: (f"bvh/{name}.bvh", None) for name in TRAVELLING} | IN_PLACE | STANDING | CYCLES | FIGHTING
 
 
 @cache

@@ -34,6 +34,13 @@ class InPlace(StrEnum):
     REFUSE = "refuse"
 
 
+class Strides(StrEnum):
+    """How long steps are on stairs."""
+
+    KEEP = "keep"
+    FIT = "fit"
+
+
 class UpAxis(StrEnum):
     """An up axis."""
 
@@ -141,6 +148,9 @@ def plant(
     feet_names: _Feet = None,
     contacts: _Contacts = None,
     in_place: _InPlace = InPlace.TRAVEL,
+    stride: Annotated[
+        Strides, typer.Option("--stride", help="steps as long as they are, or so that none climbs two treads of stairs")
+    ] = Strides.KEEP,
     terrain_size: Annotated[
         str | None, typer.Option("--terrain-size", metavar="X,Y", help="a height map's extent, first post to last")
     ] = None,
@@ -182,6 +192,7 @@ def plant(
     ground.check()  # what is wrong with it is said before any file is read
     outputs.check_not_read({"--terrain": Path(terrain)}, {"--out": out, "--report": report, "--plot": plot})
     given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place, feet_only=feet_only)
+    given |= {"stride": stride.value}
     work = FeetWork("plant", ground, clip, feet.names_of(feet_names), tuple(given.items()), strict)
     many = _Many(suffix, overwrite, processes, cluster)
     _run(work, files, feet.Files(out, report, plot, save_contacts), contacts, many, as_json=as_json)

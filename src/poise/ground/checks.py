@@ -9,6 +9,7 @@ import numpy as np
 from poise.errors import InputError
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.plants import Plants
+from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, Motion
@@ -18,6 +19,8 @@ from poise.ground.terrain.mesh import Mesh
 from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, short
+
+_SAME = 1e-6  # [s] times that differ by less are the same
 
 
 def check_terrain(terrain: Any) -> None:
@@ -76,3 +79,34 @@ def _box(points: Floats, figure: Figure) -> str:
     low, high = own.min(axis=0), own.max(axis=0)
     axes = [(0, "x"), (2, "z") if figure.up == "y" else (1, "y")]
     return ", ".join(f"{name} {low[i]:.3g} to {high[i]:.3g}" for i, name in axes)
+
+
+def for_legs(contacts: Contacts, motion: Motion) -> Contacts:
+    """Given contacts for the frames and legs of this clip; InputError if they are for others."""
+    legs = tuple(leg.name for leg in motion.figure.legs)
+    if not isinstance(contacts, Contacts):
+        what: Any = type(contacts).__name__
+        raise InputError(f"contacts are a poise.Contacts, such as planted.contacts, not a {what}")
+    if contacts.legs != legs:
+        raise InputError(f"these contacts are of the legs {', '.join(contacts.legs)}; the clip's: {', '.join(legs)}")
+    shape = (len(contacts.times), len(legs))
+    if not contacts.heel.shape == contacts.ball.shape == shape:
+        raise InputError(
+            f"contacts of {shape[0]} frames and {shape[1]} legs are {shape}; heel is {contacts.heel.shape} and ball "
+            f"{contacts.ball.shape}"
+        )
+    if contacts.times.shape != motion.times.shape or np.abs(contacts.times - motion.times).max(initial=0.0) > _SAME:
+        raise InputError(
+            f"these contacts are of {len(contacts.times)} frames up to {contacts.times.max(initial=0.0):.3f} s, the "
+            f"clip has {len(motion)} up to {motion.times[-1]:.3f} s: Contacts.from_intervals makes them for any frames"
+        )
+    return contacts
+
+
+def check_soles(soles: Soles | None, figure: Figure) -> None:
+    """Raise InputError for given soles that are no Soles, or of another number of feet."""
+    if soles is not None and not isinstance(soles, Soles):
+        what: Any = type(soles).__name__
+        raise InputError(f"soles are poise.ground.soles.Soles, such as planted.soles, not a {what}")
+    if soles is not None and len(soles.heel) != len(figure.legs):
+        raise InputError(f"these soles are of {len(soles.heel)} feet; the clip's legs: {len(figure.legs)}")

@@ -6,14 +6,14 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from poise.errors import InputError, UnsupportedError
 from poise.ground.bearing.limbs import with_arms
 from poise.ground.bearing.parts import Bearing, bearing_of, lowest_of
-from poise.ground.checks import check_terrain
+from poise.ground.checks import check_soles, check_terrain, for_legs
 from poise.ground.contact.contacts import Contacts, Thresholds, find_contacts, stances
 from poise.ground.contact.cyclic import Repeats, closes, repeats_of
 from poise.ground.contact.in_place import in_place as ground_velocity
@@ -29,14 +29,18 @@ from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
 from poise.ground.stages import Allowed, InPlace, Seen, in_clip, stand
+from poise.ground.strides.fit import WithStrides, as_it_was, fits
+from poise.ground.strides.judged import PlantedSteps, judged
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Bools, Floats
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 
+Stride = Literal["keep", "fit"]
+
 _SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] clips with fewer than the first are sampled at the second
 _FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
-_SAME = 1e-6  # [s] times that differ by less are the same
+_LESS_FAR = 0.3  # of `farthest`, where plants that were moved off an edge by more leave out a tread
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
 
 
@@ -51,7 +55,8 @@ class Planted(Clip):
     source
         The clip as it came, at the same times.
     travelled
-        The source, carried over the ground if it walked in place: the result is measured against it.
+        The source, carried over the ground if it walked in place, with the strides that fit if these were asked for:
+        the result is measured against it.
     contacts
         When heel and ball of each foot stand.
     soles
@@ -122,6 +127,7 @@ def plant_feet(
     contacts: Contacts | None = None,
     soles: Soles | None = None,
     in_place: InPlace = "travel",
+    stride: Stride = "keep",
     feet_only: bool = False,
     up: Up | None = None,
     metre: float | None = None,
@@ -149,6 +155,9 @@ def plant_feet(
     in_place
         "travel": a figure that walks in place gets the motion that its standing feet imply. "keep": it stays where it
         is, and its feet stand on ground that passes under it. "refuse": UnsupportedError.
+    stride
+        "keep": steps are as long as in the clip. "fit": where a step would climb two treads of stairs or more, steps
+        are made shorter, or a little longer, so that each climbs one; the timing stays. The clip then goes less far.
     feet_only
         Leave hands, elbows, knees and hips as they are, also where they are on the ground.
     up
@@ -173,7 +182,7 @@ def plant_feet(
     InputError
         For ground that is under none of the places where feet stand, or farther from a foot than its leg is long.
     UnsupportedError
-        For a figure that walks in place, with in_place="refuse".
+        For a figure that walks in place, with in_place="refuse", or with stride="fit" and in_place="keep".
 
     Notes
     -----
@@ -188,7 +197,9 @@ def plant_feet(
     options = Allowed(steepest, farthest, stretch).checked()
     check_terrain(terrain)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
-    seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
+    seen = _seen(clip, figure, contacts, soles, _one_of(in_place, "in_place", InPlace))
+    if _one_of(stride, "stride", Stride) == "fit":
+        return _fitted(clip, seen, terrain, options, feet_only=feet_only, notes=note)
     seen = seen if feet_only else _with_bearing(clip, seen, on=_floor)
     return _planted(clip, seen, terrain, options, notes=note)
 
@@ -223,7 +234,7 @@ def lock_feet(
     clip, note = even(clip)
     options = Allowed(stretch=stretch).checked()
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
-    seen = _seen(clip, figure, contacts, soles, _one_of(in_place))
+    seen = _seen(clip, figure, contacts, soles, _one_of(in_place, "in_place", InPlace))
 
     def floor_of(seen: Seen) -> float:
         """That of what stands; where nothing does, so low that nothing is in the ground."""
@@ -235,10 +246,11 @@ def lock_feet(
     return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
 
 
-def _one_of(mode: Any) -> InPlace:
-    if mode not in get_args(InPlace):
-        raise InputError(f"in_place is one of {', '.join(map(repr, get_args(InPlace)))}, not {mode!r}")
-    return mode
+def _one_of(word: Any, name: str, known: Any) -> Any:
+    """The word; InputError if it is none of those that are known."""
+    if word not in get_args(known):
+        raise InputError(f"{name} is one of {', '.join(map(repr, get_args(known)))}, not {word!r}")
+    return word
 
 
 def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
@@ -261,8 +273,8 @@ def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
 def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace) -> Seen:
     """Carry a clip that walks in place over the ground, and find where its feet stand."""
     motion = motion_of(clip, figure)
-    _check_soles(soles, figure)
-    given = None if contacts is None else _for_legs(contacts, motion)
+    check_soles(soles, figure)
+    given = None if contacts is None else for_legs(contacts, motion)
     finer, velocity = fineness(motion.times), ground_velocity(motion)
     repeats = repeats_of(motion) if velocity is not None and closes(motion) else Repeats(len(motion))
     motion = repeats.of_motion(motion)
@@ -318,6 +330,38 @@ def _stances(
     return soles, repeats.of_contacts(once, fine)
 
 
+def _fitted(
+    clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, *, feet_only: bool, notes: tuple[str, ...]
+) -> Planted:
+    """The clip with strides that fit the treads, planted as if it had come so."""
+    if seen.velocity is not None and seen.mode == "keep":
+        raise UnsupportedError(
+            f"clip {clip.name!r} walks in place and is kept there, where no stride can be fitted to treads: "
+            'in_place="travel" carries it over the ground, stride="keep" leaves its strides'
+        )
+    footing, tries = Footing(terrain, seen.motion.figure), list[tuple[PlantedSteps, Planted]]()
+
+    def tried(made: WithStrides, share: float = 1.0) -> tuple[PlantedSteps, Planted]:
+        allowed = options._replace(farthest=share * options.farthest)
+        found = made.seen if feet_only else _with_bearing(made.clip, made.seen, on=_floor)
+        planted = _planted(made.clip, found, terrain, allowed, notes=(*notes, *made.notes))
+        steps = judged((clip, planted.travelled, planted), planted.plants, planted.report.worse, footing)
+        return steps, dataclasses.replace(planted, source=clip, notes=(*planted.notes, *steps.notes))
+
+    for made in fits(clip, seen, footing):
+        tries.append(tried(made))
+        if made.clip is clip:
+            return tries[-1][1]
+        if tries[-1][0].over:
+            tries.append(tried(made, _LESS_FAR))
+        if tries[-1][0].fine:
+            break
+    best = min(tries, key=lambda one: one[0].rank)
+    if best[0].over:
+        best = min(tried(as_it_was(clip, seen)), best, key=lambda one: one[0].over)
+    return best[1]
+
+
 def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: tuple[str, ...]) -> Planted:
     motion, repeats, offsets = seen.motion, seen.repeats, seen.offsets[seen.repeats.middle]
     footing = Footing(terrain, motion.figure)
@@ -346,34 +390,3 @@ def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: 
         kept=kept, bearing=seen.bearing,
         notes=(*notes, *said),
     )  # fmt: skip
-
-
-def _for_legs(contacts: Contacts, motion: Motion) -> Contacts:
-    """Given contacts for the frames and legs of this clip; InputError if they are for others."""
-    legs = tuple(leg.name for leg in motion.figure.legs)
-    if not isinstance(contacts, Contacts):
-        what: Any = type(contacts).__name__
-        raise InputError(f"contacts are a poise.Contacts, such as planted.contacts, not a {what}")
-    if contacts.legs != legs:
-        raise InputError(f"these contacts are of the legs {', '.join(contacts.legs)}; the clip's: {', '.join(legs)}")
-    shape = (len(contacts.times), len(legs))
-    if not contacts.heel.shape == contacts.ball.shape == shape:
-        raise InputError(
-            f"contacts of {shape[0]} frames and {shape[1]} legs are {shape}; heel is {contacts.heel.shape} and ball "
-            f"{contacts.ball.shape}"
-        )
-    if contacts.times.shape != motion.times.shape or np.abs(contacts.times - motion.times).max(initial=0.0) > _SAME:
-        raise InputError(
-            f"these contacts are of {len(contacts.times)} frames up to {contacts.times.max(initial=0.0):.3f} s, the "
-            f"clip has {len(motion)} up to {motion.times[-1]:.3f} s: Contacts.from_intervals makes them for any frames"
-        )
-    return contacts
-
-
-def _check_soles(soles: Soles | None, figure: Figure) -> None:
-    """Raise InputError for given soles that are no Soles, or of another number of feet."""
-    if soles is not None and not isinstance(soles, Soles):
-        what: Any = type(soles).__name__
-        raise InputError(f"soles are poise.ground.soles.Soles, such as planted.soles, not a {what}")
-    if soles is not None and len(soles.heel) != len(figure.legs):
-        raise InputError(f"these soles are of {len(soles.heel)} feet; the clip's legs: {len(figure.legs)}")

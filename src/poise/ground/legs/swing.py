@@ -59,7 +59,7 @@ def carried_on(motion: Motion, offsets: Floats, between: Between, standing: Bool
     """
     start, end = rows_at(offsets, between.before), rows_at(offsets, between.after)
     result = start + (end - start) * eased(between.share)[..., None]
-    result[..., 2] = start[..., 2] + (end - start)[..., 2] * eased(_come(motion, result, between))
+    result[..., 2] = start[..., 2] + (end - start)[..., 2] * eased(way_come(motion, result, between))
     leaving, arriving = _speeds(motion.times, offsets, standing)
     whole = np.minimum(_COAST, between.since + between.until)
     result += _coasting(rows_at(leaving, between.before), between.since, whole)
@@ -100,7 +100,7 @@ def _coasting(speeds: Floats, time: Floats, whole: Floats) -> Floats:
     return speeds * (time * fade**2)[..., None]
 
 
-def _come(motion: Motion, offsets: Floats, between: Between) -> Floats:
+def way_come(motion: Motion, offsets: Floats, between: Between) -> Floats:
     """The share (F, L) of the level way between stances that a foot has gone; if that way is short, of the time."""
     ankles = motion.places[:, :, ANKLE, :2] + offsets[..., :2]
     start = rows_at(ankles, between.before)

@@ -1,0 +1,75 @@
+"""Judged: what came of a clip with new strides once it was planted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.ground.contact.plants import Plants
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import Motion, motion_of
+from poise.ground.figure.speeds import shots_of
+from poise.ground.legs.calm import LESS
+from poise.ground.report.jumps import ROOM, ROOM_ON_STEPS, jumps_of
+from poise.ground.report.verdict import Worse
+from poise.ground.strides.footfalls import pairs_of
+from poise.ground.strides.search import ALLOWED
+from poise.ground.strides.treads import climbed
+from poise.ground.terrain.shapes import Plane
+from poise.model.clip import Clip
+
+
+class PlantedSteps(NamedTuple):
+    """The steps of planted strides, and how calm they are.
+
+    steps  past the other foot
+    over   those of them that climb two treads or more
+    worse  what else of the planted clip is worse than its bound
+    pops   by how much changes of step are too large, in all [mm per frame^2]
+    """
+
+    steps: int
+    over: int
+    worse: int
+    pops: float
+
+    @property
+    def fine(self) -> bool:
+        """Whether nothing is left to be made better."""
+        return not self.over and not self.worse and self.pops == 0.0
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """The less, the better; roundings decide nothing."""
+        return self.over, self.worse, round(self.pops / LESS)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is still wrong, in a sentence."""
+        said = f"steps that climb two treads or more all the same: {self.over} of {self.steps}"
+        return (said,) if self.over else ()
+
+
+def judged(clips: tuple[Clip, Clip, Clip], plants: Plants, worse: Sequence[Worse], footing: Footing) -> PlantedSteps:
+    """Judge a clip as planted, the last of three; pops next to the source, and to that with new strides, count alike.
+
+    worse  what its report says is worse than its bound
+    """
+    source, strided, planted = (motion_of(clip, footing.figure) for clip in clips)
+    room = ROOM if isinstance(footing.terrain.surface, Plane) else ROOM_ON_STEPS
+    jumps = [jumps_of((before, planted), room=room) for before in (source, strided)]
+    over = np.maximum(jumps[0].after - np.minimum(jumps[0].bound, jumps[1].bound), 0.0)
+    others = sum(each.measure != "d2" for each in worse)
+    return PlantedSteps(*_steps(plants, strided, footing), others, float(over.max(axis=1).sum()))
+
+
+def _steps(plants: Plants, motion: Motion, footing: Footing) -> tuple[int, int]:
+    """How many steps go past the other foot, and how many of these climb two treads or more."""
+    order = np.argsort(plants.stances.start, kind="stable")
+    shots = shots_of(motion).first[np.clip(plants.stances.start[order], 0, len(motion) - 1)]
+    before = pairs_of(plants.stances.leg[order], motion.figure, shots)[:, 0]
+    balls, steps = plants.ball[order], np.flatnonzero(before >= 0)
+    treads = np.abs(climbed(footing, balls[before[steps]], balls[steps]))
+    return len(steps), int((treads > ALLOWED[0]).sum())

@@ -1,0 +1,109 @@
+"""Search: by which share of its way the body goes on from one footfall to the next, so that feet land on treads.
+
+A beam search: of all walks up to a footfall the best few are carried on, each with every share. A walk costs what
+treads its steps leave out, what its soles have of edges, and what its shares differ from 1 and from each other.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.ground.figure.footing import Footing
+from poise.ground.strides.footfalls import Footfalls
+from poise.ground.strides.treads import any_on, climbed, overhang
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.vectors import units
+
+LEAST, LONGEST = 0.2, 1.07  # shares of an animated step that are tried, from the least to the most
+SHARES = np.concatenate([np.geomspace(LEAST, 1.0, 23), [1.03, LONGEST]])
+_WALKS = 24  # that are carried on
+ALLOWED = 1, 2  # treads that a step past the other foot may climb, and one to the next place of the same foot
+_LEFT_OUT = 1000.0  # the cost of a tread that a step leaves out; an edge at the end of a sole costs 1
+_SHORT, _CHANGED = 0.3, 3.0  # a share that is not 1, and one that is not the last: squares of logarithms
+_NEAR = 1.2  # [m] along the way: strides change so far before stairs and behind them
+_STEP = 0.03  # [m] the body goes less far between two footfalls: no share would be felt
+
+
+class Search(NamedTuple):
+    """What a walk is searched for: K footfalls, and the ground under them.
+
+    order  (k,) the footfalls to be placed, one after the other; the others stay where they are
+    moves  (K, 3) [m] how far the body goes to each of them from the one before it in that order
+    pairs  (K, 2) which footfalls its steps come from, in that order: `pairs_of`
+    """
+
+    falls: Footfalls
+    footing: Footing
+    order: Ints
+    moves: Floats
+    pairs: Ints
+
+
+class Placed(NamedTuple):
+    """Footfalls K, moved; of W walks, if there are more.
+
+    moved   (..., K, 3) [m] by how much the body, and with it the foot, is displaced there
+    shares  (..., K) of its way that the body went to come there
+    """
+
+    moved: Floats
+    shares: Floats
+
+
+def left_out(search: Search, moved: Floats) -> Ints:
+    """How many treads (K,) are left out by the steps to each footfall, moved by (K, 3).
+
+    The step past the other foot may climb one tread, or go down one; from one place of a foot to its next, two.
+    """
+    balls, count = search.falls.ball + moved, np.zeros(len(moved), dtype=np.int64)
+    for before, most in zip(search.pairs.T, ALLOWED, strict=True):
+        some = np.flatnonzero(before >= 0)
+        count[some] += np.maximum(np.abs(climbed(search.footing, balls[before[some]], balls[some])) - most, 0)
+    return count
+
+
+def searched(search: Search, placed: Placed, last: float) -> Placed:
+    """Place the footfalls in order; `last` is the share before the first of them, not a number for none."""
+    walks = Placed(placed.moved[None], placed.shares[None])
+    costs, here, lasts = np.zeros(1), np.zeros((1, 3)), np.array([last])
+    for k in search.order:
+        felt = np.linalg.norm(search.moves[k]) > _STEP
+        tried = np.broadcast_to(SHARES, (len(costs), len(SHARES))) if felt else np.nan_to_num(lasts, nan=1.0)[:, None]
+        there = here[:, None] + (tried - 1.0)[..., None] * search.moves[k]
+        total = costs[:, None] + _smoothness(tried, lasts) + _landing(search, walks.moved, there, k)
+        if felt:
+            total[~_near_treads(search, here, k)[:, None] & (tried != 1.0)] = np.inf
+        walk, share = np.unravel_index(np.argsort(total, axis=None, kind="stable")[:_WALKS], total.shape)
+        here, costs, lasts = there[walk, share], total[walk, share], tried[walk, share]
+        walks = Placed(walks.moved[walk], walks.shares[walk])  # copies
+        walks.moved[:, k], walks.shares[:, k] = here, lasts
+    return Placed(walks.moved[0], walks.shares[0])
+
+
+def _near_treads(search: Search, here: Floats, k: int) -> Bools:
+    """Whether a footfall of walks that are displaced by `here` (W, 3) is near treads: elsewhere strides stay."""
+    reach = _NEAR * units(search.moves[k])
+    ball = search.falls.ball[k] + here
+    return any_on(search.footing, ball - reach, ball + reach)
+
+
+def _smoothness(shares: Floats, last: Floats) -> Floats:
+    """The cost (W, C) of shares (W, C) after the last ones (W,), which are not numbers at the start."""
+    logs = np.log(shares)
+    changed = np.nan_to_num(logs - np.log(last)[:, None])
+    return _SHORT * logs**2 + _CHANGED * changed**2
+
+
+def _landing(search: Search, moved: Floats, there: Floats, k: int) -> Floats:
+    """The cost (W, C) of a foot that lands at places moved by `there` (W, C, 3), after walks (W, K, 3)."""
+    falls, footing = search.falls, search.footing
+    ahead = np.broadcast_to(falls.ahead[k], there.shape)
+    cost = overhang(footing, falls.heel[k] + there, falls.tip[k] + there, ahead)
+    for before, most in zip(search.pairs[k], ALLOWED, strict=True):
+        if before >= 0:
+            start = np.broadcast_to((falls.ball[before] + moved[:, before])[:, None], there.shape)
+            treads = climbed(footing, start, falls.ball[k] + there)
+            cost += _LEFT_OUT * np.maximum(np.abs(treads) - most, 0)
+    return cost
