@@ -12,10 +12,10 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import find_soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE
-from poise.ground.legs.calm import ROOM, calm_chords, knees_of, pops
+from poise.ground.legs.calm import ROOM, calm_chords, pops
 from poise.ground.legs.clear import cleared, lifted_as_a_whole
 from poise.ground.legs.feet import floor_level, held_longer
-from poise.ground.legs.legs import bend_axes, bend_legs
+from poise.ground.legs.legs import bend_axes, bend_legs, places_of
 from poise.ground.legs.pelvis import leg_lengths
 from poise.ground.legs.swing import between_of
 from poise.maths import rotations
@@ -45,7 +45,7 @@ class TestCalm:
         motion, turned = dipped(0.003)
         found = pops(motion, turned)
         assert np.flatnonzero(found[:, 0]).tolist() == [POP - 1, POP, POP + 1]
-        knees = knees_of(motion, turned)
+        knees = places_of(motion, turned)[:, :, 1]
         assert found[POP, 0] == pytest.approx(2000.0 * abs(knees[POP, 0] - knees[0, 0]).max() - ROOM, rel=0.05)
 
     @pytest.mark.parametrize("seconds", [0.02, 0.05])
@@ -63,7 +63,7 @@ class TestCalm:
 
     def test_knees_of_bent_legs_are_where_forward_kinematics_says(self):
         motion, turned = dipped(0.02)
-        thigh = np.linalg.norm(knees_of(motion, turned) - motion.places[:, :, HIP], axis=-1)[0]
+        thigh = np.linalg.norm(places_of(motion, turned)[:, :, 1] - motion.places[:, :, HIP], axis=-1)[0]
         np.testing.assert_allclose(thigh, np.linalg.norm(motion.places[0, :, KNEE] - motion.places[0, :, HIP], axis=-1))
 
 

@@ -137,12 +137,14 @@ def test_the_samples_ahead_end_where_the_horizon_does():
     assert times == pytest.approx([0.02, 0.06, 0.12])
 
 
-@pytest.mark.parametrize("fast", [1.0, 1.2])
+@pytest.mark.parametrize(("fast", "longer"), [(1.0, 1.0), (1.2, 1.0), (1.0, 1.2)])
 @pytest.mark.parametrize("name", ["walk_mass", "run_mass"])
-def test_hips_on_level_ground_are_drawn_down_by_5_mm_a_frame_at_most(data, name, fast):
-    """A leg that gets short while its heel is locked drew the pelvis down at 2 m/s."""
+def test_hips_on_level_ground_are_drawn_down_by_5_mm_a_frame_at_most(data, name, fast, longer):
+    """A leg that gets short while its heel is locked drew the pelvis down at 2 m/s, or a spring that ran ahead did."""
     clip = clip_of(data, name)[1]
-    source = Clip(clip.times / fast, clip.poses).resampled(RATE)
+    q = clip.poses.q.copy()
+    q[:, [0, 2]] *= longer  # the way: locked feet are left behind
+    source = Clip(clip.times / fast, clip.poses.with_q(q)).resampled(RATE)
     live = Grounder(clip, Terrain.flat())
     shown = Clip(source.times, Pose(clip.skeleton, np.array([live.step(pose, 1.0 / RATE).q for pose in source.poses])))
     before, after = (motion_of(each, live.figure).places[:, :, HIP, 2].mean(axis=1) for each in (source, shown))

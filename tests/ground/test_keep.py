@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from poise import Terrain, lock_feet, plant_feet
+from poise import Clip, Terrain, lock_feet, plant_feet
 from poise.ground.contact.cyclic import Repeats
-from poise.ground.figure.motion import ANKLE, HIP, motion_of
-from poise.ground.legs.keep import places_of
-from poise.ground.legs.legs import Turned
+from poise.ground.figure.motion import ANKLE, HIP, motion_of, rows_of, with_rows
+from poise.ground.legs import reach
+from poise.ground.legs.legs import Turned, places_of
 from poise.ground.legs.release import ends_near
+from poise.io import samples
 from poise.maths import rotations
 from tests.ground.clips import clip_of
 from tests.ground.motions import load
 
+SAMPLES = Path(samples.__file__).parent
 POPPED = ("knight runs", "knight walks otherwise", "fox walks", "robot runs")  # each did when its feet were locked
 
 
@@ -90,12 +94,41 @@ class TestPlanted:
         assert (jumps.after - jumps.bound).max() <= LEFT[file, way]
         assert planted.report.after.skate <= 0.01
 
+    def test_a_foot_held_back_at_a_riser_catches_up_over_its_swing(self):
+        planted = plant_feet(load(SAMPLES / "humanoid.glb").clips[0], Terrain.stairs(0.15, 0.3))
+        jumps = planted.report.jumps
+        assert (jumps.after - jumps.bound).max() <= 25.0  # 53 where it had to catch up in two frames
+
     def test_feet_that_stand_stay(self, data):
         """Only legs in the air give way: with the pelvis where it was, all that stands is where it was planted."""
         rig, clip = clip_of(data, "knight runs")
         planted = plant_feet(clip, Terrain.stairs(0.15, 0.3), rig=rig)
         assert planted.kept.any()
         assert not (planted.kept & planted.contacts.any).any()
+
+
+class TestStretches:
+    """Only frames near to what pops are worked out anew: as if all had been."""
+
+    def test_calmer_knees_are_the_same(self, data, monkeypatch):
+        clip = load(data / "bvh/jesse_dance_rokoko.bvh").clips[0].resampled(60.0)
+        q, parts = clip.poses.q, []
+        clip = Clip.at_rate(clip.poses.with_q(np.concatenate([q, q[:300]])), 60.0)  # a knee pops beside its seam
+        part = reach.Reaching.part
+        monkeypatch.setattr(reach.Reaching, "part", lambda task, felt: parts.append(felt.mean()) or part(task, felt))
+        near = plant_feet(clip, Terrain.flat()).poses
+        assert 0.0 < max(parts) < 0.9
+        monkeypatch.setattr(reach, "_FELT", 1e9)
+        np.testing.assert_array_equal(plant_feet(clip, Terrain.flat()).poses.q, near.q)
+
+    def test_what_is_not_nearer_to_its_source_stays_bit_for_bit(self):
+        values = Turned(*(np.arange(4.0).reshape(4, *[1] * axes) for axes in (0, 3, 2, 1, 1)))
+        frames, kept = np.array([False, True, True, True]), np.array([False, False, True, False])
+        rows = rows_of(values, frames)
+        assert rows.up.tolist() == [1.0, 2.0, 3.0]
+        joined = with_rows(values, frames, dataclasses.replace(rows, ankles=rows.ankles + 10.0), kept)
+        assert joined.ankles.ravel().tolist() == [0.0, 1.0, 12.0, 3.0]
+        assert values.ankles.ravel().tolist() == [0.0, 1.0, 2.0, 3.0]
 
 
 class TestEndsNear:

@@ -14,7 +14,7 @@ from poise.ground.figure.motion import ANKLE, HIP, motion_of
 from poise.ground.legs.body import Lean
 from poise.ground.legs.write_back import leaning_poses, moved_poses
 from poise.ground.report.jumps import ROOM_ON_STEPS, jumps_of
-from poise.ground.strides.footfalls import Footfalls, BodyWay, pairs_of
+from poise.ground.strides.footfalls import BodyWay, Footfalls, pairs_of
 from poise.ground.strides.strided import course_of
 from poise.ground.strides.treads import climbed, overhang
 from poise.maths import rotations

@@ -47,17 +47,15 @@ def unit(q: Floats) -> Floats:
 
 def multiply(a: Floats, b: Floats) -> Floats:
     """Compose two rotations (..., 4): the result rotates by b, then by a."""
-    aw, ax, ay, az = np.moveaxis(a, -1, 0)
-    bw, bx, by, bz = np.moveaxis(b, -1, 0)
-    return np.stack(
-        [
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by + ay * bw + az * bx - ax * bz,
-            aw * bz + az * bw + ax * by - ay * bx,
-        ],
-        axis=-1,
-    )
+    aw, ax, ay, az = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
+    bw, bx, by, bz = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
+    w = aw * bw - ax * bx - ay * by - az * bz
+    result = np.empty((*w.shape, 4), w.dtype)  # np.stack takes half as long again
+    result[..., 0] = w
+    result[..., 1] = aw * bx + ax * bw + ay * bz - az * by
+    result[..., 2] = aw * by + ay * bw + az * bx - ax * bz
+    result[..., 3] = aw * bz + az * bw + ax * by - ay * bx
+    return result
 
 
 def inverse(q: Floats) -> Floats:
@@ -70,7 +68,12 @@ def rotate(q: Floats, v: Floats) -> Floats:
     w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
     a, b, c = v[..., 0], v[..., 1], v[..., 2]
     s, t, u = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)  # np.cross takes twice as long
-    return np.stack([a + w * s + (y * u - z * t), b + w * t + (z * s - x * u), c + w * u + (x * t - y * s)], axis=-1)
+    first = a + w * s + (y * u - z * t)
+    result = np.empty((*first.shape, 3), first.dtype)
+    result[..., 0] = first
+    result[..., 1] = b + w * t + (z * s - x * u)
+    result[..., 2] = c + w * u + (x * t - y * s)
+    return result
 
 
 def about(axis: Floats, angle: ArrayLike) -> Floats:

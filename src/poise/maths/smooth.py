@@ -85,3 +85,8 @@ def time_from(times: Floats, mask: Bools) -> tuple[Floats, Floats]:
 def far_from(times: Floats, marked: Bools, seconds: float) -> Floats:
     """0 in marked frames (F, ...), 1 from so many seconds before and after them on, smoothly between."""
     return eased(np.minimum(*time_from(times, marked)) / seconds)
+
+
+def near_to(times: Floats, marked: Bools, seconds: float) -> Bools:
+    """(F,) the frames that are up to so many seconds from marked ones (F,)."""
+    return np.minimum(*time_from(times, marked[:, None]))[:, 0] <= seconds

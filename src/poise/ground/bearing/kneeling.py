@@ -12,9 +12,8 @@ from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import FOOT, HIP, Motion
 from poise.ground.legs.body import Lean
-from poise.ground.legs.calm import knees_of
 from poise.ground.legs.feet import Feet
-from poise.ground.legs.legs import Turned, bend_axes, bend_legs
+from poise.ground.legs.legs import Turned, bend_axes, bend_legs, knees_of
 from poise.ground.legs.pelvis import leg_lengths
 from poise.ground.legs.swing import faded
 from poise.maths.arrays import Bools, Floats

@@ -16,13 +16,13 @@ from poise.ground.bearing.parts import FADE, Bearing
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, SHIN, THIGH, TOES, Motion, motion_of, step_of
+from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, SHIN, THIGH, Motion, motion_of, step_of
 from poise.ground.figure.steps import runs
 from poise.ground.legs.body import Lean
-from poise.ground.legs.calm import knees_of
-from poise.ground.legs.legs import Turned
+from poise.ground.legs.legs import Turned, knees_of
 from poise.ground.legs.pelvis import leg_lengths
-from poise.ground.legs.swing import faded, sole_points
+from poise.ground.legs.swing import faded
+from poise.ground.legs.toes import turned_soles
 from poise.ground.legs.write_back import write_poses
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
@@ -76,8 +76,8 @@ def with_knees(
 
 def _depths(motion: Motion, soles: Soles, turned: Turned, footing: Footing) -> Floats:
     """How deep (F, L) soles are in the ground [m]; below 0 where they are not."""
-    turns = rotations.multiply(turned.turns[:, :, FOOT], motion.turns[:, :, FOOT])
-    points = np.stack(sole_points(motion, turned.ankles, turns, turned.turns[:, :, TOES], soles))
+    feet = rotations.multiply(turned.turns[:, :, FOOT], motion.turns[:, :, FOOT])
+    points = turned_soles(motion, soles, turned, feet)
     return (footing.heights(points) - points[..., 2]).max(axis=0)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.roles import Leg
+
+Frames = TypeVar("Frames")  # a frozen value whose arrays are rows of frames
 
 HIP, KNEE, ANKLE, BALL, END = range(5)  # the places along a leg
 THIGH, SHIN, FOOT, TOES = range(4)  # what turns
@@ -82,6 +85,12 @@ class Motion:
         turns /= np.sqrt((turns * turns).sum(axis=-1, keepdims=True))
         return Motion(self.figure, finer_times(self.times, times), places, turns)
 
+    def part(self, frames: Bools | Ints) -> Motion:
+        """Return some frames (F,) of this motion, with the time between frames of the whole."""
+        part = Motion(self.figure, self.times[frames], self.places[frames], self.turns[frames])
+        vars(part)["step"] = self.step  # else the median of a part would differ by a rounding
+        return part
+
     def moved(self, offsets: Floats) -> Motion:
         """Return this motion with every place of a frame moved by its offset (F, 3) [m]."""
         return dataclasses.replace(self, places=self.places + offsets[:, None, None, :])
@@ -93,6 +102,27 @@ class Motion:
         """
         start = self.places[:, leg, {THIGH: HIP, SHIN: KNEE, FOOT: ANKLE, TOES: BALL}[part]]
         return start + rotations.rotate(self.turns[:, leg, part], np.broadcast_to(points, start.shape))
+
+
+def rows_of(value: Frames, frames: Bools) -> Frames:
+    """Some frames (F,) of a frozen value whose arrays all have a row for each frame."""
+    rows: Any = value
+    return dataclasses.replace(rows, **{name: array[frames] for name, array in _arrays(rows).items()})
+
+
+def with_rows(value: Frames, frames: Bools, rows: Frames, kept: Bools) -> Frames:
+    """The value with `rows` in its place, which were worked out for some frames (F,) and are kept in some (F,)."""
+    whole: Any = value
+    arrays, inner = _arrays(whole), kept[frames]
+    for name, new in _arrays(rows).items():
+        arrays[name] = arrays[name].copy()
+        arrays[name][kept] = new[inner]
+    return dataclasses.replace(whole, **arrays)
+
+
+def _arrays(value: Any) -> dict[str, Any]:
+    values = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return {name: array for name, array in values.items() if isinstance(array, np.ndarray)}
 
 
 def step_of(times: Floats) -> float:

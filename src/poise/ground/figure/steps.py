@@ -7,10 +7,14 @@ square of the time between frames.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
-from poise.ground.figure.motion import step_of
-from poise.ground.figure.speeds import Shots, lowest_near
+from poise import kernels
+from poise.ground.figure.motion import ANKLE, END, HIP, KNEE, Motion, step_of
+from poise.ground.figure.speeds import Shots, lowest_near, shots_of
 from poise.maths.arrays import Bools, Floats, Ints
 
 _GAP = 10.0  # a step this many times as long as the median is a gap
@@ -18,6 +22,7 @@ _FINEST = 120.0  # [frames/s] above it frames are passed over
 _NEAR = 0.1  # [s] before and after: the largest of the source there is what a frame is compared with
 _MOST = 6.0  # times that the room of an edit grows at most where frames are slower
 _MM = 1000.0
+STEPPING = [HIP, KNEE, ANKLE, END]  # the places of a leg whose steps are looked at
 
 
 def spans(times: Floats) -> Floats:
@@ -43,10 +48,8 @@ def changes_of_step(times: Floats, places: Floats, shots: Ints | None = None) ->
     if shots is not None:
         across |= np.diff(shots) != 0
     broken = np.concatenate([[0], np.cumsum(across)])
-    second = places[2 * stride :] - 2.0 * places[stride:-stride] + places[: -2 * stride]
-    whole = broken[2 * stride :] == broken[: -2 * stride]
-    found[stride:-stride] = _MM * np.linalg.norm(second, axis=-1) * whole[:, None]
-    return found
+    kernels.ground.legs.changes_of_step(np.ascontiguousarray(places), broken, stride, found)
+    return _MM * found
 
 
 def bounds_of_step(times: Floats, before: Floats, shots: Shots, room: float) -> Floats:
@@ -54,5 +57,46 @@ def bounds_of_step(times: Floats, before: Floats, shots: Shots, room: float) -> 
 
     room  [mm per frame^2 at 120 frames/s]
     """
+    return -lowest_near(times, -before, shots, _NEAR) + _grown(times, room)
+
+
+def _grown(times: Floats, room: float) -> float:
+    """The room of an edit in frames of these times [mm per frame^2]."""
     rate = min(1.0 / step_of(times), _FINEST) if step_of(times) > 0 else _FINEST
-    return -lowest_near(times, -before, shots, _NEAR) + room * min((_FINEST / rate) ** 2, _MOST)
+    return room * min((_FINEST / rate) ** 2, _MOST)
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The changes of step that the legs of a motion have themselves, which those of an edit are held against.
+
+    first    (F,) the first frame of the shot that a frame belongs to
+    largest  (F, L, 4) [mm] of hips, knees, ankles and ends of toes, the largest within 0.1 s
+    """
+
+    times: Floats
+    first: Ints
+    largest: Floats
+
+    def bounds(self, room: float) -> Floats:
+        """How large changes of step (F, L, 4) [mm] may be with the room of an edit [mm per frame^2 at 120 frames/s]."""
+        return self.largest + _grown(self.times, room)
+
+    def changes(self, places: Floats) -> Floats:
+        """The changes of step (F, ...) [mm] of points (F, ..., 3) [m]."""
+        points = places.reshape(len(places), -1, 3)
+        return changes_of_step(self.times, points, self.first).reshape(places.shape[:-1])
+
+
+_KNOWN: WeakKeyDictionary[Motion, Steps] = WeakKeyDictionary()
+
+
+def steps_of(motion: Motion) -> Steps:
+    """What the changes of step of a motion's legs are; it is worked out once for each motion."""
+    if motion not in _KNOWN:
+        shots = shots_of(motion)
+        places = motion.places[:, :, STEPPING].reshape(len(motion), -1, 3)
+        before = changes_of_step(motion.times, places, shots.first)
+        largest = -lowest_near(motion.times, -before, shots, _NEAR)
+        _KNOWN[motion] = Steps(motion.times, shots.first, largest.reshape(len(motion), -1, len(STEPPING)))
+    return _KNOWN[motion]

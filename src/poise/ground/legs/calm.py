@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.ground.figure.motion import HIP, KNEE, THIGH, Motion
-from poise.ground.figure.speeds import shots_of
-from poise.ground.figure.steps import bounds_of_step, changes_of_step
-from poise.ground.legs.legs import Turned
+from poise.ground.figure.motion import HIP, KNEE, Motion
+from poise.ground.figure.steps import STEPPING, steps_of
+from poise.ground.legs.legs import Turned, places_of
 from poise.ground.legs.pelvis import leg_lengths
-from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.smooth import above, eased, time_from
 from poise.maths.vectors import raised
@@ -28,19 +26,8 @@ _STRAIGHT = 0.8  # of a leg's length: a shorter chord moves about as much as the
 
 def pops(motion: Motion, turned: Turned) -> Floats:
     """How much larger (F, L) the changes of step of knees are than they may be [mm per frame^2], else 0."""
-    shots = shots_of(motion)
-    before, after = (
-        changes_of_step(motion.times, places, shots.first)
-        for places in (motion.places[:, :, KNEE], knees_of(motion, turned))
-    )
-    return np.maximum(after - bounds_of_step(motion.times, before, shots, ROOM), 0.0)
-
-
-def knees_of(motion: Motion, turned: Turned) -> Floats:
-    """Where the knees (F, L, 3) come."""
-    hips, knees = motion.places[:, :, HIP], motion.places[:, :, KNEE]
-    thighs = rotations.rotate(turned.turns[:, :, THIGH], knees - hips) * turned.lengths[..., None]
-    return hips + raised(turned.up)[:, None] + thighs
+    steps = steps_of(motion)
+    return np.maximum(steps.changes(places_of(motion, turned)) - steps.bounds(ROOM), 0.0)[:, :, STEPPING.index(KNEE)]
 
 
 def calm_chords(motion: Motion, turned: Turned, standing: Bools, popping: Bools, seconds: float) -> Floats:

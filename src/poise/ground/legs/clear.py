@@ -23,8 +23,8 @@ _CLEAR = 0.1  # [s] before and after: how early a swinging foot is lifted over w
 _HIGHEST = 0.18  # [m] that a foot may rise by within 0.1 s of a stance: with about 100 m/s^2
 _LEAST = 0.25  # of that is possible at once
 _ASIDE = np.array([0.01, 0.02, 0.03, 0.045, 0.06, 0.08, 0.1, 0.12])  # [m] that a foot is held back, or goes ahead, by
-_SMOOTH = 0.1  # [s] before and after: how smoothly
-_SHARE = 0.4  # near to a stance a foot is moved for by so much more at most
+_SMOOTH = 0.18  # [s] before and after: how smoothly, so that it has most of the swing to catch up
+_SHARE = 0.43  # near to a stance a foot is moved for by so much more at most
 
 
 def cleared(

@@ -16,16 +16,15 @@ import numpy as np
 from poise.ground.contact.cyclic import Repeats
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion
-from poise.ground.figure.speeds import shots_of
-from poise.ground.figure.steps import bounds_of_step, changes_of_step
-from poise.ground.legs.calm import LESS, knees_of
+from poise.ground.figure.motion import ANKLE, FOOT, HIP, TOES, Motion, rows_of, with_rows
+from poise.ground.figure.steps import steps_of
+from poise.ground.legs.calm import LESS
 from poise.ground.legs.clear import TOES_BEND
 from poise.ground.legs.feet import Feet
-from poise.ground.legs.legs import Turned, bend_axes, bend_legs
+from poise.ground.legs.legs import Turned, bend_axes, bend_legs, places_of
 from poise.ground.legs.pelvis import base_heights, chord_limits
 from poise.ground.legs.swing import sole_points
-from poise.ground.legs.toes import raise_toes
+from poise.ground.legs.toes import raise_toes, turned_soles
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.smooth import above, far_from
@@ -41,7 +40,6 @@ _AROUND = 0.15  # [s] before and after such a frame in which a leg is left as it
 _AGAIN = 3  # times that such frames are looked for
 _FREE = 0.2  # [s] from a stance on in which a foot may go over to it
 _IDLE = 3  # rounds after which nothing has become better: more will not help
-_PLACES = [HIP, KNEE, ANKLE, END]
 
 
 class Locked(NamedTuple):
@@ -59,6 +57,11 @@ class Locked(NamedTuple):
     stretch: float
     room: float
 
+    def part(self, frames: Bools) -> Locked:
+        """Some frames (F,) of it."""
+        feet, turned = rows_of(self.feet, frames), rows_of(self.turned, frames)
+        return self._replace(motion=self.motion.part(frames), feet=feet, turned=turned, standing=self.standing[frames])
+
 
 class Loose(NamedTuple):
     """The figure whose feet are as animated: as they are, or raised and tilted with the ground that is under them.
@@ -73,6 +76,10 @@ class Loose(NamedTuple):
     ankles: Floats
     turns: Floats
     free: Floats
+
+    def part(self, frames: Bools) -> Loose:
+        """Some frames (F,) of it."""
+        return Loose(*(rows[frames] for rows in self))
 
 
 def as_animated(motion: Motion) -> Loose:
@@ -109,19 +116,21 @@ def kept_where_worse(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Tu
 def _calmest(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Turned, Bools, Floats]:
     """The same, whatever comes of the ground."""
     motion, legs, middle = locked.motion, locked.standing.shape[1], repeats.middle
-    once = Motion(motion.figure, motion.times[middle], motion.places[middle], motion.turns[middle])
-    bound = _bounds(once, _OF_ROOM * locked.room)[repeats.rows]
+    once = motion.part(np.arange(len(motion))[middle]) if repeats.around else motion
+    bound = steps_of(once).bounds(_OF_ROOM * locked.room)[repeats.rows]
     kept = share = np.zeros((len(motion), legs + 1))  # the last for the pelvis
     result = best = locked.turned
+    limits = None
     left, where = _over(motion, result, bound), np.zeros_like(locked.standing)
     over, idle = left, 0
     while idle < _IDLE:
         worse = _worse(locked, result, kept, over > 0.0)[middle]
         if not (worse & (kept[middle] < 1.0)).any():
             break
+        limits = limits or (bend_axes(motion, locked.soles), chord_limits(motion, locked.standing)[1])
         kept = np.minimum(kept + _MORE * repeats.spread(worse), 1.0)
         share = above(kept, motion.frames(_JOIN)) * loose.free
-        result = _blended(locked, loose, share)
+        result = _blended(locked, loose, share, limits)
         over = _over(motion, result, bound)
         idle += 1
         if over[middle].sum() < left[middle].sum() - LESS:
@@ -131,9 +140,7 @@ def _calmest(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Turned, Bo
 
 def _over(motion: Motion, result: Turned, bound: Floats) -> Floats:
     """By how much (F, L, 4) the changes of step of hips, knees, ankles and toes are too large [mm]; 0 where not."""
-    places = places_of(motion, result)
-    changes = changes_of_step(motion.times, places.reshape(len(motion), -1, 3), shots_of(motion).first)
-    return np.maximum(changes - bound, 0.0).reshape(places.shape[:3])
+    return np.maximum(steps_of(motion).changes(places_of(motion, result)) - bound, 0.0)
 
 
 def _worse(locked: Locked, result: Turned, kept: Floats, pops: Bools) -> Bools:
@@ -144,23 +151,6 @@ def _worse(locked: Locked, result: Turned, kept: Floats, pops: Bools) -> Bools:
     return np.concatenate([legs, pelvis.any(axis=1, keepdims=True)], axis=1)
 
 
-def _bounds(motion: Motion, room: float) -> Floats:
-    """How large changes of step (F, 4 L) may be [mm]."""
-    shots, places = shots_of(motion), motion.places[:, :, _PLACES].reshape(len(motion), -1, 3)
-    return bounds_of_step(motion.times, changes_of_step(motion.times, places, shots.first), shots, room)
-
-
-def places_of(motion: Motion, turned: Turned) -> Floats:
-    """Where hips, knees, ankles and the ends of toes (F, L, 4, 3) come."""
-    places = motion.places
-    hips = places[:, :, HIP] + raised(turned.up)[:, None]
-    foot, toes = (
-        rotations.rotate(turned.turns[:, :, turn], places[:, :, b] - places[:, :, a])
-        for a, b, turn in ((ANKLE, BALL, FOOT), (BALL, END, TOES))
-    )
-    return np.stack([hips, knees_of(motion, turned), turned.ankles, turned.ankles + foot + toes], axis=2)
-
-
 def _chords(motion: Motion, turned: Turned) -> Floats:
     """How far (F, L) ankles are from hips [m], for legs that are no longer than animated."""
     ways = turned.ankles - motion.places[:, :, HIP] - raised(turned.up)[:, None]
@@ -169,14 +159,8 @@ def _chords(motion: Motion, turned: Turned) -> Floats:
 
 def _sunk(locked: Locked, result: Turned) -> Floats:
     """How deep (F, L) soles are in the ground."""
-    motion = locked.motion
-    feet, toes = (rotations.multiply(result.turns[:, :, part], motion.turns[:, :, part]) for part in (FOOT, TOES))
-    arms = [
-        rotations.rotate(feet, np.broadcast_to(p, result.ankles.shape)) for p in (locked.soles.heel, locked.soles.ball)
-    ]
-    ways = rotations.rotate(result.turns[:, :, FOOT], motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
-    arms.append(ways + rotations.rotate(toes, np.broadcast_to(locked.soles.tip, result.ankles.shape)))
-    points = result.ankles + np.stack(arms)
+    feet = rotations.multiply(result.turns[:, :, FOOT], locked.motion.turns[:, :, FOOT])
+    points = turned_soles(locked.motion, locked.soles, result, feet)
     return np.maximum(locked.footing.heights(points) - points[..., 2], 0.0).max(axis=0)
 
 
@@ -189,20 +173,29 @@ def _depths(motion: Motion, soles: Soles, ankles: Floats, turns: Floats, footing
     return np.maximum(depths.max(axis=0), 0.0)
 
 
-def _blended(locked: Locked, loose: Loose, share: Floats) -> Turned:
-    """Feet and pelvis between those that are locked and, by a share (F, L + 1), loose ones; legs bent anew."""
-    motion, soles, feet, turned = locked[:4]
-    kept, half = share[:, :-1], motion.frames(_SMOOTH)
+def _blended(locked: Locked, loose: Loose, share: Floats, limits: tuple[Floats, Floats]) -> Turned:
+    """Feet and pelvis between those that are locked and, by a share (F, L + 1), loose ones; legs bent anew.
+
+    limits  (F, L, 3) axes about which knees bend, and (F, L) how long chords are at most
+    """
+    joins = share.max(axis=1) > 0.0
+    part, over, kept, up = locked.part(joins), loose.part(joins), share[joins, :-1], share[joins, -1]
+    motion, turned, (axes, most) = part.motion, part.turned, (rows[joins] for rows in limits)
     foot, toes = (
-        rotations.slerp(whole, loose.turns, kept) for whole in np.moveaxis(turned.turns[:, :, [FOOT, TOES]], 2, 0)
+        rotations.slerp(whole, over.turns, kept) for whole in np.moveaxis(turned.turns[:, :, [FOOT, TOES]], 2, 0)
     )
-    ankles = turned.ankles + kept[..., None] * (loose.ankles - turned.ankles)
-    depths = _depths(motion, soles, ankles, rotations.multiply(foot, motion.turns[:, :, FOOT]), locked.footing)
-    ankles += raised(above(depths * (kept > 0.0), half) * np.minimum(kept / _MORE, 1.0))
-    up = turned.up + share[:, -1] * (loose.up - turned.up)
+    ankles = turned.ankles + kept[..., None] * (over.ankles - turned.ankles)
+    depths = np.zeros(locked.standing.shape)
+    depths[joins] = _depths(
+        motion, part.soles, ankles, rotations.multiply(foot, motion.turns[:, :, FOOT]), part.footing
+    )
+    lift = above(depths * (share[:, :-1] > 0.0), locked.motion.frames(_SMOOTH))[joins]
+    ankles += raised(lift * np.minimum(kept / _MORE, 1.0))
+    up = turned.up + up * (over.up - turned.up)
     hips = motion.places[:, :, HIP] + raised(up)[:, None]
-    longest = np.maximum(chord_limits(motion, locked.standing)[1], _chords(motion, turned))
-    moved = dataclasses.replace(feet, ankles=ankles)
-    bent = bend_legs(motion, bend_axes(motion, soles), moved, up, hips, longest, locked.stretch)
+    longest = np.maximum(most, _chords(motion, turned))
+    bent = bend_legs(motion, axes, dataclasses.replace(part.feet, ankles=ankles), up, hips, longest, part.stretch)
     turns = np.concatenate([bent.turns[:, :, :FOOT], np.stack([foot, toes], axis=2)], axis=2)
-    return raise_toes(motion, soles, feet, dataclasses.replace(bent, turns=turns), locked.footing)
+    whole = with_rows(locked.turned, joins, dataclasses.replace(bent, turns=turns), joins)
+    where = np.broadcast_to(joins[:, None], locked.standing.shape)
+    return raise_toes(locked.motion, locked.soles, locked.feet, whole, locked.footing, where)

@@ -80,3 +80,16 @@ def bend_legs(
     turns = np.stack([thighs.reshape(*shape, 4), shins.reshape(*shape, 4), foot, toes], axis=2)
     ankles = reached.reshape(*shape, 3)
     return Turned(up, turns, ankles, np.linalg.norm(ankles - feet.ankles, axis=-1), lengths)
+
+
+def places_of(motion: Motion, turned: Turned) -> Floats:
+    """Where hips, knees, ankles and the ends of toes (F, L, 4, 3) come."""
+    found = np.empty((*turned.ankles.shape[:2], 4, 3))
+    rows = (motion.places, turned.up, turned.turns, turned.ankles, turned.lengths)
+    kernels.ground.legs.stepping(*(np.ascontiguousarray(array) for array in rows), found)
+    return found
+
+
+def knees_of(motion: Motion, turned: Turned) -> Floats:
+    """Where the knees (F, L, 3) come."""
+    return places_of(motion, turned)[:, :, 1]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import HIP, Motion
+from poise.ground.figure.motion import HIP, Motion, rows_of, with_rows
 from poise.ground.legs.calm import LESS, calm_chords, pops
 from poise.ground.legs.feet import Feet
 from poise.ground.legs.fold import unfolded
@@ -15,10 +17,13 @@ from poise.ground.legs.heels import heel_room, lifted, needed_lift
 from poise.ground.legs.legs import Turned, bend_axes, bend_legs, soft_chords
 from poise.ground.legs.pelvis import chord_limits, kept_share, pelvis_heights
 from poise.ground.legs.toes import heels_to_lower, raise_toes, step_back
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Bools, Floats
+from poise.maths.smooth import near_to
 from poise.maths.vectors import raised
 
 _CALMER = (0.02, 0.035, 0.05)  # [s] before and after: how smoothly knees that pop come to their bend, in turn
+_FELT = 0.8  # [s] from a knee that pops up to where the figure may change when it is made calmer
+_AROUND = 0.6  # [s] and how much farther what comes there depends on
 _STEPS_BACK = 6  # feet are taken back so often at most: their toes bend anew each time
 
 
@@ -32,14 +37,14 @@ def reach_feet(
     out of the ground last; a foot that leaves the ground in front of a riser steps back from it.
     """
     easy, most = chord_limits(motion, contacts.any, kept_on(feet, footing))
-    first = turned = _reached(motion, soles, contacts, feet, footing, stretch, (easy, most), np.inf)
+    task = Reaching(motion, soles, contacts.any, feet, easy, most, bend_axes(motion, soles), footing, stretch)
+    first = turned = _reached(task, np.inf)
     popping = pops(motion, turned)
     where = popping > 0.0
     for seconds in _CALMER:
         if not popping.any():
             break
-        longest = calm_chords(motion, first, contacts.any, where, seconds)
-        again = _reached(motion, soles, contacts, feet, footing, stretch, (easy, most), longest)
+        again = _calmer(task, first, where, seconds)
         left = pops(motion, again)
         where |= left > 0.0
         if left.sum() < popping.sum() - LESS:
@@ -47,39 +52,64 @@ def reach_feet(
     return turned
 
 
-def _reached(
-    motion: Motion,
-    soles: Soles,
-    contacts: Contacts,
-    feet: Feet,
-    footing: Footing,
-    stretch: float,
-    limits: tuple[Floats, Floats],
-    longest: Floats | float,
-) -> Turned:
-    """The same with chords of legs that are made shorter from `easy` on and are `most` at most, (F, L) each.
+class Reaching(NamedTuple):
+    """What feet are to be reached by a motion; where legs stand (F, L); chords are made shorter from `easy` on.
 
-    longest  (F, L) chords with which no knee pops: the pelvis sinks for these, and a foot in the air gives way
+    easy, most  (F, L) see `chord_limits`
+    axes        (F, L, 3) see `bend_axes`
     """
-    easy, most = limits
+
+    motion: Motion
+    soles: Soles
+    standing: Bools
+    feet: Feet
+    easy: Floats
+    most: Floats
+    axes: Floats
+    footing: Footing
+    stretch: float
+
+    def part(self, frames: Bools) -> Reaching:
+        """Some frames (F,) of it."""
+        return self._replace(
+            motion=self.motion.part(frames),
+            standing=self.standing[frames],
+            feet=rows_of(self.feet, frames),
+            easy=self.easy[frames],
+            most=self.most[frames],
+            axes=self.axes[frames],
+        )
+
+
+def _calmer(task: Reaching, first: Turned, where: Bools, seconds: float) -> Turned:
+    """The first try with knees that pop (F, L) made calmer; only frames that can feel it are worked out anew."""
+    times, popping = task.motion.times, where.max(axis=1)
+    felt = near_to(times, popping, _FELT + _AROUND)  # what comes in between these frames is wrong near their ends
+    part, before = task.part(felt), rows_of(first, felt)
+    longest = calm_chords(part.motion, before, part.standing, where[felt], seconds)
+    return with_rows(first, felt, _reached(part, longest), near_to(times, popping, _FELT))
+
+
+def _reached(task: Reaching, longest: Floats | float) -> Turned:
+    """Reach the feet with chords (F, L) with which no knee pops: the pelvis sinks, and a foot in the air gives way."""
+    motion, soles, standing, feet, easy, most, axes, footing, stretch = task
     down = heels_to_lower(motion, soles, feet, footing)
     feet = lifted(feet, -down)
     room = np.where(down > 0.0, 0.0, heel_room(motion, feet))
     room = np.maximum(room - heels_to_lower(motion, soles, lifted(feet, room), footing), 0.0)
-    up = pelvis_heights(motion, lifted(feet, room).ankles, feet.rise, np.minimum(easy, longest), contacts.any)
+    up = pelvis_heights(motion, lifted(feet, room).ankles, feet.rise, np.minimum(easy, longest), standing)
     hips = motion.places[:, :, HIP] + raised(up)[:, None]
-    feet = unfolded(motion, soles, feet, hips, contacts.any, footing)
+    feet = unfolded(motion, soles, feet, hips, standing, footing)
     chords = soft_chords(feet, hips, easy, most)
-    chords = np.where(contacts.any, chords, np.minimum(chords, longest))
+    chords = np.where(standing, chords, np.minimum(chords, longest))
     feet = lifted(feet, needed_lift(feet, hips, chords, room))
-    axes = bend_axes(motion, soles)
 
     def turned_to(feet: Feet) -> Turned:
         return raise_toes(motion, soles, feet, bend_legs(motion, axes, feet, up, hips, chords, stretch), footing)
 
     turned = turned_to(feet)
     for _ in range(_STEPS_BACK):
-        clear = step_back(motion, soles, feet, turned, contacts.any, footing)
+        clear = step_back(motion, soles, feet, turned, standing, footing)
         if clear is feet:
             break
         feet = clear

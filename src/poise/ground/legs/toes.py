@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,7 @@ _TOES_UP = np.radians(120.0)  # toes are bent upwards so far at most
 _BENT = 0.06  # [s] before and after: how smoothly
 _AGAIN = 0.03  # [s] the same, for toes that are bent further in front of a riser
 _TRIES = 17  # angles of toes, and distances, that are tried
+_FEW = 4  # angles that are enough for most toes
 _BACK = 0.06  # [m] a swinging foot is moved back from a riser so far at most
 _BACK_TIME = 0.12  # [s] before and after: how smoothly, but never while it stands
 _FREE = 0.5  # near to a stance a foot is moved for by so much more at most
@@ -53,7 +55,7 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
         bends[:, None], rotations.multiply(feet.tilt, motion.turns[:, :, TOES])[frame, leg], feet.turns[frame, leg]
     )
     tip = rotations.rotate(toes, soles.tip[leg])
-    angles, best = np.zeros(len(frame)), _least_depth(pivot + joint, tip, -axis, bends, footing)
+    angles, best = np.zeros(len(frame)), _Toes(pivot + joint, tip, -axis).least_depth(bends, footing)
     stuck = np.flatnonzero(best > _IN)
     for angle in np.linspace(0.0, _HEEL_DOWN, _TRIES)[1:]:
         if not len(stuck):
@@ -61,7 +63,7 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
         turn = rotations.about(axis[stuck], np.full(len(stuck), -angle))
         turned = np.where(bends[stuck, None], tip[stuck], rotations.rotate(turn, tip[stuck]))
         moved = pivot[stuck] + rotations.rotate(turn, joint[stuck])
-        depth = _least_depth(moved, turned, -axis[stuck], bends[stuck], footing)
+        depth = _Toes(moved, turned, -axis[stuck]).least_depth(bends[stuck], footing)
         better = depth < best[stuck] - _IN
         angles[stuck[better]], best[stuck[better]] = angle, depth[better]
         stuck = stuck[depth > _IN]
@@ -74,68 +76,106 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
     return np.minimum(above(down, motion.frames(_LOWERED)), room)
 
 
-def _least_depth(joint: Floats, tip: Floats, axes: Floats, bends: Bools, footing: Footing) -> Floats:
-    """How deep (k,) tips are at least in the ground, over all angles to which the toes can bend about the axes."""
-    angles = np.linspace(0.0, _TOES_UP, _TRIES)[:, None] * bends
-    return _tip_depth(joint, tip, axes, angles, footing).min(axis=0)
+def raise_toes(
+    motion: Motion, soles: Soles, feet: Feet, turned: Turned, footing: Footing, where: Bools | None = None
+) -> Turned:
+    """Bend toes upwards, about the axis across the foot, where their tips would be in the ground.
 
-
-def raise_toes(motion: Motion, soles: Soles, feet: Feet, turned: Turned, footing: Footing) -> Turned:
-    """Bend toes upwards, about the axis across the foot, where their tips would be in the ground."""
-    ball = _balls(motion, turned)
-    toes = turned.turns[:, :, TOES]
-    tip = rotations.rotate(rotations.multiply(toes, motion.turns[:, :, TOES]), np.broadcast_to(soles.tip, ball.shape))
-    axes = -feet.across  # turning about it raises the tip
-    angle = np.zeros(ball.shape[:2])
-    low = motion.bends & (footing.heights(ball + tip) - (ball + tip)[..., 2] > _TOUCH)
-    if not low.any():
+    where  (F, L) the feet that are looked at; by default all
+    """
+    low = np.array(np.broadcast_to(motion.bends, feet.free.shape)) if where is None else where & motion.bends
+    toes = _toes_of(motion, soles, feet, turned, low)
+    deep = toes.depth(np.zeros(len(toes.tip)), footing) > _TOUCH
+    if not deep.any():
         return turned
-    angle[low] = _toe_angles(ball[low], tip[low], axes[low], angle[low], footing)
+    low[low] = deep
+    angle = np.zeros(low.shape)
+    angle[low] = toes.of(deep).least(angle[low], footing)
     angle = above(angle, motion.frames(_BENT))
     bent = angle > 0.0  # toes that begin to bend go forward first: into a riser, if there is one
-    low = np.zeros_like(bent)
-    low[bent] = _tip_depth(ball[bent], tip[bent], axes[bent], angle[bent], footing) > _TOUCH
-    angle[low] = _toe_angles(ball[low], tip[low], axes[low], angle[low], footing)
+    toes = _toes_of(motion, soles, feet, turned, bent)
+    angle[bent] = toes.further(angle[bent], footing)
     smooth = above(angle, motion.frames(_AGAIN))
-    low[bent] = _tip_depth(ball[bent], tip[bent], axes[bent], smooth[bent], footing) > _TOUCH
-    smooth[low] = _toe_angles(ball[low], tip[low], axes[low], smooth[low], footing)  # unless that takes them into it
-    low[low] = _tip_depth(ball[low], tip[low], axes[low], smooth[low], footing) > _TOUCH
-    angle = np.where(low, angle, smooth)
+    smooth[bent] = toes.further(smooth[bent], footing)  # unless that takes them into it
+    smooth[bent] = np.where(toes.depth(smooth[bent], footing) > _TOUCH, angle[bent], smooth[bent])
+    bent = smooth > 0.0
     turns = turned.turns.copy()
-    turns[:, :, TOES] = rotations.multiply(rotations.about(axes, angle), toes)
+    turns[bent, TOES] = rotations.multiply(rotations.about(-feet.across[bent], smooth[bent]), turns[bent, TOES])
     return dataclasses.replace(turned, turns=turns)
 
 
-def _balls(motion: Motion, turned: Turned) -> Floats:
-    """Places (F, L, 3) of the joints of the toes."""
+def turned_soles(motion: Motion, soles: Soles, turned: Turned, feet: Floats) -> Floats:
+    """Where heel, ball and tip (3, F, L, 3) come, for feet that have these rotations (F, L, 4) in the world."""
     way = motion.places[:, :, BALL] - motion.places[:, :, ANKLE]
-    return turned.ankles + rotations.rotate(turned.turns[:, :, FOOT], way)
+    joint = turned.ankles + rotations.rotate(turned.turns[:, :, FOOT], way)
+    toes = rotations.multiply(turned.turns[:, :, TOES], motion.turns[:, :, TOES])
+    arms = [rotations.rotate(feet, np.broadcast_to(point, joint.shape)) for point in (soles.heel, soles.ball)]
+    tip = rotations.rotate(toes, np.broadcast_to(soles.tip, joint.shape))
+    return np.stack([*(turned.ankles + arm for arm in arms), joint + tip])
 
 
-def _tip_depth(ball: Floats, tip: Floats, axes: Floats, angles: Floats, footing: Footing) -> Floats:
-    """How deep (..., k) the tips are in the ground when toes are bent by angles about the axes."""
-    places = ball + rotations.rotate(rotations.about(axes, angles), np.broadcast_to(tip, (*angles.shape, 3)))
-    return footing.heights(places) - places[..., 2]
+class _Toes(NamedTuple):
+    """Toes: their joints (k, 3), the vectors (k, 3) from there to their tips, and the axes about which tips rise."""
+
+    joint: Floats
+    tip: Floats
+    axes: Floats
+
+    def of(self, some: Bools) -> _Toes:
+        """Some (k,) of them."""
+        return _Toes(*(rows[some] for rows in self))
+
+    def depth(self, angles: Floats, footing: Footing) -> Floats:
+        """How deep (..., k) tips are in the ground when toes are bent by angles (..., k)."""
+        tips = rotations.rotate(rotations.about(self.axes, angles), np.broadcast_to(self.tip, (*angles.shape, 3)))
+        places = self.joint + tips
+        return footing.heights(places) - places[..., 2]
+
+    def least_depth(self, bends: Bools, footing: Footing) -> Floats:
+        """How deep (k,) tips are at least, over all angles to which the toes can bend."""
+        return self.depth(np.linspace(0.0, _TOES_UP, _TRIES)[:, None] * bends, footing).min(axis=0)
+
+    def further(self, angles: Floats, footing: Footing) -> Floats:
+        """The angles (k,), or larger ones where tips are still in the ground."""
+        low = self.depth(angles, footing) > _TOUCH
+        return _filled(angles, low, self.of(low).least(angles[low], footing)) if low.any() else angles
+
+    def least(self, start: Floats, footing: Footing) -> Floats:
+        """The angles (k,) [rad] from `start` up at which tips are first out of the ground; where none do, the best.
+
+        The ground under a tip changes as it rises, at an edge by a step: angles are tried one after the other, and the
+        first that will do is made smaller by halving.
+        """
+        tries = start + np.linspace(0.0, 1.0, _TRIES)[:, None] * (np.maximum(_TOES_UP, start) - start)
+        depths = np.full(tries.shape, np.inf)
+        depths[:_FEW] = self.depth(tries[:_FEW], footing)
+        more = depths.min(axis=0) > _TOUCH
+        depths[_FEW:, more] = self.of(more).depth(tries[_FEW:, more], footing)
+        out = depths <= _TOUCH
+        first = np.where(out.any(axis=0), out.argmax(axis=0), depths.argmin(axis=0))
+        rows = np.arange(len(start))
+        high = tries[first, rows]
+        low = np.where(out.any(axis=0), tries[np.maximum(first - 1, 0), rows], high)
+        for _ in range(9):
+            middle = 0.5 * (low + high)
+            fine = self.depth(middle, footing) <= _TOUCH
+            low, high = np.where(fine, low, middle), np.where(fine, middle, high)
+        return high
 
 
-def _toe_angles(ball: Floats, tip: Floats, axes: Floats, least: Floats, footing: Footing) -> Floats:
-    """The angles (k,) [rad] from `least` up at which tips are first out of the ground; where none will do, the best.
+def _filled(values: Floats, some: Bools, others: Floats) -> Floats:
+    """Values (k,), and others where a mask (k,) is true."""
+    values = values.copy()
+    values[some] = others
+    return values
 
-    The ground under a tip changes as it rises, at an edge by a step: angles are tried one after the other, and the
-    first that will do is made smaller by halving.
-    """
-    tries = least + np.linspace(0.0, 1.0, _TRIES)[:, None] * (np.maximum(_TOES_UP, least) - least)
-    depths = _tip_depth(ball, tip, axes, tries, footing)
-    out = depths <= _TOUCH
-    first = np.where(out.any(axis=0), out.argmax(axis=0), depths.argmin(axis=0))
-    rows = np.arange(len(ball))
-    high = tries[first, rows]
-    low = np.where(out.any(axis=0), tries[np.maximum(first - 1, 0), rows], high)
-    for _ in range(9):
-        middle = 0.5 * (low + high)
-        fine = _tip_depth(ball, tip, axes, middle, footing) <= _TOUCH
-        low, high = np.where(fine, low, middle), np.where(fine, middle, high)
-    return high
+
+def _toes_of(motion: Motion, soles: Soles, feet: Feet, turned: Turned, where: Bools) -> _Toes:
+    """The toes of some feet (F, L)."""
+    way = motion.places[where, BALL] - motion.places[where, ANKLE]
+    joint = turned.ankles[where] + rotations.rotate(turned.turns[where, FOOT], way)
+    turns = rotations.multiply(turned.turns[where, TOES], motion.turns[where, TOES])
+    return _Toes(joint, rotations.rotate(turns, soles.tip[np.nonzero(where)[1]]), -feet.across[where])
 
 
 def step_back(motion: Motion, soles: Soles, feet: Feet, turned: Turned, standing: Bools, footing: Footing) -> Feet:
@@ -143,24 +183,15 @@ def step_back(motion: Motion, soles: Soles, feet: Feet, turned: Turned, standing
 
     What is left then is the riser of a step just in front of a foot that leaves the ground.
     """
-    joint = _balls(motion, turned)
-    toes = rotations.multiply(turned.turns[:, :, TOES], motion.turns[:, :, TOES])
-    places = np.stack(
-        [
-            turned.ankles + rotations.rotate(feet.turns, np.broadcast_to(p, joint.shape))
-            for p in (soles.heel, soles.ball)
-        ]
-        + [joint + rotations.rotate(toes, np.broadcast_to(soles.tip, joint.shape))],
-        axis=2,
-    )
-    depth = (footing.heights(places) - places[..., 2]).max(axis=-1)
+    places = turned_soles(motion, soles, turned, feet.turns)
+    depth = (footing.heights(places) - places[..., 2]).max(axis=0)
     frame, leg = np.nonzero((depth > _IN) & ~standing)
     if not len(frame):
         return feet
     back = np.cross(UP, feet.across[frame, leg])
     distances = np.linspace(0.0, _BACK, _TRIES)
-    spots = places[frame, leg] + distances[:, None, None, None] * back[:, None]
-    depths = (footing.heights(spots) - spots[..., 2]).max(axis=-1)
+    spots = places[:, frame, leg] + distances[:, None, None, None] * back
+    depths = (footing.heights(spots) - spots[..., 2]).max(axis=1)
     out = (depths <= _IN) & (turned.missing[frame, leg] <= _IN)  # a leg that is too short gets no further back
     first = np.where(out.any(axis=0), out.argmax(axis=0), 0)
     moved = np.zeros((2, *depth.shape))

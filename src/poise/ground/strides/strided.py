@@ -15,9 +15,8 @@ from poise.ground.contact.soles import Soles
 from poise.ground.exact import written_exactly
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, Motion, motion_of
-from poise.ground.legs.calm import knees_of
 from poise.ground.legs.feet import Feet
-from poise.ground.legs.legs import Turned, bend_axes, bend_legs
+from poise.ground.legs.legs import Turned, bend_axes, bend_legs, knees_of
 from poise.ground.legs.pelvis import leg_lengths
 from poise.ground.legs.swing import between_of, way_come
 from poise.ground.legs.write_back import write_poses

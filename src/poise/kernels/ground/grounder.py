@@ -175,10 +175,14 @@ def move_pelvis(body, state, frames, marks, settings, dt, fresh):
         body[SINK], body[SINK_MOVES] = followed(body[SINK], body[SINK_MOVES], before, missing, rate, dt)
     sunk = body[SINK] + 2.0 / settings[PELVIS_RATE] * max(body[SINK_MOVES], 0.0)
     # A leg that stands would slide off its place; bounded in speed, because a lock may be set far down in one frame.
+    most = (_SINKS + kept * (_SINKS_LEVEL - _SINKS)) * dt
     if sunk < must:
-        already = body[UP] - (base - sunk)
-        more = min(must - sunk, max((_SINKS + kept * (_SINKS_LEVEL - _SINKS)) * dt - already, 0.0))
+        more = min(must - sunk, max(most - (body[UP] - (base - sunk)), 0.0))
         body[SINK], sunk = body[SINK] + more, sunk + more
+    if settings[IS_PLANE] > 0.0 and not fresh:
+        # On level ground so is what the spring is ahead by: a leg that is let go a frame later may ask for much.
+        down = body[UP] - (base - sunk)
+        sunk -= kept * (down - min(max(down, -most), most))
     body[UP] = base - sunk
 
 

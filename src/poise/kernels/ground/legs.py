@@ -144,3 +144,37 @@ def passed_down(over, under, rests, turns):
         e = multiply(Quat(o.w, -o.x, -o.y, -o.z), quat_at(under, i))
         v = rotate(Quat(rest.w, -rest.x, -rest.y, -rest.z), Vec(e.x, e.y, e.z))
         put_quat(turns, i, normalise(multiply(Quat(e.w, v.x, v.y, v.z), quat_at(turns, i))))
+
+
+@kernel
+def stepping(places, up, turns, ankles, lengths, found):
+    """Where hips, knees, ankles and the ends of toes come.
+
+    places (F, L, 5, 3) as animated; up (F,); turns (F, L, 4, 4) to be put before the animated ones of thigh, shin, foot
+    and toes; ankles (F, L, 3) where they come; lengths (F, L) what legs are made longer by; out: found (F, L, 4, 3).
+    """
+    for i in range(places.shape[0]):
+        for j in range(places.shape[1]):
+            here, turn, there = places[i, j], turns[i, j], found[i, j]
+            hip, ankle, ball = vec_at(here, 0), vec_at(ankles[i], j), vec_at(here, 3)
+            thigh = scale(rotate(quat_at(turn, 0), sub(vec_at(here, 1), hip)), lengths[i, j])
+            hip = Vec(hip.x, hip.y, hip.z + up[i])
+            foot = rotate(quat_at(turn, 2), sub(ball, vec_at(here, 2)))
+            toes = rotate(quat_at(turn, 3), sub(vec_at(here, 4), ball))
+            put_vec(there, 0, hip)
+            put_vec(there, 1, add(hip, thigh))
+            put_vec(there, 2, ankle)
+            put_vec(there, 3, add(add(ankle, foot), toes))
+
+
+@kernel
+def changes_of_step(places, parts, stride, found):
+    """|p+ - 2 p + p-| of points over `stride` frames each way, where all three are of one part of a clip.
+
+    places (F, J, 3); parts (F,) numbers that differ from part to part; out: found (F, J), left where it is not known.
+    """
+    for i in range(stride, places.shape[0] - stride):
+        if parts[i + stride] == parts[i - stride]:
+            for j in range(places.shape[1]):
+                change = sub(vec_at(places[i + stride], j), scale(vec_at(places[i], j), 2.0))
+                found[i, j] = norm(add(change, vec_at(places[i - stride], j)))
