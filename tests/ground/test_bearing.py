@@ -140,7 +140,7 @@ class TestLying:
         figure = figure_of(clip, up="z", metre=1.0)
         motion = motion_of(clip, figure)
         crawl = planted(on_all_fours(), GROUNDS["flat"]).bearing
-        upright = dataclasses.replace(crawl, shoulders=crawl.shoulders + np.array([0.0, 0.5, 0.6]))
+        upright = dataclasses.replace(crawl, torso_level=np.zeros(len(motion)))
         assert lowness(upright, motion).max() < 0.05
 
     def test_the_plane_under_what_bears_is_found(self):

@@ -294,7 +294,8 @@ def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | 
 def _with_bearing(clip: Clip, seen: Seen, *, on: Callable[[Seen], float]) -> Seen:
     """The same with what else than feet is on the clip's floor. A figure that walks in place walks on its feet.
 
-    A leg that kneels does not stand on its foot, unless its contacts are given. `on` says how high the floor is.
+    A leg that kneels does not stand on its foot, nor does one of a body that lies, unless its contacts are given. `on`
+    says how high the floor is.
     """
     if seen.velocity is not None:
         return seen
@@ -303,9 +304,9 @@ def _with_bearing(clip: Clip, seen: Seen, *, on: Callable[[Seen], float]) -> See
         bearing, found = bearing_of(clip, seen.motion, nobody, on(seen)), seen.contacts
         if bearing is None:
             return seen
-        if bearing.kneels.any():
-            kneels = bearing.kneels[np.rint(np.arange(len(seen.fine)) / seen.finer).astype(int)]
-            contacts = dataclasses.replace(found, heel=found.heel & ~kneels, ball=found.ball & ~kneels)
+        if bearing.off_feet.any():
+            off = bearing.off_feet[np.rint(np.arange(len(seen.fine)) / seen.finer).astype(int)]
+            contacts = dataclasses.replace(found, heel=found.heel & ~off, ball=found.ball & ~off)
             seen = seen._replace(contacts=contacts)
     return seen._replace(bearing=bearing_of(clip, seen.motion, in_clip(seen).any, on(seen)))
 

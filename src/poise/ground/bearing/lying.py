@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from poise.ground.bearing.limbs import put_down
-from poise.ground.bearing.parts import Bearing
+from poise.ground.bearing.parts import FADE, Bearing
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, Motion
@@ -17,10 +17,9 @@ from poise.ground.legs.swing import sole_points
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.smooth import above, averaged, eased, far_from
-from poise.maths.vectors import UP, level, raised, units
+from poise.maths.vectors import UP, level, raised
 
-_LOW, _UPRIGHT = 0.7, 0.9  # shares of a leg at which the hips of a body are that lies, and of one that does not
-_BENT, _LEVEL = np.radians(40.0), np.radians(70.0)  # how far from upright is the torso of the one and of the other
+_LOW, _UPRIGHT = 0.7, 0.9  # of their height at rest: hips of a body that lies, and of one that does not
 _FOOT, _FADES = 0.12, 0.15  # [m] an ankle that is so low bears, and how much higher it no longer does
 _RIDGE = 0.005  # [m^2] how far apart what bears has to be to show a slope
 _STEEPEST = np.radians(40.0)
@@ -36,16 +35,10 @@ def lowness(bearing: Bearing, motion: Motion) -> Floats:
 
     A figure that squats, kneels or sits with an upright torso does not, nor does one that stands on its hands.
     """
-    places = motion.places
-    legs = np.linalg.norm(np.diff(places[:, :, : ANKLE + 1], axis=2), axis=-1).sum(axis=2).mean(axis=1)
-    height = places[:, :, HIP, 2].mean(axis=1) - bearing.floor
-    low = 1.0 - eased((height / np.maximum(legs, 1e-9) - _LOW) / (_UPRIGHT - _LOW))
-    bent = np.ones(len(motion))
-    if bearing.arms:
-        torso = units(bearing.shoulders.mean(axis=1) - places[:, :, HIP].mean(axis=1))
-        bent = eased((np.arccos(np.clip(torso[:, 2], -1.0, 1.0)) - _BENT) / (_LEVEL - _BENT))
-    bears = np.minimum(bearing.weights.sum(axis=1), 1.0)
-    return averaged(low * bent * bears, motion.frames(_SMOOTH))
+    low = 1.0 - eased((bearing.hip_share - _LOW) / (_UPRIGHT - _LOW))
+    down = 1.0 - far_from(bearing.times, bearing.lies[:, None], FADE)[:, 0]
+    bears = np.maximum(np.minimum(bearing.weights.sum(axis=1), 1.0), down)
+    return averaged(low * bearing.torso_level * bears, motion.frames(_SMOOTH))
 
 
 def lean_on(bearing: Bearing, motion: Motion, low: Floats, footing: Footing) -> Lean:
@@ -96,12 +89,14 @@ def lying_feet(
 
 
 def _support(bearing: Bearing, motion: Motion, low: Floats) -> tuple[Floats, Floats]:
-    """Places (F, Q, 3) of all parts and ankles, and how much each bears (F, Q); ankles, of a body that lies only."""
+    """Places (F, Q, 3) of all that may bear, and how much (F, Q): parts, and of who lies ankles and torso, too."""
     ankles = motion.places[:, :, ANKLE]
     feet = low[:, None] * (1.0 - eased((ankles[..., 2] - bearing.floor - _FOOT) / _FADES))
     weights = bearing.weights
     weights[:, bearing.columns("hips")] *= _SEAT
-    return np.concatenate([bearing.places, ankles], axis=1), np.concatenate([weights, feet], axis=1)
+    torso = np.concatenate([motion.places[:, :, HIP], bearing.shoulders], axis=1)
+    lies = np.broadcast_to(low[:, None], torso.shape[:2])
+    return np.concatenate([bearing.places, ankles, torso], axis=1), np.concatenate([weights, feet, lies], axis=1)
 
 
 def _rise(

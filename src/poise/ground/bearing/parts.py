@@ -12,12 +12,13 @@ import numpy as np
 
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure
-from poise.ground.figure.motion import HIP, KNEE, Motion
+from poise.ground.figure.motion import ANKLE, HIP, KNEE, Motion, rest_motion
 from poise.ground.figure.speeds import shots_of, velocities
 from poise.ground.figure.steps import runs
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import far_from, time_from
+from poise.maths.smooth import eased, far_from, time_from
+from poise.maths.vectors import units
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.roles import Leg
@@ -28,6 +29,9 @@ _NEAR = {"hand": 0.16, "elbow": 0.11, "knee": 0.11, "hips": 0.2}  # [m] a joint 
 _SPEED, _WINDOW = 0.35, 0.1  # [m/s], [s] nor does it move faster, over this time
 _ROLLING, _LOWEST = 0.8, 0.03  # [m/s], [m] a hand that is so near to its lowest may roll so fast
 _ABOVE = 0.4  # of the way from it to its shoulder or hip goes up from a part that bears
+_DOWN = 0.55  # of their height at rest: hips that are lower are those of a body that lies, if its torso is level
+_BENT, _LEVEL = np.radians(40.0), np.radians(70.0)  # from upright: so far a torso is no, and from there on a level one
+_HALF = 0.5
 _GAP, _SHORTEST = 0.1, 0.1  # [s] shorter gaps are closed, shorter contacts are dropped
 FADE = 0.25  # [s] before and after a contact in which a part comes to bear
 
@@ -50,6 +54,12 @@ class Bearing:
         Names: "left hand", "left elbow", "left knee", ..., "hips".
     times
         (F,) [s].
+    hip_share
+        (F,) how high the hips are over the floor, as a share of their height in the rest pose.
+    torso_level
+        (F,) how level the torso is: 0 up to 40 degrees from upright, 1 from 70 on, and without arms, which say that.
+    lies
+        (F,) whether the body is down on the ground: its torso level, its hips low and slow.
     touches
         (F, P) whether the part is on the ground.
     on
@@ -68,6 +78,9 @@ class Bearing:
 
     parts: tuple[str, ...]
     times: Floats
+    hip_share: Floats
+    torso_level: Floats
+    lies: Bools
     touches: Bools
     on: Bools
     clearance: Floats
@@ -99,9 +112,9 @@ class Bearing:
         return least
 
     @property
-    def kneels(self) -> Bools:
-        """(F, L) where the knee of a leg bears."""
-        return self.on[:, [part.endswith("knee") for part in self.parts]]
+    def off_feet(self) -> Bools:
+        """(F, L) where a leg does not stand on its foot: it kneels, or the body lies."""
+        return self.on[:, [part.endswith("knee") for part in self.parts]] | self.lies[:, None]
 
     def columns(self, *names: str) -> list[int]:
         """Where parts stand among all."""
@@ -109,7 +122,7 @@ class Bearing:
 
 
 def bearing_of(clip: Clip, motion: Motion, held: Bools, floor: float) -> Bearing | None:
-    """Find the parts that are on the ground in a clip; None where none is, or where the figure has front legs.
+    """Find the parts that are on the ground in a clip; None where none is and nobody lies, or for who has front legs.
 
     A joint is where it is low over the clip's floor and slow: a hand below 0.16 m, an elbow or a knee below 0.11, hips
     below 0.2, slower than 0.35 m/s, for a tenth of a second at least. A wrist rolls over a hand that turns: within
@@ -124,18 +137,39 @@ def bearing_of(clip: Clip, motion: Motion, held: Bools, floor: float) -> Bearing
     arms = arms_of(figure.skeleton)
     parts, places = part_places(clip, motion, arms)
     low = places[..., 2] - floor <= [_NEAR[part.split()[-1]] for part in parts]
-    if not low.any():
+    shoulders = places_in(clip.poses, figure, tuple(arm.joints.upper for arm in arms))
+    share, torso_level = _hip_share(motion, floor), _torso_level(motion, shoulders)
+    down = (share < _DOWN) & (torso_level > _HALF)
+    if not (low.any() or down.any()):
         return None
     speed = np.linalg.norm(velocities(motion.times, places, shots_of(motion), _WINDOW), axis=-1)
     hands = np.array([part.endswith("hand") for part in parts])
     rolling = hands & (places[..., 2] <= places[..., 2].min(axis=0) + _LOWEST) & (speed <= _ROLLING)
     touches = _lasting(motion.times, low & ((speed <= _SPEED) | rolling))
-    if not touches.any():
+    lies = _lasting(motion.times, (down & (speed[:, -1] <= _SPEED))[:, None])[:, 0]
+    if not (touches.any() or lies.any()):
         return None
-    shoulders = places_in(clip.poses, figure, tuple(arm.joints.upper for arm in arms))
     on = _lasting(motion.times, _standing_on(touches, places, motion, shoulders, held))
     clearance = _clearance(motion.times, places[..., 2] - floor, touches, on)
-    return Bearing(parts, motion.times, touches, on, clearance, places, shoulders, floor, arms)
+    return Bearing(
+        parts, motion.times, share, torso_level, lies, touches, on, clearance, places, shoulders, floor, arms
+    )
+
+
+def _hip_share(motion: Motion, floor: float) -> Floats:
+    """How high (F,) the hips are over the floor, as a share of their height over the feet in the rest pose."""
+    rest = rest_motion(motion.figure).places[0]
+    legs = np.linalg.norm(np.diff(rest[:, : ANKLE + 1], axis=1), axis=-1).sum(axis=1).mean()
+    standing = max(float(legs), float((rest[:, HIP, 2] - rest[:, ANKLE:, 2].min(axis=1)).mean()))
+    return (motion.places[:, :, HIP, 2].mean(axis=1) - floor) / max(standing, 1e-9)
+
+
+def _torso_level(motion: Motion, shoulders: Floats) -> Floats:
+    """How level (F,) the torso is: 0 up to 40 degrees from upright, 1 from 70 on; 1 where nothing says where it is."""
+    if not shoulders.shape[1]:
+        return np.ones(len(motion))
+    torso = units(shoulders.mean(axis=1) - motion.places[:, :, HIP].mean(axis=1))
+    return eased((np.arccos(np.clip(torso[:, 2], -1.0, 1.0)) - _BENT) / (_LEVEL - _BENT))
 
 
 def _clearance(times: Floats, heights: Floats, touches: Bools, on: Bools) -> Floats:
