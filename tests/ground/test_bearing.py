@@ -69,6 +69,23 @@ class TestParts:
         bearing = planted(on_all_fours(), GROUNDS["flat"]).bearing
         np.testing.assert_allclose(bearing.heights, bearing.places[..., 2] - bearing.floor)
 
+    def test_who_has_no_arms_kneels_all_the_same(self):
+        clip = on_all_fours()
+        names = {name: f"bone {i}" for i, name in enumerate(clip.skeleton.names) if "Arm" in name or "Hand" in name}
+        nameless = poise.Skeleton.build(
+            [names.get(name, name) for name in clip.skeleton.names], clip.skeleton.parents, clip.skeleton.kinds,
+            offsets=clip.skeleton.A[:, :3],
+        )  # fmt: skip
+        whole = planted(Clip(clip.times, poise.Pose(nameless, clip.poses.q), "armless"), GROUNDS["slope up"])
+        knees = whole.bearing.columns("left knee", "right knee")
+        assert whole.bearing.arms == ()
+        assert np.ptp(places(whole, whole)[:, knees], axis=0).max() < 0.008
+
+    def test_frames_at_one_time_are_no_trouble(self):
+        clip = on_all_fours(frames=3)
+        whole = planted(Clip(np.zeros(3), clip.poses, "still"), GROUNDS["slope up"])
+        assert np.isfinite(whole.poses.q).all()
+
 
 class TestHeld:
     @pytest.mark.parametrize("ground", GROUNDS)

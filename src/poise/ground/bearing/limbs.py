@@ -54,7 +54,8 @@ def put_down(bearing: Bearing, columns: Sequence[int], places: Floats, footing: 
             ways[rows, column] = place - way
     result = places + faded(bearing.times, ways, on, FADE)
     sunk = np.maximum(footing.heights(result) + least - result[..., 2], 0.0) * far_from(bearing.times, on, _FREE)
-    half = round(_LIFT / step_of(bearing.times)) if len(places) > 1 else 0
+    step = step_of(bearing.times)
+    half = round(_LIFT / step) if step > 0.0 else 0
     return result + raised(above(sunk, half) * far_from(bearing.times, on, _FREE))
 
 
