@@ -193,7 +193,7 @@ class TestReport:
     def test_and_what_sinks(self):
         whole = planted(on_all_fours(), GROUNDS["slope up"])
         sunk = dataclasses.replace(whole, poses=whole.source.poses)
-        assert any("in the ground" in str(worse) and "hand" in str(worse) for worse in sunk.report.worse)
+        assert any("lower over the ground than it rests" in str(worse) for worse in sunk.report.worse)
 
     def test_feet_alone_are_told_as_before(self, data):
         rig, clip = clip_of(data, "cmu_12_01_walk")
@@ -204,3 +204,45 @@ class TestReport:
 
 def test_the_figure_of_these_tests_has_arms_and_legs():
     assert poise.humanoid(skeleton()).kind == "humanoid"
+
+
+class TestOddClips:
+    def test_no_stretch_goes_over_a_cut(self):
+        clip = on_all_fours(sway=0.01)
+        q = clip.poses.q.copy()
+        start = clip.skeleton.q_slice("hips").start
+        q[60:, start] += 2.0
+        whole = planted(Clip(clip.times, poise.Pose(clip.skeleton, q), "cut"), Terrain.flat(up="z"))
+        moved = whole.poses.world["hips"].positions - whole.source.poses.world["hips"].positions
+        assert np.abs(moved).max() < 0.1
+        assert not whole.bearing.on[60].any()
+
+    @pytest.mark.parametrize("height", [-1.0, 1.0])
+    def test_a_clip_on_another_floor(self, height):
+        clip = on_all_fours()
+        q = clip.poses.q.copy()
+        q[:, clip.skeleton.q_slice("hips").start + 2] += height
+        whole = planted(Clip(clip.times, poise.Pose(clip.skeleton, q), "raised"), Terrain.flat(up="z"))
+        columns = whole.bearing.columns(*HELD)
+        assert whole.bearing.on[:, columns].all()
+        np.testing.assert_allclose(places(whole, whole)[..., columns, 2], whole.bearing.least[:, columns], atol=0.008)
+
+    def test_a_loop_in_place_without_contacts(self, data):
+        rig, clip = clip_of(data, "knight walks")
+        found = poise.lock_feet(clip, rig=rig)
+        none = dataclasses.replace(
+            found.contacts, heel=np.zeros_like(found.contacts.heel), ball=np.zeros_like(found.contacts.ball), fine=None
+        )
+        assert np.isfinite(poise.lock_feet(clip, rig=rig, contacts=none).poses.q).all()
+
+    def test_the_lean_turns_arms_and_legs_alike(self):
+        clip = on_all_fours()
+        whole = poise.plant_feet(clip, GROUNDS["slope up"], up="z", metre=1.0, legs=["left"])
+        before, after = (each.poses.world["chest"].rotations for each in (clip, whole))
+        turn = rotations.as_vector(rotations.multiply(after, rotations.inverse(before)))
+        assert (np.degrees(np.linalg.norm(turn, axis=-1)) > 15.0).all()
+
+    def test_legs_that_may_stretch(self):
+        whole = poise.plant_feet(on_all_fours(), GROUNDS["slope up"], up="z", metre=1.0, stretch=0.02)
+        columns = whole.bearing.columns(*HELD)
+        assert np.ptp(places(whole, whole)[:, columns], axis=0).max() < 0.008

@@ -74,7 +74,10 @@ def _bearing_note(bearing: Bearing | None) -> str:
         for part, frames in zip(bearing.parts, bearing.touches.T, strict=True)
         if frames.any()
     ]
-    return f"on the ground beside feet: {', '.join(parts)}"
+    lies = bearing.lies & ~bearing.on.any(axis=1)
+    if lies.any():
+        parts.append(f"the body in {counted(int(lies.sum()), 'frame')}")
+    return f"on the ground beside feet: {', '.join(parts)}" if parts else ""
 
 
 def _edge_note(plants: Plants, footing: Footing) -> str:

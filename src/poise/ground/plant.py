@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -12,7 +12,7 @@ import numpy as np
 
 from poise.errors import InputError, UnsupportedError
 from poise.ground.bearing.limbs import with_arms
-from poise.ground.bearing.parts import Bearing, bearing_of, lowest_of
+from poise.ground.bearing.parts import Bearing, bearing_of, leaning, lowest_of
 from poise.ground.checks import check_soles, check_terrain, for_legs
 from poise.ground.contact.contacts import Contacts, Thresholds, find_contacts, stances
 from poise.ground.contact.cyclic import Repeats, closes, repeats_of
@@ -25,6 +25,7 @@ from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion, fineness, motion_of
 from poise.ground.legs.feet import floor_level
+from poise.ground.legs.legs import Turned
 from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
@@ -34,12 +35,14 @@ from poise.ground.strides.judged import PlantedSteps, judged
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Bools, Floats
 from poise.model.clip import Clip
+from poise.model.pose import Pose
 from poise.model.rig import Rig
 
 Stride = Literal["keep", "fit"]
 
 _SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] clips with fewer than the first are sampled at the second
 _FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
+_NEAR = 0.15  # [m] a floor that is known by the lowest part alone is at 0 if that is so near
 _LESS_FAR = 0.3  # of `farthest`, where plants that were moved off an edge by more leave out a tread
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
 
@@ -200,7 +203,7 @@ def plant_feet(
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place, "in_place", InPlace))
     if _one_of(stride, "stride", Stride) == "fit":
         return _fitted(clip, seen, terrain, options, feet_only=feet_only, notes=note)
-    seen = seen if feet_only else _with_bearing(clip, seen, on=_floor)
+    seen = seen if feet_only else _with_bearing(clip, seen)
     return _planted(clip, seen, terrain, options, notes=note)
 
 
@@ -235,13 +238,8 @@ def lock_feet(
     options = Allowed(stretch=stretch).checked()
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = _seen(clip, figure, contacts, soles, _one_of(in_place, "in_place", InPlace))
-
-    def floor_of(seen: Seen) -> float:
-        """That of what stands; where nothing does, so low that nothing is in the ground."""
-        return _floor(seen) if seen.contacts.any.any() else lowest_of(clip, seen.motion, seen.soles)
-
-    seen = seen if feet_only else _with_bearing(clip, seen, on=floor_of)
-    floor = floor_of(seen)
+    seen = seen if feet_only else _with_bearing(clip, seen, near=0.0)  # nothing is to be in the ground
+    floor = _floor(clip, seen, near=0.0)
     options = options._replace(floor=floor)
     return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
 
@@ -291,28 +289,34 @@ def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | 
     return Seen(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode, given is not None)
 
 
-def _with_bearing(clip: Clip, seen: Seen, *, on: Callable[[Seen], float]) -> Seen:
+def _with_bearing(clip: Clip, seen: Seen, *, near: float = _NEAR) -> Seen:
     """The same with what else than feet is on the clip's floor. A figure that walks in place walks on its feet.
 
-    A leg that kneels does not stand on its foot, nor does one of a body that lies, unless its contacts are given. `on`
-    says how high the floor is.
+    A leg that kneels does not stand on its foot, nor does one of a body that lies, unless its contacts are given.
     """
     if seen.velocity is not None:
         return seen
     if not seen.given:
         nobody = np.zeros((len(seen.motion), len(seen.contacts.legs)), dtype=np.bool_)
-        bearing, found = bearing_of(clip, seen.motion, nobody, on(seen)), seen.contacts
+        bearing, found = bearing_of(clip, seen.motion, nobody, _floor(clip, seen, near=near)), seen.contacts
         if bearing is None:
             return seen
         if bearing.off_feet.any():
-            off = bearing.off_feet[np.rint(np.arange(len(seen.fine)) / seen.finer).astype(int)]
+            off = bearing.off_feet[seen.rows]
             contacts = dataclasses.replace(found, heel=found.heel & ~off, ball=found.ball & ~off)
             seen = seen._replace(contacts=contacts)
-    return seen._replace(bearing=bearing_of(clip, seen.motion, in_clip(seen).any, on(seen)))
+    return seen._replace(bearing=bearing_of(clip, seen.motion, in_clip(seen).any, _floor(clip, seen, near=near)))
 
 
-def _floor(seen: Seen) -> float:
-    return floor_level(seen.fine, seen.soles, seen.contacts)
+def _floor(clip: Clip, seen: Seen, *, near: float = _NEAR) -> float:
+    """The height of the clip's own floor [m]: that of what stands; where nothing does, of the lowest part.
+
+    near  [m] from 0 where that counts as 0, where most floors are: feet of who crawls may have been drawn into it
+    """
+    if seen.contacts.any.any():
+        return floor_level(seen.fine, seen.soles, seen.contacts)
+    lowest = lowest_of(clip, seen.repeats.kept(seen.motion), seen.soles)
+    return lowest if abs(lowest) > near else 0.0
 
 
 def _stances(
@@ -344,7 +348,7 @@ def _fitted(
 
     def tried(made: WithStrides, share: float = 1.0) -> tuple[PlantedSteps, Planted]:
         allowed = options._replace(farthest=share * options.farthest)
-        found = made.seen if feet_only else _with_bearing(made.clip, made.seen, on=_floor)
+        found = made.seen if feet_only else _with_bearing(made.clip, made.seen)
         planted = _planted(made.clip, found, terrain, allowed, notes=(*notes, *made.notes))
         steps = judged((clip, planted.travelled, planted), planted.plants, planted.report.worse, footing)
         return steps, dataclasses.replace(planted, source=clip, notes=(*planted.notes, *steps.notes))
@@ -370,15 +374,21 @@ def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: 
     before, contacts = in_clip(seen), in_clip(standing.seen)
     lean, upright = standing.down.lean, clip.poses
     if lean:
-        upright = leaning_poses(upright, motion.figure, repeats.kept(lean), offsets)
+        figure = leaning(motion.figure, seen.bearing.arms) if seen.bearing else motion.figure
+        upright = leaning_poses(upright, figure, repeats.kept(lean), offsets)
     turned, kept = repeats.kept(standing.turned), standing.kept[repeats.middle]
     plants = repeats.plants(standing.down.plants)
     still = offsets if seen.mode == "keep" else np.zeros_like(offsets)
     body, feet = repeats.kept(standing.body), repeats.kept(standing.down.feet)
-    poses = written_exactly(
-        body, seen.soles, feet, turned, lambda legs: write_poses(upright, body, legs, offsets, still), still
-    )
-    if seen.bearing:
+
+    def write(legs: Turned) -> Pose:
+        return write_poses(upright, body, legs, offsets, still)
+
+    if seen.bearing and seen.bearing.on.any():  # knees that bear are where they are to be: no leg is bent anew
+        poses = write(turned)
+    else:
+        poses = written_exactly(body, seen.soles, feet, turned, write, still)
+    if seen.bearing and lean:
         poses = with_arms(seen.bearing, poses, motion.figure, lean, footing)
     carried = clip
     if seen.velocity is not None and seen.mode == "travel":

@@ -31,7 +31,7 @@ from poise.ground.legs.reach import reach_feet
 from poise.ground.legs.release import ends_near, overstretched, released
 from poise.ground.report.jumps import ROOM, ROOM_ON_STEPS
 from poise.ground.terrain.shapes import Plane
-from poise.maths.arrays import Bools, Floats, real
+from poise.maths.arrays import Bools, Floats, Ints, real
 
 InPlace = Literal["travel", "keep", "refuse"]
 
@@ -70,6 +70,11 @@ class Seen(NamedTuple):
     mode: InPlace
     given: bool  # whether the contacts were
     bearing: Bearing | None = None  # what else than feet is on the ground
+
+    @property
+    def rows(self) -> Ints:
+        """Which frame of the motion is nearest to each of the fine one."""
+        return np.rint(np.arange(len(self.fine)) / self.finer).astype(np.int64)
 
 
 class Down(NamedTuple):
@@ -128,7 +133,9 @@ def _brought(seen: Seen, down: Down, footing: Footing, options: Allowed) -> OnFe
     turned, where, over = kept_where_worse(locked, loose, seen.repeats)
     if seen.bearing:
         assert down.lean is not None
-        lean, turned = on_knees(seen.bearing, seen.motion, seen.soles, down.lean, turned, down.feet, standing, footing)
+        lean, turned = on_knees(
+            seen.bearing, seen.motion, seen.soles, down.lean, turned, down.feet, standing, footing, options.stretch
+        )
         body, down = lean.motion(seen.motion), down._replace(lean=lean)
     return OnFeet(seen, down, body, turned, where, over)
 
@@ -138,7 +145,8 @@ def set_down(seen: Seen, footing: Footing, options: Allowed) -> Down:
     held = held_longer(seen.fine, seen.soles, seen.contacts, footing, _HOLD)
     plants = find_plants(seen.fine, seen.soles, held, footing, options.steepest, options.farthest, options.floor)
     check_under(seen.repeats.finer(seen.finer).plants(plants), footing)
-    feet = every(place_feet(seen.fine, seen.soles, held, plants, footing, options.floor), seen.finer)
+    floor = seen.bearing.floor if seen.bearing and options.floor is None else options.floor
+    feet = every(place_feet(seen.fine, seen.soles, held, plants, footing, floor), seen.finer)
     held, lean = held.every(seen.finer), None
     if seen.bearing:
         feet, lean = _lying(seen, seen.bearing, feet, held, footing, options)
@@ -173,8 +181,8 @@ def _let_go(seen: Seen, down: Down, footing: Footing, options: Allowed) -> tuple
 
 def _without(seen: Seen, over: Bools) -> Seen:
     """The same with stances that end before, or begin after, frames (F, L) in which they cannot be held."""
-    repeats, frames = seen.repeats.finer(seen.finer), np.arange(len(seen.fine))
-    contacts = repeats.kept(released(seen.contacts, over[np.rint(frames / seen.finer).astype(int)]))
+    repeats = seen.repeats.finer(seen.finer)
+    contacts = repeats.kept(released(seen.contacts, over[seen.rows]))
     return seen._replace(contacts=repeats.of_contacts(contacts, seen.fine))
 
 

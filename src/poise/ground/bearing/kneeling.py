@@ -39,7 +39,7 @@ def shift_for_limbs(bearing: Bearing, motion: Motion, lean: Lean, up: Floats, fo
 
 def on_knees(
     bearing: Bearing, motion: Motion, soles: Soles, lean: Lean, turned: Turned, feet: Feet, standing: Bools,
-    footing: Footing,
+    footing: Footing, stretch: float,
 ) -> tuple[Lean, Turned]:  # fmt: skip
     """The figure moved by what is still missing, its feet where they are and its knees where they were put down.
 
@@ -56,9 +56,10 @@ def on_knees(
         hips = body.places[:, :, HIP] + raised(up)[:, None]
         thigh, shin, _ = leg_lengths(body)
         there = dataclasses.replace(feet, ankles=turned.ankles)
-        bent = bend_legs(body, bend_axes(body, soles), there, up, hips, thigh + shin, 0.0)
+        bent = bend_legs(body, bend_axes(body, soles), there, up, hips, thigh + shin, stretch)
         turns = np.concatenate([bent.turns[:, :, :FOOT], turned.turns[:, :, FOOT:]], axis=2)
-        turned = dataclasses.replace(turned, up=up, turns=turns, ankles=bent.ankles)
+        missing = turned.missing + np.linalg.norm(bent.ankles - turned.ankles, axis=-1)
+        turned = Turned(up, turns, bent.ankles, missing, bent.lengths)
     return lean, with_knees(bearing, body, soles, turned, standing, footing)
 
 

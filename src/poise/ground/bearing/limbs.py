@@ -98,7 +98,7 @@ def _bent(motion: Motion, turned: Turned, roots: Floats, now: Floats, wanted: Fl
     return dataclasses.replace(turned, turns=turns, ankles=ankles, missing=missing)
 
 
-def with_arms(bearing: Bearing, poses: Pose, figure: Figure, lean: Lean | None, footing: Footing) -> Pose:
+def with_arms(bearing: Bearing, poses: Pose, figure: Figure, lean: Lean, footing: Footing) -> Pose:
     """The poses of a body that leans so, with hands and elbows that bear where they were put down."""
     arms = bearing.arms
     columns = bearing.columns(*(arm.hand for arm in arms))
@@ -116,8 +116,6 @@ def with_arms(bearing: Bearing, poses: Pose, figure: Figure, lean: Lean | None, 
     now = knees_of(motion, bent)
     low = np.maximum(footing.heights(now) + bearing.least[:, elbows] - now[..., 2], 0.0) * (1.0 - free[..., 0])
     bent = _swivelled(bent, motion.places[:, :, HIP], now, above(low, motion.frames(_LIFT)))
-    if np.array_equal(bent.ankles, motion.places[:, :, ANKLE]):
-        return poses
     still = np.zeros((len(motion), 3))
     return write_poses(poses, motion, bent, still, still)
 
@@ -175,11 +173,11 @@ def _elbow_axes(motion: Motion) -> Floats:
     return rotations.rotate(turns, np.broadcast_to(units(mean), upper.shape))
 
 
-def _hand_turns(bearing: Bearing, columns: Sequence[int], hands: Floats, lean: Lean | None, footing: Footing) -> Floats:
+def _hand_turns(bearing: Bearing, columns: Sequence[int], hands: Floats, lean: Lean, footing: Footing) -> Floats:
     """By how much (F, A, 4) hands that bear are turned to lie on the ground, beyond the lean of the body."""
     normals = footing.sample(hands)[1]
     vectors = rotations.as_vector(rotations.rotation_between(UP, normals))
     angle = np.linalg.norm(vectors, axis=-1, keepdims=True)
     tilt = rotations.from_vector(vectors * np.minimum(1.0, _STEEPEST / np.maximum(angle, 1e-9)))
-    more = tilt if lean is None else rotations.multiply(tilt, rotations.inverse(lean.turn)[:, None])
+    more = rotations.multiply(tilt, rotations.inverse(lean.turn)[:, None])
     return rotations.slerp(np.broadcast_to(rotations.IDENTITY, more.shape), more, bearing.weights[:, columns])

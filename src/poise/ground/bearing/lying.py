@@ -92,7 +92,7 @@ def _support(bearing: Bearing, motion: Motion, low: Floats) -> tuple[Floats, Flo
     """Places (F, Q, 3) of all that may bear, and how much (F, Q): parts, and of who lies ankles and torso, too."""
     ankles = motion.places[:, :, ANKLE]
     feet = low[:, None] * (1.0 - eased((ankles[..., 2] - bearing.floor - _FOOT) / _FADES))
-    weights = bearing.weights
+    weights = bearing.weights.copy()
     weights[:, bearing.columns("hips")] *= _SEAT
     torso = np.concatenate([motion.places[:, :, HIP], bearing.shoulders], axis=1)
     lies = np.broadcast_to(low[:, None], torso.shape[:2])

@@ -5,15 +5,17 @@ A part touches the ground where it is low and slow. It bears where its limb stan
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from poise.ground.contact.soles import Soles
-from poise.ground.figure.figure import Figure
+from poise.ground.figure.figure import Figure, movers
 from poise.ground.figure.motion import ANKLE, HIP, KNEE, Motion, rest_motion
-from poise.ground.figure.speeds import shots_of, velocities
+from poise.ground.figure.speeds import Shots, shots_of, velocities
 from poise.ground.figure.steps import runs
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
@@ -31,7 +33,7 @@ _ROLLING, _LOWEST = 0.8, 0.03  # [m/s], [m] a hand that is so near to its lowest
 _ABOVE = 0.4  # of the way from it to its shoulder or hip goes up from a part that bears
 _DOWN = 0.55  # of their height at rest: hips that are lower are those of a body that lies, if its torso is level
 _BENT, _LEVEL = np.radians(40.0), np.radians(70.0)  # from upright: so far a torso is no, and from there on a level one
-_HALF = 0.5
+_FALLS = 0.2  # [s] before and after a body lies, in which it falls or gets up
 _GAP, _SHORTEST = 0.1, 0.1  # [s] shorter gaps are closed, shorter contacts are dropped
 FADE = 0.25  # [s] before and after a contact in which a part comes to bear
 
@@ -65,7 +67,7 @@ class Bearing:
     on
         (F, P) whether it bears there, and so has to stay: its limb stands on it.
     clearance
-        (P,) how high its joint is over the ground while it bears [m], where that is lowest; 0 for one that never does.
+        (P,) how high its joint is over the ground while it bears [m], where that is lowest; 0 if it never touches.
     places
         (F, P, 3) where the joints are in the clip [m], z up.
     shoulders
@@ -89,17 +91,17 @@ class Bearing:
     floor: float
     arms: tuple[BearingArm, ...]
 
-    @property
+    @cached_property
     def weights(self) -> Floats:
         """(F, P) how much each part is on the ground: 1 where it is, less in the quarter of a second around that."""
         return 1.0 - far_from(self.times, self.touches, FADE)
 
-    @property
+    @cached_property
     def heights(self) -> Floats:
         """(F, P) of the joints over the clip's floor [m]."""
         return self.places[..., 2] - self.floor
 
-    @property
+    @cached_property
     def least(self) -> Floats:
         """(F, P) how high over the ground [m] each joint is put while it bears: its mean height in the clip.
 
@@ -113,8 +115,9 @@ class Bearing:
 
     @property
     def off_feet(self) -> Bools:
-        """(F, L) where a leg does not stand on its foot: it kneels, or the body lies."""
-        return self.on[:, [part.endswith("knee") for part in self.parts]] | self.lies[:, None]
+        """(F, L) where a leg does not stand on its foot: it kneels, or the body lies, falls or gets up."""
+        lies = far_from(self.times, self.lies[:, None], _FALLS) < 1.0
+        return self.on[:, [part.endswith("knee") for part in self.parts]] | lies
 
     def columns(self, *names: str) -> list[int]:
         """Where parts stand among all."""
@@ -138,30 +141,30 @@ def bearing_of(clip: Clip, motion: Motion, held: Bools, floor: float) -> Bearing
     parts, places = part_places(clip, motion, arms)
     low = places[..., 2] - floor <= [_NEAR[part.split()[-1]] for part in parts]
     shoulders = places_in(clip.poses, figure, tuple(arm.joints.upper for arm in arms))
-    share, torso_level = _hip_share(motion, floor), _torso_level(motion, shoulders)
-    down = (share < _DOWN) & (torso_level > _HALF)
+    share, torso_level = (places[:, -1, 2] - floor) / _standing_height(motion), _torso_level(motion, shoulders)
+    down = (share < _DOWN) & (torso_level >= 1.0) & bool(arms)  # without shoulders, who squats looks the same
     if not (low.any() or down.any()):
         return None
-    speed = np.linalg.norm(velocities(motion.times, places, shots_of(motion), _WINDOW), axis=-1)
+    shots = shots_of(motion)
+    speed = np.linalg.norm(velocities(motion.times, places, shots, _WINDOW), axis=-1)
     hands = np.array([part.endswith("hand") for part in parts])
     rolling = hands & (places[..., 2] <= places[..., 2].min(axis=0) + _LOWEST) & (speed <= _ROLLING)
-    touches = _lasting(motion.times, low & ((speed <= _SPEED) | rolling))
-    lies = _lasting(motion.times, (down & (speed[:, -1] <= _SPEED))[:, None])[:, 0]
+    touches = _lasting(motion.times, shots, low & ((speed <= _SPEED) | rolling))
+    lies = _lasting(motion.times, shots, (down & (speed[:, -1] <= _SPEED))[:, None])[:, 0]
     if not (touches.any() or lies.any()):
         return None
-    on = _lasting(motion.times, _standing_on(touches, places, motion, shoulders, held))
+    on = _lasting(motion.times, shots, _standing_on(touches, places, motion, shoulders, held))
     clearance = _clearance(motion.times, places[..., 2] - floor, touches, on)
     return Bearing(
         parts, motion.times, share, torso_level, lies, touches, on, clearance, places, shoulders, floor, arms
     )
 
 
-def _hip_share(motion: Motion, floor: float) -> Floats:
-    """How high (F,) the hips are over the floor, as a share of their height over the feet in the rest pose."""
+def _standing_height(motion: Motion) -> float:
+    """How high the hips are over the feet in the rest pose [m], or as long as the legs are if that is more."""
     rest = rest_motion(motion.figure).places[0]
     legs = np.linalg.norm(np.diff(rest[:, : ANKLE + 1], axis=1), axis=-1).sum(axis=1).mean()
-    standing = max(float(legs), float((rest[:, HIP, 2] - rest[:, ANKLE:, 2].min(axis=1)).mean()))
-    return (motion.places[:, :, HIP, 2].mean(axis=1) - floor) / max(standing, 1e-9)
+    return max(float(legs), float((rest[:, HIP, 2] - rest[:, ANKLE:, 2].min(axis=1)).mean()), 1e-9)
 
 
 def _torso_level(motion: Motion, shoulders: Floats) -> Floats:
@@ -204,6 +207,13 @@ def arms_of(skeleton: Skeleton) -> tuple[BearingArm, ...]:
     return tuple(arms)
 
 
+def leaning(figure: Figure, arms: tuple[BearingArm, ...]) -> Figure:
+    """The figure with a trunk that carries arms as well as legs: a lean is written to it."""
+    legs = [leg.upper for leg in figure.legs]
+    both = movers(figure.skeleton, [*legs, *(arm.joints.upper for arm in arms)])
+    return dataclasses.replace(figure, trunk=both[-1] if both else figure.mover)
+
+
 def lowest_of(clip: Clip, motion: Motion, soles: Soles) -> float:
     """The lowest height [m] of soles, hands, elbows, knees and hips in a clip."""
     _, places = part_places(clip, motion, arms_of(motion.figure.skeleton))
@@ -226,7 +236,10 @@ def part_places(clip: Clip, motion: Motion, arms: tuple[BearingArm, ...]) -> tup
     return (*names, *legs, "hips"), np.concatenate([found, knees, hips], axis=1)
 
 
-def _lasting(times: Floats, on: Bools) -> Bools:
-    """The mask (F, P) without short gaps, then without short stretches."""
+def _lasting(times: Floats, shots: Shots, on: Bools) -> Bools:
+    """The mask (F, P) without short gaps, then without short stretches; none goes over a cut."""
     on = on | (np.add(*time_from(times, on)) <= _GAP)
-    return on & (np.add(*time_from(times, ~on)) > _SHORTEST)
+    on = on & (np.add(*time_from(times, ~on)) > _SHORTEST)
+    cut = np.flatnonzero(np.diff(shots.first)) + 1
+    on[cut] = False
+    return on

@@ -44,7 +44,7 @@ class Figure:
     mover
         The joint that carries the whole figure: displacements are written to it.
     trunk
-        The lowest joint that carries all the legs: a lean is written to it.
+        The lowest joint that carries all the legs: a lean is written to it, or to one that carries arms, too.
     """
 
     skeleton: Skeleton
@@ -87,7 +87,9 @@ def figure_of(
         raise InputError(f"a metre must be a positive number of file units, not {metre}")
     if up not in ("y", "z", None):
         raise InputError(f"up is 'y' or 'z', not {up!r}")
-    moving = _movers(skeleton, chosen)
+    moving = movers(skeleton, [leg.upper for leg in chosen])
+    if not moving:
+        raise UnsupportedError("no joint above the legs can move: the figure cannot be put on other ground")
     return Figure(skeleton, chosen, up or up_of_legs(clip, chosen), metre, moving[0], moving[-1])
 
 
@@ -168,14 +170,10 @@ def _rise(points: Floats, skeleton: Skeleton, legs: tuple[Leg, ...]) -> Floats:
     return (hips - feet).reshape(-1, 3).sum(axis=0)
 
 
-def _movers(skeleton: Skeleton, legs: tuple[Leg, ...]) -> list[str]:
-    """The joints above all the legs that can move, from the top."""
-    above = [set(_ancestors(skeleton, leg.upper)) for leg in legs]
-    common = set.intersection(*above)
-    moving = [i for i in sorted(common) if skeleton.kinds[i] in {Kind.BALL, Kind.FREE}]
-    if not moving:
-        raise UnsupportedError("no joint above the legs can move: the figure cannot be put on other ground")
-    return [skeleton.names[i] for i in moving]
+def movers(skeleton: Skeleton, joints: Sequence[str]) -> list[str]:
+    """The joints above all of some that can move, from the top."""
+    common = set.intersection(*(set(_ancestors(skeleton, joint)) for joint in joints))
+    return [skeleton.names[i] for i in sorted(common) if skeleton.kinds[i] in {Kind.BALL, Kind.FREE}]
 
 
 def _ancestors(skeleton: Skeleton, joint: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""Body: how a figure on four legs leans with the ground: its front goes up where the front feet stand higher."""
+"""Body: how a figure leans with the ground: one on four legs goes up in front where its front feet stand higher."""
 
 from __future__ import annotations
 

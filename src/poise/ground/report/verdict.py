@@ -153,7 +153,8 @@ def _parts_deep(found: Evidence) -> Worse | None:
     if parts is None or parts.deepest <= bound:
         return None
     frame, part = np.unravel_index(int(parts.depths.argmax()), parts.depths.shape)
-    said = f"the {parts.parts[int(part)]} is {parts.deepest:.3g} mm in the ground, more than {bound:g},"
+    name = parts.parts[int(part)]
+    said = f"the {name} is {parts.deepest:.3g} mm lower over the ground than it rests, more than {bound:g},"
     rows = _around((_MM * parts.depths).max(axis=1) > bound, int(frame))
     return _worse("penetration", parts.deepest, bound, found, rows, said)
 

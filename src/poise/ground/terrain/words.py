@@ -77,7 +77,8 @@ def terrain_of(
         verb = "is" if len(placed) == 1 else "are"
         message = f"{' and '.join(placed)} {verb} for height maps ({', '.join(_MAPS)}), not for {text!r}"
         raise InputError(message)
-    if direction is not None or (at and name in _SHAPES):
+    known = name in _SHAPES or suffix in _MAPS or suffix in UPS
+    if known and (direction is not None or (at and name in _SHAPES)):
         _check_directed(name, text, twice=bool(at) and direction is not None)
     if name in _SHAPES:
         numbers = _numbers(name, rest, given=bool(colon))
