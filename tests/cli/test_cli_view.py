@@ -137,7 +137,7 @@ def test_the_list_of_scenes():
         ([HUMANOID, "--terrain", "slope:5", "--terrain-direction", "along"], "give one with --clip"),
         ([HUMANOID, "--terrain-direction", "90"], "is the direction of --terrain: give both"),
         ([HUMANOID, "--terrain", "slope:5", "--terrain-direction", "0,1,0"], "has no level part; up is y"),
-        ([HUMANOID, "--terrain", "hills", "--terrain-direction", "90"], "is for slope and stairs, not for 'hills'"),
+        ([HUMANOID, "--terrain", "hills", "--terrain-direction", "90"], "no terrain 'hills'; terrains: flat"),
         ([ARM, "--plant"], "needs a clip, and there is none"),
         ([HUMANOID, "--html", "page.txt"], "--html writes a page (.html)"),
         ([HUMANOID, "--html", "nowhere/page.html"], "there is no folder"),

@@ -57,11 +57,11 @@ def test_a_mesh_in_its_own_frame(tmp_path, suffix, up):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("slope", r"write slope:DEGREES\[@TURN\], for example slope:15"),
+        ("slope", r"write slope:DEGREES, for example slope:15"),
         ("slope:", "write slope:DEGREES"),
         ("slope:15,3", "write slope:DEGREES"),
         ("slope:steep", "write slope:DEGREES"),
-        ("stairs:0.15", r"write stairs:RISE,GOING\[@TURN\], for example stairs:0.15,0.30"),
+        ("stairs:0.15", r"write stairs:RISE,GOING, for example stairs:0.15,0.30"),
         ("noise", r"write noise:AMPLITUDE\[,WAVELENGTH\]"),
         ("flat:", r"write flat\[:HEIGHT\]"),
         ("slope:nan", "write slope:DEGREES"),

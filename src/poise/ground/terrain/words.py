@@ -27,10 +27,9 @@ class _Shape:
     directed: bool = False
 
     def usage(self, name: str) -> str:
-        """How it is written, what may be left out in brackets."""
+        """How it is written, what may be left out in brackets, but @TURN: a terminal would take that for markup."""
         text = f"{name}:{','.join(self.numbers[: self.needs])}" if self.needs else name
-        text += "".join(f"[{',' if self.needs else ':'}{number}]" for number in self.numbers[self.needs :])
-        return f"{text}[@TURN]" if self.directed else text
+        return text + "".join(f"[{',' if self.needs else ':'}{number}]" for number in self.numbers[self.needs :])
 
 
 _SHAPES = {
