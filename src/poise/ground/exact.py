@@ -7,18 +7,15 @@ is sent, and the legs are bent anew, until nothing is left.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
 import numpy as np
 
 from poise.ground.contact.soles import Soles
-from poise.ground.figure.motion import ANKLE, FOOT, HIP, Motion, motion_of
+from poise.ground.figure.motion import ANKLE, Motion, motion_of
 from poise.ground.legs.feet import Feet
-from poise.ground.legs.legs import Turned, bend_axes, bend_legs
-from poise.ground.legs.pelvis import leg_lengths
+from poise.ground.legs.legs import Turned, bent_anew
 from poise.maths.arrays import Floats
-from poise.maths.vectors import raised
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 
@@ -42,18 +39,9 @@ def written_exactly(
         if np.abs(off).max(initial=0.0) <= _SAME:
             break
         sent = sent + off
-        poses = write(_sent(body, soles, feet, turned, sent))
+        poses = write(bent_anew(body, soles, feet, turned, sent, turned.up))
     return poses
 
 
 def _ankles(body: Motion, poses: Pose) -> Floats:
     return motion_of(Clip(body.times, poses), body.figure).places[:, :, ANKLE]
-
-
-def _sent(body: Motion, soles: Soles, feet: Feet, turned: Turned, ankles: Floats) -> Turned:
-    """Legs bent anew for ankles that are sent elsewhere; feet and toes as they are."""
-    hips = body.places[:, :, HIP] + raised(turned.up)[:, None]
-    thigh, shin, _ = leg_lengths(body)
-    there = dataclasses.replace(feet, ankles=ankles)
-    bent = bend_legs(body, bend_axes(body, soles), there, turned.up, hips, thigh + shin, 0.0)
-    return dataclasses.replace(bent, turns=np.concatenate([bent.turns[:, :, :FOOT], turned.turns[:, :, FOOT:]], axis=2))

@@ -299,12 +299,11 @@ def _with_bearing(clip: Clip, seen: Seen, *, near: float = _NEAR) -> Seen:
     if not seen.given:
         nobody = np.zeros((len(seen.motion), len(seen.contacts.legs)), dtype=np.bool_)
         bearing, found = bearing_of(clip, seen.motion, nobody, _floor(clip, seen, near=near)), seen.contacts
-        if bearing is None:
-            return seen
-        if bearing.off_feet.any():
-            off = bearing.off_feet[seen.rows]
-            contacts = dataclasses.replace(found, heel=found.heel & ~off, ball=found.ball & ~off)
-            seen = seen._replace(contacts=contacts)
+        if bearing is None or not bearing.off_feet.any():
+            return seen._replace(bearing=bearing)
+        off = bearing.off_feet[seen.rows]
+        contacts = dataclasses.replace(found, heel=found.heel & ~off, ball=found.ball & ~off)
+        seen = seen._replace(contacts=contacts)
     return seen._replace(bearing=bearing_of(clip, seen.motion, in_clip(seen).any, _floor(clip, seen, near=near)))
 
 

@@ -29,8 +29,7 @@ from poise.ground.legs.legs import Turned
 from poise.ground.legs.pelvis import base_heights
 from poise.ground.legs.reach import reach_feet
 from poise.ground.legs.release import ends_near, overstretched, released
-from poise.ground.report.jumps import ROOM, ROOM_ON_STEPS
-from poise.ground.terrain.shapes import Plane
+from poise.ground.report.jumps import room_on
 from poise.maths.arrays import Bools, Floats, Ints, real
 
 InPlace = Literal["travel", "keep", "refuse"]
@@ -127,7 +126,7 @@ def _brought(seen: Seen, down: Down, footing: Footing, options: Allowed) -> OnFe
     turned = reach_feet(body, seen.soles, down.held, down.feet, footing, options.stretch)
     kept = seen.repeats.kept
     check_reach(kept(body), kept(down.held), kept(turned))
-    room = ROOM if isinstance(footing.terrain.surface, Plane) else ROOM_ON_STEPS
+    room = room_on(footing.terrain)
     locked = Locked(body, seen.soles, down.feet, turned, standing, footing, options.stretch, room)
     loose = over_ground(body, down.feet, standing) if options.floor is None else as_animated(body)
     turned, where, over = kept_where_worse(locked, loose, seen.repeats)

@@ -86,10 +86,7 @@ def read_direction(text: str) -> str | Vector:
     """`along`, `against`, an angle (1,), two level numbers or three; InputError for anything else."""
     if text.strip() in (ALONG, AGAINST):
         return text.strip()
-    try:
-        numbers = tuple(number(word.strip()) for word in text.split(","))
-    except ValueError:
-        numbers = ()
+    numbers = tuple(_split(text))
     if not 1 <= len(numbers) <= 3:  # noqa: PLR2004
         raise InputError(
             "--terrain-direction takes along, against, an angle in degrees, or two or three numbers X,Y[,Z] in the "
@@ -104,13 +101,18 @@ def _numbers(option: str, text: str | None, counts: tuple[int, ...]) -> list[flo
     """Numbers between commas; InputError says how many there must be."""
     if text is None:
         return None
-    try:
-        numbers = [number(word.strip()) for word in text.split(",")]
-    except ValueError:
-        numbers = []
+    numbers = _split(text)
     if len(numbers) not in counts:
         raise InputError(f"{option} takes {' or '.join(map(str, counts))} numbers with commas between, not {text!r}")
     return numbers
+
+
+def _split(text: str) -> list[float]:
+    """The numbers between commas; none if one of them is no number."""
+    try:
+        return [number(word.strip()) for word in text.split(",")]
+    except ValueError:
+        return []
 
 
 def _point(text: str | None, up: str | None) -> list[float] | None:

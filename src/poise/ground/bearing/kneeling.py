@@ -10,11 +10,10 @@ from poise.ground.bearing.limbs import put_down, with_knees
 from poise.ground.bearing.parts import FADE, Bearing
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import FOOT, HIP, Motion
+from poise.ground.figure.motion import HIP, Motion
 from poise.ground.legs.body import Lean
 from poise.ground.legs.feet import Feet
-from poise.ground.legs.legs import Turned, bend_axes, bend_legs, knees_of
-from poise.ground.legs.pelvis import leg_lengths
+from poise.ground.legs.legs import Turned, bent_anew, knees_of
 from poise.ground.legs.swing import faded
 from poise.maths.arrays import Bools, Floats
 from poise.maths.smooth import averaged
@@ -53,13 +52,8 @@ def on_knees(
     if shift.any():
         lean = dataclasses.replace(lean, shift=lean.shift + level(shift))
         body, up = lean.motion(motion), turned.up + shift[:, 2]
-        hips = body.places[:, :, HIP] + raised(up)[:, None]
-        thigh, shin, _ = leg_lengths(body)
-        there = dataclasses.replace(feet, ankles=turned.ankles)
-        bent = bend_legs(body, bend_axes(body, soles), there, up, hips, thigh + shin, stretch)
-        turns = np.concatenate([bent.turns[:, :, :FOOT], turned.turns[:, :, FOOT:]], axis=2)
-        missing = turned.missing + np.linalg.norm(bent.ankles - turned.ankles, axis=-1)
-        turned = Turned(up, turns, bent.ankles, missing, bent.lengths)
+        bent = bent_anew(body, soles, feet, turned, turned.ankles, up, stretch)
+        turned = dataclasses.replace(bent, missing=turned.missing + bent.missing)
     return lean, with_knees(bearing, body, soles, turned, standing, footing)
 
 

@@ -7,21 +7,19 @@ span of time must look across the seam. So the motion is repeated, and only the 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.plants import Plants, Stances
-from poise.ground.figure.motion import Motion
+from poise.ground.figure.motion import Frames, Motion, rows_of
 from poise.maths import rotations
 from poise.maths.arrays import Ints
 
 _NEAR = 0.001  # [m] the legs of a loop end so near to where they started
 _TURNED = np.radians(0.1)  # and turned by at most so much
 _REACH = 1.0  # [s] repeats on either side are so long together: the ends of a motion are felt no farther
-
-Frames = TypeVar("Frames")  # a frozen value whose arrays are rows of frames
 
 
 def closes(motion: Motion) -> bool:
@@ -85,10 +83,7 @@ class Repeats(NamedTuple):
 
     def kept(self, value: Frames) -> Frames:
         """The middle of a frozen value whose arrays all have a row for each frame."""
-        rows: Any = value
-        arrays = {field.name: getattr(rows, field.name) for field in dataclasses.fields(rows)} if self.around else {}
-        kept = {name: array[self.middle] for name, array in arrays.items() if isinstance(array, np.ndarray)}
-        return dataclasses.replace(rows, **kept) if kept else value
+        return rows_of(value, self.middle) if self.around else value
 
     def plants(self, plants: Plants) -> Plants:
         """The plants of stances in the middle, which may begin or end at its seams."""

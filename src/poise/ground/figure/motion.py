@@ -87,7 +87,7 @@ class Motion:
 
     def part(self, frames: Bools | Ints) -> Motion:
         """Return some frames (F,) of this motion, with the time between frames of the whole."""
-        part = Motion(self.figure, self.times[frames], self.places[frames], self.turns[frames])
+        part = rows_of(self, frames)
         vars(part)["step"] = self.step  # else the median of a part would differ by a rounding
         return part
 
@@ -104,7 +104,7 @@ class Motion:
         return start + rotations.rotate(self.turns[:, leg, part], np.broadcast_to(points, start.shape))
 
 
-def rows_of(value: Frames, frames: Bools) -> Frames:
+def rows_of(value: Frames, frames: Bools | Ints | slice) -> Frames:
     """Some frames (F,) of a frozen value whose arrays all have a row for each frame."""
     rows: Any = value
     return dataclasses.replace(rows, **{name: array[frames] for name, array in _arrays(rows).items()})

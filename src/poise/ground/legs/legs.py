@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +11,10 @@ from poise import kernels
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, HIP, KNEE, THIGH, Motion
 from poise.ground.legs.feet import Feet
+from poise.ground.legs.pelvis import leg_lengths
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.vectors import units
+from poise.maths.vectors import raised, units
 
 _STRAIGHT = np.radians(1.0)  # a knee that bends less on the mean has no bend axis of its own
 
@@ -93,3 +95,14 @@ def places_of(motion: Motion, turned: Turned) -> Floats:
 def knees_of(motion: Motion, turned: Turned) -> Floats:
     """Where the knees (F, L, 3) come."""
     return places_of(motion, turned)[:, :, 1]
+
+
+def bent_anew(
+    motion: Motion, soles: Soles, feet: Feet, turned: Turned, ankles: Floats, up: Floats, stretch: float = 0.0
+) -> Turned:
+    """Legs of a pelvis at `up` (F,) that bring their ankles elsewhere (F, L, 3); feet and toes as they were turned."""
+    hips = motion.places[:, :, HIP] + raised(up)[:, None]
+    thigh, shin, _ = leg_lengths(motion)
+    there = dataclasses.replace(feet, ankles=ankles)
+    bent = bend_legs(motion, bend_axes(motion, soles), there, up, hips, thigh + shin, stretch)
+    return dataclasses.replace(bent, turns=np.concatenate([bent.turns[:, :, :FOOT], turned.turns[:, :, FOOT:]], axis=2))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import shown
-from poise.ground.bearing.parts import Bearing
+from poise.ground.bearing.parts import Bearing, places_in
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure
@@ -20,7 +20,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion, motion_of
 from poise.ground.figure.speeds import shots_of
 from poise.ground.report.edit_measures import Changes, changes_of
-from poise.ground.report.jumps import ROOM, ROOM_ON_STEPS, Jumps, jumps_of
+from poise.ground.report.jumps import Jumps, is_even, jumps_of, room_on
 from poise.ground.report.measures import Measures, SolePaths, knee_axes, measures_of, paths_of
 from poise.ground.report.page import Contents, MeasureRow, number, page_of
 from poise.ground.report.part_measures import PartPaths, part_paths
@@ -30,7 +30,6 @@ from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.terrain import Terrain
 from poise.io.files import write_atomically
-from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.in_words import counted, in_words
 from poise.model.clip import Clip
@@ -210,13 +209,13 @@ def report_of(
     motions = motion_of(source, figure), motion_of(result, figure)
     if passed is not None:
         motions = motions[0].moved(passed), motions[1].moved(passed)
-    footing, knees, even = Footing(terrain, figure), knee_axes(motions[0]), isinstance(terrain.surface, Plane)
+    footing, knees, even = Footing(terrain, figure), knee_axes(motions[0]), is_even(terrain)
     paths = paths_of(motions[0], soles, footing), paths_of(motions[1], soles, footing)
     before, after = (measures_of(*pair, knees) for pair in zip(paths, [contacts] * 2, motions, strict=True))
     cuts = np.unique(shots_of(motions[0]).first)
     parts = _part_paths(bearing, (source, result), motions, footing) if bearing else None
     others = _heads(source, result, figure, passed) | _arms(parts)
-    jumps = jumps_of(motions, others, room=ROOM if even else ROOM_ON_STEPS)
+    jumps = jumps_of(motions, others, room=room_on(terrain))
     stand = np.zeros(contacts.heel.shape) if higher is None else higher
     return Report(
         name=result.name,
@@ -257,8 +256,8 @@ def _heads(source: Clip, result: Clip, figure: Figure, passed: Floats | None) ->
     if row is None:
         return {}
     moved = 0.0 if passed is None else passed
-    places = [clip.poses.world.positions[:, row] / figure.metre for clip in (source, result)]
-    before, after = (rotations.rotate(figure.turn, place) + moved for place in places)
+    head = (figure.skeleton.names[row],)
+    before, after = (places_in(clip.poses, figure, head)[:, 0] + moved for clip in (source, result))
     return {"head": (before, after)}
 
 

@@ -78,36 +78,51 @@ def _skate(found: Evidence) -> Worse | None:
     value = skate(found.paths, held)
     if value <= SKATE:
         return None
-    way, _ = ways(found.paths)
-    stances = [
-        (float(way[rows[:-1], leg, point].sum()), rows, leg, point)
-        for leg, point in np.ndindex(held.shape[1:])
-        for rows in runs(held[:, leg, point], found.paths.times)
+    return _slid("feet in contact", value, ways(found.paths)[0], held, _soles(found), found)
+
+
+def _slid(subject: str, value: float, way: Floats, held: Bools, names: tuple[str, ...], found: Evidence) -> Worse:
+    """What slides by so much [cm/s], and where the farthest: ways (F - 1, ...) and when they are held (F, ...)."""
+    way, held = way.reshape(len(way), -1), held.reshape(len(held), -1)
+    stretches = [
+        (float(way[rows[:-1], column].sum()), rows, name)
+        for column, name in enumerate(names)
+        for rows in runs(held[:, column], found.paths.times)
     ]
-    most, rows, leg, point = max(stances, key=lambda stance: stance[0])
-    what = f"{found.contacts.legs[leg]} {_POINTS[point]}"
-    said = f"feet in contact slide by {value:.2g} cm/s, more than {SKATE:g}: most the {what}, by {_MM * most:.2g} mm,"
+    most, rows, name = max(stretches, key=lambda stretch: stretch[0])
+    said = f"{subject} slide by {value:.2g} cm/s, more than {SKATE:g}: most the {name}, by {_MM * most:.2g} mm,"
     return _worse("skate", value, SKATE, found, rows, said)
 
 
 def _penetration(found: Evidence) -> Worse | None:
-    bound, depth = DEEP if found.even else DEEP_ON_STEPS, -_MM * found.paths.heights
-    return _deepest("penetration", depth, bound, found, "in the ground")
+    return _deepest("penetration", -_MM * found.paths.heights, _deep(found), _soles(found, 3), found, "in the ground")
 
 
 def _reach(found: Evidence) -> Worse | None:
     off = _MM * np.abs(found.paths.heights[:, :, :2] - found.higher[..., None]) * _held(found.contacts)
-    return _deepest("reach", off, OFF, found, "off the ground that it stands on")
+    return _deepest("reach", off, OFF, _soles(found), found, "off the ground that it stands on")
 
 
-def _deepest(measure: str, values: Floats, bound: float, found: Evidence, words: str) -> Worse | None:
-    frame, leg, point = np.unravel_index(int(values.argmax()), values.shape)
-    value = float(values[frame, leg, point])
+def _deepest(
+    measure: str, values: Floats, bound: float, names: tuple[str, ...], found: Evidence, words: str
+) -> Worse | None:
+    """The largest of values (F, ...) [mm], if it is above its bound."""
+    values = values.reshape(len(values), -1)
+    frame, column = np.unravel_index(int(values.argmax()), values.shape)
+    value = float(values[frame, column])
     if value <= bound:
         return None
-    what = f"{found.contacts.legs[int(leg)]} {_POINTS[int(point)]}"
-    said = f"the {what} is {value:.3g} mm {words}, more than {bound:g},"
-    return _worse(measure, value, bound, found, _around(values.max(axis=(1, 2)) > bound, int(frame)), said)
+    said = f"the {names[int(column)]} is {value:.3g} mm {words}, more than {bound:g},"
+    return _worse(measure, value, bound, found, _around(values.max(axis=1) > bound, int(frame)), said)
+
+
+def _deep(found: Evidence) -> float:
+    return DEEP if found.even else DEEP_ON_STEPS
+
+
+def _soles(found: Evidence, points: int = 2) -> tuple[str, ...]:
+    """Names of the first sole points of each foot: heel and ball, or the tip as well."""
+    return tuple(f"{leg} {point}" for leg in found.contacts.legs for point in _POINTS[:points])
 
 
 def _knees(found: Evidence) -> Worse | None:
@@ -138,25 +153,14 @@ def _parts_slide(found: Evidence) -> Worse | None:
     parts = found.parts
     if parts is None or parts.skate <= SKATE:
         return None
-    stretches = [
-        (float(parts.ways[rows[:-1], part].sum()), rows, parts.parts[part])
-        for part in range(len(parts.parts))
-        for rows in runs(parts.on[:, part], parts.times)
-    ]
-    most, rows, part = max(stretches, key=lambda stretch: stretch[0])
-    said = f"hands and knees slide by {parts.skate:.2g} cm/s, more than {SKATE:g}: most the {part}, "
-    return _worse("skate", parts.skate, SKATE, found, rows, f"{said}by {_MM * most:.2g} mm,")
+    return _slid("hands and knees", parts.skate, parts.ways, parts.on, parts.parts, found)
 
 
 def _parts_deep(found: Evidence) -> Worse | None:
-    parts, bound = found.parts, DEEP if found.even else DEEP_ON_STEPS
-    if parts is None or parts.deepest <= bound:
+    parts, words = found.parts, "lower over the ground than it rests"
+    if parts is None:
         return None
-    frame, part = np.unravel_index(int(parts.depths.argmax()), parts.depths.shape)
-    name = parts.parts[int(part)]
-    said = f"the {name} is {parts.deepest:.3g} mm lower over the ground than it rests, more than {bound:g},"
-    rows = _around((_MM * parts.depths).max(axis=1) > bound, int(frame))
-    return _worse("penetration", parts.deepest, bound, found, rows, said)
+    return _deepest("penetration", _MM * parts.depths, _deep(found), parts.parts, found, words)
 
 
 def _held(contacts: Contacts) -> Bools:

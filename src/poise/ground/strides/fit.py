@@ -43,7 +43,8 @@ def fits(clip: Clip, seen: Seen, footing: Footing) -> Iterator[WithStrides]:
     """
     way = way_of(seen.fine)
     falls = footfalls_of(seen, way)
-    count, anchor = len(falls.leg), seen.repeats.finer(seen.finer).middle.start
+    count, middle = len(falls.leg), seen.repeats.finer(seen.finer).middle
+    anchor = middle.start
     shots = shots_of(seen.fine).first[np.clip(falls.start, 0, len(seen.fine) - 1)]
     pairs = pairs_of(falls.leg, seen.fine.figure, shots)
     ahead = Search(falls, footing, np.arange(0), np.zeros((count, 3)), pairs)
@@ -56,7 +57,6 @@ def fits(clip: Clip, seen: Seen, footing: Footing) -> Iterator[WithStrides]:
         yield as_it_was(clip, seen)
         return
     course = course_of(way, falls, placed.shares, anchor)
-    middle = seen.repeats.finer(seen.finer).middle
     here = (falls.start < middle.stop) & (falls.end > middle.start)  # not the repeats of a loop
     steps = pairs[:, 0] if (pairs[:, 0] >= 0).any() else pairs[:, 1]  # of one leg: its own
     notes = _changed_notes(falls, way.at(falls.middle, course.moved), np.where(here, steps, -1))
