@@ -1,7 +1,7 @@
 """Small random faults put into the sources: and how many of them the tests see.
 
     python benchmarks/mutations.py trace                which tests run which lines: once, an hour
-    python benchmarks/mutations.py run                  400 mutants, then results/mutations.md and .json
+    python benchmarks/mutations.py run --workers 2      400 mutants, then results/mutations.md and .json
     python benchmarks/mutations.py run --room ground    those of a room
     python benchmarks/mutations.py trace --kernels compiled --tests tests/maths      after tests were added: those,
     python benchmarks/mutations.py run --again survived maths/angles.py              and what survived, once more
@@ -23,11 +23,13 @@ import os
 import random
 import subprocess
 import sys
+import threading
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import harness
@@ -62,7 +64,7 @@ def trace_file(scratch: Path, *, plain: bool) -> Path:
     return scratch / f"lines{'_plain' * plain}.jsonl"
 
 
-def run(scratch: Path, wanted: Sequence[tuple[Room, Mutant]], file: Path, again: str | None) -> None:
+def run(scratch: Path, wanted: Sequence[tuple[Room, Mutant]], file: Path, again: str | None, workers: int) -> None:
     """Try all mutants that the file does not have, or those whose outcome was `again`."""
     known = outcomes(file)
     left = [
@@ -72,7 +74,6 @@ def run(scratch: Path, wanted: Sequence[tuple[Room, Mutant]], file: Path, again:
     ]
     if not left:
         return
-    package = copy_of(ROOT / "src", scratch)
     random.Random(SEED).shuffle(left)  # noqa: S311  (the first ones are of all rooms, if the run is interrupted)
     began, done, survived = time.perf_counter(), 0, 0
     for plain in (False, True):
@@ -82,18 +83,51 @@ def run(scratch: Path, wanted: Sequence[tuple[Room, Mutant]], file: Path, again:
         if not trace_file(scratch, plain=plain).is_file():
             print("\nno trace yet: mutations.py trace", file=sys.stderr)
             return
-        traces = Traces(trace_file(scratch, plain=plain), package)
-        with Runner(scratch, plain=plain) as runner:
-            runner.control(next(filter(None, (traces.chosen(room, mutant) for room, mutant in some))))
-            for room, mutant in some:
-                row = tried(runner, room, mutant, traces)
-                with file.open("a", encoding="utf-8") as out:
-                    out.write(json.dumps(row) + "\n")
-                done, survived = done + 1, survived + (row["outcome"] == "survived")
-                bar, seconds = "#" * round(30 * done / len(left)), time.perf_counter() - began
-                words = f"[{bar:30}] {done} of {len(left)}, {survived} survived, {seconds:.0f} s"
-                print(f"\r{words}", end="", file=sys.stderr, flush=True)
+        for row in rows_of(scratch, some, plain=plain, workers=workers):
+            with file.open("a", encoding="utf-8") as out:
+                out.write(json.dumps(row) + "\n")
+            done, survived = done + 1, survived + (row["outcome"] == "survived")
+            bar, seconds = "#" * round(30 * done / len(left)), time.perf_counter() - began
+            words = f"[{bar:30}] {done} of {len(left)}, {survived} survived, {seconds:.0f} s"
+            print(f"\r{words}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
+
+
+def rows_of(
+    scratch: Path, some: Sequence[tuple[Room, Mutant]], *, plain: bool, workers: int
+) -> Iterator[dict[str, Any]]:
+    """What became of each mutant, as they are done: every worker has a copy of the sources and takes the next one."""
+    queue = iter(some)
+    lock = threading.Lock()
+    done = SimpleQueue[dict[str, Any] | BaseException | None]()
+
+    def work(folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            traces = Traces(trace_file(scratch, plain=plain), copy_of(ROOT / "src", folder))
+            with Runner(folder, plain=plain) as runner:
+                runner.control(next(filter(None, (traces.chosen(room, mutant) for room, mutant in some))))
+                while True:
+                    with lock:
+                        pair = next(queue, None)
+                    if pair is None:
+                        break
+                    done.put(tried(runner, *pair, traces))
+            done.put(None)
+        except BaseException as error:  # noqa: BLE001  (it is raised again below)
+            done.put(error)
+
+    for i in range(workers):
+        threading.Thread(target=work, args=(scratch / f"worker{i}",), daemon=True).start()
+    left = workers
+    while left:
+        row = done.get()
+        if isinstance(row, BaseException):
+            raise row
+        if row is None:
+            left -= 1
+        else:
+            yield row
 
 
 def outcomes(file: Path) -> dict[str, dict[str, Any]]:
@@ -145,13 +179,14 @@ def shown(mutant: Mutant) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("trace", "run", "report", "show"))
-    parser.add_argument("key", nargs="?", default="", help="a part of a mutant's key: a file, or file:line")
+    parser.add_argument("key", nargs="?", default="", help="a part of a mutant's key: a file, a function, its sign")
     parser.add_argument("--count", type=int, default=COUNT)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--room", choices=[room.name for room in ROOMS])
     parser.add_argument("--again", choices=("survived", "killed"), help="try those with this outcome once more")
     parser.add_argument("--kernels", choices=("compiled", "plain"), help="trace with these only; by default with both")
     parser.add_argument("--tests", nargs="*", help="trace these tests only, and anew")
+    parser.add_argument("--workers", type=int, default=1, help="mutants tried at once, each with sources of its own")
     parser.add_argument("--folder", type=Path, help="where traces and outcomes are kept; by default in the cache")
     given = parser.parse_intermixed_args(arguments)
     scratch = given.folder or harness.cache_folder() / "mutations"
@@ -170,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     file = scratch / "outcomes.jsonl"
     if given.what == "run":
-        run(scratch, wanted, file, given.again)
+        run(scratch, wanted, file, given.again, given.workers)
     told(everything, outcomes(file))
     return 0
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import hashlib
 import io
 import re
 import tokenize
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -57,11 +59,14 @@ class Mutant(NamedTuple):
     lines: tuple[int, int]  # of the statement, or of its head, that it changes
     names: tuple[str, ...]  # what is assigned, where the change is none of a function's body
     function: tuple[int, int] | None  # first and last line of the body of the function that it belongs to
+    scope: str  # the names of the classes and functions around it
+    sign: str  # of its statement, and of its place in there: stays while other statements are edited
 
     @property
     def key(self) -> str:
-        """Its name in files: where it stands and what it becomes."""
-        return f"{self.path}:{self.line} [{self.start}:{self.end}] {' '.join(self.new.split())}"
+        """Its name in files: where it stands, what it becomes, and its sign."""
+        change = f"{' '.join(self.old.split())} -> {' '.join(self.new.split())}"
+        return f"{self.path} {self.scope}: {change if len(change) <= 60 else change[:57] + '...'} #{self.sign}"
 
     def apply(self, text: str) -> str:
         """The mutated text of the file."""
@@ -107,6 +112,9 @@ class _Finder(ast.NodeVisitor):
         ]
         self.statement: ast.stmt | None = None
         self.functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
+        self.scope: list[str] = []
+        self.twins = Counter[tuple[str, ...]]()  # statements of a scope that read the same
+        self.nth = 0
         self.body = False  # whether the innermost function's body is walked, not its head
 
     # --- where things stand ------------------------------------------------------------------------------------------
@@ -119,6 +127,12 @@ class _Finder(ast.NodeVisitor):
     def span(self, node: ast.AST) -> tuple[int, int]:
         return self.place(node.lineno, node.col_offset), self.place(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
+    def head(self, node: ast.stmt) -> tuple[int, int]:
+        """The span of a statement; of one that holds others, that of what stands before them."""
+        start, end = self.span(node)
+        body = getattr(node, "body", None)
+        return start, self.span(body[0])[0] if body else end
+
     def note(self, kind: str, start: int, end: int, new: str) -> None:
         statement = self.statement
         assert statement is not None
@@ -130,8 +144,12 @@ class _Finder(ast.NodeVisitor):
             function = body[0].lineno, body[-1].end_lineno or body[-1].lineno
         if not self.functions or not self.body:
             names = tuple(_assigned(statement))
-        old = self.text[start:end]
-        self.found.append(Mutant(self.path, kind, line, start, end, old, new, _lines(statement), names, function))
+        old, scope = self.text[start:end], ".".join(self.scope) or "module"
+        offset = start - self.span(statement)[0]
+        words = f"{self.text[slice(*self.head(statement))]}|{self.nth}|{offset}|{end - start}|{new}"
+        sign = hashlib.sha256(words.encode()).hexdigest()[:6]
+        lines = _lines(statement)
+        self.found.append(Mutant(self.path, kind, line, start, end, old, new, lines, names, function, scope, sign))
 
     def between(self, left: ast.AST, right: ast.AST, words: str) -> tuple[int, int] | None:
         """Where an operator stands between two nodes."""
@@ -154,9 +172,12 @@ class _Finder(ast.NodeVisitor):
         if isinstance(node, LEFT_ALONE):
             return
         if isinstance(node, ast.stmt):
-            before, self.statement = self.statement, node
+            before, nth = self.statement, self.nth
+            twin = *self.scope, self.text[slice(*self.head(node))]
+            self.statement, self.nth = node, self.twins[twin]
+            self.twins[twin] += 1
             self.statement_of(node)
-            self.statement = before
+            self.statement, self.nth = before, nth
         else:
             self.expression(node)
 
@@ -170,7 +191,9 @@ class _Finder(ast.NodeVisitor):
                 self.function(node)
             case ast.ClassDef():
                 functions, self.functions = self.functions, []
+                self.scope.append(node.name)
                 self.each(node.body)
+                self.scope.pop()
                 self.functions = functions
             case ast.AnnAssign():
                 self.each([node.value])
@@ -181,11 +204,13 @@ class _Finder(ast.NodeVisitor):
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """The defaults of its arguments, then its body."""
         self.functions.append(node)
+        self.scope.append(node.name)
         before, self.body = self.body, False
         self.each([*node.args.defaults, *node.args.kw_defaults])
         self.body = True
         self.each(node.body)
         self.body = before
+        self.scope.pop()
         self.functions.pop()
 
     def each(self, nodes: Sequence[ast.AST | None]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections import defaultdict
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,22 +87,27 @@ def shares(package: Path, count: int) -> dict[str, int]:
 
 
 def drawn(package: Path, count: int, seed: int) -> list[tuple[Room, Mutant]]:
-    """The mutants of a run: for each room a kind of change is drawn, then one of that kind; no place twice."""
+    """The mutants of a run: of each room its share, no place twice.
+
+    Every mutant has a lot of its own, made from the seed and its key, so that an edit changes little of what is drawn.
+    A kind with n mutants has the weight sqrt(n) (Efraimidis and Spirakis, 2006: the least -log(u) / weight are taken).
+    """
     return [(room, m) for room in ROOMS for m in _of_room(room, package, shares(package, count)[room.name], seed)]
 
 
 def _of_room(room: Room, package: Path, share: int, seed: int) -> list[Mutant]:
-    rng = random.Random(f"{seed}:{room.name}")  # noqa: S311  (nothing is secret)
-    kinds: dict[str, list[Mutant]] = defaultdict(list)
-    for file in files_of(room, package):
-        for mutant in mutants(file, (package / file).read_text(encoding="utf-8")):
-            kinds[mutant.kind].append(mutant)
+    texts = {file: (package / file).read_text(encoding="utf-8") for file in files_of(room, package)}
+    everything = [mutant for file, text in texts.items() for mutant in mutants(file, text)]
+    kinds = Counter(mutant.kind for mutant in everything)
+
+    def lot(mutant: Mutant) -> float:
+        u = random.Random(f"{seed}:{mutant.key}").random()  # noqa: S311  (nothing is secret)
+        return -math.log(u) * math.sqrt(kinds[mutant.kind])
+
     taken: dict[tuple[str, int], Mutant] = {}
-    while kinds and len(taken) < share:
-        kind = rng.choices(sorted(kinds), [len(kinds[k]) ** 0.5 for k in sorted(kinds)])[0]
-        mutant = kinds[kind].pop(rng.randrange(len(kinds[kind])))
-        if not kinds[kind]:
-            del kinds[kind]
-        if differs(mutant, (package / mutant.path).read_text(encoding="utf-8")):
+    for mutant in sorted(everything, key=lot):
+        if len(taken) == share:
+            break
+        if differs(mutant, texts[mutant.path]):
             taken.setdefault((mutant.path, mutant.start), mutant)
     return list(taken.values())

@@ -89,6 +89,31 @@ def test_what_a_change_belongs_to():
     assert found[10, "<="].lines == (10, 10)
 
 
+def test_a_key_names_one_change_and_stays_while_others_are_edited():
+    from mutation.mutants import mutants
+
+    twins = TEXT + "\n\nx = 1\nx = 1\n"
+    keys = [m.key for m in mutants("f.py", twins)]
+    assert len(set(keys)) == len(keys)
+    before, after = {m.key for m in mutants("f.py", TEXT)}, {m.key for m in mutants("f.py", "y = 5\n" + TEXT)}
+    assert before < after
+    assert [m.key for m in mutants("f.py", TEXT) if m.new == "4.0"] == ["f.py module: 2.0 -> 4.0 #f6437e"]
+    assert {m.scope for m in mutants("f.py", TEXT)} == {"module", "f"}
+
+
+def test_what_is_drawn_hardly_changes_with_an_edit(tmp_path):
+    from mutation.rooms import drawn
+
+    file = tmp_path / "ground" / "legs.py"
+    file.parent.mkdir()
+    lines = "".join(f"    x{i} = {i} + y{i}\n" for i in range(200))
+    file.write_text(f"def f():\n{lines}")
+    before = {m.key for _, m in drawn(tmp_path, 40, 1)}
+    file.write_text(f"def f():\n    z = 3\n{lines}")
+    assert len(before) == 25
+    assert len(before & {m.key for _, m in drawn(tmp_path, 40, 1)}) >= 24
+
+
 def test_every_room_gets_its_share_and_the_same_ones_each_time():
     from mutation.rooms import LEAST, ROOMS, files_of, room_of, shares
 
