@@ -13,7 +13,8 @@ from poise.ground.figure.motion import ANKLE, HIP, motion_of
 from poise.ground.report.measures import paths_of
 from poise.kernels.ground import grounder_feet, grounder_walk
 from poise.kernels.values import springs
-from poise.kernels.values.linear import Vec
+from poise.kernels.values.linear import Quat, Vec
+from poise.maths import rotations
 from tests.ground.clips import clip_of
 from tests.kernels.entered import entered
 
@@ -70,11 +71,23 @@ def test_a_jump_is_eased_away_by_a_spring_whose_push_is_bounded(x, v):
         left, moves = eased(x, v, rate, most, dt)
         assert abs(2.0 * (left - x - v * dt)) <= most * dt * dt * (1.0 + 1e-9)
         free = damped(x, v, rate, dt)
-        if abs(2.0 * (free[0] - x - v * dt)) < most * dt * dt:
+        in_time = x * v >= 0.0 or 0.5 * v * v / abs(x) < 0.8 * most  # else it is slowed down already
+        if in_time and abs(2.0 * (free[0] - x - v * dt)) < most * dt * dt:
             assert (left, moves) == free
         x, v = left, moves
     assert abs(x) < 1e-3
     assert eased(0.3, -1.0, rate, most, 0.0) == (0.3, -1.0)
+
+
+@pytest.mark.parametrize("rate", [60.0, 120.0])
+@pytest.mark.parametrize("jump", [-1.0, 0.15, 0.3])
+def test_a_jump_that_was_fast_on_its_way_stops_at_zero(jump, rate):
+    x, v, farthest = jump, 0.0, 0.0
+    for _ in range(int(2 * rate)):
+        x, v = entered(springs.eased_away)(x, v, 40.0, 30.0, 1.0 / rate)
+        farthest = max(farthest, -x / jump)
+    assert farthest < 0.02  # bounded alone, a jump of 1 m goes 0.4 beyond
+    assert abs(x) < 1e-3
 
 
 @pytest.mark.parametrize("away", [-0.1, 0.0, 0.15])
@@ -120,6 +133,47 @@ def test_a_foot_that_stands_stays_at_the_height_of_its_lock():
     ground = ground_of(0.0, 0.0)
     entered(grounder_feet.level_step)(s, ground, True)
     assert tuple(ground[:2, 2]) == (0.0, 0.0)
+
+
+def level_foot():
+    """Marks of a foot whose heel is below the ankle and whose ball is 0.2 m in front of it."""
+    marks = np.zeros(grounder_walk.MARKS)
+    marks[grounder_walk.HEEL : grounder_walk.HEEL + 3] = 0.0, 0.0, -0.1
+    marks[grounder_walk.BALL : grounder_walk.BALL + 3] = 0.2, 0.0, -0.1
+    return marks
+
+
+def test_a_foot_that_a_step_has_overtaken_is_not_turned_out_of_it_at_once():
+    level, ankle = Quat(1.0, 0.0, 0.0, 0.0), Vec(0.0, 0.0, 0.04)  # heel and ball at -0.06
+    out, turn = entered(grounder_feet.raised)(level_foot(), ankle, level, 1, ground_of(0.0, 0.0))
+    assert out == ankle  # both are as deep: they come out together, by the spring of the lock
+    assert turn == level
+    higher, turn = entered(grounder_feet.raised)(level_foot(), ankle, level, 1, ground_of(0.0, 0.05))
+    assert turn != level  # the ball is 50 mm deeper than the heel
+    assert higher != ankle
+    ball = np.add(higher, rotations.rotate(np.array(turn), np.array([0.2, 0.0, -0.1])))
+    assert ball[2] == pytest.approx(-0.01, abs=0.005)
+
+
+def test_a_foot_that_goes_down_is_lifted_for_a_step_ahead_as_much_as_it_will_need():
+    s, ground = np.zeros(grounder_walk.STATE), ground_of(0.0, 0.0)
+    s[grounder_walk.HORIZON] = 0.12
+    ground[2:, 2] = 0.0, 0.0, 0.0, STEP
+    ahead = entered(grounder_feet.demand_ahead)
+    steady, falls = (ahead(s, Vec(0.25, 0.0, 0.10), moves, ground) for moves in (0.0, -1.0))
+    assert steady == pytest.approx(2.0 * (STEP + 0.02 - 0.10) / 0.12**2)
+    assert falls == pytest.approx(steady + 2.0 * 1.0 / 0.12)
+
+
+@pytest.mark.parametrize(("over", "depth", "left"), [(0.02, 0.0, 0.02), (-0.02, 0.0, 0.0), (-0.02, 0.03, -0.02),
+                                                     (-0.05, 0.0, -0.05)])  # fmt: skip
+def test_a_lock_on_the_ground_eases_what_it_is_above_it_or_was_overtaken_by(over, depth, left):
+    s, ground = np.zeros(grounder_walk.STATE), ground_of(0.0, 0.0)
+    s[grounder_walk.DEPTH] = depth
+    entered(grounder_feet.lock_at)(s, Vec(0.1, 0.2, over), -1.5, ground, 1)
+    assert tuple(s[grounder_walk.LOCK : grounder_walk.LOCK + 3]) == (0.1, 0.2, 0.0)
+    assert tuple(s[grounder_walk.OFFSET : grounder_walk.OFFSET + 3]) == (0.0, 0.0, left)
+    assert s[grounder_walk.OFFSET_MOVES + 2] == -1.5
 
 
 @pytest.mark.parametrize("pitch", [-1.5, -0.5, 0.0, 0.5, 1.5])

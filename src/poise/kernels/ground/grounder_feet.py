@@ -230,7 +230,7 @@ def lock_at(s, p, moves, ground, mode):
     height = height_at(ground, mode - 1, p)
     put_vec_in(s, LOCK, Vec(p.x, p.y, height))
     over = p.z - height
-    put_vec_in(s, OFFSET, Vec(0.0, 0.0, over if over > 0.0 or over < -_EDGE else 0.0))
+    put_vec_in(s, OFFSET, Vec(0.0, 0.0, over if over > 0.0 or over < -_EDGE or s[DEPTH] > _BARELY else 0.0))
     put_vec_in(s, OFFSET_MOVES, Vec(0.0, 0.0, moves))
 
 
@@ -254,7 +254,8 @@ def move_foot(s, marks, aim, turn, mode, ground, settings, dt):
     arm = rotate(turn, vec_in(marks, HEEL + 3 * mode - 3))
     if before == 0:
         p = add(add(aim, left), arm)
-        lock_at(s, Vec(p.x, p.y, p.z + s[LIFT]), s[OUT_MOVES + 2], ground, mode)
+        lift = max(s[LIFT] + s[LIFT_MOVES] * dt, 0.0)  # it goes on as it did: the ground it is over may have jumped
+        lock_at(s, Vec(p.x, p.y, p.z + lift), s[OUT_MOVES + 2], ground, mode)
         s[LIFT], s[LIFT_MOVES] = 0.0, 0.0
     elif before != mode:
         lock_at(s, shown_point(s, marks, mode - 1), moves.z, ground, mode)
@@ -291,8 +292,10 @@ def raised(marks, ankle, turn, mode, ground):
     """Turn a foot about what is locked until the other end of its sole is out of the ground."""
     arm, other = rotate(turn, vec_in(marks, HEEL + 3 * mode - 3)), rotate(turn, vec_in(marks, HEEL + 6 - 3 * mode))
     along, p = sub(other, arm), add(ankle, other)
-    # The locked end stays; the other one may be in the ground where the slope was clipped or a step begins.
-    deep = height_at(ground, 2 - mode, p) - p.z
+    # The locked end stays; the other one may be in the ground where the slope was clipped or a step begins. A lock that
+    # a step has overtaken comes out of it by a spring, and so does the other end: both may be as deep.
+    held = add(ankle, arm)
+    deep = height_at(ground, 2 - mode, p) - p.z - max(height_at(ground, mode - 1, held) - held.z, 0.0)
     if deep <= 0.0:
         return ankle, turn
     turn = multiply(rotation_between(along, Vec(along.x, along.y, along.z + deep)), turn)
@@ -312,7 +315,7 @@ def demand(away, moves, time):
 
 
 @part
-def demand_ahead(s, tip, ground):
+def demand_ahead(s, tip, moves, ground):
     """The acceleration by which the lift of a swinging foot is where it has to be over every step ahead."""
     most = -math.inf
     for i in range(AHEAD):
@@ -321,7 +324,7 @@ def demand_ahead(s, tip, ground):
         edge = ahead[2] - height_at(ground, 2, Vec(ahead[0], ahead[1], 0.0)) - _EDGE
         needed = min(edge, ahead[2] + _OVER - tip.z)
         if needed > 0.0:
-            most = max(most, demand(needed - s[LIFT], s[LIFT_MOVES], time_ahead(s, i)))
+            most = max(most, demand(needed - s[LIFT], s[LIFT_MOVES] + moves, time_ahead(s, i)))
     return most
 
 
@@ -339,7 +342,8 @@ def lifted_over(s, leg, frame, marks, ankle, turn, ground, settings, dt):
         lowest = min(lowest, p.z - height_at(ground, j, p))
     if dt <= 0.0:
         return s[LIFT]
-    rise, asked = rise_of(s, frame, dt), demand_ahead(s, tip, ground)
+    rise = rise_of(s, frame, dt)
+    asked = demand_ahead(s, tip, min(rise, 0.0), ground)
     if s[DEPTH] + s[ROSE] > _BARELY:
         # A foot that goes down is faster in the ground than its lift knows.
         moves = s[LIFT_MOVES] + (min(rise, 0.0) if needed > s[LIFT] else 0.0)

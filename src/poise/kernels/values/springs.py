@@ -9,6 +9,7 @@ from poise.kernels.compiled import inline, part
 from poise.kernels.values.linear import Quat, Vec, multiply
 
 HALF = 1.6783469900166605  # (1 + h) exp(-h) = 1/2: half of an offset at rest is gone after h / rate seconds
+_BRAKES = 0.8  # the share of the most acceleration from which on what is fast is slowed down to stop at zero
 
 
 @inline
@@ -22,15 +23,21 @@ def damped(x, v, rate, dt):
 
 @inline
 def eased_away(x, v, rate, most, dt):
-    """`damped` with an acceleration of at most `most`, so that a jump of x is the start of a way and no push."""
+    """`damped` with an acceleration of at most `most`, so that a jump of x is the start of a way and no push.
+
+    What has come to be fast is slowed down in time: v^2 / (2 x) stops it at zero.
+    """
     if dt <= 0.0:
         return x, v
     left, moves = damped(x, v, rate, dt)
     steady = x + v * dt
     pull = 2.0 * (left - steady) / (dt * dt)
-    if abs(pull) <= most:
+    stop = 0.5 * v * v / max(abs(x), 1e-300) if x * v < 0.0 else 0.0
+    if abs(pull) <= most and stop <= _BRAKES * most:
         return left, moves
-    pull = math.copysign(most, pull)
+    if stop > _BRAKES * most:
+        pull = math.copysign(1.0, x) * max(stop, math.copysign(pull, pull * x))
+    pull = min(max(pull, -most), most)
     return steady + 0.5 * pull * dt * dt, v + pull * dt
 
 
