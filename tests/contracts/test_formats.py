@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -114,6 +116,15 @@ def test_what_is_known_is_listed(tmp_path):
         poise.load(tmp_path / "rig.unheard")
     for _, suffix in READ:
         assert suffix in str(refusal.value)
+
+
+def test_a_format_that_begins_like_the_suffix_is_found_without_importing_the_others():
+    code = (
+        "import sys; from pathlib import Path; from poise.io.registry import reader; reader(Path('rig.glb'))\n"
+        "print(*(name for name in sys.modules if name.startswith('poise.io.formats.')))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert found.split() == ["poise.io.formats.gltf"]
 
 
 @pytest.mark.parametrize(("name", "suffix"), EVERY)

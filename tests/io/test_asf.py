@@ -243,6 +243,11 @@ class TestEveryWord:
             np.testing.assert_allclose(turned(rig, pose, "thigh"), wanted, atol=1e-12)
         assert usual.skeleton.euler[2] == "ZYX"
 
+    def test_the_joint_that_is_farthest_outside_of_its_limits_is_told_first(self, put):
+        (note,) = (note for note in put(motion=amc()).notes if "outside" in note)
+        assert note.startswith("3 of 12 values (25 %)")
+        assert note.endswith("at most [degrees]: shin by 290, foot by 110, thigh by 30")
+
     def test_the_root_in_another_order(self, put):
         values = VALUES | {"root": [(30.0, 3.0, 10.0, 1.0, 20.0, 2.0)] * 2}
         rig = put(ASF.replace("TX TY TZ RX RY RZ", "RZ TZ RX TX RY TY"), amc(values))

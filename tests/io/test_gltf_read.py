@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from poise.errors import FileError
 from poise.io.formats import gltf
 from poise.maths import rotations
 from poise.model.clip import KeyedClip
@@ -184,6 +185,42 @@ def test_normalised_integers_strides_and_sparse_values(tmp_path):
     track = gltf.read(saved(tmp_path / "a.glb", document, data)).clips[0].tracks[0]
     assert track.times.tolist() == [0.5, 1.5]
     assert track.values.tolist() == [[1, 0, 0, 0], [0, 0, -1, 0]]
+
+
+def one_track(tmp_path, data, turned):
+    """The values of a track of two turns whose accessor is `turned`; its bytes begin eight bytes into the data."""
+    document, _ = with_arrays(arm(), arm_arrays())
+    del document["skins"][0]["inverseBindMatrices"]
+    document["animations"][0]["channels"] = document["animations"][0]["channels"][:1]
+    data = np.array([0.5, 1.5], "<f4").tobytes() + data
+    document["bufferViews"] = [
+        {"buffer": 0, "byteLength": 8},
+        {"buffer": 0, "byteOffset": 8, "byteLength": len(data) - 8},
+    ]
+    times = {"componentType": 5126, "count": 2, "type": "SCALAR", "bufferView": 0}
+    document["accessors"] = [times, times, {"count": 2, "type": "VEC4"} | turned]
+    document["buffers"] = [{"byteLength": len(data)}]
+    return gltf.read(saved(tmp_path / "a.glb", document, data)).clips[0].tracks[0].values.tolist()
+
+
+def test_signed_bytes_are_turns(tmp_path):
+    turns = np.array([[0, 0, 0, 127], [0, -128, 0, 0]], "i1").tobytes()
+    values = one_track(tmp_path, turns, {"componentType": 5120, "normalized": True, "bufferView": 1})
+    assert values == [[1, 0, 0, 0], [0, 0, -1, 0]]
+
+
+def test_several_sparse_values_stand_in_rising_order(tmp_path):
+    turns = np.array([[0, 0, 0, 1], [1, 0, 0, 0]], "<f4").tobytes()
+
+    def read(*rows):
+        indices = {"bufferView": 1, "byteOffset": 32, "componentType": 5121}
+        sparse = {"count": 2, "indices": indices, "values": {"bufferView": 1}}
+        return one_track(tmp_path, turns + bytes([*rows, 0, 0]), {"componentType": 5126, "sparse": sparse})
+
+    assert read(0, 1) == [[1, 0, 0, 0], [0, 1, 0, 0]]
+    for rows in ((1, 0), (1, 1)):
+        with pytest.raises(FileError, match=r"accessors\[2\]\.sparse\.indices: must increase"):
+            read(*rows)
 
 
 def test_accessor_without_bytes_is_zeros_and_empty_sparse_is_allowed(tmp_path):

@@ -135,6 +135,16 @@ def test_limits_read_back_bit_for_bit(data, tmp_path):
     assert fourth.skeleton == none
 
 
+def test_turns_of_a_hinge_beyond_a_whole_one_are_kept_in_its_document(tmp_path):
+    hinge = {"name": "wheel", "extras": {"poise": {"kind": "hinge", "axis": [0, 0, 1]}}}
+    rig = gltf.read(saved(tmp_path / "a.gltf", {"asset": {"version": "2.0"}, "nodes": [hinge]}))
+    for value in (9.0, 0.1):
+        second = again(rig.pose.replace({"wheel": value}), tmp_path / "b.gltf", rig.skeleton)
+        assert second.pose.q.tolist() == [value]
+    unchanged = again(rig.pose, tmp_path / "b.gltf", rig.skeleton)
+    assert unchanged.skeleton.source.container.json["nodes"] == [hinge]
+
+
 def test_matrix_nodes_get_parts_when_posed_and_shear_is_refused(tmp_path):
     whole = np.eye(4)
     whole[:3, :3] = rotations.as_matrix(rotations.normalised([0.3, -0.2, 0.9, 0.1])) @ np.diag([-2.0, 3, 0.5])

@@ -209,6 +209,18 @@ class TestC3D:
         counted = put(c3d(points, more=[lambda n: parameter(n, 1, "FRAMES", 4, [], n.floats([70_000]))]))
         assert len(counted) == 70_000
 
+    def test_a_last_frame_whose_number_16_bits_cannot_hold(self, put):
+        """Its header says frames 65,000 to 464; the numbers of the trial stand in the parameters."""
+        points = np.tile(np.arange(1001.0)[:, None, None], (1, 1, 3))
+        ends = (("START", [65_000, 0]), ("END", [464, 1]))
+
+        def trial(n):
+            return b"".join(parameter(n, 2, f"ACTUAL_{end}_FIELD", 2, [2], n.words(words)) for end, words in ends)
+
+        markers = put(c3d(points, first=65_000, last=464, more=[trial]))
+        assert same(markers.positions, points)
+        assert markers.first_frame == 65_000
+
     @pytest.mark.parametrize(
         ("unit", "metres"), [("m", 1.0), ("cm", 0.01), ("MM  ", 1e-3), ("in", 0.0254), ("furlong", None)]
     )

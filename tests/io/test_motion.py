@@ -114,6 +114,16 @@ def test_an_arm_stands_and_a_robot_walks(tmp_path):
     assert same(again, walking)
 
 
+def test_a_robot_that_moves_along_one_axis_alone_does_not_stand(tmp_path):
+    arm = poise.load(samples.path("arm.urdf"))
+    free = arm.skeleton.with_free_root()
+    q = np.tile(free.rest_q, (3, 1))
+    q[:, 0] = [0.0, 1.0, 2.0]
+    sliding = Clip.at_rate(Pose(free, q), 30.0, "walk")
+    poise.save(sliding, tmp_path / "walk.npz")
+    assert same(poise.load_motion(tmp_path / "walk.npz", arm), sliding)
+
+
 def test_a_root_with_a_frame_of_its_own_is_in_the_world(tmp_path):
     turn = rotations.normalised([1, 2, 3, 4.0])
     skeleton = Skeleton.build(

@@ -6,6 +6,7 @@ import pytest
 
 import poise
 from poise.io.sidecar.read import apply_sidecar
+from poise.io.sidecar.write import sidecar_text
 from tests.strategies import straight_chain
 
 
@@ -72,3 +73,10 @@ def test_mistakes_name_file_place_and_reason(tmp_path, text, message):
 def test_an_empty_file_changes_nothing(tmp_path):
     skeleton = straight_chain(3)
     assert applied(tmp_path, "", skeleton) == skeleton
+
+
+def test_joints_without_a_limit_are_written_as_free(tmp_path):
+    kinds = [poise.Kind.HINGE, poise.Kind.BALL]
+    skeleton = poise.Skeleton.build(["hinge", "ball"], [-1, 0], kinds, axes=[(0, 0, 1)] * 2)
+    written = applied(tmp_path, sidecar_text(skeleton, ["hinge", "ball"]), skeleton)
+    assert written.limits == (poise.Range(-math.inf, math.inf), poise.EulerBox("XYZ"))

@@ -203,6 +203,11 @@ class TestRobots:
         assert moving == ["j0", "j1", "j2"]
         assert any("close a loop" in note and note.endswith("/j3") for note in rig.notes)
 
+    def test_joints_of_kinds_that_are_not_read_are_told(self, read):
+        distance = joint("PhysicsDistanceJoint", "rope", ("/b", "/c"))
+        notes = read(HEAD + BODIES + hinge("j", ("/a", "/b")) + distance).notes
+        assert "physics joints of other kinds are not read: PhysicsDistanceJoint" in notes
+
     def test_a_slide(self, read):
         text = joint("PhysicsPrismaticJoint", "s", ("/a", "/b"), physics__lowerLimit=0).replace(
             "physics:lower", "float physics:lower"

@@ -68,6 +68,13 @@ def test_slerp_takes_the_shorter_arc_and_returns_its_ends():
             np.testing.assert_allclose(np.abs(q @ end), 1.0, atol=1e-15)
 
 
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3)])
+def test_rotation_vectors_of_any_number_of_axes_are_those_of_scipy(shape):
+    q = unit_quaternions(rng_of(2), 6)[: int(np.prod(shape))].reshape(*shape, 4)
+    expected = scipy_of(q.reshape(-1, 4)).as_rotvec().reshape(*shape, 3)
+    np.testing.assert_allclose(rotations.as_vector(q), expected, atol=1e-14)
+
+
 class TestRotationBetween:
     @given(vectors, vectors, UNITS, UNITS)
     def test_turns_one_direction_onto_the_other(self, a, b, unit_a, unit_b):
