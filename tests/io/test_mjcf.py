@@ -308,6 +308,13 @@ def test_equalities_that_a_skeleton_has_no_place_for_are_noted(parsed, case):
     assert (rig.skeleton["j"].coupling is None) == (case != "twice")
 
 
+def test_what_would_hold_joints_is_counted(parsed):
+    held = '<equality><weld body1="a"/><weld body1="a"/><connect body1="a" anchor="0 0 0"/></equality>'
+    (note,) = parsed(model(body('<joint name="j"/>'), held)).notes
+    assert note.startswith("not read, so that joints may move which these would hold: ")
+    assert set(note.partition(": ")[2].split(", ")) == {"<weld> (2)", "<connect> (1)"}
+
+
 def test_a_slide_with_a_reference(parsed):
     rig = parsed(model(body('<joint name="j" type="slide" axis="0 0 1" ref="2"/>', more='pos="0 1 0"')))
     np.testing.assert_array_equal(rig.rest.q, [2.0])
