@@ -107,6 +107,22 @@ def test_limits_do_not_depend_on_how_bones_are_rolled_nor_on_units(data, name, s
         np.testing.assert_allclose(world, expected, atol=1e-5)
 
 
+SPANS = {
+    "UpperLeg": (150, 75, 90), "LowerLeg": (145, 10, 70), "Foot": (70, 40, 50), "Toes": (115, 30, 10),
+    "Shoulder": (30, 50, 55), "UpperArm": (160,), "LowerArm": (160, 50, 160), "Hand": (150, 50, 160),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_joints_span_what_both_published_motions_are_together(side):
+    """Bending, aside and about the bone, wherever the rest is in between; of an arm, whose cone is fitted, the last."""
+    limits = poise.humanoid(figure(CONVENTIONS["vrm"]).skeleton()).limits()
+    for part, published in SPANS.items():
+        limit = limits[f"{side}{part}"]
+        spans = np.ptp(np.degrees([*limit.sides, limit.twist]), axis=1)
+        assert spans[-len(published) :] == pytest.approx(published, abs=0.2), part
+
+
 def test_left_and_right_mirror_each_other(data):
     found = poise.humanoid(load(data, "samples/humanoid.glb").skeleton)
     limits = found.limits()

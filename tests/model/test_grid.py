@@ -49,6 +49,11 @@ def test_the_first_key_counts():
     np.testing.assert_array_equal(grid.times[1::2], times)
 
 
+@pytest.mark.parametrize("at", [[0, 2, 5], [3, 8, 11], [0, 4, 10, 25]])
+def test_the_shortest_gap_may_hold_several_steps(at):
+    assert common_step(np.array(at) / 30) == pytest.approx(np.gcd.reduce(at) / 30)
+
+
 def test_keys_that_differ_by_rounding_are_one():
     times = np.sort(np.concatenate([np.arange(20) / 30, np.arange(1, 20) / 30 + 3e-6]))
     assert common_step(np.arange(20) / 30) == pytest.approx(1 / 30)

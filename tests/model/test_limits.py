@@ -11,13 +11,27 @@ import poise
 from poise.model.limits import unit_axis
 from poise.model.limits.base.rows import nearest_angle
 from tests.kernels.entered import entered
+from tests.strategies import straight_chain
 
 ANGLES = st.floats(-20, 20)
+
+
+def hinge(limit):
+    return straight_chain(1, kind=poise.Kind.HINGE, axes=[(0, 0, 1)], limits=[limit])
 
 
 class TestRange:
     def test_degrees(self):
         assert poise.Range.degrees(-180, 90) == poise.Range(-math.pi, math.pi / 2)
+
+    @pytest.mark.parametrize(("low", "high"), [(-90, 90), (0, 30), (-math.inf, 45), (-360, 15)])
+    def test_radians_that_look_like_degrees_are_refused(self, low, high):
+        with pytest.raises(poise.InputError, match=r"looks like degrees: write Range\.degrees\("):
+            hinge(poise.Range(low, high))
+
+    @pytest.mark.parametrize(("low", "high"), [(-15, 15), (-90, 89), (0, 375), (-math.inf, math.inf)])
+    def test_other_radians_are_taken(self, low, high):
+        assert hinge(poise.Range(low, high))["j0"].limit == poise.Range(low, high)
 
     @pytest.mark.parametrize(("low", "high"), [(1, -1), (math.nan, 1), (0, math.nan), (math.inf, math.inf)])
     def test_empty_ranges_are_refused(self, low, high):

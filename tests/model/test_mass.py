@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 import poise
 from poise import samples
+from tests.model.humanoid_figures import CONVENTIONS, figure
 from tests.model.test_pinocchio import models, pin, pin_q  # noqa: F401
 from tests.strategies import random_q, rng_of, seeds
 
@@ -31,6 +32,15 @@ def test_a_person_at_rest_has_its_centre_between_hips_and_navel():
     centre = poise.centre_of_mass(FIGURE.rest)
     assert abs(centre[0]) < 1e-9
     assert 0.5 * height < centre[1] - at[:, 1].min() < 0.66 * height
+
+
+@pytest.mark.parametrize(("height", "carrier"), [(0.88, "upperChest"), (0.93, "chest")])
+def test_the_upper_trunk_hangs_at_the_highest_joint_below_its_centre(height, carrier):
+    """Which de Leva has at 0.904 of the way from the hips up to the shoulders."""
+    body = figure(CONVENTIONS["vrm"])
+    hips, shoulders = (body.points[body.names.index(name)][1] for name in ("leftUpperLeg", "leftUpperArm"))
+    body.points[body.names.index("upperChest")] = (0.0, hips + height * (shoulders - hips), 0.0)
+    assert poise.masses(body.skeleton())[carrier].mass == pytest.approx(0.1596)
 
 
 def test_it_is_the_mean_of_the_centres_weighed_by_mass():

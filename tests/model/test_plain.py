@@ -38,9 +38,9 @@ def poses():
     for name in ("j0", "j3"):
         turn = slice(skeleton.q_slice(name).stop - 4, skeleton.q_slice(name).stop)
         q[:, turn] /= np.linalg.norm(q[:, turn], axis=1, keepdims=True)
-    yield "kinds", poise.Pose(skeleton, q)
     given = (rng.normal(size=(5, 7, 3)), 0.5 + rng.random((5, 7, 3)))
     yield "given", poise.Pose(skeleton, q, *given)
+    yield "kinds", poise.Pose(skeleton, q)
     for file in ("humanoid.glb", "humanoid.bvh", "arm.urdf"):
         rig = poise.load(samples.path(file))
         yield file, rig.pose

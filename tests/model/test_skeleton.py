@@ -197,6 +197,13 @@ def test_skeletons_compare_by_value_and_pickle_without_their_source(body):
         other.A[0, 0] = 1
 
 
+def test_what_is_worked_out_of_limits_cannot_be_changed(body):
+    """It is worked out once, and solvers read it."""
+    s = body.limited({"spine": poise.Range(0, 1, axis=(1, 0, 0)), "elbow.L": poise.SwingTwist((0, 1, 0), 0.5)})
+    for array in (s.value_ranges, *s.ball_hinges[1:], *s.ball_limits[1:]):
+        assert not array.flags.writeable
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -126,6 +126,15 @@ class TestSwingTwist:
         assert poise.SwingTwist((0, 1, 0), 3.0).bounded
         assert poise.SwingTwist((0, 1, 0), twist=(-3, 3)).bounded
 
+    def test_half_a_turn_is_moved_onto_the_edge_of_a_cone(self):
+        """Where the twist is not defined."""
+        limit = poise.SwingTwist.degrees((0, 1, 0), 100)
+        q = np.array([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+        ends = nearest_turns(turn_row(limit), q)
+        np.testing.assert_allclose(angle_between(q, ends), math.radians(80), atol=1e-12)
+        swing = turn_values(limit, q)[:, :2]
+        np.testing.assert_allclose(np.linalg.norm(swing, axis=1), math.pi, atol=1e-12)
+
     def test_a_twist_is_clamped_and_the_swing_stays(self):
         limit = poise.SwingTwist.degrees((0, 1, 0), 60, (-20, 20))
         swing, y = rotations.about(np.array([0.6, 0, 0.8]), 0.7), np.array([0.0, 1, 0])

@@ -130,6 +130,10 @@ class TestTargetsOfSeveralGoals:
         for result in found[1:]:
             np.testing.assert_array_equal(result.q, found[0].q)
 
+    def test_a_tracker_takes_one_for_each_goal(self):
+        with pytest.raises(poise.InputError, match="a tracker takes one target at a time"):
+            poise.Tracker(REST, BOTH)([TWO.target, BOTH[1].target])
+
     def test_one_goal_takes_itself(self):
         ready = poise.prepare(REST, HAND)
         for form in (HAND, [HAND], {"LeftHand": HAND.target}):
