@@ -315,6 +315,21 @@ def test_only_the_changed_numbers_of_a_clip_change(small, tmp_path):
     assert rows[1] == "4.0 5.0 6.0 -10.0 -20.0 -30.0 70.0 81.0 95.0"
 
 
+@pytest.mark.parametrize(("end", "expected"), [("\n", b"\n"), ("\r\n", b"\r\n"), ("\r", b"\r"), (" ", b"\n")])
+def test_rows_that_are_written_end_as_the_lines_of_the_file_do(small, tmp_path, end, expected):
+    rig, path = small(SMALL.replace("\n", end)), tmp_path / "again.bvh"
+    bvh.write(rig.clips[0].poses[0], path, rig.skeleton)
+    rows = path.read_bytes().split(b"Frame Time:")[1]
+    assert rows.endswith(expected)
+    assert set(rows) & set(b"\r\n") == set(expected)
+
+
+def test_a_step_of_the_head_s_line_ends_does_not_count(small, tmp_path):
+    rig, path = small(SMALL.replace("\n", "\r", 1)), tmp_path / "again.bvh"
+    bvh.write(rig.clips[0].poses[0], path, rig.skeleton)
+    assert path.read_bytes().endswith(b"\n")
+
+
 def test_angles_beyond_half_a_turn_stay_near_the_old_ones(small, tmp_path):
     text = SMALL.replace("70 80 95", "430 100 -275")
     clip = small(text).clips[0]
@@ -357,6 +372,9 @@ def test_what_the_channels_cannot_hold_is_refused(small, tmp_path):
     moved = Pose(rig.skeleton, rig.pose.q, translations=[[0, 0, 0], [0, -2.5, 0], [0, -3, 0]])
     with pytest.raises(UnsupportedError, match="'Knee' moves along Y"):
         bvh.write(moved, path, rig.skeleton)
+    little = Pose(rig.skeleton, rig.pose.q, translations=[[0, 0, 0], [0, -2.0, 1e-5], [0, -3, 0]])
+    with pytest.raises(UnsupportedError, match="'Knee' moves along Z"):
+        bvh.write(little, path, rig.skeleton)
     with pytest.raises(UnsupportedError, match="cannot scale joints, and these are scaled: Knee"):
         bvh.write(Pose(rig.skeleton, rig.pose.q, scales=[[1, 1, 1], [2, 2, 2], [1, 1, 1]]), path, rig.skeleton)
     other = Skeleton.build(["a"], [-1], [Kind.BALL])

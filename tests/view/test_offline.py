@@ -131,6 +131,7 @@ def test_a_long_clip_is_of_sensible_size(page):
         (np.zeros((0, 1, 22, 7)), []),
         (np.zeros((2, 1, 22, 7)), [1, 0]),
         (np.full((2, 1, 22, 7), np.nan), [0, 1]),
+        (np.where(np.arange(7) == 6, np.inf, np.zeros((2, 1, 22, 7))), [0, 1]),
     ],
 )
 def test_frames_that_do_not_fit_are_refused(page, walk, frames, times):

@@ -91,10 +91,7 @@ def usual_root(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], de
     if not (kinds >= Kind.BALL).any():
         return row
     while kinds[row] == Kind.FIXED or len([c for c in children[row] if depth[c] >= LIMB]) == 1:
-        below = [child for child in children[row] if depth[child] >= LIMB] or list(children[row])
-        if not below:
-            break
-        row = max(below, key=lambda child: depth[child])
+        row = max(children[row], key=lambda child: depth[child])  # what moves hangs below: there are children
     forks = len([child for child in children[row] if depth[child] >= LIMB]) > 1
     return row if forks else _first_moving(kinds, children, depth, first)
 
