@@ -175,6 +175,13 @@ class TestKeys:
             assert angle(made.at(times[0]).world["Spine"].rotations, TURN) < 1e-6
             assert angle(made.at(times[1]).world["Spine"].rotations, other) < 1e-6
 
+    def test_beyond_two_keys_that_are_near_each_other_a_clip_goes_on_as_it_was(self, document):
+        clip = document.rig.clip(document.clip)
+        made = edited(clip, keyed(keyed(document, "Spine", 0.3, TURN), "Spine", 0.5, TURN).keys)
+        far = made.times[(made.times < 0.3 - FADE - 0.05) | (made.times > 0.5 + FADE + 0.05)]
+        assert len(far) > 2
+        np.testing.assert_allclose(made.at(far).q, clip.at(far).q, atol=1e-12)
+
     def test_a_key_is_taken_away(self, document):
         after = keyed(document, "Spine", 0.5, TURN)
         time = after.keys[0].time

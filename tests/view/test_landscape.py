@@ -8,9 +8,10 @@ import pytest
 import poise
 from poise.ground.plant import Planted
 from poise.io import samples
-from poise.viewer.document.landscape import OFFERED, height_of, land_of, planted, size_of, up_of
+from poise.viewer.document.landscape import OFFERED, ground_mesh, height_of, land_of, planted, size_of, up_of
 from tests.strategies import straight_chain
 from tests.view.action_cases import rig
+from tests.view.test_parts_terrain import mesh_of
 
 
 @pytest.fixture(scope="module", params=["humanoid.glb", "arm.urdf", "humanoid.bvh"])
@@ -46,6 +47,15 @@ def test_it_is_as_large_as_the_figure():
     points = np.linspace(0, 1, 50)[:, None] * np.array([0.0, 0.0, 3.0])
     heights = land_of(small, "stairs:0.15,0.30").terrain.heights(points)
     np.testing.assert_allclose(land_of(big, "stairs:0.15,0.30").terrain.heights(points * 100), heights * 100, atol=1e-3)
+
+
+def test_its_mesh_reaches_some_heights_of_the_figure_around_it():
+    """In metres or in centimetres: the page shows as much ground around either."""
+    for size in (1.0, 100.0):
+        skeleton = straight_chain(5, length=0.4 * size)
+        bones = poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q))
+        points, _, _ = mesh_of(ground_mesh(bones, "flat", bones.rest))
+        assert 2 * 4 < np.ptp(points[:, 0]) / height_of(bones) < 2 * 9
 
 
 def test_the_figure_stands_on_its_floor_at_rest():

@@ -175,6 +175,13 @@ def test_bones_grow_with_the_figure(factor):
     np.testing.assert_allclose(bones(factor), factor * bones(1.0), rtol=1e-9)
 
 
+def test_the_longest_bone_has_a_short_end():
+    """A leaf goes on for a share of the bone that leads to it, but never for a tenth of the figure."""
+    skeleton = Skeleton.build("abc", [-1, 0, 1], [Kind.BALL] * 3, offsets=[(0, 0, 0), (0.1, 0, 0), (0, 3, 0)])
+    joints = model_of(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q))).message["joints"]
+    assert 0 < np.linalg.norm(joints[2]["bone"]) < 0.1 * 3
+
+
 def test_bones_follow_the_body_not_the_limbs():
     rig = poise.load(samples.path("humanoid.bvh"))
     joints = {joint["name"]: joint for joint in model_of(rig).message["joints"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from itertools import pairwise
 
@@ -11,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poise
+from poise.ground.contact.contacts import Contacts
 from poise.viewer import scenes
+from poise.viewer.document import landscape
 from poise.viewer.session import follow
 from poise.viewer.session.playing import FASTEST, SLOWEST, Playhead, contacts_of
 from tests.view.action_cases import HAND, everything, rig
@@ -71,6 +74,14 @@ class TestPlayhead:
         head = Playhead(poise.Clip(clip.times[:1], clip.poses[:1], "still"), playing=True)
         head.advance(0.5)
         assert head.time == 0.0
+
+    def test_a_foot_stands_as_long_as_its_heel_or_its_ball_does(self, clip):
+        steps = {"heel": [(0.1, 0.3), (0.6, 0.9)], "ball": [(0.2, 0.4), (0.65, 0.7)]}
+        walk = landscape.planted(rig(), clip, "flat")
+        contacts = Contacts.from_intervals({"left": steps}, walk.contacts.legs, np.linspace(0.0, 1.0, 101))
+        told = {foot["foot"]: foot["intervals"] for foot in contacts_of(dataclasses.replace(walk, contacts=contacts))}
+        np.testing.assert_allclose(told["left"], [[0.1, 0.4], [0.6, 0.9]], atol=0.011)
+        assert told["right"] == []
 
     def test_only_planted_clips_have_contacts(self, clip):
         assert contacts_of(clip) == []

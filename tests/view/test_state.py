@@ -95,6 +95,10 @@ class TestState:
         assert (state["mode"], state["run"], state["from"]) == (document.mode, document.run, document.origin)
         assert set(state["modes"]) == {"plain", "hinge", "limits"}
 
+    def test_a_handle_is_not_turned_until_somebody_turns_it(self):
+        (ball,) = told(everything())["handles"]
+        assert (ball["position"], ball["rotation"]) == ([0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0])
+
     def test_chains_say_every_field(self):
         chain = everything().chains[0]
         (first, *_) = told(everything())["chains"]

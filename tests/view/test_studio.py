@@ -233,6 +233,20 @@ class TestAPage:
             assert [binary[0] for binary in page.binaries] == [3, 2]  # mesh and ghost
             np.testing.assert_allclose(page.frame.rows[0, 0, :, :3], everything().started.world.positions, atol=1e-5)
 
+    def test_the_ghost_is_sent_anew_where_the_start_pose_changes_and_only_there(self):
+        def ghosts(page):
+            return [binary[0] for binary in page.binaries].count(2)
+
+        with watched(everything()) as page:
+            page.until(lambda page: page.frame)
+            assert ghosts(page) == 1
+            page.send("tolerance", value=0.01)
+            page.until(lambda page: page.state["tolerance"] == 0.01)
+            assert ghosts(page) == 1
+            page.send("free_root", on=True)
+            page.until(lambda page: page.state["free_root"])
+            assert ghosts(page) == 2
+
     def test_a_scene_may_be_asked_for(self):
         with watched(everything(), scene="two_methods") as page:
             page.until(lambda page: page.frame and page.state["scene"] == "two_methods")
