@@ -239,6 +239,8 @@ class TestRays:
     def test_no_direction_is_refused(self):
         with pytest.raises(InputError, match="zero length"):
             Terrain.flat().hit([0, 1, 0], [0, 0, 0])
+        with pytest.raises(InputError, match="one here has zero length"):
+            Terrain.flat().hit([0, 1, 0], [[0, -1, 0], [0, 0, 0]])
 
 
 def test_it_is_a_public_name():

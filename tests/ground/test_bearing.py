@@ -143,6 +143,11 @@ class TestFeetOnly:
         notes = planted(on_all_fours(), GROUNDS["slope up"]).notes
         assert any(note.startswith("on the ground beside feet: left hand in 120 frames") for note in notes)
 
+    def test_a_body_that_some_limb_bears_is_not_said_to_lie(self):
+        crawls = planted(on_all_fours(), GROUNDS["flat"])
+        assert crawls.bearing.lies.all()  # its hips are that low
+        assert not any("the body" in note for note in crawls.notes)
+
 
 class TestLying:
     def test_a_body_on_hands_and_knees_leans_with_a_slope(self):

@@ -90,6 +90,14 @@ class TestEdges:
     def test_the_edge_itself_is_inside(self):
         assert Terrain.heightmap(np.ones((4, 4)), size=0.3).sample([[0.15, 0, 0.15], [-0.15, 0, -0.15]]).inside.all()
 
+    def test_a_place_that_rounding_has_put_beside_the_edge_is_inside(self):
+        """By a billionth of a cell, and not by more, on any side."""
+        terrain = Terrain.heightmap(np.ones((3, 3)), origin=(1, 0, -1), up="y")  # its corner in the origin
+        edges = np.array([[0.0, 0, -1], [1, 0, 0]])
+        outwards = np.array([[-1.0, 0, 0], [0, 0, 1]])
+        assert terrain.sample(edges + 1e-9 * outwards).inside.all()
+        assert not terrain.sample(edges + 2e-9 * outwards).inside.any()
+
     def test_rays_pass_beside_the_map(self):
         terrain = Terrain.heightmap(SQUARE)
         assert not terrain.hit([2, 9, 0], [0, -1, 0]).hit
@@ -157,7 +165,8 @@ class TestHoles:
         (SQUARE, {"size": np.nan}, "size"),
         (SQUARE, {"height": np.inf}, "height"),
         (SQUARE, {"height": "tall"}, "height"),
-        (SQUARE, {"origin": (1, 2)}, "origin"),
+        (SQUARE, {"origin": (1, 2)}, "the origin of a height map is three numbers"),
+        (SQUARE, {"origin": 1}, "the origin of a height map is three numbers"),
         (SQUARE, {"origin": (1, np.nan, 2)}, "origin"),
         (SQUARE, {"up": "x"}, '"y" or "z"'),
         ([[1e300, 0], [0, 0]], {"height": 1e-300}, "heights must not be beyond 1e"),

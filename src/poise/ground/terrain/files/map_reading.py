@@ -122,7 +122,7 @@ def _own_middle(sheet: Sheet, size: ArrayLike | None) -> tuple[float, float, flo
 
 
 def _middle(origin: ArrayLike, up: str) -> tuple[float, float, float]:
-    given = finite(origin, "the origin of a height map", last=3)
+    given = finite(origin, "the origin of a height map")
     if given.shape != (3,):
         message = f"the origin of a height map is three numbers; got an array of shape {given.shape}"
         raise InputError(message)
