@@ -17,6 +17,7 @@ from poise.problem import goals
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import beyond_reach
 from poise.solvers.base import corrected
+from poise.solvers.base.descent import descended
 from tests.command_line import run
 from tests.contracts.cases import (
     CHAINS,
@@ -189,6 +190,17 @@ def test_where_limits_keep_it_away_no_small_legal_turn_brings_it_nearer(limits):
         q[:, columns] = rotations.multiply(turn, q[:, columns])
         others = poise.Pose(s, s.legal(q)[0]).world["tip"].positions
         assert np.linalg.norm(others - targets[i], axis=1).min() >= result.errors[i, 0] - 1e-3
+
+
+def test_what_other_starts_do_not_mend_is_no_worse_for_having_been_tried():
+    s, poses = sheared(limits="hinge")
+    targets = 1.05 * np.array([pose.world["tip"].positions for pose in poses])
+    problem, q = Problem(rest(s), (Position("tip", targets),)), np.tile(s.rest_q, (len(targets), 1))
+    alone, again = (descended(problem, q, targets, Tolerance(1e-6, 1e-6), attempts=attempts) for attempts in (0, 3))
+    left, still_left = (problem.errors(answer.q, targets)[:, 0] for answer in (alone, again))
+    assert (again.iterations > alone.iterations).sum() > 5
+    assert (still_left <= left * (1 + 1e-9)).all()
+    assert (still_left < 0.99 * left).any()
 
 
 def test_limits_are_named_where_they_keep_a_joint_back():

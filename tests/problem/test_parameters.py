@@ -63,6 +63,7 @@ def test_a_text_is_read_by_the_type_of_its_option(text, value):
         ("share=much", "share is a number or none, not 'much'"),
         ("sort=left", "sort is up or down"),
         ("weights=a=b", "weights is joint=number with commas between or a number"),
+        ("weights=a=1,2", "weights is joint=number with commas between or a number"),
         ("keep=maybe", "keep is true or false"),
         ("axis=", "axis is numbers with commas between"),
         ("count", "written name=value, not 'count'"),

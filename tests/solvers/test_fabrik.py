@@ -300,14 +300,13 @@ class TestLimits:
             assert found.violation <= 1e-9
 
 
-def tree():
+def tree(size=1.0):
     """A spine of three that parts into two arms and a neck."""
     names = ["hip", "spine", "chest", "neck", "head", "l1", "l2", "l3", "l_hand", "r1", "r2", "r3", "r_hand"]
-    return poise.Skeleton.build(
-        names, [-1, 0, 1, 2, 3, 2, 5, 6, 7, 2, 9, 10, 11], [3] * 13,
-        offsets=[(0, 1, 0), (0, 0.2, 0), (0, 0.2, 0), (0, 0.3, 0), (0, 0.2, 0), (0.2, 0.2, 0), (0.3, 0, 0), (0.3, 0, 0),
-                 (0.1, 0, 0), (-0.2, 0.2, 0), (-0.3, 0, 0), (-0.3, 0, 0), (-0.1, 0, 0)],
-    )  # fmt: skip
+    offsets = [(0, 1, 0), (0, 0.2, 0), (0, 0.2, 0), (0, 0.3, 0), (0, 0.2, 0), (0.2, 0.2, 0), (0.3, 0, 0), (0.3, 0, 0),
+               (0.1, 0, 0), (-0.2, 0.2, 0), (-0.3, 0, 0), (-0.3, 0, 0), (-0.1, 0, 0)]  # fmt: skip
+    parents = [-1, 0, 1, 2, 3, 2, 5, 6, 7, 2, 9, 10, 11]
+    return poise.Skeleton.build(names, parents, [3] * 13, offsets=size * np.array(offsets))
 
 
 class TestSeveral:
@@ -326,6 +325,15 @@ class TestSeveral:
     def test_two_hands_and_a_head(self, solver):
         found = poise.solve(rest(tree()), self.goals(self.poses()), solver=solver)
         assert found.reached.all()
+
+    def test_a_figure_in_other_lengths_takes_the_same_sweeps(self):
+        solver = FABRIK(finish=False, iterations=2000)
+        goals = self.goals(self.poses(10))
+        large = [goal.with_target(128.0 * goal.rows()) for goal in goals]
+        found = poise.solve(rest(tree()), goals, solver=solver, tolerance=1e-4)
+        again = poise.solve(rest(tree(128.0)), large, solver=solver, tolerance=128e-4)
+        np.testing.assert_array_equal(again.iterations, found.iterations)
+        np.testing.assert_allclose(again.q, found.q, atol=1e-9)
 
     def test_a_start_that_meets_them_comes_back_bit_for_bit(self):
         pose = self.poses(1)[0]
@@ -404,9 +412,9 @@ def test_bad_options_are_refused(options):
 
 def test_slides_and_rotations_are_refused():
     s = straight_chain(2, kind=2, axes=[(0, 1, 0)] * 2)
-    with pytest.raises(poise.UnsupportedError, match="'j0' is a slide"):
+    with pytest.raises(poise.UnsupportedError, match="moves hinge joints and ball joints; 'j0' is a slide"):
         poise.solve(rest(s), Position("tip", [0, 1, 0]), solver="fabrik")
-    with pytest.raises(poise.UnsupportedError, match="goals, not Orientation"):
+    with pytest.raises(poise.UnsupportedError, match="solves Position and Pin goals, not Orientation"):
         poise.solve(rest(straight_chain(2)), poise.Orientation("tip", [1, 0, 0, 0]), solver="fabrik")
 
 

@@ -166,6 +166,15 @@ def test_in_a_hurry_a_single_target_is_met_by_whoever_arrives_first(goal):
     assert sum(one.q.tolist() != many.tolist() for one, many in zip(alone, together.q, strict=True)) > 0
 
 
+def test_without_a_hurry_a_single_target_is_answered_as_in_a_batch():
+    start = poise.Pose(generic_arm(), np.full(6, 0.2))
+    world = start.with_q(rng_of(3).uniform(-2, 2, (40, 6))).world["tool"]
+    goal = poise.Place("tool", world.positions, world.rotations)
+    together = poise.solve(start, goal, solver=poise.LevenbergMarquardt())
+    reach = poise.prepare(start, goal.with_target(goal.rows()[0]), solver=poise.LevenbergMarquardt())
+    np.testing.assert_array_equal([reach(row).q for row in goal.rows()], together.q)
+
+
 def test_a_start_that_meets_its_target_stays_also_in_a_hurry():
     start = poise.Pose(generic_arm(), np.full(6, 0.2))
     there = start.world["tool"]
