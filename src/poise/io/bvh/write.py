@@ -142,7 +142,7 @@ def _values(document: BvhDocument, poses: Pose, like: Skeleton) -> Floats:
     values = np.zeros((len(poses), document.width))
     own = poses.skeleton.source is document
     known = document.values if own and len(document.values) == len(poses) else None
-    slack = _SAME_LENGTH * float(np.abs(offsets).max(initial=0.0))
+    slack = _SAME_LENGTH * float(np.abs(offsets).max())
     for i, joint in enumerate(document.channels):
         _put_positions(values, joint, positions[:, i], offsets[i], slack, document.names[i])
     for order, rows in _by_order(document.channels).items():
