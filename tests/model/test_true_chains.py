@@ -93,6 +93,18 @@ def test_sides_and_positions_of_legs():
     assert [(leg.position, leg.side) for leg in two] == [("", "left"), ("", "right")]
 
 
+@pytest.mark.parametrize("turned", [1.0, -1.0])
+def test_head_and_tail_tell_the_front_where_legs_are_only_numbered(turned):
+    made = insect("leg{P}{L}_{part}", antennae=False)
+    pairs = {"leg" + word: f"leg{i}" for i, word in enumerate(("FR", "FL", "MR", "ML", "HR", "HL"))}
+    names = [f"{pairs[name[:5]]}_{row}" if name[:5] in pairs else name for row, name in enumerate(made.names)]
+    skeleton = skeleton_of(names, made.parents, np.array(made.points) * [turned, 1.0, turned], up="y")
+    legs = poise.humanoid(skeleton).legs
+    found = [(leg.position, leg.side, leg.upper[:4]) for leg in legs]
+    assert found[:2] == [("front", "left", "leg1"), ("front", "right", "leg0")]
+    assert found[-2:] == [("hind", "left", "leg5"), ("hind", "right", "leg4")]
+
+
 def test_the_head_and_what_carries_the_legs_of_an_insect():
     joints = poise.humanoid(insect().skeleton()).joints
     assert joints == {"hips": "metathorax", "head": "head"}
