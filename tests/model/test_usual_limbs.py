@@ -1,0 +1,33 @@
+"""The limbs that people are likely to mean."""
+
+from __future__ import annotations
+
+import poise
+from poise.model.roles.usual_limbs import usual_limbs
+from tests.model.humanoid_figures import CONVENTIONS, figure, skeleton_of
+
+
+def limbs_of(skeleton):
+    return {
+        limb.name: (limb.root, limb.tip)
+        for limb in usual_limbs(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)))
+    }
+
+
+def test_arms_and_legs_end_at_hands_and_feet():
+    made = figure(CONVENTIONS["vrm"])
+    roles = made.roles
+    assert limbs_of(made.skeleton()) == {
+        f"{side} {end}": (roles[f"{side}Upper{limb}"], roles[f"{side}{end.capitalize()}"])
+        for end, limb in (("hand", "Arm"), ("foot", "Leg"))
+        for side in ("left", "right")
+    }
+
+
+def test_an_arm_whose_hand_hangs_elsewhere_ends_at_its_elbow():
+    made = figure(CONVENTIONS["vrm"])
+    hand = made.names.index(made.roles["leftHand"])
+    made.parents[hand] = 0
+    skeleton = skeleton_of(made.names, made.parents, made.points)
+    limbs = limbs_of(skeleton)
+    assert limbs["left hand"] == (made.roles["leftUpperArm"], made.roles["leftLowerArm"])
