@@ -33,7 +33,7 @@ ROOMS = (
     Room("ground", ("ground",), ("tests/ground", "tests/terrain", "tests/contracts")),
     Room("viewer", ("viewer",), ("tests/view",)),
     Room("problem", ("problem",), SOLVING),
-    Room("maths", ("maths",), ("tests/maths", "tests/model", "tests/problem", "tests/io", "tests/contracts")),
+    Room("maths", ("maths",), ("tests/maths", "tests/model", "tests/io", *SOLVING)),
     Room("solving", ("solving",), SOLVING),
     Room("model", ("model",), ("tests/model", "tests/io", "tests/problem", "tests/solving", "tests/contracts")),
     Room("kernels", ("kernels",), ("tests/kernels", "tests/model", "tests/ground", *SOLVING), plain=True),

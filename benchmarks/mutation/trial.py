@@ -20,7 +20,7 @@ from .rooms import Room
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 LIMIT = 60.0  # [s] of one trial
-BUDGET = 40.0  # [s] that the tests of one trial took when nothing was changed; the rest is for starting and slowness
+BUDGET = 30.0  # [s] that the tests of one trial took when nothing was changed; the rest is for starting and slowness
 FIRST = 12  # so many of the quickest tests come before those of whole files
 NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -40,7 +40,10 @@ class Traces:
                     self.tests[path, line].append(row["test"])
 
     def meeting(self, mutant: Mutant) -> set[str]:
-        """The tests that run a changed line; for what is worked out on import, those that run a line with its name."""
+        """The tests that run a changed line; for what is worked out on import, those that run a line with its name.
+
+        What runs in processes of its own leaves no trace: then those that run any line of its folder.
+        """
         found = set[str]()
         if not mutant.names:
             found = self._of(mutant.path, range(mutant.lines[0], mutant.lines[1] + 1))
@@ -51,8 +54,10 @@ class Traces:
             where = [i + 1 for i, row in enumerate(rows) if not set(mutant.names).isdisjoint(NAME.findall(row))]
             found |= self._of(path.relative_to(self.package).as_posix(), where)
         if not found:
-            count = (self.package / mutant.path).read_text(encoding="utf-8").count("\n")
-            found = self._of(mutant.path, range(1, count + 2))
+            found = {test for (path, _), tests in self.tests.items() if path == mutant.path for test in tests}
+        if not found:
+            folder = mutant.path.rpartition("/")[0]
+            found = {test for (path, _), tests in self.tests.items() if path.startswith(f"{folder}/") for test in tests}
         return found
 
     def _of(self, path: str, lines: Sequence[int]) -> set[str]:
