@@ -119,6 +119,11 @@ class TestJson:
         pair = known["changes"]["joints"][worst["joint"]]["acceleration"]
         assert worst["ratio"] == pytest.approx(pair[1] / max(pair[0], 1.0))
 
+    def test_what_json_has_no_number_for_is_not_written(self, planted):
+        spoilt = dataclasses.replace(planted.report.after, skate=float("nan"))
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            dataclasses.replace(planted.report, after=spoilt).to_json()
+
     def test_one_frame_has_numbers_too(self, rig):
         assert json.loads(one_frame(rig).report.to_json())["changes"]["joints"]["Head"]["jerk"] == [0, 0]
 

@@ -203,6 +203,24 @@ class TestRobots:
         assert moving == ["j0", "j1", "j2"]
         assert any("close a loop" in note and note.endswith("/j3") for note in rig.notes)
 
+    @pytest.mark.parametrize("bodies", [("/b", "/c"), ("/c", "/b")])
+    def test_a_joint_outside_of_its_articulation_carries_a_body_that_nothing_else_does(self, read, bodies):
+        apart = joint("PhysicsRevoluteJoint", "far", bodies, ((0, 0, 0.25),) * 2, **{
+            "bool physics__excludeFromArticulation": "true",
+        })  # fmt: skip
+        rig = read(HEAD + BODIES + hinge("j", ("/a", "/b")) + apart)
+        s = rig.skeleton
+        assert [s["far"].parent, s["c"].parent, s["far"].kind] == ["b", "far", Kind.HINGE]
+        np.testing.assert_allclose(rig.rest.world["c"].positions, (0, 0, 1.5), atol=1e-12)
+
+    def test_a_body_that_stands_turned_in_the_place_of_its_joint(self, read):
+        """A quarter about z in the frame of the carried body: its own axes stand a quarter the other way."""
+        turned = joint("PhysicsRevoluteJoint", "j", ("/a", "/b"), **{
+            "uniform token physics__axis": '"Z"', "quatf physics__localRot1": "(0.70710678, 0, 0, 0.70710678)",
+        })  # fmt: skip
+        rig = read(HEAD + BODIES + turned)
+        np.testing.assert_allclose(rig.rest.world["b"].matrices[:3, 0], (0, -1, 0), atol=1e-7)
+
     def test_joints_of_kinds_that_are_not_read_are_told(self, read):
         distance = joint("PhysicsDistanceJoint", "rope", ("/b", "/c"))
         notes = read(HEAD + BODIES + hinge("j", ("/a", "/b")) + distance).notes

@@ -75,6 +75,13 @@ def test_rotation_vectors_of_any_number_of_axes_are_those_of_scipy(shape):
     np.testing.assert_allclose(rotations.as_vector(q), expected, atol=1e-14)
 
 
+@pytest.mark.parametrize("angle", [1e-300, 1e-12, 0.99e-9, 1.01e-9, 1e-4, 3.0])
+def test_a_rotation_vector_of_any_length_gives_the_quaternion_of_scipy(angle):
+    vector = angle * np.array([0.0, 0.6, -0.8])
+    expected = np.roll(Rotation.from_rotvec(vector).as_quat(), 1)
+    np.testing.assert_allclose(rotations.from_vector(vector), expected, rtol=1e-14)
+
+
 class TestRotationBetween:
     @given(vectors, vectors, UNITS, UNITS)
     def test_turns_one_direction_onto_the_other(self, a, b, unit_a, unit_b):

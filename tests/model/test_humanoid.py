@@ -206,6 +206,12 @@ class TestSidecar:
         assert len(done.stderr.strip().splitlines()) == 1
 
 
+def test_a_figure_without_its_clips_has_the_same_roles():
+    rig = poise.load(samples.path("humanoid.bvh"))
+    assert len(rig.clips) > 0
+    assert poise.humanoid(dataclasses.replace(rig, clips=())) == poise.humanoid(rig)
+
+
 class TestInfo:
     def test_people_read_roles_confidence_and_reasons(self):
         text = run("info", samples.path("humanoid.glb")).stdout

@@ -254,6 +254,7 @@ class TestCells:
         many = np.concatenate([soup(1, 2000) * 1e-3 + [50, 50, 0], [[(0, 0, 0), (100, 0, 0), (0, 100, 0)]] * 200])
         cells = sorted_into_cells(many)
         assert len(cells.triangles) <= 16 * len(many) + 4096
+        assert 0.5 < cells.grid.wide / cells.grid.deep < 2.0  # fewer of them, but nearly square as before
 
     def test_a_mesh_of_a_smooth_ground_is_close_to_it(self):
         points = np.random.default_rng(1).uniform(-2.9, 2.9, size=(500, 3))
