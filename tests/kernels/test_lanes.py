@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit
+from numba import njit, types, typeof
+from numba.core.registry import cpu_target
 
 from poise.kernels.arm.many import solve_range
 from poise.kernels.values.lanes import (
@@ -144,6 +145,15 @@ def test_views_rooms_and_single_lanes(kind):
         np.testing.assert_array_equal(out.reshape(12, w), want)
         results.append(out.tobytes())
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_numba_is_told_what_a_part_is_made_of_and_how_many_axes_it_has(axes):
+    context, work = cpu_target.typing_context, types.Array(types.float64, 1, "C")
+    context.refresh()
+    told = context.resolve_function_type(part_of, (typeof(LANES4), work, *[types.intp] * (1 + axes)), {})
+    assert told.return_type == types.Array(typeof(LANES4).value, axes, "C")
+    assert told.args == (typeof(LANES4), work, *[types.intp] * (1 + axes))
 
 
 def test_with_lane_leaves_other_holders_of_the_value_alone():

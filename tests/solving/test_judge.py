@@ -136,6 +136,14 @@ class TestTurns:
             assert np.ravel(result.errors)[1] > 0.1
             assert "deg left" in result.message(0)
 
+    def test_of_a_place_both_the_distance_and_the_angle_left_are_told(self):
+        """A turntable that would have to rise, and to tip over."""
+        s = straight_chain(1, kind=1, axes=[(0, 0, 1)])
+        result = poise.solve(rest(s), Place("tip", [1, 0, 1], [0.8, 0.6, 0, 0]))
+        assert not result.reached
+        distance, angle = result.errors
+        assert f"{distance:.4g} and {np.degrees(angle):.3g} deg left" in result.message()
+
     def test_the_best_compromise_of_place_and_turn(self):
         s = straight_chain(3, kind=1, axes=[(0, 0, 1)] * 3, limits=[Range(-3, 3)] * 3)
         turn = Rotation.from_rotvec([0, 0.4, 2.0])

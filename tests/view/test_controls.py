@@ -102,6 +102,7 @@ def test_marks_are_shown_and_replaced(view):
         (lambda view: view.marks([[1, 2]]), "points"),
         (lambda view: view.marks([[1, 2, 3]], colour="red"), "#rrggbb"),
         (lambda view: view.marks([[1, 2, 3]], size=0), "pixels"),
+        (lambda view: view.marks([[1, 2, 3]], size=100.5), "at most 100"),
         (lambda view: view.marks(np.zeros((20_001, 3))), "at most 20,000"),
     ],
 )
