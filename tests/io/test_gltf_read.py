@@ -114,6 +114,13 @@ def test_arm(tmp_path):
     assert np.allclose(turn, [np.cos(np.pi / 8), 0, np.sin(np.pi / 8), 0])
 
 
+def test_keys_of_a_clip_cannot_be_written_to(tmp_path):
+    for track in gltf.read(saved_arm(tmp_path / "a.glb")).clips[0].tracks:
+        for keys in (track.times, track.values):
+            with pytest.raises(ValueError, match="read-only"):
+                keys[0] = 9.0
+
+
 def test_spline_follows_the_formula(tmp_path):
     rig = gltf.read(saved_arm(tmp_path / "a.glb"))
     s, span = 0.25, 1.0

@@ -202,6 +202,15 @@ def test_a_bend_is_by_its_angle_and_to_the_same_side():
     np.testing.assert_array_equal(q[0][1], q[1][1])
 
 
+def test_selective_damping_turns_a_joint_by_an_eighth_of_a_turn_at_most_in_a_step():
+    """The gamma_max that Buss and Kim name; this target asks for more."""
+    arm = generic_arm()
+    plain = SelectivelyDamped(bend=0, restarts=0)
+    start = poise.Pose(arm, np.full(6, 0.3))
+    result = poise.solve(start, Position("tool", [0.3, -0.2, 0.1]), solver=plain, trace=True)
+    assert np.abs(np.diff(result.trace.q, axis=0)).max() == pytest.approx(np.radians(45), abs=1e-12)
+
+
 def test_hinges_bend_into_the_wider_part_of_their_range():
     ranges = [(-1.0, 0.3), (-0.3, 1.0), (-1.0, 1.0), (-0.05, 0.02)]
     skeleton = straight_chain(4, kind=1, axes=np.eye(3)[[2] * 4], limits=[Range(*ends) for ends in ranges])

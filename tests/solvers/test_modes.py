@@ -187,6 +187,19 @@ class TestClosest:
         assert result.reached
         assert (np.abs(result.q - start) <= PI + 1e-9).all()
 
+    def test_arms_that_stand_elsewhere_are_answered_as_each_alone(self):
+        """The first hinge stays as it is, so that every start has a base of its own."""
+        arm, rng = generic_arm(), rng_of(5)
+        q = rng.uniform(-1, 1, size=(3, 6))
+        starts = poise.Pose(arm, q)
+        there = poise.Pose(arm, np.where(np.arange(6) < 1, q, rng.uniform(-1, 1, size=(3, 6)))).world["tool"]
+        goal = Place("tool", there.positions, there.rotations, root="j1")
+        together = poise.solve(starts, goal, prefer="closest", seeds=8)
+        assert together.reached.all()
+        for i in range(3):
+            own = Place("tool", there.positions[i], there.rotations[i], root="j1")
+            np.testing.assert_array_equal(together.q[i], poise.solve(starts[i], own, prefer="closest", seeds=8).q)
+
     def test_of_trees_too(self):
         s = figure()
         start = poise.Pose(s, s.rest_q)

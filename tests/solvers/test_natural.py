@@ -204,6 +204,15 @@ def squat(depth):
     return [*(poise.Pin(foot) for foot in FEET), poise.Position("Hips", hips)]
 
 
+def test_a_tracker_of_a_figure_takes_no_more_iterations_than_a_frame_has():
+    """The engine behind the natural pose has those of the frame: here none of its own would do."""
+    far = FIGURE.rest.world[HAND].positions + 8.0 * LEFT
+    follow = poise.Tracker(FIGURE.rest, poise.Position(HAND, far), iterations=1)
+    result = follow(far)
+    assert result.natural
+    assert result.iterations <= 2  # and one for the natural pose
+
+
 class TestWhatItLeavesAlone:
     goal = poise.Position(HAND, [0.35, 1.2, 0.35], root="LeftShoulder")
 
