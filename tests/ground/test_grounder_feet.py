@@ -12,7 +12,8 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import motion_of
 from poise.ground.report.measures import paths_of
 from poise.io import samples
-from poise.kernels.ground import grounder_feet
+from poise.kernels.ground import grounder_feet, grounder_walk
+from poise.kernels.values.linear import Quat, Vec
 from poise.maths import rotations
 from tests.ground.test_grounder import ON, SECOND, at, grounder, soles_over
 from tests.kernels.entered import entered
@@ -90,3 +91,33 @@ def test_hips_that_only_turn_are_lowered_by_a_translation():
     )
     heights = paths_of(motion, live.gait.soles, Footing(live.terrain, live.figure)).heights[0]
     assert np.abs(heights[:, :2]).max() < 1e-6
+
+
+def test_a_foot_rises_as_its_ankle_does():
+    state, frame = np.zeros(grounder_walk.STATE), np.zeros(grounder_walk.FRAME)
+    state[grounder_walk.ANKLE : grounder_walk.ANKLE + 3] = 1.0, 2.0, 0.30
+    frame[grounder_walk.PLACES + 6 : grounder_walk.PLACES + 9] = 1.2, 2.4, 0.28
+    assert entered(grounder_walk.rise_of)(state, frame, 0.02) == pytest.approx(-1.0)
+    assert entered(grounder_walk.rise_of)(state, frame, 0.0) == 0.0
+
+
+@pytest.mark.parametrize(("mode", "fresh", "expected"), [(1.0, False, 5.0), (1.0, True, 1.0), (0.0, False, 1.5)])
+def test_a_point_of_the_sole_is_shown_where_it_stands_and_moved_along_where_it_does_not(mode, fresh, expected):
+    state, frame, marks = (np.zeros(n) for n in (grounder_walk.STATE, grounder_walk.FRAME, grounder_walk.MARKS))
+    state[grounder_walk.MODE] = mode
+    state[[grounder_walk.OUT, grounder_walk.ANKLE]] = 5.0, 4.5  # shown, and animated, in the last frame
+    state[grounder_walk.OUT_TURN] = 1.0
+    frame[grounder_walk.SOLE] = 1.0
+    assert entered(grounder_walk.sole_point)(state, frame, marks, 0, fresh).x == expected
+
+
+def test_a_foot_that_comes_out_of_the_ground_at_once_keeps_the_speed_of_its_lift():
+    state, frame, marks = (np.zeros(n) for n in (grounder_walk.STATE, grounder_walk.FRAME, grounder_walk.MARKS))
+    leg, settings = np.full(grounder_walk.LEG, 3), np.ones(grounder_walk.SETTINGS)  # no toes
+    state[grounder_walk.LIFT_MOVES] = 1.0
+    ground = np.zeros((grounder_walk.SAMPLES, 5))
+    lift = entered(grounder_feet.lifted_over)(
+        state, leg, frame, marks, Vec(0.0, 0.0, -0.1), Quat(1.0, 0.0, 0.0, 0.0), ground, settings, 0.01
+    )
+    assert lift == pytest.approx(0.1)
+    assert state[grounder_walk.LIFT_MOVES] > 0.9
