@@ -27,6 +27,7 @@ from poise import (
     SwingTwist,
 )
 from poise.io import samples
+from poise.maths import rotations
 from tests.reference import slow_kinematics
 from tests.strategies import generic_arm, random_q, random_skeleton, rng_of, straight_chain
 
@@ -200,6 +201,16 @@ def test_a_bend_is_by_its_angle_and_to_the_same_side():
         np.testing.assert_allclose(2 * np.arctan(np.abs(turns[:, 1:]).max(axis=1)), 0.1 * np.ones(4), rtol=1e-2)
         np.testing.assert_array_equal(turns, np.repeat(turns[:1], 4, axis=0))
     np.testing.assert_array_equal(q[0][1], q[1][1])
+
+
+def test_a_bend_is_across_the_chain_wherever_it_lies():
+    skeleton = straight_chain(4)
+    solver = PseudoInverse(bend=0.1, iterations=1, restarts=0)
+    start = rest(skeleton).replace({skeleton.names[0]: rotations.about(np.array([0.0, 0.0, 1.0]), -np.pi / 2)})
+    history = poise.solve(start, Position("tip", [2, 0, 0]), solver=solver, trace=True).trace.q
+    turns = history[1].reshape(-1, 4)[1:4]
+    np.testing.assert_allclose(2 * np.arccos(turns[:, 0]), 0.1, rtol=1e-2)
+    np.testing.assert_allclose(turns[:, 2], 0.0, atol=1e-12)  # each bone lies along its y
 
 
 def test_selective_damping_turns_a_joint_by_an_eighth_of_a_turn_at_most_in_a_step():
