@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit, types, typeof
+from numba import njit, typeof, types
 from numba.core.registry import cpu_target
 
 from poise.kernels.arm.many import solve_range

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 
 import poise
-from poise import CCD, Kind, LevenbergMarquardt, Place, Position, Range, Status
+from poise import CCD, Direction, Kind, LevenbergMarquardt, Place, Position, Range, Status
 from poise.maths import rotations
 from poise.problem.problem import Problem, Tolerance
-from poise.problem.reach import beyond_reach
+from poise.problem.reach import beyond_reach, pulled
 from tests.reference import slow_kinematics
 from tests.strategies import random_q, random_skeleton, rng_of, seeds
 
@@ -80,6 +80,23 @@ def test_what_nothing_moves_stands_where_it_stands():
     result = poise.solve(start, wanted)
     assert result.status is Status.out_of_reach
     assert "the target of 'mark' is 0.3742 beyond the longest reach of 0" in result.message()
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_of_several_goals_the_position_alone_is_pulled_into_reach(last):
+    """Lengths may be off by a share of themselves, since scale is not uniform: the target stands well within two."""
+    s = poise.Skeleton.build(
+        ["a", "b", "tip"], [-1, 0, 1], [3, 3, 0], offsets=[(0, 0, 0), (0, 1, 0), (0, 1, 0)],
+        scales=[(1.02, 1, 1), (1, 1, 1.01), (1, 1, 1)],
+    )  # fmt: skip
+    far, way = (3.0, 0.0, 4.0), (0.0, 0.0, 1.0)
+    goals = [Direction("tip", way), Position("tip", far)] if last else [Position("tip", far), Direction("tip", way)]
+    problem = Problem(rest(s), tuple(goals))
+    found = np.split(pulled(problem, problem.target_rows([goal.rows() for goal in goals], ()))[0], 2)
+    point, turned = found[::-1] if last else found
+    np.testing.assert_array_equal(turned, way)
+    np.testing.assert_allclose(point / np.linalg.norm(point), np.divide(far, 5.0), atol=1e-12)
+    assert 1.7 < np.linalg.norm(point) < 2.0
 
 
 # --- by search -----------------------------------------------------------------------------------------------------

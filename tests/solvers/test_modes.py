@@ -200,6 +200,21 @@ class TestClosest:
             own = Place("tool", there.positions[i], there.rotations[i], root="j1")
             np.testing.assert_array_equal(together.q[i], poise.solve(starts[i], own, prefer="closest", seeds=8).q)
 
+    def test_of_arms_whose_carts_stand_elsewhere_each_has_its_own(self):
+        s = poise.Skeleton.build(
+            ["cart", "a", "b", "c", "tool"], range(-1, 4), [2, 1, 1, 1, 0],
+            offsets=[(0, 0, 0), (0, 0.1, 0), *[(1, 0, 0)] * 3],
+            axes=[(1, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 0), (0, 0, 0)],
+        )  # fmt: skip
+        q, wanted = rng_of(1).uniform(-1, 1, (2, 3, 4))
+        wanted[:, 0] = q[:, 0]  # carts keep still
+        starts, targets = poise.Pose(s, q), poise.Pose(s, wanted).world["tool"].positions
+        together = poise.solve(starts, Position("tool", targets, root="a"), prefer="closest", seeds=8)
+        assert together.reached.all()
+        for i, target in enumerate(targets):
+            alone = poise.solve(starts[i], Position("tool", target, root="a"), prefer="closest", seeds=8)
+            np.testing.assert_array_equal(together.q[i], alone.q)
+
     def test_of_trees_too(self):
         s = figure()
         start = poise.Pose(s, s.rest_q)
