@@ -381,3 +381,21 @@ def test_a_start_that_is_no_configuration_is_told_in_a_sentence(start):
         )
         with pytest.raises(poise.InputError):
             go(np.array([0.3, 0.2, 0.4]), start=start)
+
+
+def test_scales_that_cancel_out_until_a_joint_between_them_turns():
+    """The spine turns for neither goal. Once it is bent, what hangs on it is sheared, and answers are corrected."""
+    skeleton = poise.Skeleton.build(
+        ["hips", "foot", "waist", "spine", "arm", "elbow", "hand"], [-1, 0, 0, 2, 3, 4, 5], [3, 0, 0, 1, 3, 3, 0],
+        offsets=[(0, 0, 0), (1, 0, 0), (0, 0, 0), *[(0, 1, 0)] * 4], axes=[(0, 0, int(i == 3)) for i in range(7)],
+        scales=[(1, 1, 1), (1, 1, 1), (1, 2, 1), (2, 1, 2), *[(1, 1, 1)] * 3],
+    )  # fmt: skip
+    straight = poise.Pose(skeleton, skeleton.rest_q)
+    bent = straight.replace({"spine": 0.7})
+    there = bent.replace(dict.fromkeys(("hips", "arm", "elbow"), (0.8, 0, 0, -0.6))).world
+    goals = [
+        poise.Position("hand", there["hand"].positions, root="arm"),
+        poise.Position("foot", there["foot"].positions, root="hips"),
+    ]
+    poise.solve(straight, goals)  # kept, and taken up again from a start that is sheared
+    assert poise.solve(bent, goals).reached
