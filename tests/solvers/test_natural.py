@@ -134,6 +134,14 @@ class TestWholeFigures:
         assert result.natural
         assert "Spine" in result.joints
 
+    def test_hips_that_are_told_where_to_be_do_not_turn_for_the_head(self):
+        rest = FIGURE.rest.on(FIGURE.skeleton.with_free_root())
+        hips = poise.Position("Hips", rest.world["Hips"].positions - 0.1 * UP)
+        head = poise.Position("Head", rest.world["Head"].positions - 0.15 * UP + 0.1 * (LEFT + FORWARD))
+        result = poise.solve(rest, [hips, head], free_root=True)
+        assert result.reached
+        np.testing.assert_allclose(result.pose.world["Hips"].rotations, rest.world["Hips"].rotations, atol=1e-9)
+
     def test_the_trunk_moves_for_hands_only_where_poses_are_natural(self):
         hand = poise.Position(HAND, FIGURE.rest.world[HAND].positions + 0.1 * UP)
 
