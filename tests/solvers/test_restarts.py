@@ -175,6 +175,18 @@ def test_without_a_hurry_a_single_target_is_answered_as_in_a_batch():
     np.testing.assert_array_equal([reach(row).q for row in goal.rows()], together.q)
 
 
+def test_a_single_target_that_cannot_be_met_is_answered_as_in_a_batch():
+    """What settles at last starts from the best pose of all attempts before it, also where they run side by side."""
+    start = poise.Pose(generic_arm(limit=1.0), np.full(6, 0.1))
+    world = poise.Pose(generic_arm(), rng_of(5).uniform(-2.8, 2.8, (4, 6))).world["tool"]
+    goal = poise.Place("tool", world.positions, world.rotations)
+    solver = poise.LevenbergMarquardt(iterations=8, restarts=2)
+    together = poise.solve(start, goal, solver=solver)
+    assert not together.reached.all()
+    reach = poise.prepare(start, goal.with_target(goal.rows()[0]), solver=solver)
+    np.testing.assert_array_equal([reach(row).q for row in goal.rows()], together.q)
+
+
 def test_a_start_that_meets_its_target_stays_also_in_a_hurry():
     start = poise.Pose(generic_arm(), np.full(6, 0.2))
     there = start.world["tool"]
