@@ -76,6 +76,11 @@ class TestPrepared:
             same(reach(given, start=START.q.tolist()), want)
         same(poise.prepare(START, goal_of(row))((row[:3], row[3:])), poise.solve(START, goal_of(row)))
 
+    def test_the_short_way_serves_any_start_unless_a_joint_above_keeps_still(self):
+        (row,) = places(1)
+        assert poise.prepare(START, goal_of(row)).quick
+        assert not poise.prepare(START, Position("tool", row[:3], root=ARM.names[1])).quick
+
     def test_matrices_are_the_same_targets(self):
         rows = places(50)
         reach = poise.prepare(START, goal_of(rows[0]), tolerance=1e-9, angle_tolerance=1e-9)

@@ -9,7 +9,9 @@ from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
 import poise
-from poise import Direction, Orientation, Pin, Place, Position, Range, Status
+from poise import Direction, Orientation, Pin, Place, Position, Range, Status, SwingTwist
+from poise.problem.problem import Problem
+from poise.solving.judge import standing
 from tests.reference import slow_kinematics
 from tests.strategies import figure, generic_arm, rng_of, seeds, straight_chain, unit_quaternions
 
@@ -122,6 +124,28 @@ class TestLimited:
         result = poise.solve(start, goals)
         assert result.status is Status.limited
         assert "l_knee at its highest, 0.2 rad" in result.message()
+
+    def test_each_pose_of_a_batch_is_kept_by_its_own_joints(self):
+        """A ball leans as far as it may, a hinge on it is at its low end: one is pulled inward, the other on."""
+        s = poise.Skeleton.build(
+            ["ball", "hinge", "tip"], [-1, 0, 1], [3, 1, 0], offsets=[(0, 0, 0), (0, 1, 0), (1, 0, 0)],
+            axes=[(0, 0, 0), (0, 0, 1), (0, 0, 0)], limits=[SwingTwist((0, 1, 0), 0.2), Range(0, 1), None],
+        )  # fmt: skip
+        pose = poise.Pose(s, [np.cos(0.1), 0, 0, np.sin(0.1), 0])
+        tip = pose.world["tip"].positions
+        on = np.cross((0, 0, 1), tip)
+        targets = np.array([0.7 * tip + 0.005 * on, tip + 0.5 * on])
+        kept = standing(Problem(pose, (Position("tip", targets),)).spread((2,)), np.tile(pose.q, (2, 1)), targets)
+        named = [{s.names[row] for row in np.array(kept.rows)[blocks]} for blocks in kept.blocks]
+        assert named == [{"hinge"}, {"ball"}]
+
+    def test_both_ends_of_a_range_reach_equally_far_inward(self):
+        """1e-9 rad away, to the last digit, still counts as at the end."""
+        s = straight_chain(1, kind=1, axes=[(0, 0, 1)], limits=[Range(-1, 1)], direction=(1, 0, 0))
+        near, ways = 1 - 1e-9, np.array([-1.0, 1.0])
+        q, targets = ways[:, None] * near, np.stack([np.full(2, np.cos(1.5)), ways * np.sin(1.5), 0 * ways], axis=1)
+        kept = standing(Problem(rest(s), (Position("tip", targets),)).spread((2,)), q, targets)
+        assert kept.blocks.all()
 
 
 class TestTurns:
