@@ -14,6 +14,7 @@ from poise import Kind, Position, Status
 from poise.io import samples
 from poise.maths import rotations
 from poise.problem import goals
+from poise.problem.geometry import similar
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import beyond_reach
 from poise.solvers.base import corrected
@@ -33,7 +34,7 @@ from tests.contracts.cases import (
     rest,
 )
 from tests.reference import slow_kinematics
-from tests.strategies import rng_of, seeds, unit_quaternions
+from tests.strategies import generic_arm, rng_of, seeds, unit_quaternions
 
 JOINTS = 5
 
@@ -310,3 +311,12 @@ def test_the_engine_has_its_restarts_where_scale_shears(monkeypatch, solver, att
     monkeypatch.setattr(corrected, "descended", lambda *a, **how: asked_for.append(how["attempts"]) or real(*a, **how))
     poise.solve(rest(sheared()[0]), Position("tip", [30.0, 20.0, 10.0]), solver=solver)
     assert asked_for == [attempts]
+
+
+def test_space_is_flat_from_a_scale_on_that_is_a_millionth_of_the_largest():
+    skeleton = generic_arm()
+    for ratio in (1.001e-6, 1.0):
+        similar(np.diag([1.0, 1.0, ratio])[None], skeleton, 0)
+    for ratio in (0.999e-6, 1e-9, 0.0):
+        with pytest.raises(poise.UnsupportedError, match="has no size"):
+            similar(np.diag([1.0, 1.0, ratio])[None], skeleton, 0)

@@ -45,6 +45,16 @@ def goals_of(rng, joint, kinds):
     return made
 
 
+def test_the_finish_comes_after_sweeps():
+    rng, skeleton = rng_of(3), straight_chain(4)
+    start, goals = poise.Pose(skeleton, random_q(rng, skeleton)), goals_of(rng, "tip", "pr")
+    first, other = (
+        poise.solve(start, goals, solver=CCD(iterations=1, restarts=0, finish=finish)) for finish in (True, False)
+    )
+    np.testing.assert_array_equal(first.pose.q, other.pose.q)
+    assert (first.pose.q != start.q).any()
+
+
 @settings(max_examples=80, deadline=None)
 @given(seeds, ORDERS, KINDS, st.sampled_from(list(LIMITS)), st.sampled_from([0.0, 0.7]), st.booleans())
 def test_no_step_raises_the_error_and_limits_hold(seed, order, kinds, limit, stiffness, finish):

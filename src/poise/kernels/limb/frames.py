@@ -121,7 +121,7 @@ def frame_of(plan, joint, maps, q, given, turns, i):
         position = add(position, rotate(turn, vec_in(values, int(row[POSED_MOVES]))))
     at = int(plan[POSED_MAPS + joint])
     if at >= 0:
-        position = through(maps[i, 12 * at : 12 * at + 12], position)
+        position = through(maps[i, 12 * at :], position)
     if row[POSED_ANGLED] > 0.0:
         motion = about(vec_in(row, POSED_AXIS), values[column])
     else:
