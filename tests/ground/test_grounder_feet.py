@@ -121,3 +121,9 @@ def test_a_foot_that_comes_out_of_the_ground_at_once_keeps_the_speed_of_its_lift
     )
     assert lift == pytest.approx(0.1)
     assert state[grounder_walk.LIFT_MOVES] > 0.9
+
+
+def test_the_axis_across_each_foot_has_length_one():
+    marks = grounder()._live.marks
+    across = marks[:, grounder_walk.ACROSS : grounder_walk.ACROSS + 3]
+    np.testing.assert_allclose(np.linalg.norm(across, axis=1), 1.0, atol=1e-12)

@@ -42,10 +42,11 @@ class Sample:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
+        ("axis=1,0,-2.5", (1.0, 0.0, -2.5)),
         ("count=12", 12), ("share=none", None), ("share=0.25", 0.25), ("share=inf", np.inf), ("sort=down", "down"),
         ("weights=2", 2.0), ("weights=a=1,b c=0.5", {"a": 1.0, "b c": 0.5}),
         ("names=hand,left foot", ("hand", "left foot")),
-        ("keep=yes", True), ("keep=false", False), ("axis=1,0,-2.5", (1.0, 0.0, -2.5)),
+        ("keep=yes", True), ("keep=false", False),
     ],
 )  # fmt: skip
 def test_a_text_is_read_by_the_type_of_its_option(text, value):
