@@ -12,6 +12,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import motion_of
 from poise.ground.report.measures import paths_of
 from poise.io import samples
+from poise.kernels.ground import grounder as grounder_kernel
 from poise.kernels.ground import grounder_feet, grounder_walk
 from poise.kernels.values.linear import Quat, Vec
 from poise.maths import rotations
@@ -127,3 +128,16 @@ def test_the_axis_across_each_foot_has_length_one():
     marks = grounder()._live.marks
     across = marks[:, grounder_walk.ACROSS : grounder_walk.ACROSS + 3]
     np.testing.assert_allclose(np.linalg.norm(across, axis=1), 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("x", "y"), [(0.3, 0.0), (0.3, 0.4), (0.3, -0.4)])
+def test_toes_are_bent_until_their_tip_is_on_the_slope(x, y):
+    frame, marks, ground = np.zeros(grounder_walk.FRAME), np.zeros(grounder_walk.MARKS), np.zeros((3, 5))
+    frame[[grounder_walk.TILT, grounder_walk.TURNS + 12, grounder_walk.NEW_TURN]] = 1.0
+    marks[grounder_walk.TIP : grounder_walk.TIP + 3] = 0.1, 0.03, 0.0
+    marks[grounder_walk.ACROSS + 1] = -1.0
+    ground[2, 3:] = x, y
+    turn = entered(grounder_kernel.toes_turn)(frame, marks, Vec(0.0, 0.0, 0.0), ground)
+    tip = rotations.rotate(np.array(turn), np.array([0.1, 0.03, 0.0]))
+    assert tip[2] == pytest.approx(x * tip[0] + y * tip[1], abs=1e-12)
+    assert tip[2] > 0.0

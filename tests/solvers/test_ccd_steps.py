@@ -108,3 +108,12 @@ def test_half_a_turn_done_twice_is_the_turn_by_the_shorter_way(seed):
     done = np.array(entered(half)(Quat(*q)))
     assert done[0] >= math.sqrt(0.5) - 1e-12
     np.testing.assert_allclose(rotations.multiply(done, done), q * (1.0 if q[0] >= 0.0 else -1.0), atol=1e-9)
+
+
+def test_a_stiff_hinge_goes_half_of_a_quarter_turn():
+    """A stiffness of one wishes to stay as strongly as the goal wishes a quarter turn."""
+    still, z = Quat(1.0, 0.0, 0.0, 0.0), Vec(0.0, 0.0, 1.0)
+    now, wanted = (ChainAim(Vec(*v), still, Vec(*v)) for v in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
+    for ease, expected in ((1.0, 90.0), (0.5, 45.0), (0.25, math.degrees(math.atan(1 / 3)))):
+        angle = entered(hinge_step)(z, 0.0, -4.0, 4.0, ease, math.inf, now, wanted, Weights(1.0, 0.0, 0.0))
+        assert math.isclose(math.degrees(angle), expected, rel_tol=1e-12)
