@@ -18,5 +18,6 @@ def test_a_crawl_far_from_the_origin_is_the_crawl_near_it_moved(away):
     near, far = (
         poise.plant_feet(each, ground, up="z", metre=1.0) for each in (clip, Clip(clip.times, clip.poses.with_q(q)))
     )
-    expected = near.poses.world["hips"].positions + [0.0, away, away * np.tan(np.radians(20.0))]
+    moved = np.array([0.0, away, away * np.tan(np.radians(20.0))])
+    expected = near.poses.world["hips"].positions + moved
     np.testing.assert_allclose(far.poses.world["hips"].positions, expected, atol=1e-6)
