@@ -1,4 +1,4 @@
-"""Half turns: the sign that they get, and what a hinge makes of one across its axis."""
+"""Half turns, and turns at the edge of a limit: the sign that they get, and where they end."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from poise.kernels.limits import violation
+import poise
+from poise.kernels.limits import rotations, violation
 from poise.kernels.values import turns
 from poise.kernels.values.linear import Quat, Vec
 from tests.kernels.entered import entered
+from tests.strategies import straight_chain
 
 
 @pytest.mark.parametrize("axis", range(3))
@@ -28,3 +30,12 @@ def test_a_half_turn_across_a_hinge_is_as_far_from_all_its_angles():
         assert math.isfinite(excess(across, axis, low, high))
         assert excess(across, axis, low, high) >= 1.0
     assert excess(Quat(1.0, 0.0, 0.0, 0.0), axis, -1.0, 1.0) == 0.0
+
+
+@pytest.mark.parametrize(("off", "stays"), [(0.0, True), (0.7e-12, True), (1.4e-12, False), (1e-3, False)])
+def test_a_turn_that_is_out_of_its_box_by_the_last_bits_stays_as_it_is(off, stays):
+    box = poise.EulerBox.degrees("XYZ", x=(-40, 30), y=(-20, 20), z=(-30, 50))
+    rows = straight_chain(1, limits=[box]).ball_limits.rows
+    half_angle = 0.5 * (math.radians(30.0) + off)
+    q = Quat(math.cos(half_angle), math.sin(half_angle), 0.0, 0.0)
+    assert (entered(rotations.nearest_turn)(rows[0], q) == q) is stays

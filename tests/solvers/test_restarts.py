@@ -17,7 +17,7 @@ from poise.maths.lanes import lane_width
 from poise.problem.arm import arm_of
 from poise.problem.problem import Problem
 from poise.solvers.base.engine import mixed
-from tests.strategies import generic_arm, rng_of
+from tests.strategies import generic_arm, rng_of, straight_chain
 
 TABLE, GROUP = 64, 16
 
@@ -201,3 +201,16 @@ def test_a_start_that_meets_its_target_stays_also_in_a_hurry():
 def test_who_hurries_says_so_by_a_truth_value(value):
     with pytest.raises(poise.InputError, match="race must be True or False"):
         poise.LevenbergMarquardt(race=value)
+
+
+def test_what_cannot_be_met_does_not_keep_those_after_it_from_being_tried():
+    limit = poise.Range(-1.0, 2.0)
+    skeleton = straight_chain(4, kind=1, axes=np.eye(3)[[0, 2, 0, 2]], limits=[limit] * 4)
+    start = poise.Pose(skeleton, np.full(4, 0.2))
+    ends, middles = rng_of(4).normal(size=(2, 8, 3))
+    goals = [poise.Position("tip", ends), poise.Position(skeleton.names[2], middles)]
+    solver = poise.LevenbergMarquardt(iterations=4, restarts=4)
+    together = poise.solve(start, goals, solver=solver)
+    alone = [poise.solve(start, [g.with_target(g.rows()[i]) for g in goals], solver=solver) for i in range(8)]
+    assert not together.reached.any()
+    np.testing.assert_array_equal(together.q, [each.q for each in alone])

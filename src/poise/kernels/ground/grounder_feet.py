@@ -230,7 +230,8 @@ def lock_at(s, p, moves, ground, mode):
     height = height_at(ground, mode - 1, p)
     put_vec_in(s, LOCK, Vec(p.x, p.y, height))
     over = p.z - height
-    put_vec_in(s, OFFSET, Vec(0.0, 0.0, over if over > 0.0 or over < -_EDGE or s[DEPTH] > _BARELY else 0.0))
+    over = over if over < -_EDGE or s[DEPTH] > _BARELY else max(over, 0.0)
+    put_vec_in(s, OFFSET, Vec(0.0, 0.0, over))
     put_vec_in(s, OFFSET_MOVES, Vec(0.0, 0.0, moves))
 
 
