@@ -130,7 +130,7 @@ def test_the_axis_across_each_foot_has_length_one():
     np.testing.assert_allclose(np.linalg.norm(across, axis=1), 1.0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("x", "y"), [(0.3, 0.0), (0.3, 0.4), (0.3, -0.4)])
+@pytest.mark.parametrize(("x", "y"), [(0.3, 0.4), (0.3, 0.0), (0.3, -0.4)])
 def test_toes_are_bent_until_their_tip_is_on_the_slope(x, y):
     frame, marks, ground = np.zeros(grounder_walk.FRAME), np.zeros(grounder_walk.MARKS), np.zeros((3, 5))
     frame[[grounder_walk.TILT, grounder_walk.TURNS + 12, grounder_walk.NEW_TURN]] = 1.0

@@ -245,7 +245,7 @@ class TestAnatomical:
 
 class TestLimits:
     LIMITS = (
-        Range(-0.5, 0.5, axis=(0, 0, 1)), Range(0.5, 0.5, axis=(0, 0, 1)), Range(-math.inf, 1.0, axis=(1, 0, 0)),
+        Range(0.5, 0.5, axis=(0, 0, 1)), Range(-0.5, 0.5, axis=(0, 0, 1)), Range(-math.inf, 1.0, axis=(1, 0, 0)),
         Range(-1, 1),
         SwingTwist((0, 1, 0), 0.4, (-0.1, 0.1)),
         SwingTwist((0, 1, 0), ((-0.4, 0.3), (-0.2, 0.1)), (-3.0, 0.1), (1, 0, 0)),

@@ -16,7 +16,7 @@ from poise.io.numbers import shown
 from poise.io.xml_files import Element, read_tree
 
 DEEPEST = 400  # levels; MuJoCo's own reader stops at 500
-_MOST = 200_000  # elements of all files together
+_MOST_ELEMENTS = 200_000  # elements of all files together
 _MOST_FILES = 1000
 _BY_NAME = {
     "robot": "it is a URDF file: rename it to end in .urdf",
@@ -32,7 +32,7 @@ def read_whole(path: Path, data: bytes) -> Element:
     looks_like = guessed_kind(data)
     if looks_like and "XML" not in looks_like:
         raise FileError(path, f"not an MJCF file; this looks like {looks_like}")
-    root = read_tree(path, data, deepest=DEEPEST, most=_MOST)
+    root = read_tree(path, data, deepest=DEEPEST, most=_MOST_ELEMENTS)
     if root.tag != "mujoco":
         hint = _BY_NAME.get(root.tag, "a robot for MuJoCo begins with <mujoco>; read a URDF under the suffix .urdf")
         raise FileError(path, f"not an MJCF file: its root element is <{shown(root.tag)[1:-1]}>; {hint}")
@@ -44,7 +44,7 @@ class _Includes:
     def __init__(self, path: Path, root: Element) -> None:
         self.folder = path.parent
         self.root = root
-        self.left = _MOST
+        self.left = _MOST_ELEMENTS
         self.seen = {path.resolve()}
 
     def resolve(self) -> None:
@@ -61,7 +61,7 @@ class _Includes:
                     continue
                 self.left -= 1
                 if self.left < 0:
-                    child.fail(f"more than {_MOST} elements in all files together")
+                    child.fail(f"more than {_MOST_ELEMENTS} elements in all files together")
                 element.children.append(child)
                 open_elements.append(child)
 
