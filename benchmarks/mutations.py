@@ -35,7 +35,7 @@ from typing import Any
 import harness
 from mutation.mutants import Mutant
 from mutation.rooms import ROOMS, Room, drawn, is_plain
-from mutation.trial import HERE, ROOT, Runner, Traces, copy_of, tried
+from mutation.trial import FIRST, HERE, ROOT, Runner, Traces, copy_of, tried
 
 PACKAGE = ROOT / "src" / "poise"
 COUNT, SEED = 400, 1
@@ -106,7 +106,7 @@ def rows_of(
             folder.mkdir(parents=True, exist_ok=True)
             traces = Traces(trace_file(scratch, plain=plain), copy_of(ROOT / "src", folder))
             with Runner(folder, plain=plain) as runner:
-                runner.control(next(filter(None, (traces.chosen(room, mutant) for room, mutant in some))))
+                runner.control(next(filter(None, (traces.chosen(room, mutant)[:FIRST] for room, mutant in some))))
                 while True:
                     with lock:
                         pair = next(queue, None)
