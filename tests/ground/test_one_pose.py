@@ -9,7 +9,7 @@ import poise
 from poise import Clip, InputError, Pose, Terrain, plant_pose
 from poise.ground.figure.figure import figure_of
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, motion_of
+from poise.ground.figure.motion import ANKLE, finer_times, motion_of
 from poise.ground.grounder import Grounder
 from poise.ground.report.measures import paths_of
 from poise.io import samples
@@ -103,3 +103,8 @@ def test_bad_input_is_told(rig):
         plant_pose(crowd(rig), GROUNDS["flat"])
     with pytest.raises(InputError, match="two truth values"):
         plant_pose(rig.rest, GROUNDS["flat"], rig=rig, contacts=[[True, True]] * 3)
+
+
+def test_a_single_time_is_as_fine_as_it_gets():
+    assert finer_times(np.array([0.5]), 3).tolist() == [0.5]
+    assert finer_times(np.array([0.0, 1.0]), 2).tolist() == [0.0, 0.5, 1.0]

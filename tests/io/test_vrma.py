@@ -252,6 +252,17 @@ class TestKept:
         with pytest.raises(poise.UnsupportedError, match="not those of the VRM animation"):
             poise.save(other, tmp_path / "other.vrma", like=walk)
 
+    def test_one_frame_of_another_format(self, walk, tmp_path):
+        poise.save(walk.clips[0], tmp_path / "walk.glb")
+        clip = poise.load(tmp_path / "walk.glb").clips[0]
+        frame = poise.Clip([0.0], poise.Pose(clip.skeleton, clip.poses.q[:1]))
+        poise.save(frame, tmp_path / "frame.vrma")
+        again = poise.load(tmp_path / "frame.vrma").clips[0]
+        assert len(again) == 1
+        np.testing.assert_allclose(
+            again.poses.world["leftHand"].positions, frame.poses.world["leftHand"].positions, atol=1e-5
+        )
+
     def test_to_other_formats_and_back(self, walk, tmp_path):
         poise.save(walk.clips[0], tmp_path / "walk.glb")
         again = poise.load(tmp_path / "walk.glb")

@@ -137,7 +137,7 @@ def fineness(times: Floats) -> int:
 
 def finer_times(times: Floats, count: int) -> Floats:
     """The times of `Motion.finer`: `count` for each."""
-    if count <= 1 or len(times) <= 1:
+    if count <= 1:
         return times
     lower, share = _between(len(times), count)
     return times[lower] + share * (times[lower + 1] - times[lower])
