@@ -97,14 +97,13 @@ def rows_of(
     scratch: Path, some: Sequence[tuple[Room, Mutant]], *, plain: bool, workers: int
 ) -> Iterator[dict[str, Any]]:
     """What became of each mutant, as they are done: every worker has a copy of the sources and takes the next one."""
-    queue = iter(some)
+    traces, queue = Traces(trace_file(scratch, plain=plain), PACKAGE), iter(some)
     lock = threading.Lock()
     done = SimpleQueue[dict[str, Any] | BaseException | None]()
 
     def work(folder: Path) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            traces = Traces(trace_file(scratch, plain=plain), copy_of(ROOT / "src", folder))
+            copy_of(ROOT / "src", folder)
             with Runner(folder, plain=plain) as runner:
                 runner.control(next(filter(None, (traces.chosen(room, mutant)[:FIRST] for room, mutant in some))))
                 while True:

@@ -53,12 +53,11 @@ class Traces:
             rows = path.read_text(encoding="utf-8").splitlines()
             where = [i + 1 for i, row in enumerate(rows) if not set(mutant.names).isdisjoint(NAME.findall(row))]
             found |= self._of(path.relative_to(self.package).as_posix(), where)
-        if not found:
-            found = {test for (path, _), tests in self.tests.items() if path == mutant.path for test in tests}
-        if not found:
-            folder = mutant.path.rpartition("/")[0]
-            found = {test for (path, _), tests in self.tests.items() if path.startswith(f"{folder}/") for test in tests}
-        return found
+        return found or self._under(mutant.path) or self._under(mutant.path.rpartition("/")[0] + "/")
+
+    def _under(self, place: str) -> set[str]:
+        """Those that run any line of a file, or of the files of a folder."""
+        return {test for (path, _), tests in self.tests.items() if path.startswith(place) for test in tests}
 
     def _of(self, path: str, lines: Sequence[int]) -> set[str]:
         return {test for line in lines for test in self.tests.get((path, line), ())}

@@ -46,7 +46,6 @@ CALLS = {
     "an argument mistyped": (lambda: poise.solve(REST, HAND, tolerence=1e-3), "did you mean 'tolerance'"),
     "another word": (lambda: poise.solve(REST, HAND, tol=1e-3), "did you mean 'tolerance'"),
     "options of others": (lambda: poise.CCD(max_iterations=3), "did you mean 'iterations'"),
-    "no option at all": (lambda: poise.CCD(colour=3), "no option of CCD 'colour'; options: iterations, "),
     "lambda": (lambda: poise.DampedLeastSquares(lambda_=3), "did you mean 'damping'"),
     "an argument of solve": (lambda: poise.CCD(tolerance=1e-3), "write solve(start, goals, tolerance=...)"),
     "seeds alone": (lambda: poise.solve(REST, HAND, seeds=5), 'write prefer="closest", seeds=5'),
