@@ -230,6 +230,18 @@ class TestKept:
         assert np.abs(again.clips[0].poses[0].world.positions - pose.world.positions).max() < 2e-6
         assert np.array_equal(again.rest.world.positions, walk.rest.world.positions)
 
+    def test_one_frame_of_another_pose_keeps_its_expressions(self, walk, tmp_path):
+        poise.save(walk.clips[0].at(1.0), tmp_path / "frame.vrma")
+        rig = poise.load(tmp_path / "frame.vrma")
+        happy = rig.skeleton.index("happy")
+        bent = rig.clips[0].poses.replace({"leftUpperArm": [[np.cos(0.25), 0.0, 0.0, np.sin(0.25)]]})
+        poise.save(poise.Clip([0.0], bent), tmp_path / "bent.vrma")
+        again = poise.load(tmp_path / "bent.vrma").clips[0]
+        assert len(again) == 1
+        assert np.abs(again.poses.world["leftHand"].positions - bent.world["leftHand"].positions).max() < 2e-6
+        (track,) = (track for track in again.tracks if track.joint == happy)
+        np.testing.assert_array_equal(track.values, bent.local_positions[:, happy])
+
     def test_a_rig_in_another_pose_is_refused(self, walk, tmp_path):
         bent = poise.Rig(walk.skeleton, walk.clips[0].at(1.0), walk.clips)
         with pytest.raises(poise.UnsupportedError, match="are its T pose, which stays"):

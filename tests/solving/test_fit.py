@@ -76,6 +76,16 @@ class TestRoundTrip:
         at_hips = rig.skeleton.index("Hips")
         np.testing.assert_allclose(fitted.poses.world.positions[:, at_hips], poses.world.positions[:, at_hips])
 
+    def test_an_arm_alone_hangs_on_what_holds_it(self, walk):
+        """Of a limb that is seen by itself the topmost joint moves within the frame of its parent, which stays."""
+        base, limb = walk.poses[7], ["LeftArm", "LeftForeArm", "LeftHand"]
+        wanted = np.stack([walk.poses.world[joint].positions for joint in limb], axis=1)
+        fitted = poise.fit(base, wanted, joints=limb)
+        found = np.stack([fitted.poses.world[joint].positions for joint in limb], axis=1)
+        assert np.abs(found - wanted).max() < 1e-9 * size_of(walk.skeleton)
+        still = fitted.poses.world["LeftShoulder"]
+        np.testing.assert_array_equal(still.affine, np.broadcast_to(base.world["LeftShoulder"].affine, still.affine.shape))
+
     @given(seed=seeds)
     @settings(max_examples=30)
     def test_any_tree_of_balls(self, seed):
