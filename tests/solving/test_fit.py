@@ -84,7 +84,9 @@ class TestRoundTrip:
         found = np.stack([fitted.poses.world[joint].positions for joint in limb], axis=1)
         assert np.abs(found - wanted).max() < 1e-9 * size_of(walk.skeleton)
         still = fitted.poses.world["LeftShoulder"]
-        np.testing.assert_array_equal(still.affine, np.broadcast_to(base.world["LeftShoulder"].affine, still.affine.shape))
+        np.testing.assert_array_equal(
+            still.affine, np.broadcast_to(base.world["LeftShoulder"].affine, still.affine.shape)
+        )
 
     @given(seed=seeds)
     @settings(max_examples=30)
