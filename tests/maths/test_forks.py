@@ -52,7 +52,7 @@ def test_nobody_forks_while_a_kernel_is_compiled(hooks, whose):
             taken.set()
 
     call(hooks["before"])
-    thread = threading.Thread(target=compiling)
+    thread = threading.Thread(target=compiling, daemon=True)
     thread.start()
     assert not taken.wait(0.05)
     call(hooks[whose])
