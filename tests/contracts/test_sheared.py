@@ -320,3 +320,35 @@ def test_space_is_flat_from_a_scale_on_that_is_a_millionth_of_the_largest():
     for ratio in (0.999e-6, 1e-9, 0.0):
         with pytest.raises(poise.UnsupportedError, match="has no size"):
             similar(np.diag([1.0, 1.0, ratio])[None], skeleton, 0)
+
+
+# --- above the root ----------------------------------------------------------------------------------------------
+
+
+def bent_below(waist, kind=Kind.HINGE, turn=0.9):
+    """An arm on a waist between two scales that cancel while it is straight, in a pose in which it may be bent."""
+    skeleton = poise.Skeleton.build(
+        ["post", "waist", "arm", "elbow", "hand"], [-1, 0, 1, 2, 3], [0, kind, 3, 3, 0],
+        offsets=[(0, 0, 0), *[(0, 1, 0)] * 4], axes=[(0, 0, int(i == 1)) for i in range(5)],
+        scales=[(1, 2, 1), waist, *[(1, 1, 1)] * 3],
+    )  # fmt: skip
+    return poise.Pose(skeleton, skeleton.rest_q).replace({} if kind == Kind.FIXED else {"waist": turn})
+
+
+def problem_of(start):
+    return Problem(start, [Position("hand", [0, 1, 0], root="arm")])
+
+
+def test_scales_that_cancel_at_rest_shear_what_hangs_on_a_bent_joint_between_them():
+    start = bent_below((1, 0.5, 1))
+    turns = np.random.default_rng(0).normal(size=(2, 40, 4))
+    arm, elbow = turns / np.linalg.norm(turns, axis=-1, keepdims=True)
+    there = [start.replace({"arm": a, "elbow": e}).world["hand"].positions for a, e in zip(arm, elbow, strict=True)]
+    assert poise.solve(start, Position("hand", there, root="arm")).reached.all()
+
+
+@pytest.mark.parametrize("kind", [Kind.FIXED, Kind.SLIDE])
+def test_scales_that_cancel_over_what_never_turns_are_one(kind):
+    """Exporters undo a scale in the node below."""
+    assert problem_of(bent_below((1, 0.5, 1), kind)).plan.stretch == 0.0
+    assert problem_of(bent_below((1, 0.5, 1))).plan.stretch >= 1.0, "bent by a right angle they make (0.5, 2, 1)"

@@ -128,9 +128,9 @@ def _travels(skeleton: Skeleton, layout: Layout, frames: Sequence[Transform]) ->
 
 
 def _base_scale(start: Pose, layout: Layout) -> tuple[float, float]:
-    """The factor of the row that everything hangs in, and by how much of itself a length in it may be off.
+    """The factor of the row that everything hangs in, and by how much of itself a length in it may be off at most.
 
-    Of the pose's own scales but the rest q: what turns above must not change it, not even by a rounding.
+    Of the pose's own scales, whatever its q: what turns above must not change it, not even by a rounding.
     """
     skeleton = start.skeleton
     if layout.base < 0:
@@ -140,7 +140,23 @@ def _base_scale(start: Pose, layout: Layout) -> tuple[float, float]:
     given = NOTHING if start.scales is None else Given(None, start.scales[None])
     linear = world_maps(skeleton, layout.base, np.array(skeleton.rest_q[None]), given)[:, 0, :, :3]
     scale, _, stretch = similar(linear, skeleton, layout.base)
-    return float(scale[0]), stretch
+    return float(scale[0]), max(stretch, _stretch_above(start, layout.base))
+
+
+def _stretch_above(start: Pose, base: int) -> float:
+    """By how much of itself a length below may be off at most, however the joints down to this row turn.
+
+    Scales that are not uniform may cancel at rest, and no longer when a joint between them turns; where none turns,
+    they are one.
+    """
+    skeleton, rows = start.skeleton, start.skeleton.way(base)
+    turns, scales = rotations.as_matrix(skeleton.A[rows, 3:]), start.b_affine[0, rows, :, :3]
+    stretch, carried = 1.0, np.eye(3)
+    for row, turn, scale in zip(rows, turns, scales, strict=True):
+        if skeleton.kinds[row] not in (Kind.FIXED, Kind.SLIDE):
+            stretch, carried = stretch * (1.0 + similar(carried[None], skeleton, base)[2]), np.eye(3)
+        carried = carried @ turn @ scale
+    return stretch * (1.0 + similar(carried[None], skeleton, base)[2]) - 1.0
 
 
 def gear_of(skeleton: Skeleton, node: Node) -> tuple[float, float]:
