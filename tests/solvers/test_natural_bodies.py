@@ -117,6 +117,62 @@ class TestTheFloor:
         assert trunk(result.pose) @ -np.eye(3)[1] > 0.8
 
 
+class TestHigh:
+    """What is high is reached by an arm that is stretched and a trunk that leans; crouching would take it away."""
+
+    shoulder = FIGURE.rest.world["LeftArm"].positions
+    arm = float(np.linalg.norm(shoulder - FIGURE.rest.world["LeftHand"].positions))
+
+    def reached(self, *ways, hands=("LeftHand",)):
+        """Feet held and hands brought so many arm's lengths from the left shoulder."""
+        places = self.shoulder + self.arm * np.array(ways)
+        goals = [*(poise.Pin(foot) for foot in FEET), *(poise.Position(hand, places) for hand in hands)]
+        return poise.solve(FIGURE.rest, goals, free_root=True)
+
+    @pytest.mark.parametrize("way", [[0.1, 1.05, 0.1], [0.0, 0.8, 0.72], [-0.4, 0.98, 0.0]])
+    def test_nobody_crouches(self, way):
+        result = self.reached(way)
+        assert result.reached.all()
+        pose = result.pose[0]
+        assert (FIGURE.rest.world["Hips"].positions - pose.world["Hips"].positions) @ UP < 0.03
+        for side in ("Left", "Right"):
+            assert np.linalg.norm(bulge(pose, f"{side}UpLeg", f"{side}Leg", f"{side}Foot")) < 0.14
+        collar = pose.local["LeftShoulder"].rotations @ FIGURE.rest.local["LeftShoulder"].rotations
+        assert abs(collar) > np.cos(np.radians(8))
+
+    @pytest.mark.parametrize(("hands", "most"), [(("LeftHand",), 0.03), (("LeftHand", "RightHand"), 0.06)])
+    def test_a_target_that_goes_away_does_not_make_it_leap(self, hands, most):
+        """Out of the arm's reach, then down in front: from standing into a crouch."""
+        away = np.linspace([0.0, 0.3, 0.8], [0.0, 0.3, 1.2], 121)
+        down = np.linspace([0.0, 0.3, 1.2], [0.0, -1.2, 1.0], 241)
+        poses = self.reached(*away, *down, hands=hands).pose
+        for joint in ("Neck", "Hips"):
+            assert np.linalg.norm(np.diff(poses.world[joint].positions, axis=0), axis=1).max() < most
+
+
+def test_knees_that_are_hinges_bend_as_other_knees_do():
+    s = FIGURE.skeleton
+    kinds = [
+        poise.Kind.HINGE if name.endswith("Leg") and "Up" not in name else kind
+        for name, kind in zip(s.names, s.kinds, strict=True)
+    ]
+    axes = [(1.0, 0.0, 0.0) if kind == poise.Kind.HINGE else (0.0, 0.0, 0.0) for kind in kinds]
+    skeleton = poise.Skeleton.build(
+        s.names, s.parents, kinds, offsets=s.A[:, :3], rotations=s.A[:, 3:], axes=axes, up="y"
+    )
+    result = squat(poise.Pose(skeleton, skeleton.rest_q))
+    assert result.reached
+    assert result.natural
+    np.testing.assert_allclose(trunk(result.pose), trunk(FIGURE.rest), atol=0.2)
+
+
+def test_a_joint_that_alone_turns_for_its_orientation():
+    wanted = [0.9, 0.0, 0.1, 0.3]
+    result = poise.solve(FIGURE.rest, poise.Orientation("LeftArm", wanted, root="LeftArm"))
+    assert result.reached
+    assert result.joints == ("LeftArm",)
+
+
 class TestRigsThatAreBuiltBent:
     @pytest.mark.parametrize("amount", [[0, 0, -0.03], [-0.012, 0, -0.03]])
     def test_knees_that_are_built_backward_bend_forward(self, amount):

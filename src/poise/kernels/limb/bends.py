@@ -53,6 +53,9 @@ NEAR, FAR = math.cos(math.radians(10.0)), math.cos(math.radians(30.0))  # how fa
 SWEEPS, ENOUGH = 60, 1e-4  # over all legs, until each is as near as this share of its reach
 STEPS = 32  # of a crouch, from standing to the deepest
 DEEPEST, BACK = math.radians(100.0), 0.4  # how far the trunk leans then, and hips go back, of how far they go down
+# Cosines, between down and the way from shoulder to hand: from where on a crouch helps, and from where on it is whole.
+HIGH, LOW = -0.5, 0.7
+STRETCH = 0.05  # of its reach: so much farther an arm goes before anybody crouches for what is high
 
 
 @part
@@ -242,6 +245,21 @@ def crouch_of(firsts, targets, is_leg, folded):
     return scale(middle, least / size)
 
 
+@part
+def crouched_for(firsts, targets, is_leg, reaches, down):
+    """How much of a crouch helps arms that are too short, 0 to 1: none for what is high above a shoulder, else all."""
+    size, most = norm(down), 0.0
+    if not size > 0.0:
+        return 1.0
+    for j in range(targets.shape[0]):
+        way = sub(vec_in(targets[j], 0), vec_in(firsts[j], 0))
+        far = norm(way)
+        if not is_leg[j] and far > reaches[j]:
+            short = share(far, reaches[j], reaches[j] * (1.0 + STRETCH))
+            most = max(most, short * share(dot(way, down) / (size * far), HIGH, LOW))
+    return most
+
+
 @kernel
 def carried_by(roots, firsts, targets, is_leg, folded, reaches, out):
     """Fill out (k, 7) with the place of a root that lets every limb reach its target, and with how it is turned.
@@ -255,7 +273,7 @@ def carried_by(roots, firsts, targets, is_leg, folded, reaches, out):
 
     First the root moves until the legs reach their feet. Then, where an arm is too short, the figure crouches and leans
     by and by: knees bend, hips go back, the trunk turns about them, each by the same share of the most, which is the
-    least share for which all arms reach.
+    least share for which all arms reach. For what is high nobody crouches: that would take the shoulder away from it.
     """
     for k in range(targets.shape[0]):
         root, turn = vec_in(roots[k], 0), Quat(1.0, 0.0, 0.0, 0.0)
@@ -265,7 +283,9 @@ def carried_by(roots, firsts, targets, is_leg, folded, reaches, out):
             at = add(vec_in(firsts[k, j], 0), moved)
             firsts[k, j, 0], firsts[k, j, 1], firsts[k, j, 2] = at.x, at.y, at.z
         down = crouch_of(firsts[k], targets[k], is_leg, folded)
-        at, depth = root, norm(down)
+        low = crouched_for(firsts[k], targets[k], is_leg, reaches, down)
+        at, down, farther = root, scale(down, low), 1.0 + STRETCH * (1.0 - low)
+        depth = norm(down)
         for step in range(STEPS + 1):
             share, done = step / STEPS, True
             turn, at = Quat(1.0, 0.0, 0.0, 0.0), add(root, scale(down, share))
@@ -278,7 +298,7 @@ def carried_by(roots, firsts, targets, is_leg, folded, reaches, out):
                         back = scale(ahead, -BACK * share * depth / size) if size > 0.0 else ahead
                         at, wanted = add(at, back), sub(wanted, back)
                     arm = rotate(turn, sub(vec_in(firsts[k, j], 0), root))
-                    lean, reached = leaned(arm, wanted, reaches[j], DEEPEST * share)
+                    lean, reached = leaned(arm, wanted, reaches[j] * farther, DEEPEST * share)
                     turn, done = multiply(lean, turn), done and reached
             if done:
                 break

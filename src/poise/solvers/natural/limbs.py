@@ -101,7 +101,8 @@ def _is_chain(skeleton: Skeleton, rows: list[int]) -> bool:
     first, middle, tip = rows
     way = skeleton.way(tip)
     turns = (Kind.BALL, Kind.FREE)
-    return first in way and middle in way and all(skeleton.kinds[row] in turns for row in (first, middle))
+    bends = (*turns, Kind.HINGE)
+    return first in way and middle in way and skeleton.kinds[first] in turns and skeleton.kinds[middle] in bends
 
 
 def _carrier(skeleton: Skeleton, joints: dict[str, str], side: str, kind: str, first: int) -> int:

@@ -203,6 +203,8 @@ def _to_be_given(joint: str, *, turns: bool, root: str | None = None, weight: fl
 
 def _below(goal: JointGoal, skeleton: Skeleton, rows: tuple[int, ...]) -> JointGoal:
     """The same goal, but of what moves for it nothing above the last of these rows, nor that itself."""
+    if goal.root == goal.joint:
+        return goal  # that alone moves
     way = skeleton.way(skeleton.index(goal.joint))
     chain = [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
     if not chain:
