@@ -7,6 +7,7 @@ import pytest
 
 import poise
 from poise.io import samples
+from poise.maths import rotations
 from poise.solvers.natural.limbs import limbs_of, shows_its_side
 from tests.model.turned_rigs import in_another_guise
 
@@ -171,6 +172,22 @@ def test_a_joint_that_alone_turns_for_its_orientation():
     result = poise.solve(FIGURE.rest, poise.Orientation("LeftArm", wanted, root="LeftArm"))
     assert result.reached
     assert result.joints == ("LeftArm",)
+
+
+@pytest.mark.parametrize("depth", [0.1, 0.3])
+def test_limits_that_a_squat_comes_up_against_do_not_throw_the_torso_over(data, depth):
+    """Of all poses that keep the limits and meet the goals that with upright hips: most of them lean by 60 degrees."""
+    rest = poise.load(data / "asf" / "02.asf").rest
+    leg = np.linalg.norm(rest.world["leftUpperLeg"].positions - rest.world["leftFoot"].positions)
+    down = rest.world["hips"].positions - depth * leg * UP
+    result = poise.solve(
+        rest, [*(poise.Pin(f"{s}Foot") for s in ("left", "right")), poise.Position("hips", down)], free_root=True
+    )
+    assert result.reached
+    assert result.natural
+    assert result.violation <= 1e-9
+    turned = rotations.multiply(result.pose.world["hips"].rotations, rotations.inverse(rest.world["hips"].rotations))
+    assert abs(turned[0]) > np.cos(np.radians(5))
 
 
 class TestRigsThatAreBuiltBent:

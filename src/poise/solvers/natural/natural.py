@@ -19,7 +19,7 @@ from poise import solvers
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals import Place
+from poise.problem.goals import Orientation, Place, is_of_joint
 from poise.problem.limb_posed import LimbPlan
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import stretches
@@ -93,6 +93,30 @@ class Natural:
         found = answered_in_groups(self.finisher, problem.at(problem.posed(q)), targets, tolerance, request)
         return found._replace(iterations=found.iterations + (updates > 0), joint_updates=found.joint_updates + updates)
 
+    def _engine(
+        self,
+        staged: Problem,
+        stages: tuple[NaturalStage, ...],
+        targets: Floats,
+        tolerance: Tolerance,
+        request: Request,
+    ) -> Answer:
+        """What the engine makes of the stages' poses: at first with the root turned as it is, where no goal says how.
+
+        Where limits keep a leg from its foot, turning the whole body about it is the easiest way, and nobody's.
+        """
+        root = _turned_freely(stages)
+        if root is None or getattr(self.finisher, "restarts", 0) == 0:  # without restarts it is near enough
+            return answered_in_groups(self.finisher, staged, targets, tolerance, request)
+        held = Problem(staged.start, (*staged.goals, Orientation(root, (1.0, 0.0, 0.0, 0.0))), staged.free_root)
+        turns = np.broadcast_to(staged.start.world[root].rotations, (len(targets), 4))
+        found = answered_in_groups(_FEW, held, np.concatenate([targets, turns], axis=1), tolerance, request)
+        missed = np.flatnonzero(~staged.met(staged.errors(found.q, targets), tolerance))
+        if not len(missed):
+            return found
+        there = staged.part(missed)
+        return merged(found, missed, answered_in_groups(self.finisher, there, targets[missed], tolerance, request))
+
     def _finished(
         self,
         problem: Problem,
@@ -106,12 +130,20 @@ class Natural:
         rows = np.flatnonzero(~answer.met)
         there = problem.part(rows)
         staged = there.at(there.posed(answer.q[rows]))
-        found = answered_in_groups(self.finisher, staged, targets[rows], tolerance, request)
+        found = self._engine(staged, stages, targets[rows], tolerance, request)
         q = _turned_back(there, stages, targets[rows], tolerance, found.q)
         return merged(answer, rows, found._replace(q=q))
 
 
-_ONCE = LevenbergMarquardt(restarts=0)
+def _turned_freely(stages: tuple[NaturalStage, ...]) -> str | None:
+    """The root whose goals, which the first stage meets, leave open how it is turned; None where there is none."""
+    first = stages[0]
+    if not first.free_root or first.carries or any("rotation" in goal.measures for goal in first.goals):
+        return None
+    return next((goal.joint for goal in first.goals if is_of_joint(goal)), None)
+
+
+_ONCE, _FEW = LevenbergMarquardt(restarts=0), LevenbergMarquardt(restarts=2)
 _SHARP = 1e-3  # of the tolerance: where a stage stops must not be seen in the pose that all of them lead to
 
 
