@@ -115,7 +115,7 @@ class TestSolve:
             (("--targets", "x.csv"), "--targets needs --joint"),
             (("--goal", "pin RightHand", "--solver", "ccd"), "ccd solves"),
             (("--goal", "pin RightHand", "--option", "iterations=2"), "--option needs --solver NAME"),
-            (("--goal", "pin RightHand", "--solver", "ccd", "--option", "sweeps=2"), "no option of ccd 'sweeps'"),
+            (("--goal", "pin RightHand", "--solver", "ccd", "--option", "sweeps=2"), "; options of ccd: iterations, "),
             (
                 ("--goal", "pin RightHand", "--solver", "ccd", "--option", "iterations=2", "--iterations", "3"),
                 "iterations is given twice",

@@ -69,6 +69,7 @@ def test_a_text_is_read_by_the_type_of_its_option(text, value):
         ("axis=", "axis is numbers with commas between"),
         ("count", "written name=value, not 'count'"),
         ("counts=2", "no option of sample 'counts'; did you mean 'count'"),
+        ("zzz=2", "no option of sample 'zzz'; options of sample: count, "),
     ],
 )
 def test_what_cannot_be_read_says_what_would_do(text, says):

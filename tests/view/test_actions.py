@@ -190,6 +190,10 @@ class TestMethod:
         set_once = done(document, ("option", {"view": 1, "name": "iterations", "value": 5}))
         assert same(done(set_once, ("option", {"view": 1, "name": "iterations", "value": None})), document)
 
+    def test_an_option_that_nobody_knows_is_answered_with_those_there_are(self, document):
+        told = refusal(lambda: done(document, ("option", {"view": 1, "name": "zzz", "value": 5})))
+        assert told.startswith("no option of ccd 'zzz'; options of ccd: iterations, ")
+
     @pytest.mark.parametrize(
         "args",
         [

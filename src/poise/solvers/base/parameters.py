@@ -78,7 +78,7 @@ def read_options(of: type, given: Iterable[str], what: str) -> dict[str, Any]:
         if not equals:
             raise InputError(f"an option of {what} is written name=value, not {text!r}")
         if name not in known:
-            raise UnknownNameError(f"option of {what}", name, tuple(known))
+            raise UnknownNameError(f"option of {what}", name, tuple(known), plural=f"options of {what}")
         if name in found:
             raise InputError(f"the option {name} of {what} is given twice")
         found[name] = known[name].read(value)

@@ -24,7 +24,7 @@ def option(document: Document, args: dict[str, Any]) -> Document:
     choice, name = document.solvers[_view(args)], text(args, "name")
     known = {} if choice.name == AUTO else {one.name: one for one in parameters(type(solvers.named(choice.name)))}
     if name not in known:
-        raise UnknownNameError(f"option of {choice.name}", name, tuple(known))
+        raise UnknownNameError(f"option of {choice.name}", name, tuple(known), plural=f"options of {choice.name}")
     if args.get("value") is None:
         rest = tuple(pair for pair in choice.options if pair[0] != name)
         return _with_choice(document, args, Choice(choice.name, rest))
