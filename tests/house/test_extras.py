@@ -54,7 +54,7 @@ else:
 (folder / "a.xml").write_text("<mujoco/>")
 try:
     poise.load(folder / "a.xml")
-except poise.UnsupportedError as error:
+except poise.FileError as error:
     assert "pip install 'poise[mjcf]'" in str(error)
 else:
     raise AssertionError("MuJoCo is here")

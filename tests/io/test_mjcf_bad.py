@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -121,6 +122,14 @@ def test_the_way_out_of_the_data_is_refused_before_mujoco_sees_it(data, monkeypa
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(poise.FileError, match="leads out of the file's folder; it was not opened"):
         mjcf.read(data / "bad_inputs" / "mjcf_include_traversal.xml")
+
+
+@pytest.mark.parametrize("version", [None, "3.2.1"])
+def test_without_a_mujoco_that_reads_it_the_file_is_named(tmp_path, monkeypatch, version):
+    monkeypatch.setitem(sys.modules, "mujoco", version and SimpleNamespace(__version__=version))
+    (tmp_path / "a.xml").write_text(ARM)
+    with pytest.raises(poise.FileError, match=r"a\.xml: MJCF is read with MuJoCo.*pip install"):
+        poise.load(tmp_path / "a.xml")
 
 
 def test_too_deep_by_what_is_included(tmp_path):

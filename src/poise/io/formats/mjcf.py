@@ -32,8 +32,8 @@ INSTEAD = "save poses and clips as joint values (.json, .csv, .npz) or as .glb"
 def read(path: Path) -> Rig:
     """Read an MJCF file without its meshes: the rest pose is qpos0 moved to the nearest legal value.
 
-    FileError for anything that is not one finite model; what a skeleton has no place for is told in `Rig.notes`.
-    UnsupportedError where MuJoCo is not installed.
+    FileError for anything that is not one finite model, and where MuJoCo is not installed; what a skeleton has no
+    place for is told in `Rig.notes`.
     """
     selection = select(read_whole(path, read_bytes(path)))
     model = compiled(path, selection)

@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from poise.errors import FileError, UnsupportedError
+from poise.errors import FileError
 from poise.io.mjcf.select import Selection
 
 _LINE = re.compile(r",?\s*line (\d+)")
@@ -27,7 +27,7 @@ class CompiledModel(NamedTuple):
 
 def compiled(path: Path, selection: Selection) -> CompiledModel:
     """Let MuJoCo read a selection; FileError with the place that it complains of."""
-    mj = _mujoco()
+    mj = _mujoco(path)
     try:
         spec = mj.MjSpec.from_string("\n".join(selection.lines))
         lost = _without_meshes(mj, spec)
@@ -41,16 +41,16 @@ def compiled(path: Path, selection: Selection) -> CompiledModel:
     return CompiledModel(mj, model, str(spec.modelname), frozenset(weightless))
 
 
-def _mujoco() -> Any:
+def _mujoco(path: Path) -> Any:
     try:
         mj = importlib.import_module("mujoco")
     except ImportError as error:
-        message = "MJCF files need MuJoCo to be read: pip install 'poise[mjcf]'"
-        raise UnsupportedError(message) from error
+        message = "MJCF is read with MuJoCo: pip install 'poise[mjcf]'"
+        raise FileError(path, message) from error
     version = tuple(int(part) for part in str(mj.__version__).split(".")[:2])
     if version < _LEAST:
-        message = f"MJCF files need MuJoCo 3.3 or newer, and {mj.__version__} is here: pip install -U 'poise[mjcf]'"
-        raise UnsupportedError(message)
+        message = f"MJCF is read with MuJoCo 3.3 or newer, and {mj.__version__} is here: pip install -U 'poise[mjcf]'"
+        raise FileError(path, message)
     return mj
 
 
