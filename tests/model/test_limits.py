@@ -38,6 +38,10 @@ class TestRange:
         with pytest.raises(poise.InputError, match="range"):
             poise.Range(low, high)
 
+    def test_an_empty_range_in_degrees_is_told_in_degrees(self):
+        with pytest.raises(poise.InputError, match="low 50 deg is not at or below high -150 deg"):
+            poise.Range.degrees(50, -150)
+
     @pytest.mark.parametrize("axis", [(0, 0, 0), (1, 2), (math.nan, 0, 1), "x"])
     def test_bad_axes_are_refused(self, axis):
         with pytest.raises(poise.InputError, match="axis"):

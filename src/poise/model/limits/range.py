@@ -44,8 +44,7 @@ class Range:
         object.__setattr__(self, "low", real(self.low, "the low end of a range"))
         object.__setattr__(self, "high", real(self.high, "the high end of a range"))
         if math.isnan(self.low) or math.isnan(self.high) or self.low > self.high:
-            message = f"an empty range: low {self.low:g} is not at or below high {self.high:g}"
-            raise InputError(message)
+            raise InputError(_empty(f"{self.low:g}", f"{self.high:g}"))
         if self.low == math.inf or self.high == -math.inf:
             message = f"a range needs a finite value in it; this one is {self.low:g} to {self.high:g}"
             raise InputError(message)
@@ -59,6 +58,8 @@ class Range:
     ) -> Self:
         """Make a range of an angle from degrees. `soft` weighs squared radians all the same."""
         low, high = real(low, "the low end of a range"), real(high, "the high end of a range")
+        if not low <= high:  # NaN, too
+            raise InputError(_empty(f"{low:g} deg", f"{high:g} deg"))
         return cls(math.radians(low), math.radians(high), None if axis is None else unit_axis(axis), source, soft)
 
     @property
@@ -71,10 +72,22 @@ class Range:
         return min(max(value, self.low), self.high)
 
 
+def _empty(low: str, high: str) -> str:
+    return f"an empty range: low {low} is not at or below high {high}"
+
+
+def _both_units(angle: float) -> str:
+    """An angle as a caller may have written it: nobody remembers here whether it came in degrees."""
+    return f"{angle:g} rad ({math.degrees(angle):g} deg)"
+
+
 def checked_ends(pair: Any, what: str) -> tuple[float, float]:
     """(low, high) of what a range may be: no NaN, not empty, with a finite value in it."""
     if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:  # noqa: PLR2004
         message = f"the {what} is a pair (low, high); got {pair!r}"
         raise InputError(message)
-    checked = Range(pair[0], pair[1])
+    low, high = real(pair[0], "the low end of a range"), real(pair[1], "the high end of a range")
+    if not low <= high:
+        raise InputError(_empty(_both_units(low), _both_units(high)))
+    checked = Range(low, high)
     return (checked.low, checked.high)
