@@ -41,6 +41,22 @@ def test_poses_of_either_skeleton_give_the_same_bits():
     )
 
 
+@pytest.mark.parametrize(("name", "root"), [("humanoid.glb", "Hips"), ("arm.urdf", "base")])
+def test_a_root_that_stands_fast_is_told_how_it_may_move(name, root):
+    rest = figure(name).rest
+    goal = poise.Position(root, rest.world[root].positions + 0.1)
+    message = poise.solve(rest, goal).message()
+    assert f"{root!r} is a root; nothing stands above it (free_root=True, or --free-root, lets it move)" in message
+    assert poise.solve(rest, goal, free_root=True).reached
+
+
+def test_a_root_that_cannot_be_set_free_is_not_told_so():
+    """The robot's own root is a hinge; what is asked for stands beside it."""
+    both = poise.Skeleton.build(["camera", "arm"], [-1, -1], [poise.Kind.FIXED, poise.Kind.HINGE], axes=np.eye(3)[:2])
+    message = poise.solve(poise.Pose(both, both.rest_q), poise.Position("camera", (1, 0, 0))).message()
+    assert "'camera' is a root; nothing stands above it, " in message
+
+
 def test_the_root_itself_goes_to_a_place():
     rig = figure()
     goal = poise.Place("Hips", [1.0, 2.0, 3.0], [0.6, 0.0, 0.8, 0.0])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.errors import listed
+from poise.errors import InputError, listed
 from poise.maths.arrays import Bools, Floats
 from poise.model.limits import EulerBox, SwingTwist
 from poise.model.limits.base.rows import edges
@@ -153,8 +153,18 @@ def _immovable(problem: Problem) -> str:
         return f"no joint above {joint!r} can move: {listed(f'{name} is fixed' for name in chain)}"
     parent = skeleton[joint].parent
     if parent is None:
-        return f"{joint!r} is a root; nothing stands above it"
+        way_out = " (free_root=True, or --free-root, lets it move)" if _could_be_free(skeleton, joint) else ""
+        return f"{joint!r} is a root; nothing stands above it{way_out}"
     return f"{parent!r} above {joint!r} leads on to other limbs too; name a root to move it"
+
+
+def _could_be_free(skeleton: Skeleton, joint: str) -> bool:
+    """Whether it is this joint that a free root would set free."""
+    try:
+        freed = skeleton.with_free_root().freed
+    except InputError:  # it slides or is a hinge
+        return False
+    return freed is not None and freed.row == skeleton.index(joint)
 
 
 def _angle(value: float) -> str:
