@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -136,6 +137,14 @@ class TestWhatComesOut:
         assert {method.name for method in found.refused} == {"fabrik", "two_bone"}
         assert found["fabrik"].refused == "fabrik solves Position and Pin goals, not Place"
         assert found.methods[-2:] == found.refused
+
+    def test_what_is_not_installed_is_refused_and_not_ranked(self, monkeypatch):
+        for name in ("poise.jax", "poise.jax.lanes"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        monkeypatch.setitem(sys.modules, "jax", None)
+        found = compare(ARM.rest, PLACE, solvers=["ccd", "autodiff"], effort="quick")
+        assert found["autodiff"].refused == "automatic differentiation needs JAX: pip install 'poise[jax]'"
+        assert [method.name for method in found.compared] == ["ccd"]
 
     def test_ranks_go_by_the_share_solved_and_then_by_time(self, found):
         for one in found.compared:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import poise
@@ -84,3 +85,19 @@ def test_sensors_beside_hinges_that_are_named_with_their_axis(data):
     assert not any(joint.endswith(("_touch", "_ft", "_site")) for joint in found.joints.values())
     limbs = {"leftUpperArm": "lhumerusrx", "leftLowerArm": "lradiusrx", "leftHand": "lwristry", "leftFoot": "lfootrx"}
     assert {role: found.joints[role] for role in limbs} == limbs
+
+
+def test_seven_numbered_hinges_of_a_robot_are_no_four_bones():
+    """Several of them are one shoulder and one wrist: the fourth of them is no hand."""
+    names, parents, points = ["torso", "head"], [-1, 0], [(0.0, 0.0, 1.0), (0.0, 0.0, 1.6)]
+    for side, y in (("left", 0.2), ("right", -0.2)):
+        for place in range(1, 8):
+            parents.append(0 if place == 1 else len(names) - 1)
+            names.append(f"arm_{side}_{place}_joint")
+            points.append((0.0, y, 1.5 - 0.1 * place))
+    offsets = [
+        np.subtract(point, points[above] if above >= 0 else 0.0) for point, above in zip(points, parents, strict=True)
+    ]
+    kinds = [poise.Kind.HINGE if name.startswith("arm") else poise.Kind.FIXED for name in names]
+    robot = poise.Skeleton.build(names, parents, kinds, offsets=offsets, axes=[(0, 1, 0)] * len(names), up="z")
+    assert not [role for role in poise.humanoid(robot).joints if "Hand" in role or "Arm" in role]

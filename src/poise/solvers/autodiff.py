@@ -94,11 +94,11 @@ class Autodiff:
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W), see `Solver.run`. UnsupportedError where JAX is not installed."""
+        from poise.jax.lanes import LaneProgram  # noqa: PLC0415  (an extra, and slow to import; says what to install)
+
         plan, k = problem.plan, len(targets)
         if not problem.joints or not k:
             return standing_still(problem, targets, tolerance, request)
-        from poise.jax.lanes import LaneProgram  # noqa: PLC0415  (an extra, and slow to import; says what to install)
-
         engine = TreeEngine(problem, tolerance, self.options)
         aims, rows = aims_within(plan, tolerance), engine.kernel_targets(targets)
         lanes = LaneProgram(plan, aims, rows, self.method, self.damping, request.trace)

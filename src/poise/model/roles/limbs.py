@@ -97,6 +97,8 @@ def _arm_slots(named: _Reader) -> Iterator[Slots]:
     clavicle, shoulder = named("clavicle"), named("shoulder")
     upper, either, lower = named("upperarm"), named("arm"), named("forearm")
     hands = [rows for rows in (named("wrist"), named("hand"), _palm(named)) if rows]
+    if sum(bool(named.figure.hinged[row]) for row in either) > len(_ARM):
+        either = []  # arm 1 to arm 7 of a robot: hinges, of which several are a shoulder, an elbow or a wrist
     if not (upper or lower or shoulder) and len(either) > 1:  # arm 1, arm 2, arm 3
         rows = [[row] for row in either]
         clavicle, rows = (rows[0], rows[1:]) if len(rows) > 3 and not (hands or clavicle) else (clavicle, rows)  # noqa: PLR2004  (all of an arm's bones)
