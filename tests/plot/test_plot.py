@@ -14,6 +14,7 @@ from poise import plot
 from poise.io import samples
 from poise.plot import curve, limits, paint, scene
 from poise.plot.paint import chain_bones
+from poise.solvers.base.contract import Trace
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -21,6 +22,12 @@ PNG = b"\x89PNG\r\n\x1a\n"
 @pytest.fixture(scope="module")
 def figure() -> poise.Rig:
     return poise.load(samples.path("humanoid.glb"))
+
+
+@pytest.fixture(scope="module")
+def missed() -> poise.Result:
+    arm = poise.load(samples.path("arm.urdf"))
+    return poise.solve(arm.rest, poise.Position("tool", [3, 0, 0.9]), trace=True)
 
 
 def arm_of(rig: poise.Rig) -> tuple[str, ...]:
@@ -202,9 +209,40 @@ class TestSolve:
         np.testing.assert_allclose(trail[0], figure.rest.world["LeftHand"].positions, atol=1e-12)
         np.testing.assert_allclose(trail[-1], goal.target, atol=result.tolerance)
 
-    def test_a_rise_of_the_error_is_a_gap(self):
-        rows = curve._with_gaps(np.arange(4.0), np.array([1.0, 0.1, 0.9, 0.05]))
-        np.testing.assert_array_equal(rows[:, 0], [0, 1, np.nan, 2, 3])
+    def test_the_curve_ends_at_the_count_of_iterations_that_is_printed(self, missed):
+        drawn = curve.curve_of(missed)
+        assert len(drawn.errors) > missed.iterations + 1  # each attempt has a row for its start
+        assert drawn.iterations[[0, -1]].tolist() == [0, missed.iterations]
+        assert set(np.diff(drawn.iterations)) == {0, 1}
+
+    def test_of_many_attempts_only_the_way_that_led_to_the_answer_is_drawn(self, missed):
+        trail = curve.trail_of(missed, "tool")
+        tip = missed.pose.world["tool"].positions
+        assert 2 <= len(trail) < len(missed.trace.errors) / 2
+        assert (np.diff(np.linalg.norm(trail - [3, 0, 0.9], axis=-1)) <= 0).all()  # no step that was given up
+        np.testing.assert_allclose(trail[-1], tip, atol=0.02)
+
+    def test_the_curve_of_many_attempts_says_that_its_line_is_the_best_so_far(self, missed, tmp_path, words):
+        plot.draw_solve(tmp_path / "a.svg", missed.pose, missed)
+        text = (tmp_path / "a.svg").read_text()
+        attempts = int(curve.curve_of(missed).begins.sum())
+        for said in ("best so far", "each iteration", f"iterations, in {attempts} attempts"):
+            assert f">{said}</text>" in text
+
+    def test_a_tolerance_far_below_leaves_the_room_to_the_curve(self, missed, tmp_path, words):
+        plot.draw_solve(tmp_path / "a.svg", missed.pose, missed)
+        assert ">tolerance: 1e-06, far below</text>" in (tmp_path / "a.svg").read_text()
+
+    def test_an_answer_that_is_refined_at_the_end_keeps_the_way_that_led_to_it(self):
+        places = np.array([0.0, 5, 4, 3.001, 9, 8, 3, 2.999])[:, None]  # the last two: back at the best attempt
+        trace = Trace(np.array([9.0, 3, 2, 0.1, 7, 6, 0.09, 0.08]), places)
+        begins = np.isin(np.arange(8), [0, 1, 4, 6])
+        assert curve._begins(trace, 4).tolist() == begins.tolist()
+        assert curve._leading(trace, begins) == slice(1, 4)
+
+    def test_a_rise_of_the_error_is_another_attempt_where_no_row_is_one(self):
+        trace = Trace(np.array([1.0, 0.1, 0.9, 0.05]), np.zeros((4, 1)))
+        assert curve._begins(trace, 3).tolist() == [True, False, True, False]
 
     def test_every_kind_of_limit_has_its_outline(self, limited):
         found = limits.outlines(limited, ["LeftForeArm", "LeftArm", "Neck", "RightArm"], 1.7)

@@ -6,17 +6,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Bools, Floats
 from poise.problem.layout import POSITION
+from poise.solvers.base.contract import Trace
 from poise.solving.result import Result
 
-_RISE = 2.0  # an error that doubles is another attempt
+_RISE = 2.0  # an error that doubles is another attempt, where the solver has no row for how an attempt begins
+_NEAR = 1e-2  # of configurations: an attempt that came so near to the answer is the one that led to it
+_MANY = 4  # attempts; of more, the best so far is the line and their iterations are dots
+_FAR_DOWN = 100.0  # a tolerance that is less than the least error by so much would leave no room for the curve
+_NARROW = 10.0  # errors within such a factor need no logarithm
 
 
 class ErrorCurve(NamedTuple):
-    """Errors (rows,) with NaN between attempts, the tolerance or None, and the words of the axis."""
+    """Errors (rows,), the iterations (rows,) that they come after, which rows begin an attempt; words of the axis."""
 
     errors: Floats
+    iterations: Floats
+    begins: Bools
     tolerance: float | None
     words: str
 
@@ -30,37 +37,90 @@ def curve_of(result: Result) -> ErrorCurve | None:
     lone = len(measures) == 1 and measures[0].kind == POSITION
     unit = "m" if result.problem.skeleton.metres_per_unit == 1.0 else "file units"
     words = f"distance left [{unit}]" if lone else "weighted error of all goals"
-    return ErrorCurve(_with_gaps(trace.errors, trace.errors)[:, 0], result.tolerance if lone else None, words)
+    count = int(result.iterations)
+    begins = _begins(trace, count)
+    return ErrorCurve(trace.errors, _iterations(begins, count), begins, result.tolerance if lone else None, words)
 
 
 def trail_of(result: Result, joint: str) -> Floats | None:
-    """Where the tip was after each iteration (t, 3), with NaN between attempts; None without a trace."""
+    """The way of the tip (t, 3) in the attempt that led to the answer; None without a trace.
+
+    Steps that made the error larger are left out: solvers try them and go back.
+    """
     trace = result.trace
     if trace is None or len(trace.errors) < 2:  # noqa: PLR2004
         return None
-    return _with_gaps(result.problem.posed(trace.q).world_of(joint).positions, trace.errors)
+    rows = _leading(trace, _begins(trace, int(result.iterations)))
+    errors = trace.errors[rows]
+    q = trace.q[rows][errors <= np.minimum.accumulate(errors)]
+    return result.problem.posed(q).world_of(joint).positions
 
 
-def _with_gaps(rows: Floats, errors: Floats) -> Floats:
-    """Rows (t, n) with a row of NaN before each that begins another attempt."""
-    rows = rows.reshape(len(errors), -1)
-    with np.errstate(invalid="ignore"):
-        starts = np.flatnonzero(errors[1:] > _RISE * errors[:-1]) + 1
-    return np.insert(rows, starts, np.nan, axis=0)
+def _begins(trace: Trace, iterations: int) -> Bools:
+    """Which rows (t,) begin an attempt. Rows beyond the iterations are such, and stand where the pose leaps most."""
+    begins = np.arange(len(trace.errors)) == 0
+    extra = len(begins) - 1 - iterations
+    if extra > 0:
+        leaps = np.linalg.norm(np.diff(trace.q, axis=0), axis=-1)
+        begins[1 + np.argsort(-leaps, kind="stable")[:extra]] = True
+    else:
+        begins[1:] = trace.errors[1:] > _RISE * trace.errors[:-1]
+    return begins
+
+
+def _leading(trace: Trace, begins: Bools) -> slice:
+    """The rows of the attempt that led to the answer: at the end a solver may come back to it, to refine it."""
+    best = int(np.argmin(trace.errors))
+    near = int(np.argmax(np.linalg.norm(trace.q - trace.q[best], axis=-1) < _NEAR))
+    starts = np.append(np.flatnonzero(begins), len(begins))
+    attempt = int(np.searchsorted(starts, near, side="right"))
+    return slice(int(starts[attempt - 1]), min(int(starts[attempt]), best + 1))
+
+
+def _iterations(begins: Bools, count: int) -> Floats:
+    """After how many iterations each row stands; the last one after all of them, as they are counted elsewhere."""
+    rows = len(begins)
+    if rows - 1 <= count:
+        return np.linspace(0, count, rows)  # what leaves steps out has the start and the answer, at least
+    return np.cumsum(~begins).astype(np.float64)
 
 
 def draw_curve(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str]) -> None:
     """Draw the curve on Matplotlib axes; colours of the line, the tolerance and the words."""
-    line, goal, ink = colours
-    tiny = np.nanmin(np.where(curve.errors > 0, curve.errors, np.nan)) if (curve.errors > 0).any() else 1.0
-    axes.semilogy(np.maximum(curve.errors, 0.1 * tiny), color=line, lw=1.6, marker="o", ms=2.5)
-    if curve.tolerance:
-        axes.axhline(curve.tolerance, color=goal, lw=1.0, ls=(0, (4, 2)))
-        axes.annotate("tolerance", (0, curve.tolerance), xycoords=("axes fraction", "data"), xytext=(3, 3),
-                      textcoords="offset points", ha="left", size=8, color=goal)  # fmt: skip
-    axes.set_xlabel("iterations", size=8.5, color=ink)
+    line, _, ink = colours
+    tiny = np.min(curve.errors[curve.errors > 0], initial=1.0)
+    errors, attempts = np.maximum(curve.errors, 0.1 * tiny), int(curve.begins.sum())
+    if attempts > _MANY:
+        axes.plot(curve.iterations, errors, color=line, ls="", marker="o", ms=1.5, mew=0, alpha=0.25,
+                  label="each iteration")  # fmt: skip
+        axes.plot(curve.iterations, np.minimum.accumulate(errors), color=line, lw=1.6, label="best so far")
+        axes.legend(fontsize=8, frameon=False, labelcolor=ink, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2,
+                    borderaxespad=0.2, columnspacing=1.0, handlelength=1.4, markerscale=2.0)  # fmt: skip
+    else:
+        starts = np.flatnonzero(curve.begins)[1:]
+        x, y = (np.insert(values, starts, np.nan) for values in (curve.iterations, errors))
+        axes.plot(x, y, color=line, lw=1.6, marker="o", ms=2.5)
+    _draw_tolerance(axes, curve, colours)
+    axes.set_xlabel("iterations" if attempts == 1 else f"iterations, in {attempts} attempts", size=8.5, color=ink)
     axes.set_ylabel(curve.words, size=8.5, color=ink)
-    axes.tick_params(labelsize=8, colors=ink)
+    axes.tick_params(labelsize=8, colors=ink, which="both")
     axes.xaxis.get_major_locator().set_params(integer=True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
+
+
+def _draw_tolerance(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str]) -> None:
+    """Draw the tolerance as a line, or say where it is; it decides how much of the axis there must be."""
+    _, goal, _ = colours
+    far = bool(curve.tolerance) and curve.errors.min() > _FAR_DOWN * (curve.tolerance or 0.0)
+    if not far or curve.errors.max() > _NARROW * curve.errors.min():
+        axes.set_yscale("log")
+    if curve.tolerance:
+        if not far:
+            axes.axhline(curve.tolerance, color=goal, lw=1.0, ls=(0, (4, 2)))
+        else:
+            axes.margins(y=0.12)  # room for the words
+        words = f"tolerance: {curve.tolerance:.3g}, far below" if far else "tolerance"
+        place = {"xy": (0, 0 if far else curve.tolerance), "xycoords": "axes fraction" if far else
+                 ("axes fraction", "data")}  # fmt: skip
+        axes.annotate(words, **place, xytext=(3, 3), textcoords="offset points", ha="left", size=8, color=goal)
