@@ -25,6 +25,7 @@ _BEFORE, _GROUND, _EARTH, _INK, _LINE = "#9AA5AE", "#5F6B76", "#E4E8EB", "#1F293
 _WIDTH, _TALLEST, _CHART = 11.0, 4.2, 1.7  # of the picture, the side view and a chart [inch]
 _HEAD, _AXIS, _GAP, _FOOT, _EDGE = 0.95, 0.25, 0.6, 0.5, 0.7  # room for words [inch]
 _UNDERFOOT = 25  # places from heel to ball, and from there to the tip, at which the ground below a sole is asked for
+_LEAST = 4.0, 0.4  # of a chart's axis: of heights [cm] and speeds [m/s]
 _SAME = 0.005  # [m] ground that differs by less from foot to foot is drawn as one
 
 
@@ -117,16 +118,15 @@ def _charts(drawing: Any, total: float, report: Report, leg: int) -> None:
     swings = [speeds(paths)[:, leg] for paths in report.paths]
     heights = [100.0 * paths.heights[:, leg, :2] for paths in report.paths]
     below = 2 * (_rows(legs) - 1 - leg // 2)  # charts
-    for row, (words, values) in enumerate(
-        (("height above the ground [cm]", heights), ("speed along it [m/s]", swings))
-    ):
+    panels = (("height above the ground [cm]", heights, _LEAST[0]), ("speed along it [m/s]", swings, _LEAST[1]))
+    for row, (words, values, least) in enumerate(panels):
         bottom = (_FOOT + (below + 1 - row) * (_CHART + _GAP)) / total
         axes = drawing.add_axes((left, bottom, width, _CHART / total))
         for k, style in enumerate(({"lw": 0.9, "alpha": 0.55, "ls": (0, (3, 1.5))}, {"lw": 1.5})):
             for point, label, colour in _POINTS:
                 named = label if k else f"{label}, before"
                 axes.plot(times, values[k][:, point], color=colour, label=named, **style)
-        _limit(axes, values)
+        _limit(axes, values, least)
         _bars(axes, report.contacts, leg)
         axes.set_title(f"{legs[leg]} foot: {words}", size=9, color=_INK, loc="left")
         if row and not below:
@@ -137,10 +137,17 @@ def _charts(drawing: Any, total: float, report: Report, leg: int) -> None:
         _plain(axes)
 
 
-def _limit(axes: Any, values: list[Floats]) -> None:
-    """Show what comes after, and what came before as far as there is room; the bars are below."""
+def _limit(axes: Any, values: list[Floats], least: float) -> None:
+    """Show what comes after, and what came before as far as there is room or else say so; the bars are below."""
     low, high = shown_range(*values)
-    axes.set_ylim(low - 0.18 * (high - low), high + 0.22 * (high - low))
+    middle, half = 0.5 * (low + high), 0.5 * max(high - low, least)  # else a foot at rest is all rounding errors
+    low, high = middle - 1.36 * half, middle + 1.44 * half
+    axes.set_ylim(low, high)
+    outside = [word for word, is_so in (("above", values[0].max() > high), ("below", values[0].min() < low)) if is_so]
+    if outside:
+        words = f"before: also {' and '.join(outside)} what is shown"
+        axes.text(0.995, 0.985, words, transform=axes.transAxes, size=7.5, color=_GROUND, ha="right", va="top",
+                  bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1.0})  # fmt: skip
 
 
 def _bars(axes: Any, contacts: Contacts, leg: int) -> None:
