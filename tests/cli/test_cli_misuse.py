@@ -86,7 +86,7 @@ CALLS = {
     "a joint to compare": (["compare", GLB, "--joint", "LeftHand"], "the limb is given by --chain ROOT TIP"),
     "a clip to list": (["info", GLB, "--clip", "walk"], "No such option: --clip; every clip is listed"),
     "help as a command": (["help"], "poise --help lists the commands"),
-    "another suffix": (["info", "notes.txt"], "cannot read files named '.txt'"),
+    "another suffix": (["info", "notes.txt"], "markers, by poise info and poise.load_markers(): .c3d, .trc"),
     "no such method": (["solvers", "lm"], "did you mean 'levenberg_marquardt'"),
     "both limits": ([*HAND, "--to", "0", "1", "0", "--no-limits", "--limits", "a.toml"], "not both"),
     "no such picture": ([*HAND, "--to", "0", "1", "0", "--plot", "a.gif"], "a.gif"),

@@ -15,8 +15,7 @@ import poise
 from poise import Kind, Pose
 from poise.io import formats as folder
 from poise.io import samples
-from poise.io.markers.load import MARKERS
-from poise.io.registry import ELSEWHERE, formats, reader, writer
+from poise.io.registry import ELSEWHERE, MARKERS, formats, reader, writer
 from tests.contracts import read_only
 from tests.contracts.clips import MOTIONS, VERBS, walk
 from tests.contracts.test_inputs import arrays_in

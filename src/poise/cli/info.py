@@ -15,8 +15,8 @@ from poise.cli.told.markers import marker_lines, marker_object
 from poise.cli.told.roles import face_lines, face_object, role_lines, role_object
 from poise.errors import listed, shown
 from poise.io.gltf.extras import limit_json
-from poise.io.markers.load import MARKERS, load_markers
-from poise.io.registry import load
+from poise.io.markers.load import load_markers
+from poise.io.registry import MARKERS, load
 from poise.maths.in_words import counted
 from poise.model.limits import Limit, Range
 from poise.model.rig import Rig
@@ -29,7 +29,9 @@ _DEEPEST = 24  # levels that are indented; deeper ones line up there
 def info(
     file: Annotated[
         Path,
-        typer.Argument(help="a rig: glTF, GLB, VRM, BVH, FBX, USD, URDF, MJCF, ASF or AMC; or markers: C3D or TRC"),
+        typer.Argument(
+            help="a rig: glTF, GLB, VRM, VRMA, BVH, FBX, USD, URDF, MJCF, ASF or AMC; or markers: C3D or TRC"
+        ),
     ],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,

@@ -44,7 +44,7 @@ class Change(NamedTuple):
 
 
 def limits(
-    file: Annotated[Path, typer.Argument(help="a rig: glTF, GLB, VRM, BVH, FBX, USD, URDF, MJCF, ASF or AMC")],
+    file: Annotated[Path, typer.Argument(help="a rig: glTF, GLB, VRM, VRMA, BVH, FBX, USD, URDF, MJCF, ASF or AMC")],
     *,
     anatomical: Annotated[
         bool, typer.Option("--anatomical", help="write the limits of people's joints into the sidecar")

@@ -50,10 +50,18 @@ class UpAxis(StrEnum):
 
 _Clips = Annotated[
     list[Path],
-    typer.Argument(metavar="CLIP", help="a glTF, GLB, VRM or BVH file with an animation; or many, folders, patterns"),
+    typer.Argument(
+        metavar="CLIP",
+        help="a file with an animation: glTF, GLB, VRM, VRMA, BVH, FBX, USD or AMC; or many, folders, patterns",
+    ),
 ]
 _Out = Annotated[
-    Path, typer.Option("-o", "--out", help="write the clip here (.glb, .gltf, .vrm, .bvh); of many: the folder")
+    Path,
+    typer.Option(
+        "-o",
+        "--out",
+        help="write the clip here (.glb, .gltf, .vrm, .vrma, .bvh, .json, .csv, .npz); of many: the folder",
+    ),
 ]
 _Feet = Annotated[str | None, typer.Option("--feet", metavar="NAMES", help="which legs: left,right; default: all")]
 _Contacts = Annotated[

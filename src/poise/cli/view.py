@@ -30,7 +30,8 @@ from poise.viewer.document.landscape import ground_up, land_of
 _PAGES = (".html", ".htm")
 
 _File = Annotated[
-    Path | None, typer.Argument(help="a rig: glTF, VRM, BVH, FBX, USD, URDF, MJCF, ASF/AMC; without: the first scene")
+    Path | None,
+    typer.Argument(help="a rig: glTF, VRM, VRMA, BVH, FBX, USD, URDF, MJCF, ASF/AMC; without: the first scene"),
 ]
 _Scene = Annotated[str | None, typer.Option("--scene", metavar="NAME", help="a demo scene; --list-scenes says which")]
 _Host = Annotated[

@@ -29,12 +29,12 @@ _BY_XACRO = "write out the URDF first: xacro robot.urdf.xacro > robot.urdf"
 _NO_RIG = (
     "a {} file holds markers and no skeleton: read it with poise.load_markers(); save poses as .glb, .bvh or .json"
 )
+MARKERS = {".c3d": "C3D", ".trc": "TRC"}
 
 # Suffixes that no format of the folder has, and what is done with such files. A format that is only read, or only
 # written, says that itself: `INSTEAD`.
 ELSEWHERE = {
-    ".c3d": _NO_RIG.format("C3D"),
-    ".trc": _NO_RIG.format("TRC"),
+    **{suffix: _NO_RIG.format(name) for suffix, name in MARKERS.items()},
     ".srdf": "an SRDF is read beside the URDF of the same name: load that one",
     ".dae": _NOT_YET.format("COLLADA", _BY_BLENDER),
     ".blend": _NOT_YET.format("Blender", _BY_BLENDER),
@@ -60,7 +60,7 @@ class Format(Protocol):
     `write` then takes `rest`; see `poise.save`. One whose files hold one tree of joints says `ONE_ROOT = True`,
     one whose files hold one clip `ONE_CLIP = True`.
     A format that is only read has no `write`, one that is only written no `read`; it says in `INSTEAD` what is done
-    instead.
+    instead. Where its suffix is that of other files, too, `holds_else(path)` looks into one and says what it holds.
     """
 
     NAME: str
@@ -236,10 +236,14 @@ def _format(path: Path, verb: str) -> Any:
     if suffix in ELSEWHERE:
         raise FileError(path, ELSEWHERE[suffix])
     if module is not None and hasattr(module, "INSTEAD"):
+        looked_into = verb == "read" and hasattr(module, "holds_else") and path.is_file()
+        if looked_into and (held := module.holds_else(path)):
+            raise FileError(path, held)
         what = "read, not written" if verb == "write" else "written, not loaded"
         raise FileError(path, f"{module.NAME} files are {what}; {module.INSTEAD}")
     known = ", ".join(sorted(s for s, m in formats().items() if hasattr(m, verb)))
     if path.is_dir():
         raise FileError(path, f"is a folder, not a file; files that can be {_DONE[verb]}: {known}")
     which = f"files named {suffix!r}" if suffix else "a file without a suffix"
-    raise FileError(path, f"cannot {verb} {which}; known: {known}")
+    markers = f"; markers, by poise info and poise.load_markers(): {', '.join(MARKERS)}" if verb == "read" else ""
+    raise FileError(path, f"cannot {verb} {which}; known: {known}{markers}")

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from poise.errors import listed
+from poise.io.files import read_bytes
+from poise.io.motion.archive import names_in
+from poise.io.motion.from_npz import VALUES
 from poise.io.motion.write import write_motion
 from poise.model.rig import Saveable
 from poise.model.skeleton import Skeleton
@@ -15,8 +19,19 @@ NAME = "robot motion"
 SUFFIXES = (".npz",)
 ONE_CLIP = True
 INSTEAD = "their values need a robot: poise.load_motion(FILE, rig)"
+_HEIGHTS = {"heights", "elevation"}  # of `poise.ground.terrain`, which stands above this and is not asked
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (the protocol's; there is no document to keep)
     """Write a clip, or a rig's only one; UnsupportedError for poses and for frames that are not evenly spaced."""
     write_motion(thing, path)
+
+
+def holds_else(path: Path) -> str | None:
+    """What a file holds that is no motion, and what it is for; None for a motion. FileError for what is no npz file."""
+    names = names_in(path, read_bytes(path))
+    if not _HEIGHTS.isdisjoint(names):
+        return f"it holds a height map: poise plant CLIP --terrain {path.name}, or poise.Terrain.heightmap(FILE)"
+    if set(VALUES).isdisjoint(names):
+        return f"it holds no skeleton, no robot motion and no height map; its arrays: {listed(names)}"
+    return None

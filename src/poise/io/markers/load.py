@@ -9,9 +9,7 @@ from os import PathLike
 from poise.errors import FileError, PoiseWarning
 from poise.io.files import read_bytes
 from poise.io.markers.markers import Markers
-from poise.io.registry import as_path
-
-MARKERS = (".c3d", ".trc")
+from poise.io.registry import MARKERS, as_path
 
 
 def load_markers(path: str | PathLike[str]) -> Markers:

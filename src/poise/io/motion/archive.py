@@ -26,8 +26,21 @@ def arrays_of(path: Path, data: bytes, wanted: tuple[str, ...]) -> dict[str, Any
     except FileError:
         raise
     except Exception as error:  # zipfile, zlib and NumPy raise what comes
-        text = " ".join(f"{error}".split()) or type(error).__name__
-        raise FileError(path, f"is not an npz file that can be read: {text[:_SAID]}") from error
+        raise _unread(path, error) from error
+
+
+def names_in(path: Path, data: bytes) -> list[str]:
+    """The names of all arrays; FileError for what is no npz file."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return [name.removesuffix(".npy") for name in archive.namelist()]
+    except Exception as error:  # zipfile raises what comes
+        raise _unread(path, error) from error
+
+
+def _unread(path: Path, error: Exception) -> FileError:
+    text = " ".join(f"{error}".split()) or type(error).__name__
+    return FileError(path, f"is not an npz file that can be read: {text[:_SAID]}")
 
 
 def _entries(path: Path, archive: zipfile.ZipFile, size: int, wanted: tuple[str, ...]) -> dict[str, zipfile.ZipInfo]:

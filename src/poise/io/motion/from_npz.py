@@ -29,6 +29,7 @@ _NAMES = {
     "bodies": ("body_pos_w",),
     "turns": ("body_quat_w",),
 }
+VALUES = (*_NAMES["values"], *_NAMES["qpos"])  # one of them is in every motion
 
 
 def from_npz(path: Path, data: bytes, given: Told) -> MotionTable:
@@ -42,7 +43,7 @@ def from_npz(path: Path, data: bytes, given: Told) -> MotionTable:
         values = _numbers(path, *found["qpos"], None)
         return MotionTable(_times(path, found, given, len(values)), None, None, values, given.joints)
     if "values" not in found:
-        raise FileError(path, f"has none of {', '.join((*_NAMES['values'], 'qpos'))}, the values of the joints")
+        raise FileError(path, f"has none of {', '.join(VALUES)}, the values of the joints")
     values, joints = _numbers(path, *found["values"], None), given.joints
     if joints is None and "joints" in found:
         joints = _texts(path, *found["joints"])

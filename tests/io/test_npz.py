@@ -1,0 +1,28 @@
+"""Files named .npz hold many things: what one holds is told where a rig was asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+
+
+@pytest.mark.parametrize(
+    ("arrays", "says"),
+    [
+        (("heights", "size"), "it holds a height map: poise plant CLIP --terrain a.npz"),
+        (("elevation",), "it holds a height map"),
+        (("points", "names"), "it holds no skeleton, no robot motion and no height map; its arrays: points, names"),
+    ],
+)
+def test_an_npz_file_that_is_no_motion_is_called_what_it_is(tmp_path, arrays, says):
+    np.savez(tmp_path / "a.npz", **dict.fromkeys(arrays, np.ones((2, 2))))
+    with pytest.raises(poise.FileError, match=says):
+        poise.load(tmp_path / "a.npz")
+
+
+def test_an_npz_file_that_is_broken_says_so(tmp_path):
+    (tmp_path / "a.npz").write_bytes(b"PK")
+    with pytest.raises(poise.FileError, match="is not an npz file that can be read"):
+        poise.load(tmp_path / "a.npz")
