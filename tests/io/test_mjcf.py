@@ -374,17 +374,6 @@ def test_saving_says_that_it_is_read_only(parsed, tmp_path):
         poise.save(rig, tmp_path / "again.xml")
 
 
-def test_the_sentence_without_mujoco(parsed, monkeypatch):
-    monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(poise.UnsupportedError, match=r"pip install 'poise\[mjcf\]'"):
-        parsed(ARM)
-    old = type(sys)("mujoco")
-    old.__version__ = "3.1.6"
-    monkeypatch.setitem(sys.modules, "mujoco", old)
-    with pytest.raises(poise.UnsupportedError, match=r"MuJoCo 3.3 or newer, and 3.1.6 is here"):
-        parsed(ARM)
-
-
 def test_mujoco_is_imported_when_it_is_used():
     code = "import sys, poise; from poise.io.registry import formats; formats(); sys.exit('mujoco' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

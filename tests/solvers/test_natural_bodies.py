@@ -9,6 +9,7 @@ import poise
 from poise.io import samples
 from poise.maths import rotations
 from poise.solvers.natural.limbs import limbs_of, shows_its_side
+from poise.solvers.natural.natural import numbers_of
 from tests.model.turned_rigs import in_another_guise
 
 FORWARD, UP, LEFT = np.eye(3)[[2, 1, 0]]  # of the sample figure
@@ -161,6 +162,9 @@ def test_knees_that_are_hinges_bend_as_other_knees_do():
     skeleton = poise.Skeleton.build(
         s.names, s.parents, kinds, offsets=s.A[:, :3], rotations=s.A[:, 3:], axes=axes, up="y"
     )
+    (leg,) = (limb for limb in limbs_of(skeleton) if skeleton.names[limb.tip] == "LeftFoot")
+    hip, knee = skeleton.q_slice("LeftUpLeg"), skeleton.q_slice("LeftLeg")
+    assert numbers_of(skeleton, leg).tolist() == [*range(hip.start, hip.stop), knee.start]
     result = squat(poise.Pose(skeleton, skeleton.rest_q))
     assert result.reached
     assert result.natural

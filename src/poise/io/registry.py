@@ -140,6 +140,7 @@ def read(path: Path) -> Rig:
     path
         The file.
     """
+    _look_into(path)
     rig: Rig = reader(path).read(path)
     sidecar = sidecar_of(path)
     return _with_sidecar(rig, sidecar) if sidecar.is_file() else rig
@@ -220,6 +221,13 @@ def writer(path: Path) -> Any:
     return _format(path, "write")
 
 
+def _look_into(path: Path) -> None:
+    """FileError with what a file holds, where that is not what its suffix is mostly for."""
+    holds_else = getattr(_named_like(path.suffix.lower()), "holds_else", None)
+    if holds_else is not None and path.is_file() and (held := holds_else(path)):
+        raise FileError(path, held)
+
+
 def as_path(path: Any) -> Path:
     """The path of a file; InputError for what is none."""
     if not isinstance(path, str | PathLike):
@@ -236,9 +244,6 @@ def _format(path: Path, verb: str) -> Any:
     if suffix in ELSEWHERE:
         raise FileError(path, ELSEWHERE[suffix])
     if module is not None and hasattr(module, "INSTEAD"):
-        looked_into = verb == "read" and hasattr(module, "holds_else") and path.is_file()
-        if looked_into and (held := module.holds_else(path)):
-            raise FileError(path, held)
         what = "read, not written" if verb == "write" else "written, not loaded"
         raise FileError(path, f"{module.NAME} files are {what}; {module.INSTEAD}")
     known = ", ".join(sorted(s for s, m in formats().items() if hasattr(m, verb)))

@@ -81,8 +81,8 @@ def draw_solve(
     start
         The pose before.
     result
-        The result of one target. With a trace (`solve(..., trace=True)`) the way of the tip is drawn, and the error
-        after each iteration on a logarithmic axis; restarts are gaps in both.
+        The result of one target. With a trace (`solve(..., trace=True)`) the way of the tip is drawn in the attempt
+        that led to the answer, and the error after each iteration; of many attempts the best so far, and dots.
     label
         What stands above the pose after; by default the result's own status.
     target

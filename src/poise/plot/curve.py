@@ -31,7 +31,7 @@ class ErrorCurve(NamedTuple):
 def curve_of(result: Result) -> ErrorCurve | None:
     """The curve of a traced result; None where there is no trace or nothing was iterated."""
     trace = result.trace
-    if trace is None or len(trace.errors) < 2:  # noqa: PLR2004
+    if trace is None or not result.iterations:
         return None
     measures = result.problem.measures
     lone = len(measures) == 1 and measures[0].kind == POSITION
@@ -43,12 +43,12 @@ def curve_of(result: Result) -> ErrorCurve | None:
 
 
 def trail_of(result: Result, joint: str) -> Floats | None:
-    """The way of the tip (t, 3) in the attempt that led to the answer; None without a trace.
+    """The way of the tip (t, 3) in the attempt that led to the answer; None without a trace or iterations.
 
     Steps that made the error larger are left out: solvers try them and go back.
     """
     trace = result.trace
-    if trace is None or len(trace.errors) < 2:  # noqa: PLR2004
+    if trace is None or not result.iterations:
         return None
     rows = _leading(trace, _begins(trace, int(result.iterations)))
     errors = trace.errors[rows]

@@ -138,7 +138,7 @@ def _charts(drawing: Any, total: float, report: Report, leg: int) -> None:
 
 
 def _limit(axes: Any, values: list[Floats], least: float) -> None:
-    """Show what comes after, and what came before as far as there is room or else say so; the bars are below."""
+    """Show what comes after, and what came before as far as there is room, else say so; the bars are below."""
     low, high = shown_range(*values)
     middle, half = 0.5 * (low + high), 0.5 * max(high - low, least)  # else a foot at rest is all rounding errors
     low, high = middle - 1.36 * half, middle + 1.44 * half

@@ -148,7 +148,7 @@ def _scene(panels: list[Panel], target: Floats | None) -> Scene:
     step = _nice(size / 6)
     grid = _grid(points, ground, step)
     lines = [line for panel in panels for outline in panel.limits for line in outline.lines]
-    trails = [panel.trail[~np.isnan(panel.trail[:, 0])] for panel in panels if panel.trail is not None]
+    trails = [panel.trail for panel in panels if panel.trail is not None]
     seen = projected(np.concatenate([points, grid.reshape(-1, 3), *lines, *trails]))
     margin = 0.03 * size
     return Scene(target, ground, step, grid, seen.min(axis=0) - margin, seen.max(axis=0) + margin)

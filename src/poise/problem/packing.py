@@ -139,8 +139,8 @@ def _base_scale(start: Pose, layout: Layout) -> tuple[float, float]:
         return 1.0, 0.0  # without a rounding, and without a kernel
     given = NOTHING if start.scales is None else Given(None, start.scales[None])
     linear = world_maps(skeleton, layout.base, np.array(skeleton.rest_q[None]), given)[:, 0, :, :3]
-    scale, _, stretch = similar(linear, skeleton, layout.base)
-    return float(scale[0]), max(stretch, _stretch_above(start, layout.base))
+    scale, _, _ = similar(linear, skeleton, layout.base)
+    return float(scale[0]), _stretch_above(start, layout.base)
 
 
 def _stretch_above(start: Pose, base: int) -> float:

@@ -161,10 +161,9 @@ def _immovable(problem: Problem) -> str:
 def _could_be_free(skeleton: Skeleton, joint: str) -> bool:
     """Whether it is this joint that a free root would set free."""
     try:
-        freed = skeleton.with_free_root().freed
+        return bool(skeleton.with_free_root().kinds[skeleton.index(joint)] == Kind.FREE)
     except InputError:  # it slides or is a hinge
         return False
-    return freed is not None and freed.row == skeleton.index(joint)
 
 
 def _angle(value: float) -> str:

@@ -127,7 +127,6 @@ class _OwnReady:
             "solver": solver, "tolerance": task.tolerance.distance, "angle_tolerance": task.tolerance.angle,
         }  # fmt: skip
         self.reach = prepare(task.start, task.goal, **self.how)
-        solver.run(task.problem, task.main.rows[:0], task.tolerance, Request())  # says so if an extra is missing
 
     def told(self, target: Floats, q: Floats | None) -> tuple[Any, ...]:
         return target, q

@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from poise.errors import listed
-from poise.io.files import read_bytes
 from poise.io.motion.archive import names_in
 from poise.io.motion.from_npz import VALUES
 from poise.io.motion.write import write_motion
@@ -29,7 +28,7 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001 
 
 def holds_else(path: Path) -> str | None:
     """What a file holds that is no motion, and what it is for; None for a motion. FileError for what is no npz file."""
-    names = names_in(path, read_bytes(path))
+    names = names_in(path)
     if not _HEIGHTS.isdisjoint(names):
         return f"it holds a height map: poise plant CLIP --terrain {path.name}, or poise.Terrain.heightmap(FILE)"
     if set(VALUES).isdisjoint(names):

@@ -29,10 +29,10 @@ def arrays_of(path: Path, data: bytes, wanted: tuple[str, ...]) -> dict[str, Any
         raise _unread(path, error) from error
 
 
-def names_in(path: Path, data: bytes) -> list[str]:
-    """The names of all arrays; FileError for what is no npz file."""
+def names_in(path: Path) -> list[str]:
+    """The names of all arrays, of which none is read; FileError for what is no npz file."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with zipfile.ZipFile(path) as archive:
             return [name.removesuffix(".npy") for name in archive.namelist()]
     except Exception as error:  # zipfile raises what comes
         raise _unread(path, error) from error

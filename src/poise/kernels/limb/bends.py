@@ -247,7 +247,7 @@ def crouch_of(firsts, targets, is_leg, folded):
 
 @part
 def crouched_for(firsts, targets, is_leg, reaches, down):
-    """How much of a crouch helps arms that are too short, 0 to 1: none for what is high above a shoulder, else all."""
+    """How much of a crouch helps arms that are too short, 0 to 1: the more, the lower the target is and the farther."""
     size, most = norm(down), 0.0
     if not size > 0.0:
         return 1.0

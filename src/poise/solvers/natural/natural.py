@@ -105,12 +105,14 @@ class Natural:
 
         Where limits keep a leg from its foot, turning the whole body about it is the easiest way, and nobody's.
         """
-        root = _turned_freely(stages)
-        if root is None or getattr(self.finisher, "restarts", 0) == 0:  # without restarts it is near enough
-            return answered_in_groups(self.finisher, staged, targets, tolerance, request)
-        held = Problem(staged.start, (*staged.goals, Orientation(root, (1.0, 0.0, 0.0, 0.0))), staged.free_root)
+        root, engine = _turned_freely(staged, stages), self.finisher
+        if root is None or type(engine) is not LevenbergMarquardt or engine.restarts == 0:
+            return answered_in_groups(engine, staged, targets, tolerance, request)
+        few = replace(engine, restarts=_FEW if engine.restarts is None else min(engine.restarts, _FEW))
+        turned = Orientation(root, (1.0, 0.0, 0.0, 0.0), root=root)
+        held, silent = Problem(staged.start, (*staged.goals, turned), staged.free_root), replace(request, progress=None)
         turns = np.broadcast_to(staged.start.world[root].rotations, (len(targets), 4))
-        found = answered_in_groups(_FEW, held, np.concatenate([targets, turns], axis=1), tolerance, request)
+        found = answered_in_groups(few, held, np.concatenate([targets, turns], axis=1), tolerance, silent)
         missed = np.flatnonzero(~staged.met(staged.errors(found.q, targets), tolerance))
         if not len(missed):
             return found
@@ -135,15 +137,16 @@ class Natural:
         return merged(answer, rows, found._replace(q=q))
 
 
-def _turned_freely(stages: tuple[NaturalStage, ...]) -> str | None:
+def _turned_freely(problem: Problem, stages: tuple[NaturalStage, ...]) -> str | None:
     """The root whose goals, which the first stage meets, leave open how it is turned; None where there is none."""
     first = stages[0]
     if not first.free_root or first.carries or any("rotation" in goal.measures for goal in first.goals):
         return None
-    return next((goal.joint for goal in first.goals if is_of_joint(goal)), None)
+    names = [problem.skeleton.names[problem.skeleton.index(goal.joint)] for goal in first.goals if is_of_joint(goal)]
+    return next((name for name in names if name in problem.joints), None)
 
 
-_ONCE, _FEW = LevenbergMarquardt(restarts=0), LevenbergMarquardt(restarts=2)
+_ONCE, _FEW = LevenbergMarquardt(restarts=0), 2  # restarts with the root turned as it is
 _SHARP = 1e-3  # of the tolerance: where a stage stops must not be seen in the pose that all of them lead to
 
 
@@ -163,7 +166,7 @@ def _turned_back(
     bent = q[met].copy()
     for stage in limbs:
         assert stage.bends is not None
-        own = _numbers_of(there.skeleton, stage.bends.limb)
+        own = numbers_of(there.skeleton, stage.bends.limb)
         bent[:, own] = np.broadcast_to(there.start_rows, bent.shape)[:, own]
     turned = _staged(there.at(there.posed(bent)), limbs, targets[met], tolerance, Request()).q
     still = there.met(there.errors(turned, targets[met]), tolerance)
@@ -172,10 +175,14 @@ def _turned_back(
     return found
 
 
-def _numbers_of(skeleton: Skeleton, limb: RoleLimb) -> Ints:
+def numbers_of(skeleton: Skeleton, limb: RoleLimb) -> Ints:
     """Where the rotations stand in q of the joints that bend a limb."""
-    ends = [int(skeleton.q_start[row]) + Kind(skeleton.kinds[row]).nq for row in (limb.first, limb.middle)]
-    return np.concatenate([np.arange(end - Kind.BALL.nq, end) for end in ends])
+    found = []
+    for row in (limb.first, limb.middle):
+        count = Kind(skeleton.kinds[row]).nq
+        end = int(skeleton.q_start[row]) + count
+        found.append(np.arange(end - min(count, Kind.BALL.nq), end))  # of a free joint without its place
+    return np.concatenate(found)
 
 
 class _Staged(NamedTuple):

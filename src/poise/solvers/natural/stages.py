@@ -138,7 +138,7 @@ def _bends(goal: Goal, skeleton: Skeleton, limb: RoleLimb) -> bool:
     """Whether the goal says where the limb's tip is, and may bend all of the limb for it."""
     if not isinstance(goal, Position | Place | Pin) or any(getattr(goal, "offset", ())):
         return False
-    if "position" not in goal.measures:
+    if "position" not in goal.measures or goal.root == goal.joint:
         return False
     chain = {skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)}
     return limb.first in chain and limb.middle in chain

@@ -63,9 +63,9 @@ class Tracker:
 
     Notes
     -----
-    Budgets count iterations; a closed form such as two_bone has none and is not limited by them. Turning limbs as they
-    come naturally (`natural`) is one more, after the last. With ccd on an arm of hinges a target out of reach may still
-    lead to another way of bending: the best angle of a joint can lie across its range.
+    Budgets count iterations; a closed form such as two_bone has none and is not limited by them. Natural poses
+    count as one more iteration. With ccd on an arm of hinges a target out of reach may still lead to another way of
+    bending: the best angle of a joint can lie across its range.
 
     Damping and speeds do not depend on the frame rate: while the target rests, two frames of dt / 2 show what one of dt
     shows. The pose that is shown keeps the limits, and the errors in the Result are those of the pose that is shown.
