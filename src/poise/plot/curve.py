@@ -112,15 +112,18 @@ def draw_curve(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str]) -> N
 def _draw_tolerance(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str]) -> None:
     """Draw the tolerance as a line, or say where it is; it decides how much of the axis there must be."""
     _, goal, _ = colours
-    far = bool(curve.tolerance) and curve.errors.min() > _FAR_DOWN * (curve.tolerance or 0.0)
-    if not far or curve.errors.max() > _NARROW * curve.errors.min():
+    tolerance, least = curve.tolerance or 0.0, curve.errors.min()
+    far = tolerance > 0.0 and least > _FAR_DOWN * tolerance
+    if not far or curve.errors.max() > _NARROW * least:
         axes.set_yscale("log")
-    if curve.tolerance:
-        if not far:
-            axes.axhline(curve.tolerance, color=goal, lw=1.0, ls=(0, (4, 2)))
-        else:
-            axes.margins(y=0.12)  # room for the words
-        words = f"tolerance: {curve.tolerance:.3g}, far below" if far else "tolerance"
-        place = {"xy": (0, 0 if far else curve.tolerance), "xycoords": "axes fraction" if far else
-                 ("axes fraction", "data")}  # fmt: skip
-        axes.annotate(words, **place, xytext=(3, 3), textcoords="offset points", ha="left", size=8, color=goal)
+    if not tolerance:
+        return
+    words, at, measured = "tolerance", (0, tolerance), ("axes fraction", "data")
+    if far:
+        words, at, measured = f"tolerance: {tolerance:.3g}, far below", (0, 0), "axes fraction"
+        axes.margins(y=0.12)  # room for the words
+    else:
+        axes.axhline(tolerance, color=goal, lw=1.0, ls=(0, (4, 2)))
+    axes.annotate(
+        words, at, xycoords=measured, xytext=(3, 3), textcoords="offset points", ha="left", size=8, color=goal
+    )

@@ -287,18 +287,18 @@ def carried_by(roots, firsts, targets, is_leg, folded, reaches, out):
         at, down, farther = root, scale(down, low), 1.0 + STRETCH * (1.0 - low)
         depth = norm(down)
         for step in range(STEPS + 1):
-            share, done = step / STEPS, True
-            turn, at = Quat(1.0, 0.0, 0.0, 0.0), add(root, scale(down, share))
+            part_of, done = step / STEPS, True
+            turn, at = Quat(1.0, 0.0, 0.0, 0.0), add(root, scale(down, part_of))
             for j in range(targets.shape[1]):
                 if not is_leg[j]:
                     wanted = sub(vec_in(targets[k, j], 0), at)
                     if depth > 0.0:
                         ahead = square(wanted, scale(down, 1.0 / depth))
                         size = norm(ahead)
-                        back = scale(ahead, -BACK * share * depth / size) if size > 0.0 else ahead
+                        back = scale(ahead, -BACK * part_of * depth / size) if size > 0.0 else ahead
                         at, wanted = add(at, back), sub(wanted, back)
                     arm = rotate(turn, sub(vec_in(firsts[k, j], 0), root))
-                    lean, reached = leaned(arm, wanted, reaches[j] * farther, DEEPEST * share)
+                    lean, reached = leaned(arm, wanted, reaches[j] * farther, DEEPEST * part_of)
                     turn, done = multiply(lean, turn), done and reached
             if done:
                 break

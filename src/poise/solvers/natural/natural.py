@@ -117,7 +117,7 @@ class Natural:
         if not len(missed):
             return found
         there = staged.part(missed)
-        return merged(found, missed, answered_in_groups(self.finisher, there, targets[missed], tolerance, request))
+        return merged(found, missed, answered_in_groups(engine, there, targets[missed], tolerance, request))
 
     def _finished(
         self,
