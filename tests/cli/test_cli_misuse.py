@@ -71,6 +71,7 @@ CALLS = {
     "Euler angles": ([*HAND, "--rotation", "90", "0", "0"], "requires 4 arguments, with spaces between"),
     "words for options": (["solve", GLB, "LeftHand", "0.4", "1.2"], "'LeftHand' is no file: the joint and its target"),
     "a pose in a picture": ([*HAND, "--to", "0", "1", "0", "-o", "a.png"], "--plot a.png draws a picture"),
+    "seeds alone": ([*HAND, "--to", "0", "1", "0", "--seeds", "3"], "write --prefer closest --seeds 3"),
     "a time after the end": (
         [*HAND, "--to", "0", "1", "0", "--clip", "walk", "--time", "9"],
         "--time 9: the clip 'walk' goes from 0 to 1 s",

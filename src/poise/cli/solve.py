@@ -161,6 +161,7 @@ def solve(  # its class of command, `Command` below, takes several --joint
     outputs.check_not_read({"--targets": targets}, {"--out": out, "--plot": plot})
     if from_pose is not None and (every_frame or clip is not None):
         raise InputError("--from-pose is another start than that of --clip and --every-frame: give one")
+    _refuse_seeds(seeds, prefer, every_frame=every_frame)
     if time is not None and clip is None:
         raise InputError("--time needs --clip: it is the time in that clip")
     if not every_frame:
@@ -248,6 +249,15 @@ def _start_of(rig: Rig, clip: Clip | None, time: float | None, named: str | None
     if time is not None and not min(first, 0.0) <= time <= last + (0.5 / clip.fps if clip.fps else 0.0):
         raise InputError(f"--time {time:g}: the clip {clip.name!r} goes from {first:g} to {last:g} s")
     return clip.at(0.0 if time is None else time)
+
+
+def _refuse_seeds(seeds: int | None, prefer: Preferred, *, every_frame: bool) -> None:
+    """InputError for --seeds where nothing is sought; --every-frame has its own words for both."""
+    if seeds is not None and prefer == Preferred.FIRST and not every_frame:
+        raise InputError(
+            "--seeds is how many starts to try for --prefer closest or all, and the default, first, stops when it is "
+            f"there: write --prefer closest --seeds {seeds}"
+        )
 
 
 def _refuse_words(files: list[Path]) -> None:
