@@ -15,7 +15,26 @@ from tests.command_line import ARM, HUMANOID, run, start
 
 
 class TestOverwriting:
-    """What one option reads, no other writes."""
+    """What a command reads, it does not write over."""
+
+    @pytest.mark.parametrize("own", ["humanoid.glb", "humanoid.bvh"])
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ("lock",), ("lock", "--clip", "all"), ("plant", "--terrain", "flat"), ("solve", *HAND),
+            ("solve", *HAND, "--every-frame"), ("solve", *HAND, "--every-frame", "--clip", "all"),
+        ],
+    )  # fmt: skip
+    def test_the_file_itself(self, tmp_path, own, words):
+        file, link = tmp_path / own, tmp_path / f"link{own[-4:]}"
+        file.write_bytes(samples.path(own).read_bytes())
+        link.symlink_to(file)
+        before = file.read_bytes()
+        for out in (file, link):
+            code, _, errors = run(words[0], file, *words[1:], "-o", out)
+            assert (code, errors) == (2, f"error: {out} would be written over itself: give the new file another name\n")
+        assert file.read_bytes() == before
+        assert link.is_symlink()
 
     def test_contacts(self, tmp_path):
         kept = tmp_path / "steps.json"

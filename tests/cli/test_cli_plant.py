@@ -120,9 +120,9 @@ class TestPlant:
 
 
 def test_a_second_run_names_the_clip_anew(tmp_path):
-    out = tmp_path / "a.glb"
-    assert run("lock", CHARACTER, "-o", out)[0] == 0
-    code, text, _ = run("lock", out, "--clip", "walk", "-o", out, "--json")
+    first, out = tmp_path / "a.glb", tmp_path / "b.glb"
+    assert run("lock", CHARACTER, "-o", first)[0] == 0
+    code, text, _ = run("lock", first, "--clip", "walk", "-o", out, "--json")
     assert code == 0
     assert json.loads(text)["clip"] == "walk_locked_1"
     assert [clip.name for clip in poise.load(out).clips] == ["walk", "walk_locked", "walk_locked_1"]

@@ -109,8 +109,7 @@ def _two(files: list[Path], out: Path | None) -> tuple[Path, Path]:
         raise InputError("give a file and the new one, poise convert IN OUT, or many with -o FOLDER --format SUFFIX")
     file, new = pair
     outputs.check_place(new)
-    if new == file or outputs.is_same_file(new, file):
-        raise InputError(f"{new} would be written over itself: give the new file another name")
+    outputs.check_not_itself(new, file)
     return file, new
 
 

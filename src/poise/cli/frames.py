@@ -53,7 +53,7 @@ def solve_clip(
 ) -> int:
     """Solve, write the clip and say how many frames were reached; return the exit code."""
     if out is not None:
-        outputs.check_pose_file(out)
+        outputs.check_pose_file(out, rig.path)
     given = _given(how)
     with bar("solving", len(clip), rate=True) as advance:
         baked = bake(clip, goals, **given, progress=lambda done: advance(done, ""))
@@ -109,7 +109,7 @@ class FramesWork:
         """Solve every clip of a file, write them and say how it went, each in its turn; the exit code."""
         clips = self._clips(rig)
         if out is not None:
-            outputs.check_pose_file(out)
+            outputs.check_pose_file(out, rig.path)
         files = [None] * len(clips) if out is None else new_files(out, clips)
         baked: list[Baked] = []
         with bar("solving", sum(map(len, clips)), rate=True) as advance:

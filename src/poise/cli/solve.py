@@ -223,7 +223,7 @@ def _solve_one(
 ) -> int:
     """Solve for one set of targets, write and print what is asked for; return the exit code."""
     if out is not None:
-        outputs.check_pose_file(out)
+        outputs.check_pose_file(out, rig.path)
     if plot is not None:
         outputs.check_picture(plot)
     run(start, goals, **how._asdict())  # loads the compiled kernels: not timed

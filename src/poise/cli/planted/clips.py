@@ -117,7 +117,7 @@ def run(
 
     The exit code is 1 where a clip could not be planted and, with `strict`, where something got worse than its bound.
     """
-    files.check()
+    files.check(asked.file)
     count = len(load(asked.file).clips)
     with bar("planting", count) as advance:
         rig, done = put_all(asked, files, put, verb=verb, advance=advance)

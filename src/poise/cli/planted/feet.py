@@ -50,9 +50,9 @@ class Files(NamedTuple):
     plot: Path | None
     contacts: Path | None
 
-    def check(self) -> None:
-        """Find out all that can be known of these paths, before any work is done."""
-        outputs.check_pose_file(self.out)
+    def check(self, source: Path) -> None:
+        """Find out all that can be known of these paths, before any work is done with the file of the clip."""
+        outputs.check_pose_file(self.out, source)
         if self.report is not None:
             if self.report.suffix.lower() not in (*_PAGES, *_NUMBERS):
                 raise InputError(f"--report writes a page (.html) or numbers (.json), not {self.report.name!r}")
@@ -115,7 +115,7 @@ def run(asked: PlantRequest, files: Files, put: Putting, *, verb: str, as_json: 
 
     With `strict` the exit code is 1 where something got worse than its bound.
     """
-    files.check()
+    files.check(asked.file)
     outputs.check_not_read({"--contacts": asked.contacts}, {"--out": files.out, "--report": files.report})
     with bar("reading", _STAGES) as advance:
         done = put_one(asked, files, put, verb=verb, advance=advance)

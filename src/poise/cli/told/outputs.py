@@ -13,8 +13,8 @@ _PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
 _NO_POSE = (".urdf",)
 
 
-def check_pose_file(path: Path) -> None:
-    """A pose can be written here: a format that holds one, in a folder that takes it."""
+def check_pose_file(path: Path, source: Path | None) -> None:
+    """A pose can be written here: a format that holds one, in a folder that takes it, not over the file it is from."""
     if path.suffix.lower() in _PICTURES:
         raise InputError(
             f"{path}: a pose is written to a file of a rig, such as posed.glb; --plot {path} draws a picture"
@@ -23,6 +23,8 @@ def check_pose_file(path: Path) -> None:
     if path.suffix.lower() in _NO_POSE:
         raise UnsupportedError(f"{path}: a URDF file holds no pose; write joint values to a .json or .csv file")
     check_place(path)
+    if source is not None:
+        check_not_itself(path, source)
 
 
 def check_picture(path: Path) -> None:
@@ -67,6 +69,12 @@ def check_not_read(read: dict[str, Path | None], written: dict[str, Path | None]
         for reads, old in read.items():
             if new is not None and old is not None and is_same_file(new, old):
                 raise InputError(f"{writes} would write over {new}, which {reads} reads: give another file")
+
+
+def check_not_itself(new: Path, file: Path) -> None:
+    """A new file is not the one that it is made from."""
+    if new == file or is_same_file(new, file):
+        raise InputError(f"{new} would be written over itself: give the new file another name")
 
 
 def is_same_file(one: Path, other: Path) -> bool:
