@@ -10,7 +10,8 @@ PoiseError
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
@@ -98,6 +99,23 @@ class InputError(PoiseError, ValueError):
 
 class UnsupportedError(PoiseError):
     """Asked for something that this solver, joint kind or format cannot do."""
+
+
+@contextmanager
+def naming(file: str | PathLike[str] | None) -> Generator[None]:
+    """Put the file in front of what cannot be done with it, where the sentence does not name it already.
+
+    Parameters
+    ----------
+    file
+        The file that is read or written; None: there is none.
+    """
+    try:
+        yield
+    except UnsupportedError as error:
+        if file is None or str(file) in str(error):
+            raise
+        raise UnsupportedError(f"{file}: {error}") from error
 
 
 class NotReachedError(PoiseError):

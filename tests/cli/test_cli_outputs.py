@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import pytest
 import poise
 from poise.io import samples
 from poise.libraries.clip_files import clip_paths
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
 from tests.cli.test_cli_clips import HAND, several
 from tests.command_line import ARM, HUMANOID, run, start
 
@@ -115,6 +118,34 @@ class TestNames:
 
 
 class TestReasons:
+    def test_a_figure_without_size_is_named_by_its_file(self, tmp_path):
+        zero = tmp_path / "zero.bvh"
+        zero.write_text(re.sub(r"OFFSET .*", "OFFSET 0 0 0", samples.path("humanoid.bvh").read_text()))
+        out = tmp_path / "a.bvh"
+        calls = [
+            ("lock", zero, "-o", out), ("plant", zero, "--terrain", "flat", "-o", out),
+            ("view", zero, "--plant", "--html", tmp_path / "a.html"),
+        ]  # fmt: skip
+        for words in calls:
+            said = f"error: {zero}: the left leg has no length in the rest pose\n"
+            assert run(*words) == (2, "", said)
+        code, _, errors = run("lock", zero, "-o", out, "--clip", "all")
+        assert (code, errors.count(str(zero))) == (2, 1)
+        assert list(tmp_path.iterdir()) == [zero]
+
+    def test_what_a_format_cannot_hold_is_named_by_the_new_file(self, tmp_path):
+        tree = Skeleton.build(["Hips", "Spine"], [-1, 0], [Kind.BALL, Kind.BALL], scales=[(1, 2, 1), (1, 1, 1)])
+        poise.save(Pose(tree, tree.rest_q), tmp_path / "uneven.glb")
+        calls = [
+            ("convert", "uneven.glb", "a.bvh"),
+            ("solve", "uneven.glb", "--joint", "Spine", "--to", "0", "0", "0", "-o", "a.bvh"),
+        ]  # fmt: skip
+        for words in calls:
+            code, _, errors = run(*words, cwd=tmp_path)
+            assert code == 2
+            assert errors.splitlines()[-1].startswith("error: a.bvh: a BVH file cannot hold scale")
+            assert errors.endswith("these joints have it: Hips; a .glb file holds it\n")
+
     def test_one_clip_is_asked_for_only_where_that_would_help(self, tmp_path):
         two = several(tmp_path / "two.glb", "walk", "start")
         code, _, errors = run("convert", two, tmp_path / "a.urdf")

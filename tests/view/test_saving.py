@@ -152,7 +152,7 @@ def test_a_rig_without_a_file_is_called_rig():
     rig = poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q))
     assert saved_pose(rig, rig.rest, "glb").name == "rig_posed.glb"
     assert "urdf" not in formats_of(rig)
-    with pytest.raises(UnsupportedError):
+    with pytest.raises(UnsupportedError, match=r"^rig_posed\.urdf: "):
         saved_pose(rig, rig.rest, "urdf")
 
 

@@ -13,7 +13,7 @@ from poise.cli.given.clips import clip_of
 from poise.cli.given.grounds import DirectionOption, TerrainWords, direction_of
 from poise.cli.told import outputs
 from poise.cli.told.serving import serve
-from poise.errors import FileError, InputError
+from poise.errors import FileError, InputError, naming
 from poise.ground.terrain.arguments import level_direction
 from poise.ground.terrain.directions import angle_of
 from poise.ground.way import travel_direction
@@ -93,13 +93,15 @@ def view(
     packages = _folders(package_path or [])
     shown = ViewOptions(clip, terrain, plant, solver, joint, root, terrain_direction)
     with plain.first_picture() if html is None else contextlib.nullcontext():
-        document = as_shown(_opened(file, scene), shown).but(packages=packages)
+        with naming(file):
+            document = as_shown(_opened(file, scene), shown).but(packages=packages)
         for note in document.rig.notes:
             typer.echo(f"note: {note}", err=True)
         if html is None:
             serve(document, host=host, port=port, open_browser=not no_browser)
             return
-    write_page(document, html)
+    with naming(file):
+        write_page(document, html)
     typer.echo(f"written: {html}")
 
 

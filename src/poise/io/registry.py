@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from poise.errors import FileError, InputError, PoiseWarning, UnsupportedError
+from poise.errors import FileError, InputError, PoiseWarning, UnsupportedError, naming
 from poise.io import formats as formats_folder
 from poise.io.files import sidecar_of
 from poise.maths.arrays import short
@@ -197,14 +197,15 @@ def save(
     skeleton = like.skeleton if isinstance(like, Rig) else like or thing.skeleton
     one_of("rest", rest, ("keep", "zero"))
     module = writer(path)
-    if rest == "keep":
-        module.write(thing, path, skeleton)
-    elif rest in getattr(module, "RESTS", ()):
-        module.write(thing, path, skeleton, rest=rest)
-    else:
-        raise UnsupportedError(
-            f"rest={rest!r} is for BVH files; {module.NAME} files keep the rest pose of their joints"
-        )
+    with naming(path):
+        if rest == "keep":
+            module.write(thing, path, skeleton)
+        elif rest in getattr(module, "RESTS", ()):
+            module.write(thing, path, skeleton, rest=rest)
+        else:
+            raise UnsupportedError(
+                f"rest={rest!r} is for BVH files; {module.NAME} files keep the rest pose of their joints"
+            )
 
 
 def _kind(thing: object) -> str:

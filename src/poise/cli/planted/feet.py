@@ -17,7 +17,7 @@ from poise.cli.given.contacts import check_contacts_file, contacts_of
 from poise.cli.library.verbs import Row
 from poise.cli.told import outputs
 from poise.cli.told.bars import bar
-from poise.errors import FileError, InputError, UnsupportedError, shown
+from poise.errors import FileError, InputError, UnsupportedError, naming, shown
 from poise.ground.contact.contact_files import write_contacts
 from poise.ground.contact.contacts import Contacts
 from poise.ground.plant import Planted
@@ -99,7 +99,8 @@ def put_one(
     rig = load(asked.file)
     clip = _clip_of(rig, asked, verb)
     advance(1, "planting")
-    done = put_clip(rig, clip, asked, put, verb=verb, taken={clip.name for clip in rig.clips})
+    with naming(asked.file):
+        done = put_clip(rig, clip, asked, put, verb=verb, taken={clip.name for clip in rig.clips})
     advance(1, "writing")
     save(clip_made(done), files.out, like=rig)
     if files.contacts is not None:

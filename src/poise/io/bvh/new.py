@@ -145,7 +145,10 @@ def _uniform_scales(poses: Pose) -> Floats:
     bad = (uneven.any(axis=0) & leads_on) | (np.abs(sheared) > _SAME_SCALE).any(axis=(1, 2))
     if bad.any():
         names = listed(skeleton.names[i] for i in np.flatnonzero(bad))
-        message = f"a BVH file cannot hold scale that is mirrored or differs by axis; these joints have it: {names}"
+        message = (
+            f"a BVH file cannot hold scale that is zero, mirrored or differs by axis; these joints have it: {names}; "
+            "a .glb file holds it"
+        )
         raise UnsupportedError(message)
     return first[..., 0]
 

@@ -108,6 +108,8 @@ def _saved(thing: Saveable, rig: Rig, stem: str, format: str) -> Saved:  # noqa:
             save(thing, path, like=rig)
         except FileError as error:  # the folder is nobody's business
             raise FileError(name, error.reason, place=error.place) from error
+        except UnsupportedError as error:
+            raise UnsupportedError(str(error).replace(str(path), name)) from error
         return Saved(name, _MIMES[format], path.read_bytes())
 
 
