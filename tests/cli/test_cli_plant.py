@@ -249,6 +249,14 @@ BAD = [
     ),
     (("plant", WALK, "--terrain", "m.png", "--terrain-size", "3", "-o", "a.bvh"), "--terrain-size takes 2 numbers"),
     (("plant", WALK, "--terrain", "m.png", "--terrain-origin", "a,b", "-o", "a.bvh"), "takes 2 or 3 numbers"),
+    (
+        (*STAIRS, "--terrain-direction", "1,0", "--terrain-up", "z"),
+        "--terrain-up is for terrain files, not for 'stairs:",
+    ),
+    (
+        ("plant", WALK, "--terrain", "slope:5", "--terrain-up", "y", "-o", "a.bvh"),
+        "for terrain files, not for 'slope:5'",
+    ),
     ((*STAIRS, "--terrain-direction", "up"), "--terrain-direction takes along, against, an angle in degrees, or two"),
     ((*STAIRS, "--terrain-direction", "nan"), "[,Z] in the clip's axes, not 'nan'"),
     ((*STAIRS, "--terrain-direction", "1,2,3,4"), "[,Z] in the clip's axes, not '1,2,3,4'"),

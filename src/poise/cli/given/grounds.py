@@ -13,7 +13,7 @@ from poise.ground.figure.figure import figure_of
 from poise.ground.plant import even
 from poise.ground.terrain.directions import turned_by
 from poise.ground.terrain.terrain import Terrain
-from poise.ground.terrain.words import terrain_of
+from poise.ground.terrain.words import is_shape, terrain_of
 from poise.ground.way import way_of
 from poise.io.numbers import number
 from poise.maths.arrays import Floats
@@ -48,6 +48,10 @@ class TerrainWords(NamedTuple):
 
     def check(self) -> None:
         """Find out all that can be known without a clip; PoiseError for what is wrong."""
+        if self.up is not None and is_shape(self.words):
+            raise InputError(
+                f"--terrain-up is for terrain files, not for {self.words!r}, which stands upright in every clip"
+            )
         if self.direction is None:
             made(self)
             return

@@ -42,6 +42,11 @@ _EXAMPLES = {"flat": "flat", "slope": "slope:15", "stairs": "stairs:0.15,0.30", 
 FORMS = (*(shape.usage(name) for name, shape in _SHAPES.items()), *(f"FILE{suffix}" for suffix in (*_MAPS, *UPS)))
 
 
+def is_shape(text: str) -> bool:
+    """Whether words name a shape, which stands upright whatever axis is up; others name a file."""
+    return text.partition("@")[0].partition(":")[0] in _SHAPES
+
+
 def terrain_of(
     text: str,
     *,
