@@ -108,6 +108,29 @@ class TestText:
         longer = dataclasses.replace(planted.report.changes, stretch=0.0123)
         assert "bone lengths changed by at most 1.2 %" in str(dataclasses.replace(planted.report, changes=longer))
 
+    @pytest.mark.parametrize(
+        ("before", "after", "said"),
+        [
+            (4.0, 6.0, "4.00 6.00 x1.50 at {}"),
+            (1.0, 1.5, "1.00 1.50 x1.50 at {}"),
+            (0.25, 1.5, "0.25 1.50 at {}"),  # x1.50 would be of 1 m/s^2, which nobody reads there
+            (0.25, 0.5, "0.25 0.50 at {}"),
+            (0.0, 0.0, "0 0 at {}"),
+        ],
+    )
+    def test_a_ratio_is_that_of_the_numbers_beside_it(self, planted, before, after, said):
+        joints = planted.report.changes.joints
+        calm = np.tile([[before], [after]], (1, len(joints)))
+        changes = dataclasses.replace(planted.report.changes, accelerations=calm, jerks=100 * calm)
+        swing, jerk = (
+            next(
+                line for line in str(dataclasses.replace(planted.report, changes=changes)).splitlines() if name in line
+            )
+            for name in ("m/s^2", "m/s^3")
+        )
+        assert " ".join(swing.split("]")[1].split()) == said.format(joints[0])
+        assert jerk.endswith("x1.50 at " + joints[0]) == ("x1.50" in said)
+
 
 class TestJson:
     def test_every_number_of_the_measures(self, planted):

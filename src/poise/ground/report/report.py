@@ -289,9 +289,14 @@ def _climb(way: Floats | None, up: str) -> str:
 
 
 def _row(name: str, unit: str, joints: tuple[str, ...], values: Floats, worst: tuple[str, float]) -> MeasureRow:
-    """The line of the joint that has changed most for the worse."""
-    before, after = values[:, joints.index(worst[0])]
-    return MeasureRow(name, unit, float(before), float(after), f"x{worst[1]:.2f} at {worst[0]}")
+    """The line of the joint that has changed most for the worse; with the ratio, where it is that of the two numbers.
+
+    Where one of them counts as more than it is, see `Changes`, the ratio is of numbers that do not stand there.
+    """
+    joint, ratio = worst
+    before, after = values[:, joints.index(joint)].tolist()
+    times = f"x{ratio:.2f} " if before and after / before == ratio else ""
+    return MeasureRow(name, unit, before, after, f"{times}at {joint}")
 
 
 def _plain(measures: Measures) -> dict[str, Any]:
