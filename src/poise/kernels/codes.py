@@ -153,9 +153,10 @@ LIMB_ROW, LIMB_SETTINGS, PLANE_ROW = 78, 8, 37
 LIMB_WORK = LIMB_ROW + 23  # scratch in values of each lane: a row, a target (7), a pole (3) and an answer (13)
 # Of a figure's limb, where it bends by itself: kernels/limb/bends.py, solvers/natural/limbs.py. Five directions, the
 # first two and the last in the frame of the body, the others in that of the tip; how much those count; the limb's
-# length, and that of its first bone. SIDE_UP is zero for a limb whose middle may stand above both its ends.
+# length, that of its first bone, and how far its middle stands off its line because the rig is built so. SIDE_UP is
+# zero for a limb whose middle may stand above both its ends.
 SIDE_ALONG, SIDE_BEND, SIDE_STRAIGHT, SIDE_AHEAD, SIDE_UP = 0, 3, 6, 9, 12
-SIDE_STRAIGHT_GAIN, SIDE_AHEAD_GAIN, SIDE_LENGTH, SIDE_UPPER, SIDE_ROW = 15, 16, 17, 18, 19
+SIDE_STRAIGHT_GAIN, SIDE_AHEAD_GAIN, SIDE_LENGTH, SIDE_UPPER, SIDE_BUILT_IN, SIDE_ROW = 15, 16, 17, 18, 19, 20
 BEND_LEAST, BEND_THIGH, BEND_AXIS = 0.0, 1.0, 2.0  # the turn about the chord: least, by the thigh, by the middle axis
 # What no pose changes of a limb, kernels/limb/posed.py: first of all where the maps stand that the first joint, the
 # middle one and the tip's hang in, and the tip's own, among those given; -1 is the world

@@ -50,6 +50,7 @@ from poise.kernels.values.lanes import (
     with_lane,
 )
 from poise.kernels.values.linear import Quat, Vec, about, add, multiply, rotate, scale
+from poise.kernels.values.polar import nearest_rotation
 
 LARGEST_ANGLE = 1e5  # [rad] half_turn is exact up to here
 
@@ -263,11 +264,21 @@ def turn_of_matrix(a, b, c, d, e, f, g, h, i):
     return toward(d - b, c + g, f + h, 1.0 + 2.0 * i - trace)
 
 
+@part
+def turn_of_nearly_similar(m):
+    """The rotation, w >= 0, nearest to an affine map that is nearly a rotation times a factor, and whether it is so."""
+    x, y, z, near = nearest_rotation(m)
+    if not near:
+        return Quat(-1.0, 0.0, 0.0, 0.0), False
+    return turn_of_matrix(x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z), True
+
+
 @inline
 def turn_of_similar(m, exact):
-    """The rotation, w >= 0, of an affine map that is a rotation times a factor, and whether it is one.
+    """The rotation, w >= 0, nearest to an affine map, and whether that is near: see values/polar.py.
 
-    The factor may be negative. Lengths and volume may be off by the share `exact`.
+    Of a rotation times a factor, which may be negative, it is found at once; lengths and volume may be off by the share
+    `exact` for that. Files in single precision round: nearly all that is no such map is so by that alone.
     """
     a, b, c = m[0], m[1], m[2]
     d, e, f = m[4], m[5], m[6]
@@ -278,19 +289,16 @@ def turn_of_similar(m, exact):
     cube = longest * longest * longest
     alike = longest - shortest <= exact * longest and abs(abs(volume) - cube) <= exact * cube
     if not (longest > 0.0 and alike):
-        return Quat(-1.0, 0.0, 0.0, 0.0), False
+        return turn_of_nearly_similar(m)
     s = math.copysign(1.0 / longest, volume)
     return turn_of_matrix(a * s, b * s, c * s, d * s, e * s, f * s, g * s, h * s, i * s), True
 
 
 @kernel
 def turns_of_similar(world, exact, turns):
-    """Rotations (k, 4), w >= 0, of affine maps (k, 12) that are a rotation times a factor, which may be negative.
-
-    Where lengths or volume are further than the share `exact` from those of such a map, w is -1: for others to tell.
-    """
+    """Rotations (k, 4), w >= 0, nearest to affine maps (k, 12); w is -1 where none is near: for others to tell."""
     for k in range(world.shape[0]):
-        q, alike = turn_of_similar(world[k], exact)
+        q, near = turn_of_similar(world[k], exact)
         turns[k, 0] = -1.0
-        if alike:
+        if near:
             turns[k, 0], turns[k, 1], turns[k, 2], turns[k, 3] = q.w, q.x, q.y, q.z

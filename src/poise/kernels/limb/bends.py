@@ -21,6 +21,7 @@ from poise.kernels.codes import (
     SIDE_AHEAD_GAIN,
     SIDE_ALONG,
     SIDE_BEND,
+    SIDE_BUILT_IN,
     SIDE_LENGTH,
     SIDE_STRAIGHT,
     SIDE_STRAIGHT_GAIN,
@@ -102,8 +103,11 @@ def share(value, none, all_of_it):
 
 
 @part
-def kept_side(maps, places, chord, length):
-    """The side to which the limb is bent at the start, carried to the new chord, and how much it counts, 0 to 1."""
+def kept_side(maps, places, chord, length, built_in):
+    """The side to which the limb is bent at the start, carried to the new chord, and how much it counts, 0 to 1.
+
+    built_in  how far the middle stands off its line because the rig is built so: nobody chose that
+    """
     first = origin(maps, places[1])
     before = sub(origin(maps, places[3]), first)
     size = norm(before)
@@ -112,7 +116,7 @@ def kept_side(maps, places, chord, length):
     before = scale(before, 1.0 / size)
     bulge = square(sub(origin(maps, places[2]), first), before)
     off = norm(bulge)
-    counts = share(off / length, LEAST_BULGE, SURE_BULGE) * share(dot(before, chord), FAR, NEAR)
+    counts = share((off - built_in) / length, LEAST_BULGE, SURE_BULGE) * share(dot(before, chord), FAR, NEAR)
     if not counts > 0.0:
         return Vec(0.0, 0.0, 0.0), 0.0
     return carried(before, chord, scale(bulge, 1.0 / off)), counts
@@ -184,7 +188,7 @@ def poles(maps, places, body, targets, out):
         side = wished_side(row, places, body, targets[k], chord, size)
         size = norm(side)
         side = scale(side, 1.0 / size) if size > 0.0 else side
-        kept, counts = kept_side(row, places, chord, length)
+        kept, counts = kept_side(row, places, chord, length, body[SIDE_BUILT_IN])
         side = add(scale(side, 1.0 - counts), scale(kept, counts))
         size = norm(side)
         side = scale(side, length / size) if size > 0.0 else side

@@ -30,7 +30,7 @@ from poise.kernels.codes import (
     POSED_TURNS,
 )
 from poise.kernels.compiled import inline, part
-from poise.kernels.forward import turn_of_matrix, turn_of_similar
+from poise.kernels.forward import turn_of_similar
 from poise.kernels.limb.arcs import unit
 from poise.kernels.limits.angles import TURN, best_angle, twist_angle
 from poise.kernels.values.linear import (
@@ -49,7 +49,6 @@ from poise.kernels.values.linear import (
     sub,
     vec_in,
 )
-from poise.kernels.values.polar import nearest_rotation
 
 SIMILAR = 1e-12  # as `Transforms.rotations`: a map this near to a rotation times a factor is one
 NO_LEVER = 1e-12  # of the squared length: bending does not move the tip
@@ -89,13 +88,8 @@ def put_turns(plan, maps, turns):
         for j in range(count):
             at, turn = int(plan[POSED_MAPS + j]), Quat(1.0, 0.0, 0.0, 0.0)
             if at >= 0:
-                turn, alike = turn_of_similar(maps[i, 12 * at : 12 * at + 12], SIMILAR)
-                if not alike:
-                    # Files in single precision: nearly all that is no rotation times a factor is so by rounding.
-                    x, y, z, alike = nearest_rotation(maps[i, 12 * at : 12 * at + 12])
-                    if alike:
-                        turn = turn_of_matrix(x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z)
-                askew += 0 if alike else 1
+                turn, near = turn_of_similar(maps[i, 12 * at : 12 * at + 12], SIMILAR)
+                askew += 0 if near else 1
             put_quat_in(turns[i], 4 * j, turn)
     return askew
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -51,13 +52,14 @@ _TOED_OUT, _ASTRAY = np.radians(10.0), np.radians(60.0)  # ... unless these are 
 _SPENT = {"leg": 0.9995, "arm": 0.95}
 _FOLDED = 0.45  # of its length: as near as hips come to the feet
 
+_KEPT = 128  # rows of settings
+
 
 class RoleLimb(NamedTuple):
     """An arm or a leg: rows of the skeleton and what kernels/limb/bends.py reads.
 
     carrier  the row that its side goes with: of a leg what carries both, of an arm what carries its collar bone
     numbers  (SIDE_ROW,)
-    built_in how far its middle stands off its line because the rig is built so
     """
 
     kind: str
@@ -66,7 +68,6 @@ class RoleLimb(NamedTuple):
     middle: int
     tip: int
     numbers: Floats
-    built_in: float
 
 
 def limbs_of(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
@@ -92,8 +93,7 @@ def _limbs(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
                 numbers = None if carrier < 0 else _numbers(skeleton, kind, axes, ahead, carrier, rows)
                 if numbers is not None:
                     first, middle, tip = rows
-                    built_in = _built_in(rest_maps(skeleton)[rows, :3, 3])
-                    found.append(RoleLimb(kind, carrier, first, middle, tip, numbers, built_in))
+                    found.append(RoleLimb(kind, carrier, first, middle, tip, numbers))
     return tuple(found)
 
 
@@ -145,7 +145,8 @@ def _numbers(
     body, own, up = maps[carrier], maps[rows[2]], axes[1]
     local = (body, along), (body, bend), (own, units(straight)), (own, ahead), (body, up)
     found[:SIDE_STRAIGHT_GAIN] = np.concatenate([units(np.linalg.solve(at[:3, :3], v)) for at, v in local])
-    found[SIDE_STRAIGHT_GAIN:] = *_GAINS[kind], length, float(np.linalg.norm(middle - first))
+    upper, built_in = float(np.linalg.norm(middle - first)), _built_in(points[rows])
+    found[SIDE_STRAIGHT_GAIN:] = *_GAINS[kind], length, upper, built_in
     if kind == "leg":  # a knee that is drawn up stands above hip and foot
         found[SIDE_UP : SIDE_UP + 3] = 0.0
     return found
@@ -228,25 +229,10 @@ def poles(bends: Bends, pose: Pose, targets: Floats, lean: Floats | None = None)
 
 def _poles(bends: Bends, maps: Floats, targets: Floats, lean: Floats | None) -> Floats:
     out = np.empty((len(targets), 3))
-    if bends.limb.built_in:
-        maps = _as_chosen(bends, maps)
     if lean is not None and bends.limb.kind == "leg":
         maps = _without(lean, bends, maps)
     kernels.limb.bends.poles(maps, bends.places, bends.limb.numbers, targets, out)
     return out
-
-
-def _as_chosen(bends: Bends, maps: Floats) -> Floats:
-    """The same maps, the limb bent less by what the rig is built with."""
-    maps = maps.copy()
-    at = maps.reshape(len(maps), -1, 3, 4)
-    first, middle, tip = (at[:, place, :, 3] for place in bends.places[1:].tolist())
-    chord, out = tip - first, middle - first
-    size = np.maximum(_dots(chord, chord), np.finfo(float).tiny)
-    bulge = out - chord * (_dots(out, chord) / size)[:, None]
-    off = np.maximum(np.sqrt(_dots(bulge, bulge)), np.finfo(float).tiny)
-    middle -= bulge * np.minimum(bends.limb.built_in / off, 1.0)[:, None]
-    return maps
 
 
 def _without(lean: Floats, bends: Bends, maps: Floats) -> Floats:
@@ -264,16 +250,22 @@ def _maps(bends: Bends, pose: Pose) -> Floats:
 
 
 def bent_naturally(
-    bends: Bends, plan: LimbPlan, pose: Pose, targets: Floats, tolerance: Tolerance, lean: Floats | None = None
-) -> tuple[Floats, Bools]:
-    """Bend a limb to the targets of its tip, its middle joint where the body has it; see `two_bone.bent`."""
+    bends: Bends, plan: LimbPlan, pose: Pose, targets: Floats, tolerance: Tolerance, lean: Floats | None = None,
+    *, keeps_met: bool = False,
+) -> tuple[Floats, Bools]:  # fmt: skip
+    """Bend a limb to the targets of its tip, its middle joint where the body has it; see `two_bone.bent`.
+
+    keeps_met  whether a start that is there comes back as it is
+    """
     maps = _maps(bends, pose)
     shared = np.ascontiguousarray(maps[:, -12 * plan.needed :]) if bends.needed >= plan.needed else None
     posed = in_poses(plan, pose, shared)
-    return bent(posed, targets, _poles(bends, maps, targets, lean), _BEND.settings(tolerance, poled=True))
+    return bent(posed, targets, _poles(bends, maps, targets, lean), _settings(tolerance, keeps_met))
 
 
-_BEND = TwoBone()
+@lru_cache(_KEPT)
+def _settings(tolerance: Tolerance, keeps_met: bool) -> Floats:
+    return TwoBone().settings(tolerance, poled=not keeps_met)
 
 
 class Carried(NamedTuple):

@@ -69,18 +69,11 @@ class Natural:
         if request.trace:
             answer = self.run(problem, targets, tolerance, replace(request, trace=False))
             return answer._replace(trace=before_and_after(problem, answer.q, targets))
-        silent = request if request.progress is None else replace(request, progress=None)
-        starts = problem.start_rows
-        q = starts.copy() if len(starts) == len(targets) else np.repeat(starts, len(targets), axis=0)
-        updates, met = np.zeros(len(q), dtype=np.int64), problem.met(problem.errors(q, targets), tolerance)
-        moved = ~met  # a start that meets its goals comes back as it is
-        if moved.any():
-            found = _staged(problem.part(moved), stages, targets[moved], tolerance, silent)
-            q[moved], updates[moved] = found.q, found.updates
-            met[moved] = _meets(problem.part(moved), found, targets[moved], tolerance)
+        q, updates, met = _started(problem, stages, targets, tolerance, request)
+        moved = updates > 0
         far = None if met.all() else stretches(problem, targets, tolerance)
         if far is not None:  # a limb that is too short is stretched by the engine
-            q[far], updates[far], moved = np.broadcast_to(starts, q.shape)[far], 0, moved & ~far
+            q[far], updates[far], moved = np.broadcast_to(problem.start_rows, q.shape)[far], 0, moved & ~far
         if problem.plan.stretch > ROUNDED:
             return self._rigid(problem, targets, tolerance, request, q, updates)
         answer = Answer(q, met, moved.astype(np.int64), updates)
@@ -168,7 +161,7 @@ def _turned_back(
         assert stage.bends is not None
         own = numbers_of(there.skeleton, stage.bends.limb)
         bent[:, own] = np.broadcast_to(there.start_rows, bent.shape)[:, own]
-    turned = _staged(there.at(there.posed(bent)), limbs, targets[met], tolerance, Request()).q
+    turned, _ = _staged(there.at(there.posed(bent)), limbs, targets[met], tolerance, Request())
     still = there.met(there.errors(turned, targets[met]), tolerance)
     found = q.copy()
     found[met[still]] = turned[still]
@@ -185,27 +178,46 @@ def numbers_of(skeleton: Skeleton, limb: RoleLimb) -> Ints:
     return np.concatenate(found)
 
 
-class _Staged(NamedTuple):
-    """The poses q (k, nq) that stages leave, how many joints they turned (k,), and whether the goals are met.
-
-    The last is known where one limb is all that is asked for; else it is None.
-    """
+class _Started(NamedTuple):
+    """The poses q (k, nq) that the stages leave, how many joints they turned (k,), and whether all goals are met."""
 
     q: Floats
     updates: Ints
-    met: Bools | None
+    met: Bools
 
 
-def _meets(problem: Problem, found: _Staged, targets: Floats, tolerance: Tolerance) -> Bools:
-    """Which poses that the stages left meet all goals."""
-    return problem.met(problem.errors(found.q, targets), tolerance) if found.met is None else found.met
+def _started(
+    problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, request: Request
+) -> _Started:
+    """Pose a batch of starts; one that meets its goals comes back as it is."""
+    lone = _lone_limb(stages, targets)
+    if lone is not None and lone.plan is not None:
+        q, found = bent_naturally(lone, lone.plan, problem.start, targets.copy(), tolerance, keeps_met=True)
+        return _Started(q, found[:, 0].astype(np.int64), found[:, 1].copy())
+    silent = request if request.progress is None else replace(request, progress=None)
+    starts = problem.start_rows
+    q = starts.copy() if len(starts) == len(targets) else np.repeat(starts, len(targets), axis=0)
+    updates, met = np.zeros(len(q), dtype=np.int64), problem.met(problem.errors(q, targets), tolerance)
+    moved = ~met
+    if moved.any():
+        there, wanted = problem.part(moved), targets[moved]
+        q[moved], updates[moved] = _staged(there, stages, wanted, tolerance, silent)
+        met[moved] = there.met(there.errors(q[moved], wanted), tolerance)
+    return _Started(q, updates, met)
+
+
+def _lone_limb(stages: tuple[NaturalStage, ...], targets: Floats) -> Bends | None:
+    """The limb whose closed form is all that there is to do, if so."""
+    bends = stages[0].bends
+    alone = bends is not None and bends.closed and len(stages) == 1 and len(stages[0].columns) == targets.shape[1]
+    return bends if alone else None
 
 
 def _staged(
     problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, request: Request
-) -> _Staged:
-    """Pose a batch of starts stage by stage."""
-    pose, updates, met, lean = problem.start, np.zeros(len(targets), dtype=np.int64), None, None
+) -> tuple[Floats, Ints]:
+    """Pose a batch of starts stage by stage: the poses q (k, nq), and how many joints were turned (k,)."""
+    pose, updates, lean = problem.start, np.zeros(len(targets), dtype=np.int64), None
     for stage in stages:
         if stage.carries:
             pose, lean = _carried(problem, stage, targets, _sharp(tolerance), request)
@@ -213,12 +225,11 @@ def _staged(
         rows, bends = targets[:, stage.columns].copy(), stage.bends
         if bends is not None and bends.plan is not None and bends.closed:
             q, found = bent_naturally(bends, bends.plan, pose, rows, tolerance, lean)
-            turned, met = found[:, 0], found[:, 1]
+            turned = found[:, 0]
         else:
             q, turned = _by_engine(stage, pose, rows, tolerance, request, lean)
         updates, pose = updates + turned, problem.posed_as(q)
-    is_all = len(stages) == 1 and len(stages[0].columns) == targets.shape[1]
-    return _Staged(pose.flat_q, updates, met if is_all else None)
+    return pose.flat_q, updates
 
 
 def _sharp(tolerance: Tolerance) -> Tolerance:
