@@ -145,6 +145,16 @@ class TestChanges:
             longer = poise.Clip(clip.times, dataclasses.replace(clip.poses, translations=translations))
             assert changes_of(clip, longer, figure).stretch == pytest.approx(expected)
 
+    def test_a_body_that_leans_has_no_longer_bones(self, data):
+        rig = poise.load(data / "glb" / "fox.glb")
+        figure = figure_of(rig.clip("Walk"), rig=rig)
+        assert figure.trunk != figure.mover  # hips below a root on the ground: no bone, and it slides in the clip
+        planted = poise.plant_feet(rig.clip("Walk"), poise.Terrain.slope(10), rig=rig)
+        assert planted.report.changes.stretch == 0
+        assert planted.report.facts[-1] == "bone lengths unchanged"
+        grown = poise.plant_feet(rig.clip("Walk"), poise.Terrain.stairs(0.15, 0.3), rig=rig, stretch=0.02)
+        assert 0 < grown.report.changes.stretch <= 0.02 + 1e-12
+
     def test_the_worst_joint_is_named_and_calm_ones_have_no_ratio(self):
         swing, jerk = np.array([[2.0, 4, 1e-9], [3, 5, 0.4]]), np.array([[100.0, 200, 0], [300, 700, 1]])
         found = changes.Changes(("hips", "toes", "prop"), swing, jerk, *[0.0] * 5)

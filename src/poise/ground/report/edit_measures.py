@@ -103,13 +103,17 @@ def changes_of(source: Clip, result: Clip, figure: Figure, cuts: Sequence[int] =
 def stretch(source: Clip, result: Clip, figure: Figure) -> float:
     """Largest |l' - l| / l over all frames and bones, from a joint to its parent, of length l > 0.
 
-    Joints that are placed by themselves count as having no bone: the one that carries the figure, and a foot that does
-    not hang in its leg.
+    Joints that are placed by themselves count as having no bone: those that carry the figure, from the one that is
+    moved to the one that leans (hips below a root on the ground), and a foot that does not hang in its leg.
     """
     before, after = (np.linalg.norm(clip.poses.local_positions, axis=-1) for clip in (source, result))
     bones = before > 0
-    placed = [leg.foot for leg in figure.legs if not hangs_in(figure.skeleton, leg.foot, leg.lower)]
-    bones[:, [figure.skeleton.index(joint) for joint in (figure.mover, *placed)]] = False
+    s, carrying = figure.skeleton, figure.trunk
+    placed = [figure.mover, *(leg.foot for leg in figure.legs if not hangs_in(s, leg.foot, leg.lower))]
+    while s.index(carrying) > s.index(figure.mover):
+        placed.append(carrying)
+        carrying = s.names[s.parents[s.index(carrying)]]
+    bones[:, [s.index(joint) for joint in placed]] = False
     return float((np.abs(after - before)[bones] / before[bones]).max(initial=0.0))
 
 
