@@ -59,7 +59,10 @@ def compare(
         GoalKind | None, typer.Option("--goal", help="what is wanted of it; default: place for arms of six joints")
     ] = None,
     targets: Annotated[
-        str, typer.Option(metavar="reachable|path|FILE", help="targets to rank by: random, a smooth way, or a table")
+        str,
+        typer.Option(
+            metavar="reachable|path|FILE", help="targets to rank by: random, a smooth way, or a table as for solve"
+        ),
     ] = "reachable",
     clip: Annotated[str | None, typer.Option("--clip", metavar="NAME", help="the clip that the path follows")] = None,
     solver: Annotated[

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from poise.errors import FileError, InputError
+from poise.errors import FileError, InputError, listed
 from poise.io.numbers import table
 from poise.maths.arrays import Floats
 from poise.problem.goals import Orientation, Place, Position
@@ -136,6 +136,9 @@ def _csv(path: Path) -> tuple[str, Callable[[], Iterator[Floats]]]:
     is_header = not {*_POINT, *_TURN}.isdisjoint(names)
     if is_header:
         columns = _columns(path, names)
+    elif first and not any(map(_is_float, first)):
+        reason = f"columns: {listed(names)} (named in the first row, commas between)"
+        raise FileError(path, f"no column {' '.join(_POINT)} or {' '.join(_TURN)}; {reason}")
     else:
         columns = list(range(len(first)))
         if len(columns) not in _WIDTHS:
@@ -149,6 +152,15 @@ def _csv(path: Path) -> tuple[str, Callable[[], Iterator[Floats]]]:
             count += len(block)
 
     return _WIDTHS[len(columns)], read
+
+
+def _is_float(cell: str) -> bool:
+    """Whether a cell is meant as a number, also one that no target has, such as nan."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _lines(path: Path) -> Iterator[list[str]]:
@@ -167,7 +179,8 @@ def _columns(path: Path, names: list[str]) -> list[int]:
     wanted = [name for group in (_POINT, _TURN) if not set(group).isdisjoint(names) for name in group]
     missing = [name for name in wanted if name not in names]
     if missing:
-        raise FileError(path, f"no column {', '.join(missing)}: targets have columns x y z, qw qx qy qz or both")
+        known = f"targets have {' '.join(_POINT)}, {' '.join(_TURN)} or both; columns: {listed(names)}"
+        raise FileError(path, f"no column {', '.join(missing)}: {known}")
     twice = [name for name in wanted if names.count(name) > 1]
     if twice:
         raise FileError(path, f"two columns are called {twice[0]}")
