@@ -270,6 +270,58 @@ class TestLongUpperArms:
         assert (high <= np.maximum(shoulder @ UP, hands @ UP) + 1e-9)[possible].all()
 
 
+class TestArmsThatAreBuiltBent:
+    """Their rest pose says where they bend, and two_bone bends them: but no elbow goes above both shoulder and hand."""
+
+    start = built({"LeftForeArm": [0.0, 0.0, -0.08]})
+    tip, elbow = "LeftHand", "LeftForeArm"
+
+    def places(self, count=500):
+        world = self.start.world
+        shoulder = world["LeftArm"].positions
+        ways = np.random.default_rng(5).normal(size=(count, 3))
+        sizes = np.random.default_rng(6).uniform(0.4, 0.9, (count, 1)) * np.linalg.norm(
+            world[self.tip].positions - shoulder
+        )
+        return shoulder, shoulder + sizes * ways / np.linalg.norm(ways, axis=1, keepdims=True)
+
+    def high(self, pose, hands):
+        shoulder = self.start.world["LeftArm"].positions
+        return pose.world[self.elbow].positions @ UP - np.maximum(shoulder @ UP, hands @ UP)
+
+    def solve(self, hands, **how):
+        return poise.solve(self.start, poise.Position(self.tip, hands, root="LeftArm"), **how)
+
+    def test_only_elbows_that_are_too_high_are_turned(self):
+        _, hands = self.places()
+        found, plain = self.solve(hands), self.solve(hands, natural=False)
+        assert found.natural
+        assert found.solver == plain.solver == "two_bone"
+        assert found.reached.all()
+        raised = self.high(plain.pose, hands) > 0.0
+        assert 20 < raised.sum() < 400
+        assert (self.high(found.pose, hands) <= 1e-9).all()
+        low = self.high(plain.pose, hands) < -0.02
+        np.testing.assert_array_equal(found.q[low], plain.q[low])
+
+    def test_nothing_leaps_where_an_elbow_is_turned_down_first(self):
+        shoulder, _ = self.places()
+        t = np.linspace(0.0, 1.0, 2001)[:, None]
+        hands = shoulder + 0.3 * (t * np.array([-0.3, 0.5, 0.3]) + (1 - t) * np.array([0.3, -0.4, 0.6]))
+        found, plain = self.solve(hands), self.solve(hands, natural=False)
+        assert 0 < (found.q != plain.q).any(axis=1).sum() < len(hands)
+        steps = np.linalg.norm(np.diff(found.pose.world[self.elbow].positions, axis=0), axis=1)
+        assert steps.max() < 5 * np.median(steps)
+
+    def test_one_at_a_time_it_is_the_same(self):
+        _, hands = self.places(40)
+        found = self.solve(hands)
+        prepared = poise.prepare(self.start, poise.Position(self.tip, hands[0], root="LeftArm"))
+        for hand, q in zip(hands, found.q, strict=True):
+            np.testing.assert_array_equal(self.solve(hand).q, q)
+            np.testing.assert_array_equal(prepared(hand).q, q)
+
+
 @pytest.mark.parametrize("pole", [UP, -UP, FORWARD, -FORWARD])
 def test_an_arm_that_is_stretched_out_and_helped_by_the_collar_bone_is_not_twisted(pole):
     """Where its elbow pointed before it was straight says how it is twisted, whatever side its own would be."""

@@ -196,6 +196,34 @@ def poles(maps, places, body, targets, out):
         out[k, 0], out[k, 1], out[k, 2] = at.x, at.y, at.z
 
 
+@kernel
+def lower_poles(maps, places, body, out, raised):
+    """Whose middle joint stands above both ends of its limb, raised (k,), and poles out (k, 3) that bring it down.
+
+    maps     (k, 12 n)    world transforms of joints in the poses
+    places   (4,)         which of them are the body's, the limb's first, its middle, its tip
+    body     (SIDE_ROW,)  the columns SIDE_ of codes.py
+
+    The poles change a pose as little as can be, and none that is at the edge.
+    """
+    length = body[SIDE_LENGTH]
+    for k in range(maps.shape[0]):
+        row = maps[k]
+        first, middle = origin(row, places[1]), origin(row, places[2])
+        way = sub(origin(row, places[3]), first)
+        size, raised[k] = norm(way), False
+        if size > CLEAR * length:
+            chord = scale(way, 1.0 / size)
+            side = square(sub(middle, first), chord)
+            off = norm(side)
+            if off > CLEAR * length:
+                side = scale(side, 1.0 / off)
+                lower = lowered(side, chord, size, along_map(row, places[0], vec_in(body, SIDE_UP)), body)
+                raised[k] = norm(sub(lower, side)) > 0.0
+                at = add(add(first, scale(way, 0.5)), scale(lower, length))
+                out[k, 0], out[k, 1], out[k, 2] = at.x, at.y, at.z
+
+
 @part
 def moved_near(firsts, targets, reaches, is_leg):
     """How far to carry a figure so that its legs can reach their targets; about as little as will do.

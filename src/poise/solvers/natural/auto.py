@@ -40,9 +40,11 @@ def chosen(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) 
     if natural is False or prefer != "first" or not is_figure(problem.skeleton):
         return plain
     posed = without_balance(problem) if problem.balances else problem
-    if (limb and not _is_straight(problem)) or not stages_of(posed):
+    stages, sided = stages_of(posed), _sided(problem) if limb else ""
+    lowers = sided == "arm" and any(stage.bends is not None and stage.bends.closed for stage in stages)
+    if not stages or (sided and not lowers):
         return plain
-    return Natural(finisher=plain)
+    return Natural(finisher=plain, lowers=lowers)
 
 
 def is_figure(skeleton: Skeleton) -> bool:
@@ -73,16 +75,16 @@ def _unknown(skeleton: Skeleton) -> str:
     return f"this skeleton has no sure {listed(missing)}" if missing else "its rest pose is no pose of a figure"
 
 
-def _is_straight(problem: Problem) -> bool:
-    """Whether the rest pose of the one limb does not show to which side it bends."""
-    return remember(problem.skeleton, "straight", problem.kinds, lambda: _straight(problem))
+def _sided(problem: Problem) -> str:
+    """Of which kind the one limb is, if its rest pose shows to which side it bends; else nothing."""
+    return remember(problem.skeleton, "sided", problem.kinds, lambda: _find_sided(problem))
 
 
-def _straight(problem: Problem) -> bool:
+def _find_sided(problem: Problem) -> str:
     skeleton = problem.skeleton
     tips = [skeleton.index(goal.joint) for goal in problem.goals if isinstance(goal, Position | Place)]
     limb = next((limb for limb in limbs_of(skeleton) if limb.tip in tips), None)
-    return limb is not None and not shows_its_side(skeleton, limb)
+    return limb.kind if limb is not None and shows_its_side(skeleton, limb) else ""
 
 
 def _bends_two(problem: Problem) -> bool:

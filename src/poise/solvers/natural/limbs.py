@@ -263,6 +263,24 @@ def bent_naturally(
     return bent(posed, targets, _poles(bends, maps, targets, lean), _settings(tolerance, keeps_met))
 
 
+def turned_down(
+    bends: Bends, plan: LimbPlan, pose: Pose, found: Pose, targets: Floats, tolerance: Tolerance
+) -> tuple[Bools, Floats, Bools]:
+    """Bend a limb again where its middle stands above both its ends, until it does not; see `two_bone.bent`.
+
+    pose     (1|k,) the start
+    found    (k,)   poses that have the tip where it should be
+
+    Returns which (k,), and of those alone what `bent` does.
+    """
+    low, raised = np.empty((len(targets), 3)), np.empty(len(targets), dtype=np.bool_)
+    kernels.limb.bends.lower_poles(_maps(bends, found), bends.places, bends.limb.numbers, low, raised)
+    if not raised.any():
+        return raised, found.flat_q[raised], np.empty((0, 2), dtype=np.bool_)
+    posed = in_poses(plan, pose[raised] if pose.shape else pose)
+    return raised, *bent(posed, targets[raised], low[raised], _settings(tolerance, keeps_met=False))
+
+
 @lru_cache(_KEPT)
 def _settings(tolerance: Tolerance, keeps_met: bool) -> Floats:
     return TwoBone().settings(tolerance, poled=not keeps_met)

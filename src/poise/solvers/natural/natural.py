@@ -29,7 +29,7 @@ from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.corrected import ROUNDED
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.solvers.natural.limbs import Bends, RoleLimb, bent_naturally, bent_spine, carried, poles
+from poise.solvers.natural.limbs import Bends, RoleLimb, bent_naturally, bent_spine, carried, poles, turned_down
 from poise.solvers.natural.stages import NaturalStage, stages_of
 
 
@@ -41,6 +41,9 @@ class Natural:
     ----------
     finisher
         The solver that begins where the stages end.
+    lowers
+        Whether a lone arm is meant whose rest pose shows its side: the finisher bends it, and only an elbow that ends
+        above both shoulder and hand is turned down.
 
     Notes
     -----
@@ -48,6 +51,7 @@ class Natural:
     """
 
     finisher: solvers.Solver = field(default_factory=LevenbergMarquardt)
+    lowers: bool = False
 
     @property
     def name(self) -> str:
@@ -69,6 +73,10 @@ class Natural:
         if request.trace:
             answer = self.run(problem, targets, tolerance, replace(request, trace=False))
             return answer._replace(trace=before_and_after(problem, answer.q, targets))
+        lone = _lone_limb(stages, targets)
+        if self.lowers and lone is not None and lone.plan is not None:
+            answer = self.finisher.run(problem, targets, tolerance, request)
+            return _lowered(lone, lone.plan, problem, targets, tolerance, answer)
         q, updates, met = _started(problem, stages, targets, tolerance, request)
         moved = updates > 0
         far = None if met.all() else stretches(problem, targets, tolerance)
@@ -204,6 +212,19 @@ def _started(
         q[moved], updates[moved] = _staged(there, stages, wanted, tolerance, silent)
         met[moved] = there.met(there.errors(q[moved], wanted), tolerance)
     return _Started(q, updates, met)
+
+
+def _lowered(
+    bends: Bends, plan: LimbPlan, problem: Problem, targets: Floats, tolerance: Tolerance, answer: Answer
+) -> Answer:
+    """The answer for a lone arm, its elbow turned down where it is above both shoulder and hand and need not be."""
+    own = problem.posed_as(answer.q)
+    raised, q, found = turned_down(bends, plan, problem.start, own, targets, tolerance)
+    rows, there = np.flatnonzero(raised)[found[:, 1]], found[:, 1]
+    if not len(rows):
+        return answer
+    nothing = np.zeros(len(rows), dtype=np.int64)
+    return merged(answer, rows, Answer(q[there], there[there], nothing, nothing))
 
 
 def _lone_limb(stages: tuple[NaturalStage, ...], targets: Floats) -> Bends | None:
