@@ -342,6 +342,16 @@ class TestTip:
         assert result.reached
         assert result.joint_updates == 3
 
+    def test_a_place_that_its_joint_alone_turns_for_has_no_limb(self):
+        rest = poise.load(poise.sample("humanoid")).rest
+        hand = rest.world["LeftHand"].positions
+        for root in ("LeftHand", "leftHand"):  # the second is its role
+            goal = Place("LeftHand", hand, unit_quaternions(rng_of(3)), root=root)
+            with pytest.raises(poise.UnsupportedError, match="bends two joints; the chain to 'LeftHand' has none"):
+                poise.solve(rest, goal, solver="two_bone")
+            assert poise.solve(rest, goal).reached
+            assert poise.solve(rest, goal, natural=False).reached
+
     def test_a_tip_that_cannot_turn_is_refused(self):
         with pytest.raises(poise.UnsupportedError, match="'foot' is not"):
             solved(rest(leg().skeleton.limited({"foot": Range(0, 1, axis=(1, 0, 0))})), [0, 0, 0], keep_tip=True)

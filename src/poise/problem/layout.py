@@ -113,6 +113,11 @@ def moves_itself(skeleton: Skeleton, goal: JointGoal, tip: int) -> bool:
     return goal.measures != ("pole",)
 
 
+def turns_alone(skeleton: Skeleton, goal: JointGoal) -> bool:
+    """Whether a goal has its own joint for a root: nothing above it moves, and that it turns must count."""
+    return goal.root is not None and skeleton.index(goal.root) == skeleton.index(goal.joint)
+
+
 def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
     """The layout of these goals. UnsupportedError for a free root where there is none."""
     aimed = [goal for goal in goals if is_of_joint(goal)]
@@ -166,7 +171,7 @@ def _moving_rows(
         counts = moves_itself(skeleton, goal, tip)
         if counts:
             rows.add(tip)
-        if not (counts and goal.root is not None and skeleton.index(goal.root) == tip):
+        if not (counts and turns_alone(skeleton, goal)):
             rows.update([skeleton.index(name) for name in skeleton.chain(goal.root, skeleton.names[tip])])
     if not aimed and not any(isinstance(goal, Balance) for goal in goals):
         rows = {i for i in range(len(skeleton)) if skeleton.kinds[i] != Kind.FREE}

@@ -12,6 +12,7 @@ from poise.maths.remember import remember
 from poise.model.limits import Range, hinge_axis
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Place, Pole, Position
+from poise.problem.layout import turns_alone
 from poise.problem.problem import Problem
 
 
@@ -53,7 +54,8 @@ def _new_limb(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb:
     if any(goal.offset):
         raise UnsupportedError(f"two_bone brings the origin of a joint to its target; {goal.joint!r} has an offset")
     tip = skeleton.index(goal.joint)
-    rows = [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
+    way = () if turns_alone(skeleton, goal) else skeleton.chain(goal.root, goal.joint)
+    rows = [skeleton.index(name) for name in way]
     movers = [row for row in rows if skeleton.kinds[row] != Kind.FIXED and skeleton.coupling_rows[row, 0] != 0.0]
     first, mid = _two_of(skeleton, goal.joint, movers, middle)
     _refuse_coupled(problem, (first, mid))

@@ -20,7 +20,7 @@ from poise.model.pose import Pose
 from poise.model.roles.lookup import row_of_role
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Goal, JointGoal, Near, Orientation, Pin, Place, Pole, Position, is_of_joint
-from poise.problem.layout import NUMBERS, TERMS
+from poise.problem.layout import NUMBERS, TERMS, turns_alone
 from poise.problem.problem import Problem
 from poise.solvers.natural.limbs import Bends, RoleLimb, bends_of, limbs_of
 
@@ -138,7 +138,7 @@ def _bends(goal: Goal, skeleton: Skeleton, limb: RoleLimb) -> bool:
     """Whether the goal says where the limb's tip is, and may bend all of the limb for it."""
     if not isinstance(goal, Position | Place | Pin) or any(getattr(goal, "offset", ())):
         return False
-    if "position" not in goal.measures or goal.root == goal.joint:
+    if "position" not in goal.measures or turns_alone(skeleton, goal):
         return False
     chain = {skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)}
     return limb.first in chain and limb.middle in chain
@@ -203,7 +203,7 @@ def _to_be_given(joint: str, *, turns: bool, root: str | None = None, weight: fl
 
 def _below(goal: JointGoal, skeleton: Skeleton, rows: tuple[int, ...]) -> JointGoal:
     """The same goal, but of what moves for it nothing above the last of these rows, nor that itself."""
-    if goal.root == goal.joint:
+    if turns_alone(skeleton, goal):
         return goal  # that alone moves
     way = skeleton.way(skeleton.index(goal.joint))
     chain = [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
