@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise.io.motion.archive import HEIGHTS
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,14 @@ def test_an_npz_file_that_is_no_motion_is_called_what_it_is(tmp_path, arrays, sa
     np.savez(tmp_path / "a.npz", **dict.fromkeys(arrays, np.ones((2, 2))))
     with pytest.raises(poise.FileError, match=says):
         poise.load(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("name", HEIGHTS)
+def test_what_is_called_a_height_map_is_read_as_one(tmp_path, name):
+    np.savez(tmp_path / "a.npz", **{name: np.ones((2, 2))})
+    with pytest.raises(poise.FileError, match="it holds a height map"):
+        poise.load(tmp_path / "a.npz")
+    assert poise.Terrain.heightmap(tmp_path / "a.npz").heights([0.0, 0.0, 0.0]) == 1.0
 
 
 def test_an_npz_file_that_is_broken_says_so(tmp_path):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from poise.errors import listed
-from poise.io.motion.archive import names_in
+from poise.io.motion.archive import HEIGHTS, names_in
 from poise.io.motion.from_npz import VALUES
 from poise.io.motion.write import write_motion
 from poise.model.rig import Saveable
@@ -18,7 +18,6 @@ NAME = "robot motion"
 SUFFIXES = (".npz",)
 ONE_CLIP = True
 INSTEAD = "their values need a robot: poise.load_motion(FILE, rig)"
-_HEIGHTS = {"heights", "elevation"}  # of `poise.ground.terrain`, which stands above this and is not asked
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (the protocol's; there is no document to keep)
@@ -29,7 +28,7 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001 
 def holds_else(path: Path) -> str | None:
     """What a file holds that is no motion, and what it is for; None for a motion. FileError for what is no npz file."""
     names = names_in(path)
-    if not _HEIGHTS.isdisjoint(names):
+    if not set(HEIGHTS).isdisjoint(names):
         return f"it holds a height map: poise plant CLIP --terrain {path.name}, or poise.Terrain.heightmap(FILE)"
     if set(VALUES).isdisjoint(names):
         return f"it holds no skeleton, no robot motion and no height map; its arrays: {listed(names)}"

@@ -12,6 +12,7 @@ import numpy as np
 
 from poise.errors import FileError, listed
 
+HEIGHTS = "heights", "elevation"  # what makes an npz file a height map: one of these
 _PLENTY, _FOLD = 2**26, 20  # bytes that any file may unpack to; a larger one so many times its own size
 _MOST_ARRAYS = 1000
 _SAID = 100  # characters of what NumPy says

@@ -14,13 +14,13 @@ import numpy as np
 from poise.errors import FileError, InputError, listed
 from poise.ground.terrain.files.needs import needed, said
 from poise.io.files import read_bytes
+from poise.io.motion.archive import HEIGHTS
 from poise.maths.arrays import Floats
 
 _MOST = 2**26  # posts: half a GB as floats
 _LEAST = 2  # posts along an axis
 FARTHEST = 1e30  # a height, a place or an extent may be; products of more would overflow
 _LARGEST = 8 * _MOST + 4096  # bytes of an array and its head
-_HEIGHTS = ("heights", "elevation")
 _FACTS = ("size", "spacing", "dx", "dy", "height", "origin", "xmin", "xmax", "ymin", "ymax")
 
 # --- PNG -----------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def _brightness(path: Path, picture: Any, bits: int) -> Floats:
 
 def _archive(path: Path, data: bytes, up: str) -> Sheet:
     arrays = _arrays(path, data)
-    found = [name for name in _HEIGHTS if name in arrays]
+    found = [name for name in HEIGHTS if name in arrays]
     if len(found) != 1:
         names = listed(arrays)
         raise FileError(path, f"holds {'both' if found else 'neither'} of heights and elevation; its arrays: {names}")
@@ -119,12 +119,12 @@ def _arrays(path: Path, data: bytes) -> dict[str, Any]:
     """The arrays of an npz file that make a height map; an error if one is larger than a height map may be."""
     try:
         sizes = _sizes(data)
-        ours = [name for name in sizes if name in (*_HEIGHTS, *_FACTS) and sizes[name] <= _LARGEST]
+        ours = [name for name in sizes if name in (*HEIGHTS, *_FACTS) and sizes[name] <= _LARGEST]
         with np.load(io.BytesIO(data), allow_pickle=False) as content:
             arrays = dict.fromkeys(sizes) | {name: np.asarray(content[name]) for name in ours}
     except Exception as error:  # zipfile and NumPy raise what comes
         raise FileError(path, f"is not an npz file that can be read: {said(error)}") from error
-    for name in (*_HEIGHTS, *_FACTS):
+    for name in (*HEIGHTS, *_FACTS):
         if sizes.get(name, 0) > _LARGEST:
             raise FileError(path, f"is too large; a height map has at most {_MOST} posts", place=name)
     return arrays
