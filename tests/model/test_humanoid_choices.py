@@ -124,17 +124,39 @@ def test_ears_are_no_limbs():
     assert found_required(found) == required(made, names)
 
 
+def bowing(points, names, hands):
+    """A figure whose trunk lies level, and whose arms hang from it, the hands so far below."""
+    points = np.array(points)
+    for row, name in enumerate(names):
+        side = 1.0 if name.startswith("left") else -1.0
+        if points[row, 1] > 1.0:
+            points[row] = (0.0, 1.05, points[row, 1] - 1.0)
+        for part, place in (("Shoulder", 0.0), ("UpperArm", 0.0), ("LowerArm", 0.5), ("Hand", 1.0)):
+            if name.endswith(part):
+                points[row] = (0.15 * side, 1.05 - place * hands, 0.45)
+    return points
+
+
 def test_a_bowing_figure_whose_arms_hang_is_no_quadruped():
     made, names, points = plain_body()
-    for row, name in enumerate(made.names):
-        side = 1.0 if name.startswith("left") else -1.0
-        if points[row, 1] > 1.0:  # the trunk lies level, the arms hang from it
-            points[row] = (0.0, 1.05, points[row, 1] - 1.0)
-        for part, place in (("Shoulder", 0.0), ("UpperArm", 0.0), ("LowerArm", 0.25), ("Hand", 0.5)):
-            if name.endswith(part):
-                points[row] = (0.15 * side, 1.05 - place, 0.45)
-    found = poise.humanoid(skeleton_of(names, made.parents, points))
+    found = poise.humanoid(skeleton_of(names, made.parents, bowing(points, made.names, hands=0.5)))
     assert found.kind == "humanoid"
+
+
+@pytest.mark.parametrize("fingers", [(), ("Thumb1", "Index1")])
+def test_hands_that_stand_on_the_floor_are_paws_unless_they_have_fingers(fingers):
+    made, _, points = plain_body()
+    names, parents, places = list(made.names), list(made.parents), list(bowing(points, made.names, hands=1.0))
+    for side in ("left", "right"):
+        hand = made.names.index(side + "Hand")
+        for place, finger in enumerate(fingers):
+            names, parents = [*names, f"{side}Hand{finger}"], [*parents, hand]
+            places.append(places[hand] + (0.02 * place, 0.0, 0.05))
+    found = poise.humanoid(skeleton_of(names, parents, places))
+    assert found.kind == ("humanoid" if fingers else "quadruped")
+    if fingers:
+        assert not found.missing
+        assert found.joints["leftHand"] == "leftHand"
 
 
 def test_sides_in_names_that_say_nothing_else_are_kept():

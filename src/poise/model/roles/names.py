@@ -38,6 +38,10 @@ class Names:
         """Whether names alone give two whole arms and two whole legs."""
         return all(limb.main == 3 for _, limb in self._read)  # noqa: PLR2004  (all there are)
 
+    def tell_hands(self) -> bool:
+        """Whether names give each hand a thumb and another finger."""
+        return all({role.startswith("Thumb") for role in fingers(self.figure, side)} == {True, False} for side in SIDES)
+
     def details(self, limbs: Mapping[str, Role]) -> dict[str, Role]:
         """Fingers; eyes and jaw below the head: each below what of the limbs and the head is known."""
         rows: dict[str, int] = {}

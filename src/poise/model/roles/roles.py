@@ -121,10 +121,11 @@ def humanoid(rig: Rig | Skeleton) -> Roles:
     if is_flat(figure.skeleton.kinds, figure.parents):
         return _roles(figure, {}, [], "other", dict.fromkeys(REQUIRED, FLAT))
     names, body = Names(figure), structure.body(figure)
-    if not any(map(is_of_a_limb, given)) and not (body.many and names.tell_a_humanoid()):
-        if body.four_legs:
+    if not any(map(is_of_a_limb, given)):
+        told = names.tell_a_humanoid()
+        if body.four_legs and not (told and names.tell_hands()):  # front legs are called arms and hands, too
             return _quadruped(figure, body, given)
-        if body.many and body.up is not None:
+        if body.many and body.up is not None and not told:
             return _multi_legged(figure, body.many, body.up, given)
     return _two_legged(figure, names, body, given)
 
