@@ -17,7 +17,19 @@ settings.register_profile(
 )
 settings.load_profile("poise")
 ROOT = Path(__file__).parent.parent
-LONGEST = ROOT / "tests" / "house" / "test_versions.py"
+LONGEST = (  # groups of tests by how their names begin, those that take longest first
+    "tests/house/test_versions.py",
+    "tests/kernels/test_cuda.py",
+    "tests/view/test_viewer_benchmark.py",
+    "tests/kernels/test_pipeline.py::test_a_process_that_compiles",
+    "tests/contracts/test_saved_again.py::test_every_file_that_loads",
+    "tests/benchmarks/test_random_problems.py::test_no_problem_of_thousands",
+    "tests/docs/test_recipes.py",
+    "tests/view/test_page_soak.py",
+    "tests/solving/test_soak.py",
+    "tests/benchmarks/test_mutations.py::test_a_mutant_that_matters",
+    "tests/solvers/test_engine.py::test_four_lanes",
+)
 NEEDS_ALL = (ROOT / "tests" / "docs", ROOT / "tests" / "jax")
 
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -42,11 +54,29 @@ def pytest_collection_modifyitems(session, config, items):
             item.add_marker("long")  # JAX compiles for seconds
             if find_spec("jax") is None:
                 item.add_marker(pytest.mark.skip("JAX is not installed: scripts/test --all, or pip install jax"))
-    items.sort(key=lambda item: item.path != LONGEST)  # begun last, it would go on alone
     if not config.getoption("all"):
         quick = {item for item in items if not item.get_closest_marker("long") or session.isinitpath(item.path)}
         config.hook.pytest_deselected(items=[item for item in items if item not in quick])
         items[:] = [item for item in items if item in quick]
+    items[:] = longest_first(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def longest_first(items, workers):
+    """The groups of LONGEST at the head of each worker's share: what was begun last would go on alone at the end.
+
+    xdist's worksteal gives each worker the next so many tests, and later to who has none left some from an end.
+    """
+    groups = [[item for item in items if item.nodeid.startswith(name)] for name in LONGEST]
+    groups = [group for group in groups if group]
+    known = {item for group in groups for item in group}
+    rest, found = [item for item in items if item not in known], []
+    for worker in range(workers):
+        share = (len(items) - len(found)) // (workers - worker)
+        head = [item for group in groups[worker::workers] for item in group]
+        count = max(share - len(head), 0) if worker < workers - 1 else len(rest)
+        found += head + rest[:count]
+        rest = rest[count:]
+    return found
 
 
 def cases_of(item):

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import poise
+from tests.amounts import amount
 from tests.model.test_pinocchio import models, pin_name
 from tests.reference import slow_kinematics
 from tests.strategies import random_q, random_skeleton, rng_of
 
 FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
-QUICK, LONG, PART = range(40), range(10_000, 13_000), 500
+QUICK, LONG, PART = range(40), range(10_000, amount(11_000, 13_000)), 500
 
 
 def faults(seeds):
