@@ -1,7 +1,7 @@
 """The kernels for CUDA, one problem per thread, from the very source that the CPU runs; test_cuda.py calls it.
 
-   python -m tests.kernels.cuda_build ptx 8.0 9.0  PTX of every entry point for these compute capabilities, as JSON;
-                                                     needs NVIDIA's libnvvm, but neither a GPU nor its driver
+   python -m tests.kernels.cuda_build ptx solve_arms:8.0 solve_arms:9.0    PTX of entry points for compute capabilities,
+                                                     as JSON; needs NVIDIA's libnvvm, but neither a GPU nor its driver
    python -m tests.kernels.cuda_build simulate NAME a b    run an entry point in Numba's CUDA simulator on the arrays of
                                                      a.npz, in the order of its arguments; b.npz: what they hold then
 
@@ -117,8 +117,8 @@ ENTRIES = {
 # --- what can be done with them ----------------------------------------------------------------------------------
 
 
-def ptx(*capabilities):
-    """Print the PTX of every entry point for GPUs of these compute capabilities."""
+def ptx(*wanted):
+    """Print the PTX of entry points, each for GPUs of a compute capability: by these names."""
     from numba.cuda.cudadrv import error, nvvm
 
     try:
@@ -126,17 +126,17 @@ def ptx(*capabilities):
     except error.NvvmSupportError as reason:
         sys.stderr.write(str(reason))
         sys.exit(NOT_HERE)
-    code = {capability: ptx_for(*map(int, capability.split("."))) for capability in capabilities}
-    sys.stdout.write(json.dumps(code))
+    sys.stdout.write(json.dumps({each: ptx_of(*each.split(":")) for each in wanted}))
 
 
-def ptx_for(*capability):
-    """PTX by entry point. Numba asks the GPU and the CUDA runtime what they can do; here it is told."""
+def ptx_of(name, capability):
+    """PTX of an entry point. Numba asks the GPU and the CUDA runtime what they can do; here it is told."""
     from numba.cuda import dispatcher
 
+    entry, capability = globals()[name], tuple(map(int, capability.split(".")))
     config.FORCE_CUDA_CC = capability
     dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
-    return {f.__name__: cuda.compile_ptx(f, void(*of), cc=capability)[0] for f, of in ENTRIES.items()}
+    return cuda.compile_ptx(entry, void(*ENTRIES[entry]), cc=capability)[0]
 
 
 def simulate(name, before, after):
