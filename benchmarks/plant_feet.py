@@ -20,7 +20,7 @@ import numpy as np
 
 import poise
 from poise import Terrain
-from poise.ground import plant
+from poise.ground import found, plant
 from poise.ground import stages as planting
 
 CLIPS = {
@@ -81,7 +81,8 @@ def timed(spent: dict[str, float]) -> Iterator[None]:
 
         return call
 
-    homes = {name: plant if hasattr(plant, name) else planting for names in STAGES.values() for name in names}
+    rooms = (plant, found, planting)
+    homes = {name: next(room for room in rooms if hasattr(room, name)) for names in STAGES.values() for name in names}
     kept = {name: getattr(home, name) for name, home in homes.items()}
     for stage, names in STAGES.items():
         for name in names:

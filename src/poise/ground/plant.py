@@ -12,19 +12,17 @@ import numpy as np
 
 from poise.errors import InputError, UnsupportedError
 from poise.ground.bearing.limbs import with_arms
-from poise.ground.bearing.parts import Bearing, bearing_of, leaning, lowest_of
-from poise.ground.checks import check_soles, check_terrain, for_legs
-from poise.ground.contact.contacts import Contacts, Thresholds, find_contacts, stances
-from poise.ground.contact.cyclic import Repeats, closes, repeats_of
-from poise.ground.contact.in_place import in_place as ground_velocity
-from poise.ground.contact.in_place import travelled
-from poise.ground.contact.plants import Plants
+from poise.ground.bearing.parts import Bearing, leaning
+from poise.ground.checks import check_terrain
+from poise.ground.contact.already import already_standing
+from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.plants import Plants, plants_as_they_are
 from poise.ground.contact.soles import Soles
 from poise.ground.exact import written_exactly
 from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import Motion, fineness, motion_of
-from poise.ground.legs.feet import floor_level
+from poise.ground.figure.motion import BALL
+from poise.ground.found import floor_of, seen_of, with_bearing
 from poise.ground.legs.legs import Turned
 from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
@@ -42,7 +40,6 @@ Stride = Literal["keep", "fit"]
 
 _SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] clips with fewer than the first are sampled at the second
 _FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
-_NEAR = 0.15  # [m] a floor that is known by the lowest part alone is at 0 if that is so near
 _LESS_FAR = 0.3  # of `farthest`, where plants that were moved off an edge by more leave out a tread
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
 
@@ -194,16 +191,20 @@ def plant_feet(
     Hands, elbows and knees that bear stay where they are put down, too, and a body that lies leans with the ground.
     In the air feet go smoothly from stance to stance, over what is in their way. See docs/feet.md.
 
-    A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first, at 30 or more.
+    A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first, at 30 or more. One that
+    stands on this ground already, feet still and on it, comes back as it is, so that planting twice is planting once.
     """
     clip, note = even(clip)
     options = Allowed(steepest, farthest, stretch).checked()
     check_terrain(terrain)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
-    seen = _seen(clip, figure, contacts, soles, _one_of(in_place, "in_place", InPlace))
+    seen = seen_of(clip, figure, contacts, soles, _one_of(in_place, "in_place", InPlace))
     if _one_of(stride, "stride", Stride) == "fit":
         return _fitted(clip, seen, terrain, options, feet_only=feet_only, notes=note)
-    seen = seen if feet_only else _with_bearing(clip, seen)
+    left = _left(clip, seen, terrain, soles, feet_only=feet_only, notes=note)
+    if left is not None:
+        return left
+    seen = seen if feet_only else with_bearing(clip, seen)
     return _planted(clip, seen, terrain, options, notes=note)
 
 
@@ -237,9 +238,9 @@ def lock_feet(
     clip, note = even(clip)
     options = Allowed(stretch=stretch).checked()
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
-    seen = _seen(clip, figure, contacts, soles, _one_of(in_place, "in_place", InPlace))
-    seen = seen if feet_only else _with_bearing(clip, seen, near=0.0)  # nothing is to be in the ground
-    floor = _floor(clip, seen, near=0.0)
+    seen = seen_of(clip, figure, contacts, soles, _one_of(in_place, "in_place", InPlace))
+    seen = seen if feet_only else with_bearing(clip, seen, near=0.0)  # nothing is to be in the ground
+    floor = floor_of(clip, seen, near=0.0)
     options = options._replace(floor=floor)
     return _planted(clip, seen, Terrain.flat(floor, up=figure.up), options, notes=note)
 
@@ -268,72 +269,6 @@ def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
     return clip.resampled(rate), (f"sampled at {rate:.3g} frames a second: {why}",)
 
 
-def _seen(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace) -> Seen:
-    """Carry a clip that walks in place over the ground, and find where its feet stand."""
-    motion = motion_of(clip, figure)
-    check_soles(soles, figure)
-    given = None if contacts is None else for_legs(contacts, motion)
-    finer, velocity = fineness(motion.times), ground_velocity(motion)
-    repeats = repeats_of(motion) if velocity is not None and closes(motion) else Repeats(len(motion))
-    motion = repeats.of_motion(motion)
-    offsets = np.zeros((len(motion), 3))
-    if velocity is not None:
-        if mode == "refuse":
-            raise UnsupportedError(
-                f"clip {clip.name!r} walks in place (the ground passes at {np.hypot(*velocity):.2f} m/s): "
-                'in_place="travel" carries it over the ground, "keep" leaves it where it is'
-            )
-        motion, offsets = travelled(motion, velocity, repeats.middle.start)
-    fine = motion.finer(finer)
-    soles, contacts = _stances(fine, velocity, soles, given, repeats.finer(finer))
-    return Seen(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode, given is not None)
-
-
-def _with_bearing(clip: Clip, seen: Seen, *, near: float = _NEAR) -> Seen:
-    """The same with what else than feet is on the clip's floor. A figure that walks in place walks on its feet.
-
-    A leg that kneels does not stand on its foot, nor does one of a body that lies, unless its contacts are given.
-    """
-    if seen.velocity is not None:
-        return seen
-    if not seen.given:
-        nobody = np.zeros((len(seen.motion), len(seen.contacts.legs)), dtype=np.bool_)
-        bearing, found = bearing_of(clip, seen.motion, nobody, _floor(clip, seen, near=near)), seen.contacts
-        if bearing is None or not bearing.off_feet.any():
-            return seen._replace(bearing=bearing)
-        off = bearing.off_feet[seen.rows]
-        contacts = dataclasses.replace(found, heel=found.heel & ~off, ball=found.ball & ~off)
-        seen = seen._replace(contacts=contacts)
-    return seen._replace(bearing=bearing_of(clip, seen.motion, in_clip(seen).any, _floor(clip, seen, near=near)))
-
-
-def _floor(clip: Clip, seen: Seen, *, near: float = _NEAR) -> float:
-    """The height of the clip's own floor [m]: that of what stands; where nothing does, of the lowest part.
-
-    near  [m] from 0 where that counts as 0, where most floors are: feet of who crawls may have been drawn into it
-    """
-    if seen.contacts.any.any():
-        return floor_level(seen.fine, seen.soles, seen.contacts)
-    lowest = lowest_of(clip, seen.repeats.kept(seen.motion), seen.soles)
-    return lowest if abs(lowest) > near else 0.0
-
-
-def _stances(
-    fine: Motion, velocity: Floats | None, soles: Soles | None, given: Contacts | None, repeats: Repeats
-) -> tuple[Soles, Contacts]:
-    """Soles and contacts; what is not given is found. The soles found are the same whether or not contacts are given.
-
-    Every repeat of a loop has the contacts of the middle.
-    """
-    if soles is None:
-        soles, found = stances(fine, ground=velocity)
-    else:
-        rule = Thresholds() if velocity is None else Thresholds().loosened(float(np.hypot(*velocity)))
-        found = given or find_contacts(fine, soles, rule)
-    once = given.at(fine.times[repeats.middle]) if given else repeats.kept(found)
-    return soles, repeats.of_contacts(once, fine)
-
-
 def _fitted(
     clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, *, feet_only: bool, notes: tuple[str, ...]
 ) -> Planted:
@@ -347,7 +282,7 @@ def _fitted(
 
     def tried(made: WithStrides, share: float = 1.0) -> tuple[PlantedSteps, Planted]:
         allowed = options._replace(farthest=share * options.farthest)
-        found = made.seen if feet_only else _with_bearing(made.clip, made.seen)
+        found = made.seen if feet_only else with_bearing(made.clip, made.seen)
         planted = _planted(made.clip, found, terrain, allowed, notes=(*notes, *made.notes))
         steps = judged((clip, planted.travelled, planted), planted.plants, planted.report.worse, footing)
         return steps, dataclasses.replace(planted, source=clip, notes=(*planted.notes, *steps.notes))
@@ -364,6 +299,26 @@ def _fitted(
     if best[0].over:
         best = min(tried(as_it_was(clip, seen)), best, key=lambda one: one[0].over)
     return best[1]
+
+
+def _left(
+    clip: Clip, seen: Seen, terrain: Terrain, soles: Soles | None, *, feet_only: bool, notes: tuple[str, ...]
+) -> Planted | None:
+    """The clip as it is, where it stands on this ground already and nothing of it is worse than its bound."""
+    footing, given = Footing(terrain, seen.motion.figure), in_clip(seen) if seen.given else None
+    found = already_standing(seen.motion, footing, seen.soles, soles, given) if seen.velocity is None else None
+    if found is None:
+        return None
+    seen = seen._replace(soles=found.soles, contacts=found.contacts.at(seen.fine.times))
+    level = np.ptp(footing.heights(seen.motion.places[:, :, BALL])) == 0.0  # else nobody knows how high its floor is
+    bearing = with_bearing(clip, seen).bearing if level and not feet_only else None
+    as_it_is = Planted(
+        np.array(clip.times), clip.poses, clip.name, source=clip, travelled=clip, contacts=found.contacts,
+        soles=found.soles, figure=seen.motion.figure, terrain=terrain, velocity=None,
+        plants=plants_as_they_are(seen.motion, *found, footing), kept=np.zeros_like(found.contacts.heel),
+        bearing=bearing, notes=(*notes, "it stands on this ground already, and is left as it is"),
+    )  # fmt: skip
+    return as_it_is if as_it_is.report.ok else None
 
 
 def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: tuple[str, ...]) -> Planted:

@@ -249,7 +249,7 @@ def _interval(value: Any, place: str) -> tuple[float, float]:
 
 
 def stances(
-    motion: Motion, ground: Floats | None = None, thresholds: Thresholds | None = None
+    motion: Motion, ground: Floats | None = None, thresholds: Thresholds | None = None, shots: Shots | None = None
 ) -> tuple[Soles, Contacts]:
     """Find the soles and the contacts of a motion that goes over the ground (see `travelled`).
 
@@ -257,8 +257,9 @@ def stances(
             thresholds are looser then. None if the clip itself travels. Feet of clips in place slide too much for
             their speed to show when they stand flat: soles are first measured where the feet are lowest, and again
             where contacts are found with these soles
+    shots   where the clip is cut, if that is known
     """
-    rule, shots = thresholds or Thresholds(), shots_of(motion)
+    rule, shots = thresholds or Thresholds(), shots or shots_of(motion)
     if ground is None:
         soles = find_soles(motion, shots=shots)
     else:
@@ -268,7 +269,9 @@ def stances(
     return soles, _found(motion, soles, rule, shots)
 
 
-def find_contacts(motion: Motion, soles: Soles, thresholds: Thresholds | None = None) -> Contacts:
+def find_contacts(
+    motion: Motion, soles: Soles, thresholds: Thresholds | None = None, shots: Shots | None = None
+) -> Contacts:
     """Find when heel and ball of each foot stand.
 
     A contact starts when a point of the sole is slow and low, and lasts until it is fast or high: two thresholds each,
@@ -284,7 +287,7 @@ def find_contacts(motion: Motion, soles: Soles, thresholds: Thresholds | None = 
     in which nothing stands. A clip of one frame, or whose frames all have the same time, has no speeds: every heel and
     ball that is low counts as standing.
     """
-    return _found(motion, soles, thresholds or Thresholds(), shots_of(motion))
+    return _found(motion, soles, thresholds or Thresholds(), shots or shots_of(motion))
 
 
 def _found(motion: Motion, soles: Soles, rule: Thresholds, shots: Shots, *, tidy: bool = True) -> Contacts:

@@ -103,7 +103,7 @@ def find_plants(
     points = soles.points(motion)
     turn, heel, ball = _averages(motion, soles, points, contacts, stances)
     along = ball - heel
-    tip = along * (_toe_lengths(points)[stances.leg] / np.maximum(np.linalg.norm(along, axis=1), 1e-12))[:, None]
+    tip = _to_tips(points, stances, along)
     shift = _off_edges(heel, ball, ball + tip, footing, farthest)
     direction = units(level(along))
     moved = ball + shift[:, None] * direction
@@ -121,6 +121,18 @@ def find_plants(
     way = shift[:, None] * direction
     over = _over_edges(heel + way, ball + way, ball + way + tip, footing) > 0
     return Plants(stances, turned, tilt, planted_heel, planted_ball, rise, shift, over)
+
+
+def plants_as_they_are(motion: Motion, soles: Soles, contacts: Contacts, footing: Footing) -> Plants:
+    """The plants of feet that stand already where they are to stand."""
+    stances, points = stances_of(contacts), soles.points(motion)
+    turn, heel, ball = _averages(motion, soles, points, contacts, stances)
+    tip = ball + _to_tips(points, stances, ball - heel)
+    tilt = rotations.rotation_between(UP, footing.sample(0.5 * (heel + ball))[1])
+    for place in (heel, ball):  # the one that does not stand, too
+        place[:, 2] = footing.heights(place)
+    none = np.zeros(len(heel))
+    return Plants(stances, turn, tilt, heel, ball, none, none, _over_edges(heel, ball, tip, footing) > 0)
 
 
 def _averages(
@@ -177,6 +189,11 @@ def _standing(
     heel = ball - direction * reach[:, None]
     heel[:, 2] = ball[:, 2] + drop
     return heel, ball
+
+
+def _to_tips(points: Floats, stances: Stances, along: Floats) -> Floats:
+    """The ways (P, 3) from balls to tips of straight feet whose ways from heel to ball are `along`."""
+    return along * (_toe_lengths(points)[stances.leg] / np.maximum(np.linalg.norm(along, axis=1), 1e-12))[:, None]
 
 
 def _toe_lengths(points: Floats) -> Floats:

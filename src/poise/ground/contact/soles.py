@@ -16,8 +16,8 @@ from poise.model.pose import Pose
 HEEL_POINT, BALL_POINT, TIP_POINT = range(3)
 _PARTS = [FOOT, FOOT, TOES]  # what carries them
 
-_HEEL = 0.3  # the heel is behind the ankle by this share of the distance from ankle to ball, seen from above
-_TIP = 0.5  # and the tip of toes without an end joint ahead of the ball by this one
+HEEL = 0.3  # the heel is behind the ankle by this share of the distance from ankle to ball, seen from above
+TIP = 0.5  # and the tip of toes without an end joint ahead of the ball by this one
 _FOOT = 0.13  # ankle to ball over the length of the leg, where no joint says it (a foot of 0.152 of the height)
 _STEEP = 2.0  # a foot that rises by more than this from ball to ankle is a hock, or does not say how long it is
 _NEAR_ZERO = 0.15  # [m] a lowest joint at most this high stands on a floor at 0
@@ -89,24 +89,24 @@ def find_soles(motion: Motion, flat: Bools | None = None, *, slow: bool = True, 
     points = _on_floor(motion, places, leg, _ahead(motion, frame), floor)
     local = rotations.rotate(rotations.inverse(turns[:, _PARTS]), points - _carriers(motion, places, leg))
     heel, ball, tip = np.stack([np.median(rows, axis=0) for rows in np.split(local, starts[1:])], axis=1)
-    straight = ball + _TIP / (1.0 + _HEEL) * (ball - heel)  # a foot without toes: medians of each may leave its line
-    return Soles(heel, ball, np.where(_toeless(motion)[:, None], straight, tip))
+    straight = ball + TIP / (1.0 + HEEL) * (ball - heel)  # a foot without toes: medians of each may leave its line
+    return Soles(heel, ball, np.where(toeless(motion)[:, None], straight, tip))
 
 
 def _on_floor(motion: Motion, places: Floats, leg: Ints, facing: Floats, floor: Floats) -> Floats:
     """Heel, ball and tip (n, 3, 3) on the floor, of the legs `leg` (n,) that are in `places` (n, 5, 3)."""
-    four, steep = len(motion.figure.legs) > 2, _steep(motion)  # noqa: PLR2004
+    four, hocks = len(motion.figure.legs) > 2, steep(motion)  # noqa: PLR2004
     ankle, joint, end = places[:, ANKLE], places[:, BALL], places[:, END]
     ahead = level(joint - ankle)
-    unknown = (_toeless(motion) | (steep & (not four)))[leg, None]
+    unknown = (toeless(motion) | (hocks & (not four)))[leg, None]
     if unknown.any():
         length = np.linalg.norm(np.diff(places[:, : ANKLE + 1], axis=1), axis=2).sum(axis=1, keepdims=True)
         ahead = np.where(unknown, (0.0 if four else _FOOT) * length * facing, ahead)
         joint = np.where(unknown, ankle + ahead, joint)
         end = np.where(unknown, joint, end)
-    heel = np.where((steep & four)[leg, None], joint, ankle - _HEEL * ahead)
+    heel = np.where((hocks & four)[leg, None], joint, ankle - HEEL * ahead)
     tipless = (np.abs(end - joint).max(axis=1) < _SAME)[:, None]
-    points = np.stack([heel, joint, np.where(tipless, joint + _TIP * ahead, end)], axis=1)
+    points = np.stack([heel, joint, np.where(tipless, joint + TIP * ahead, end)], axis=1)
     points[..., 2] = floor[leg, None]
     return points
 
@@ -114,14 +114,15 @@ def _on_floor(motion: Motion, places: Floats, leg: Ints, facing: Floats, floor: 
 def _carriers(motion: Motion, places: Floats, leg: Ints) -> Floats:
     """Where the joints are (n, 3, 3) that carry heel, ball and tip."""
     carriers = places[:, [ANKLE, ANKLE, BALL]]
-    return np.where(_toeless(motion)[leg, None, None], places[:, ANKLE, None], carriers)
+    return np.where(toeless(motion)[leg, None, None], places[:, ANKLE, None], carriers)
 
 
-def _toeless(motion: Motion) -> Bools:
+def toeless(motion: Motion) -> Bools:
+    """(L,) which feet have no toes."""
     return np.array([not leg.toes for leg in motion.figure.legs])
 
 
-def _steep(motion: Motion) -> Bools:
+def steep(motion: Motion) -> Bools:
     """Which feet have their ankle right above the ball in the rest pose: hocks of four-legged figures, or odd rigs."""
     skeleton, turn = motion.figure.skeleton, motion.figure.turn
     rest = Pose(skeleton, skeleton.rest_q).world.positions

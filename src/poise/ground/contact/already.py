@@ -1,0 +1,219 @@
+"""Already: whether a clip stands on its ground as it is, feet still and on it, so that there is nothing to plant.
+
+Contacts that are found by speed and height alone begin a little before a foot is still and end a little after, however
+well it stands; a clip that was planted would be planted elsewhere each time. Here only what does not move counts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.ground.contact.contacts import Contacts, find_contacts, stances
+from poise.ground.contact.plants import stances_of
+from poise.ground.contact.soles import HEEL, TIP, TIP_POINT, Soles, find_soles, steep, toeless
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, fineness, rest_motion
+from poise.ground.figure.speeds import shots_of
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.maths.vectors import UP, dots, level, raised
+
+_STILL = 0.003  # [m/s] what is slower does not move
+_ROUNDING = 2e-5  # [m] by which what stands still may seem to move from frame to frame: files are rounded
+_SLIP = 0.001  # [m] at most in one contact
+_OFF = 0.002  # [m] above or below the ground at most
+_ENDS = 0.25  # [s] before and after in which a foot that is slow and low comes to its place, or leaves it
+_GAP = 0.11  # [s] in which it may turn between two points that stand
+_BRIEF, _SLID = 0.05, 0.004  # [s], [m] a foot that is slow and low for no longer, and slides no farther, only passes
+_SOME = 0.01  # of all frames: a clip with fewer in which a foot is still does not stand
+_TURNS = 50  # times at most that a foot is turned with the ground under it, which is elsewhere then
+_TURNED = 1e-6  # where that changes nothing any more
+_BENT = 0.02  # [m] above the ground are toes that are bent up
+_LEVEL = np.cos(np.radians(1.0))  # ground that is tilted by less is level
+_ONE_FLOOR = 0.05  # [m] feet that stand on one floor differ by less in height
+_TIP = 0.02  # [m] by which a tip may be higher than it was found, as its toes were bent out of the ground
+
+
+class StandsAlready(NamedTuple):
+    """The soles and the contacts of a clip that stands as it is."""
+
+    soles: Soles
+    contacts: Contacts
+
+
+def already_standing(
+    motion: Motion, footing: Footing, level_soles: Soles, soles: Soles | None = None, given: Contacts | None = None
+) -> StandsAlready | None:
+    """The soles and contacts of a motion that stands on this ground as it is; None if it does not.
+
+    A contact is where a point of a sole is slow and low, and does not move. A motion stands if every foot that is slow
+    and low has such a contact, up to a quarter of a second before and after, slips in none by more than 1 mm and is
+    within 2 mm of the ground in all. Contacts that were given must be still from first to last.
+
+    level_soles  those that are found if the motion was made for level ground
+    """
+    if len(motion) > 1 and _still(motion, motion.places[:, :, [ANKLE, BALL]]).all(axis=2).mean() < _SOME:
+        return None  # most clips end here
+    flat = laid_flat(motion, footing)
+    measured = soles is not None
+    loose, soles = (given, soles) if given and soles else _loose(motion, flat, soles, given)
+    points = soles.points(motion)
+    core = _cores(motion, points, loose)
+    if not core.any() or not _stands(motion, points, core, loose, footing, exact=given is not None):
+        return None
+    held: Bools = core.any(axis=2)
+    if not (measured or _made_for_it(motion, flat, held, soles, level_soles)):
+        return None
+    contacts = dataclasses.replace(loose, heel=core[..., 0], ball=core[..., 1], fine=None)
+    return StandsAlready(_tips_raised(motion, soles, footing), contacts)
+
+
+def laid_flat(motion: Motion, footing: Footing) -> Motion:
+    """The motion as if the ground were level, at 0: every foot turned back with the ground under it, hips put down."""
+    places, turns = motion.places.copy(), motion.turns.copy()
+    balls = motion.places[:, :, BALL]
+    tilt = rotations.rotation_between(UP, footing.sample(balls)[1])
+    ground, foot = _along_ground(motion.places[:, :, ANKLE], balls, tilt, toeless(motion) | steep(motion), footing)
+    floor = ground * [1.0, 1.0, 0.0]
+    for part, turn in ((FOOT, foot), (TOES, tilt)):
+        turns[:, :, part] = rotations.multiply(rotations.inverse(turn), turns[:, :, part])
+    for place in (ANKLE, BALL):
+        places[:, :, place] = floor + rotations.rotate(rotations.inverse(foot), motion.places[:, :, place] - ground)
+    toes = rotations.rotate(rotations.inverse(tilt), motion.places[:, :, END] - balls)
+    places[:, :, END] = places[:, :, BALL] + toes
+    places[:, :, [HIP, KNEE]] -= raised(ground[..., 2])[:, :, None]
+    return dataclasses.replace(motion, places=places, turns=turns)
+
+
+def _along_ground(ankles: Floats, balls: Floats, tilt: Floats, short: Bools, footing: Footing) -> tuple[Floats, Floats]:
+    """Points (F, L, 3) of the ground under balls, and rotations from level ground to the line from heel to ball.
+
+    On a slope the line is the slope's; on stairs heel and ball may stand on two treads.
+
+    short  (L,) feet that have no such line
+    """
+    turn, ground = tilt, balls
+    for _ in range(_TURNS):
+        before, up = turn, rotations.rotate(turn, np.broadcast_to(UP, balls.shape))
+        ground = balls - dots(balls - ground, up)[..., None] * up
+        ground[..., 2] = footing.heights(ground)
+        back = level(rotations.rotate(rotations.inverse(turn), ankles - ground))
+        heel = ground + (1.0 + HEEL) * rotations.rotate(turn, back)
+        heel[..., 2] = footing.heights(heel)
+        turn = rotations.multiply(rotations.rotation_between(rotations.rotate(tilt, back), heel - ground), tilt)
+        turn = np.where(short[:, None], tilt, turn)
+        if np.abs(turn - before).max() < _TURNED:
+            break
+    return ground, turn
+
+
+def _loose(motion: Motion, flat: Motion, soles: Soles | None, given: Contacts | None) -> tuple[Contacts, Soles]:
+    """Contacts by speed and height, and soles: those that are measured while heel and ball are still, if any are."""
+    finer = fineness(motion.times)
+    fine, shots = flat.finer(finer), shots_of(motion.finer(finer))  # risers of flattened ground are no cuts
+
+    def found(soles: Soles) -> Contacts:
+        return given or dataclasses.replace(find_contacts(fine, soles, shots=shots).every(finer), fine=None)
+
+    if soles is not None:
+        return found(soles), soles
+    soles, loose = stances(fine, shots=shots)
+    both: Bools = _cores(motion, soles.points(motion), given or loose.every(finer)).all(axis=2)
+    known, measured = both.any(axis=0)[:, None], find_soles(flat, both)
+    measured = dataclasses.replace(measured, tip=_tips(flat, both, measured))
+    names = [field.name for field in dataclasses.fields(Soles)]
+    soles = Soles(*(np.where(known, getattr(measured, name), getattr(soles, name)) for name in names))
+    return found(soles), soles
+
+
+def _tips(flat: Motion, both: Bools, soles: Soles) -> Floats:
+    """Tips (L, 3) as they are where toes are bent up least while their feet stand; as at rest, if they always are."""
+    rest = find_soles(rest_motion(flat.figure)).tip
+    tips = flat.places[:, :, BALL] + rotations.rotate(flat.turns[:, :, TOES], np.broadcast_to(rest, (*both.shape, 3)))
+    height = np.where(both, tips[..., 2], np.inf)
+    frame, legs = height.argmin(axis=0), np.arange(both.shape[1])
+    ankle, ball, end = (flat.places[frame, legs, place] for place in (ANKLE, BALL, END))
+    end = np.where((end == ball).all(axis=1)[:, None], ball + TIP * level(ball - ankle), end) * [1.0, 1.0, 0.0]
+    tip = rotations.rotate(rotations.inverse(flat.turns[frame, legs, TOES]), end - ball)
+    bent = height[frame, legs] > _BENT
+    return np.where(toeless(flat)[:, None], soles.tip, np.where(bent[:, None], rest, tip))
+
+
+def _still(motion: Motion, points: Floats) -> Bools:
+    """Whether points (F, ..., 3) do not move to the frame before, or to the one after."""
+    still = np.linalg.norm(np.diff(points, axis=0), axis=-1) < max(_STILL * motion.step, _ROUNDING)
+    either = np.full(points.shape[:-1], len(motion) == 1)
+    either[1:] |= still
+    either[:-1] |= still
+    return either
+
+
+def _cores(motion: Motion, points: Floats, loose: Contacts) -> Bools:
+    """Where (F, L, 2) heel and ball are still while they stand."""
+    return _still(motion, points[:, :, :TIP_POINT]) & np.stack([loose.heel, loose.ball], axis=2)
+
+
+def _stands(motion: Motion, points: Floats, core: Bools, loose: Contacts, footing: Footing, *, exact: bool) -> bool:
+    """Whether all that stands is still and on the ground. exact: in every frame in which it is said to stand."""
+    held: Bools = core.any(axis=2)
+    times, points = motion.times, points[:, :, :TIP_POINT]
+    if exact and not np.array_equal(core, np.stack([loose.heel, loose.ball], axis=2)):
+        return False
+    heights, _, inside = footing.sample(points)
+    if not inside[core].all() or (np.abs(points[..., 2] - heights)[core] > _OFF).any():
+        return False
+    for leg, start, end in zip(*stances_of(loose)[:3], strict=True):
+        frames = start + np.flatnonzero(held[start:end, leg])
+        if not len(frames):
+            if times[end - 1] - times[start] > _BRIEF or _slip(points[start:end, leg, :, :2]).min() > _SLID:
+                return False
+            continue
+        away = max(times[frames[0]] - times[start], times[end - 1] - times[frames[-1]])
+        if away > _ENDS or np.diff(times[frames]).max(initial=0.0) > _GAP:
+            return False
+    return all(_slip(run) <= _SLIP for run in _runs_of(points, core))
+
+
+def _runs_of(points: Floats, core: Bools) -> list[Floats]:
+    """The places (n, 3) of each point (F, L, 2, 3) in each run of frames in which it stands (F, L, 2)."""
+    columns, stands = points.reshape(len(core), -1, 3), core.reshape(len(core), -1).T
+    changes = np.diff(stands, axis=1, prepend=False, append=False)
+    ends = [(column, np.flatnonzero(row).reshape(-1, 2)) for column, row in enumerate(changes)]
+    return [columns[start:end, column] for column, runs in ends for start, end in runs]
+
+
+def _slip(places: Floats) -> Floats:
+    """How far (...) points (n, ..., 3) get from the first of their places."""
+    return np.linalg.norm(places - places[0], axis=-1).max(axis=0)
+
+
+def _made_for_it(motion: Motion, flat: Motion, held: Bools, soles: Soles, level_soles: Soles) -> bool:
+    """Whether a motion is made for this ground rather than for level one: soles are measured on either to fit.
+
+    Feet that stand at different heights, or on ground that is level under each, leave no doubt. Otherwise soles are
+    more like those at rest on the ground that they were made for.
+    """
+    back = rotations.multiply(flat.turns[:, :, FOOT], rotations.inverse(motion.turns[:, :, FOOT]))[held]
+    upright = rotations.rotate(back, np.broadcast_to(UP, (len(back), 3)))[:, 2]
+    if upright.min() > _LEVEL or np.ptp(motion.places[:, :, BALL, 2][held]) > _ONE_FLOOR:
+        return True
+    rest = find_soles(rest_motion(motion.figure))
+    here, there = (np.linalg.norm([found.heel - rest.heel, found.ball - rest.ball]) for found in (soles, level_soles))
+    return bool(here <= there)
+
+
+def _tips_raised(motion: Motion, soles: Soles, footing: Footing) -> Soles:
+    """The soles with tips that are nowhere in the ground: toes may have been bent up where they were measured."""
+    tip, legs = soles.tip.copy(), range(len(soles.tip))
+    for _ in range(3):
+        points = dataclasses.replace(soles, tip=tip).points(motion)[:, :, TIP_POINT]
+        depth = footing.heights(points) - points[..., 2]
+        worst = depth.argmax(axis=0)
+        up = rotations.rotate(rotations.inverse(motion.turns[worst, legs, TOES]), np.broadcast_to(UP, tip.shape))
+        tip += np.maximum(depth[worst, legs], 0.0)[:, None] * up
+    way = tip - soles.tip
+    far = np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-12)
+    return dataclasses.replace(soles, tip=soles.tip + way * np.minimum(1.0, _TIP / far))

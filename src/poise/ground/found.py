@@ -1,0 +1,90 @@
+"""Found: what is seen of a clip before the ground is asked: how it travels, when its feet stand, what else bears."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from poise.errors import UnsupportedError
+from poise.ground.bearing.parts import bearing_of, lowest_of
+from poise.ground.checks import check_soles, for_legs
+from poise.ground.contact.contacts import Contacts, Thresholds, find_contacts, stances
+from poise.ground.contact.cyclic import Repeats, closes, repeats_of
+from poise.ground.contact.in_place import in_place as ground_velocity
+from poise.ground.contact.in_place import travelled
+from poise.ground.contact.soles import Soles
+from poise.ground.figure.figure import Figure
+from poise.ground.figure.motion import Motion, fineness, motion_of
+from poise.ground.legs.feet import floor_level
+from poise.ground.stages import InPlace, Seen, in_clip
+from poise.maths.arrays import Floats
+from poise.model.clip import Clip
+
+_NEAR = 0.15  # [m] a floor that is known by the lowest part alone is at 0 if that is so near
+
+
+def seen_of(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace) -> Seen:
+    """Carry a clip that walks in place over the ground, and find where its feet stand."""
+    motion = motion_of(clip, figure)
+    check_soles(soles, figure)
+    given = None if contacts is None else for_legs(contacts, motion)
+    finer, velocity = fineness(motion.times), ground_velocity(motion)
+    repeats = repeats_of(motion) if velocity is not None and closes(motion) else Repeats(len(motion))
+    motion = repeats.of_motion(motion)
+    offsets = np.zeros((len(motion), 3))
+    if velocity is not None:
+        if mode == "refuse":
+            raise UnsupportedError(
+                f"clip {clip.name!r} walks in place (the ground passes at {np.hypot(*velocity):.2f} m/s): "
+                'in_place="travel" carries it over the ground, "keep" leaves it where it is'
+            )
+        motion, offsets = travelled(motion, velocity, repeats.middle.start)
+    fine = motion.finer(finer)
+    soles, contacts = _stances(fine, velocity, soles, given, repeats.finer(finer))
+    return Seen(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode, given is not None)
+
+
+def with_bearing(clip: Clip, seen: Seen, *, near: float = _NEAR) -> Seen:
+    """The same with what else than feet is on the clip's floor. A figure that walks in place walks on its feet.
+
+    A leg that kneels does not stand on its foot, nor does one of a body that lies, unless its contacts are given.
+    """
+    if seen.velocity is not None:
+        return seen
+    if not seen.given:
+        nobody = np.zeros((len(seen.motion), len(seen.contacts.legs)), dtype=np.bool_)
+        bearing, found = bearing_of(clip, seen.motion, nobody, floor_of(clip, seen, near=near)), seen.contacts
+        if bearing is None or not bearing.off_feet.any():
+            return seen._replace(bearing=bearing)
+        off = bearing.off_feet[seen.rows]
+        contacts = dataclasses.replace(found, heel=found.heel & ~off, ball=found.ball & ~off)
+        seen = seen._replace(contacts=contacts)
+    return seen._replace(bearing=bearing_of(clip, seen.motion, in_clip(seen).any, floor_of(clip, seen, near=near)))
+
+
+def floor_of(clip: Clip, seen: Seen, *, near: float = _NEAR) -> float:
+    """The height of the clip's own floor [m]: that of what stands; where nothing does, of the lowest part.
+
+    near  [m] from 0 where that counts as 0, where most floors are: feet of who crawls may have been drawn into it
+    """
+    if seen.contacts.any.any():
+        return floor_level(seen.fine, seen.soles, seen.contacts)
+    lowest = lowest_of(clip, seen.repeats.kept(seen.motion), seen.soles)
+    return lowest if abs(lowest) > near else 0.0
+
+
+def _stances(
+    fine: Motion, velocity: Floats | None, soles: Soles | None, given: Contacts | None, repeats: Repeats
+) -> tuple[Soles, Contacts]:
+    """Soles and contacts; what is not given is found. The soles found are the same whether or not contacts are given.
+
+    Every repeat of a loop has the contacts of the middle.
+    """
+    if soles is None:
+        soles, found = stances(fine, ground=velocity)
+    else:
+        rule = Thresholds() if velocity is None else Thresholds().loosened(float(np.hypot(*velocity)))
+        found = given or find_contacts(fine, soles, rule)
+    once = given.at(fine.times[repeats.middle]) if given else repeats.kept(found)
+    return soles, repeats.of_contacts(once, fine)

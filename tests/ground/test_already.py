@@ -1,0 +1,92 @@
+"""Clips that stand on their ground already are left as they are: planting twice is planting once."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import poise
+from poise import Clip, Terrain
+from poise.ground.figure.figure import figure_of
+from poise.ground.legs.write_back import moved_poses
+from tests.ground.clips import clip_of, ground_of
+
+LEFT = "it stands on this ground already, and is left as it is"
+TWICE = [
+    *[(name, kind) for name in ("cmu_12_01_walk", "walk_mass", "run_mass") for kind in ("flat", "slope")],
+    *[(name, kind) for name in ("knight walks", "fox walks", "knight stabs") for kind in ("flat", "slope", "noise")],
+    *[(name, kind) for name in ("robot walks", "woman walks", "man walks") for kind in ("flat", "slope", "stairs")],
+    ("knight stands", "slope"),
+    ("knight stands", "stairs"),
+]
+
+
+def planted_on(data, name, kind):
+    """A clip on some ground, with its rig and that ground."""
+    rig, clip = clip_of(data, name)
+    terrain = ground_of(kind, figure_of(clip, rig=rig).up)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return poise.plant_feet(clip, terrain, rig=rig), rig, terrain
+
+
+def apart(some, others):
+    """How far joints of two clips are apart at most, in metres of a figure that is 1.7 m tall."""
+    ways = np.linalg.norm(some.poses.world.positions - others.poses.world.positions, axis=-1)
+    return ways.max() / figure_of(some).metre
+
+
+@pytest.mark.parametrize(("name", "kind"), TWICE)
+def test_planting_again_changes_nothing(data, name, kind):
+    first, rig, terrain = planted_on(data, name, kind)
+    again = poise.plant_feet(Clip(first.times, first.poses, first.name), terrain, rig=rig)
+    assert apart(first, again) <= 0.002
+    assert again.report.ok
+    assert LEFT in again.notes
+
+
+def test_from_a_file_too(data, tmp_path):
+    first, rig, terrain = planted_on(data, "cmu_12_01_walk", "slope")
+    poise.save(first, tmp_path / "walk.bvh", like=rig)
+    loaded = poise.load(tmp_path / "walk.bvh")
+    again = poise.plant_feet(loaded.clips[0], terrain, rig=loaded)
+    assert apart(loaded.clips[0], again) <= 0.002
+
+
+def test_what_is_left_stands_where_it_stood(data):
+    first, rig, terrain = planted_on(data, "walk_mass", "slope")
+    again = poise.plant_feet(Clip(first.times, first.poses, first.name), terrain, rig=rig)
+    assert np.array_equal(again.poses.q, first.poses.q)
+    assert len(again.plants.rise) == len(first.plants.rise)
+    assert np.abs(again.plants.ball - first.plants.ball).max() < 0.005
+    assert np.abs(again.soles.ball - first.soles.ball).max() < 0.002
+    stood = first.contacts.any
+    assert (again.contacts.any & stood).sum() > 0.8 * stood.sum()  # a foot that rolls on its heel is not told
+
+
+def test_given_back_what_was_found(data):
+    first, rig, terrain = planted_on(data, "walk_mass", "flat")
+    once = Clip(first.times, first.poses, first.name)
+    again = poise.plant_feet(once, terrain, rig=rig)
+    given = poise.plant_feet(once, terrain, rig=rig, contacts=again.contacts)
+    assert np.array_equal(given.poses.q, again.poses.q)
+
+
+@pytest.mark.parametrize(("slide", "rise"), [(0.05, 0.0), (0.0, 0.01), (0.0, -0.01)])
+def test_what_slides_rises_or_sinks_is_planted(data, slide, rise):
+    first, rig, terrain = planted_on(data, "walk_mass", "flat")
+    figure, ease = figure_of(first), np.linspace(0.0, 1.0, len(first.times))
+    offsets = np.stack([slide * ease, np.zeros_like(ease), rise * ease], axis=1)
+    again = poise.plant_feet(Clip(first.times, moved_poses(first.poses, figure, offsets)), terrain, rig=rig)
+    assert LEFT not in again.notes
+    assert again.report.after.skate < 0.1
+
+
+@pytest.mark.parametrize("name", ["knight in a T-pose", "knight stands", "robot stands"])
+def test_made_for_level_ground_it_is_planted_on_a_slope(data, name):
+    # with soles that are turned with the slope any foot that keeps still would stand on it
+    _, clip = clip_of(data, name)
+    up = figure_of(clip).up
+    steep = planted_on(data, name, "slope")[0]
+    assert LEFT not in steep.notes
+    assert LEFT in poise.plant_feet(clip, Terrain.flat(up=up)).notes
