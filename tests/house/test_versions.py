@@ -23,6 +23,7 @@ from packaging.requirements import Requirement
 from poise.io import samples
 from tests.amounts import LONG
 from tests.patience import PROCESS
+from tests.wheel import PIP, wheel
 
 pytestmark = pytest.mark.long
 
@@ -83,18 +84,19 @@ VERSIONS = {
 
 
 def pip(*arguments):
-    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--retries=1", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PROCESS, check=False)
+    return subprocess.run([*PIP, *arguments], capture_output=True, text=True, timeout=PROCESS, check=False)
 
 
-def environment(name, scratch):
+def environment(name, wheel, scratch):
     """The folder of an environment with Poise, these versions of what it needs, and what its tests need."""
     tests = [text for text in PYPROJECT["dependency-groups"]["test"] if Requirement(text).name in TOOLS]
     folder = ROOT / ".venv" / "versions" / f"{PYTHON}-{name}"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=PROCESS)
     # eager: what these need in turn is the newest, too, whatever an earlier run left there
     upgrade = ("install", "--upgrade", "--upgrade-strategy=eager", "--no-compile")  # Python compiles what is used
-    done = pip("--python", folder / "bin" / "python", *upgrade, ROOT, *VERSIONS[name], *tests)
+    if "poise" in versions_in(folder):  # of an earlier run: it has this version too, and would be kept
+        pip("--python", folder / "bin" / "python", "uninstall", "--yes", "poise")
+    done = pip("--python", folder / "bin" / "python", *upgrade, wheel, *VERSIONS[name], *tests)
     if done.returncode and pip("download", "--no-cache-dir", "--no-deps", "--dest", scratch, "hatchling").returncode:
         pytest.skip("pip can download nothing here; the versions that are wanted are not installed")
     assert not done.returncode, done.stderr
@@ -141,10 +143,10 @@ def run(folder, *arguments):
 
 
 @pytest.mark.parametrize("name", VERSIONS)
-def test_kernels_solvers_formats_and_command_line(name, tmp_path):
+def test_kernels_solvers_formats_and_command_line(name, tmp_path, tmp_path_factory):
     if name == "lowest" and OLDEST != PYTHON:
         pytest.skip(f"the lower bounds are those of Python {OLDEST}")
-    folder = environment(name, tmp_path)
+    folder = environment(name, wheel(tmp_path_factory), tmp_path)
     used = run(folder, "-W", "error", "-c", USE, folder, tmp_path)
     assert used.returncode == 0, used.stderr
     for code, call in CALLS:

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import sysconfig
 import venv
 from pathlib import Path
@@ -20,10 +19,10 @@ from poise.viewer import scenes
 from poise.viewer.document.document import document_of
 from tests.patience import PROCESS
 from tests.view.browser import Tab, assert_shown_is_solved
+from tests.wheel import PIP, wheel
 
 pytestmark = pytest.mark.long
 
-ROOT = Path(__file__).parent.parent.parent
 QUIET = ("walk_on_hills",)  # scenes that open with all chains switched off
 
 
@@ -120,19 +119,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the backg
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """The program `poise`, installed from a wheel into an environment of its own beside the dependencies."""
-    folder = tmp_path_factory.mktemp("wheel")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    built = subprocess.run(
-        [*pip, "wheel", "--no-deps", "--wheel-dir", folder, ROOT], capture_output=True, text=True, check=False,
-        timeout=PROCESS,
-    )  # fmt: skip
-    if "hatchling" in built.stderr and built.returncode:
-        pytest.skip(f"no wheel can be built here: {built.stderr[-300:]}")
-    assert built.returncode == 0, built.stderr
+    folder = tmp_path_factory.mktemp("from_a_wheel")
     venv.create(folder / "venv", with_pip=False, symlinks=True)
     python = folder / "venv" / "bin" / "python"
-    wheel = next(folder.glob("poise-*.whl"))
-    subprocess.run([*pip, "--python", python, "install", "--no-deps", "--no-index", wheel], check=True, timeout=PROCESS)
+    install = ("install", "--no-deps", "--no-index", "--no-compile")  # Python compiles what is used
+    subprocess.run([*PIP, "--python", python, *install, wheel(tmp_path_factory)], check=True, timeout=PROCESS)
     packages = next((folder / "venv" / "lib").iterdir()) / "site-packages"
     (packages / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"])  # its own .pth files do not count
     return folder / "venv" / "bin" / "poise"
