@@ -67,7 +67,7 @@ def scheduler(tmp_path, monkeypatch):
         process.terminate()
     for process in reversed(started):
         try:
-            process.wait(10)
+            process.wait(1)  # it may wait for others that are gone
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
