@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import webbrowser
 from importlib.util import find_spec
 from itertools import islice
@@ -33,9 +34,20 @@ LONGEST = (  # groups of tests by how their names begin, those that take longest
 NEEDS_ALL = (ROOT / "tests" / "docs", ROOT / "tests" / "jax")
 
 if "PYTEST_XDIST_WORKER" in os.environ:
-    from tests.compile_once import compile_once
+    from tests.compile_once import compile_once, locked
 
     compile_once()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(collector):
+        """Workers read a module of tests one after the other: the first writes down what pytest makes of its asserts.
+
+        All begin with the same module, and each would make it for itself: a third of a new checkout's collection.
+        """
+        if sys.dont_write_bytecode or not isinstance(collector, pytest.Module):
+            return (yield)
+        with locked(collector.path.parent / "__pycache__" / f"{collector.path.stem}.lock"):
+            return (yield)
 
 
 def pytest_addoption(parser):

@@ -20,6 +20,7 @@ import poise
 from poise.kernels import compiled
 from poise.kernels.chain import ccd
 from poise.kernels.pipeline import Pipeline, _settled, _SettledFlags
+from tests.amounts import amount
 
 
 def kernel_and_piece():
@@ -170,25 +171,29 @@ def test_flags_say_what_was_set_last():
 
 
 ASKED = """
+import sys
 import numpy as np
 import poise
 rig = poise.load(poise.sample("arm.urdf"))
 tip = rig.rest.skeleton.names[-1]
 targets = np.random.default_rng(1).uniform(-0.6, 0.6, (300, 3))
-for solver in ("levenberg_marquardt", "ccd", "fabrik"):
+for solver in sys.argv[1:]:
     print(poise.solve(rig.rest, poise.Position(tip, targets), solver=solver).q.tobytes().hex())
 """
 
 
 @pytest.mark.long
 def test_a_process_that_compiles_answers_as_one_that_finds_the_kernels(tmp_path):
+    solvers = amount(("levenberg_marquardt", "fabrik"), ("levenberg_marquardt", "ccd", "fabrik"))
+
     def answers():
         done = subprocess.run(
-            [sys.executable, "-c", ASKED], check=True, capture_output=True, text=True,
+            [sys.executable, "-c", ASKED, *solvers], check=True, capture_output=True, text=True,
             env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
         )  # fmt: skip
         return done.stdout.split()
 
     first = answers()
+    assert len(first) == len(solvers)
     assert any(tmp_path.rglob("*.nbc"))
     assert answers() == first
