@@ -135,10 +135,11 @@ class TestEndsNear:
     TIMES = np.arange(20) / 20.0
     STANDS = np.zeros((20, 1), dtype=np.bool_)
 
-    def ends(self, pop, last=15):
+    def ends(self, pop, last=15, *, seconds=0.05, step=0.05, short=True):
         stands, pops = self.STANDS.copy(), self.STANDS.copy()
         stands[3:last], pops[pop] = True, True
-        return np.flatnonzero(ends_near(self.TIMES, stands, pops, 0.05)).tolist()
+        times = self.TIMES * (step / 0.05)
+        return np.flatnonzero(ends_near(times, stands, pops, seconds, short=short)).tolist()
 
     def test_the_end_of_a_stance_beside_a_pop(self):
         assert self.ends(15) == [14]
@@ -148,8 +149,15 @@ class TestEndsNear:
         assert self.ends(9) == []
         assert self.ends(18) == []
 
-    def test_not_of_a_short_stance(self):
-        assert self.ends(8, last=8) == []
+    def test_of_a_short_stance_a_frame_of_a_clip_of_few(self):
+        assert self.ends(8, last=8) == [7]
+        assert self.ends(8, last=8, seconds=0.04) == []
+        assert self.ends(8, last=8, step=0.02) == []
+        assert self.ends(8, last=8, short=False) == []
+
+    def test_not_of_a_stance_that_has_none_to_lose(self):
+        assert self.ends(7, last=7) == [6]
+        assert self.ends(6, last=6) == []
 
 
 def test_places_of_a_figure_that_is_only_raised(data):

@@ -108,10 +108,11 @@ def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
     """
     seen, down = _let_go(seen, set_down(seen, footing, options), footing, options)
     best = _brought(seen, down, footing, options)
-    for seconds in _SOONER:
-        near = ends_near(seen.motion.times, down.held.any, seen.repeats.spread(best.over > 0.0), seconds)
-        if seen.given or not near.any():
-            break
+    for seconds in () if seen.given else _SOONER:
+        pops, on_own_floor = seen.repeats.spread(best.over > 0.0), options.floor is not None
+        near = ends_near(seen.motion.times, down.held.any, pops, seconds, short=not on_own_floor)
+        if not near.any():
+            continue  # of a clip of 24 frames a second none is so near to an end
         shorter = _without(seen, near)
         again = _brought(shorter, set_down(shorter, footing, options), footing, options)
         if again.over.sum() < best.over.sum() - LESS:
