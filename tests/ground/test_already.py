@@ -82,6 +82,15 @@ def test_what_slides_rises_or_sinks_is_planted(data, slide, rise):
     assert again.report.after.skate < 0.1
 
 
+@pytest.mark.parametrize("name", ["Dodge_Left", "Dodge_Right", "Dodge_Forward"])
+def test_a_figure_that_never_stands_has_the_same_soles_again(data, name):
+    rig, _ = clip_of(data, "knight stands")
+    first = poise.plant_feet(rig.clip(name), Terrain.flat(), rig=rig)
+    again = poise.plant_feet(Clip(first.times, first.poses), Terrain.flat(), rig=rig)
+    assert not first.contacts.any.any()
+    assert apart(first, again) <= 0.002
+
+
 @pytest.mark.parametrize("name", ["knight in a T-pose", "knight stands", "robot stands"])
 def test_made_for_level_ground_it_is_planted_on_a_slope(data, name):
     # with soles that are turned with the slope any foot that keeps still would stand on it

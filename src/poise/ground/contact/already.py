@@ -18,8 +18,8 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, fineness, rest_motion
 from poise.ground.figure.speeds import shots_of
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats
-from poise.maths.vectors import UP, dots, level, raised
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.vectors import UP, dots, level, raised, units
 
 _STILL = 0.003  # [m/s] what is slower does not move
 _ROUNDING = 2e-5  # [m] by which what stands still may seem to move from frame to frame: files are rounded
@@ -34,7 +34,8 @@ _TURNED = 1e-6  # where that changes nothing any more
 _BENT = 0.02  # [m] above the ground are toes that are bent up
 _LEVEL = np.cos(np.radians(1.0))  # ground that is tilted by less is level
 _ONE_FLOOR = 0.05  # [m] feet that stand on one floor differ by less in height
-_TIP = 0.02  # [m] by which a tip may be higher than it was found, as its toes were bent out of the ground
+_BACK = np.array([0.0, 0.1, 0.25, 0.5, 1.0])  # tried, of as far as a tip may be moved
+_TIP = 0.02  # [m] by which a tip may be elsewhere than it was found, as its toes were bent out of the ground
 
 
 class StandsAlready(NamedTuple):
@@ -64,7 +65,7 @@ def already_standing(
     core = _cores(motion, points, loose)
     if not core.any() or not _stands(motion, points, core, loose, footing, exact=given is not None):
         return None
-    held: Bools = core.any(axis=2)
+    held = core[..., 0] | core[..., 1]
     if not (measured or _made_for_it(motion, flat, held, soles, level_soles)):
         return None
     contacts = dataclasses.replace(loose, heel=core[..., 0], ball=core[..., 1], fine=None)
@@ -121,25 +122,27 @@ def _loose(motion: Motion, flat: Motion, soles: Soles | None, given: Contacts | 
     if soles is not None:
         return found(soles), soles
     soles, loose = stances(fine, shots=shots)
-    both: Bools = _cores(motion, soles.points(motion), given or loose.every(finer)).all(axis=2)
-    known, measured = both.any(axis=0)[:, None], find_soles(flat, both)
-    measured = dataclasses.replace(measured, tip=_tips(flat, both, measured))
+    core = _cores(motion, soles.points(motion), given or loose.every(finer))
+    both = core[..., 0] & core[..., 1]
+    known, measured = np.atleast_1d(both.any(axis=0))[:, None], find_soles(flat, both)
     names = [field.name for field in dataclasses.fields(Soles)]
     soles = Soles(*(np.where(known, getattr(measured, name), getattr(soles, name)) for name in names))
+    soles = dataclasses.replace(soles, tip=_tips(flat, np.where(known.T, both, core.any(axis=2)), soles))
     return found(soles), soles
 
 
-def _tips(flat: Motion, both: Bools, soles: Soles) -> Floats:
+def _tips(flat: Motion, held: Bools, soles: Soles) -> Floats:
     """Tips (L, 3) as they are where toes are bent up least while their feet stand; as at rest, if they always are."""
     rest = find_soles(rest_motion(flat.figure)).tip
-    tips = flat.places[:, :, BALL] + rotations.rotate(flat.turns[:, :, TOES], np.broadcast_to(rest, (*both.shape, 3)))
-    height = np.where(both, tips[..., 2], np.inf)
-    frame, legs = height.argmin(axis=0), np.arange(both.shape[1])
+    tips = flat.places[:, :, BALL] + rotations.rotate(flat.turns[:, :, TOES], np.broadcast_to(rest, (*held.shape, 3)))
+    height = np.where(held, tips[..., 2], np.inf)
+    frame, legs = height.argmin(axis=0), np.arange(held.shape[1])
     ankle, ball, end = (flat.places[frame, legs, place] for place in (ANKLE, BALL, END))
     end = np.where((end == ball).all(axis=1)[:, None], ball + TIP * level(ball - ankle), end) * [1.0, 1.0, 0.0]
     tip = rotations.rotate(rotations.inverse(flat.turns[frame, legs, TOES]), end - ball)
     bent = height[frame, legs] > _BENT
-    return np.where(toeless(flat)[:, None], soles.tip, np.where(bent[:, None], rest, tip))
+    unknown = toeless(flat) | ~held.any(axis=0)
+    return np.where(unknown[:, None], soles.tip, np.where(bent[:, None], rest, tip))
 
 
 def _still(motion: Motion, points: Floats) -> Bools:
@@ -158,7 +161,7 @@ def _cores(motion: Motion, points: Floats, loose: Contacts) -> Bools:
 
 def _stands(motion: Motion, points: Floats, core: Bools, loose: Contacts, footing: Footing, *, exact: bool) -> bool:
     """Whether all that stands is still and on the ground. exact: in every frame in which it is said to stand."""
-    held: Bools = core.any(axis=2)
+    held = core[..., 0] | core[..., 1]
     times, points = motion.times, points[:, :, :TIP_POINT]
     if exact and not np.array_equal(core, np.stack([loose.heel, loose.ball], axis=2)):
         return False
@@ -206,14 +209,33 @@ def _made_for_it(motion: Motion, flat: Motion, held: Bools, soles: Soles, level_
 
 
 def _tips_raised(motion: Motion, soles: Soles, footing: Footing) -> Soles:
-    """The soles with tips that are nowhere in the ground: toes may have been bent up where they were measured."""
-    tip, legs = soles.tip.copy(), range(len(soles.tip))
-    for _ in range(3):
+    """The soles with tips that are nowhere in the ground: toes may have been bent up where they were measured.
+
+    A tip goes up, in front of a riser back towards its toes, by 2 cm at most.
+    """
+    tries = [_raised(motion, soles, footing, back) for back in _BACK * _TIP]
+    depths = np.array([depth for _, depth in tries])
+    best = np.where((depths <= _OFF).any(axis=0), (depths <= _OFF).argmax(axis=0), depths.argmin(axis=0))
+    tips = np.array([tip for tip, _ in tries])
+    return dataclasses.replace(soles, tip=tips[best, np.arange(len(soles.tip))])
+
+
+def _raised(motion: Motion, soles: Soles, footing: Footing, back: float) -> tuple[Floats, Floats]:
+    """Tips (L, 3) that are put back so far [m] and then up, out of the ground, and how deep (L,) they still are [m]."""
+    legs = range(len(soles.tip))
+
+    def deepest(tip: Floats) -> tuple[Ints, Floats]:
         points = dataclasses.replace(soles, tip=tip).points(motion)[:, :, TIP_POINT]
         depth = footing.heights(points) - points[..., 2]
         worst = depth.argmax(axis=0)
+        return worst, depth[worst, legs]
+
+    tip = soles.tip - back * units(soles.tip)
+    for _ in range(3):
+        worst, depth = deepest(tip)
         up = rotations.rotate(rotations.inverse(motion.turns[worst, legs, TOES]), np.broadcast_to(UP, tip.shape))
-        tip += np.maximum(depth[worst, legs], 0.0)[:, None] * up
+        tip = tip + np.maximum(depth, 0.0)[:, None] * up
     way = tip - soles.tip
     far = np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-12)
-    return dataclasses.replace(soles, tip=soles.tip + way * np.minimum(1.0, _TIP / far))
+    tip = soles.tip + way * np.minimum(1.0, _TIP / far)
+    return tip, deepest(tip)[1]

@@ -70,7 +70,8 @@ def find_soles(motion: Motion, flat: Bools | None = None, *, slow: bool = True, 
     In flat stance heel, ball and tip are on the floor: the heel behind the ankle by 0.3 of the distance from ankle to
     ball, the ball under its joint, the tip under the end of the toes (toes without one: 0.5 of that distance ahead of
     the ball). Each is the median over the flat frames, so that a floor that drifts averages out. A foot that never
-    stands flat is measured where it is lowest; those of a figure that sits or lies all the time in the rest pose.
+    stands flat is measured where it is lowest; those of a figure that never does on any foot, or that sits or lies all
+    the time, in the rest pose.
 
     The floor is at 0 where the lowest joint of all feet stands at most 0.15 m above it, otherwise 0.02 m under that
     joint, and so under a foot that stands 0.25 m above the others. A foot without toes, or whose toes are right under
@@ -80,7 +81,10 @@ def find_soles(motion: Motion, flat: Bools | None = None, *, slow: bool = True, 
     rest = motion if motion.upright.any() else rest_motion(motion.figure)
     if rest is not motion and rest.upright.any():
         return find_soles(rest)
-    flats = _flat_frames(motion, flat, shots, slow=slow)
+    standing, over = _flat_frames(motion, flat, shots, slow=slow)
+    if flat is None and slow and not standing.any() and rest_motion(motion.figure).upright.any():
+        return find_soles(rest_motion(motion.figure))
+    flats = [_some(np.flatnonzero(standing[:, leg]), over[:, leg]) for leg in range(over.shape[1])]
     leg = np.repeat(np.arange(len(flats)), [len(frames) for frames in flats])
     frame = np.concatenate(flats)
     places, turns = motion.places[frame, leg], motion.turns[frame, leg]
@@ -159,8 +163,8 @@ def _ahead(motion: Motion, frames: Ints) -> Floats:
     return ahead / np.where(length > 0, length, 1.0)
 
 
-def _flat_frames(motion: Motion, known: Bools | None, shots: Shots | None, *, slow: bool) -> list[Ints]:
-    """The frames in which each foot stands flat; where it never does, those in which it is lowest."""
+def _flat_frames(motion: Motion, known: Bools | None, shots: Shots | None, *, slow: bool) -> tuple[Bools, Floats]:
+    """The frames (F, L) in which each foot stands flat, and how far (F, L) it is above its lowest [m]."""
     places = motion.places[:, :, [ANKLE, BALL]]
     over = (places[..., 2] - places[..., 2].min(axis=0)).max(axis=2)  # (F, L) both joints
     over = np.where(motion.upright | ~motion.upright.any(axis=0), over, np.inf)
@@ -172,8 +176,7 @@ def _flat_frames(motion: Motion, known: Bools | None, shots: Shots | None, *, sl
         flat &= over <= np.array([_tenth(over[flat[:, leg], leg]) for leg in range(over.shape[1])]) + _LOW
     else:
         flat = np.zeros(over.shape, dtype=np.bool_)
-    flat &= np.isfinite(over)
-    return [_some(np.flatnonzero(flat[:, leg]), over[:, leg]) for leg in range(over.shape[1])]
+    return flat & np.isfinite(over), over
 
 
 def _slow(motion: Motion, places: Floats, shots: Shots) -> Bools:
