@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from poise import Terrain
+from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.plants import find_plants
+from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import FOOT, HIP
+from poise.ground.legs.feet import place_feet
 from poise.ground.legs.heels import heel_room, lifted, needed_lift
 from poise.maths import rotations
 from tests.ground.feet import SOLES, feet_of, standing
@@ -130,3 +135,21 @@ class TestNeeded:
         chords = np.linalg.norm(hips - lifted(feet, lift).ankles, axis=-1)
         assert (lift < 1.0).all()
         np.testing.assert_allclose(chords, longest, atol=1e-12)
+
+
+@pytest.mark.parametrize(("pitch", "left"), [(2.0, 0.0), (4.0, 0.0), (10.0, 0.03)])
+def test_a_heel_is_not_in_the_ground_while_its_ball_stands(pitch, left):
+    motion = standing(5)
+    turns = motion.turns.copy()
+    down = rotations.about(np.array([-1.0, 0.0, 0.0]), np.array(np.radians(pitch)))
+    turns[:, :, FOOT] = rotations.multiply(down, turns[:, :, FOOT])
+    motion = dataclasses.replace(motion, turns=turns)
+    on = np.ones((5, 2), dtype=np.bool_)
+    contacts, ground = Contacts(("left", "right"), motion.times, ~on, on), Footing(Terrain.flat(up="z"), motion.figure)
+    plants = find_plants(motion, SOLES, contacts, ground, np.radians(40.0), 0.15)
+    feet = place_feet(motion, SOLES, contacts, plants, ground)
+    heel = feet.ankles + rotations.rotate(feet.turns, np.broadcast_to(SOLES.heel, feet.ankles.shape))
+    deep = 0.2 * np.sin(np.radians(pitch))
+    assert deep > 0.005
+    # one that came down deep in the ground stays there: it would leap out
+    assert -heel[..., 2].min() == pytest.approx(deep if left else 0.0, abs=1e-3)

@@ -26,6 +26,7 @@ from poise.maths.smooth import eased, last_of, rows_at, time_from
 from poise.maths.vectors import UP, dots, level, raised, units
 
 _SETTLE = 0.2  # [s] in which the correction of a foot's rotation fades
+_DEEP = 0.03  # [m] a heel so deep in the ground is over the tread behind, or came down so: lifted at once it would pop
 _GONE = 0.03  # [m] a point that is farther away within 10 ms has long left the ground
 
 
@@ -186,16 +187,24 @@ def _filled(rows: Floats, mask: Bools) -> Floats:
 def _over_ground(
     soles: Soles, contacts: Contacts, plants: Plants, which: Ints, turns: Floats, footing: Footing
 ) -> Floats:
-    """Turn feet that stand on the heel alone about that heel, so that the ball is not in the ground."""
-    frame, leg = np.nonzero(contacts.heel & ~contacts.ball & (soles.lengths > 0.0))
-    arm = rotations.rotate(turns[frame, leg], (soles.ball - soles.heel)[leg])
-    ball = plants.heel[which[frame, leg]] + arm
-    angle = np.arcsin(np.clip((footing.heights(ball) - ball[:, 2]) / soles.lengths[leg], 0.0, 1.0))
-    if not angle.any():
-        return turns
-    turns = turns.copy()
-    up = rotations.about(-_across(soles, turns[frame, leg], leg), angle)
-    turns[frame, leg] = rotations.multiply(up, turns[frame, leg])
+    """Turn feet that stand on heel or ball alone about that, so that the other one is not in the ground.
+
+    A ball is lifted however deep it is, a heel up to half of `_DEEP`, and less from there on.
+    """
+    long, length = soles.lengths > 0.0, soles.ball - soles.heel
+    heels = (contacts.heel & ~contacts.ball & long, plants.heel, length, -1.0, np.inf)
+    balls = (contacts.ball & ~contacts.heel & long, plants.ball, -length, 1.0, _DEEP)
+    for stands, places, arms, way, most in (heels, balls):
+        frame, leg = np.nonzero(stands)
+        point = places[which[frame, leg]] + rotations.rotate(turns[frame, leg], arms[leg])
+        depth = footing.heights(point) - point[:, 2]
+        share = eased(2.0 * (1.0 - depth / most))
+        angle = np.arcsin(np.clip(share * depth / soles.lengths[leg], 0.0, 1.0))
+        if not angle.any():
+            continue
+        turns = turns.copy()
+        up = rotations.about(way * _across(soles, turns[frame, leg], leg), angle)
+        turns[frame, leg] = rotations.multiply(up, turns[frame, leg])
     return turns
 
 
