@@ -37,7 +37,7 @@ def seen_of(clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles 
         if mode == "refuse":
             raise UnsupportedError(
                 f"clip {clip.name!r} walks in place (the ground passes at {np.hypot(*velocity):.2f} m/s): "
-                'in_place="travel" carries it over the ground, "keep" leaves it where it is'
+                '"travel" for in_place carries it over the ground, "keep" leaves it where it is'
             )
         motion, offsets = travelled(motion, velocity, repeats.middle.start)
     fine = motion.finer(finer)

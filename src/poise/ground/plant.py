@@ -276,7 +276,7 @@ def _fitted(
     if seen.velocity is not None and seen.mode == "keep":
         raise UnsupportedError(
             f"clip {clip.name!r} walks in place and is kept there, where no stride can be fitted to treads: "
-            'in_place="travel" carries it over the ground, stride="keep" leaves its strides'
+            '"travel" for in_place carries it over the ground, "keep" for stride leaves its strides'
         )
     footing, tries = Footing(terrain, seen.motion.figure), list[tuple[PlantedSteps, Planted]]()
 
