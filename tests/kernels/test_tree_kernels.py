@@ -34,7 +34,7 @@ from tests.reference.kernel_tree import (
 )
 
 ROOT = Path(__file__).parent.parent.parent
-SEEDS = range(12)
+SEEDS = range(int(os.environ.get("POISE_TREES", "12")))
 
 
 # --- kinematics --------------------------------------------------------------------------------------------------
