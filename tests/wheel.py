@@ -25,7 +25,7 @@ def wheel(factory: pytest.TempPathFactory) -> Path:
 
 
 def _build(folder: Path) -> None:
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)  # it is there if a build failed before: what pip says is to be told again
     built = subprocess.run(
         [*PIP, "wheel", "--no-deps", "--wheel-dir", folder, ROOT], capture_output=True, text=True, check=False,
         timeout=PROCESS,
