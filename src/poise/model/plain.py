@@ -117,7 +117,7 @@ def _local(row: Floats, numbers: Floats) -> Floats:
 
 
 def turns_of_similar(_maps: Floats, _exact: float, turns: Floats) -> None:
-    """Say of all maps that their turns (k, 4) are still to be found, as the kernel does of those that shear."""
+    """Say of all maps that their turns (k, 4) are still to be found, as the kernel does of those that shear much."""
     turns[:, 0] = -1.0
 
 
