@@ -155,6 +155,12 @@ class TestEndsNear:
         assert self.ends(8, last=8, step=0.02) == []
         assert self.ends(8, last=8, short=False) == []
 
+    def test_the_last_digits_of_a_step_decide_nothing(self):
+        for step in (0.025 - 1e-9, 0.025, 0.025 + 1e-9):  # 40 frames a second: not few
+            assert self.ends(8, last=8, step=step) == []
+        for step in (0.05 - 1e-9, 0.05, 0.05 + 1e-9):
+            assert self.ends(8, last=8, step=step) == [7]
+
     def test_not_of_a_stance_that_has_none_to_lose(self):
         assert self.ends(7, last=7) == [6]
         assert self.ends(6, last=6) == []

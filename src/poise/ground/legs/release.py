@@ -73,7 +73,8 @@ def ends_near(times: Floats, stands: Bools, pops: Bools, seconds: float, *, shor
     since, until = np.minimum(since, (times - times[0])[:, None]), np.minimum(until, (times[-1] - times)[:, None])
     near = np.minimum(*time_from(times, pops)) <= _NEAR
     lasts, frame = since + until, float(times[-1] - times[0]) / max(len(times) - 1, 1)
-    of_short = np.where(lasts > _FRAMES * frame, frame, -1.0) if short and _COARSE < frame <= seconds else -1.0
+    few = _COARSE + _SAME < frame <= seconds + _SAME
+    of_short = np.where(lasts > _FRAMES * frame, frame, -1.0) if short and few else -1.0
     return stands & near & (np.minimum(since, until) <= np.where(lasts >= _LONG, seconds, of_short) + _SAME)
 
 
