@@ -131,8 +131,8 @@ def plants_as_they_are(motion: Motion, soles: Soles, contacts: Contacts, footing
     tilt = rotations.rotation_between(UP, footing.sample(0.5 * (heel + ball))[1])
     for place in (heel, ball):  # the one that does not stand, too
         place[:, 2] = footing.heights(place)
-    none = np.zeros(len(heel))
-    return Plants(stances, turn, tilt, heel, ball, none, none, _over_edges(heel, ball, tip, footing) > 0)
+    rise, shift = np.zeros(len(heel)), np.zeros(len(heel))
+    return Plants(stances, turn, tilt, heel, ball, rise, shift, _over_edges(heel, ball, tip, footing) > 0)
 
 
 def _averages(
