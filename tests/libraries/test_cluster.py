@@ -63,14 +63,15 @@ def scheduler(tmp_path, monkeypatch):
     with distributed.Client(address, timeout=PROCESS) as client:
         client.wait_for_workers(2, timeout=PROCESS)  # else one of them does all the work before the other has come
     yield address
-    for process in reversed(started):
-        process.terminate()
-    for process in reversed(started):
-        try:
-            process.wait(1)  # it may wait for others that are gone
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    for together in (started[1:], started[:1]):  # a worker whose scheduler ends at the same time would wait for it
+        for process in together:
+            process.terminate()
+        for process in together:
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 def test_a_worker_that_is_killed_in_mid_work_costs_nothing(scheduler, tmp_path):
