@@ -41,6 +41,7 @@ Stride = Literal["keep", "fit"]
 _SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] clips with fewer than the first are sampled at the second
 _FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
 _LESS_FAR = 0.3  # of `farthest`, where plants that were moved off an edge by more leave out a tread
+_ROUNDED = 1e-9  # [rad]
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
 
 
@@ -201,7 +202,7 @@ def plant_feet(
     seen = seen_of(clip, figure, contacts, soles, _one_of(in_place, "in_place", InPlace))
     if _one_of(stride, "stride", Stride) == "fit":
         return _fitted(clip, seen, terrain, options, feet_only=feet_only, notes=note)
-    left = _left(clip, seen, terrain, soles, feet_only=feet_only, notes=note)
+    left = _left(clip, seen, terrain, soles, options, feet_only=feet_only, notes=note)
     if left is not None:
         return left
     seen = seen if feet_only else with_bearing(clip, seen)
@@ -302,12 +303,22 @@ def _fitted(
 
 
 def _left(
-    clip: Clip, seen: Seen, terrain: Terrain, soles: Soles | None, *, feet_only: bool, notes: tuple[str, ...]
+    clip: Clip,
+    seen: Seen,
+    terrain: Terrain,
+    soles: Soles | None,
+    options: Allowed,
+    *,
+    feet_only: bool,
+    notes: tuple[str, ...],
 ) -> Planted | None:
     """The clip as it is, where it stands on this ground already and nothing of it is worse than its bound."""
     footing, given = Footing(terrain, seen.motion.figure), in_clip(seen) if seen.given else None
     found = already_standing(seen.motion, footing, seen.soles, soles, given) if seen.velocity is None else None
     if found is None:
+        return None
+    plants = plants_as_they_are(seen.motion, *found, footing)
+    if (2.0 * np.arccos(np.minimum(np.abs(plants.tilt[:, 0]), 1.0)) > options.steepest + _ROUNDED).any():
         return None
     seen = seen._replace(soles=found.soles, contacts=found.contacts.at(seen.fine.times))
     level = np.ptp(footing.heights(seen.motion.places[:, :, BALL])) == 0.0  # else nobody knows how high its floor is
@@ -315,7 +326,7 @@ def _left(
     as_it_is = Planted(
         np.array(clip.times), clip.poses, clip.name, source=clip, travelled=clip, contacts=found.contacts,
         soles=found.soles, figure=seen.motion.figure, terrain=terrain, velocity=None,
-        plants=plants_as_they_are(seen.motion, *found, footing), kept=np.zeros_like(found.contacts.heel),
+        plants=plants, kept=np.zeros_like(found.contacts.heel),
         bearing=bearing, notes=(*notes, "it stands on this ground already, and is left as it is"),
     )  # fmt: skip
     return as_it_is if as_it_is.report.ok else None

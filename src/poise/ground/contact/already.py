@@ -13,7 +13,7 @@ import numpy as np
 
 from poise.ground.contact.contacts import Contacts, find_contacts, stances
 from poise.ground.contact.plants import stances_of
-from poise.ground.contact.soles import HEEL, TIP, TIP_POINT, Soles, find_soles, steep, toeless
+from poise.ground.contact.soles import HEEL, TIP, TIP_POINT, Soles, find_soles, floor_of, steep, toeless
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, fineness, rest_motion
 from poise.ground.figure.speeds import shots_of
@@ -33,7 +33,9 @@ _TURNS = 50  # times at most that a foot is turned with the ground under it, whi
 _TURNED = 1e-6  # where that changes nothing any more
 _BENT = 0.02  # [m] above the ground are toes that are bent up
 _LEVEL = np.cos(np.radians(1.0))  # ground that is tilted by less is level
-_ONE_FLOOR = 0.05  # [m] feet that stand on one floor differ by less in height
+_UNLIKE = 0.025  # [m] by which soles may differ from those at rest: so much the ground could be too high or too low
+_FAR = 0.3  # [m] no ball of a foot that stands is so far above the ground
+_ONE_FLOOR = 0.05  # [m] ground under feet that is one floor differs by less in height
 _BACK = np.array([0.0, 0.1, 0.25, 0.5, 1.0])  # tried, of as far as a tip may be moved
 _TIP = 0.02  # [m] by which a tip may be elsewhere than it was found, as its toes were bent out of the ground
 
@@ -56,7 +58,8 @@ def already_standing(
 
     level_soles  those that are found if the motion was made for level ground
     """
-    if len(motion) > 1 and _still(motion, motion.places[:, :, [ANKLE, BALL]]).all(axis=2).mean() < _SOME:
+    still = _still(motion, motion.places[:, :, [ANKLE, BALL]]).all(axis=2)
+    if (len(motion) > 1 and still.mean() < _SOME) or _elsewhere(motion.places[:, :, BALL][still], footing):
         return None  # most clips end here
     flat = laid_flat(motion, footing)
     measured = soles is not None
@@ -65,11 +68,16 @@ def already_standing(
     core = _cores(motion, points, loose)
     if not core.any() or not _stands(motion, points, core, loose, footing, exact=given is not None):
         return None
-    held = core[..., 0] | core[..., 1]
-    if not (measured or _made_for_it(motion, flat, held, soles, level_soles)):
+    if not (measured or _made_for_it(motion, flat, core.any(axis=2), soles, level_soles, footing)):
         return None
     contacts = dataclasses.replace(loose, heel=core[..., 0], ball=core[..., 1], fine=None)
     return StandsAlready(_tips_raised(motion, soles, footing), contacts)
+
+
+def _elsewhere(balls: Floats, footing: Footing) -> bool:
+    """Whether balls of feet that are still (n, 3) are so far from the ground that they do not stand on it."""
+    away = balls[:, 2] - footing.heights(balls)
+    return bool(len(away)) and (away.min() < -_OFF or float(np.median(away)) > _FAR)
 
 
 def laid_flat(motion: Motion, footing: Footing) -> Motion:
@@ -193,19 +201,27 @@ def _slip(places: Floats) -> Floats:
     return np.linalg.norm(places - places[0], axis=-1).max(axis=0)
 
 
-def _made_for_it(motion: Motion, flat: Motion, held: Bools, soles: Soles, level_soles: Soles) -> bool:
-    """Whether a motion is made for this ground rather than for level one: soles are measured on either to fit.
+def _made_for_it(motion: Motion, flat: Motion, held: Bools, soles: Soles, level_soles: Soles, footing: Footing) -> bool:
+    """Whether a motion is made for this ground rather than for a floor of its own: soles are measured on either to fit.
 
-    Feet that stand at different heights, or on ground that is level under each, leave no doubt. Otherwise soles are
-    more like those at rest on the ground that they were made for.
+    On level ground it is where that is the motion's own floor. Elsewhere the soles have to be about those at rest, and
+    more like these than those that are found if the motion was made for level ground, which feet at different heights
+    were not.
     """
     back = rotations.multiply(flat.turns[:, :, FOOT], rotations.inverse(motion.turns[:, :, FOOT]))[held]
     upright = rotations.rotate(back, np.broadcast_to(UP, (len(back), 3)))[:, 2]
-    if upright.min() > _LEVEL or np.ptp(motion.places[:, :, BALL, 2][held]) > _ONE_FLOOR:
-        return True
+    ground = footing.heights(motion.places[:, :, BALL])[held]
+    on_steps = np.ptp(ground) > _ONE_FLOOR
+    if upright.min() > _LEVEL and not on_steps:
+        lowest = motion.places[:, :, ANKLE:, 2].min(axis=2)
+        levels = [np.median(lowest[held[:, leg], leg]) for leg in np.flatnonzero(held.any(axis=0))]
+        return abs(float(np.median(ground)) - floor_of(np.array(levels))) <= _OFF
     rest = find_soles(rest_motion(motion.figure))
-    here, there = (np.linalg.norm([found.heel - rest.heel, found.ball - rest.ball]) for found in (soles, level_soles))
-    return bool(here <= there)
+    here, there = (
+        float(np.linalg.norm([found.heel - rest.heel, found.ball - rest.ball], axis=-1).mean())
+        for found in (soles, level_soles)
+    )
+    return here <= (_UNLIKE if on_steps else min(there, _UNLIKE))
 
 
 def _tips_raised(motion: Motion, soles: Soles, footing: Footing) -> Soles:
