@@ -313,6 +313,14 @@ class TestArmsThatAreBuiltBent:
         steps = np.linalg.norm(np.diff(found.pose.world[self.elbow].positions, axis=0), axis=1)
         assert steps.max() < 5 * np.median(steps)
 
+    def test_a_start_that_is_there_stays_however_high_its_elbow_is(self):
+        _, hands = self.places()
+        plain, found = self.solve(hands, natural=False), self.solve(hands)
+        for start in (plain, found):
+            again = poise.solve(start.pose, poise.Position(self.tip, hands, root="LeftArm"))
+            np.testing.assert_array_equal(again.q, start.q)
+            assert not again.iterations.any()
+
     def test_one_at_a_time_it_is_the_same(self):
         _, hands = self.places(40)
         found = self.solve(hands)

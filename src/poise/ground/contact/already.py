@@ -68,7 +68,7 @@ def already_standing(
     core = _cores(motion, points, loose)
     if not core.any() or not _stands(motion, points, core, loose, footing, exact=given is not None):
         return None
-    if not (measured or _made_for_it(motion, flat, core.any(axis=2), soles, level_soles, footing)):
+    if not (measured or _made_for_it(motion, flat, core[..., 0] | core[..., 1], soles, level_soles, footing)):
         return None
     contacts = dataclasses.replace(loose, heel=core[..., 0], ball=core[..., 1], fine=None)
     return StandsAlready(_tips_raised(motion, soles, footing), contacts)

@@ -198,30 +198,32 @@ def poles(maps, places, body, targets, out):
 
 @kernel
 def lower_poles(maps, places, body, out, raised):
-    """Whose middle joint stands above both ends of its limb, raised (k,), and poles out (k, 3) that bring it down.
+    """Of limbs that are `raised` (k,) keep those whose middle joint stands above both ends; poles out (k, 3) for these.
 
     maps     (k, 12 n)    world transforms of joints in the poses
     places   (4,)         which of them are the body's, the limb's first, its middle, its tip
     body     (SIDE_ROW,)  the columns SIDE_ of codes.py
 
-    The poles change a pose as little as can be, and none that is at the edge.
+    The poles bring them down, as little as can be. Returns how many they are.
     """
-    length = body[SIDE_LENGTH]
+    length, count = body[SIDE_LENGTH], 0
     for k in range(maps.shape[0]):
         row = maps[k]
         first, middle = origin(row, places[1]), origin(row, places[2])
         way = sub(origin(row, places[3]), first)
-        size, raised[k] = norm(way), False
-        if size > CLEAR * length:
-            chord = scale(way, 1.0 / size)
-            side = square(sub(middle, first), chord)
-            off = norm(side)
-            if off > CLEAR * length:
-                side = scale(side, 1.0 / off)
-                lower = lowered(side, chord, size, along_map(row, places[0], vec_in(body, SIDE_UP)), body)
-                raised[k] = norm(sub(lower, side)) > 0.0
-                at = add(add(first, scale(way, 0.5)), scale(lower, length))
-                out[k, 0], out[k, 1], out[k, 2] = at.x, at.y, at.z
+        size = norm(way)
+        chord = scale(way, 1.0 / size) if size > CLEAR * length else way
+        side = square(sub(middle, first), chord)
+        off = norm(side)
+        raised[k] = raised[k] and size > CLEAR * length and off > CLEAR * length
+        if raised[k]:
+            side = scale(side, 1.0 / off)
+            lower = lowered(side, chord, size, along_map(row, places[0], vec_in(body, SIDE_UP)), body)
+            raised[k] = norm(sub(lower, side)) > 0.0
+            at = add(add(first, scale(way, 0.5)), scale(lower, length))
+            out[k, 0], out[k, 1], out[k, 2] = at.x, at.y, at.z
+        count += 1 if raised[k] else 0
+    return count
 
 
 @part

@@ -39,8 +39,10 @@ def chosen(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) 
     plain = solvers.named("two_bone" if limb else "levenberg_marquardt")
     if natural is False or prefer != "first" or not is_figure(problem.skeleton):
         return plain
-    posed = without_balance(problem) if problem.balances else problem
-    stages, sided = stages_of(posed), _sided(problem) if limb else ""
+    sided = _sided(problem) if limb else ""
+    if sided == "leg":
+        return plain
+    stages = stages_of(without_balance(problem) if problem.balances else problem)
     lowers = sided == "arm" and any(stage.bends is not None and stage.bends.closed for stage in stages)
     if not stages or (sided and not lowers):
         return plain

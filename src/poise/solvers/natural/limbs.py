@@ -263,22 +263,23 @@ def bent_naturally(
     return bent(posed, targets, _poles(bends, maps, targets, lean), _settings(tolerance, keeps_met))
 
 
-def turned_down(
-    bends: Bends, plan: LimbPlan, pose: Pose, found: Pose, targets: Floats, tolerance: Tolerance
-) -> tuple[Bools, Floats, Bools]:
-    """Bend a limb again where its middle stands above both its ends, until it does not; see `two_bone.bent`.
+def lower_poles(bends: Bends, pose: Pose, moved: Bools) -> tuple[Ints, Floats] | None:
+    """Which of the poses (k,) that `moved` have a limb's middle above both its ends, and poles that bring it down.
 
-    pose     (1|k,) the start
-    found    (k,)   poses that have the tip where it should be
-
-    Returns which (k,), and of those alone what `bent` does.
+    Row numbers (r,) and world points (r, 3); None where it is above them in no pose.
     """
-    low, raised = np.empty((len(targets), 3)), np.empty(len(targets), dtype=np.bool_)
-    kernels.limb.bends.lower_poles(_maps(bends, found), bends.places, bends.limb.numbers, low, raised)
-    if not raised.any():
-        return raised, found.flat_q[raised], np.empty((0, 2), dtype=np.bool_)
-    posed = in_poses(plan, pose[raised] if pose.shape else pose)
-    return raised, *bent(posed, targets[raised], low[raised], _settings(tolerance, keeps_met=False))
+    low, raised = np.empty((len(moved), 3)), moved.copy()
+    if not kernels.limb.bends.lower_poles(_maps(bends, pose), bends.places, bends.limb.numbers, low, raised):
+        return None
+    rows = np.flatnonzero(raised)
+    return rows, low[rows]
+
+
+def bent_to_poles(
+    plan: LimbPlan, pose: Pose, targets: Floats, poles: Floats, tolerance: Tolerance
+) -> tuple[Floats, Bools]:
+    """Bend a limb to the targets of its tip, its middle joint towards poles (k, 3); see `two_bone.bent`."""
+    return bent(in_poses(plan, pose), targets, poles, _settings(tolerance, keeps_met=False))
 
 
 @lru_cache(_KEPT)

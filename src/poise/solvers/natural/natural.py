@@ -29,7 +29,16 @@ from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.corrected import ROUNDED
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.solvers.natural.limbs import Bends, RoleLimb, bent_naturally, bent_spine, carried, poles, turned_down
+from poise.solvers.natural.limbs import (
+    Bends,
+    RoleLimb,
+    bent_naturally,
+    bent_spine,
+    bent_to_poles,
+    carried,
+    lower_poles,
+    poles,
+)
 from poise.solvers.natural.stages import NaturalStage, stages_of
 
 
@@ -74,10 +83,10 @@ class Natural:
             answer = self.run(problem, targets, tolerance, replace(request, trace=False))
             return answer._replace(trace=before_and_after(problem, answer.q, targets))
         lone = _lone_limb(stages, targets)
-        if self.lowers and lone is not None and lone.plan is not None:
+        if self.lowers:
             answer = self.finisher.run(problem, targets, tolerance, request)
-            return _lowered(lone, lone.plan, problem, targets, tolerance, answer)
-        q, updates, met = _started(problem, stages, targets, tolerance, request)
+            return answer if lone is None else _lowered(lone, problem, targets, tolerance, answer)
+        q, updates, met = _started(problem, stages, lone, targets, tolerance, request)
         moved = updates > 0
         far = None if met.all() else stretches(problem, targets, tolerance)
         if far is not None:  # a limb that is too short is stretched by the engine
@@ -195,10 +204,14 @@ class _Started(NamedTuple):
 
 
 def _started(
-    problem: Problem, stages: tuple[NaturalStage, ...], targets: Floats, tolerance: Tolerance, request: Request
+    problem: Problem,
+    stages: tuple[NaturalStage, ...],
+    lone: Bends | None,
+    targets: Floats,
+    tolerance: Tolerance,
+    request: Request,
 ) -> _Started:
     """Pose a batch of starts; one that meets its goals comes back as it is."""
-    lone = _lone_limb(stages, targets)
     if lone is not None and lone.plan is not None:
         q, found = bent_naturally(lone, lone.plan, problem.start, targets.copy(), tolerance, keeps_met=True)
         return _Started(q, found[:, 0].astype(np.int64), found[:, 1].copy())
@@ -214,17 +227,19 @@ def _started(
     return _Started(q, updates, met)
 
 
-def _lowered(
-    bends: Bends, plan: LimbPlan, problem: Problem, targets: Floats, tolerance: Tolerance, answer: Answer
-) -> Answer:
-    """The answer for a lone arm, its elbow turned down where it is above both shoulder and hand and need not be."""
-    own = problem.posed_as(answer.q)
-    raised, q, found = turned_down(bends, plan, problem.start, own, targets, tolerance)
-    rows, there = np.flatnonzero(raised)[found[:, 1]], found[:, 1]
-    if not len(rows):
+def _lowered(bends: Bends, problem: Problem, targets: Floats, tolerance: Tolerance, answer: Answer) -> Answer:
+    """The answer for a lone arm, its elbow turned down where it is above both shoulder and hand and need not be.
+
+    A start that was left as it is stays so.
+    """
+    found = lower_poles(bends, problem.posed_as(answer.q), answer.iterations > 0)
+    if found is None or bends.plan is None:
         return answer
-    nothing = np.zeros(len(rows), dtype=np.int64)
-    return merged(answer, rows, Answer(q[there], there[there], nothing, nothing))
+    rows, poles_below = found
+    q, done = bent_to_poles(bends.plan, problem.part(rows).start, targets[rows], poles_below, tolerance)
+    met = done[:, 1]
+    nothing = np.zeros(int(met.sum()), dtype=np.int64)
+    return merged(answer, rows[met], Answer(q[met], met[met], nothing, nothing))
 
 
 def _lone_limb(stages: tuple[NaturalStage, ...], targets: Floats) -> Bends | None:
