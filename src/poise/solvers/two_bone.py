@@ -123,7 +123,8 @@ class TwoBone:
         if poled or self.swivel != 0.0:
             self._refuse_poles(plan)
         wanted, poles = self._split(plan, targets) if poled else (np.ascontiguousarray(targets), _NO_POLE)
-        q, found = bent(PosedLimb(plan, rows, starts), wanted, poles, self.settings(tolerance, poled=poled))
+        settings = (_settings if is_own(self) else _new_settings)(self, tolerance, poled=poled)
+        q, found = bent(PosedLimb(plan, rows, starts), wanted, poles, settings)
         if plan.pole >= 0 and self.swivel == 0.0:
             _keep_met(problem, starts, targets, tolerance, q, found)
         moved = found[:, 0].astype(np.int64)
@@ -158,8 +159,8 @@ class TwoBone:
         return LimbOptions(self.mid, self.keep_tip, self.bend, self.branch)
 
     def settings(self, tolerance: Tolerance, *, poled: bool = False) -> Floats:
-        """The options as the kernels take them; see kernels/limb/two_bone.py. Poled: starts that are there may move."""
-        return (_settings if is_own(self) else _new_settings)(self, tolerance, poled=poled)
+        """The options as the kernels take them; see kernels/limb/two_bone.py."""
+        return _new_settings(self, tolerance, poled=poled)
 
 
 def bent(posed: PosedLimb, targets: Floats, poles: Floats, settings: Floats) -> tuple[Floats, Bools]:
