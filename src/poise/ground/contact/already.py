@@ -13,7 +13,7 @@ import numpy as np
 
 from poise.ground.contact.contacts import Contacts, find_contacts, stances
 from poise.ground.contact.plants import stances_of
-from poise.ground.contact.soles import HEEL, TIP, TIP_POINT, Soles, find_soles, floor_of, steep, toeless
+from poise.ground.contact.soles import HEEL, TIP, TIP_POINT, Soles, find_soles, floor_under, steep, toeless
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, fineness, rest_motion
 from poise.ground.figure.speeds import shots_of
@@ -215,7 +215,7 @@ def _made_for_it(motion: Motion, flat: Motion, held: Bools, soles: Soles, level_
     if upright.min() > _LEVEL and not on_steps:
         lowest = motion.places[:, :, ANKLE:, 2].min(axis=2)
         levels = [np.median(lowest[held[:, leg], leg]) for leg in np.flatnonzero(held.any(axis=0))]
-        return abs(float(np.median(ground)) - floor_of(np.array(levels))) <= _OFF
+        return abs(float(np.median(ground)) - floor_under(np.array(levels))) <= _OFF
     rest = find_soles(rest_motion(motion.figure))
     here, there = (
         float(np.linalg.norm([found.heel - rest.heel, found.ball - rest.ball], axis=-1).mean())

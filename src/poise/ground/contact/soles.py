@@ -139,10 +139,10 @@ def _floors(heights: Floats, starts: Ints) -> Floats:
     """Floor under each foot, from the heights (n, 5) of its joints in flat frames, which begin at row `starts`."""
     lowest = heights[:, ANKLE:].min(axis=1)
     levels = np.array([np.median(rows) for rows in np.split(lowest, starts[1:])])
-    return np.where(levels < levels.min() + _STEP, floor_of(levels), levels - _THICKNESS)
+    return np.where(levels < levels.min() + _STEP, floor_under(levels), levels - _THICKNESS)
 
 
-def floor_of(levels: Floats) -> float:
+def floor_under(levels: Floats) -> float:
     """How high a clip's own floor is, from the levels of the lowest joint of each foot that stands."""
     base = float(levels.min())
     return 0.0 if 0.0 <= base <= _NEAR_ZERO else base - _THICKNESS

@@ -7,11 +7,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.remember import remember
-from poise.model import plain
-from poise.model.pose import Pose, rotation_part
+from poise.model.pose import Pose, rotation_part, turns_of
 from poise.model.skeleton import Kind, Skeleton
 
 Singles: TypeAlias = NDArray[np.float32]
@@ -92,16 +90,6 @@ def frame_rows(pose: Pose, width: int | None = None) -> Singles:
     maps = np.array(affine.reshape(-1, *affine.shape[-3:]))
     if inverse is not None:
         maps[..., :3] = maps[..., :3] @ inverse
-    turns = _turns(maps.reshape(-1, MAPS), poses=len(maps))
+    turns = turns_of(maps.reshape(-1, MAPS), _SIMILAR, poses=len(maps))
     rows = np.concatenate([maps[..., 3].reshape(-1, 3), turns], axis=1, dtype=np.float32)
     return rows.reshape(*affine.shape[:-2], PLACES)
-
-
-def _turns(maps: Floats, *, poses: int) -> Floats:
-    """Rotations (k, 4) w x y z of maps (k, 12) of so many poses that are rotations but for noise."""
-    turns = np.empty((len(maps), 4))
-    plain.forward(poses).turns_of_similar(maps, _SIMILAR, turns)
-    others = turns[:, 0] < 0.0
-    if others.any():
-        turns[others] = rotations.from_matrix(rotation_part(maps[others].reshape(-1, 3, 4)[..., :3]))
-    return turns
