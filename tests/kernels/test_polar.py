@@ -8,7 +8,7 @@ from numba import njit
 
 from poise.kernels.values.polar import nearest_rotation
 from poise.maths import rotations
-from poise.model.pose import rotation_part
+from poise.maths.rotations import rotation_part
 from tests.strategies import rng_of, unit_quaternions
 
 

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 import poise
 from poise.maths import rotations
-from poise.model.pose import rotation_part
+from poise.maths.rotations import rotation_part
 from tests.reference import slow_kinematics
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain, unit_quaternions
 

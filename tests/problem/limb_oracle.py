@@ -12,8 +12,8 @@ import numpy as np
 from poise.errors import UnsupportedError
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.maths.rotations import rotation_part
 from poise.model.limits.base.rows import nearest_angle
-from poise.model.pose import rotation_part
 from poise.model.skeleton import Kind
 from poise.problem.limb import Limb, axis_of, column_of, is_hinge, range_of
 from poise.problem.limb_posed import Bend, Branch

@@ -15,7 +15,8 @@ from poise.errors import InputError
 from poise.jax import turns
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
-from poise.model.pose import Pose, rotation_part
+from poise.maths.rotations import rotation_part
+from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 
 

@@ -91,6 +91,19 @@ def maps_by(table: Table, count: int, q: Floats, extra: Floats) -> Floats:
     return out
 
 
+def turns_of(maps: Floats, exact: float, *, poses: int) -> Floats:
+    """The rotations (k, 4), w x y z with w >= 0, nearest to maps (k, 12) of so many poses.
+
+    exact  lengths and volume of a rotation times a factor may be off by this share; others take longer
+    """
+    turns = np.empty((len(maps), 4))
+    plain.forward(poses).turns_of_similar(maps, exact, turns)
+    others = turns[:, 0] < 0.0
+    if others.any():
+        turns[others] = rotations.from_matrix(rotations.rotation_part(maps[others].reshape(-1, 3, 4)[..., :3]))
+    return turns
+
+
 def jacobians(skeleton: Skeleton, row: int, q: Floats, given: Given, points: Floats, *, angular: bool = True) -> Floats:
     """Jacobians (k, 6, nv) of one joint and of points (1|k, 3) in its frame, for poses q (k, nq).
 

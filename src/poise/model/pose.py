@@ -17,7 +17,6 @@ from poise.maths import euler, rotations
 from poise.maths.arrays import Floats, finite, for_kernel, frozen, short
 from poise.maths.in_words import in_words
 from poise.maths.remember import FrozenValue
-from poise.maths.rotations import rotation_part
 from poise.model import kinematics, plain
 from poise.model.same import carried_over, check_same
 from poise.model.skeleton import Kind, Skeleton
@@ -56,7 +55,9 @@ class Transforms(FrozenValue):
     def rotations(self) -> Floats:
         """(..., n, 4) w x y z with w >= 0: the rotation nearest to the linear part, scale and mirroring taken out."""
         maps = np.array(self.affine.reshape(math.prod(self.affine.shape[:-2]), 12))  # a copy: see Pose._locals
-        turns = turns_of(maps, _SIMILAR, poses=math.prod(self.affine.shape[:-3])).reshape(*self.affine.shape[:-2], 4)
+        turns = kinematics.turns_of(maps, _SIMILAR, poses=math.prod(self.affine.shape[:-3])).reshape(
+            *self.affine.shape[:-2], 4
+        )
         turns.setflags(write=False)
         return turns
 
@@ -67,19 +68,6 @@ class Transforms(FrozenValue):
         matrices = np.concatenate([self.affine, bottom], axis=-2)
         matrices.setflags(write=False)
         return matrices
-
-
-def turns_of(maps: Floats, exact: float, *, poses: int) -> Floats:
-    """The rotations (k, 4), w x y z with w >= 0, nearest to maps (k, 12) of so many poses.
-
-    exact  lengths and volume of a rotation times a factor may be off by this share; others take longer
-    """
-    turns = np.empty((len(maps), 4))
-    plain.forward(poses).turns_of_similar(maps, exact, turns)
-    others = turns[:, 0] < 0.0
-    if others.any():
-        turns[others] = rotations.from_matrix(rotation_part(maps[others].reshape(-1, 3, 4)[..., :3]))
-    return turns
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,8 @@ from poise.errors import UnsupportedError
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.remember import remember
-from poise.model.pose import Pose, rotation_part
+from poise.maths.rotations import rotation_part
+from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 
 SIMILAR = 1e-3  # where lengths are off by less than this share of themselves, that is the noise of an exporter

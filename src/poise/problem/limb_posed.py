@@ -31,8 +31,9 @@ from poise.kernels.codes import (
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.maths.remember import remember
+from poise.maths.rotations import rotation_part
 from poise.model.kinematics import Table, flat_given, given_rows, maps_by, table_of
-from poise.model.pose import Pose, rotation_part
+from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Pole
 from poise.problem.limb import Limb, axis_of, column_of, is_hinge, limb_of, range_of

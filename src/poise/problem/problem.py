@@ -19,8 +19,9 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, finite, for_kernel
 from poise.maths.in_words import in_words
 from poise.maths.remember import own_fields, remember
+from poise.maths.rotations import rotation_part
 from poise.model.kinematics import world_maps
-from poise.model.pose import Pose, rotation_part, unit_turns
+from poise.model.pose import Pose, unit_turns
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.ways import is_robot
 from poise.problem.geometry import SIMILAR, still_map

@@ -18,10 +18,11 @@ from poise.errors import UnsupportedError
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.euler import from_quaternion, other, to_quaternion
+from poise.maths.rotations import rotation_part
 from poise.model.joints import Kind
 from poise.model.limits import EulerBox, Range, SwingTwist, is_soft
 from poise.model.limits.base.rows import nearest_angle
-from poise.model.pose import Pose, rotation_part
+from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.geometry import SIMILAR, compose, constant_parts, similar
 from poise.problem.goals import Place, Position

@@ -10,8 +10,9 @@ import numpy as np
 from poise.errors import InputError, listed
 from poise.maths.arrays import Floats
 from poise.maths.remember import remember
+from poise.maths.rotations import rotation_part
 from poise.maths.vectors import units
-from poise.model.pose import Pose, rotation_part
+from poise.model.pose import Pose
 from poise.model.roles.roles import maps_of
 from poise.model.roles.vrm import SIDES
 from poise.model.skeleton import Kind, Skeleton

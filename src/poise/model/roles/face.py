@@ -9,7 +9,8 @@ import numpy as np
 
 from poise.maths.arrays import Floats
 from poise.maths.remember import remember
-from poise.model.pose import Pose, rotation_part
+from poise.maths.rotations import rotation_part
+from poise.model.pose import Pose
 from poise.model.roles.facing import facing
 from poise.model.roles.figure import Candidate
 from poise.model.roles.lookup import roles_of

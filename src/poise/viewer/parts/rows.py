@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from poise.maths.arrays import Bools, Floats
 from poise.maths.remember import remember
-from poise.model.pose import Pose, rotation_part, turns_of
+from poise.maths.rotations import rotation_part
+from poise.model.kinematics import turns_of
+from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 
 Singles: TypeAlias = NDArray[np.float32]
