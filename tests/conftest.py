@@ -127,12 +127,12 @@ def nobody(monkeypatch):
 @pytest.fixture(scope="session")
 def chromium():
     """The one browser of a process, which can have no more; tests that need one say so where there is none."""
-    from tests.view.browser import ARGUMENTS, CHROMIUM, MISSING
+    from tests.view.browser import ARGUMENTS, HEADLESS, MISSING
 
-    if CHROMIUM is None:
+    if HEADLESS is None:
         pytest.skip(MISSING)
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        browser = playwright.chromium.launch(executable_path=HEADLESS, args=list(ARGUMENTS))
         yield browser
         browser.close()
