@@ -183,7 +183,7 @@ def test_simulated_threads_solve_an_arm_as_the_cpu_does(tmp_path):
 def test_simulated_threads_solve_a_tree_as_the_cpu_does(tmp_path):
     rng = np.random.default_rng(3)
     tree = random_tree(rng, n=6, terms=2)
-    k = 5
+    k = amount(2, 5)
     targets, start = tree.targets_at(random_u(rng, tree, k, 0.6)), random_u(rng, tree, 1, 0.5)
     options, seeds = settings(20, 2, 3), rng.random((2, len(tree.dofs)))
     found = [np.zeros((k, tree.nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)]
