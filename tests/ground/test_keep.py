@@ -14,7 +14,6 @@ from poise.ground.contact.cyclic import Repeats
 from poise.ground.figure.motion import ANKLE, HIP, motion_of, rows_of, with_rows
 from poise.ground.legs import reach
 from poise.ground.legs.legs import Turned, places_of
-from poise.ground.legs.release import ends_near
 from poise.io import samples
 from poise.maths import rotations
 from tests.ground.clips import clip_of
@@ -129,41 +128,6 @@ class TestStretches:
         joined = with_rows(values, frames, dataclasses.replace(rows, ankles=rows.ankles + 10.0), kept)
         assert joined.ankles.ravel().tolist() == [0.0, 1.0, 12.0, 3.0]
         assert values.ankles.ravel().tolist() == [0.0, 1.0, 2.0, 3.0]
-
-
-class TestEndsNear:
-    TIMES = np.arange(20) / 20.0
-    STANDS = np.zeros((20, 1), dtype=np.bool_)
-
-    def ends(self, pop, last=15, *, seconds=0.05, step=0.05, short=True):
-        stands, pops = self.STANDS.copy(), self.STANDS.copy()
-        stands[3:last], pops[pop] = True, True
-        times = self.TIMES * (step / 0.05)
-        return np.flatnonzero(ends_near(times, stands, pops, seconds, short=short)).tolist()
-
-    def test_the_end_of_a_stance_beside_a_pop(self):
-        assert self.ends(15) == [14]
-        assert self.ends(2) == [3]
-
-    def test_not_beside_one_that_is_farther_away(self):
-        assert self.ends(9) == []
-        assert self.ends(18) == []
-
-    def test_of_a_short_stance_a_frame_of_a_clip_of_few(self):
-        assert self.ends(8, last=8) == [7]
-        assert self.ends(8, last=8, seconds=0.04) == []
-        assert self.ends(8, last=8, step=0.02) == []
-        assert self.ends(8, last=8, short=False) == []
-
-    def test_the_last_digits_of_a_step_decide_nothing(self):
-        for step in (0.025 - 1e-9, 0.025, 0.025 + 1e-9):  # 40 frames a second: not few
-            assert self.ends(8, last=8, step=step) == []
-        for step in (0.05 - 1e-9, 0.05, 0.05 + 1e-9):
-            assert self.ends(8, last=8, step=step) == [7]
-
-    def test_not_of_a_stance_that_has_none_to_lose(self):
-        assert self.ends(7, last=7) == [6]
-        assert self.ends(6, last=6) == []
 
 
 def test_places_of_a_figure_that_is_only_raised(data):

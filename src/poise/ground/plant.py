@@ -27,7 +27,8 @@ from poise.ground.legs.legs import Turned
 from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
-from poise.ground.stages import Allowed, InPlace, Seen, in_clip, stand
+from poise.ground.sooner import stand
+from poise.ground.stages import Allowed, InPlace, Seen, in_clip
 from poise.ground.strides.fit import WithStrides, as_it_was, fits
 from poise.ground.strides.judged import PlantedSteps, judged
 from poise.ground.terrain.terrain import Terrain

@@ -22,20 +22,18 @@ from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion
 from poise.ground.legs.body import Lean, lean_of
-from poise.ground.legs.calm import LESS
 from poise.ground.legs.feet import Feet, every, held_longer, place_feet
 from poise.ground.legs.keep import Locked, as_animated, kept_where_worse, over_ground
 from poise.ground.legs.legs import Turned
 from poise.ground.legs.pelvis import base_heights
 from poise.ground.legs.reach import reach_feet
-from poise.ground.legs.release import ends_near, overstretched, released
+from poise.ground.legs.release import overstretched, released
 from poise.ground.report.jumps import room_on
 from poise.maths.arrays import Bools, Floats, Ints, real
 
 InPlace = Literal["travel", "keep", "refuse"]
 
 _HOLD = 0.01  # [s] that a foot is held longer after a contact, whose end is not known better than this
-_SOONER = (0.025, 0.05)  # [s] by which stances end sooner, or begin later, where a joint would pop, in turn
 
 
 class Allowed(NamedTuple):
@@ -101,26 +99,7 @@ class OnFeet(NamedTuple):
     over: Floats
 
 
-def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
-    """Put the feet down and bring the figure to them; a stance is cut short where a joint would pop otherwise.
-
-    Contacts that were given are held as given.
-    """
-    seen, down = _let_go(seen, set_down(seen, footing, options), footing, options)
-    best = _brought(seen, down, footing, options)
-    for seconds in () if seen.given else _SOONER:
-        pops, on_own_floor = seen.repeats.spread(best.over > 0.0), options.floor is not None
-        near = ends_near(seen.motion.times, down.held.any, pops, seconds, short=not on_own_floor)
-        if not near.any():
-            continue  # of a clip of 24 frames a second none is so near to an end
-        shorter = _without(seen, near)
-        again = _brought(shorter, set_down(shorter, footing, options), footing, options)
-        if again.over.sum() < best.over.sum() - LESS:
-            best = again
-    return best
-
-
-def _brought(seen: Seen, down: Down, footing: Footing, options: Allowed) -> OnFeet:
+def brought(seen: Seen, down: Down, footing: Footing, options: Allowed) -> OnFeet:
     """Pelvis, legs and toes for feet that are down."""
     body = down.lean.motion(seen.motion) if down.lean else seen.motion
     standing = down.held.any
@@ -167,7 +146,7 @@ def _lying(
     return feet, dataclasses.replace(lean, shift=shift_for_limbs(bearing, motion, lean, up, footing))
 
 
-def _let_go(seen: Seen, down: Down, footing: Footing, options: Allowed) -> tuple[Seen, Down]:
+def let_go(seen: Seen, down: Down, footing: Footing, options: Allowed) -> tuple[Seen, Down]:
     """Contacts without what legs cannot hold, see `released`, and feet for these; given contacts are held as given."""
     if seen.given or options.floor is not None:
         return seen, down
@@ -175,11 +154,11 @@ def _let_go(seen: Seen, down: Down, footing: Footing, options: Allowed) -> tuple
     over = overstretched(body, seen.soles, down.feet, down.held.any, footing)
     if not over.any():
         return seen, down
-    seen = _without(seen, over)
+    seen = without(seen, over)
     return seen, set_down(seen, footing, options)
 
 
-def _without(seen: Seen, over: Bools) -> Seen:
+def without(seen: Seen, over: Bools) -> Seen:
     """The same with stances that end before, or begin after, frames (F, L) in which they cannot be held."""
     repeats = seen.repeats.finer(seen.finer)
     contacts = repeats.kept(released(seen.contacts, over[seen.rows]))

@@ -20,17 +20,11 @@ from poise.ground.legs.heels import heel_room, lifted
 from poise.ground.legs.pelvis import EASY, base_heights, chord_limits, leg_lengths, lowest_within_sink, sinks_for
 from poise.ground.legs.reach import kept_on
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import time_from
 from poise.maths.vectors import raised
 
 _NEAREST = 0.25  # of a leg's length is what a pelvis that sinks leaves to another leg, from its hip to its ankle
 _LEAST = 1.5  # times what that leg can fold to, if that is more: there its knee moves as fast as its ankle
 _LONGEST = 0.25  # [s] at each end of a stance: a foot that is let go sooner would hang in the air
-_LONG = 0.4  # [s] of a walk: the stances of a run are too short to lose any of them
-_COARSE = 0.025  # [s] from one frame to the next: of so few frames
-_FRAMES = 4.5  # a stance of fewer than four frames has none to lose
-_NEAR = 0.1  # [s] from its end a stance is cut short for a joint that pops
-_SAME = 1e-6  # [s] times that differ by less are the same
 _LEFT = 0.1  # of a stance is left, in its middle
 
 
@@ -62,20 +56,6 @@ def _rooms(motion: Motion, ankles: Floats, base: Floats, least: Floats) -> Float
     away = motion.places[:, :, HIP] - ankles
     high = least**2 - (away[..., :2] ** 2).sum(axis=-1)
     return np.where(high > 0.0, base[:, None] + away[..., 2] - np.sqrt(np.maximum(high, 0.0)), np.inf)
-
-
-def ends_near(times: Floats, stands: Bools, pops: Bools, seconds: float, *, short: bool) -> Bools:
-    """The first and the last `seconds` (F, L) of long stances where a joint of their leg pops (F, L) within 0.1 s.
-
-    In a clip of few frames also a frame at each end of `short` ones: where these end is not known better.
-    """
-    since, until = time_from(times, ~stands)
-    since, until = np.minimum(since, (times - times[0])[:, None]), np.minimum(until, (times[-1] - times)[:, None])
-    near = np.minimum(*time_from(times, pops)) <= _NEAR
-    lasts, frame = since + until, float(times[-1] - times[0]) / max(len(times) - 1, 1)
-    few = _COARSE + _SAME < frame <= seconds + _SAME
-    of_short = np.where(lasts > _FRAMES * frame, frame, -1.0) if short and few else -1.0
-    return stands & near & (np.minimum(since, until) <= np.where(lasts >= _LONG, seconds, of_short) + _SAME)
 
 
 def released(contacts: Contacts, over: Bools) -> Contacts:
