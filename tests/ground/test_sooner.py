@@ -66,7 +66,7 @@ class TestEndsNear:
         assert ends(0, stands=(0, 30)) == []
 
 
-def calmed(monkeypatch, cost, *, given=False):
+def calmed(monkeypatch, cost, *, given=False, bearing=None):
     """Which frames are tried, and which given up, of stances from 10 to 30 and from 250 to 270, at 30 frames a second.
 
     cost  how large the pops in frames 30 and 250 are, for stances (300,)
@@ -76,7 +76,8 @@ def calmed(monkeypatch, cost, *, given=False):
     repeats = SimpleNamespace(spread=lambda rows: rows, kept=lambda value: value, middle=slice(0, 300))
 
     def seen(stands):
-        return SimpleNamespace(motion=SimpleNamespace(times=times), repeats=repeats, given=given, stands=stands)
+        clock = SimpleNamespace(times=times)
+        return SimpleNamespace(motion=clock, repeats=repeats, given=given, bearing=bearing, stands=stands)
 
     def brought(seen, *_):
         over = np.zeros((300, 1))
@@ -124,6 +125,9 @@ class TestStand:
 
     def test_what_was_given_is_held(self, monkeypatch):
         assert calmed(monkeypatch, lambda stands: (5.0 * stands[29], 0.0), given=True) == ([], [])
+
+    def test_so_is_what_a_figure_that_is_on_more_than_its_feet_stands_on(self, monkeypatch):
+        assert calmed(monkeypatch, lambda stands: (5.0 * stands[29], 0.0), bearing=object()) == ([], [])
 
 
 class TestPlanted:
