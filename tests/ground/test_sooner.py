@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise.errors import InputError
 from poise.ground import sooner
 from poise.ground.sooner import ends_near
 from poise.ground.stages import Allowed
@@ -60,6 +61,13 @@ class TestEndsNear:
         assert ends(30, step=0.05 + off) == [29]
         assert ends(33, step=0.05 + off) == [29]
         assert ends(30, stands=(0, 30), step=0.025 + off) == [29]
+
+    def test_of_a_stance_that_the_clip_cuts_off_only_what_is_seen_counts(self):
+        assert ends(4, stands=(0, 4)) == [3]
+        assert ends(3, stands=(0, 3)) == []
+        assert ends(3, stands=(0, 3), found=(0, 4)) == []
+        assert ends(FRAMES - 5, stands=(FRAMES - 4, FRAMES)) == [FRAMES - 4]
+        assert ends(FRAMES - 4, stands=(FRAMES - 3, FRAMES)) == []
 
     def test_the_ends_of_the_clip_are_no_ends_of_stances(self):
         assert ends(FRAMES - 1, stands=(10, FRAMES)) == []
@@ -122,6 +130,14 @@ class TestStand:
     def test_so_many_times_at_most(self, monkeypatch):
         monkeypatch.setattr(sooner, "_TRIES", 3)
         assert len(calmed(monkeypatch, lambda stands: (2.0 ** stands[10:30].sum(), 0.0))[0]) == 3
+
+    def test_a_shorter_stance_that_finds_no_ground_is_none(self, monkeypatch):
+        def cost(stands):
+            if not stands[29]:
+                raise InputError("this ground is too steep")
+            return 5.0, 0.0
+
+        assert calmed(monkeypatch, cost) == ([[29]], [])
 
     def test_what_was_given_is_held(self, monkeypatch):
         assert calmed(monkeypatch, lambda stands: (5.0 * stands[29], 0.0), given=True) == ([], [])

@@ -151,7 +151,7 @@ def plant_feet(
         Names of the legs to plant, of `humanoid(rig).legs` and `.apart`; by default all.
     contacts
         When feet stand; by default found by the speed and height of heel and ball, less where a leg is too short to
-        hold its foot without folding up another leg.
+        hold its foot without folding up another leg, and where a joint would pop.
     soles
         The points of the feet that stand, such as those of another clip of this figure; by default found.
     in_place

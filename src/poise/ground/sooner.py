@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from poise.errors import InputError
 from poise.ground.figure.footing import Footing
 from poise.ground.legs.calm import LESS
 from poise.ground.stages import Allowed, OnFeet, Seen, brought, let_go, set_down, without
@@ -27,7 +28,7 @@ _NEAR = 0.2  # [s] from a joint that pops
 _BESIDE = 4  # frames
 _APART = 1.0  # [s] pops that are farther from each other are worked on at once
 _LESS = 0.95  # of what is over its bound is left at most, else an end is not worth it
-_TRIES = 12  # at most: most clips need one, or none
+_TRIES = 12  # rounds at most: most clips need one, or none
 _SAME = 1e-6  # [s] times that differ by less are the same
 
 
@@ -59,7 +60,7 @@ def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
         again, left = _shorter(best, tries, footing, options), left - 1
         good = [ends for ends, part in tries.items() if again.over[part].sum() < _LESS * best.over[part].sum() - LESS]
         if 0 < len(good) < len(tries):
-            again, left = _shorter(best, good, footing, options), left - 1
+            again = _shorter(best, good, footing, options)
         if good and again.over.sum() < best.over.sum() - LESS:
             best = again
         else:
@@ -69,12 +70,15 @@ def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
 
 
 def _shorter(best: OnFeet, some: Iterable[Ends], footing: Footing, options: Allowed) -> OnFeet:
-    """The same without these ends of stances."""
+    """The same without these ends of stances, if its feet find ground then."""
     frames = np.zeros(best.over.shape, dtype=np.bool_)
     for end in chain.from_iterable(some):
         frames[end.start : end.stop, end.leg] = True
     less = without(best.seen, best.seen.repeats.spread(frames))
-    return brought(less, set_down(less, footing, options), footing, options)
+    try:
+        return brought(less, set_down(less, footing, options), footing, options)
+    except InputError:  # shorter stances have other places: on ground that is too steep there, or none
+        return best
 
 
 def _stretches(best: OnFeet) -> list[slice]:
@@ -104,7 +108,12 @@ def ends_near(times: Floats, found: Bools, stands: Bools, pops: Bools, *, short:
     """
     frame = float(times[-1] - times[0]) / max(len(times) - 1, 1)
     whole, now = time_from(times, ~found), time_from(times, ~stands)
-    lasts = whole[0] + whole[1] - frame
+    # Of a stance that the clip cuts off only what is seen of it counts.
+    seen = [times - times[0], times[-1] - times]
+    parts = [
+        np.where(np.isfinite(w), w - 0.5 * frame, s[:, None] + 0.5 * frame) for w, s in zip(whole, seen, strict=True)
+    ]
+    lasts = parts[0] + parts[1]
     long, few = lasts >= _LONG - _SAME, short and frame > _COARSE + _SAME
     most = np.minimum(_MOST_OF_FEW if few else np.where(long, _MOST, 0.0), _SHARE * lasts)
     near = np.minimum(*time_from(times, pops)) <= _NEAR + _SAME
