@@ -108,12 +108,7 @@ def ends_near(times: Floats, found: Bools, stands: Bools, pops: Bools, *, short:
     """
     frame = float(times[-1] - times[0]) / max(len(times) - 1, 1)
     whole, now = time_from(times, ~found), time_from(times, ~stands)
-    # Of a stance that the clip cuts off only what is seen of it counts.
-    seen = [times - times[0], times[-1] - times]
-    parts = [
-        np.where(np.isfinite(w), w - 0.5 * frame, s[:, None] + 0.5 * frame) for w, s in zip(whole, seen, strict=True)
-    ]
-    lasts = parts[0] + parts[1]
+    lasts = whole[0] + whole[1] - frame  # endless where the clip cuts it off: it goes on outside
     long, few = lasts >= _LONG - _SAME, short and frame > _COARSE + _SAME
     most = np.minimum(_MOST_OF_FEW if few else np.where(long, _MOST, 0.0), _SHARE * lasts)
     near = np.minimum(*time_from(times, pops)) <= _NEAR + _SAME
