@@ -53,7 +53,7 @@ def stand(seen: Seen, footing: Footing, options: Allowed) -> OnFeet:
     best = brought(seen, down, footing, options)
     found, short = down.held.any, options.floor is None
     vain, left = set[Ends](), 0 if seen.given or seen.bearing else _TRIES
-    while left > 0:
+    while left > 0 and best.over.any():
         tries = {ends: part for part in _stretches(best) if (ends := _next_ends(best, part, found, vain, short))}
         if not tries:
             break
@@ -84,8 +84,8 @@ def _shorter(best: OnFeet, some: Iterable[Ends], footing: Footing, options: Allo
 def _stretches(best: OnFeet) -> list[slice]:
     """The frames of the clip, parted half-way between pops that are so far apart that they do not feel each other."""
     pops = np.flatnonzero(best.over.any(axis=1))
-    times = best.seen.repeats.kept(best.seen.motion).times[pops]
-    (gaps,) = np.nonzero(np.diff(times) > _APART)
+    times = best.seen.motion.times[best.seen.repeats.middle]
+    (gaps,) = np.nonzero(np.diff(times[pops]) > _APART)
     cuts = (pops[gaps] + pops[gaps + 1]) // 2
     return [slice(start, stop) for start, stop in pairwise([0, *cuts.tolist(), len(best.over)])]
 

@@ -55,9 +55,8 @@ class Transforms(FrozenValue):
     def rotations(self) -> Floats:
         """(..., n, 4) w x y z with w >= 0: the rotation nearest to the linear part, scale and mirroring taken out."""
         maps = np.array(self.affine.reshape(math.prod(self.affine.shape[:-2]), 12))  # a copy: see Pose._locals
-        turns = kinematics.turns_of(maps, _SIMILAR, poses=math.prod(self.affine.shape[:-3])).reshape(
-            *self.affine.shape[:-2], 4
-        )
+        turns = kinematics.turns_of(maps, _SIMILAR, poses=math.prod(self.affine.shape[:-3]))
+        turns = turns.reshape(*self.affine.shape[:-2], 4)
         turns.setflags(write=False)
         return turns
 
