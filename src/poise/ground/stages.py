@@ -29,6 +29,7 @@ from poise.ground.legs.pelvis import base_heights
 from poise.ground.legs.reach import reach_feet
 from poise.ground.legs.release import overstretched, released
 from poise.ground.report.jumps import room_on
+from poise.ground.spread.spread import spread
 from poise.maths.arrays import Bools, Floats, Ints, real
 
 InPlace = Literal["travel", "keep", "refuse"]
@@ -107,7 +108,7 @@ def brought(seen: Seen, down: Down, footing: Footing, options: Allowed) -> OnFee
     kept = seen.repeats.kept
     check_reach(kept(body), kept(down.held), kept(turned))
     room = room_on(footing.terrain)
-    locked = Locked(body, seen.soles, down.feet, turned, standing, footing, options.stretch, room)
+    locked = spread(Locked(body, seen.soles, down.feet, turned, standing, footing, options.stretch, room), seen.repeats)
     loose = over_ground(body, down.feet, standing) if options.floor is None else as_animated(body)
     turned, where, over = kept_where_worse(locked, loose, seen.repeats)
     if seen.bearing:

@@ -40,16 +40,24 @@ def runs(held: Bools, times: Floats) -> list[Ints]:
 
 def changes_of_step(times: Floats, places: Floats, shots: Ints | None = None) -> Floats:
     """|p+ - 2 p + p-| (F, J) [mm] of points (F, J, 3) [m]; 0 at the ends, beside gaps, and from shot (F,) to shot."""
-    stride = max(1, round(1.0 / (_FINEST * step_of(times)))) if step_of(times) > 0 else 1
-    found = np.zeros(places.shape[:2])
+    stride, found = stride_of(times), np.zeros(places.shape[:2])
     if len(times) <= 2 * stride:
         return found
+    kernels.ground.legs.changes_of_step(np.ascontiguousarray(places), _parts(times, shots), stride, found)
+    return _MM * found
+
+
+def stride_of(times: Floats) -> int:
+    """Over how many frames each way changes of step are looked at."""
+    return max(1, round(1.0 / (_FINEST * step_of(times)))) if step_of(times) > 0 else 1
+
+
+def _parts(times: Floats, shots: Ints | None) -> Ints:
+    """Numbers (F,) that differ on the two sides of gaps, and of cuts between shots (F,)."""
     across = spans(times) == 0.0
     if shots is not None:
         across |= np.diff(shots) != 0
-    broken = np.concatenate([[0], np.cumsum(across)])
-    kernels.ground.legs.changes_of_step(np.ascontiguousarray(places), broken, stride, found)
-    return _MM * found
+    return np.concatenate([[0], np.cumsum(across)])
 
 
 def bounds_of_step(times: Floats, before: Floats, shots: Shots, room: float) -> Floats:
@@ -81,6 +89,14 @@ class Steps:
     def bounds(self, room: float) -> Floats:
         """How large changes of step (F, L, 4) [mm] may be with the room of an edit [mm per frame^2 at 120 frames/s]."""
         return self.largest + _grown(self.times, room)
+
+    @property
+    def known(self) -> Bools:
+        """(F,) where changes of step are known: not at the ends, beside gaps, and from shot to shot."""
+        stride, parts, found = stride_of(self.times), _parts(self.times, self.first), np.zeros(len(self.times), np.bool_)
+        if len(found) > 2 * stride:
+            found[stride:-stride] = parts[2 * stride :] == parts[: -2 * stride]
+        return found
 
     def changes(self, places: Floats) -> Floats:
         """The changes of step (F, ...) [mm] of points (F, ..., 3) [m]."""

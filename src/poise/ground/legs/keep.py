@@ -30,7 +30,7 @@ from poise.maths.arrays import Bools, Floats
 from poise.maths.smooth import above, far_from
 from poise.maths.vectors import raised
 
-_OF_ROOM = 0.98  # of the room of an edit is used: a file may round what is written
+OF_ROOM = 0.98  # of the room of an edit is used: a file may round what is written
 _SHORT = 0.01  # [m] farther from its foot's place may a leg that stands end
 _JOIN = 0.125  # [s] before and after such a frame in which the source is kept, and again in which it is joined
 _MORE = 0.25  # of the source more is kept each time that a frame is worse
@@ -56,6 +56,12 @@ class Locked(NamedTuple):
     footing: Footing
     stretch: float
     room: float
+
+    def bounds(self, repeats: Repeats, share: float = OF_ROOM) -> Floats:
+        """How large changes of step (F, L, 4) [mm] may be with a share of the room, in all repeats the same."""
+        motion = self.motion
+        once = motion.part(np.arange(len(motion))[repeats.middle]) if repeats.around else motion
+        return steps_of(once).bounds(share * self.room)[repeats.rows]
 
     def part(self, frames: Bools) -> Locked:
         """Some frames (F,) of it."""
@@ -116,12 +122,11 @@ def kept_where_worse(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Tu
 def _calmest(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Turned, Bools, Floats]:
     """The same, whatever comes of the ground."""
     motion, legs, middle = locked.motion, locked.standing.shape[1], repeats.middle
-    once = motion.part(np.arange(len(motion))[middle]) if repeats.around else motion
-    bound = steps_of(once).bounds(_OF_ROOM * locked.room)[repeats.rows]
+    bound = locked.bounds(repeats)
     kept = share = np.zeros((len(motion), legs + 1))  # the last for the pelvis
     result = best = locked.turned
     limits = None
-    left, where = _over(motion, result, bound), np.zeros_like(locked.standing)
+    left, where = over_bounds(motion, result, bound), np.zeros_like(locked.standing)
     over, idle = left, 0
     while idle < _IDLE:
         worse = _worse(locked, result, kept, over > 0.0)[middle]
@@ -131,14 +136,14 @@ def _calmest(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Turned, Bo
         kept = np.minimum(kept + _MORE * repeats.spread(worse), 1.0)
         share = above(kept, motion.frames(_JOIN)) * loose.free
         result = _blended(locked, loose, share, limits)
-        over = _over(motion, result, bound)
+        over = over_bounds(motion, result, bound)
         idle += 1
         if over[middle].sum() < left[middle].sum() - LESS:
             best, left, where, idle = result, over, share[:, :legs] > 0.0, 0
     return best, where, left[middle].max(axis=-1)
 
 
-def _over(motion: Motion, result: Turned, bound: Floats) -> Floats:
+def over_bounds(motion: Motion, result: Turned, bound: Floats) -> Floats:
     """By how much (F, L, 4) the changes of step of hips, knees, ankles and toes are too large [mm]; 0 where not."""
     return np.maximum(steps_of(motion).changes(places_of(motion, result)) - bound, 0.0)
 
@@ -151,7 +156,7 @@ def _worse(locked: Locked, result: Turned, kept: Floats, pops: Bools) -> Bools:
     return np.concatenate([legs, pelvis.any(axis=1, keepdims=True)], axis=1)
 
 
-def _chords(motion: Motion, turned: Turned) -> Floats:
+def chords_of(motion: Motion, turned: Turned) -> Floats:
     """How far (F, L) ankles are from hips [m], for legs that are no longer than animated."""
     ways = turned.ankles - motion.places[:, :, HIP] - raised(turned.up)[:, None]
     return np.linalg.norm(ways, axis=-1) / turned.lengths
@@ -193,7 +198,7 @@ def _blended(locked: Locked, loose: Loose, share: Floats, limits: tuple[Floats, 
     ankles += raised(lift * np.minimum(kept / _MORE, 1.0))
     up = turned.up + up * (over.up - turned.up)
     hips = motion.places[:, :, HIP] + raised(up)[:, None]
-    longest = np.maximum(most, _chords(motion, turned))
+    longest = np.maximum(most, chords_of(motion, turned))
     bent = bend_legs(motion, axes, dataclasses.replace(part.feet, ankles=ankles), up, hips, longest, part.stretch)
     turns = np.concatenate([bent.turns[:, :, :FOOT], np.stack([foot, toes], axis=2)], axis=2)
     whole = with_rows(locked.turned, joins, dataclasses.replace(bent, turns=turns), joins)

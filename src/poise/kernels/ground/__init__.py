@@ -10,4 +10,5 @@ __getattr__ = imported_when_asked(
     "grounder",
     "grounder_walk",
     "legs",
+    "spread",
 )

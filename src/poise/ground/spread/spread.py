@@ -1,0 +1,176 @@
+"""Spread: what pops is spread over the frames around it.
+
+Where a step changes by more than it may, pelvis and feet move by the least after which none does: the pelvis up or
+down, feet in the air aside and up, heels about balls that stand. So a foot that has a few frames from tread to tread
+takes the way along which its speed changes least, and a pelvis comes to meet a leg that would snap straight. Feet that
+stand stay where they are, no sole gets deeper into the ground, and no leg longer than it may be.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from poise import kernels
+from poise.ground.contact.cyclic import Repeats
+from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, rows_of, with_rows
+from poise.ground.figure.steps import STEPPING, steps_of, stride_of
+from poise.ground.legs.calm import LESS
+from poise.ground.legs.keep import OF_ROOM, Locked, chords_of, over_bounds
+from poise.ground.legs.legs import bend_axes, bend_legs, places_of
+from poise.ground.legs.pelvis import chord_limits
+from poise.ground.legs.toes import turned_soles
+from poise.ground.spread.strip import BESIDE, SoleArms, Strip, Swung, moved, swung
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.maths.smooth import near_to
+from poise.maths.vectors import raised
+
+_TIGHT = 0.97 * OF_ROOM  # of the room of an edit: so much is not quite reached, since moves have their cost
+_NEAR = 0.3  # [s] before and after a frame that pops in which something moves
+_WEIGHTS = np.array([1e-3, 1e-3])  # of moves and of their changes of step, beside what is over a bound, all squared
+_ROUNDS, _INNER, _TRIES = 40, 8, 6
+_DAMPING, _MORE, _LESS = 1e-3, 8.0, 0.25  # at first; times so much after a try that was worse, and after a better one
+_LEAST = 1e-4  # damping that is less is at once as much as this
+_GAIN = 1e-3  # of the costs: less is not worth a round
+_WITHIN, _BEYOND = 0.2, 1.0  # [mm] beyond a wall that count as within it, and that are too far
+_SAME = 1e-3  # [m] a loop whose ends are put so near to each other is to stay one
+
+
+def spread(locked: Locked, repeats: Repeats) -> Locked:
+    """The figure with pelvis and feet moved where a joint pops, if that leaves less of it; all repeats the same."""
+    motion, pops = locked.motion, _pops(locked, repeats)
+    if not pops.any():
+        return locked
+    whole, moves = _whole(locked, repeats), None
+    period = len(pops) - 1 if _closes(locked, repeats) else len(motion)
+    for rows, may in _strips(locked, pops, repeats, period):
+        settled = _settled(whole.part(rows, may))
+        if settled is not None:
+            moves = np.zeros(whole.free.shape) if moves is None else moves
+            for row, move in zip(np.arange(rows.start, rows.stop)[may], settled.moves[may], strict=True):
+                moves[row % period :: period] = move
+    return locked if moves is None else _bent(locked, whole, moves)
+
+
+def _pops(locked: Locked, repeats: Repeats) -> Bools:
+    """The frames (F,) of the clip in which a joint pops."""
+    over = over_bounds(locked.motion, locked.turned, locked.bounds(repeats))[repeats.middle]
+    return (over > 0.0).any(axis=(1, 2))
+
+
+def _closes(locked: Locked, repeats: Repeats) -> bool:
+    """Whether a loop is put where it can be repeated: on stairs each of its repeats is another."""
+    if not repeats.around:
+        return False
+    up, ways = locked.turned.up, locked.turned.ankles - locked.motion.places[:, :, ANKLE]
+    return all(np.ptp(moved[repeats.middle][[0, -1]], axis=0).max() <= _SAME for moved in (up, ways))
+
+
+def _strips(locked: Locked, pops: Bools, repeats: Repeats, period: int) -> Iterator[tuple[slice, Bools]]:
+    """The frames near to pops, as strips that do not feel each other, and where (F,) of each something may move.
+
+    Of a loop some frames that are farthest from all pops stay as they are, where it is cut open.
+    """
+    motion = locked.motion
+    rows, marks = np.arange(len(motion)), np.zeros(len(motion), dtype=np.bool_)
+    marks[repeats.middle] = pops
+    apart = 2 * stride_of(motion.times)
+    if period < len(motion):
+        marks = repeats.spread(pops)
+        inner = rows[repeats.middle]
+        away = np.abs(inner[:-1, None] - np.flatnonzero(marks)).min(axis=1)
+        start = inner[int(away.argmax())] - period * (int(away.argmax()) > 0)
+        rows = rows[start + apart : start + period]
+    else:
+        rows = rows[repeats.middle]
+    near = rows[near_to(motion.times, marks, _NEAR)[rows]]
+    for run in np.split(near, np.flatnonzero(np.diff(near) > apart) + 1):
+        around = slice(max(run[0] - apart, 0), min(run[-1] + apart + 1, len(motion)))
+        yield around, np.isin(np.arange(around.start, around.stop), run)
+
+
+def _whole(locked: Locked, repeats: Repeats) -> Strip:
+    """All frames, and the moves that there may be whatever pops."""
+    motion, turned = locked.motion, locked.turned
+    bounds = locked.bounds(repeats, _TIGHT)
+    ends = np.arange(len(motion))[repeats.middle][[0, -1]]
+    if repeats.around:  # both ends are one frame
+        period = ends[1] - ends[0]
+        bounds[ends[0] % period :: period] = bounds[ends].min(axis=0)
+    air = ~locked.standing
+    turns = (air | locked.feet.free) & (locked.soles.lengths > 0.0)
+    own = np.stack([air, air, air, turns], axis=-1).reshape(len(motion), -1)
+    return Strip(
+        stride_of(motion.times), steps_of(motion).known, bounds, motion.places, bend_axes(motion, locked.soles),
+        turned.up, _sole_arms(locked),
+        np.maximum(chord_limits(motion, locked.standing)[1], chords_of(motion, turned)), turned.lengths,
+        air | turns, np.column_stack([np.ones(len(motion), np.bool_), own]), locked.footing,
+    )  # fmt: skip
+
+
+def _sole_arms(locked: Locked) -> SoleArms:
+    motion, turned = locked.motion, locked.turned
+    points = turned_soles(
+        motion, locked.soles, turned, rotations.multiply(turned.turns[:, :, FOOT], motion.turns[:, :, FOOT])
+    )
+    deep = np.maximum(locked.footing.heights(points) - points[..., 2], 0.0)
+    joint = rotations.rotate(turned.turns[:, :, FOOT], motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
+    ends = places_of(motion, turned)[:, :, STEPPING.index(END)]
+    arms = np.stack([turned.ankles - points[1], joint, ends - turned.ankles - joint], axis=2)
+    soles = points - turned.ankles
+    soles[2] -= joint
+    return SoleArms(points[1], locked.feet.across, arms, soles, deep, motion.bends)
+
+
+def _settled(strip: Strip) -> Swung | None:
+    """The strip after the moves that leave the least over bounds; None if that is not worth it.
+
+    The method of Levenberg and Marquardt, each step of which is exact for joints that move in straight lines
+    (`kernels.ground.spread.least`).
+    """
+    begin = best = swung(strip, np.zeros(strip.free.shape))
+    cost, damping, free = best.cost(_WEIGHTS), _DAMPING, strip.free.ravel()
+    step = np.empty(free.shape)
+    for _ in range(_ROUNDS):
+        if not best.over.any() and best.farthest <= _WITHIN:
+            break
+        near = kernels.ground.spread.Near(
+            best.changes, strip.bounds, strip.counts, best.slopes, best.walls, best.wall_slopes,
+            best.moves.ravel(), free, _WEIGHTS, strip.stride,
+        )  # fmt: skip
+        before = cost
+        for _ in range(_TRIES):
+            kernels.ground.spread.least(near, damping, _INNER, step)
+            tried = swung(strip, best.moves + step.reshape(best.moves.shape))
+            cost = tried.cost(_WEIGHTS)
+            if cost < before:
+                break
+            damping = max(_MORE * damping, _LEAST)
+        if not cost < before:
+            break
+        best, damping = tried, _LESS * damping
+        if before - cost < _GAIN * cost:
+            break
+    less = best.over.sum() < begin.over.sum() - LESS
+    return best if less and best.farthest <= _BEYOND else None
+
+
+def _bent(locked: Locked, whole: Strip, moves: Floats) -> Locked:
+    """The figure after moves (F, K) [mm]."""
+    motion, turned, feet = locked.motion, locked.turned, whole.feet
+    up, balls, angles = moved(whole.up, feet.balls, moves)
+    turn = rotations.about(feet.across, angles)
+    ankles, points, _ = feet.points(balls, turn)
+    hips = motion.places[:, :, HIP] + raised(up)[:, None]
+    most = np.maximum(whole.most, np.linalg.norm(ankles - hips, axis=-1) / turned.lengths)
+    there = dataclasses.replace(locked.feet, ankles=ankles)
+    bent = bend_legs(motion, whole.axes, there, up, hips, most, locked.stretch)
+    turns = np.concatenate([bent.turns[:, :, :FOOT], turned.turns[:, :, FOOT:]], axis=2)
+    for part, turning in ((FOOT, True), (TOES, ~motion.bends[:, None])):
+        turns[:, :, part] = np.where(turning, rotations.multiply(turn, turns[:, :, part]), turns[:, :, part])
+    where = moves.any(axis=1)
+    new = dataclasses.replace(bent, turns=turns, missing=turned.missing)
+    return locked._replace(turned=with_rows(turned, where, rows_of(new, where), where))

@@ -1,0 +1,167 @@
+"""Strip: frames one after the other in which pelvis and feet may move, and what their legs then do."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise import kernels
+from poise.ground.figure.footing import Footing
+from poise.ground.figure.motion import HIP
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.maths.vectors import dots, raised, units
+
+MM = 1000.0
+BESIDE = 3.0  # times as much as a change of step over its bound does a millimetre beyond a wall count
+_CLOSE = 0.02  # [m] from the ground on a point is asked for how steep it is there
+_EDGE = 0.004  # [m] to each side: over so much
+_STEEPEST = 3.0  # a riser counts as ground so steep
+_AWAY = -1e6  # [mm] beyond a wall that is not there
+
+
+class SoleArms(NamedTuple):
+    """The feet of L legs in F frames, z up [m]; each may be turned about its ball.
+
+    balls   (F, L, 3) the points of soles about which feet turn
+    across  (F, L, 3) the level axes about which that lifts heels
+    arms    (F, L, 3, 3) from ball to ankle, from there to the joint of the toes, and from there to their end
+    soles   (3, F, L, 3) from the ankle to heel and ball, and from the joint of the toes to the tip of the sole
+    deep    (3, F, L) how deep these may be in the ground
+    bends   (L,) whether toes stay as they are when their foot turns
+    """
+
+    balls: Floats
+    across: Floats
+    arms: Floats
+    soles: Floats
+    deep: Floats
+    bends: Bools
+
+    def part(self, rows: slice) -> SoleArms:
+        """Some frames of them."""
+        return SoleArms(*(array[rows] for array in self[:3]), self.soles[:, rows], self.deep[:, rows], self.bends)
+
+    def points(self, balls: Floats, turn: Floats) -> tuple[Floats, Floats, Floats]:
+        """Ankles (F, L, 3) of feet that are moved and turned (F, L, 4); and of ankle, heel, ball and tip: where the
+        last three are (3, F, L, 3), and from the ball to what of each turns with the foot (4, F, L, 3).
+        """
+        lever = rotations.rotate(turn, self.arms[:, :, 0])
+        heel, ball, tip = rotations.rotate(turn, self.soles)
+        joint = rotations.rotate(turn, self.arms[:, :, 1])
+        bends = self.bends[:, None]
+        ends = joint + np.where(bends, self.soles[2], tip)
+        turning = joint + np.where(bends, 0.0, tip)
+        ankles = balls + lever
+        still = np.zeros_like(heel)
+        return ankles, ankles + np.stack([heel, ball, ends]), lever + np.stack([still, heel, ball, turning])
+
+
+class Strip(NamedTuple):
+    """Frames beside each other of a figure whose changes of step are to be made smaller.
+
+    stride          frames over which changes of step are looked at
+    counts          (F,) whether they are known there
+    bounds          (F, L, 4) [mm]
+    places, axes    as for `bend_legs`
+    up              (F,) [m] how much higher the pelvis is
+    feet            where they are
+    most, lengths   (F, L) the longest chords [m], and what legs are made longer by
+    walled          (F, L) feet whose soles are to stay out of the ground
+    free            (F, K) which moves there may be, see `poise.kernels.ground.spread`
+    """
+
+    stride: int
+    counts: Bools
+    bounds: Floats
+    places: Floats
+    axes: Floats
+    up: Floats
+    feet: SoleArms
+    most: Floats
+    lengths: Floats
+    walled: Bools
+    free: Bools
+    footing: Footing
+
+    def part(self, rows: slice, may: Bools) -> Strip:
+        """Some frames of it, and moves only where there may be some (F,)."""
+        counts = self.counts[rows].copy()
+        counts[: self.stride] = counts[len(counts) - self.stride :] = False
+        return Strip(
+            self.stride, counts, self.bounds[rows], self.places[rows], self.axes[rows], self.up[rows],
+            self.feet.part(rows), self.most[rows], self.lengths[rows], self.walled[rows],
+            self.free[rows] & may[:, None], self.footing,
+        )  # fmt: skip
+
+
+class Swung(NamedTuple):
+    """A strip after moves (F, K) [mm]; see `poise.kernels.ground.spread.Near`.
+
+    over  (F, L, 4) [mm] by how much changes of step are over their bounds
+    """
+
+    moves: Floats
+    changes: Floats
+    slopes: Floats
+    walls: Floats
+    wall_slopes: Floats
+    over: Floats
+
+    def cost(self, weights: Floats) -> float:
+        """As `costs` of the kernel, but exactly."""
+        bent = changes_over(self.moves, 1) / MM
+        parts = (self.over, np.maximum(self.walls, 0.0), np.sqrt(weights[0]) * self.moves, np.sqrt(weights[1]) * bent)
+        return 0.5 * sum(float((part * part).sum()) for part in parts)
+
+    @property
+    def farthest(self) -> float:
+        """How far [mm] anything is beyond its wall."""
+        return float(self.walls.max(initial=0.0)) / BESIDE
+
+
+def changes_over(places: Floats, stride: int) -> Floats:
+    """p+ - 2 p + p- (F, ...) [mm] over so many frames each way; 0 at the ends."""
+    found = np.zeros_like(places)
+    if len(places) > 2 * stride:
+        found[stride:-stride] = places[2 * stride :] - 2.0 * places[stride:-stride] + places[: -2 * stride]
+    return MM * found
+
+
+def moved(up: Floats, balls: Floats, moves: Floats) -> tuple[Floats, Floats, Floats]:
+    """Pelvis (F,), balls (F, L, 3) and angles (F, L) of feet after moves (F, K) [mm]."""
+    own = moves[:, 1:].reshape(*balls.shape[:2], 4) / MM
+    return up + moves[:, 0] / MM, balls + own[..., :3], own[..., 3] / kernels.ground.spread.ARM
+
+
+def swung(strip: Strip, moves: Floats) -> Swung:
+    """What a strip is after moves (F, K) [mm]."""
+    up, balls, angles = moved(strip.up, strip.feet.balls, moves)
+    shape = (*strip.most.shape, 4)
+    found, slopes = np.empty((*shape, 3)), np.empty((*shape, 3, 5))
+    feet = (balls, strip.feet.across, angles, strip.feet.arms)
+    kernels.ground.spread.swung(strip.places, strip.axes, up, *feet, strip.most, strip.lengths, found, slopes)
+    changes = changes_over(found, strip.stride)
+    over = np.maximum(np.linalg.norm(changes, axis=-1) - strip.bounds, 0.0) * strip.counts[:, None, None]
+    return Swung(moves, changes, slopes, *_walls(strip, up, balls, angles), over)
+
+
+def _walls(strip: Strip, up: Floats, balls: Floats, angles: Floats) -> tuple[Floats, Floats]:
+    """How far beyond their walls legs, heels, balls and tips are, weighted, and what moves do about that."""
+    feet = strip.feet
+    ankles, points, turning = feet.points(balls, rotations.about(feet.across, angles))
+    walls, slopes = np.empty((*angles.shape, 4)), np.zeros((*angles.shape, 4, 5))
+    chords = ankles - strip.places[:, :, HIP] - raised(up)[:, None]
+    walls[..., 0] = MM * (np.linalg.norm(chords, axis=-1) / strip.lengths - strip.most)
+    ways, swings = units(chords), np.cross(feet.across, turning) / kernels.ground.spread.ARM
+    slopes[..., 0, 0], slopes[..., 0, 1:4], slopes[..., 0, 4] = -ways[..., 2], ways, dots(ways, swings[0])
+    heights = points[..., 2] - strip.footing.heights(points)
+    walls[..., 1:] = np.moveaxis(np.where(strip.walled, MM * (-heights - feet.deep), _AWAY), 0, -1)
+    slopes[..., 1:, 3], slopes[..., 1:, 4] = -1.0, -np.moveaxis(swings[1:, ..., 2], 0, -1)
+    point, frame, leg = np.nonzero((heights < _CLOSE) & strip.walled)
+    for axis in range(2 * bool(len(point))):
+        aside = _EDGE * np.eye(3)[axis]
+        there, here = (strip.footing.heights(points[point, frame, leg] + way) for way in (aside, -aside))
+        slopes[frame, leg, 1 + point, 1 + axis] = np.clip((there - here) / (2.0 * _EDGE), -_STEEPEST, _STEEPEST)
+    return BESIDE * walls, BESIDE * slopes

@@ -1,0 +1,302 @@
+# pyright: standard
+"""Spread: the least that pelvis and feet must move for no change of step to be larger than its bound.
+
+In each of F frames so much can move: the pelvis up, and of each of L legs the ball of the foot (x, y, z) and the heel
+about it, K = 1 + 4 L numbers [mm]; those of a heel are the arc 10 cm from the ball. Where hips, knees, ankles and the
+ends of toes then are is bent (`swung`), and near to that linear in the moves (`least`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.kernels.compiled import kernel, part
+from poise.kernels.ground.legs import bend
+from poise.kernels.values.linear import Quat, Vec, add, put_vec, rotate, scale, sub, vec_at
+
+ARM = 0.1  # [m] from the ball is where the way of a heel is counted
+_STEP = 1e-5  # [m] by which something is moved to see what that changes
+_MOVES = 5  # numbers that move a leg: the pelvis, the ball's x, y and z, and the heel
+_TINY = 1e-12
+_HALVINGS = 5
+_LEAST_GAIN = 1e-4  # of the costs: less is not worth a round
+
+
+class Near(NamedTuple):
+    """What is linear in the moves, near to those that have been made.
+
+    changes      (F, L, 4, 3) of step [mm] of hip, knee, ankle and end of the toes, over `stride` frames each way
+    bounds       (F, L, 4) [mm]
+    counts       (F,) whether changes of step are known there
+    slopes       (F, L, 4, 3, 5) by which these joints move per move of their leg
+    walls        (F, L, 4) how far [mm] leg, heel, ball and tip are beyond where they may be; below 0 if they are not
+    wall_slopes  (F, L, 4, 5)
+    made         (F K,) [mm] the moves that have been made
+    free         (F K,) which of them may be other than that
+    weights      (2,) what moves cost, and their own changes of step
+    stride       frames
+    """
+
+    changes: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+    counts: NDArray[np.bool_]
+    slopes: NDArray[np.float64]
+    walls: NDArray[np.float64]
+    wall_slopes: NDArray[np.float64]
+    made: NDArray[np.float64]
+    free: NDArray[np.bool_]
+    weights: NDArray[np.float64]
+    stride: int
+
+
+@part
+def put_leg(places, axis, up, ball, across, angle, arms, most, length, found):
+    """Where hip, knee, ankle and the end of the toes come (4, 3), when a foot is turned about its ball.
+
+    arms (3, 3): from ball to ankle, from there to the joint of the toes, which both turn, and on to their end
+    """
+    half = 0.5 * angle
+    k = math.sin(half)
+    turn = Quat(math.cos(half), k * across.x, k * across.y, k * across.z)
+    ankle = add(ball, rotate(turn, vec_at(arms, 0)))
+    toes = add(rotate(turn, vec_at(arms, 1)), vec_at(arms, 2))
+    hip, knee = vec_at(places, 0), vec_at(places, 1)
+    there = Vec(hip.x, hip.y, hip.z + up)
+    thigh, _, end = bend(hip, knee, vec_at(places, 2), axis, there, ankle, most, length)
+    put_vec(found, 0, there)
+    put_vec(found, 1, add(there, scale(rotate(thigh, sub(knee, hip)), length)))
+    put_vec(found, 2, end)
+    put_vec(found, 3, add(end, toes))
+
+
+@kernel
+def swung(places, axes, up, balls, across, angles, arms, most, lengths, found, slopes):
+    """Where hips, knees, ankles and ends of toes come, and how much they move per move of their leg.
+
+    places (F, L, 5, 3) as animated; axes (F, L, 3) about which knees bend; up (F,); balls, across (F, L, 3); angles
+    (F, L) by which feet are turned about `across`; arms (F, L, 3, 3) see `put_leg`; most, lengths (F, L) as for `bend`;
+    out: found (F, L, 4, 3) [m], slopes (F, L, 4, 3, 5).
+    """
+    there = np.empty((4, 3))
+    for i in range(places.shape[0]):
+        for j in range(places.shape[1]):
+            here, lever, axis, ball = places[i, j], arms[i, j], vec_at(axes[i], j), vec_at(balls[i], j)
+            lies, longest, length = vec_at(across[i], j), most[i, j], lengths[i, j]
+            put_leg(here, axis, up[i], ball, lies, angles[i, j], lever, longest, length, found[i, j])
+            for k in range(_MOVES):
+                moved = Vec(ball.x + _STEP * (k == 1), ball.y + _STEP * (k == 2), ball.z + _STEP * (k == 3))
+                higher, angle = up[i] + _STEP * (k == 0), angles[i, j] + _STEP / ARM * (k == 4)
+                put_leg(here, axis, higher, moved, lies, angle, lever, longest, length, there)
+                for p in range(4):
+                    for c in range(3):
+                        slopes[i, j, p, c, k] = (there[p, c] - found[i, j, p, c]) / _STEP
+
+
+@part
+def column(frame, leg, k, legs):
+    """Which of all numbers moves a leg in a frame: the pelvis for k = 0, its own from 1 to 4."""
+    return frame * (1 + 4 * legs) + (0 if k == 0 else 4 * leg + k)
+
+
+@part
+def times_of(side):
+    """How often the frame before (-1), the frame itself (0) and the one after (1) count in a change of step."""
+    return -2.0 if side == 0 else 1.0
+
+
+@part
+def changed(near, t, j, p, x, v):
+    """The change of step (3,) [mm] of a joint after moves x, in v, and its size."""
+    legs = near.changes.shape[1]
+    for c in range(3):
+        v[c] = near.changes[t, j, p, c]
+    for side in range(-1, 2):
+        at = t + side * near.stride
+        for k in range(_MOVES):
+            much = times_of(side) * x[column(at, j, k, legs)]
+            if much != 0.0:
+                for c in range(3):
+                    v[c] += much * near.slopes[at, j, p, c, k]
+    return math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+
+
+@part
+def beyond(near, i, j, p, x):
+    """How far [mm] part of a leg is beyond its wall after moves x."""
+    value = near.walls[i, j, p]
+    for k in range(_MOVES):
+        value += near.wall_slopes[i, j, p, k] * x[column(i, j, k, near.walls.shape[1])]
+    return value
+
+
+@part
+def bends_by(near, c, x):
+    """The change of step of a move itself."""
+    many = 1 + 4 * near.walls.shape[1]
+    return (
+        near.made[c - many] + x[c - many] - 2.0 * (near.made[c] + x[c]) + near.made[c + many] + x[c + many]
+    )
+
+
+@part
+def costs(near, x, v):
+    """Half the sum of squares of what is over bounds and beyond walls; of all moves and their changes, by weights."""
+    frames, legs = near.walls.shape[0], near.walls.shape[1]
+    many = 1 + 4 * legs
+    total = 0.0
+    for i in range(frames):
+        for j in range(legs):
+            for p in range(4):
+                total += max(beyond(near, i, j, p, x), 0.0) ** 2
+                if near.counts[i]:
+                    total += max(changed(near, i, j, p, x, v) - near.bounds[i, j, p], 0.0) ** 2
+    for c in range(frames * many):
+        total += near.weights[0] * (near.made[c] + x[c]) ** 2
+        if many <= c < (frames - 1) * many:
+            total += near.weights[1] * bends_by(near, c, x) ** 2
+    return 0.5 * total
+
+
+@part
+def put_rows(near, rows, columns, count, much, band, gradient):
+    """Add the squares of three rows, of which `count` columns are not zero, to the band; and much (3,) of each."""
+    for a in range(count):
+        first = columns[a]
+        if not near.free[first]:
+            continue
+        gradient[first] += rows[0, a] * much[0] + rows[1, a] * much[1] + rows[2, a] * much[2]
+        for b in range(count):
+            other = columns[b]
+            if other <= first and near.free[other]:
+                product = rows[0, a] * rows[0, b] + rows[1, a] * rows[1, b] + rows[2, a] * rows[2, b]
+                band[first, first - other] += product
+
+
+@part
+def put_change(near, t, j, p, x, rows, columns, much, v, band, gradient):
+    """Add what half the square of a change of step over its bound has for slope and curvature.
+
+    With the size s of the change, its direction u and the bound b the slope is (s - b) u, and the curvature
+    u u^T + (1 - b / s)(1 - u u^T): the square of M = u u^T + g (1 - u u^T) with g = sqrt(1 - b / s).
+    """
+    size = changed(near, t, j, p, x, v)
+    over = size - near.bounds[t, j, p]
+    if over <= 0.0:
+        return
+    g, count = math.sqrt(over / size), 0
+    for c in range(3):
+        v[c] /= size
+        much[c] = over * v[c]
+    for side in range(-1, 2):
+        at, times = t + side * near.stride, times_of(side)
+        for k in range(_MOVES):
+            slope = near.slopes[at, j, p]
+            along = v[0] * slope[0, k] + v[1] * slope[1, k] + v[2] * slope[2, k]
+            for c in range(3):
+                rows[c, count] = times * (g * slope[c, k] + (1.0 - g) * along * v[c])
+            columns[count] = column(at, j, k, near.walls.shape[1])
+            count += 1
+    put_rows(near, rows, columns, count, much, band, gradient)
+
+
+@part
+def put_wall(near, i, j, p, x, rows, columns, much, band, gradient):
+    """Add what half the square of the way beyond a wall has for slope and curvature."""
+    way = beyond(near, i, j, p, x)
+    if way <= 0.0:
+        return
+    for k in range(_MOVES):
+        columns[k] = column(i, j, k, near.walls.shape[1])
+        rows[0, k], rows[1, k], rows[2, k] = near.wall_slopes[i, j, p, k], 0.0, 0.0
+    much[0], much[1], much[2] = way, 0.0, 0.0
+    put_rows(near, rows, columns, _MOVES, much, band, gradient)
+
+
+@part
+def put_moves(near, x, band, gradient):
+    """Add what the moves themselves cost."""
+    many = 1 + 4 * near.walls.shape[1]
+    for c in range(len(x)):
+        if near.free[c]:
+            band[c, 0] += near.weights[0]
+            gradient[c] += near.weights[0] * (near.made[c] + x[c])
+        else:
+            band[c, 0] = 1.0
+    for c in range(many, len(x) - many):
+        bent = near.weights[1] * bends_by(near, c, x)
+        for a in range(-1, 2):
+            first = c + a * many
+            if near.free[first]:
+                gradient[first] += times_of(a) * bent
+                for b in range(-1, a + 1):
+                    if near.free[c + b * many]:
+                        band[first, (a - b) * many] += near.weights[1] * times_of(a) * times_of(b)
+
+
+@part
+def solve_band(band, damping, right):
+    """Solve (H + damping diag H) y = right in place by Cholesky's method; H[i, j] is at band[i, i - j]."""
+    size, width = band.shape
+    for i in range(size):
+        band[i, 0] *= 1.0 + damping
+        first = max(0, i - width + 1)
+        for j in range(first, i + 1):
+            total = band[i, i - j]
+            for k in range(max(first, j - width + 1), j):
+                total -= band[i, i - k] * band[j, j - k]
+            band[i, i - j] = total / band[j, 0] if j < i else math.sqrt(max(total, _TINY))
+    for i in range(size):
+        total = right[i]
+        for k in range(max(0, i - width + 1), i):
+            total -= band[i, i - k] * right[k]
+        right[i] = total / band[i, 0]
+    for i in range(size - 1, -1, -1):
+        total = right[i]
+        for k in range(i + 1, min(size, i + width)):
+            total -= band[k, k - i] * right[k]
+        right[i] = total / band[i, 0]
+
+
+@kernel
+def least(near, damping, rounds, x):
+    """The moves x (F K,) [mm] to be added to those that were made; see `Near`.
+
+    Newton's method on `costs`, whose curvature is a band, with steps halved until they cost less. Damping adds a share
+    of the curvature along each move, for moves that are so large that nothing is linear any more.
+    """
+    legs = near.walls.shape[1]
+    band, gradient, tried = np.zeros((len(x), (2 * near.stride + 1) * (1 + 4 * legs))), np.zeros(len(x)), np.zeros(len(x))
+    rows, columns, much, v = np.zeros((3, 3 * _MOVES)), np.zeros(3 * _MOVES, dtype=np.int64), np.zeros(3), np.zeros(3)
+    x[:] = 0.0
+    now = costs(near, x, v)
+    for _ in range(rounds):
+        band[:] = 0.0
+        gradient[:] = 0.0
+        for i in range(near.walls.shape[0]):
+            for j in range(legs):
+                for p in range(4):
+                    put_wall(near, i, j, p, x, rows, columns, much, band, gradient)
+                    if near.counts[i]:
+                        put_change(near, i, j, p, x, rows, columns, much, v, band, gradient)
+        put_moves(near, x, band, gradient)
+        for c in range(len(x)):
+            gradient[c] += damping * band[c, 0] * x[c]
+        solve_band(band, damping, gradient)
+        share, then = 1.0, math.inf
+        for _ in range(_HALVINGS):
+            for c in range(len(x)):
+                tried[c] = x[c] - share * gradient[c]
+            then = costs(near, tried, v)
+            if then < now:
+                break
+            share *= 0.5
+        if not then < now:
+            break
+        x[:] = tried
+        gain, now = now - then, then
+        if gain < _LEAST_GAIN * now:
+            break
