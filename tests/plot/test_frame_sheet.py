@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 
 import numpy as np
 import pytest
 
 import poise
+from poise.ground.figure.figure import figure_of
 from poise.io import samples
 from tests.conftest import ROOT
 
@@ -37,6 +39,39 @@ def test_every_third_frame_and_fewer_of_long_clips():
     assert len(frame_sheet.frames_of(1000, None)) <= frame_sheet.MOST
 
 
+def test_a_part_of_a_clip():
+    assert frame_sheet.frames_of(1000, 1, "40:43").tolist() == [40, 41, 42, 43]
+    assert frame_sheet.frames_of(50, 4, "40:").tolist() == [40, 44, 48]
+    assert frame_sheet.frames_of(50, None, ":5").tolist() == [0, 3]
+    for part in ("50:", "9:3", "three", "1:2:3", "-1:4"):
+        with pytest.raises(poise.InputError, match="--frames"):
+            frame_sheet.frames_of(50, None, part)
+
+
+def test_all_that_is_drawn_is_in_its_cell(scene):
+    frames = np.array([0, 5])
+    assert frame_sheet.cell_of(scene, frames)[:3] == (frame_sheet.ASIDE, frame_sheet.BELOW, frame_sheet.ABOVE)
+    joints = scene.joints.copy()
+    joints[5, scene.bones[-1, 1]] = scene.hips[5] + 2.0 * scene.way - [0.0, 0.0, 1.5]
+    wide = frame_sheet.cell_of(scene._replace(joints=joints), frames)
+    assert wide.aside == pytest.approx(2.0 + frame_sheet.MARGIN)
+    assert wide.below > 1.5
+    assert wide.above == frame_sheet.ABOVE
+    assert wide.columns < frame_sheet.COLUMNS
+
+
+def test_lines_lead_to_feet_that_hang_elsewhere():
+    """As game characters have them: the foot is no child of the shin, but follows it."""
+    rig = poise.load(WALK)
+    figure = figure_of(rig.clips[0], rig=rig)
+    skeleton, (left, right) = figure.skeleton, figure.legs
+    assert frame_sheet._jumped(figure) == []
+    elsewhere = dataclasses.replace(figure, legs=(dataclasses.replace(left, foot=right.foot), right))
+    shin, foot = skeleton.index(left.lower), skeleton.index(right.foot)
+    toes = skeleton.index(left.toes)
+    assert frame_sheet._jumped(elsewhere) == [(0, (shin, foot)), (0, (foot, toes))]
+
+
 def test_three_views_of_who_goes_along_x():
     side, front, above = frame_sheet.views_of(np.array([1.0, 0.0, 0.0]))
     points = np.array([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]])  # ahead, left, up
@@ -47,11 +82,18 @@ def test_three_views_of_who_goes_along_x():
 
 
 def test_what_is_over_its_bound_is_named(scene):
-    assert scene.over.any()
-    written = frame_sheet.drawn(scene, np.array([0, len(scene.over) - 1]), "svg").decode()
-    assert frame_sheet.OVER.lower() in written
     calm = scene._replace(over=np.zeros_like(scene.over))
+    popped = calm._replace(over=calm.over.copy())
+    popped.over[3, scene.names.index("right knee")] = True  # between the frames that are shown
+    sheet = frame_sheet.drawn(popped, np.array([0, 5]), "svg").decode()
+    assert frame_sheet.OVER.lower() in sheet
+    assert sheet.count("<!-- 5  right knee 3 -->") == 1
     assert frame_sheet.OVER.lower() not in frame_sheet.drawn(calm, np.array([0, 5]), "svg").decode()
+
+
+def test_words_are_shortened_to_what_has_room():
+    assert frame_sheet._shortened("288  right toe 280", 18) == "288  right toe 280"
+    assert frame_sheet._shortened("288  right toe 280, right toe 281", 23) == "288  right toe 280..."
 
 
 def test_the_source_is_behind_the_result(scene):
