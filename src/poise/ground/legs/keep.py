@@ -111,7 +111,7 @@ def kept_where_worse(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Tu
         best, where, left = _calmest(locked, loose, repeats)
         if not where.any():
             return best, where, left
-        deeper = _sunk(locked, best) > _sunk(locked, locked.turned) + _DEEPER
+        deeper = sunk(locked, best) > sunk(locked, locked.turned) + _DEEPER
         if not deeper.any():
             return best, where, left
         free = np.minimum(loose.free[:, :-1], far_from(locked.motion.times, deeper, _AROUND))
@@ -162,7 +162,7 @@ def chords_of(motion: Motion, turned: Turned) -> Floats:
     return np.linalg.norm(ways, axis=-1) / turned.lengths
 
 
-def _sunk(locked: Locked, result: Turned) -> Floats:
+def sunk(locked: Locked, result: Turned) -> Floats:
     """How deep (F, L) soles are in the ground."""
     feet = rotations.multiply(result.turns[:, :, FOOT], locked.motion.turns[:, :, FOOT])
     points = turned_soles(locked.motion, locked.soles, result, feet)

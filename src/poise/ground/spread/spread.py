@@ -22,7 +22,8 @@ from poise.ground.legs.keep import OF_ROOM, Locked, chords_of, over_bounds
 from poise.ground.legs.legs import bend_axes, bend_legs, places_of
 from poise.ground.legs.pelvis import chord_limits
 from poise.ground.legs.toes import turned_soles
-from poise.ground.spread.strip import BESIDE, SoleArms, Strip, Swung, moved, swung
+from poise.ground.report.jumps import is_even
+from poise.ground.spread.strip import SoleArms, Strip, Swung, moved, swung
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.smooth import near_to
@@ -36,6 +37,7 @@ _DAMPING, _MORE, _LESS = 1e-3, 8.0, 0.25  # at first; times so much after a try 
 _LEAST = 1e-4  # damping that is less is at once as much as this
 _GAIN = 1e-3  # of the costs: less is not worth a round
 _WITHIN, _BEYOND = 0.2, 1.0  # [mm] beyond a wall that count as within it, and that are too far
+_IN, _IN_STEPS = 0.001, 0.004  # [m] a sole that is in the ground may stay so deep in it; the second on uneven ground
 _SAME = 1e-3  # [m] a loop whose ends are put so near to each other is to stay one
 
 
@@ -102,12 +104,13 @@ def _whole(locked: Locked, repeats: Repeats) -> Strip:
         bounds[ends[0] % period :: period] = bounds[ends].min(axis=0)
     air = ~locked.standing
     turns = (air | locked.feet.free) & (locked.soles.lengths > 0.0)
-    own = np.stack([air, air, air, turns], axis=-1).reshape(len(motion), -1)
+    own = np.stack([air, air, air, turns, turns & motion.bends], axis=-1).reshape(len(motion), -1)
     return Strip(
         stride_of(motion.times), steps_of(motion).known, bounds, motion.places, bend_axes(motion, locked.soles),
         turned.up, _sole_arms(locked),
         np.maximum(chord_limits(motion, locked.standing)[1], chords_of(motion, turned)), turned.lengths,
         air | turns, np.column_stack([np.ones(len(motion), np.bool_), own]), locked.footing,
+        is_even(locked.footing.terrain),
     )  # fmt: skip
 
 
@@ -116,7 +119,7 @@ def _sole_arms(locked: Locked) -> SoleArms:
     points = turned_soles(
         motion, locked.soles, turned, rotations.multiply(turned.turns[:, :, FOOT], motion.turns[:, :, FOOT])
     )
-    deep = np.maximum(locked.footing.heights(points) - points[..., 2], 0.0)
+    deep = np.clip(locked.footing.heights(points) - points[..., 2], 0.0, _IN if is_even(locked.footing.terrain) else _IN_STEPS)
     joint = rotations.rotate(turned.turns[:, :, FOOT], motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
     ends = places_of(motion, turned)[:, :, STEPPING.index(END)]
     arms = np.stack([turned.ankles - points[1], joint, ends - turned.ankles - joint], axis=2)
@@ -155,22 +158,22 @@ def _settled(strip: Strip) -> Swung | None:
         if before - cost < _GAIN * cost:
             break
     less = best.over.sum() < begin.over.sum() - LESS
-    return best if less and best.farthest <= _BEYOND else None
+    return best if less and best.farthest <= max(begin.farthest, _BEYOND) else None
 
 
 def _bent(locked: Locked, whole: Strip, moves: Floats) -> Locked:
     """The figure after moves (F, K) [mm]."""
     motion, turned, feet = locked.motion, locked.turned, whole.feet
     up, balls, angles = moved(whole.up, feet.balls, moves)
-    turn = rotations.about(feet.across, angles)
-    ankles, points, _ = feet.points(balls, turn)
+    ankles, _ = feet.points(balls, angles)
     hips = motion.places[:, :, HIP] + raised(up)[:, None]
     most = np.maximum(whole.most, np.linalg.norm(ankles - hips, axis=-1) / turned.lengths)
     there = dataclasses.replace(locked.feet, ankles=ankles)
     bent = bend_legs(motion, whole.axes, there, up, hips, most, locked.stretch)
     turns = np.concatenate([bent.turns[:, :, :FOOT], turned.turns[:, :, FOOT:]], axis=2)
-    for part, turning in ((FOOT, True), (TOES, ~motion.bends[:, None])):
-        turns[:, :, part] = np.where(turning, rotations.multiply(turn, turns[:, :, part]), turns[:, :, part])
+    heel, toe = rotations.about(feet.across, angles[..., 0]), rotations.about(-feet.across, angles[..., 1])
+    for part, turn in ((FOOT, heel), (TOES, feet.toes(heel, toe))):
+        turns[:, :, part] = rotations.multiply(turn, turns[:, :, part])
     where = moves.any(axis=1)
     new = dataclasses.replace(bent, turns=turns, missing=turned.missing)
     return locked._replace(turned=with_rows(turned, where, rows_of(new, where), where))

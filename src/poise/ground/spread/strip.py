@@ -22,14 +22,14 @@ _AWAY = -1e6  # [mm] beyond a wall that is not there
 
 
 class SoleArms(NamedTuple):
-    """The feet of L legs in F frames, z up [m]; each may be turned about its ball.
+    """The feet of L legs in F frames, z up [m]: heels go up about balls, and toes about their joints.
 
     balls   (F, L, 3) the points of soles about which feet turn
-    across  (F, L, 3) the level axes about which that lifts heels
+    across  (F, L, 3) the level axes about which heels go up, and toes the other way round
     arms    (F, L, 3, 3) from ball to ankle, from there to the joint of the toes, and from there to their end
     soles   (3, F, L, 3) from the ankle to heel and ball, and from the joint of the toes to the tip of the sole
-    deep    (3, F, L) how deep these may be in the ground
-    bends   (L,) whether toes stay as they are when their foot turns
+    deep    (3, F, L) [m] how deep these may be in the ground
+    bends   (L,) whether toes bend
     """
 
     balls: Floats
@@ -43,19 +43,17 @@ class SoleArms(NamedTuple):
         """Some frames of them."""
         return SoleArms(*(array[rows] for array in self[:3]), self.soles[:, rows], self.deep[:, rows], self.bends)
 
-    def points(self, balls: Floats, turn: Floats) -> tuple[Floats, Floats, Floats]:
-        """Ankles (F, L, 3) of feet that are moved and turned (F, L, 4); and of ankle, heel, ball and tip: where the
-        last three are (3, F, L, 3), and from the ball to what of each turns with the foot (4, F, L, 3).
-        """
-        lever = rotations.rotate(turn, self.arms[:, :, 0])
-        heel, ball, tip = rotations.rotate(turn, self.soles)
+    def points(self, balls: Floats, angles: Floats) -> tuple[Floats, Floats]:
+        """Ankles (F, L, 3), and heels, balls and tips (3, F, L, 3), when balls are there and heels and toes go up."""
+        turn, bent = rotations.about(self.across, angles[..., 0]), rotations.about(-self.across, angles[..., 1])
+        ankles = balls + rotations.rotate(turn, self.arms[:, :, 0])
+        heel, ball, tip = (rotations.rotate(own, arm) for own, arm in zip((turn, turn, self.toes(turn, bent)), self.soles, strict=True))
         joint = rotations.rotate(turn, self.arms[:, :, 1])
-        bends = self.bends[:, None]
-        ends = joint + np.where(bends, self.soles[2], tip)
-        turning = joint + np.where(bends, 0.0, tip)
-        ankles = balls + lever
-        still = np.zeros_like(heel)
-        return ankles, ankles + np.stack([heel, ball, ends]), lever + np.stack([still, heel, ball, turning])
+        return ankles, ankles + np.stack([heel, ball, joint + tip])
+
+    def toes(self, turn: Floats, bent: Floats) -> Floats:
+        """How toes turn (F, L, 4): by themselves, or with their foot if they do not bend."""
+        return np.where(self.bends[:, None], bent, turn)
 
 
 class Strip(NamedTuple):
@@ -70,6 +68,7 @@ class Strip(NamedTuple):
     most, lengths   (F, L) the longest chords [m], and what legs are made longer by
     walled          (F, L) feet whose soles are to stay out of the ground
     free            (F, K) which moves there may be, see `poise.kernels.ground.spread`
+    even            whether the ground is a plane
     """
 
     stride: int
@@ -84,6 +83,7 @@ class Strip(NamedTuple):
     walled: Bools
     free: Bools
     footing: Footing
+    even: bool
 
     def part(self, rows: slice, may: Bools) -> Strip:
         """Some frames of it, and moves only where there may be some (F,)."""
@@ -92,7 +92,7 @@ class Strip(NamedTuple):
         return Strip(
             self.stride, counts, self.bounds[rows], self.places[rows], self.axes[rows], self.up[rows],
             self.feet.part(rows), self.most[rows], self.lengths[rows], self.walled[rows],
-            self.free[rows] & may[:, None], self.footing,
+            self.free[rows] & may[:, None], self.footing, self.even,
         )  # fmt: skip
 
 
@@ -130,16 +130,16 @@ def changes_over(places: Floats, stride: int) -> Floats:
 
 
 def moved(up: Floats, balls: Floats, moves: Floats) -> tuple[Floats, Floats, Floats]:
-    """Pelvis (F,), balls (F, L, 3) and angles (F, L) of feet after moves (F, K) [mm]."""
-    own = moves[:, 1:].reshape(*balls.shape[:2], 4) / MM
-    return up + moves[:, 0] / MM, balls + own[..., :3], own[..., 3] / kernels.ground.spread.ARM
+    """Pelvis (F,), balls (F, L, 3) and angles (F, L, 2) of heels and toes after moves (F, K) [mm]."""
+    own = moves[:, 1:].reshape(*balls.shape[:2], kernels.ground.spread.OWN) / MM
+    return up + moves[:, 0] / MM, balls + own[..., :3], own[..., 3:] / kernels.ground.spread.ARM
 
 
 def swung(strip: Strip, moves: Floats) -> Swung:
     """What a strip is after moves (F, K) [mm]."""
     up, balls, angles = moved(strip.up, strip.feet.balls, moves)
     shape = (*strip.most.shape, 4)
-    found, slopes = np.empty((*shape, 3)), np.empty((*shape, 3, 5))
+    found, slopes = np.empty((*shape, 3)), np.empty((*shape, 3, kernels.ground.spread.OWN + 1))
     feet = (balls, strip.feet.across, angles, strip.feet.arms)
     kernels.ground.spread.swung(strip.places, strip.axes, up, *feet, strip.most, strip.lengths, found, slopes)
     changes = changes_over(found, strip.stride)
@@ -149,19 +149,37 @@ def swung(strip: Strip, moves: Floats) -> Swung:
 
 def _walls(strip: Strip, up: Floats, balls: Floats, angles: Floats) -> tuple[Floats, Floats]:
     """How far beyond their walls legs, heels, balls and tips are, weighted, and what moves do about that."""
-    feet = strip.feet
-    ankles, points, turning = feet.points(balls, rotations.about(feet.across, angles))
-    walls, slopes = np.empty((*angles.shape, 4)), np.zeros((*angles.shape, 4, 5))
+    arm, across = kernels.ground.spread.ARM, strip.feet.across
+    ankles, points = strip.feet.points(balls, angles)
+    walls, slopes = np.empty((*up.shape, len(strip.feet.bends), 4)), np.zeros((*strip.most.shape, 4, kernels.ground.spread.OWN + 1))
     chords = ankles - strip.places[:, :, HIP] - raised(up)[:, None]
     walls[..., 0] = MM * (np.linalg.norm(chords, axis=-1) / strip.lengths - strip.most)
-    ways, swings = units(chords), np.cross(feet.across, turning) / kernels.ground.spread.ARM
-    slopes[..., 0, 0], slopes[..., 0, 1:4], slopes[..., 0, 4] = -ways[..., 2], ways, dots(ways, swings[0])
-    heights = points[..., 2] - strip.footing.heights(points)
-    walls[..., 1:] = np.moveaxis(np.where(strip.walled, MM * (-heights - feet.deep), _AWAY), 0, -1)
-    slopes[..., 1:, 3], slopes[..., 1:, 4] = -1.0, -np.moveaxis(swings[1:, ..., 2], 0, -1)
-    point, frame, leg = np.nonzero((heights < _CLOSE) & strip.walled)
-    for axis in range(2 * bool(len(point))):
-        aside = _EDGE * np.eye(3)[axis]
-        there, here = (strip.footing.heights(points[point, frame, leg] + way) for way in (aside, -aside))
-        slopes[frame, leg, 1 + point, 1 + axis] = np.clip((there - here) / (2.0 * _EDGE), -_STEEPEST, _STEEPEST)
+    ways = units(chords)
+    slopes[..., 0, 0], slopes[..., 0, 1:4] = -ways[..., 2], ways
+    slopes[..., 0, 4] = dots(ways, np.cross(across, ankles - balls)) / arm
+    ground, tilts = _ground(strip, points)
+    walls[..., 1:] = np.moveaxis(np.where(strip.walled, MM * (ground - points[..., 2] - strip.feet.deep), _AWAY), 0, -1)
+    slopes[..., 1:, 1:3], slopes[..., 1:, 3] = np.moveaxis(tilts, 0, -2), -1.0
+    turning = points - balls
+    joint = ankles + rotations.rotate(rotations.about(across, angles[..., 0]), strip.feet.arms[:, :, 1])
+    bends = strip.feet.bends[:, None]
+    turning[2] = np.where(bends, joint - balls, turning[2])
+    slopes[..., 1:, 4] = -np.moveaxis(np.cross(across, turning)[..., 2], 0, -1) / arm
+    slopes[..., 3, 5] = np.where(strip.feet.bends, np.cross(across, points[2] - joint)[..., 2], 0.0) / arm
     return BESIDE * walls, BESIDE * slopes
+
+
+def _ground(strip: Strip, points: Floats) -> tuple[Floats, Floats]:
+    """How high the ground is under points (3, F, L, 3) and how steep (3, F, L, 2) along x and y.
+
+    Near to a riser it counts as high as behind it: what is a hair in front of an edge is in it after a rounding.
+    """
+    ground, tilts = strip.footing.heights(points), np.zeros((*points.shape[:-1], 2))
+    where = np.nonzero(strip.walled & (~strip.even | (points[..., 2] - ground < _CLOSE)))
+    for axis in range(2 * bool(len(where[0]))):
+        aside = _EDGE * np.eye(3)[axis]
+        there, here = (strip.footing.heights(points[where] + way) for way in (aside, -aside))
+        tilts[(*where, axis)] = np.clip((there - here) / (2.0 * _EDGE), -_STEEPEST, _STEEPEST)
+        if not strip.even:
+            ground[where] = np.maximum(ground[where], np.maximum(there, here))
+    return ground, tilts

@@ -1,9 +1,9 @@
 # pyright: standard
 """Spread: the least that pelvis and feet must move for no change of step to be larger than its bound.
 
-In each of F frames so much can move: the pelvis up, and of each of L legs the ball of the foot (x, y, z) and the heel
-about it, K = 1 + 4 L numbers [mm]; those of a heel are the arc 10 cm from the ball. Where hips, knees, ankles and the
-ends of toes then are is bent (`swung`), and near to that linear in the moves (`least`).
+In each of F frames so much can move: the pelvis up, and of each of L legs the ball of the foot (x, y, z), the heel up
+about it and the toes up, K = 1 + 5 L numbers [mm]; the last two are arcs 10 cm from where foot and toes turn. Where
+hips, knees, ankles and the ends of toes then are is bent (`swung`), and near to that linear in the moves (`least`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.kernels.compiled import kernel, part
+from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.ground.legs import bend
 from poise.kernels.values.linear import Quat, Vec, add, put_vec, rotate, scale, sub, vec_at
 
-ARM = 0.1  # [m] from the ball is where the way of a heel is counted
+ARM = 0.1  # [m] from where they turn is where the way of heels and toes is counted
 _STEP = 1e-5  # [m] by which something is moved to see what that changes
-_MOVES = 5  # numbers that move a leg: the pelvis, the ball's x, y and z, and the heel
+OWN = 5  # numbers that move a leg: x, y and z of the ball, heel and toes
+_MOVES = OWN + 1  # and the pelvis
 _TINY = 1e-12
 _HALVINGS = 5
 _LEAST_GAIN = 1e-4  # of the costs: less is not worth a round
@@ -32,9 +33,9 @@ class Near(NamedTuple):
     changes      (F, L, 4, 3) of step [mm] of hip, knee, ankle and end of the toes, over `stride` frames each way
     bounds       (F, L, 4) [mm]
     counts       (F,) whether changes of step are known there
-    slopes       (F, L, 4, 3, 5) by which these joints move per move of their leg
+    slopes       (F, L, 4, 3, 6) by which these joints move per move of their leg
     walls        (F, L, 4) how far [mm] leg, heel, ball and tip are beyond where they may be; below 0 if they are not
-    wall_slopes  (F, L, 4, 5)
+    wall_slopes  (F, L, 4, 6)
     made         (F K,) [mm] the moves that have been made
     free         (F K,) which of them may be other than that
     weights      (2,) what moves cost, and their own changes of step
@@ -53,17 +54,21 @@ class Near(NamedTuple):
     stride: int
 
 
-@part
-def put_leg(places, axis, up, ball, across, angle, arms, most, length, found):
-    """Where hip, knee, ankle and the end of the toes come (4, 3), when a foot is turned about its ball.
+@inline
+def about(axis, angle):
+    k = math.sin(0.5 * angle)
+    return Quat(math.cos(0.5 * angle), k * axis.x, k * axis.y, k * axis.z)
 
-    arms (3, 3): from ball to ankle, from there to the joint of the toes, which both turn, and on to their end
+
+@part
+def put_leg(places, axis, up, ball, across, heel, toe, arms, most, length, found):
+    """Where hip, knee, ankle and the end of the toes come (4, 3), when heel and toes go up by angles.
+
+    arms (3, 3): from ball to ankle, from there to the joint of the toes, which turn with the heel, and on to their end
     """
-    half = 0.5 * angle
-    k = math.sin(half)
-    turn = Quat(math.cos(half), k * across.x, k * across.y, k * across.z)
+    turn = about(across, heel)
     ankle = add(ball, rotate(turn, vec_at(arms, 0)))
-    toes = add(rotate(turn, vec_at(arms, 1)), vec_at(arms, 2))
+    toes = add(rotate(turn, vec_at(arms, 1)), rotate(about(across, -toe), vec_at(arms, 2)))
     hip, knee = vec_at(places, 0), vec_at(places, 1)
     there = Vec(hip.x, hip.y, hip.z + up)
     thigh, _, end = bend(hip, knee, vec_at(places, 2), axis, there, ankle, most, length)
@@ -78,19 +83,21 @@ def swung(places, axes, up, balls, across, angles, arms, most, lengths, found, s
     """Where hips, knees, ankles and ends of toes come, and how much they move per move of their leg.
 
     places (F, L, 5, 3) as animated; axes (F, L, 3) about which knees bend; up (F,); balls, across (F, L, 3); angles
-    (F, L) by which feet are turned about `across`; arms (F, L, 3, 3) see `put_leg`; most, lengths (F, L) as for `bend`;
-    out: found (F, L, 4, 3) [m], slopes (F, L, 4, 3, 5).
+    (F, L, 2) by which heels and toes go up, about `across`; arms (F, L, 3, 3) see `put_leg`; most, lengths (F, L) as for `bend`;
+    out: found (F, L, 4, 3) [m], slopes (F, L, 4, 3, 6).
     """
     there = np.empty((4, 3))
     for i in range(places.shape[0]):
         for j in range(places.shape[1]):
             here, lever, axis, ball = places[i, j], arms[i, j], vec_at(axes[i], j), vec_at(balls[i], j)
             lies, longest, length = vec_at(across[i], j), most[i, j], lengths[i, j]
-            put_leg(here, axis, up[i], ball, lies, angles[i, j], lever, longest, length, found[i, j])
+            heel, toe = angles[i, j, 0], angles[i, j, 1]
+            put_leg(here, axis, up[i], ball, lies, heel, toe, lever, longest, length, found[i, j])
             for k in range(_MOVES):
                 moved = Vec(ball.x + _STEP * (k == 1), ball.y + _STEP * (k == 2), ball.z + _STEP * (k == 3))
-                higher, angle = up[i] + _STEP * (k == 0), angles[i, j] + _STEP / ARM * (k == 4)
-                put_leg(here, axis, higher, moved, lies, angle, lever, longest, length, there)
+                higher, turned = up[i] + _STEP * (k == 0), heel + _STEP / ARM * (k == 4)
+                bent = toe + _STEP / ARM * (k == OWN)
+                put_leg(here, axis, higher, moved, lies, turned, bent, lever, longest, length, there)
                 for p in range(4):
                     for c in range(3):
                         slopes[i, j, p, c, k] = (there[p, c] - found[i, j, p, c]) / _STEP
@@ -98,8 +105,8 @@ def swung(places, axes, up, balls, across, angles, arms, most, lengths, found, s
 
 @part
 def column(frame, leg, k, legs):
-    """Which of all numbers moves a leg in a frame: the pelvis for k = 0, its own from 1 to 4."""
-    return frame * (1 + 4 * legs) + (0 if k == 0 else 4 * leg + k)
+    """Which of all numbers moves a leg in a frame: the pelvis for k = 0, its own from 1 on."""
+    return frame * (1 + OWN * legs) + (0 if k == 0 else OWN * leg + k)
 
 
 @part
@@ -136,7 +143,7 @@ def beyond(near, i, j, p, x):
 @part
 def bends_by(near, c, x):
     """The change of step of a move itself."""
-    many = 1 + 4 * near.walls.shape[1]
+    many = 1 + OWN * near.walls.shape[1]
     return (
         near.made[c - many] + x[c - many] - 2.0 * (near.made[c] + x[c]) + near.made[c + many] + x[c + many]
     )
@@ -146,7 +153,7 @@ def bends_by(near, c, x):
 def costs(near, x, v):
     """Half the sum of squares of what is over bounds and beyond walls; of all moves and their changes, by weights."""
     frames, legs = near.walls.shape[0], near.walls.shape[1]
-    many = 1 + 4 * legs
+    many = 1 + OWN * legs
     total = 0.0
     for i in range(frames):
         for j in range(legs):
@@ -219,7 +226,7 @@ def put_wall(near, i, j, p, x, rows, columns, much, band, gradient):
 @part
 def put_moves(near, x, band, gradient):
     """Add what the moves themselves cost."""
-    many = 1 + 4 * near.walls.shape[1]
+    many = 1 + OWN * near.walls.shape[1]
     for c in range(len(x)):
         if near.free[c]:
             band[c, 0] += near.weights[0]
@@ -269,7 +276,7 @@ def least(near, damping, rounds, x):
     of the curvature along each move, for moves that are so large that nothing is linear any more.
     """
     legs = near.walls.shape[1]
-    band, gradient, tried = np.zeros((len(x), (2 * near.stride + 1) * (1 + 4 * legs))), np.zeros(len(x)), np.zeros(len(x))
+    band, gradient, tried = np.zeros((len(x), (2 * near.stride + 1) * (1 + OWN * legs))), np.zeros(len(x)), np.zeros(len(x))
     rows, columns, much, v = np.zeros((3, 3 * _MOVES)), np.zeros(3 * _MOVES, dtype=np.int64), np.zeros(3), np.zeros(3)
     x[:] = 0.0
     now = costs(near, x, v)
