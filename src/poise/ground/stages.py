@@ -91,8 +91,8 @@ class OnFeet(NamedTuple):
 
     body  the motion, leaning if it does
     kept  (F, L) where a leg is as animated since locking its foot would be worse
-    over  (F, L) by how much changes of step are larger than they may be, soles deeper in the ground, and feet that stand
-          farther from their place [mm], in the frames of the clip
+    over  (F, L) by how much changes of step are larger than they may be, soles deeper in the ground, and feet that
+          stand farther from their place [mm], in the frames of the clip
     """
 
     seen: Seen
@@ -125,7 +125,7 @@ def brought(seen: Seen, down: Down, footing: Footing, options: Allowed) -> OnFee
 
 
 def _beyond(locked: Locked) -> Floats:
-    """By how much (F, L) soles are deeper in the ground, and feet that stand farther from their place, than may be [mm]."""
+    """How much (F, L) [mm] deeper soles are in the ground than may be, and feet that stand off their places."""
     deep = DEEP if is_even(locked.footing.terrain) else DEEP_ON_STEPS
     off = _MM * locked.turned.missing * locked.standing
     return np.maximum(_MM * sunk(locked, locked.turned) - deep, 0.0) + np.maximum(off - OFF, 0.0)

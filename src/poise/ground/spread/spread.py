@@ -23,7 +23,7 @@ from poise.ground.legs.legs import bend_axes, bend_legs, places_of
 from poise.ground.legs.pelvis import chord_limits
 from poise.ground.legs.toes import turned_soles
 from poise.ground.report.jumps import is_even
-from poise.ground.spread.strip import SoleArms, Strip, Swung, moved, swung
+from poise.ground.spread.strip import WEIGHTS, SoleArms, Strip, Swung, moved, swung
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.smooth import near_to
@@ -31,7 +31,6 @@ from poise.maths.vectors import raised
 
 _TIGHT = 0.97 * OF_ROOM  # of the room of an edit: so much is not quite reached, since moves have their cost
 _NEAR = 0.3  # [s] before and after a frame that pops in which something moves
-_WEIGHTS = np.array([1e-3, 1e-3])  # of moves and of their changes of step, beside what is over a bound, all squared
 _ROUNDS, _INNER, _TRIES = 40, 8, 6
 _DAMPING, _MORE, _LESS = 1e-3, 8.0, 0.25  # at first; times so much after a try that was worse, and after a better one
 _LEAST = 1e-4  # damping that is less is at once as much as this
@@ -44,7 +43,7 @@ _SAME = 1e-3  # [m] a loop whose ends are put so near to each other is to stay o
 def spread(locked: Locked, repeats: Repeats) -> Locked:
     """The figure with pelvis and feet moved where a joint pops, if that leaves less of it; all repeats the same."""
     motion, pops = locked.motion, _pops(locked, repeats)
-    if not pops.any():
+    if len(motion) <= 2 * stride_of(motion.times) or not pops.any():
         return locked
     whole, moves = _whole(locked, repeats), None
     period = len(pops) - 1 if _closes(locked, repeats) else len(motion)
@@ -60,7 +59,7 @@ def spread(locked: Locked, repeats: Repeats) -> Locked:
 def _pops(locked: Locked, repeats: Repeats) -> Bools:
     """The frames (F,) of the clip in which a joint pops."""
     over = over_bounds(locked.motion, locked.turned, locked.bounds(repeats))[repeats.middle]
-    return (over > 0.0).any(axis=(1, 2))
+    return np.asarray(over.max(axis=(1, 2)) > 0.0)
 
 
 def _closes(locked: Locked, repeats: Repeats) -> bool:
@@ -74,24 +73,21 @@ def _closes(locked: Locked, repeats: Repeats) -> bool:
 def _strips(locked: Locked, pops: Bools, repeats: Repeats, period: int) -> Iterator[tuple[slice, Bools]]:
     """The frames near to pops, as strips that do not feel each other, and where (F,) of each something may move.
 
-    Of a loop some frames that are farthest from all pops stay as they are, where it is cut open.
+    A loop is cut open where it is farthest from all pops: the frames there stay as they are.
     """
-    motion = locked.motion
-    rows, marks = np.arange(len(motion)), np.zeros(len(motion), dtype=np.bool_)
+    times, apart = locked.motion.times, 2 * stride_of(locked.motion.times)
+    rows, marks = np.arange(len(times)), np.zeros(len(times), dtype=np.bool_)
     marks[repeats.middle] = pops
-    apart = 2 * stride_of(motion.times)
-    if period < len(motion):
+    inner = rows[repeats.middle]
+    if period < len(times):
         marks = repeats.spread(pops)
-        inner = rows[repeats.middle]
-        away = np.abs(inner[:-1, None] - np.flatnonzero(marks)).min(axis=1)
-        start = inner[int(away.argmax())] - period * (int(away.argmax()) > 0)
-        rows = rows[start + apart : start + period]
-    else:
-        rows = rows[repeats.middle]
-    near = rows[near_to(motion.times, marks, _NEAR)[rows]]
+        cut = int(np.abs(inner[:-1, None] - np.flatnonzero(marks)).min(axis=1).argmax())
+        start = inner[cut] - period * (cut > 0)
+        inner = rows[start + apart : start + period]
+    near = inner[near_to(times, marks, _NEAR)[inner]]
     for run in np.split(near, np.flatnonzero(np.diff(near) > apart) + 1):
-        around = slice(max(run[0] - apart, 0), min(run[-1] + apart + 1, len(motion)))
-        yield around, np.isin(np.arange(around.start, around.stop), run)
+        around = slice(max(run[0] - apart, 0), min(run[-1] + apart + 1, len(times)))
+        yield around, np.isin(rows[around], run)
 
 
 def _whole(locked: Locked, repeats: Repeats) -> Strip:
@@ -119,7 +115,9 @@ def _sole_arms(locked: Locked) -> SoleArms:
     points = turned_soles(
         motion, locked.soles, turned, rotations.multiply(turned.turns[:, :, FOOT], motion.turns[:, :, FOOT])
     )
-    deep = np.clip(locked.footing.heights(points) - points[..., 2], 0.0, _IN if is_even(locked.footing.terrain) else _IN_STEPS)
+    deep = np.clip(
+        locked.footing.heights(points) - points[..., 2], 0.0, _IN if is_even(locked.footing.terrain) else _IN_STEPS
+    )
     joint = rotations.rotate(turned.turns[:, :, FOOT], motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
     ends = places_of(motion, turned)[:, :, STEPPING.index(END)]
     arms = np.stack([turned.ankles - points[1], joint, ends - turned.ankles - joint], axis=2)
@@ -129,36 +127,36 @@ def _sole_arms(locked: Locked) -> SoleArms:
 
 
 def _settled(strip: Strip) -> Swung | None:
-    """The strip after the moves that leave the least over bounds; None if that is not worth it.
-
-    The method of Levenberg and Marquardt, each step of which is exact for joints that move in straight lines
-    (`kernels.ground.spread.least`).
-    """
+    """The strip after the moves that leave the least over bounds; None if that is not worth it."""
     begin = best = swung(strip, np.zeros(strip.free.shape))
-    cost, damping, free = best.cost(_WEIGHTS), _DAMPING, strip.free.ravel()
-    step = np.empty(free.shape)
+    damping, gain = _DAMPING, np.inf
     for _ in range(_ROUNDS):
-        if not best.over.any() and best.farthest <= _WITHIN:
+        if gain < _GAIN * best.cost or (not best.over.any() and best.farthest <= _WITHIN):
             break
-        near = kernels.ground.spread.Near(
-            best.changes, strip.bounds, strip.counts, best.slopes, best.walls, best.wall_slopes,
-            best.moves.ravel(), free, _WEIGHTS, strip.stride,
-        )  # fmt: skip
-        before = cost
-        for _ in range(_TRIES):
-            kernels.ground.spread.least(near, damping, _INNER, step)
-            tried = swung(strip, best.moves + step.reshape(best.moves.shape))
-            cost = tried.cost(_WEIGHTS)
-            if cost < before:
-                break
-            damping = max(_MORE * damping, _LEAST)
-        if not cost < before:
-            break
-        best, damping = tried, _LESS * damping
-        if before - cost < _GAIN * cost:
-            break
+        tried, damping = _stepped(strip, best, damping)
+        gain, best = best.cost - tried.cost, tried
     less = best.over.sum() < begin.over.sum() - LESS
     return best if less and best.farthest <= max(begin.farthest, _BEYOND) else None
+
+
+def _stepped(strip: Strip, best: Swung, damping: float) -> tuple[Swung, float]:
+    """A strip after a step that made it better, or itself; and the damping of the next one.
+
+    The method of Levenberg and Marquardt; its steps are the best there are for joints that go in straight lines, bounds
+    and walls included (`kernels.ground.spread.least`).
+    """
+    free, step = strip.free.ravel(), np.empty(strip.free.size)
+    near = kernels.ground.spread.Linear(
+        best.changes, strip.bounds, strip.counts, best.slopes, best.walls, best.wall_slopes,
+        best.moves.ravel(), free, WEIGHTS, strip.stride,
+    )  # fmt: skip
+    for _ in range(_TRIES):
+        kernels.ground.spread.least(near, damping, _INNER, step)
+        tried = swung(strip, best.moves + step.reshape(best.moves.shape))
+        if tried.cost < best.cost:
+            return tried, _LESS * damping
+        damping = max(_MORE * damping, _LEAST)
+    return best, damping
 
 
 def _bent(locked: Locked, whole: Strip, moves: Floats) -> Locked:
@@ -174,6 +172,6 @@ def _bent(locked: Locked, whole: Strip, moves: Floats) -> Locked:
     heel, toe = rotations.about(feet.across, angles[..., 0]), rotations.about(-feet.across, angles[..., 1])
     for part, turn in ((FOOT, heel), (TOES, feet.toes(heel, toe))):
         turns[:, :, part] = rotations.multiply(turn, turns[:, :, part])
-    where = moves.any(axis=1)
+    where = np.asarray(moves.any(axis=1))
     new = dataclasses.replace(bent, turns=turns, missing=turned.missing)
     return locked._replace(turned=with_rows(turned, where, rows_of(new, where), where))

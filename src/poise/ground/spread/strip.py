@@ -14,6 +14,7 @@ from poise.maths.arrays import Bools, Floats
 from poise.maths.vectors import dots, raised, units
 
 MM = 1000.0
+WEIGHTS = np.array([1e-3, 4e-3])  # of moves and of their changes of step, beside what is over a bound, all squared
 BESIDE = 3.0  # times as much as a change of step over its bound does a millimetre beyond a wall count
 _CLOSE = 0.02  # [m] from the ground on a point is asked for how steep it is there
 _EDGE = 0.004  # [m] to each side: over so much
@@ -41,13 +42,16 @@ class SoleArms(NamedTuple):
 
     def part(self, rows: slice) -> SoleArms:
         """Some frames of them."""
-        return SoleArms(*(array[rows] for array in self[:3]), self.soles[:, rows], self.deep[:, rows], self.bends)
+        balls, across, arms, soles, deep, bends = self
+        return SoleArms(balls[rows], across[rows], arms[rows], soles[:, rows], deep[:, rows], bends)
 
     def points(self, balls: Floats, angles: Floats) -> tuple[Floats, Floats]:
         """Ankles (F, L, 3), and heels, balls and tips (3, F, L, 3), when balls are there and heels and toes go up."""
         turn, bent = rotations.about(self.across, angles[..., 0]), rotations.about(-self.across, angles[..., 1])
         ankles = balls + rotations.rotate(turn, self.arms[:, :, 0])
-        heel, ball, tip = (rotations.rotate(own, arm) for own, arm in zip((turn, turn, self.toes(turn, bent)), self.soles, strict=True))
+        heel, ball, tip = (
+            rotations.rotate(own, arm) for own, arm in zip((turn, turn, self.toes(turn, bent)), self.soles, strict=True)
+        )
         joint = rotations.rotate(turn, self.arms[:, :, 1])
         return ankles, ankles + np.stack([heel, ball, joint + tip])
 
@@ -97,7 +101,7 @@ class Strip(NamedTuple):
 
 
 class Swung(NamedTuple):
-    """A strip after moves (F, K) [mm]; see `poise.kernels.ground.spread.Near`.
+    """A strip after moves (F, K) [mm]; see `poise.kernels.ground.spread.Linear`.
 
     over  (F, L, 4) [mm] by how much changes of step are over their bounds
     """
@@ -109,11 +113,12 @@ class Swung(NamedTuple):
     wall_slopes: Floats
     over: Floats
 
-    def cost(self, weights: Floats) -> float:
-        """As `costs` of the kernel, but exactly."""
-        bent = changes_over(self.moves, 1) / MM
-        parts = (self.over, np.maximum(self.walls, 0.0), np.sqrt(weights[0]) * self.moves, np.sqrt(weights[1]) * bent)
-        return 0.5 * sum(float((part * part).sum()) for part in parts)
+    @property
+    def cost(self) -> float:
+        """What `costs` of the kernel is near to."""
+        kinds = (self.over, 1.0), (np.maximum(self.walls, 0.0), 1.0), (self.moves, WEIGHTS[0])
+        kinds = (*kinds, (changes_over(self.moves, 1) / MM, WEIGHTS[1]))
+        return 0.5 * sum(float(weight * (kind * kind).sum()) for kind, weight in kinds)
 
     @property
     def farthest(self) -> float:
@@ -151,7 +156,10 @@ def _walls(strip: Strip, up: Floats, balls: Floats, angles: Floats) -> tuple[Flo
     """How far beyond their walls legs, heels, balls and tips are, weighted, and what moves do about that."""
     arm, across = kernels.ground.spread.ARM, strip.feet.across
     ankles, points = strip.feet.points(balls, angles)
-    walls, slopes = np.empty((*up.shape, len(strip.feet.bends), 4)), np.zeros((*strip.most.shape, 4, kernels.ground.spread.OWN + 1))
+    walls, slopes = (
+        np.empty((*up.shape, len(strip.feet.bends), 4)),
+        np.zeros((*strip.most.shape, 4, kernels.ground.spread.OWN + 1)),
+    )
     chords = ankles - strip.places[:, :, HIP] - raised(up)[:, None]
     walls[..., 0] = MM * (np.linalg.norm(chords, axis=-1) / strip.lengths - strip.most)
     ways = units(chords)
@@ -175,7 +183,7 @@ def _ground(strip: Strip, points: Floats) -> tuple[Floats, Floats]:
     Near to a riser it counts as high as behind it: what is a hair in front of an edge is in it after a rounding.
     """
     ground, tilts = strip.footing.heights(points), np.zeros((*points.shape[:-1], 2))
-    where = np.nonzero(strip.walled & (~strip.even | (points[..., 2] - ground < _CLOSE)))
+    where = np.nonzero(strip.walled & ((not strip.even) | (points[..., 2] - ground < _CLOSE)))
     for axis in range(2 * bool(len(where[0]))):
         aside = _EDGE * np.eye(3)[axis]
         there, here = (strip.footing.heights(points[where] + way) for way in (aside, -aside))

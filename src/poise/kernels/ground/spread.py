@@ -2,7 +2,7 @@
 """Spread: the least that pelvis and feet must move for no change of step to be larger than its bound.
 
 In each of F frames so much can move: the pelvis up, and of each of L legs the ball of the foot (x, y, z), the heel up
-about it and the toes up, K = 1 + 5 L numbers [mm]; the last two are arcs 10 cm from where foot and toes turn. Where
+about it and the toes up, K = 1 + 5 L numbers [mm]; the last two are arcs 20 cm from where foot and toes turn. Where
 hips, knees, ankles and the ends of toes then are is bent (`swung`), and near to that linear in the moves (`least`).
 """
 
@@ -18,7 +18,7 @@ from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.ground.legs import bend
 from poise.kernels.values.linear import Quat, Vec, add, put_vec, rotate, scale, sub, vec_at
 
-ARM = 0.1  # [m] from where they turn is where the way of heels and toes is counted
+ARM = 0.2  # [m] from where they turn is where the way of heels and toes is counted
 _STEP = 1e-5  # [m] by which something is moved to see what that changes
 OWN = 5  # numbers that move a leg: x, y and z of the ball, heel and toes
 _MOVES = OWN + 1  # and the pelvis
@@ -27,7 +27,7 @@ _HALVINGS = 5
 _LEAST_GAIN = 1e-4  # of the costs: less is not worth a round
 
 
-class Near(NamedTuple):
+class Linear(NamedTuple):
     """What is linear in the moves, near to those that have been made.
 
     changes      (F, L, 4, 3) of step [mm] of hip, knee, ankle and end of the toes, over `stride` frames each way
@@ -56,6 +56,7 @@ class Near(NamedTuple):
 
 @inline
 def about(axis, angle):
+    """The rotation about a unit vector."""
     k = math.sin(0.5 * angle)
     return Quat(math.cos(0.5 * angle), k * axis.x, k * axis.y, k * axis.z)
 
@@ -83,7 +84,8 @@ def swung(places, axes, up, balls, across, angles, arms, most, lengths, found, s
     """Where hips, knees, ankles and ends of toes come, and how much they move per move of their leg.
 
     places (F, L, 5, 3) as animated; axes (F, L, 3) about which knees bend; up (F,); balls, across (F, L, 3); angles
-    (F, L, 2) by which heels and toes go up, about `across`; arms (F, L, 3, 3) see `put_leg`; most, lengths (F, L) as for `bend`;
+    (F, L, 2) by which heels and toes go up, about `across`; arms (F, L, 3, 3) see `put_leg`; most, lengths (F, L) as
+    for `bend`;
     out: found (F, L, 4, 3) [m], slopes (F, L, 4, 3, 6).
     """
     there = np.empty((4, 3))
@@ -144,9 +146,7 @@ def beyond(near, i, j, p, x):
 def bends_by(near, c, x):
     """The change of step of a move itself."""
     many = 1 + OWN * near.walls.shape[1]
-    return (
-        near.made[c - many] + x[c - many] - 2.0 * (near.made[c] + x[c]) + near.made[c + many] + x[c + many]
-    )
+    return near.made[c - many] + x[c - many] - 2.0 * (near.made[c] + x[c]) + near.made[c + many] + x[c + many]
 
 
 @part
@@ -270,13 +270,17 @@ def solve_band(band, damping, right):
 
 @kernel
 def least(near, damping, rounds, x):
-    """The moves x (F K,) [mm] to be added to those that were made; see `Near`.
+    """The moves x (F K,) [mm] to be added to those that were made; see `Linear`.
 
     Newton's method on `costs`, whose curvature is a band, with steps halved until they cost less. Damping adds a share
     of the curvature along each move, for moves that are so large that nothing is linear any more.
     """
     legs = near.walls.shape[1]
-    band, gradient, tried = np.zeros((len(x), (2 * near.stride + 1) * (1 + OWN * legs))), np.zeros(len(x)), np.zeros(len(x))
+    band, gradient, tried = (
+        np.zeros((len(x), (2 * near.stride + 1) * (1 + OWN * legs))),
+        np.zeros(len(x)),
+        np.zeros(len(x)),
+    )
     rows, columns, much, v = np.zeros((3, 3 * _MOVES)), np.zeros(3 * _MOVES, dtype=np.int64), np.zeros(3), np.zeros(3)
     x[:] = 0.0
     now = costs(near, x, v)
