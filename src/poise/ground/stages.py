@@ -23,19 +23,17 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion
 from poise.ground.legs.body import Lean, lean_of
 from poise.ground.legs.feet import Feet, every, held_longer, place_feet
-from poise.ground.legs.keep import Locked, as_animated, kept_where_worse, over_ground, sunk
+from poise.ground.legs.keep import Locked, as_animated, kept_where_worse, over_ground
 from poise.ground.legs.legs import Turned
 from poise.ground.legs.pelvis import base_heights
 from poise.ground.legs.reach import reach_feet
 from poise.ground.legs.release import overstretched, released
-from poise.ground.report.jumps import is_even, room_on
-from poise.ground.report.verdict import DEEP, DEEP_ON_STEPS, OFF
-from poise.ground.spread.spread import spread
+from poise.ground.report.jumps import room_on
+from poise.ground.spread.spread import beyond, spread
 from poise.maths.arrays import Bools, Floats, Ints, real
 
 InPlace = Literal["travel", "keep", "refuse"]
 
-_MM = 1000.0
 _HOLD = 0.01  # [s] that a foot is held longer after a contact, whose end is not known better than this
 
 
@@ -114,7 +112,7 @@ def brought(seen: Seen, down: Down, footing: Footing, options: Allowed) -> OnFee
     locked = spread(Locked(body, seen.soles, down.feet, turned, standing, footing, options.stretch, room), seen.repeats)
     loose = over_ground(body, down.feet, standing) if options.floor is None else as_animated(body)
     turned, where, over = kept_where_worse(locked, loose, seen.repeats)
-    over = over + _beyond(locked._replace(turned=turned))[seen.repeats.middle]
+    over = over + beyond(locked._replace(turned=turned))[seen.repeats.middle]
     if seen.bearing:
         assert down.lean is not None
         lean, turned = on_knees(
@@ -122,13 +120,6 @@ def brought(seen: Seen, down: Down, footing: Footing, options: Allowed) -> OnFee
         )
         body, down = lean.motion(seen.motion), down._replace(lean=lean)
     return OnFeet(seen, down, body, turned, where, over)
-
-
-def _beyond(locked: Locked) -> Floats:
-    """How much (F, L) [mm] deeper soles are in the ground than may be, and feet that stand off their places."""
-    deep = DEEP if is_even(locked.footing.terrain) else DEEP_ON_STEPS
-    off = _MM * locked.turned.missing * locked.standing
-    return np.maximum(_MM * sunk(locked, locked.turned) - deep, 0.0) + np.maximum(off - OFF, 0.0)
 
 
 def set_down(seen: Seen, footing: Footing, options: Allowed) -> Down:

@@ -18,24 +18,29 @@ from poise.ground.contact.cyclic import Repeats
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, rows_of, with_rows
 from poise.ground.figure.steps import STEPPING, steps_of, stride_of
 from poise.ground.legs.calm import LESS
-from poise.ground.legs.keep import OF_ROOM, Locked, chords_of, over_bounds
+from poise.ground.legs.keep import OF_ROOM, Locked, chords_of, over_bounds, sunk
 from poise.ground.legs.legs import bend_axes, bend_legs, places_of
 from poise.ground.legs.pelvis import chord_limits
 from poise.ground.legs.toes import turned_soles
 from poise.ground.report.jumps import is_even
-from poise.ground.spread.strip import WEIGHTS, SoleArms, Strip, Swung, moved, swung
+from poise.ground.report.verdict import DEEP, DEEP_ON_STEPS, OFF
+from poise.ground.spread.strip import MM, SoleArms, Strip, Swung, moved, swung
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.smooth import near_to
 from poise.maths.vectors import raised
 
-_TIGHT = 0.97 * OF_ROOM  # of the room of an edit: so much is not quite reached, since moves have their cost
+_TIGHT = 0.94 * OF_ROOM  # of the room of an edit: so much is not quite reached, since moves have their cost
 _NEAR = 0.3  # [s] before and after a frame that pops in which something moves
-_ROUNDS, _INNER, _TRIES = 40, 8, 6
+_WEIGHTS = np.array([1e-3, 4e-3])  # of moves and of their changes of step, beside what is over a bound, all squared
+_SHARES = (1.0, 0.1, 0.01)  # of these, where something stays over its bound with more
+_ROUNDS, _INNER = 40, 8
 _DAMPING, _MORE, _LESS = 1e-3, 8.0, 0.25  # at first; times so much after a try that was worse, and after a better one
 _LEAST = 1e-4  # damping that is less is at once as much as this
 _GAIN = 1e-3  # of the costs: less is not worth a round
-_WITHIN, _BEYOND = 0.2, 1.0  # [mm] beyond a wall that count as within it, and that are too far
+_TOO_MUCH = 10.0  # [mm] over a bound is not what moves cost
+_MOST = 1e3  # damping that is more leads nowhere
+_BEYOND = 1.0  # [mm] beyond a wall is too far
 _IN, _IN_STEPS = 0.001, 0.004  # [m] a sole that is in the ground may stay so deep in it; the second on uneven ground
 _SAME = 1e-3  # [m] a loop whose ends are put so near to each other is to stay one
 
@@ -56,10 +61,18 @@ def spread(locked: Locked, repeats: Repeats) -> Locked:
     return locked if moves is None else _bent(locked, whole, moves)
 
 
+def beyond(locked: Locked) -> Floats:
+    """How much (F, L) [mm] deeper soles are in the ground than may be, and feet that stand off their places."""
+    deep = DEEP if is_even(locked.footing.terrain) else DEEP_ON_STEPS
+    off = MM * locked.turned.missing * locked.standing
+    return np.maximum(MM * sunk(locked, locked.turned) - deep, 0.0) + np.maximum(off - OFF, 0.0)
+
+
 def _pops(locked: Locked, repeats: Repeats) -> Bools:
     """The frames (F,) of the clip in which a joint pops."""
     over = over_bounds(locked.motion, locked.turned, locked.bounds(repeats))[repeats.middle]
-    return np.asarray(over.max(axis=(1, 2)) > 0.0)
+    sunken = (beyond(locked) * (~locked.standing | locked.feet.free))[repeats.middle] > 0.0
+    return np.asarray((over > 0.0).any(axis=(1, 2)) | sunken.any(axis=1))
 
 
 def _closes(locked: Locked, repeats: Repeats) -> bool:
@@ -129,34 +142,38 @@ def _sole_arms(locked: Locked) -> SoleArms:
 def _settled(strip: Strip) -> Swung | None:
     """The strip after the moves that leave the least over bounds; None if that is not worth it."""
     begin = best = swung(strip, np.zeros(strip.free.shape))
-    damping, gain = _DAMPING, np.inf
-    for _ in range(_ROUNDS):
-        if gain < _GAIN * best.cost or (not best.over.any() and best.farthest <= _WITHIN):
+    for share in _SHARES:
+        best = _best(strip, best, share * _WEIGHTS)
+        if best.within or best.over.max(initial=0.0) > _TOO_MUCH:
             break
-        tried, damping = _stepped(strip, best, damping)
-        gain, best = best.cost - tried.cost, tried
-    less = best.over.sum() < begin.over.sum() - LESS
+    less = best.beyond < begin.beyond - LESS and best.over.sum() <= begin.over.sum()
     return best if less and best.farthest <= max(begin.farthest, _BEYOND) else None
 
 
-def _stepped(strip: Strip, best: Swung, damping: float) -> tuple[Swung, float]:
-    """A strip after a step that made it better, or itself; and the damping of the next one.
+def _best(strip: Strip, best: Swung, weights: Floats) -> Swung:
+    """The strip after the moves of the least cost, by the method of Levenberg and Marquardt.
 
-    The method of Levenberg and Marquardt; its steps are the best there are for joints that go in straight lines, bounds
-    and walls included (`kernels.ground.spread.least`).
+    Its steps are the best there are for joints that go in straight lines, bounds and walls included
+    (`kernels.ground.spread.least`).
     """
-    free, step = strip.free.ravel(), np.empty(strip.free.size)
-    near = kernels.ground.spread.Linear(
-        best.changes, strip.bounds, strip.counts, best.slopes, best.walls, best.wall_slopes,
-        best.moves.ravel(), free, WEIGHTS, strip.stride,
-    )  # fmt: skip
-    for _ in range(_TRIES):
+    damping, cost, free, step = _DAMPING, best.cost(weights), strip.free.ravel(), np.empty(strip.free.size)
+    for _ in range(_ROUNDS):
+        if best.within:
+            break
+        near = kernels.ground.spread.Linear(
+            best.changes, strip.bounds, strip.counts, best.slopes, best.walls, best.wall_slopes,
+            best.moves.ravel(), free, weights, strip.stride,
+        )  # fmt: skip
         kernels.ground.spread.least(near, damping, _INNER, step)
         tried = swung(strip, best.moves + step.reshape(best.moves.shape))
-        if tried.cost < best.cost:
-            return tried, _LESS * damping
-        damping = max(_MORE * damping, _LEAST)
-    return best, damping
+        gain = cost - tried.cost(weights)
+        if gain > 0.0:
+            best, cost, damping = tried, cost - gain, _LESS * damping
+        else:
+            damping = max(_MORE * damping, _LEAST)
+        if 0.0 < gain < _GAIN * cost or damping > _MOST:
+            break
+    return best
 
 
 def _bent(locked: Locked, whole: Strip, moves: Floats) -> Locked:

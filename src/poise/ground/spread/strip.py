@@ -14,8 +14,8 @@ from poise.maths.arrays import Bools, Floats
 from poise.maths.vectors import dots, raised, units
 
 MM = 1000.0
-WEIGHTS = np.array([1e-3, 4e-3])  # of moves and of their changes of step, beside what is over a bound, all squared
 BESIDE = 3.0  # times as much as a change of step over its bound does a millimetre beyond a wall count
+_WITHIN = 0.2  # [mm] beyond a wall still counts as within it
 _CLOSE = 0.02  # [m] from the ground on a point is asked for how steep it is there
 _EDGE = 0.004  # [m] to each side: over so much
 _STEEPEST = 3.0  # a riser counts as ground so steep
@@ -113,12 +113,21 @@ class Swung(NamedTuple):
     wall_slopes: Floats
     over: Floats
 
-    @property
-    def cost(self) -> float:
+    def cost(self, weights: Floats) -> float:
         """What `costs` of the kernel is near to."""
-        kinds = (self.over, 1.0), (np.maximum(self.walls, 0.0), 1.0), (self.moves, WEIGHTS[0])
-        kinds = (*kinds, (changes_over(self.moves, 1) / MM, WEIGHTS[1]))
+        kinds = (self.over, 1.0), (np.maximum(self.walls, 0.0), 1.0), (self.moves, weights[0])
+        kinds = (*kinds, (changes_over(self.moves, 1) / MM, weights[1]))
         return 0.5 * sum(float(weight * (kind * kind).sum()) for kind, weight in kinds)
+
+    @property
+    def within(self) -> bool:
+        """Whether nothing is over its bound or beyond its wall."""
+        return not self.over.any() and self.farthest <= _WITHIN
+
+    @property
+    def beyond(self) -> float:
+        """How far [mm] all is over its bounds and beyond its walls."""
+        return float(self.over.sum() + np.maximum(self.walls, 0.0).sum() / BESIDE)
 
     @property
     def farthest(self) -> float:
