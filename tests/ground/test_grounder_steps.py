@@ -20,7 +20,7 @@ from tests.kernels.entered import entered
 
 RATE = 60.0
 NEAR = 6  # frames: 0.1 s
-DEEP = 0.03  # [m]
+DEEP, DEPTHS = 0.03, 0.04  # [m], and the share of frames in which a swinging foot may be as deep
 STEP = 0.15  # [m]
 
 
@@ -46,10 +46,10 @@ def test_feet_climb_without_a_jump(data, name, aside):
     live, source, shown = climbed(clip, aside)
     own, now = (changes(each, live.figure) for each in (source, shown))
     near = np.array([own[max(i - NEAR, 0) : i + NEAR + 1].max(axis=0) for i in range(len(own))])
-    assert (now - near).max() < 0.05  # less than a third of a step, within a frame of 17 ms
+    assert (now - near).max() < 0.025
     heights = paths_of(motion_of(shown, live.figure), live.gait.soles, Footing(live.terrain, live.figure)).heights
     deep = (heights[:, :, :2] < -DEEP) & ~live_stands(live, source)
-    assert deep.any(axis=(1, 2)).mean() < 0.04
+    assert deep.any(axis=(1, 2)).mean() < DEPTHS
 
 
 def live_stands(live, source):
@@ -88,13 +88,6 @@ def test_a_jump_that_was_fast_on_its_way_stops_at_zero(jump, rate):
         farthest = max(farthest, -x / jump)
     assert farthest < 0.02  # bounded alone, a jump of 1 m goes 0.4 beyond
     assert abs(x) < 1e-3
-
-
-@pytest.mark.parametrize("away", [-0.1, 0.0, 0.15])
-@pytest.mark.parametrize("moves", [-1.0, 0.0, 3.0])
-def test_what_is_demanded_closes_the_distance_in_time(away, moves):
-    a = entered(grounder_feet.demand)(away, moves, 0.2)
-    assert moves * 0.2 + 0.5 * a * 0.2**2 == pytest.approx(away)
 
 
 def ground_of(heel, ball):
@@ -153,16 +146,6 @@ def test_a_foot_that_a_step_has_overtaken_is_not_turned_out_of_it_at_once():
     assert higher != ankle
     ball = np.add(higher, rotations.rotate(np.array(turn), np.array([0.2, 0.0, -0.1])))
     assert ball[2] == pytest.approx(-0.01, abs=0.005)
-
-
-def test_a_foot_that_goes_down_is_lifted_for_a_step_ahead_as_much_as_it_will_need():
-    s, ground = np.zeros(grounder_walk.STATE), ground_of(0.0, 0.0)
-    s[grounder_walk.HORIZON] = 0.12
-    ground[2:, 2] = 0.0, 0.0, 0.0, STEP
-    ahead = entered(grounder_feet.demand_ahead)
-    steady, falls = (ahead(s, Vec(0.25, 0.0, 0.10), moves, ground) for moves in (0.0, -1.0))
-    assert steady == pytest.approx(2.0 * (STEP + 0.02 - 0.10) / 0.12**2)
-    assert falls == pytest.approx(steady + 2.0 * 1.0 / 0.12)
 
 
 @pytest.mark.parametrize(("over", "depth", "left"), [(0.02, 0.0, 0.02), (-0.02, 0.0, 0.0), (-0.02, 0.03, -0.02),

@@ -64,13 +64,15 @@ class Grounder:
     In every frame: a heel or ball that has come to rest near the animation's floor is locked to the ground under it and
     stays there exactly, as long as its leg reaches, until it is fast or high or more than `farthest` from where it is
     animated. The foot turns about the locked point; where heel and ball stand it comes to lie on the ground and is
-    held. A foot that is let go returns to its animation over the ground by a critically damped spring that starts with
-    its place and speed, so that nothing jumps. Swinging feet are lifted out of the ground, and over a step that they
-    come to in the next 0.2 s and 0.5 m, by at most 60 m/s^2; a foot between two steps stands on the higher one and its
-    other end hangs over the edge; one that a step has overtaken as it lands comes out of it by a spring. The pelvis
-    follows the ground under the feet and sinks for a leg that is too short, both by springs; knees, heels and toes bend
-    as with `plant_feet`. Springs are stepped exactly, but for bounds of their push: the frame rate changes little more
-    than when a contact is noticed.
+    held. A foot that is let go returns to its animation over the ground by a spring that starts with its place and
+    speed, so that nothing jumps, and level pushes by at most 32 m/s^2. How far a swinging foot is above where it would
+    be over the ground, its lift, jumps down as much as the ground under it jumps up, so that the foot does not, and
+    goes to zero by a spring, by at most 45 m/s^2. Swinging feet are lifted out of the ground, and over a step that they
+    come to in the next 0.2 s and 0.5 m, by at most 60 m/s^2; steps that rise ahead also lift them by their mean slope,
+    as fast as they go. A foot between two steps stands on the higher one and its other end hangs over the edge; one
+    that a step has overtaken as it lands comes out of it by a spring. The pelvis follows the ground under the feet and
+    sinks for a leg that is too short, both by springs; knees, heels and toes bend as with `plant_feet`. Springs are
+    stepped exactly, but for bounds of their push: the frame rate changes little more than when a contact is noticed.
 
     It begins anew, without springs, in the first frame, after `reset`, after a pause of more than 0.25 s, and where an
     ankle jumps faster than anybody runs (30 m/s), so that a figure that is put elsewhere does not fly there.

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from poise.kernels.compiled import inline, part, short_kernel
-from poise.kernels.ground.grounder_feet import height_at, place_foot
+from poise.kernels.ground.grounder_feet import place_foot
+from poise.kernels.ground.grounder_lift import height_at
 from poise.kernels.ground.grounder_reach import kept_share, put_limits, soft_chord
 from poise.kernels.ground.grounder_walk import (
     ABOVE,

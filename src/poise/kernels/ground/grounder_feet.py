@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 
 from poise.kernels.compiled import inline, part
+from poise.kernels.ground.grounder_lift import BARELY, EDGE, STRONGEST, height_at, least_bend, lifted_over
 from poise.kernels.ground.grounder_walk import (
-    AHEAD,
     AIM,
     AIM_TURN,
     BALL,
@@ -23,11 +23,11 @@ from poise.kernels.ground.grounder_walk import (
     HELD,
     HIGHER,
     HORIZON,
+    JUMP,
     LAID,
     LEVEL,
     LIFT,
     LIFT_MOVES,
-    LIFT_RATE,
     LOCK,
     MODE,
     NEW,
@@ -40,9 +40,10 @@ from poise.kernels.ground.grounder_walk import (
     OUT_MOVES,
     OUT_SPINS,
     OUT_TURN,
-    PARTS,
     PLACES,
     POINT,
+    RAMP,
+    RAMP_MOVES,
     ROOM,
     ROSE,
     SLOPE,
@@ -56,10 +57,9 @@ from poise.kernels.ground.grounder_walk import (
     TURNS,
     TWIST,
     TWIST_SPINS,
-    rise_of,
+    UNDER,
     shown_point,
     sole_point,
-    time_ahead,
 )
 from poise.kernels.values.linear import (
     Vec,
@@ -76,15 +76,11 @@ from poise.kernels.values.linear import (
     sub,
     vec_in,
 )
-from poise.kernels.values.springs import damped_vec, eased_away, followed, turned_by, way_between
+from poise.kernels.values.springs import damped_vec, eased_away, eased_away_vec, followed, turned_by, way_between
 
-_TOES = 0.03  # [m] by which toes bend out of the ground before a swinging foot is lifted for them
-_EDGE = 0.03  # [m] ground ahead that is higher by more than this, beside its slope, is a step
-_BARELY = 0.005  # [m] a foot that is deeper was overtaken by a step
-_OVER = 0.02  # [m] by which a foot passes over it
-_SOONEST = 0.05  # [s] a foot that lands looks so far ahead at least
-_SOON = 0.02  # [s] in which a swinging foot leaves the ground that it is in
-_STRONGEST, _GENTLE = 60.0, 30.0  # [m/s^2] at most, of a lift and of a new height of the ground: 25 mm/frame^2 at 60 Hz
+_GENTLE = 30.0  # [m/s^2] by which a new height of the ground is followed at most: 8 mm/frame^2 at 60 Hz
+_RETURNS = 32.0  # [m/s^2] by which a foot that is let go returns level to its animation at most
+_FAST = 1.8  # [m/s] beside its animation at most, when it is let go: what is faster flew too far within these bounds
 _HEEL_UP = math.radians(20.0)  # a heel is lifted so far at most, beyond its animated lift
 _HEEL_TIME = 0.15  # [s] in which that becomes possible once the heel has left the ground
 
@@ -94,13 +90,6 @@ def eased(u):
     """Smooth step from 0 to 1: 3 u^2 - 2 u^3, held outside."""
     u = min(max(u, 0.0), 1.0)
     return u * u * (3.0 - 2.0 * u)
-
-
-@inline
-def height_at(ground, j, p):
-    """Height of the ground at p, on the plane that touches it where it was asked for."""
-    g = ground[j]
-    return g[2] + g[3] * (p.x - g[0]) + g[4] * (p.y - g[1])
 
 
 @inline
@@ -123,12 +112,23 @@ def level_step(s, ground, fresh):
     a, b = ground[0], ground[1]
     x, y = 0.5 * (a[3] + b[3]), 0.5 * (a[4] + b[4])
     step = b[2] - a[2] - x * (b[0] - a[0]) - y * (b[1] - a[1])
-    if abs(step) <= _EDGE:
+    if abs(step) <= EDGE:
         return
     if locked == 2 or (locked == 0 and step > 0.0):
         ground[0, 2] += step
     else:
         ground[1, 2] -= step
+
+
+@inline
+def jumped_by(s, j, here):
+    """[m] by how much the ground under a point of the sole jumped up since the last frame.
+
+    What the mean slope explains is no jump: walking up a ramp, the ground under a foot rises smoothly.
+    """
+    at = GROUND + 5 * j
+    x, y = 0.5 * (s[at + 3] + here[3]), 0.5 * (s[at + 4] + here[4])
+    return here[2] - s[at + 2] - x * (here[0] - s[at]) - y * (here[1] - s[at + 1])
 
 
 @part
@@ -137,20 +137,19 @@ def follow_ground(s, frame, marks, ground, settings, dt, fresh):
 
     On smooth ground that is the ground's own height. Where it jumps, as at a step, a spring takes over the jump.
     """
-    height, jump, s[ROSE] = 0.0, 0.0, 0.0
+    height, under, jump, s[ROSE] = 0.0, 0.0, 0.0, 0.0
     if fresh:
         s[STEP], s[STEP_MOVES] = 0.0, 0.0
     for j in range(3):
-        at, here = GROUND + 5 * j, ground[j]
-        if not fresh:
-            # What the mean slope explains is no jump: walking up a ramp, the ground under a foot rises smoothly.
-            x, y = 0.5 * (s[at + 3] + here[3]), 0.5 * (s[at + 4] + here[4])
-            rise = here[2] - s[at + 2] - x * (here[0] - s[at]) - y * (here[1] - s[at + 1])
-            jump, s[ROSE] = jump + (0.5 * rise if j < 2 else 0.0), max(s[ROSE], rise)
+        rise = 0.0 if fresh else jumped_by(s, j, ground[j])
+        s[ROSE] = max(s[ROSE], rise)
         if j < 2:  # heel and ball bear the foot
-            height += 0.5 * height_at(ground, j, sole_point(s, frame, marks, j, fresh))
+            jump += 0.5 * rise
+            free = sole_point(s, frame, j, fresh)
+            under += 0.5 * height_at(ground, j, free)
+            height += 0.5 * height_at(ground, j, shown_point(s, marks, j) if s[MODE] > 0.0 and not fresh else free)
         for c in range(5):
-            s[at + c] = here[c]
+            s[GROUND + 5 * j + c] = ground[j, c]
     rate = settings[BLEND_RATE]
     # The jump is taken out of the height and given to the spring, which lets go of it.
     s[STEP], s[STEP_MOVES] = eased_away(s[STEP] - jump, s[STEP_MOVES], rate, _GENTLE, dt)
@@ -162,7 +161,8 @@ def follow_ground(s, frame, marks, ground, settings, dt, fresh):
         else:
             s[SLOPE + c], s[SLOPE_MOVES + c] = followed(s[SLOPE + c], s[SLOPE_MOVES + c], before, goal, rate, dt)
     put_quat_in(frame, TILT, tilted(s[SLOPE], s[SLOPE + 1], settings[STEEPEST]))
-    frame[HIGHER] = height - settings[LEVEL] + s[STEP]
+    frame[HIGHER], frame[UNDER] = height - settings[LEVEL] + s[STEP], under - settings[LEVEL]
+    s[JUMP] = jump
 
 
 @inline
@@ -173,7 +173,7 @@ def aimed(frame, marks):
     # Tilted about the middle of the sole, so that heel and ball leave the ground by as much on both sides.
     middle = scale(add(vec_in(marks, HEEL), vec_in(marks, BALL)), 0.5)
     ankle = add(vec_in(frame, PLACES + 6), sub(rotate(foot, middle), rotate(turn, middle)))
-    return Vec(ankle.x, ankle.y, ankle.z + frame[HIGHER]), turn
+    return Vec(ankle.x, ankle.y, ankle.z + frame[UNDER]), turn
 
 
 @part
@@ -202,6 +202,7 @@ def forget(s, aim, turn):
     for j in range(MODE, STEP):
         s[j] = 0.0
     s[LIFT], s[LIFT_MOVES], s[HORIZON], s[DEPTH] = 0.0, 0.0, FURTHEST, 0.0
+    s[RAMP], s[RAMP_MOVES] = 0.0, 0.0
     put_vec_in(s, OUT, aim)
     put_vec_in(s, AIM, aim)
     put_quat_in(s, OUT_TURN, turn)
@@ -226,13 +227,26 @@ def turn_foot(s, turn, mode, flat, settings, dt):
 
 @part
 def lock_at(s, p, moves, ground, mode):
-    """Lock a point of the sole on the ground under it; what it is above that, a spring takes down."""
+    """Lock a point of the sole on the ground under it; what it is above or below that, a spring takes away."""
     height = height_at(ground, mode - 1, p)
     put_vec_in(s, LOCK, Vec(p.x, p.y, height))
     over = p.z - height
-    over = over if over < -_EDGE or s[DEPTH] > _BARELY else max(over, 0.0)
+    over = over if over < -EDGE or s[DEPTH] > BARELY else max(over, 0.0)
     put_vec_in(s, OFFSET, Vec(0.0, 0.0, over))
     put_vec_in(s, OFFSET_MOVES, Vec(0.0, 0.0, moves))
+
+
+@part
+def release(s, aim, dt):
+    """A foot that is let go goes on from what was shown, in place and in speed: level by a spring, up by its lift."""
+    k = 1.0 / dt if dt > 0.0 else 0.0
+    left, speed = sub(vec_in(s, OUT), vec_in(s, AIM)), scale(sub(aim, vec_in(s, AIM)), k)
+    moves = sub(vec_in(s, OUT_MOVES), Vec(speed.x, speed.y, speed.z - k * s[JUMP]))
+    # An animation that is fast as its foot is let go is followed at once by what is beyond _FAST.
+    moves = scale(moves, min(1.0, _FAST / max(norm(moves), 1e-300)))
+    put_vec_in(s, OFFSET, Vec(left.x, left.y, 0.0))
+    put_vec_in(s, OFFSET_MOVES, Vec(moves.x, moves.y, 0.0))
+    s[LIFT], s[LIFT_MOVES] = left.z - s[JUMP], moves.z
 
 
 @part
@@ -242,11 +256,16 @@ def move_foot(s, marks, aim, turn, mode, ground, settings, dt):
     The springs start with what was shown over what is aimed at, in place and in speed, so that nothing jumps.
     """
     before = int(s[MODE])
-    if before > 0 and mode == 0:
-        speed = scale(sub(aim, vec_in(s, AIM)), 1.0 / dt if dt > 0.0 else 0.0)
-        put_vec_in(s, OFFSET, sub(vec_in(s, OUT), vec_in(s, AIM)))
-        put_vec_in(s, OFFSET_MOVES, sub(vec_in(s, OUT_MOVES), speed))
-    left, moves = damped_vec(vec_in(s, OFFSET), vec_in(s, OFFSET_MOVES), settings[BLEND_RATE], dt)
+    if mode == 0:
+        if before > 0:
+            release(s, aim, dt)
+        else:
+            s[LIFT] -= s[JUMP]
+    rate, level, speed = settings[BLEND_RATE], vec_in(s, OFFSET), vec_in(s, OFFSET_MOVES)
+    # Level it is what is left of a lock, up and down how far a foot that has landed is above its place.
+    high, sinks = eased_away(level.z, speed.z, rate, STRONGEST, dt)
+    level, speed = eased_away_vec(Vec(level.x, level.y, 0.0), Vec(speed.x, speed.y, 0.0), rate, _RETURNS, dt)
+    left, moves = Vec(level.x, level.y, high), Vec(speed.x, speed.y, sinks)
     put_vec_in(s, OFFSET, left)
     put_vec_in(s, OFFSET_MOVES, moves)
     s[MODE] = float(mode)
@@ -255,11 +274,12 @@ def move_foot(s, marks, aim, turn, mode, ground, settings, dt):
     arm = rotate(turn, vec_in(marks, HEEL + 3 * mode - 3))
     if before == 0:
         p = add(add(aim, left), arm)
-        lift = max(s[LIFT] + s[LIFT_MOVES] * dt, 0.0)  # it goes on as it did: the ground it is over may have jumped
+        lift = s[LIFT] - s[JUMP] + s[LIFT_MOVES] * dt  # it goes on as it did: the ground it is over may have jumped
         lock_at(s, Vec(p.x, p.y, p.z + lift), s[OUT_MOVES + 2], ground, mode)
-        s[LIFT], s[LIFT_MOVES] = 0.0, 0.0
+        s[LIFT], s[LIFT_MOVES], s[RAMP_MOVES] = 0.0, 0.0, 0.0
     elif before != mode:
-        lock_at(s, shown_point(s, marks, mode - 1), moves.z, ground, mode)
+        p = shown_point(s, marks, mode - 1)
+        lock_at(s, Vec(p.x, p.y, p.z + moves.z * dt), moves.z, ground, mode)
     return sub(add(vec_in(s, LOCK), vec_in(s, OFFSET)), arm)
 
 
@@ -301,67 +321,6 @@ def raised(marks, ankle, turn, mode, ground):
         return ankle, turn
     turn = multiply(rotation_between(along, Vec(along.x, along.y, along.z + deep)), turn)
     return add(add(ankle, arm), scale(rotate(turn, vec_in(marks, HEEL + 3 * mode - 3)), -1.0)), turn
-
-
-@inline
-def least_bend(leg):
-    """By how much [m] toes bend out of the ground before a swinging foot is lifted for them."""
-    return _TOES if leg[PARTS] > 3 else 0.0
-
-
-@inline
-def demand(away, moves, time):
-    """The steady acceleration that closes a distance `away` in a time, from a velocity `moves` on."""
-    return 2.0 * (away - moves * time) / (time * time)
-
-
-@part
-def demand_ahead(s, tip, moves, ground):
-    """The acceleration by which the lift of a swinging foot is where it has to be over every step ahead."""
-    most = -math.inf
-    for i in range(AHEAD):
-        ahead = ground[3 + i]
-        # Beside the slope under the tip: a ramp ahead is no step.
-        edge = ahead[2] - height_at(ground, 2, Vec(ahead[0], ahead[1], 0.0)) - _EDGE
-        needed = min(edge, ahead[2] + _OVER - tip.z)
-        if needed > 0.0:
-            most = max(most, demand(needed - s[LIFT], s[LIFT_MOVES] + moves, time_ahead(s, i)))
-    return most
-
-
-@part
-def lifted_over(s, leg, frame, marks, ankle, turn, ground, settings, dt):
-    """How far a swinging foot is lifted: over what it is in or will be in, by no more than an acceleration."""
-    tip = add(sub(vec_in(frame, SOLE + 6), vec_in(frame, PLACES + 6)), ankle)
-    bent = s[BENDS] - least_bend(leg)
-    s[BENDS] = least_bend(leg) + bent * math.exp(-settings[LIFT_RATE] * dt)
-    needed = height_at(ground, 2, tip) - tip.z - s[BENDS]
-    lowest = -needed
-    for j in range(2):
-        p = add(ankle, rotate(turn, vec_in(marks, HEEL + 3 * j)))
-        needed = max(needed, height_at(ground, j, p) - p.z)
-        lowest = min(lowest, p.z - height_at(ground, j, p))
-    if dt <= 0.0:
-        return s[LIFT]
-    rise = rise_of(s, frame, dt)
-    asked = demand_ahead(s, tip, min(rise, 0.0), ground)
-    if s[DEPTH] + s[ROSE] > _BARELY:
-        # A foot that goes down is faster in the ground than its lift knows.
-        moves = s[LIFT_MOVES] + (min(rise, 0.0) if needed > s[LIFT] else 0.0)
-        asked = max(asked, demand(needed - s[LIFT], moves, max(_SOON, 1.2 * dt)))
-    # Back down by a spring, where nothing asks for more.
-    lift, moves = eased_away(s[LIFT], s[LIFT_MOVES], settings[LIFT_RATE], _STRONGEST, dt)
-    s[HORIZON] = min(max(lowest / -rise, _SOONEST), FURTHEST) if rise < 0.0 else FURTHEST
-    pull = min(asked, _STRONGEST)
-    if s[LIFT_MOVES] + pull * dt > moves:
-        lift, moves = s[LIFT] + s[LIFT_MOVES] * dt + 0.5 * pull * dt * dt, s[LIFT_MOVES] + pull * dt
-    # What the foot itself goes into the ground it comes out of at once; what the ground rises under it, as above.
-    deeper = needed - lift - s[DEPTH] - s[ROSE] - (bent + least_bend(leg) - s[BENDS])
-    if deeper > 0.0 and s[DEPTH] < _BARELY:
-        lift, moves = lift + deeper, max(moves, 0.0)
-    s[DEPTH] = max(needed - lift, 0.0)
-    s[LIFT], s[LIFT_MOVES] = (lift, moves) if lift > 0.0 else (0.0, max(moves, 0.0))
-    return s[LIFT]
 
 
 @part

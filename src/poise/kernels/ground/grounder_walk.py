@@ -68,16 +68,18 @@ PLACES, TURNS, SOLE = 0, 12, 28  # hip, knee, ankle, toes' joint; rotations of t
 # the floor of the animation, the angle [rad] by which the heel may be lifted; from where the distance of hip and ankle
 # is made smaller, and how far it comes at most
 NEW, NEW_TURN, TILT, HIGHER, ROOM, EASY, MOST = 37, 40, 44, 48, 49, 50, 51
-FRAME = 52
+UNDER = 52  # by how much the ground that the foot is aimed at is higher than that floor, jumps and all
+FRAME = 53
 # Columns of state, what a leg remembers. Of heel and ball, POINT numbers each:
 POINT = 8
 ON, AT, MOVES, FLOOR = 0, 1, 4, 7  # 1 while it stands, its place, its velocity, the height of its floor
 MODE, FLAT, BROKEN = 16, 17, 18  # 0 free, 1 locked by the heel, 2 by the ball; 1 while held flat; 1 after a lock broke
 LOCK, HELD, OPENED = 19, 22, 26  # where it is locked; the rotation it is held at; [s] for which only the ball has stood
 OUT, OUT_MOVES, OUT_TURN, OUT_SPINS = 27, 30, 33, 37  # shown last: the ankle, the foot's rotation, their velocities
-AIM, AIM_TURN = 40, 43  # where both would have been without locks
+AIM, AIM_TURN = 40, 43  # where both would have been without locks and lift
 OFFSET, OFFSET_MOVES, TWIST, TWIST_SPINS = 47, 50, 53, 56  # what springs still take away: of place and rotation
-STEP, STEP_MOVES, LIFT, LIFT_MOVES = 59, 60, 61, 62  # [m] left of jumps of the ground; lift of a swinging foot
+# [m] left of jumps of the ground, for the pelvis; how far a swinging foot is above where it is aimed at, 0 if it stands
+STEP, STEP_MOVES, LIFT, LIFT_MOVES = 59, 60, 61, 62
 SLOPE, SLOPE_MOVES, SLOPE_GOAL = 63, 65, 67  # slopes that the foot has, how they change, and those of the ground
 GROUND = 69  # the ground under heel, ball and tip last: x, y, height, two slopes each
 ROSE = 84  # [m] by how much it jumped up under one of them
@@ -88,7 +90,13 @@ HIPS = 91  # two: the place of the hip as animated last, without its height
 LAID = 93  # the rotation of the foot shown last, before its free end was turned out of the ground
 HORIZON = 97  # [s] so far ahead the ground is asked for: until the foot lands
 DEPTH = 98  # [m] by which a swinging foot is in the ground, since that rose too fast for it
-STATE = 99
+JUMP = 99  # [m] by how much the ground that the foot is aimed at jumped up in this frame
+RAMP, RAMP_WAY, RAMP_MOVES = (
+    100,
+    101,
+    103,
+)  # mean slope of the steps ahead, which way, [m/s] at which they rise under it
+STATE = 104
 # Columns of body, of the pelvis: 1 before the first frame; height of the ground that it follows: goal, value, speed;
 # how far it sinks for legs that are too short: goal, value, speed; what was added to its height
 FRESH, BASE_GOAL, BASE, BASE_MOVES, SINK_GOAL, SINK, SINK_MOVES, UP = 0, 1, 2, 3, 4, 5, 6, 7
@@ -288,10 +296,8 @@ def shown_point(s, marks, j):
 
 
 @inline
-def sole_point(s, frame, marks, j, fresh):
-    """Heel (0) or ball (1) as it is going to be shown, about."""
-    if s[MODE] > 0.0 and not fresh:
-        return shown_point(s, marks, j)
+def sole_point(s, frame, j, fresh):
+    """Heel (0) or ball (1) as it would be shown if the foot were free, about."""
     p = vec_in(frame, SOLE + 3 * j)
     return p if fresh else add(p, sub(vec_in(s, OUT), vec_in(s, ANKLE)))
 

@@ -54,6 +54,24 @@ def damped_vec(x, v, rate, dt):
 
 
 @part
+def eased_away_vec(x, v, rate, most, dt):
+    """`damped` of three numbers, with an acceleration of at most `most`; it does not slow down before it must."""
+    left, moves = damped_vec(x, v, rate, dt)
+    if dt <= 0.0:
+        return left, moves
+    steady, k = Vec(x.x + v.x * dt, x.y + v.y * dt, x.z + v.z * dt), 2.0 / (dt * dt)
+    ax, ay, az = k * (left.x - steady.x), k * (left.y - steady.y), k * (left.z - steady.z)
+    size = math.sqrt(ax * ax + ay * ay + az * az)
+    if size <= most:
+        return left, moves
+    k, h = most / size * dt, 0.5 * dt
+    return (
+        Vec(steady.x + k * h * ax, steady.y + k * h * ay, steady.z + k * h * az),
+        Vec(v.x + k * ax, v.y + k * ay, v.z + k * az),
+    )
+
+
+@part
 def followed(x, v, before, now, rate, dt):
     """A value x that a spring draws to a goal, which goes in a straight line from `before` to `now` in dt seconds.
 
