@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import webbrowser
@@ -73,12 +74,21 @@ def pytest_collection_modifyitems(session, config, items):
     items[:] = longest_first(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
 
+def pytest_collection_finish():
+    """What is there before the first test stays: garbage is looked for among what tests make, a third of the work."""
+    gc.collect()
+    gc.freeze()
+
+
 def longest_first(items, workers):
     """The groups of LONGEST at the head of each worker's share: what was begun last would go on alone at the end.
 
-    xdist's worksteal gives each worker the next so many tests, and later to who has none left some from an end.
+    What JAX compiles stands together, too: each worker compiles for itself, but no program twice. xdist's worksteal
+    gives each worker the next so many tests, and later to who has none left some from an end.
     """
     groups = [[item for item in items if item.nodeid.startswith(name)] for name in LONGEST]
+    first = {item for group in groups for item in group}
+    groups.append([item for item in items if item not in first and needs_jax(item)])
     groups = [group for group in groups if group]
     known = {item for group in groups for item in group}
     rest, found = [item for item in items if item not in known], []
@@ -89,6 +99,11 @@ def longest_first(items, workers):
         found += head + rest[:count]
         rest = rest[count:]
     return found
+
+
+def needs_jax(item):
+    """Whether JAX compiles something for a test."""
+    return "autodiff" in cases_of(item) or item.nodeid.startswith("tests/jax/")
 
 
 def cases_of(item):
