@@ -16,7 +16,7 @@ from tests.reference import slow_kinematics
 from tests.strategies import random_q, random_skeleton, rng_of
 
 FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
-QUICK, LONG, PART = range(40), range(10_000, amount(11_000, 13_000)), 500
+QUICK, LONG, PART = range(40), range(10_000, amount(10_600, 13_000)), 200
 
 
 def faults(seeds):

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 
 from poise import solvers
 from poise.solving import run as running
+from tests.amounts import amount
 from tests.contracts.cases import SOLVERS
 from tests.contracts.problems import BITS, MEASURED, PAIRS, PROBLEMS, ROWS, accepted, answer, same_bits
 from tests.contracts.trees import any_problem
@@ -38,7 +39,7 @@ class TestTargets:
         if whole is None:
             return
         asked, reach = PROBLEMS[problem], PROBLEMS[problem].prepared(name)
-        for row in range(ROWS):
+        for row in range(0, ROWS, amount(3, 1)):  # every third is in another lane, and one of them is out of reach
             one, want = asked.solved(name, row), rows_of(whole, row)
             assert one.shape == ()
             assert one.message() == whole.message(row)

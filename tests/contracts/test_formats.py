@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import re
 import warnings
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -256,7 +257,7 @@ class TestWriting:
     @pytest.mark.parametrize("what", [*VERBS, *MOTIONS])
     def test_a_clip_comes_back_as_it_was(self, name, suffix, tmp_path, what):
         """What each verb makes of a clip, and motions of every kind: places at every time; or it is refused whole."""
-        clip = MOTIONS[what]() if what in MOTIONS else VERBS[what](walk())
+        clip = made(what)
         path, before = tmp_path / f"clip{suffix}", arrays_in(clip)
         near = 1e-3 if what == "nearly uniform scale" else 2e-5  # a BVH file takes it for uniform
         try:
@@ -282,6 +283,12 @@ class TestWriting:
             for joint in joints:
                 there = again.at(clip.times).world[joint].positions
                 np.testing.assert_allclose(there, clip.poses.world[joint].positions, atol=near)
+
+
+@cache
+def made(what):
+    """What a verb makes of the walk, or a motion of that name; once for all formats, none of which may change it."""
+    return MOTIONS[what]() if what in MOTIONS else VERBS[what](walk())
 
 
 def things():
