@@ -114,7 +114,8 @@ def test_ptx_assembles_for_a_gpu(ptx, each, tmp_path, record_property):
         pytest.skip("pip install nvidia-cuda-nvcc-cu12, or a CUDA toolkit, for ptxas")
     (tmp_path / "code.ptx").write_text(ptx[each])
     target = f"sm_{each.partition(':')[2].replace('.', '')}"
-    command = [assembler(), "-v", f"-arch={target}", tmp_path / "code.ptx", "-o", tmp_path / "code.cubin"]
+    how = ["-v", f"-arch={target}", *amount(("-O0",), ())]  # what is no code is refused before any is optimised
+    command = [assembler(), *how, tmp_path / "code.ptx", "-o", tmp_path / "code.cubin"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     registers = re.findall(r"Used (\d+) registers", done.stderr)
