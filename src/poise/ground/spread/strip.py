@@ -146,7 +146,7 @@ def changes_over(places: Floats, stride: int) -> Floats:
 def moved(up: Floats, balls: Floats, moves: Floats) -> tuple[Floats, Floats, Floats]:
     """Pelvis (F,), balls (F, L, 3) and angles (F, L, 2) of heels and toes after moves (F, K) [mm]."""
     own = moves[:, 1:].reshape(*balls.shape[:2], kernels.ground.spread.OWN) / MM
-    return up + moves[:, 0] / MM, balls + own[..., :3], own[..., 3:] / kernels.ground.spread.ARM
+    return up + kernels.ground.spread.PELVIS * moves[:, 0] / MM, balls + own[..., :3], own[..., 3:] / kernels.ground.spread.ARM
 
 
 def swung(strip: Strip, moves: Floats) -> Swung:
@@ -172,7 +172,7 @@ def _walls(strip: Strip, up: Floats, balls: Floats, angles: Floats) -> tuple[Flo
     chords = ankles - strip.places[:, :, HIP] - raised(up)[:, None]
     walls[..., 0] = MM * (np.linalg.norm(chords, axis=-1) / strip.lengths - strip.most)
     ways = units(chords)
-    slopes[..., 0, 0], slopes[..., 0, 1:4] = -ways[..., 2], ways
+    slopes[..., 0, 0], slopes[..., 0, 1:4] = -kernels.ground.spread.PELVIS * ways[..., 2], ways
     slopes[..., 0, 4] = dots(ways, np.cross(across, ankles - balls)) / arm
     ground, tilts = _ground(strip, points)
     walls[..., 1:] = np.moveaxis(np.where(strip.walled, MM * (ground - points[..., 2] - strip.feet.deep), _AWAY), 0, -1)

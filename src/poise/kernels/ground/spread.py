@@ -20,6 +20,7 @@ from poise.kernels.values.linear import Quat, Vec, add, put_vec, rotate, scale, 
 
 ARM = 0.2  # [m] from where they turn is where the way of heels and toes is counted
 _STEP = 1e-5  # [m] by which something is moved to see what that changes
+PELVIS = 0.3  # of a move is what it moves the pelvis by: with it goes all that it carries
 OWN = 5  # numbers that move a leg: x, y and z of the ball, heel and toes
 _MOVES = OWN + 1  # and the pelvis
 _TINY = 1e-12
@@ -97,7 +98,7 @@ def swung(places, axes, up, balls, across, angles, arms, most, lengths, found, s
             put_leg(here, axis, up[i], ball, lies, heel, toe, lever, longest, length, found[i, j])
             for k in range(_MOVES):
                 moved = Vec(ball.x + _STEP * (k == 1), ball.y + _STEP * (k == 2), ball.z + _STEP * (k == 3))
-                higher, turned = up[i] + _STEP * (k == 0), heel + _STEP / ARM * (k == 4)
+                higher, turned = up[i] + PELVIS * _STEP * (k == 0), heel + _STEP / ARM * (k == 4)
                 bent = toe + _STEP / ARM * (k == OWN)
                 put_leg(here, axis, higher, moved, lies, turned, bent, lever, longest, length, there)
                 for p in range(4):
