@@ -161,6 +161,14 @@ def test_a_foot_that_is_let_go_by_an_animation_that_jumps_does_not_stay_far_behi
     assert abs(offsets[-1]) < 1e-3
 
 
+def test_a_foot_that_had_not_come_down_goes_on_doing_so_where_it_is_let_go():
+    s, k = np.zeros(grounder_walk.STATE), grounder_walk
+    s[k.OUT + 2], s[k.OUT_MOVES + 2], s[k.OFFSET_MOVES + 2] = 0.3, -2.6, -2.6
+    entered(grounder_feet.release)(s, Vec(0.0, 0.0, 0.0), SECOND)
+    assert s[k.LIFT] == pytest.approx(0.3)
+    assert s[k.LIFT_MOVES] == pytest.approx(-2.6)
+
+
 def test_a_foot_that_rolls_from_heel_to_ball_as_it_lands_comes_down_in_every_frame():
     """Where the lock goes from one to the other, what is left of the way to the ground went on a frame later."""
     s, marks = np.zeros(grounder_walk.STATE), np.zeros(grounder_walk.MARKS)

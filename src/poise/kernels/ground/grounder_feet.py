@@ -80,7 +80,7 @@ from poise.kernels.values.springs import damped_vec, eased_away, eased_away_vec,
 
 _GENTLE = 30.0  # [m/s^2] by which a new height of the ground is followed at most: 8 mm/frame^2 at 60 Hz
 _RETURNS = 32.0  # [m/s^2] by which a foot that is let go returns level to its animation at most
-_FAST = 1.8  # [m/s] beside its animation at most, when it is let go: what is faster flew too far within these bounds
+_FAST = 1.8  # [m/s] that an animation goes away from a foot that is let go by at most: held back more, it would fly far
 _HEEL_UP = math.radians(20.0)  # a heel is lifted so far at most, beyond its animated lift
 _HEEL_TIME = 0.15  # [s] in which that becomes possible once the heel has left the ground
 
@@ -239,14 +239,15 @@ def lock_at(s, p, moves, ground, mode):
 @part
 def release(s, aim, dt):
     """A foot that is let go goes on from what was shown, in place and in speed: level by a spring, up by its lift."""
-    k = 1.0 / dt if dt > 0.0 else 0.0
-    left, speed = sub(vec_in(s, OUT), vec_in(s, AIM)), scale(sub(aim, vec_in(s, AIM)), k)
-    moves = sub(vec_in(s, OUT_MOVES), Vec(speed.x, speed.y, speed.z - k * s[JUMP]))
-    # An animation that is fast as its foot is let go is followed at once by what is beyond _FAST.
+    k, left, sinks = 1.0 / dt if dt > 0.0 else 0.0, sub(vec_in(s, OUT), vec_in(s, AIM)), s[OFFSET_MOVES + 2]
+    speed = scale(sub(Vec(aim.x, aim.y, aim.z - s[JUMP]), vec_in(s, AIM)), k)
+    moves = sub(vec_in(s, OUT_MOVES), Vec(speed.x, speed.y, speed.z + sinks))
+    # An animation that is faster than this as its foot is let go is followed at once by what is beyond.
     moves = scale(moves, min(1.0, _FAST / max(norm(moves), 1e-300)))
     put_vec_in(s, OFFSET, Vec(left.x, left.y, 0.0))
     put_vec_in(s, OFFSET_MOVES, Vec(moves.x, moves.y, 0.0))
-    s[LIFT], s[LIFT_MOVES] = left.z - s[JUMP], moves.z
+    # One that had not come down yet goes on doing so.
+    s[LIFT], s[LIFT_MOVES] = left.z - s[JUMP], moves.z + sinks
 
 
 @part
