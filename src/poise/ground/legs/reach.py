@@ -12,7 +12,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import HIP, Motion, rows_of, with_rows
 from poise.ground.legs.calm import LESS, calm_chords, pops
 from poise.ground.legs.feet import Feet
-from poise.ground.legs.fold import unfolded
+from poise.ground.legs.fold import let_down, unfolded
 from poise.ground.legs.heels import heel_room, lifted, needed_lift
 from poise.ground.legs.legs import Turned, bend_axes, bend_legs, soft_chords
 from poise.ground.legs.pelvis import chord_limits, kept_share, pelvis_heights
@@ -36,8 +36,9 @@ def reach_feet(
     then heels are lifted only as far as they must be. A leg in the air may fall short of its foot, softly. Toes bend
     out of the ground last; a foot that leaves the ground in front of a riser steps back from it.
     """
-    easy, most = chord_limits(motion, contacts.any, kept_on(feet, footing))
-    task = Reaching(motion, soles, contacts.any, feet, easy, most, bend_axes(motion, soles), footing, stretch)
+    kept, axes = kept_on(feet, footing), bend_axes(motion, soles)
+    easy, most = chord_limits(motion, contacts.any, kept)
+    task = Reaching(motion, soles, contacts.any, feet, easy, most, axes, footing, stretch, kept)
     first = turned = _reached(task, np.inf)
     popping = pops(motion, turned)
     where = popping > 0.0
@@ -57,6 +58,7 @@ class Reaching(NamedTuple):
 
     easy, most  (F, L) see `chord_limits`
     axes        (F, L, 3) see `bend_axes`
+    kept        see `kept_share`
     """
 
     motion: Motion
@@ -68,6 +70,7 @@ class Reaching(NamedTuple):
     axes: Floats
     footing: Footing
     stretch: float
+    kept: float
 
     def part(self, frames: Bools) -> Reaching:
         """Some frames (F,) of it."""
@@ -92,13 +95,14 @@ def _calmer(task: Reaching, first: Turned, where: Bools, seconds: float) -> Turn
 
 def _reached(task: Reaching, longest: Floats | float) -> Turned:
     """Reach the feet with chords (F, L) with which no knee pops: the pelvis sinks, and a foot in the air gives way."""
-    motion, soles, standing, feet, easy, most, axes, footing, stretch = task
+    motion, soles, standing, feet, easy, most, axes, footing, stretch, kept = task
     down = heels_to_lower(motion, soles, feet, footing)
     feet = lifted(feet, -down)
     room = np.where(down > 0.0, 0.0, heel_room(motion, feet))
     room = np.maximum(room - heels_to_lower(motion, soles, lifted(feet, room), footing), 0.0)
     up = pelvis_heights(motion, lifted(feet, room).ankles, feet.rise, np.minimum(easy, longest), standing)
     hips = motion.places[:, :, HIP] + raised(up)[:, None]
+    feet = let_down(motion, soles, feet, hips, standing, footing, kept)
     feet = unfolded(motion, soles, feet, hips, standing, footing)
     chords = soft_chords(feet, hips, easy, most)
     chords = np.where(standing, chords, np.minimum(chords, longest))
