@@ -33,7 +33,7 @@ def locked(data, name):
 @pytest.fixture
 def not_spread(monkeypatch):
     """What pops is not spread over the frames around it: that leaves `keep` hardly anything to do."""
-    monkeypatch.setattr(stages, "spread", lambda locked, _: locked)
+    monkeypatch.setattr(stages, "spread", lambda locked, *_: locked)
 
 
 @pytest.mark.parametrize("name", POPPED)

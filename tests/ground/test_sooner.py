@@ -145,7 +145,7 @@ class TestStand:
 
 class TestPlanted:
     def test_a_short_step_to_another_tread_takes_the_time_that_it_needs(self, data, monkeypatch):
-        monkeypatch.setattr(stages, "spread", lambda locked, _: locked)  # else no stance needs to end sooner
+        monkeypatch.setattr(stages, "spread", lambda locked, *_: locked)  # else no stance needs to end sooner
         rig = load(data / "glb/knight_kaykit.glb")
         stairs = poise.Terrain.stairs(0.15, 0.30, direction=(0.0, 0.0, -1.0))
         shorter = poise.plant_feet(rig.clip("Hit_A"), stairs, rig=rig)

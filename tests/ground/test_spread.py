@@ -118,8 +118,8 @@ def spread_of(monkeypatch, clip, rig, terrain=None):
     """What was first spread of a clip that is put on a terrain, or locked: before, after, and the repeats."""
     calls = []
 
-    def watched(locked, repeats):
-        calls.append((locked, spread(locked, repeats), repeats))
+    def watched(locked, off, repeats):
+        calls.append((locked, spread(locked, off, repeats), repeats))
         return calls[-1][1]
 
     monkeypatch.setattr(stages, "spread", watched)

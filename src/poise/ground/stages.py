@@ -109,10 +109,13 @@ def brought(seen: Seen, down: Down, footing: Footing, options: Allowed) -> OnFee
     kept = seen.repeats.kept
     check_reach(kept(body), kept(down.held), kept(turned))
     room = room_on(footing.terrain)
-    locked = spread(Locked(body, seen.soles, down.feet, turned, standing, footing, options.stretch, room), seen.repeats)
+    locked = Locked(body, seen.soles, down.feet, turned, standing, footing, options.stretch, room)
+    off = beyond(locked)
+    locked = spread(locked, off, seen.repeats)
     loose = over_ground(body, down.feet, standing) if options.floor is None else as_animated(body)
-    turned, where, over = kept_where_worse(locked, loose, seen.repeats)
-    over = over + beyond(locked._replace(turned=turned))[seen.repeats.middle]
+    before, (turned, where, over) = turned, kept_where_worse(locked, loose, seen.repeats)
+    off = off if turned is before else beyond(locked._replace(turned=turned))
+    over = over + off[seen.repeats.middle]
     if seen.bearing:
         assert down.lean is not None
         lean, turned = on_knees(

@@ -31,7 +31,7 @@ from poise.maths.smooth import near_to
 from poise.maths.vectors import raised
 
 _TIGHT = 0.94 * OF_ROOM  # of the room of an edit: so much is not quite reached, since moves have their cost
-_NEAR = 0.3  # [s] before and after a frame that pops in which something moves
+_NEAR = 0.25  # [s] before and after a frame that pops in which something moves
 _WEIGHTS = np.array([1e-3, 4e-3])  # of moves and of their changes of step, beside what is over a bound, all squared
 _SHARES = (1.0, 0.1, 0.01)  # of these, where something stays over its bound with more
 _ROUNDS, _INNER = 40, 8
@@ -45,9 +45,12 @@ _IN, _IN_STEPS = 0.001, 0.004  # [m] a sole that is in the ground may stay so de
 _SAME = 1e-3  # [m] a loop whose ends are put so near to each other is to stay one
 
 
-def spread(locked: Locked, repeats: Repeats) -> Locked:
-    """The figure with pelvis and feet moved where a joint pops, if that leaves less of it; all repeats the same."""
-    motion, pops = locked.motion, _pops(locked, repeats)
+def spread(locked: Locked, off: Floats, repeats: Repeats) -> Locked:
+    """The figure with pelvis and feet moved where a joint pops, if that leaves less of it; all repeats the same.
+
+    off  what is `beyond`
+    """
+    motion, pops = locked.motion, _pops(locked, off, repeats)
     if len(motion) <= 2 * stride_of(motion.times) or not pops.any():
         return locked
     whole, moves = _whole(locked, repeats), None
@@ -68,10 +71,10 @@ def beyond(locked: Locked) -> Floats:
     return np.maximum(MM * sunk(locked, locked.turned) - deep, 0.0) + np.maximum(off - OFF, 0.0)
 
 
-def _pops(locked: Locked, repeats: Repeats) -> Bools:
-    """The frames (F,) of the clip in which a joint pops."""
+def _pops(locked: Locked, off: Floats, repeats: Repeats) -> Bools:
+    """The frames (F,) of the clip in which a joint pops, or a sole that can be moved is in the ground."""
     over = over_bounds(locked.motion, locked.turned, locked.bounds(repeats))[repeats.middle]
-    sunken = (beyond(locked) * (~locked.standing | locked.feet.free))[repeats.middle] > 0.0
+    sunken = (off * (~locked.standing | locked.feet.free))[repeats.middle] > 0.0
     return np.asarray((over > 0.0).any(axis=(1, 2)) | sunken.any(axis=1))
 
 
@@ -106,7 +109,8 @@ def _strips(locked: Locked, pops: Bools, repeats: Repeats, period: int) -> Itera
 def _whole(locked: Locked, repeats: Repeats) -> Strip:
     """All frames, and the moves that there may be whatever pops."""
     motion, turned = locked.motion, locked.turned
-    bounds = locked.bounds(repeats, _TIGHT)
+    bounds, may = locked.bounds(repeats, _TIGHT), locked.bounds(repeats)
+    slack = float((may - bounds).min())
     ends = np.arange(len(motion))[repeats.middle][[0, -1]]
     if repeats.around:  # both ends are one frame
         period = ends[1] - ends[0]
@@ -115,7 +119,7 @@ def _whole(locked: Locked, repeats: Repeats) -> Strip:
     turns = (air | locked.feet.free) & (locked.soles.lengths > 0.0)
     own = np.stack([air, air, air, turns, turns & motion.bends], axis=-1).reshape(len(motion), -1)
     return Strip(
-        stride_of(motion.times), steps_of(motion).known, bounds, motion.places, bend_axes(motion, locked.soles),
+        stride_of(motion.times), steps_of(motion).known, bounds, slack, motion.places, bend_axes(motion, locked.soles),
         turned.up, _sole_arms(locked),
         np.maximum(chord_limits(motion, locked.standing)[1], chords_of(motion, turned)), turned.lengths,
         air | turns, np.column_stack([np.ones(len(motion), np.bool_), own]), locked.footing,
@@ -144,7 +148,7 @@ def _settled(strip: Strip) -> Swung | None:
     begin = best = swung(strip, np.zeros(strip.free.shape))
     for share in _SHARES:
         best = _best(strip, best, share * _WEIGHTS)
-        if best.within or best.over.max(initial=0.0) > _TOO_MUCH:
+        if best.within(strip.slack) or best.over.max(initial=0.0) > _TOO_MUCH:
             break
     less = best.beyond < begin.beyond - LESS and best.over.sum() <= begin.over.sum()
     return best if less and best.farthest <= max(begin.farthest, _BEYOND) else None
@@ -158,7 +162,7 @@ def _best(strip: Strip, best: Swung, weights: Floats) -> Swung:
     """
     damping, cost, free, step = _DAMPING, best.cost(weights), strip.free.ravel(), np.empty(strip.free.size)
     for _ in range(_ROUNDS):
-        if best.within:
+        if best.within(strip.slack):
             break
         near = kernels.ground.spread.Linear(
             best.changes, strip.bounds, strip.counts, best.slopes, best.walls, best.wall_slopes,

@@ -66,6 +66,7 @@ class Strip(NamedTuple):
     stride          frames over which changes of step are looked at
     counts          (F,) whether they are known there
     bounds          (F, L, 4) [mm]
+    slack           [mm] over these is still within what may be
     places, axes    as for `bend_legs`
     up              (F,) [m] how much higher the pelvis is
     feet            where they are
@@ -78,6 +79,7 @@ class Strip(NamedTuple):
     stride: int
     counts: Bools
     bounds: Floats
+    slack: float
     places: Floats
     axes: Floats
     up: Floats
@@ -94,7 +96,7 @@ class Strip(NamedTuple):
         counts = self.counts[rows].copy()
         counts[: self.stride] = counts[len(counts) - self.stride :] = False
         return Strip(
-            self.stride, counts, self.bounds[rows], self.places[rows], self.axes[rows], self.up[rows],
+            self.stride, counts, self.bounds[rows], self.slack, self.places[rows], self.axes[rows], self.up[rows],
             self.feet.part(rows), self.most[rows], self.lengths[rows], self.walled[rows],
             self.free[rows] & may[:, None], self.footing, self.even,
         )  # fmt: skip
@@ -119,10 +121,9 @@ class Swung(NamedTuple):
         kinds = (*kinds, (changes_over(self.moves, 1) / MM, weights[1]))
         return 0.5 * sum(float(weight * (kind * kind).sum()) for kind, weight in kinds)
 
-    @property
-    def within(self) -> bool:
-        """Whether nothing is over its bound or beyond its wall."""
-        return not self.over.any() and self.farthest <= _WITHIN
+    def within(self, slack: float) -> bool:
+        """Whether nothing is over its bound by more than that [mm], or beyond its wall."""
+        return self.over.max(initial=0.0) <= slack and self.farthest <= _WITHIN
 
     @property
     def beyond(self) -> float:
@@ -146,7 +147,8 @@ def changes_over(places: Floats, stride: int) -> Floats:
 def moved(up: Floats, balls: Floats, moves: Floats) -> tuple[Floats, Floats, Floats]:
     """Pelvis (F,), balls (F, L, 3) and angles (F, L, 2) of heels and toes after moves (F, K) [mm]."""
     own = moves[:, 1:].reshape(*balls.shape[:2], kernels.ground.spread.OWN) / MM
-    return up + kernels.ground.spread.PELVIS * moves[:, 0] / MM, balls + own[..., :3], own[..., 3:] / kernels.ground.spread.ARM
+    higher = up + kernels.ground.spread.PELVIS * moves[:, 0] / MM
+    return higher, balls + own[..., :3], own[..., 3:] / kernels.ground.spread.ARM
 
 
 def swung(strip: Strip, moves: Floats) -> Swung:
