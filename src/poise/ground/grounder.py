@@ -221,7 +221,7 @@ class Grounder:
         """Move q and translations on by a frame."""
         live, k = self._live, kernels.ground.grounder
         table = self._table(moved=translations.shape[1] > 0, scaled=scales.shape[1] > 0)
-        for phase in (k.BOTH,) if live.plane else (k.WALK, k.GROUND):
+        for phase in (k.BOTH,) if live.known else (k.WALK, k.GROUND):
             if phase == k.GROUND:
                 ground = self.terrain.sample(self._asked)
                 self._heights[...], self._normals[...] = ground.heights, ground.normals

@@ -17,7 +17,7 @@ from poise.ground.figure.motion import FOOT, SHIN, THIGH, motion_of, turning
 from poise.ground.legs.feet import floor_level
 from poise.ground.legs.legs import bend_axes
 from poise.ground.legs.pelvis import kept_share
-from poise.ground.terrain.shapes import Plane
+from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
@@ -80,7 +80,7 @@ class Live:
     marks: Floats
     settings: Floats
     moves: bool  # whether translations of joints are written, beside q
-    plane: bool  # whether the ground is a plane, which the kernel knows by itself
+    known: bool  # whether the kernel knows the ground by itself: planes and stairs
 
     def table(self, *, moved: bool, scaled: bool) -> Table:
         """The rows of the legs, for poses that say translations, scales, or neither."""
@@ -95,13 +95,8 @@ def pack(figure: Figure, gait: Gait, terrain: Terrain, rule: Thresholds, springs
     rows = sorted(needed)
     slots = {row: i + 1 for i, row in enumerate(rows)}
     legs = np.array([_leg_row(figure, leg, slots) for leg in figure.legs], dtype=np.int64)
-    k, plane = kernels.ground.grounder_walk, _plane(terrain, figure)
-    settings = _settings(gait, rule, springs)
-    settings[k.TERRAIN_SCALE] = 1.0 if terrain.unit is None else figure.metre / terrain.unit
-    settings[k.TERRAIN_Y] = terrain.up == "y"
-    if plane is not None:
-        settings[k.IS_PLANE], settings[k.PLANE : k.PLANE + 3] = 1.0, plane
-        settings[k.KEPT] = kept_share(float(np.arctan(np.hypot(*plane[1:]))), 0.0)
+    k, settings = kernels.ground.grounder_walk, _settings(gait, rule, springs)
+    known = _put_ground(settings, terrain, figure)
     turn = rotations.as_matrix(figure.turn) / figure.metre
     settings[k.FIGURE_MAP : k.FIGURE_MAP + 12] = np.column_stack([turn, np.zeros(3)]).ravel()
     mover = skeleton.index(figure.mover)
@@ -110,7 +105,21 @@ def pack(figure: Figure, gait: Gait, terrain: Terrain, rule: Thresholds, springs
     settings[k.MOVER_ABOVE] = slots.get(int(skeleton.parents[mover]), 0)
     settings[k.MOVER_START], settings[k.MOVER_ROW] = skeleton.q_start[mover] if free else -1, mover
     moves = not free or bool((legs[:, k.FOOT_ROW] >= 0).any())
-    return Live(figure, np.array(rows), legs, _marks(figure, gait), settings, moves, plane is not None)
+    return Live(figure, np.array(rows), legs, _marks(figure, gait), settings, moves, known)
+
+
+def _put_ground(settings: Floats, terrain: Terrain, figure: Figure) -> bool:
+    """Write what the kernel is told of the ground; return whether it knows all of it."""
+    k, plane = kernels.ground.grounder_walk, _plane(terrain, figure)
+    scale = 1.0 if terrain.unit is None else figure.metre / terrain.unit
+    settings[k.TERRAIN_SCALE], settings[k.TERRAIN_Y] = scale, terrain.up == "y"
+    if plane is not None:
+        settings[k.IS_PLANE], settings[k.PLANE : k.PLANE + 3] = 1.0, plane
+        settings[k.KEPT] = kept_share(float(np.arctan(np.hypot(*plane[1:]))), 0.0)
+    if isinstance(terrain.surface, Stairs):
+        settings[k.IS_STAIRS] = 1.0
+        settings[k.TREADS : k.LOWEST + 1] = _stairs(terrain.surface, terrain, scale)
+    return isinstance(terrain.surface, Plane | Stairs)
 
 
 def _leg_row(figure: Figure, leg: Leg, slots: dict[int, int]) -> list[int]:
@@ -159,3 +168,13 @@ def _plane(terrain: Terrain, figure: Figure) -> Floats | None:
         return None
     heights, normals, _ = Footing(terrain, figure).sample(np.zeros((1, 3)))
     return np.array([heights[0], *(-normals[0, :2] / normals[0, 2])])
+
+
+def _stairs(stairs: Stairs, terrain: Terrain, scale: float) -> list[float]:
+    """Treads in a metre along x and y, the one at the origin, height of a riser and of a tread [m]; see Stairs.heights.
+
+    scale: units of the terrain in a metre.
+    """
+    per_metre = scale / (terrain.scale * stairs.going)
+    along = stairs.along_x * per_metre, stairs.along_y * per_metre
+    return [*along, stairs.start / stairs.going, stairs.rise * terrain.scale / scale, terrain.lift / scale]

@@ -21,12 +21,17 @@ from poise.kernels.ground.grounder_walk import (
     BASE,
     BASE_GOAL,
     BASE_MOVES,
+    EARLIER_TURN,
     FOOT_ROW,
+    FRAME_TIME,
     FRESH,
     HIGHER,
+    HIP,
     HIPS,
     IS_PLANE,
+    IS_STAIRS,
     LONGEST_PAUSE,
+    LOWEST,
     MODE,
     MOST,
     MOVER_ABOVE,
@@ -37,7 +42,6 @@ from poise.kernels.ground.grounder_walk import (
     NEW_TURN,
     OUT,
     OUT_MOVES,
-    OUT_SPINS,
     OUT_TURN,
     OVER,
     PARTS,
@@ -45,6 +49,7 @@ from poise.kernels.ground.grounder_walk import (
     PLACES,
     PLANE,
     RESTS,
+    RISER,
     ROOM,
     SAMPLES,
     SINK,
@@ -55,10 +60,12 @@ from poise.kernels.ground.grounder_walk import (
     TERRAIN_Y,
     TILT,
     TIP,
+    TREADS,
     TURNS,
     UP,
     find_contacts,
     jumped,
+    level_length,
     put_asked,
     put_frame,
     put_maps,
@@ -87,9 +94,9 @@ from poise.kernels.values.linear import (
     sub,
     vec_in,
 )
-from poise.kernels.values.springs import followed, way_between
+from poise.kernels.values.springs import followed
 
-WALK, GROUND, BOTH = 0, 1, 2  # phases: up to where the ground is asked for; from there; both, on a plane
+WALK, GROUND, BOTH = 0, 1, 2  # phases: up to where the ground is asked for; from there; both
 
 _RISES = 0.25  # the pelvis rises again more slowly than it sank by this: legs are straight once a step
 _SINKS, _SINKS_LEVEL = 2.0, 0.28  # [m/s] at most for a leg that stands: on steps, and on level ground
@@ -109,6 +116,10 @@ def put_ground(asked, heights, normals, settings, ground):
             ground[j, 3], ground[j, 4] = settings[PLANE + 1], settings[PLANE + 2]
             ground[j, 2] = settings[PLANE] + x * ground[j, 3] + y * ground[j, 4]
             continue
+        if settings[IS_STAIRS] > 0.0:
+            tread = math.floor(x * settings[TREADS] + y * settings[TREADS + 1] - settings[TREADS + 2])
+            ground[j, 2], ground[j, 3], ground[j, 4] = settings[LOWEST] + (tread + 1.0) * settings[RISER], 0.0, 0.0
+            continue
         # The terrain may be in other units and have y up: turned here, so that all below is in metres, z up.
         n = normals[j]
         nx, ny, nz = (n[0], -n[2], n[1]) if settings[TERRAIN_Y] > 0.0 else (n[0], n[1], n[2])
@@ -121,7 +132,7 @@ def put_ground(asked, heights, normals, settings, ground):
 def across_foot(frame, marks):
     """The level axis across a foot: turning about it lifts the heel over the ball. And the arm to the ball."""
     arm = rotate(quat_in(frame, NEW_TURN), vec_in(marks, BALL))
-    length = max(math.hypot(arm.x, arm.y), 1e-300)
+    length = max(level_length(arm.x, arm.y), 1e-300)
     return Vec(-arm.y / length, arm.x / length, 0.0), arm
 
 
@@ -138,7 +149,9 @@ def lifted(frame, marks, angle):
 def highest_pelvis(frame, marks, easy):
     """How much higher than animated the hip may be for the ankle to be within `easy`, see `pelvis_heights`."""
     # With the heel as high as it may go: the pelvis sinks only for what the heel cannot give.
-    to, _ = lifted(frame, marks, frame[ROOM])
+    to = vec_in(frame, NEW)
+    if frame[ROOM] > 0.0:
+        to, _ = lifted(frame, marks, frame[ROOM])
     away = sub(vec_in(frame, PLACES), to)
     room_left = easy * easy - away.x * away.x - away.y * away.y
     # A foot too far aside for any height: half the chord, so that the pelvis sinks far but not for ever.
@@ -192,7 +205,7 @@ def first_angle(a, b, c):
     """The least angle from 0 up at which a cos + b sin reaches c; where it never does, the one at its largest."""
     if a >= c:
         return 0.0
-    size = max(math.hypot(a, b), 1e-300)
+    size = max(level_length(a, b), 1e-300)
     return math.atan2(b, a) - math.acos(min(max(c / size, -1.0), 1.0))
 
 
@@ -225,7 +238,7 @@ def toes_turn(frame, marks, joint, ground):
     # Where the tip of the toes comes up to the plane: again a cos + b sin = c.
     axis, normal = rotate(quat_in(frame, NEW_TURN), vec_in(marks, ACROSS)), Vec(-ground[2, 3], -ground[2, 4], 1.0)
     if dot(axis, axis) < 0.5:  # heel and ball are one point, as of a paw
-        axis = scale(Vec(tip.y, -tip.x, 0.0), 1.0 / max(math.hypot(tip.x, tip.y), 1e-300))
+        axis = scale(Vec(tip.y, -tip.x, 0.0), 1.0 / max(level_length(tip.x, tip.y), 1e-300))
     along = dot(axis, tip) * dot(axis, normal)
     lacks = height_at(ground, 2, joint) - joint.z
     angle = first_angle(dot(normal, tip) - along, dot(normal, cross(axis, tip)), lacks - along)
@@ -235,7 +248,7 @@ def toes_turn(frame, marks, joint, ground):
 
 
 @part
-def write_leg(leg, marks, turns, maps, q):
+def write_leg(leg, marks, frame, turns, maps, q):
     """Write what thigh, shin, foot and toes turn in the world into their own rotations, see `passed_down`."""
     for j in range(leg[PARTS]):
         # A part that hangs in another one has been carried along by it: only what it turns beyond that is its own.
@@ -243,7 +256,10 @@ def write_leg(leg, marks, turns, maps, q):
         e = quat_at(turns, j)
         if over >= 0:
             e = multiply(conjugate(quat_at(turns, over)), e)
-        rest = multiply(turn_of(maps[leg[ABOVE + j]]), quat_in(marks, RESTS + 4 * j))
+        # A part that hangs in the one before it hangs in what that is turned by, which is known.
+        known = j > 0 and leg[ABOVE + j] == leg[HIP + j - 1]
+        above = quat_in(frame, TURNS + 4 * j - 4) if known else turn_of(maps[leg[ABOVE + j]])
+        rest = multiply(above, quat_in(marks, RESTS + 4 * j))
         v = rotate(conjugate(rest), Vec(e.x, e.y, e.z))
         own = quat_in(q, leg[START + j])
         put_quat_in(q, leg[START + j], normalise(multiply(Quat(e.w, v.x, v.y, v.z), own)))
@@ -293,7 +309,7 @@ def put_leg(leg, marks, s, frame, ground, maps, up, dt, fresh, q, translations):
     put_quat(turns, 1, shin)
     put_quat(turns, 2, foot)
     put_quat(turns, 3, toes_turn(frame, marks, joint, ground))
-    write_leg(leg, marks, turns, maps, q)
+    write_leg(leg, marks, frame, turns, maps, q)
     if leg[FOOT_ROW] >= 0:
         above = maps[leg[ABOVE + 2]]
         # A foot that does not hang in the shin (a control rig) is moved to where the shin ends.
@@ -311,7 +327,8 @@ def remember(s, frame, dt, fresh):
     # Velocities of what is shown, not of what was animated: springs start from them where a lock opens.
     if dt > 0.0 and not fresh:
         put_vec_in(s, OUT_MOVES, scale(sub(now, vec_in(s, OUT)), 1.0 / dt))
-        put_vec_in(s, OUT_SPINS, scale(way_between(quat_in(s, OUT_TURN), turn), 1.0 / dt))
+        put_quat_in(s, EARLIER_TURN, quat_in(s, OUT_TURN))
+        s[FRAME_TIME] = dt
     put_vec_in(s, OUT, now)
     put_quat_in(s, OUT_TURN, turn)
     put_vec_in(s, ANKLE, vec_in(frame, PLACES + 6))
@@ -366,8 +383,8 @@ def step(
 ):  # fmt: skip
     """Do a phase of a frame for k characters: q (k, nq) and translations (k, n|0, 3) become what is shown."""
     count = q.shape[0]
-    # Two phases, because the ground in between may be asked in Python; on a plane, which the kernel knows, one call
-    # does both.
+    # Two phases, because the ground in between may be asked in Python; on planes and stairs, which the kernel knows,
+    # one call does both.
     if phase != GROUND:
         for i in range(count):
             walk(

@@ -15,8 +15,10 @@ from poise.kernels.ground.grounder_walk import (
     BLEND_RATE,
     BROKEN,
     DEPTH,
+    EARLIER_TURN,
     FARTHEST,
     FLAT,
+    FRAME_TIME,
     FURTHEST,
     GROUND,
     HEEL,
@@ -38,7 +40,6 @@ from poise.kernels.ground.grounder_walk import (
     OPENED,
     OUT,
     OUT_MOVES,
-    OUT_SPINS,
     OUT_TURN,
     PLACES,
     POINT,
@@ -58,10 +59,12 @@ from poise.kernels.ground.grounder_walk import (
     TWIST,
     TWIST_SPINS,
     UNDER,
+    level_length,
     shown_point,
     sole_point,
 )
 from poise.kernels.values.linear import (
+    Quat,
     Vec,
     about,
     add,
@@ -95,7 +98,9 @@ def eased(u):
 @inline
 def tilted(x, y, steepest):
     """The rotation of level ground to ground of these slopes, by at most an angle [rad]."""
-    slope = math.hypot(x, y)
+    if x == 0.0 and y == 0.0:
+        return Quat(1.0, 0.0, 0.0, 0.0)
+    slope = level_length(x, y)
     k = 1.0 / max(slope, 1e-300)
     return about(Vec(y * k, -x * k, 0.0), min(math.atan(slope), steepest))
 
@@ -183,7 +188,7 @@ def chosen_mode(s, frame, settings):
     if mode > 0:
         pulled = sub(vec_in(frame, SOLE + 3 * mode - 3), vec_in(s, LOCK))
         # The figure has walked away from its lock, as where the animation slides: let go rather than stretch the leg.
-        if math.hypot(pulled.x, pulled.y) > settings[FARTHEST]:
+        if level_length(pulled.x, pulled.y) > settings[FARTHEST]:
             s[BROKEN] = 1.0
     if not (heel or ball):
         s[BROKEN] = 0.0
@@ -206,7 +211,15 @@ def forget(s, aim, turn):
     put_vec_in(s, OUT, aim)
     put_vec_in(s, AIM, aim)
     put_quat_in(s, OUT_TURN, turn)
+    put_quat_in(s, EARLIER_TURN, turn)
+    s[FRAME_TIME] = 1.0
     put_quat_in(s, AIM_TURN, turn)
+
+
+@inline
+def shown_spins(s):
+    """[rad/s] at which the foot turned as it was shown last; worked out only where a foot is let go or laid flat."""
+    return scale(way_between(quat_in(s, EARLIER_TURN), quat_in(s, OUT_TURN)), 1.0 / s[FRAME_TIME])
 
 
 @part
@@ -218,7 +231,7 @@ def turn_foot(s, turn, mode, flat, settings, dt):
         # The foot is let go: from what was shown to what is aimed at, in place and speed, so that nothing jumps.
         put_vec_in(s, TWIST, way_between(quat_in(s, AIM_TURN), quat_in(s, OUT_TURN)))
         spin = way_between(quat_in(s, AIM_TURN), turn)
-        put_vec_in(s, TWIST_SPINS, sub(vec_in(s, OUT_SPINS), scale(spin, 1.0 / dt if dt > 0.0 else 0.0)))
+        put_vec_in(s, TWIST_SPINS, sub(shown_spins(s), scale(spin, 1.0 / dt if dt > 0.0 else 0.0)))
     left, spins = damped_vec(vec_in(s, TWIST), vec_in(s, TWIST_SPINS), settings[BLEND_RATE], dt)
     put_vec_in(s, TWIST, left)
     put_vec_in(s, TWIST_SPINS, spins)
@@ -290,7 +303,7 @@ def hold_flat(s, marks, turn, mode, ground, settings):
     along = rotate(turn, sub(vec_in(marks, BALL), vec_in(marks, HEEL)))
     if mode == 2:
         along = scale(along, -1.0)
-    length, level = norm(along), max(math.hypot(along.x, along.y), 1e-12)
+    length, level = norm(along), max(level_length(along.x, along.y), 1e-12)
     most = length * math.sin(settings[STEEPEST])
     lock, reach, drop = vec_in(s, LOCK), level, 0.0
     # The ground below the other end depends on where that end comes, which depends on the ground: four rounds settle
@@ -305,7 +318,7 @@ def hold_flat(s, marks, turn, mode, ground, settings):
     s[FLAT] = 1.0
     put_quat_in(s, HELD, held)
     put_vec_in(s, TWIST, way_between(held, turn))
-    spins = vec_in(s, OUT_SPINS)
+    spins = shown_spins(s)
     put_vec_in(s, TWIST_SPINS, Vec(spins.x, spins.y, 0.0))  # what stands does not turn on the ground
 
 

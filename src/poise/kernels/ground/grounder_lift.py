@@ -28,6 +28,7 @@ from poise.kernels.ground.grounder_walk import (
     RAMP_WAY,
     ROSE,
     SOLE,
+    level_length,
     rise_of,
     time_ahead,
 )
@@ -110,7 +111,7 @@ def ramp_speed(s, ankle, ground, dt):
     """
     near, far = ground[3], ground[2 + AHEAD]
     x, y = far[0] - near[0], far[1] - near[1]
-    way = math.hypot(x, y)
+    way = level_length(x, y)
     if way > _STRETCH:
         # Beside the slope that the lift follows anyway; single steps come and go, their mean slope stays.
         steep = (far[2] - height_at(ground, 3, Vec(far[0], far[1], 0.0))) / way

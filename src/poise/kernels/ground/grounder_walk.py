@@ -61,7 +61,10 @@ IS_PLANE, PLANE = 17, 18  # 1 where the ground is a plane: height at the origin 
 FIGURE_MAP = 21  # affine map from file units and axes to metres, z up
 MOVER_REST, MOVER_ABOVE, MOVER_START, MOVER_ROW = 33, 37, 38, 39  # rotation of A, row of `maps`, column of q or -1, row
 KEPT = 40  # the share of its animated straightness that a leg keeps
-SETTINGS = 41
+IS_STAIRS = 41  # 1 where the ground is stairs:
+TREADS = 42  # two numbers of treads in a metre along x and y, and the one before the first riser is at the origin
+RISER, LOWEST = 45, 46  # [m] height of a riser, and of the tread before the first
+SETTINGS = 47
 # Columns of frame, of the pose as animated [m]:
 PLACES, TURNS, SOLE = 0, 12, 28  # hip, knee, ankle, toes' joint; rotations of the parts; heel, ball, tip of the sole
 # and of what becomes of it: the ankle, the foot's rotation, that of the slope, by how much the ground is higher than
@@ -75,7 +78,7 @@ POINT = 8
 ON, AT, MOVES, FLOOR = 0, 1, 4, 7  # 1 while it stands, its place, its velocity, the height of its floor
 MODE, FLAT, BROKEN = 16, 17, 18  # 0 free, 1 locked by the heel, 2 by the ball; 1 while held flat; 1 after a lock broke
 LOCK, HELD, OPENED = 19, 22, 26  # where it is locked; the rotation it is held at; [s] for which only the ball has stood
-OUT, OUT_MOVES, OUT_TURN, OUT_SPINS = 27, 30, 33, 37  # shown last: the ankle, the foot's rotation, their velocities
+OUT, OUT_MOVES, OUT_TURN = 27, 30, 33  # shown last: the ankle, its velocity, the foot's rotation
 AIM, AIM_TURN = 40, 43  # where both would have been without locks and lift
 OFFSET, OFFSET_MOVES, TWIST, TWIST_SPINS = 47, 50, 53, 56  # what springs still take away: of place and rotation
 # [m] left of jumps of the ground, for the pelvis; how far a swinging foot is above where it is aimed at, 0 if it stands
@@ -96,7 +99,8 @@ RAMP, RAMP_WAY, RAMP_MOVES = (
     101,
     103,
 )  # mean slope of the steps ahead, which way, [m/s] at which they rise under it
-STATE = 104
+EARLIER_TURN, FRAME_TIME = 104, 108  # the rotation shown before that, and [s] the time between the two
+STATE = 109
 # Columns of body, of the pelvis: 1 before the first frame; height of the ground that it follows: goal, value, speed;
 # how far it sinks for legs that are too short: goal, value, speed; what was added to its height
 FRESH, BASE_GOAL, BASE, BASE_MOVES, SINK_GOAL, SINK, SINK_MOVES, UP = 0, 1, 2, 3, 4, 5, 6, 7
@@ -111,6 +115,12 @@ _STEP_LENGTH = 0.5  # [m] a foot looks no farther
 _SLOWER = 0.8  # a foot that lands is slower on the way than now by this
 _STRIDE = 1.5  # a foot that rises is going to be faster than its hip by this
 _SIMILAR = 1e-6  # lengths this near to each other count as equal: exported scales are noisy
+
+
+@inline
+def level_length(x, y):
+    """Length of a level vector. math.hypot guards against overflow, which takes as long as all that is around it."""
+    return math.sqrt(x * x + y * y)
 
 
 @part
@@ -188,13 +198,13 @@ def jumped(state, frame, dt):
 
 
 @part
-def measure_point(s, at, p, settings, dt, fresh):
+def measure_point(s, at, p, settings, gain, dt, fresh):
     """Velocity and floor of a point of the sole: averages that forget."""
     if fresh:
         put_vec_in(s, at + MOVES, Vec(0.0, 0.0, 0.0))
         s[at + FLOOR] = min(p.z, settings[LEVEL])
     elif dt > 0.0:
-        old, gain = vec_in(s, at + MOVES), -math.expm1(-settings[SPEED_RATE] * dt)
+        old = vec_in(s, at + MOVES)
         raw = scale(sub(p, vec_in(s, at + AT)), 1.0 / dt)
         new = add(old, scale(sub(raw, old), gain))
         put_vec_in(s, at + MOVES, new)
@@ -210,8 +220,9 @@ def measure_point(s, at, p, settings, dt, fresh):
 @part
 def find_contacts(s, frame, settings, dt, fresh):
     """Whether heel and ball stand: from slow and low until fast or high."""
+    gain = -math.expm1(-settings[SPEED_RATE] * dt)
     for j in range(2):
-        measure_point(s, POINT * j, vec_in(frame, SOLE + 3 * j), settings, dt, fresh)
+        measure_point(s, POINT * j, vec_in(frame, SOLE + 3 * j), settings, gain, dt, fresh)
     lowest = min(s[FLOOR], s[POINT + FLOOR]) + settings[ON_HEIGHT]
     for j in range(2):
         at = POINT * j
@@ -256,7 +267,7 @@ def way_ahead(s, frame, dt):
         return Vec(own.x, own.y, 0.0)
     k = _STRIDE / dt
     x, y = k * (frame[PLACES] - s[HIPS]), k * (frame[PLACES + 1] - s[HIPS + 1])
-    speed = math.hypot(x, y)
+    speed = level_length(x, y)
     more = max(1.0 - (own.x * x + own.y * y) / max(speed * speed, 1e-300), 0.0)
     return Vec(own.x + more * x, own.y + more * y, 0.0)
 
@@ -305,7 +316,7 @@ def sole_point(s, frame, j, fresh):
 @inline
 def laid_down(arm):
     """From heel to ball once the sole is flat, where now only the heel is down."""
-    level = math.hypot(arm.x, arm.y)
+    level = level_length(arm.x, arm.y)
     k = norm(arm) / max(level, 1e-12) if arm.z > 0.0 else 1.0
     return Vec(k * arm.x, k * arm.y, arm.z)
 

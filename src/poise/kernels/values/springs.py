@@ -27,7 +27,7 @@ def eased_away(x, v, rate, most, dt):
 
     What has come to be fast is slowed down in time: v^2 / (2 x) stops it at zero.
     """
-    if dt <= 0.0:
+    if dt <= 0.0 or (x == 0.0 and v == 0.0):
         return x, v
     left, moves = damped(x, v, rate, dt)
     steady = x + v * dt
@@ -56,9 +56,9 @@ def damped_vec(x, v, rate, dt):
 @part
 def eased_away_vec(x, v, rate, most, dt):
     """`damped` of three numbers, with an acceleration of at most `most`; it does not slow down before it must."""
+    if dt <= 0.0 or (x.x == x.y == x.z == 0.0 and v.x == v.y == v.z == 0.0):
+        return x, v
     left, moves = damped_vec(x, v, rate, dt)
-    if dt <= 0.0:
-        return left, moves
     steady, k = Vec(x.x + v.x * dt, x.y + v.y * dt, x.z + v.z * dt), 2.0 / (dt * dt)
     ax, ay, az = k * (left.x - steady.x), k * (left.y - steady.y), k * (left.z - steady.z)
     size = math.sqrt(ax * ax + ay * ay + az * az)
@@ -77,7 +77,7 @@ def followed(x, v, before, now, rate, dt):
 
     On a steady goal of speed u the spring hangs behind by 2 u / rate; what differs from that dies away.
     """
-    if dt <= 0.0:
+    if dt <= 0.0 or (x == now and before == now and v == 0.0):
         return x, v
     # Relative to the path of a steady follower the goal stands still, and the spring is the one above.
     u = (now - before) / dt
