@@ -20,7 +20,7 @@ def path_of(points, times, normal=LEVEL) -> SolePaths:
     """One foot whose heel, ball and tip move as points (F, 3), 0.1 m apart, on level ground through the origin."""
     spread = np.array([[0.0, 0, 0], [0.1, 0, 0], [0.2, 0, 0]])
     places = (points[:, None, :] + spread)[:, None]
-    return SolePaths(times, places, places[..., 2], np.broadcast_to(normal, places.shape))
+    return SolePaths(times, places, places[..., 2], np.broadcast_to(normal, places.shape), places[:, :, :2, 2])
 
 
 def still(times) -> SolePaths:

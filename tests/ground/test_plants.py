@@ -19,6 +19,7 @@ from poise.maths import rotations
 from tests.ground.motions import moved, path, two_legs
 
 LONG, TIP, MARGIN = 0.2, 0.05, 0.015  # [m] from heel to ball and from there to the tip; free ground before and behind
+FIRM = 0.05  # [m] behind the ball that is on the ground if anything is
 SOLES = Soles(*(np.array([point] * 2) for point in ([0.0, 0.05, -0.1], [0.0, -0.15, -0.1], [0.0, -0.05, -0.03])))
 HOCKS = Soles(*(np.array([point] * 2) for point in ([0.0, 0.0, -0.1], [0.0, 0.0, -0.1], [0.0, 0.0, 0.0])))
 FLAT = Footing(Terrain.flat(up="z"), two_legs())
@@ -111,7 +112,7 @@ class TestStairs:
 
     @pytest.mark.parametrize("yaw", [0.0, np.pi], ids=["up", "down"])
     @pytest.mark.parametrize("place", np.linspace(0.503, 0.803, 11))
-    def test_soles_stand_off_edges_by_the_least_way(self, yaw, place):
+    def test_soles_stand_off_edges_by_the_least_way_with_room_before_a_riser(self, yaw, place):
         turn = rotations.about(np.array([0.0, 0.0, 1.0]), yaw)
         centre = np.array([0.1, -place, 0.0])
         footing = Footing(self.STAIRS, two_legs())
@@ -122,7 +123,11 @@ class TestStairs:
         heel, direction = centre + rotations.rotate(turn, SOLES.heel[0]), rotations.rotate(turn, AHEAD)
         spots = np.linspace(-MARGIN, LONG + TIP + MARGIN, 281)
         good = np.array([np.ptp(footing.heights(heel + (way + spots)[:, None] * direction)) < 0.03 for way in ways])
-        assert abs(plants.shift[0]) <= np.abs(ways[good]).min() + 0.01  # tried every centimetre
+        if yaw:
+            assert abs(plants.shift[0]) <= np.abs(ways[good]).min() + 0.01  # tried every centimetre
+        else:  # treads are too short for a foot with 5 cm of room: it stands as far back as it can
+            behind = plants.heel - (MARGIN + 0.01) * direction
+            assert footing.heights(behind)[0] < footing.heights(plants.heel)[0]
 
     def test_no_further_than_allowed(self):
         footing = Footing(self.STAIRS, two_legs())
@@ -141,6 +146,42 @@ class TestStairs:
         narrow = footing_of(lambda x, y: 0.3 * np.floor((y + 1e-9) / 0.235) + 0 * x)
         plants = plants_of(narrow, offset=(0.0, 0.235 - 0.006 - 0.05, 0.0))  # the heel is 6 mm from the edge behind it
         assert plants.shift == pytest.approx(0.01, abs=1e-12)
+
+    @pytest.mark.parametrize("place", np.linspace(0.0, 0.22, 12))
+    def test_toes_are_free_of_the_riser_and_the_ball_lies_firmly_while_the_heel_hangs(self, place):
+        """Treads of 0.235 m, 0.3 m high, for a foot of 0.25 m that climbs them."""
+        narrow = footing_of(lambda x, y: 0.3 * np.floor(-(y + 1e-9) / 0.235) + 0 * x)
+        plants = plants_of(narrow, offset=(0.0, -place, 0.0))
+        sole = plants.ball + np.linspace(0.01 - FIRM, TIP + MARGIN, 101)[:, None] * AHEAD  # tried every centimetre
+        assert np.ptp(narrow.heights(sole)) == 0.0
+        assert narrow.heights(plants.heel) < plants.ball[:, 2] - 0.2
+        np.testing.assert_array_equal(plants.hangs, [[True, False]])
+        np.testing.assert_allclose(plants.ball[:, 2], narrow.heights(plants.ball), atol=1e-12)
+        np.testing.assert_allclose(plants.heel[:, 2], plants.ball[:, 2], atol=1e-12)
+
+    @pytest.mark.parametrize("yaw", [0.0, np.pi], ids=["up", "down"])
+    def test_a_foot_over_an_edge_is_level_on_the_higher_tread(self, yaw):
+        footing = Footing(self.STAIRS, two_legs())
+        centre = np.array([0.1, -0.8 if yaw else -0.75, 0.0])
+        plants = plants_of(footing, offset=centre - [0.1, 0.0, 0.0], yaw=yaw, farthest=0.0)
+        heights = footing.heights(plants.heel), footing.heights(plants.ball)
+        assert abs(heights[0] - heights[1]) == pytest.approx(0.15)
+        np.testing.assert_allclose(plants.heel[:, 2], np.maximum(*heights), atol=1e-12)
+        np.testing.assert_allclose(plants.ball[:, 2], np.maximum(*heights), atol=1e-12)
+        np.testing.assert_allclose(np.linalg.norm(plants.ball - plants.heel, axis=1), LONG, atol=1e-12)
+        np.testing.assert_allclose(plants.turn, [rotations.about(np.array([0.0, 0.0, 1.0]), yaw)], atol=1e-12)
+        np.testing.assert_array_equal(plants.hangs, [[not yaw, bool(yaw)]])
+
+    @pytest.mark.parametrize(("heel", "ball"), [(True, False), (False, True)])
+    def test_what_stands_alone_stands_on_the_ground(self, heel, ball):
+        footing = Footing(self.STAIRS, two_legs())
+        for yaw in (0.0, np.pi):
+            motion = moved(np.tile([0.0, -0.8 if yaw else -0.75, 0.0], (6, 1)), path(6))
+            motion.turns[:, :, FOOT:] = rotations.about(np.array([0.0, 0.0, 1.0]), yaw)
+            plants = find_plants(motion, SOLES, contacts_of([heel] * 6, [ball] * 6), footing, STEEPEST, 0.0)
+            stands = plants.heel if heel else plants.ball
+            np.testing.assert_allclose(stands[:, 2], footing.heights(stands), atol=1e-12)
+            np.testing.assert_array_equal(plants.hangs, [[ball, heel]])
 
 
 class TestHocks:
@@ -188,7 +229,7 @@ class TestStances:
     def test_no_stance_is_no_plant(self):
         motion = moved(path(4), path(4))
         plants = find_plants(motion, SOLES, contacts_of([0] * 4), FLAT, STEEPEST, 0.15)
-        assert [len(getattr(plants, f.name)) for f in dataclasses.fields(plants)[1:]] == [0] * 7
+        assert [len(getattr(plants, f.name)) for f in dataclasses.fields(plants)[1:]] == [0] * 8
         assert plants.heel.shape == (0, 3)
 
     def test_in_every_third_frame_a_stance_holds_the_frames_it_held(self):

@@ -14,6 +14,7 @@ from poise.ground.figure.motion import ANKLE, HIP, motion_of
 from poise.ground.legs.body import Lean
 from poise.ground.legs.write_back import leaning_poses, moved_poses
 from poise.ground.report.jumps import ROOM_ON_STEPS, jumps_of
+from poise.ground.report.measures import slip
 from poise.ground.strides.footfalls import BodyWay, Footfalls, pairs_of
 from poise.ground.strides.strided import course_of
 from poise.ground.strides.treads import climbed, overhang
@@ -92,7 +93,10 @@ class TestSteps:
     @pytest.mark.parametrize("name", ["cmu_12_01_walk", "walk_mass"])
     def test_feet_of_the_strides_stand_as_still_as_those_of_the_clip(self, data, name):
         kept, fitted = (planted_on(data, name, 1.0, stride).report for stride in ("keep", "fit"))
-        assert fitted.before.slip <= kept.before.slip + 0.1
+        both = [np.stack([report.contacts.heel, report.contacts.ball], axis=2) for report in (kept, fitted)]
+        held = both[0] & both[1]  # stances end sooner on the one or the other where a leg is too short
+        assert held.sum() > 0.8 * max(one.sum() for one in both)
+        assert slip(fitted.paths[0], held) <= slip(kept.paths[0], held) + 0.1
 
     def test_a_foot_stands_where_it_did_when_the_body_is_over_it(self, data):
         planted = planted_on(data, "cmu_12_01_walk")
@@ -175,7 +179,7 @@ class TestOtherGround:
         assert fitted.notes[-1] == "steps that climb two treads or more all the same: 7 of 7"
 
     def test_strides_that_help_no_step_are_not_taken(self, data):
-        rig, clip = clip_of(data, "knight stabs")
+        rig, clip = clip_of(data, "knight runs")
         stairs = stairs_for(clip, figure_of(clip, rig=rig))
         kept, fitted = (plant_feet(clip, stairs, rig=rig, stride=stride) for stride in ("keep", "fit"))
         np.testing.assert_array_equal(kept.poses.q, fitted.poses.q)

@@ -60,7 +60,7 @@ class Planted(Clip):
         The source, carried over the ground if it walked in place, with the strides that fit if these were asked for:
         the result is measured against it.
     contacts
-        When heel and ball of each foot stand.
+        When heel and ball of each foot stand; also where they hang over the edge of a tread that is too short.
     soles
         The points of the feet that stand.
     figure
@@ -113,7 +113,8 @@ class Planted(Clip):
     @property
     def _higher(self) -> Floats:
         """How far above the ground (F, L) [m] feet are planted: on rungs that the terrain does not have."""
-        over = self.plants.ball[:, 2] - Footing(self.terrain, self.figure).heights(self.plants.ball)
+        stands = np.where(self.plants.hangs[:, 1:], self.plants.heel, self.plants.ball)
+        over = stands[:, 2] - Footing(self.terrain, self.figure).heights(stands)
         higher = np.zeros(self.contacts.heel.shape)
         for leg, start, end, height in zip(*self.plants.stances[:3], over, strict=True):
             higher[start:end, leg] = height

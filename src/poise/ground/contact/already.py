@@ -12,8 +12,18 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.ground.contact.contacts import Contacts, find_contacts, stances
+from poise.ground.contact.edges import OVER, hanging, over_edges
 from poise.ground.contact.plants import stances_of
-from poise.ground.contact.soles import HEEL, TIP, TIP_POINT, Soles, find_soles, floor_under, steep, toeless
+from poise.ground.contact.soles import (
+    HEEL,
+    TIP,
+    TIP_POINT,
+    Soles,
+    find_soles,
+    floor_under,
+    steep,
+    toeless,
+)
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, fineness, rest_motion
 from poise.ground.figure.speeds import shots_of
@@ -65,7 +75,7 @@ def already_standing(
     measured = soles is not None
     loose, soles = (given, soles) if given and soles else _loose(motion, flat, soles, given)
     points = soles.points(motion)
-    core = _cores(motion, points, loose)
+    core = _cores(motion, points, loose) & ~hanging(points, footing.heights(points[:, :, :TIP_POINT]), footing)
     if not core.any() or not _stands(motion, points, core, loose, footing, exact=given is not None):
         return None
     if not (measured or _made_for_it(motion, flat, core[..., 0] | core[..., 1], soles, level_soles, footing)):
@@ -100,7 +110,7 @@ def laid_flat(motion: Motion, footing: Footing) -> Motion:
 def _along_ground(ankles: Floats, balls: Floats, tilt: Floats, short: Bools, footing: Footing) -> tuple[Floats, Floats]:
     """Points (F, L, 3) of the ground under balls, and rotations from level ground to the line from heel to ball.
 
-    On a slope the line is the slope's; on stairs heel and ball may stand on two treads.
+    On a slope the line is the slope's; over the edge of a tread it is level, and heel or ball hangs.
 
     short  (L,) feet that have no such line
     """
@@ -112,11 +122,20 @@ def _along_ground(ankles: Floats, balls: Floats, tilt: Floats, short: Bools, foo
         back = level(rotations.rotate(rotations.inverse(turn), ankles - ground))
         heel = ground + (1.0 + HEEL) * rotations.rotate(turn, back)
         heel[..., 2] = footing.heights(heel)
+        _level_over_edges(heel, ground, np.abs(dots(heel - ground, rotations.rotate(tilt, UP))) > OVER, footing)
         turn = rotations.multiply(rotations.rotation_between(rotations.rotate(tilt, back), heel - ground), tilt)
         turn = np.where(short[:, None], tilt, turn)
         if np.abs(turn - before).max() < _TURNED:
             break
     return ground, turn
+
+
+def _level_over_edges(heel: Floats, ball: Floats, some: Bools, footing: Footing) -> None:
+    """Put the lower one of heel and ball (F, L, 3), of some feet (F, L), as high as the other one, if it hangs."""
+    if some.any():
+        some[some] = over_edges(heel[some], ball[some], footing)
+        for place in (heel, ball):
+            place[some, 2] = np.maximum(heel[some, 2], ball[some, 2])
 
 
 def _loose(motion: Motion, flat: Motion, soles: Soles | None, given: Contacts | None) -> tuple[Contacts, Soles]:

@@ -9,17 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.edges import Alone, ground_under, off_edges
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, TIP_POINT, Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import FOOT, Motion
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.vectors import UP, dots, level, raised, units
+from poise.maths.vectors import UP, level, raised, units
 
-_EDGE = 0.03  # [m] ground that rises by more under one sole, beside its slope, has an edge
 _RUNG = 0.15  # [m] a stance that is higher above the clip's floor is on something that is not there
-_MARGIN = 0.015  # [m] an edge is at least so far from heel and tip
-_STEP = 0.01  # [m] places tried along the foot, to get off an edge
 
 
 class Stances(NamedTuple):
@@ -55,6 +53,8 @@ class Plants:
         (P,) how far it was moved along the foot, off an edge [m].
     over
         (P,) whether there is an edge under it all the same.
+    hangs
+        (P, 2) whether heel and ball hang over the edge of the tread that the other one stands on.
     """
 
     stances: Stances
@@ -65,6 +65,7 @@ class Plants:
     rise: Floats
     shift: Floats
     over: Bools
+    hangs: Bools
 
 
 def in_frames(plants: Plants, step: int) -> Plants:
@@ -96,20 +97,22 @@ def find_plants(
 
     The foot is turned as it stands on average while heel and ball stand (else while either does), tilted with the
     ground by at most `steepest` [rad], and then so that heel and ball are both on it. Where the ground has an edge
-    under the sole, the place is moved along the foot to the nearest one without, by at most `farthest` [m]. With the
-    clip's own `floor` given, a stance well above it, on a step or a rung, stays as high above the ground.
+    under the sole, the place is moved along the foot to the nearest one without, by at most `farthest` [m]; see
+    `off_edges` for a foot that is too long for a tread: it is level, and its heel or ball hangs. With the clip's own
+    `floor` given, a stance well above it, on a step or a rung, stays as high above the ground.
     """
     stances = stances_of(contacts)
     points = soles.points(motion)
     turn, heel, ball = _averages(motion, soles, points, contacts, stances)
     along = ball - heel
     tip = _to_tips(points, stances, along)
-    shift = _off_edges(heel, ball, ball + tip, footing, farthest)
+    alone = _alone(contacts, stances)
+    shift = off_edges(heel, ball, ball + tip, alone, footing, farthest)
     direction = units(level(along))
-    moved = ball + shift[:, None] * direction
-    normal = footing.sample(moved - 0.5 * along)[1]
-    tilt = _limited(rotations.rotation_between(UP, normal), steepest)
-    planted_heel, planted_ball = _standing(moved, rotations.rotate(tilt, along), direction, footing, steepest)
+    way = shift[:, None] * direction
+    moved = ball + way
+    under = ground_under(heel + way, moved, moved + tip, alone, footing)
+    tilt, planted_heel, planted_ball, hangs = _put_down(moved, along, under.edged, alone, footing, steepest)
     if floor is not None:
         higher = ball[:, 2] - floor
         step = raised(np.where(higher > _RUNG, higher, 0.0))
@@ -118,9 +121,7 @@ def find_plants(
     onto = np.where(stances.flat[:, None], onto, rotations.IDENTITY)
     turned = rotations.multiply(onto, rotations.multiply(tilt, turn))
     rise = 0.5 * (planted_ball + planted_heel - ball - heel)[:, 2]
-    way = shift[:, None] * direction
-    over = _over_edges(heel + way, ball + way, ball + way + tip, footing) > 0
-    return Plants(stances, turned, tilt, planted_heel, planted_ball, rise, shift, over)
+    return Plants(stances, turned, tilt, planted_heel, planted_ball, rise, shift, under.off > 0.0, hangs)
 
 
 def plants_as_they_are(motion: Motion, soles: Soles, contacts: Contacts, footing: Footing) -> Plants:
@@ -131,8 +132,16 @@ def plants_as_they_are(motion: Motion, soles: Soles, contacts: Contacts, footing
     tilt = rotations.rotation_between(UP, footing.sample(0.5 * (heel + ball))[1])
     for place in (heel, ball):  # the one that does not stand, too
         place[:, 2] = footing.heights(place)
-    rise, shift = np.zeros(len(heel)), np.zeros(len(heel))
-    return Plants(stances, turn, tilt, heel, ball, rise, shift, _over_edges(heel, ball, tip, footing) > 0)
+    rise, shift, hangs = np.zeros(len(heel)), np.zeros(len(heel)), np.zeros((len(heel), 2), dtype=np.bool_)
+    over = ground_under(heel, ball, tip, _alone(contacts, stances), footing).off > 0.0
+    return Plants(stances, turn, tilt, heel, ball, rise, shift, over, hangs)
+
+
+def _alone(contacts: Contacts, stances: Stances) -> Alone:
+    """In which stances (P,) the ball stands and the heel never does, and the other way round."""
+    runs = [(slice(start, end), leg) for leg, start, end in zip(*stances[:3], strict=True)]
+    heel, ball = (np.array([on[run].any() for run in runs], dtype=bool) for on in (contacts.heel, contacts.ball))
+    return Alone(ball & ~heel, heel & ~ball)
 
 
 def _averages(
@@ -172,6 +181,21 @@ def _limited(turns: Floats, most: float) -> Floats:
     return rotations.slerp(np.broadcast_to(rotations.IDENTITY, turns.shape), turns, share)
 
 
+def _put_down(
+    ball: Floats, along: Floats, edged: Bools, alone: Alone, footing: Footing, steepest: float
+) -> tuple[Floats, Floats, Floats, Bools]:
+    """Tilt (P, 4), heel and ball (P, 3) of feet on the ground, and which of both (P, 2) hangs over an edge."""
+    normal = footing.sample(ball - 0.5 * along)[1]
+    tilt = _limited(rotations.rotation_between(UP, normal), steepest)
+    placed = tilt, *_standing(ball, rotations.rotate(tilt, along), units(level(along)), footing, steepest)
+    hangs = np.zeros((len(ball), 2), dtype=np.bool_)
+    if edged.any():
+        over = _over_edge(ball[edged], along[edged], alone.of(edged), footing, steepest)
+        for rows, some in zip((*placed, hangs), over, strict=True):
+            rows[edged] = some
+    return *placed, hangs
+
+
 def _standing(
     ball: Floats, along: Floats, direction: Floats, footing: Footing, steepest: float
 ) -> tuple[Floats, Floats]:
@@ -191,6 +215,22 @@ def _standing(
     return heel, ball
 
 
+def _over_edge(
+    ball: Floats, along: Floats, alone: Alone, footing: Footing, steepest: float
+) -> tuple[Floats, Floats, Floats, Bools]:
+    """The same for feet over an edge: in line with the higher tread, or that of the end that is to stand alone."""
+    length = np.linalg.norm(along, axis=1)[:, None] * units(level(along))
+    heel = ball - length
+    first, last = footing.sample(heel), footing.sample(ball)
+    by_heel = (alone.heel | ((first[0] > last[0]) & ~alone.ball))[:, None]
+    tilt = _limited(rotations.rotation_between(UP, np.where(by_heel, first[1], last[1])), steepest)
+    way = rotations.rotate(tilt, length)
+    heel[:, 2] = first[0]
+    ball = np.concatenate([ball[:, :2], last[0][:, None]], axis=1)
+    hangs = np.concatenate([~by_heel, by_heel], axis=1)
+    return tilt, np.where(by_heel, heel, ball - way), np.where(by_heel, heel + way, ball), hangs
+
+
 def _to_tips(points: Floats, stances: Stances, along: Floats) -> Floats:
     """The ways (P, 3) from balls to tips of straight feet whose ways from heel to ball are `along`."""
     return along * (_toe_lengths(points)[stances.leg] / np.maximum(np.linalg.norm(along, axis=1), 1e-12))[:, None]
@@ -199,43 +239,3 @@ def _to_tips(points: Floats, stances: Stances, along: Floats) -> Floats:
 def _toe_lengths(points: Floats) -> Floats:
     """The distance (L,) from ball to tip [m] that bending toes keep below nearly all the time."""
     return np.percentile(np.linalg.norm(points[:, :, TIP_POINT] - points[:, :, BALL_POINT], axis=-1), 95.0, axis=0)
-
-
-def _off_edges(heel: Floats, ball: Floats, tip: Floats, footing: Footing, farthest: float) -> Floats:
-    """By how much (P,) each sole must at least be moved along itself to stand on no edge; 0 if it stands on none.
-
-    If no place within reach is free of edges, heel and ball are kept off them: the toes may stick out, and bend.
-    """
-    tries = np.arange(_STEP, farthest + 0.5 * _STEP, _STEP)
-    shifts = np.concatenate([[0.0], np.stack([tries, -tries], axis=1).ravel()])
-    result = np.zeros(len(heel))
-    rough = np.flatnonzero(_over_edges(heel, ball, tip, footing))
-    if len(rough):
-        moved = shifts[:, None, None] * units(level(tip - heel))[rough]
-        count = _over_edges(moved + heel[rough], moved + ball[rough], moved + tip[rough], footing)
-        result[rough] = shifts[count.argmin(axis=0)]
-    return result
-
-
-def _over_edges(heel: Floats, ball: Floats, tip: Floats, footing: Footing) -> Ints:
-    """How much (...) of each sole lies over an edge: points where the ground is off the line from heel to ball.
-
-    Points in front of the ball count one, those between heel and ball more than all of these.
-    """
-    unit = units(level(tip - heel))
-    back = _line(heel - _MARGIN * unit, ball, 6)
-    front = _line(ball, tip + _MARGIN * unit, 7)
-    heights = [footing.heights(points) for points in (heel, ball, back, front)]
-    way, rise = ball - heel, heights[1] - heights[0]
-    square = np.maximum(dots(way, way), 1e-18)  # a hock is one point
-    off = []
-    for points, height in ((back, heights[2]), (front, heights[3])):
-        share = dots(points - heel[..., None, :], way[..., None, :]) / square[..., None]
-        line = heights[0][..., None] + share * rise[..., None]
-        off.append((np.abs(height - line) > _EDGE).sum(axis=-1))
-    return 10 * off[0] + off[1]
-
-
-def _line(start: Floats, end: Floats, count: int) -> Floats:
-    """Points (..., count, 3) on the way between two."""
-    return start[..., None, :] + np.linspace(0.0, 1.0, count)[:, None] * (end - start)[..., None, :]

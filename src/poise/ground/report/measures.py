@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.ground.contact.contacts import Contacts
-from poise.ground.contact.soles import Soles
+from poise.ground.contact.edges import hanging
+from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, HIP, KNEE, THIGH, Motion
 from poise.ground.figure.steps import runs, spans
@@ -31,19 +32,25 @@ class SolePaths:
     points   (F, L, 3, 3) heel, ball and tip [m], z up
     heights  (F, L, 3) of the points above the ground straight below them [m]; negative inside it
     normals  (F, L, 3, 3) of the ground there, of unit length
+    off      (F, L, 2) of heels and balls above what they stand on [m]: the ground straight below them; of one that
+             hangs over an edge, level with the tread of the other one, that tread
     """
 
     times: Floats
     points: Floats
     heights: Floats
     normals: Floats
+    off: Floats
 
 
 def paths_of(motion: Motion, soles: Soles, footing: Footing) -> SolePaths:
     """Follow the soles of a motion over the ground."""
     points = soles.points(motion)
     heights, normals, _ = footing.sample(points)
-    return SolePaths(motion.times, points, points[..., 2] - heights, normals)
+    over, ends = points[..., 2] - heights, [HEEL_POINT, BALL_POINT]
+    ground = heights[:, :, ends]
+    treads = np.where(hanging(points, ground, footing), ground[..., ::-1], ground)
+    return SolePaths(motion.times, points, over, normals, points[:, :, ends, 2] - treads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +60,8 @@ class Measures:
     skate        [cm/s] way along the ground of all points while in contact, over their time in contact
     skates       (L, 2) [cm/s] the same for each heel and ball; 0 without contact
     slip         [mm] how far along the ground a point in contact is from the place of that contact, at most
-    lift         [mm] how far above or below the ground a point in contact is, at most
+    lift         [mm] how far above or below the ground a point in contact is, at most; one that hangs over the edge of
+                 the tread that the rest of its foot stands on: above or below that tread
     penetration  [mm] how deep a point is in the ground, at most, over all frames
     sunk         [mm s] depth of all points over time
     floating     [mm] height above the ground of the lowest point of a foot in contact, at most
@@ -167,8 +175,8 @@ def slip(paths: SolePaths, held: Bools) -> float:
 
 
 def lift(paths: SolePaths, held: Bools) -> float:
-    """How far above or below the ground a heel or ball in contact is, at most [mm]; 0 without contact."""
-    return _MM * float(np.abs(paths.heights[:, :, :2])[held].max(initial=0.0))
+    """How far above or below what it stands on a heel or ball in contact is, at most [mm]; 0 without contact."""
+    return _MM * float(np.abs(paths.off)[held].max(initial=0.0))
 
 
 def penetration(paths: SolePaths) -> float:

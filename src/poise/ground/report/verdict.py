@@ -99,7 +99,7 @@ def _penetration(found: Evidence) -> Worse | None:
 
 
 def _reach(found: Evidence) -> Worse | None:
-    off = _MM * np.abs(found.paths.heights[:, :, :2] - found.higher[..., None]) * _held(found.contacts)
+    off = _MM * np.abs(found.paths.off - found.higher[..., None]) * _held(found.contacts)
     return _deepest("reach", off, OFF, _soles(found), found, "off the ground that it stands on")
 
 
