@@ -148,10 +148,10 @@ class TestPlanted:
         monkeypatch.setattr(stages, "spread", lambda locked, *_: locked)  # else no stance needs to end sooner
         rig = load(data / "glb/knight_kaykit.glb")
         stairs = poise.Terrain.stairs(0.15, 0.30, direction=(0.0, 0.0, -1.0))
-        shorter = poise.plant_feet(rig.clip("Hit_A"), stairs, rig=rig)
+        shorter = poise.plant_feet(rig.clip("2H_Melee_Attack_Stab"), stairs, rig=rig)
         assert shorter.report.ok
         assert any("was let go" in note for note in shorter.notes)
         monkeypatch.setattr(sooner, "_TRIES", 0)
-        held = poise.plant_feet(rig.clip("Hit_A"), stairs, rig=rig)
+        held = poise.plant_feet(rig.clip("2H_Melee_Attack_Stab"), stairs, rig=rig)
         assert [worse.measure for worse in held.report.worse] == ["d2"]
         assert not (shorter.contacts.any & ~held.contacts.any).any()
