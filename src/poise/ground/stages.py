@@ -29,7 +29,7 @@ from poise.ground.legs.pelvis import base_heights
 from poise.ground.legs.reach import reach_feet
 from poise.ground.legs.release import overstretched, released
 from poise.ground.report.jumps import room_on
-from poise.ground.spread.spread import beyond, spread
+from poise.ground.spread.spread import off_ground, spread
 from poise.maths.arrays import Bools, Floats, Ints, real
 
 InPlace = Literal["travel", "keep", "refuse"]
@@ -110,12 +110,12 @@ def brought(seen: Seen, down: Down, footing: Footing, options: Allowed) -> OnFee
     check_reach(kept(body), kept(down.held), kept(turned))
     room = room_on(footing.terrain)
     locked = Locked(body, seen.soles, down.feet, turned, standing, footing, options.stretch, room)
-    off = beyond(locked)
-    locked = spread(locked, off, seen.repeats)
+    off = off_ground(locked)
+    locked = spread(locked, off[0], seen.repeats)
     loose = over_ground(body, down.feet, standing) if options.floor is None else as_animated(body)
     before, (turned, where, over) = turned, kept_where_worse(locked, loose, seen.repeats)
-    off = off if turned is before else beyond(locked._replace(turned=turned))
-    over = over + off[seen.repeats.middle]
+    off = off if turned is before else off_ground(locked._replace(turned=turned))
+    over = over + (off[0] + off[1])[seen.repeats.middle]
     if seen.bearing:
         assert down.lean is not None
         lean, turned = on_knees(

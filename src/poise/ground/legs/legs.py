@@ -71,9 +71,15 @@ def bend_legs(
     motion: Motion, axes: Floats, feet: Feet, up: Floats, hips: Floats, most: Floats, stretch: float
 ) -> Turned:
     """Bend every leg so that its ankle is at its foot's, or as near as it comes; longer by `stretch` at most."""
-    shape, count = most.shape, most.size
     asked = np.linalg.norm(feet.ankles - hips, axis=-1)
-    lengths = np.clip(asked / most, 1.0, 1.0 + stretch)
+    return bend_legs_of(motion, axes, feet, up, hips, most, np.clip(asked / most, 1.0, 1.0 + stretch))
+
+
+def bend_legs_of(
+    motion: Motion, axes: Floats, feet: Feet, up: Floats, hips: Floats, most: Floats, lengths: Floats
+) -> Turned:
+    """Bend legs that are longer by factors (F, L)."""
+    shape, count = most.shape, most.size
     rows = [np.array(v, order="C").reshape(count, *v.shape[2:]) for v in (motion.places, axes, hips, feet.ankles)]
     thighs, shins, reached = np.empty((count, 4)), np.empty((count, 4)), np.empty((count, 3))
     kernels.ground.legs.bend_all(*rows, most.ravel(), lengths.ravel(), thighs, shins, reached)

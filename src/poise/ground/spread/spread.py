@@ -1,9 +1,9 @@
 """Spread: what pops is spread over the frames around it.
 
 Where a step changes by more than it may, pelvis and feet move by the least after which none does: the pelvis up or
-down, feet in the air aside and up, heels about balls that stand. So a foot that has a few frames from tread to tread
-takes the way along which its speed changes least, and a pelvis comes to meet a leg that would snap straight. Feet that
-stand stay where they are, no sole gets deeper into the ground, and no leg longer than it may be.
+down, feet in the air anywhere, heels about the balls of feet, and toes. So a foot that has a few frames from tread to
+tread takes the way along which its speed changes least, and a pelvis comes to meet a leg that would snap straight. Feet
+that stand stay where they are, no sole gets deeper into the ground, and no leg longer than it may be.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, rows_o
 from poise.ground.figure.steps import STEPPING, steps_of, stride_of
 from poise.ground.legs.calm import LESS
 from poise.ground.legs.keep import OF_ROOM, Locked, chords_of, over_bounds, sunk
-from poise.ground.legs.legs import bend_axes, bend_legs, places_of
+from poise.ground.legs.legs import bend_axes, bend_legs_of, places_of
 from poise.ground.legs.pelvis import chord_limits
 from poise.ground.legs.toes import turned_soles
 from poise.ground.report.jumps import is_even
 from poise.ground.report.verdict import DEEP, DEEP_ON_STEPS, OFF
-from poise.ground.spread.strip import MM, SoleArms, Strip, Swung, moved, swung
+from poise.ground.spread.strip import BESIDE, MM, SoleArms, Strip, Swung, moved, swung
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import near_to
+from poise.maths.smooth import near_to, time_from
 from poise.maths.vectors import raised
 
 _TIGHT = 0.94 * OF_ROOM  # of the room of an edit: so much is not quite reached, since moves have their cost
@@ -35,24 +35,26 @@ _NEAR = 0.25  # [s] before and after a frame that pops in which something moves
 _WEIGHTS = np.array([1e-3, 4e-3])  # of moves and of their changes of step, beside what is over a bound, all squared
 _SHARES = (1.0, 0.1, 0.01)  # of these, where something stays over its bound with more
 _ROUNDS, _INNER = 40, 8
-_DAMPING, _MORE, _LESS = 1e-3, 8.0, 0.25  # at first; times so much after a try that was worse, and after a better one
+_DAMPING, _RAISE, _LOWER = 1e-3, 8.0, 0.25  # at first; times so much after a try that was worse, and after a better one
 _LEAST = 1e-4  # damping that is less is at once as much as this
 _GAIN = 1e-3  # of the costs: less is not worth a round
 _TOO_MUCH = 10.0  # [mm] over a bound is not what moves cost
 _MOST = 1e3  # damping that is more leads nowhere
 _BEYOND = 1.0  # [mm] beyond a wall is too far
 _IN, _IN_STEPS = 0.001, 0.004  # [m] a sole that is in the ground may stay so deep in it; the second on uneven ground
+_FEWEST = 3  # frames have a change of step
+_APART = 2  # frames that stay as they are part two strips
 _SAME = 1e-3  # [m] a loop whose ends are put so near to each other is to stay one
 
 
-def spread(locked: Locked, off: Floats, repeats: Repeats) -> Locked:
+def spread(locked: Locked, deeper: Floats, repeats: Repeats) -> Locked:
     """The figure with pelvis and feet moved where a joint pops, if that leaves less of it; all repeats the same.
 
-    off  what is `beyond`
+    deeper  (F, L) how much deeper soles are in the ground than may be, see `off_ground`
     """
-    motion, pops = locked.motion, _pops(locked, off, repeats)
-    if len(motion) <= 2 * stride_of(motion.times) or not pops.any():
-        return locked
+    motion, pops = locked.motion, _pops(locked, deeper, repeats)
+    if stride_of(motion.times) > 1 or len(motion) < _FEWEST or not pops.any():
+        return locked  # of more than 180 frames a second those in between would be moved each by itself
     whole, moves = _whole(locked, repeats), None
     period = len(pops) - 1 if _closes(locked, repeats) else len(motion)
     for rows, may in _strips(locked, pops, repeats, period):
@@ -64,17 +66,17 @@ def spread(locked: Locked, off: Floats, repeats: Repeats) -> Locked:
     return locked if moves is None else _bent(locked, whole, moves)
 
 
-def beyond(locked: Locked) -> Floats:
-    """How much (F, L) [mm] deeper soles are in the ground than may be, and feet that stand off their places."""
+def off_ground(locked: Locked) -> tuple[Floats, Floats]:
+    """How much (F, L) [mm] deeper soles are in the ground than may be, and farther off their places feet that stand."""
     deep = DEEP if is_even(locked.footing.terrain) else DEEP_ON_STEPS
     off = MM * locked.turned.missing * locked.standing
-    return np.maximum(MM * sunk(locked, locked.turned) - deep, 0.0) + np.maximum(off - OFF, 0.0)
+    return np.maximum(MM * sunk(locked, locked.turned) - deep, 0.0), np.maximum(off - OFF, 0.0)
 
 
-def _pops(locked: Locked, off: Floats, repeats: Repeats) -> Bools:
+def _pops(locked: Locked, deeper: Floats, repeats: Repeats) -> Bools:
     """The frames (F,) of the clip in which a joint pops, or a sole that can be moved is in the ground."""
     over = over_bounds(locked.motion, locked.turned, locked.bounds(repeats))[repeats.middle]
-    sunken = (off * (~locked.standing | locked.feet.free))[repeats.middle] > 0.0
+    sunken = (deeper * (~locked.standing | locked.feet.free))[repeats.middle] > 0.0
     return np.asarray((over > 0.0).any(axis=(1, 2)) | sunken.any(axis=1))
 
 
@@ -83,7 +85,7 @@ def _closes(locked: Locked, repeats: Repeats) -> bool:
     if not repeats.around:
         return False
     up, ways = locked.turned.up, locked.turned.ankles - locked.motion.places[:, :, ANKLE]
-    return all(np.ptp(moved[repeats.middle][[0, -1]], axis=0).max() <= _SAME for moved in (up, ways))
+    return all(np.ptp(way[repeats.middle][[0, -1]], axis=0).max() <= _SAME for way in (up, ways))
 
 
 def _strips(locked: Locked, pops: Bools, repeats: Repeats, period: int) -> Iterator[tuple[slice, Bools]]:
@@ -91,18 +93,18 @@ def _strips(locked: Locked, pops: Bools, repeats: Repeats, period: int) -> Itera
 
     A loop is cut open where it is farthest from all pops: the frames there stay as they are.
     """
-    times, apart = locked.motion.times, 2 * stride_of(locked.motion.times)
+    times, shots = locked.motion.times, steps_of(locked.motion).first
     rows, marks = np.arange(len(times)), np.zeros(len(times), dtype=np.bool_)
     marks[repeats.middle] = pops
     inner = rows[repeats.middle]
     if period < len(times):
         marks = repeats.spread(pops)
-        cut = int(np.abs(inner[:-1, None] - np.flatnonzero(marks)).min(axis=1).argmax())
-        start = inner[cut] - period * (cut > 0)
-        inner = rows[start + apart : start + period]
-    near = inner[near_to(times, marks, _NEAR)[inner]]
-    for run in np.split(near, np.flatnonzero(np.diff(near) > apart) + 1):
-        around = slice(max(run[0] - apart, 0), min(run[-1] + apart + 1, len(times)))
+        away = np.minimum(*time_from(times, marks[:, None]))[inner[:-1], 0]
+        start = inner[0] + int(away.argmax()) - period * (int(away.argmax()) > period // 2)
+        inner = rows[start + _APART : start + period]
+    near = inner[(near_to(times, marks, _NEAR) & np.isin(shots, shots[marks]))[inner]]
+    for run in np.split(near, np.flatnonzero((np.diff(near) > _APART) | (np.diff(shots[near]) != 0)) + 1):
+        around = slice(max(run[0] - _APART, 0), min(run[-1] + _APART + 1, len(times)))
         yield around, np.isin(rows[around], run)
 
 
@@ -119,7 +121,7 @@ def _whole(locked: Locked, repeats: Repeats) -> Strip:
     turns = (air | locked.feet.free) & (locked.soles.lengths > 0.0)
     own = np.stack([air, air, air, turns, turns & motion.bends], axis=-1).reshape(len(motion), -1)
     return Strip(
-        stride_of(motion.times), steps_of(motion).known, bounds, slack, motion.places, bend_axes(motion, locked.soles),
+        steps_of(motion).known, bounds, slack, motion.places, bend_axes(motion, locked.soles),
         turned.up, _sole_arms(locked),
         np.maximum(chord_limits(motion, locked.standing)[1], chords_of(motion, turned)), turned.lengths,
         air | turns, np.column_stack([np.ones(len(motion), np.bool_), own]), locked.footing,
@@ -150,8 +152,9 @@ def _settled(strip: Strip) -> Swung | None:
         best = _best(strip, best, share * _WEIGHTS)
         if best.within(strip.slack) or best.over.max(initial=0.0) > _TOO_MUCH:
             break
-    less = best.beyond < begin.beyond - LESS and best.over.sum() <= begin.over.sum()
-    return best if less and best.farthest <= max(begin.farthest, _BEYOND) else None
+    over = [np.maximum(state.over - strip.slack, 0.0).sum() for state in (begin, best)]
+    less = best.beyond < begin.beyond - LESS and over[1] <= over[0]
+    return best if less and (best.walls <= np.maximum(begin.walls, BESIDE * _BEYOND)).all() else None
 
 
 def _best(strip: Strip, best: Swung, weights: Floats) -> Swung:
@@ -166,15 +169,15 @@ def _best(strip: Strip, best: Swung, weights: Floats) -> Swung:
             break
         near = kernels.ground.spread.Linear(
             best.changes, strip.bounds, strip.counts, best.slopes, best.walls, best.wall_slopes,
-            best.moves.ravel(), free, weights, strip.stride,
+            best.moves.ravel(), free, weights,
         )  # fmt: skip
         kernels.ground.spread.least(near, damping, _INNER, step)
         tried = swung(strip, best.moves + step.reshape(best.moves.shape))
         gain = cost - tried.cost(weights)
         if gain > 0.0:
-            best, cost, damping = tried, cost - gain, _LESS * damping
+            best, cost, damping = tried, cost - gain, _LOWER * damping
         else:
-            damping = max(_MORE * damping, _LEAST)
+            damping = max(_RAISE * damping, _LEAST)
         if 0.0 < gain < _GAIN * cost or damping > _MOST:
             break
     return best
@@ -185,10 +188,9 @@ def _bent(locked: Locked, whole: Strip, moves: Floats) -> Locked:
     motion, turned, feet = locked.motion, locked.turned, whole.feet
     up, balls, angles = moved(whole.up, feet.balls, moves)
     ankles, _ = feet.points(balls, angles)
-    hips = motion.places[:, :, HIP] + raised(up)[:, None]
-    most = np.maximum(whole.most, np.linalg.norm(ankles - hips, axis=-1) / turned.lengths)
     there = dataclasses.replace(locked.feet, ankles=ankles)
-    bent = bend_legs(motion, whole.axes, there, up, hips, most, locked.stretch)
+    hips = motion.places[:, :, HIP] + raised(up)[:, None]
+    bent = bend_legs_of(motion, whole.axes, there, up, hips, whole.most, turned.lengths)
     turns = np.concatenate([bent.turns[:, :, :FOOT], turned.turns[:, :, FOOT:]], axis=2)
     heel, toe = rotations.about(feet.across, angles[..., 0]), rotations.about(-feet.across, angles[..., 1])
     for part, turn in ((FOOT, heel), (TOES, feet.toes(heel, toe))):

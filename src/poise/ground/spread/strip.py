@@ -14,7 +14,7 @@ from poise.maths.arrays import Bools, Floats
 from poise.maths.vectors import dots, raised, units
 
 MM = 1000.0
-BESIDE = 3.0  # times as much as a change of step over its bound does a millimetre beyond a wall count
+BESIDE = 3.0  # a millimetre beyond a wall counts as so many of a change of step over its bound
 _WITHIN = 0.2  # [mm] beyond a wall still counts as within it
 _CLOSE = 0.02  # [m] from the ground on a point is asked for how steep it is there
 _EDGE = 0.004  # [m] to each side: over so much
@@ -63,8 +63,7 @@ class SoleArms(NamedTuple):
 class Strip(NamedTuple):
     """Frames beside each other of a figure whose changes of step are to be made smaller.
 
-    stride          frames over which changes of step are looked at
-    counts          (F,) whether they are known there
+    counts          (F,) whether changes of step are known there
     bounds          (F, L, 4) [mm]
     slack           [mm] over these is still within what may be
     places, axes    as for `bend_legs`
@@ -76,7 +75,6 @@ class Strip(NamedTuple):
     even            whether the ground is a plane
     """
 
-    stride: int
     counts: Bools
     bounds: Floats
     slack: float
@@ -94,9 +92,9 @@ class Strip(NamedTuple):
     def part(self, rows: slice, may: Bools) -> Strip:
         """Some frames of it, and moves only where there may be some (F,)."""
         counts = self.counts[rows].copy()
-        counts[: self.stride] = counts[len(counts) - self.stride :] = False
+        counts[0] = counts[-1] = False
         return Strip(
-            self.stride, counts, self.bounds[rows], self.slack, self.places[rows], self.axes[rows], self.up[rows],
+            counts, self.bounds[rows], self.slack, self.places[rows], self.axes[rows], self.up[rows],
             self.feet.part(rows), self.most[rows], self.lengths[rows], self.walled[rows],
             self.free[rows] & may[:, None], self.footing, self.even,
         )  # fmt: skip
@@ -118,7 +116,7 @@ class Swung(NamedTuple):
     def cost(self, weights: Floats) -> float:
         """What `costs` of the kernel is near to."""
         kinds = (self.over, 1.0), (np.maximum(self.walls, 0.0), 1.0), (self.moves, weights[0])
-        kinds = (*kinds, (changes_over(self.moves, 1) / MM, weights[1]))
+        kinds = (*kinds, (second_differences(self.moves), weights[1]))
         return 0.5 * sum(float(weight * (kind * kind).sum()) for kind, weight in kinds)
 
     def within(self, slack: float) -> bool:
@@ -136,12 +134,11 @@ class Swung(NamedTuple):
         return float(self.walls.max(initial=0.0)) / BESIDE
 
 
-def changes_over(places: Floats, stride: int) -> Floats:
-    """p+ - 2 p + p- (F, ...) [mm] over so many frames each way; 0 at the ends."""
-    found = np.zeros_like(places)
-    if len(places) > 2 * stride:
-        found[stride:-stride] = places[2 * stride :] - 2.0 * places[stride:-stride] + places[: -2 * stride]
-    return MM * found
+def second_differences(rows: Floats) -> Floats:
+    """r+ - 2 r + r- (F, ...) of rows; 0 at the ends."""
+    found = np.zeros_like(rows)
+    found[1:-1] = np.diff(rows, 2, axis=0)
+    return found
 
 
 def moved(up: Floats, balls: Floats, moves: Floats) -> tuple[Floats, Floats, Floats]:
@@ -158,7 +155,7 @@ def swung(strip: Strip, moves: Floats) -> Swung:
     found, slopes = np.empty((*shape, 3)), np.empty((*shape, 3, kernels.ground.spread.OWN + 1))
     feet = (balls, strip.feet.across, angles, strip.feet.arms)
     kernels.ground.spread.swung(strip.places, strip.axes, up, *feet, strip.most, strip.lengths, found, slopes)
-    changes = changes_over(found, strip.stride)
+    changes = MM * second_differences(found)
     over = np.maximum(np.linalg.norm(changes, axis=-1) - strip.bounds, 0.0) * strip.counts[:, None, None]
     return Swung(moves, changes, slopes, *_walls(strip, up, balls, angles), over)
 
@@ -176,15 +173,18 @@ def _walls(strip: Strip, up: Floats, balls: Floats, angles: Floats) -> tuple[Flo
     ways = units(chords)
     slopes[..., 0, 0], slopes[..., 0, 1:4] = -kernels.ground.spread.PELVIS * ways[..., 2], ways
     slopes[..., 0, 4] = dots(ways, np.cross(across, ankles - balls)) / arm
+    slopes[..., 0, :] /= strip.lengths[..., None]
     ground, tilts = _ground(strip, points)
     walls[..., 1:] = np.moveaxis(np.where(strip.walled, MM * (ground - points[..., 2] - strip.feet.deep), _AWAY), 0, -1)
     slopes[..., 1:, 1:3], slopes[..., 1:, 3] = np.moveaxis(tilts, 0, -2), -1.0
-    turning = points - balls
+    turning: Floats = points - balls
     joint = ankles + rotations.rotate(rotations.about(across, angles[..., 0]), strip.feet.arms[:, :, 1])
-    bends = strip.feet.bends[:, None]
-    turning[2] = np.where(bends, joint - balls, turning[2])
-    slopes[..., 1:, 4] = -np.moveaxis(np.cross(across, turning)[..., 2], 0, -1) / arm
-    slopes[..., 3, 5] = np.where(strip.feet.bends, np.cross(across, points[2] - joint)[..., 2], 0.0) / arm
+    turning[2] = np.where(strip.feet.bends[:, None], joint - balls, turning[2])
+    down = np.concatenate([tilts, -np.ones((*tilts.shape[:-1], 1))], axis=-1)  # normals of the ground
+    heels: Floats = np.cross(across, turning)
+    toes: Floats = np.cross(-across, points[2] - joint)
+    slopes[..., 1:, 4] = np.moveaxis(dots(down, heels), 0, -1) / arm
+    slopes[..., 3, 5] = strip.feet.bends * dots(down[2], toes) / arm
     return BESIDE * walls, BESIDE * slopes
 
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.kernels.compiled import inline, kernel, part
+from poise.kernels.compiled import kernel, part
 from poise.kernels.ground.legs import bend
-from poise.kernels.values.linear import Quat, Vec, add, put_vec, rotate, scale, sub, vec_at
+from poise.kernels.values.linear import Vec, about, add, put_vec, rotate, scale, sub, vec_at
 
 ARM = 0.2  # [m] from where they turn is where the way of heels and toes is counted
 _STEP = 1e-5  # [m] by which something is moved to see what that changes
@@ -31,16 +31,16 @@ _LEAST_GAIN = 1e-4  # of the costs: less is not worth a round
 class Linear(NamedTuple):
     """What is linear in the moves, near to those that have been made.
 
-    changes      (F, L, 4, 3) of step [mm] of hip, knee, ankle and end of the toes, over `stride` frames each way
+    changes      (F, L, 4, 3) of step [mm] of hip, knee, ankle and end of the toes, from frame to frame
     bounds       (F, L, 4) [mm]
     counts       (F,) whether changes of step are known there
     slopes       (F, L, 4, 3, 6) by which these joints move per move of their leg
-    walls        (F, L, 4) how far [mm] leg, heel, ball and tip are beyond where they may be; below 0 if they are not
+    walls        (F, L, 4) how far leg, heel, ball and tip are beyond where they may be, times what a millimetre of
+                 that counts; below 0 if they are not
     wall_slopes  (F, L, 4, 6)
     made         (F K,) [mm] the moves that have been made
     free         (F K,) which of them may be other than that
     weights      (2,) what moves cost, and their own changes of step
-    stride       frames
     """
 
     changes: NDArray[np.float64]
@@ -52,14 +52,6 @@ class Linear(NamedTuple):
     made: NDArray[np.float64]
     free: NDArray[np.bool_]
     weights: NDArray[np.float64]
-    stride: int
-
-
-@inline
-def about(axis, angle):
-    """The rotation about a unit vector."""
-    k = math.sin(0.5 * angle)
-    return Quat(math.cos(0.5 * angle), k * axis.x, k * axis.y, k * axis.z)
 
 
 @part
@@ -125,7 +117,7 @@ def changed(near, t, j, p, x, v):
     for c in range(3):
         v[c] = near.changes[t, j, p, c]
     for side in range(-1, 2):
-        at = t + side * near.stride
+        at = t + side
         for k in range(_MOVES):
             much = times_of(side) * x[column(at, j, k, legs)]
             if much != 0.0:
@@ -200,7 +192,7 @@ def put_change(near, t, j, p, x, rows, columns, much, v, band, gradient):
         v[c] /= size
         much[c] = over * v[c]
     for side in range(-1, 2):
-        at, times = t + side * near.stride, times_of(side)
+        at, times = t + side, times_of(side)
         for k in range(_MOVES):
             slope = near.slopes[at, j, p]
             along = v[0] * slope[0, k] + v[1] * slope[1, k] + v[2] * slope[2, k]
@@ -246,6 +238,22 @@ def put_moves(near, x, band, gradient):
 
 
 @part
+def put_all(near, damping, x, rows, columns, much, v, band, gradient):
+    """Slope and curvature of all that costs; those of damping, which is about moves that were made, are no costs."""
+    band[:] = 0.0
+    gradient[:] = 0.0
+    for i in range(near.walls.shape[0]):
+        for j in range(near.walls.shape[1]):
+            for p in range(4):
+                put_wall(near, i, j, p, x, rows, columns, much, band, gradient)
+                if near.counts[i]:
+                    put_change(near, i, j, p, x, rows, columns, much, v, band, gradient)
+    put_moves(near, x, band, gradient)
+    for c in range(len(x)):
+        gradient[c] += damping * band[c, 0] * x[c]
+
+
+@part
 def solve_band(band, damping, right):
     """Solve (H + damping diag H) y = right in place by Cholesky's method; H[i, j] is at band[i, i - j]."""
     size, width = band.shape
@@ -278,7 +286,7 @@ def least(near, damping, rounds, x):
     """
     legs = near.walls.shape[1]
     band, gradient, tried = (
-        np.zeros((len(x), (2 * near.stride + 1) * (1 + OWN * legs))),
+        np.zeros((len(x), 3 * (1 + OWN * legs))),
         np.zeros(len(x)),
         np.zeros(len(x)),
     )
@@ -286,17 +294,7 @@ def least(near, damping, rounds, x):
     x[:] = 0.0
     now = costs(near, x, v)
     for _ in range(rounds):
-        band[:] = 0.0
-        gradient[:] = 0.0
-        for i in range(near.walls.shape[0]):
-            for j in range(legs):
-                for p in range(4):
-                    put_wall(near, i, j, p, x, rows, columns, much, band, gradient)
-                    if near.counts[i]:
-                        put_change(near, i, j, p, x, rows, columns, much, v, band, gradient)
-        put_moves(near, x, band, gradient)
-        for c in range(len(x)):
-            gradient[c] += damping * band[c, 0] * x[c]
+        put_all(near, damping, x, rows, columns, much, v, band, gradient)
         solve_band(band, damping, gradient)
         share, then = 1.0, math.inf
         for _ in range(_HALVINGS):
