@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from poise import Clip, Terrain, lock_feet, plant_feet
-from poise.ground import stages
 from poise.ground.contact.cyclic import Repeats
 from poise.ground.figure.motion import ANKLE, HIP, motion_of, rows_of, with_rows
 from poise.ground.legs import reach
@@ -28,12 +27,6 @@ POPPED = ("knight runs", "knight walks otherwise", "fox walks", "robot runs")  #
 def locked(data, name):
     rig, clip = clip_of(data, name)
     return lock_feet(clip, rig=rig)
-
-
-@pytest.fixture
-def not_spread(monkeypatch):
-    """What pops is not spread over the frames around it: that leaves `keep` hardly anything to do."""
-    monkeypatch.setattr(stages, "spread", lambda locked, *_: locked)
 
 
 @pytest.mark.parametrize("name", POPPED)

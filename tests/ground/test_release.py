@@ -98,6 +98,7 @@ class TestPlanted:
         assert (found.any & ~planted.contacts.any).any()
         assert not (planted.contacts.any & ~found.any).any()
 
+    @pytest.mark.usefixtures("not_spread")
     def test_no_knee_leaps_as_far_as_where_all_feet_are_held(self):
         found = poise.lock_feet(CLIP).contacts
         steep = poise.Terrain.stairs(0.35, 0.35)

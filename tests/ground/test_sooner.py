@@ -9,7 +9,7 @@ import pytest
 
 import poise
 from poise.errors import InputError
-from poise.ground import sooner, stages
+from poise.ground import sooner
 from poise.ground.sooner import ends_near
 from poise.ground.stages import Allowed
 from tests.ground.motions import load
@@ -144,8 +144,8 @@ class TestStand:
 
 
 class TestPlanted:
+    @pytest.mark.usefixtures("not_spread")
     def test_a_short_step_to_another_tread_takes_the_time_that_it_needs(self, data, monkeypatch):
-        monkeypatch.setattr(stages, "spread", lambda locked, *_: locked)  # else no stance needs to end sooner
         rig = load(data / "glb/knight_kaykit.glb")
         stairs = poise.Terrain.stairs(0.15, 0.30, direction=(0.0, 0.0, -1.0))
         shorter = poise.plant_feet(rig.clip("2H_Melee_Attack_Stab"), stairs, rig=rig)

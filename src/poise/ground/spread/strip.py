@@ -177,12 +177,12 @@ def _walls(strip: Strip, up: Floats, balls: Floats, angles: Floats) -> tuple[Flo
     ground, tilts = _ground(strip, points)
     walls[..., 1:] = np.moveaxis(np.where(strip.walled, MM * (ground - points[..., 2] - strip.feet.deep), _AWAY), 0, -1)
     slopes[..., 1:, 1:3], slopes[..., 1:, 3] = np.moveaxis(tilts, 0, -2), -1.0
-    turning: Floats = points - balls
+    turning = points - balls
     joint = ankles + rotations.rotate(rotations.about(across, angles[..., 0]), strip.feet.arms[:, :, 1])
     turning[2] = np.where(strip.feet.bends[:, None], joint - balls, turning[2])
     down = np.concatenate([tilts, -np.ones((*tilts.shape[:-1], 1))], axis=-1)  # normals of the ground
-    heels: Floats = np.cross(across, turning)
-    toes: Floats = np.cross(-across, points[2] - joint)
+    heels = np.asarray(np.cross(across, turning), dtype=np.float64)
+    toes = np.asarray(np.cross(-across, points[2] - joint), dtype=np.float64)
     slopes[..., 1:, 4] = np.moveaxis(dots(down, heels), 0, -1) / arm
     slopes[..., 3, 5] = strip.feet.bends * dots(down[2], toes) / arm
     return BESIDE * walls, BESIDE * slopes
