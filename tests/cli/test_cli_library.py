@@ -256,7 +256,7 @@ class TestVerbs:
 
     def test_plant_strict(self, takes, tmp_path, here):
         code, text, _ = run(
-            "plant", takes / "?.bvh", "--terrain", "stairs:0.2,0.25", "-o", tmp_path / "new", "--strict"
+            "plant", takes / "?.bvh", "--terrain", "stairs:0.6,0.25", "-o", tmp_path / "new", "--strict"
         )
         assert code == 1
         assert text.startswith("0 of 2 files good, 2 with something to look at; table")
