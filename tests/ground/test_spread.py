@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from poise.ground.figure.motion import FOOT
 from poise.ground.figure.steps import steps_of
 from poise.ground.legs.keep import over_bounds, sunk
 from poise.ground.legs.legs import places_of
+from poise.ground.spread import spread as spreading
 from poise.ground.spread.spread import spread
 from poise.ground.spread.strip import second_differences
 from poise.io import samples
@@ -219,6 +221,17 @@ class TestSpread:
         before, after, repeats = spread_of(monkeypatch, clip.resampled(240.0), rig, stairs)
         assert left(before, repeats).max() > 10.0
         assert after is before
+
+    def test_strips_that_stayed_as_they_were_are_not_worked_out_again(self, steps, monkeypatch):
+        before, after, repeats = steps
+        found = []
+        monkeypatch.setattr(spreading, "_settled", found.append)
+        again = spread(before, np.zeros(before.standing.shape), repeats)
+        np.testing.assert_array_equal(again.turned.ankles, after.turned.ankles)
+        assert not found
+        once_more = before._replace(footing=dataclasses.replace(before.footing))  # for another clip
+        assert spread(once_more, np.zeros(before.standing.shape), repeats) is once_more
+        assert found
 
     @pytest.mark.parametrize("frames", [1, 2, 3, 4])
     def test_clips_of_few_frames(self, steps, frames):

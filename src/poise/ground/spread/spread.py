@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from poise import kernels
 from poise.ground.contact.cyclic import Repeats
+from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, rows_of, with_rows
 from poise.ground.figure.steps import STEPPING, steps_of, stride_of
 from poise.ground.legs.calm import LESS
@@ -46,6 +48,9 @@ _FEWEST = 3  # frames have a change of step
 _APART = 2  # frames that stay as they are part two strips
 _SAME = 1e-3  # [m] a loop whose ends are put so near to each other is to stay one
 
+_KNOWN: WeakKeyDictionary[Footing, dict[bytes, Floats | None]] = WeakKeyDictionary()
+"""Moves of strips, as long as one clip is planted: where its stances are tried anew, most strips stay as they were."""
+
 
 def spread(locked: Locked, deeper: Floats, repeats: Repeats) -> Locked:
     """The figure with pelvis and feet moved where a joint pops, if that leaves less of it; all repeats the same.
@@ -57,11 +62,16 @@ def spread(locked: Locked, deeper: Floats, repeats: Repeats) -> Locked:
         return locked  # of more than 180 frames a second those in between would be moved each by itself
     whole, moves = _whole(locked, repeats), None
     period = len(pops) - 1 if _closes(locked, repeats) else len(motion)
+    known = _KNOWN.setdefault(locked.footing, {})
     for rows, may in _strips(locked, pops, repeats, period):
-        settled = _settled(whole.part(rows, may))
+        strip = whole.part(rows, may)
+        key = strip.digest
+        if key not in known:
+            known[key] = _settled(strip)
+        settled = known[key]
         if settled is not None:
             moves = np.zeros(whole.free.shape) if moves is None else moves
-            for row, move in zip(np.arange(rows.start, rows.stop)[may], settled.moves[may], strict=True):
+            for row, move in zip(np.arange(rows.start, rows.stop)[may], settled[may], strict=True):
                 moves[row % period :: period] = move
     return locked if moves is None else _bent(locked, whole, moves)
 
@@ -145,8 +155,8 @@ def _sole_arms(locked: Locked) -> SoleArms:
     return SoleArms(points[1], locked.feet.across, arms, soles, deep, motion.bends)
 
 
-def _settled(strip: Strip) -> Swung | None:
-    """The strip after the moves that leave the least over bounds; None if that is not worth it."""
+def _settled(strip: Strip) -> Floats | None:
+    """The moves (F, K) [mm] of a strip that leave the least over bounds; None if they are not worth it."""
     begin = best = swung(strip, np.zeros(strip.free.shape))
     for share in _SHARES:
         best = _best(strip, best, share * _WEIGHTS)
@@ -154,7 +164,7 @@ def _settled(strip: Strip) -> Swung | None:
             break
     over = [np.maximum(state.over - strip.slack, 0.0).sum() for state in (begin, best)]
     less = best.beyond < begin.beyond - LESS and over[1] <= over[0]
-    return best if less and (best.walls <= np.maximum(begin.walls, BESIDE * _BEYOND)).all() else None
+    return best.moves if less and (best.walls <= np.maximum(begin.walls, BESIDE * _BEYOND)).all() else None
 
 
 def _best(strip: Strip, best: Swung, weights: Floats) -> Swung:
