@@ -14,16 +14,7 @@ import numpy as np
 from poise.ground.contact.contacts import Contacts, find_contacts, stances
 from poise.ground.contact.edges import OVER, hanging, over_edges
 from poise.ground.contact.plants import stances_of
-from poise.ground.contact.soles import (
-    HEEL,
-    TIP,
-    TIP_POINT,
-    Soles,
-    find_soles,
-    floor_under,
-    steep,
-    toeless,
-)
+from poise.ground.contact.soles import HEEL, TIP, TIP_POINT, Soles, find_soles, floor_under, steep, toeless
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, fineness, rest_motion
 from poise.ground.figure.speeds import shots_of

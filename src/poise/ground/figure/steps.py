@@ -93,11 +93,8 @@ class Steps:
     @property
     def known(self) -> Bools:
         """(F,) where changes of step are known: not at the ends, beside gaps, and from shot to shot."""
-        stride, parts, found = (
-            stride_of(self.times),
-            _parts(self.times, self.first),
-            np.zeros(len(self.times), np.bool_),
-        )
+        stride, parts = stride_of(self.times), _parts(self.times, self.first)
+        found = np.zeros(len(self.times), dtype=np.bool_)
         if len(found) > 2 * stride:
             found[stride:-stride] = parts[2 * stride :] == parts[: -2 * stride]
         return found

@@ -162,10 +162,15 @@ def chords_of(motion: Motion, turned: Turned) -> Floats:
     return np.linalg.norm(ways, axis=-1) / turned.lengths
 
 
+def soles_of(locked: Locked, result: Turned) -> Floats:
+    """Where heel, ball and tip (3, F, L, 3) come."""
+    feet = rotations.multiply(result.turns[:, :, FOOT], locked.motion.turns[:, :, FOOT])
+    return turned_soles(locked.motion, locked.soles, result, feet)
+
+
 def sunk(locked: Locked, result: Turned) -> Floats:
     """How deep (F, L) soles are in the ground."""
-    feet = rotations.multiply(result.turns[:, :, FOOT], locked.motion.turns[:, :, FOOT])
-    points = turned_soles(locked.motion, locked.soles, result, feet)
+    points = soles_of(locked, result)
     return np.maximum(locked.footing.heights(points) - points[..., 2], 0.0).max(axis=0)
 
 

@@ -95,7 +95,9 @@ def _slid(subject: str, value: float, way: Floats, held: Bools, names: tuple[str
 
 
 def _penetration(found: Evidence) -> Worse | None:
-    return _deepest("penetration", -_MM * found.paths.heights, _deep(found), _soles(found, 3), found, "in the ground")
+    return _deepest(
+        "penetration", -_MM * found.paths.heights, deep_on(even=found.even), _soles(found, 3), found, "in the ground"
+    )
 
 
 def _reach(found: Evidence) -> Worse | None:
@@ -116,8 +118,9 @@ def _deepest(
     return _worse(measure, value, bound, found, _around(values.max(axis=1) > bound, int(frame)), said)
 
 
-def _deep(found: Evidence) -> float:
-    return DEEP if found.even else DEEP_ON_STEPS
+def deep_on(*, even: bool) -> float:
+    """How deep [mm] in the ground soles may be, on even ground or other."""
+    return DEEP if even else DEEP_ON_STEPS
 
 
 def _soles(found: Evidence, points: int = 2) -> tuple[str, ...]:
@@ -160,7 +163,7 @@ def _parts_deep(found: Evidence) -> Worse | None:
     parts, words = found.parts, "lower over the ground than it rests"
     if parts is None:
         return None
-    return _deepest("penetration", _MM * parts.depths, _deep(found), parts.parts, found, words)
+    return _deepest("penetration", _MM * parts.depths, deep_on(even=found.even), parts.parts, found, words)
 
 
 def _held(contacts: Contacts) -> Bools:

@@ -20,12 +20,11 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, rows_of, with_rows
 from poise.ground.figure.steps import STEPPING, steps_of, stride_of
 from poise.ground.legs.calm import LESS
-from poise.ground.legs.keep import OF_ROOM, Locked, chords_of, over_bounds, sunk
+from poise.ground.legs.keep import OF_ROOM, Locked, chords_of, over_bounds, soles_of, sunk
 from poise.ground.legs.legs import bend_axes, bend_legs_of, places_of
 from poise.ground.legs.pelvis import chord_limits
-from poise.ground.legs.toes import turned_soles
 from poise.ground.report.jumps import is_even
-from poise.ground.report.verdict import DEEP, DEEP_ON_STEPS, OFF
+from poise.ground.report.verdict import OFF, deep_on
 from poise.ground.spread.strip import BESIDE, MM, SoleArms, Strip, Swung, moved, swung
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
@@ -60,9 +59,9 @@ def spread(locked: Locked, deeper: Floats, repeats: Repeats) -> Locked:
     motion, pops = locked.motion, _pops(locked, deeper, repeats)
     if stride_of(motion.times) > 1 or len(motion) < _FEWEST or not pops.any():
         return locked  # of more than 180 frames a second those in between would be moved each by itself
-    whole, moves = _whole(locked, repeats), None
+    whole = _whole(locked, repeats)
     period = len(pops) - 1 if _closes(locked, repeats) else len(motion)
-    known = _KNOWN.setdefault(locked.footing, {})
+    moves, known = np.zeros(whole.free.shape), _KNOWN.setdefault(locked.footing, {})
     for rows, may in _strips(locked, pops, repeats, period):
         strip = whole.part(rows, may)
         key = strip.digest
@@ -70,15 +69,14 @@ def spread(locked: Locked, deeper: Floats, repeats: Repeats) -> Locked:
             known[key] = _settled(strip)
         settled = known[key]
         if settled is not None:
-            moves = np.zeros(whole.free.shape) if moves is None else moves
             for row, move in zip(np.arange(rows.start, rows.stop)[may], settled[may], strict=True):
                 moves[row % period :: period] = move
-    return locked if moves is None else _bent(locked, whole, moves)
+    return _bent(locked, whole, moves) if moves.any() else locked
 
 
 def off_ground(locked: Locked) -> tuple[Floats, Floats]:
     """How much (F, L) [mm] deeper soles are in the ground than may be, and farther off their places feet that stand."""
-    deep = DEEP if is_even(locked.footing.terrain) else DEEP_ON_STEPS
+    deep = deep_on(even=is_even(locked.footing.terrain))
     off = MM * locked.turned.missing * locked.standing
     return np.maximum(MM * sunk(locked, locked.turned) - deep, 0.0), np.maximum(off - OFF, 0.0)
 
@@ -141,9 +139,7 @@ def _whole(locked: Locked, repeats: Repeats) -> Strip:
 
 def _sole_arms(locked: Locked) -> SoleArms:
     motion, turned = locked.motion, locked.turned
-    points = turned_soles(
-        motion, locked.soles, turned, rotations.multiply(turned.turns[:, :, FOOT], motion.turns[:, :, FOOT])
-    )
+    points = soles_of(locked, turned)
     deep = np.clip(
         locked.footing.heights(points) - points[..., 2], 0.0, _IN if is_even(locked.footing.terrain) else _IN_STEPS
     )
@@ -197,7 +193,7 @@ def _bent(locked: Locked, whole: Strip, moves: Floats) -> Locked:
     """The figure after moves (F, K) [mm]."""
     motion, turned, feet = locked.motion, locked.turned, whole.feet
     up, balls, angles = moved(whole.up, feet.balls, moves)
-    ankles, _ = feet.points(balls, angles)
+    ankles, _, _ = feet.points(balls, angles)
     there = dataclasses.replace(locked.feet, ankles=ankles)
     hips = motion.places[:, :, HIP] + raised(up)[:, None]
     bent = bend_legs_of(motion, whole.axes, there, up, hips, whole.most, turned.lengths)

@@ -46,15 +46,15 @@ class SoleArms(NamedTuple):
         balls, across, arms, soles, deep, bends = self
         return SoleArms(balls[rows], across[rows], arms[rows], soles[:, rows], deep[:, rows], bends)
 
-    def points(self, balls: Floats, angles: Floats) -> tuple[Floats, Floats]:
-        """Ankles (F, L, 3), and heels, balls and tips (3, F, L, 3), when balls are there and heels and toes go up."""
+    def points(self, balls: Floats, angles: Floats) -> tuple[Floats, Floats, Floats]:
+        """Ankles and joints of toes (F, L, 3); heels, balls and tips (3, F, L, 3): when heels and toes go up."""
         turn, bent = rotations.about(self.across, angles[..., 0]), rotations.about(-self.across, angles[..., 1])
         ankles = balls + rotations.rotate(turn, self.arms[:, :, 0])
         heel, ball, tip = (
             rotations.rotate(own, arm) for own, arm in zip((turn, turn, self.toes(turn, bent)), self.soles, strict=True)
         )
         joint = rotations.rotate(turn, self.arms[:, :, 1])
-        return ankles, ankles + np.stack([heel, ball, joint + tip])
+        return ankles, ankles + joint, ankles + np.stack([heel, ball, joint + tip])
 
     def toes(self, turn: Floats, bent: Floats) -> Floats:
         """How toes turn (F, L, 4): by themselves, or with their foot if they do not bend."""
@@ -174,11 +174,9 @@ def swung(strip: Strip, moves: Floats) -> Swung:
 def _walls(strip: Strip, up: Floats, balls: Floats, angles: Floats) -> tuple[Floats, Floats]:
     """How far beyond their walls legs, heels, balls and tips are, weighted, and what moves do about that."""
     arm, across = kernels.ground.spread.ARM, strip.feet.across
-    ankles, points = strip.feet.points(balls, angles)
-    walls, slopes = (
-        np.empty((*up.shape, len(strip.feet.bends), 4)),
-        np.zeros((*strip.most.shape, 4, kernels.ground.spread.OWN + 1)),
-    )
+    ankles, joint, points = strip.feet.points(balls, angles)
+    walls = np.empty((*strip.most.shape, 4))
+    slopes = np.zeros((*walls.shape, kernels.ground.spread.OWN + 1))
     chords = ankles - strip.places[:, :, HIP] - raised(up)[:, None]
     walls[..., 0] = MM * (np.linalg.norm(chords, axis=-1) / strip.lengths - strip.most)
     ways = units(chords)
@@ -189,7 +187,6 @@ def _walls(strip: Strip, up: Floats, balls: Floats, angles: Floats) -> tuple[Flo
     walls[..., 1:] = np.moveaxis(np.where(strip.walled, MM * (ground - points[..., 2] - strip.feet.deep), _AWAY), 0, -1)
     slopes[..., 1:, 1:3], slopes[..., 1:, 3] = np.moveaxis(tilts, 0, -2), -1.0
     turning = points - balls
-    joint = ankles + rotations.rotate(rotations.about(across, angles[..., 0]), strip.feet.arms[:, :, 1])
     turning[2] = np.where(strip.feet.bends[:, None], joint - balls, turning[2])
     down = np.concatenate([tilts, -np.ones((*tilts.shape[:-1], 1))], axis=-1)  # normals of the ground
     heels = np.asarray(np.cross(across, turning), dtype=np.float64)

@@ -284,12 +284,8 @@ def least(near, damping, rounds, x):
     Newton's method on `costs`, whose curvature is a band, with steps halved until they cost less. Damping adds a share
     of the curvature along each move, for moves that are so large that nothing is linear any more.
     """
-    legs = near.walls.shape[1]
-    band, gradient, tried = (
-        np.zeros((len(x), 3 * (1 + OWN * legs))),
-        np.zeros(len(x)),
-        np.zeros(len(x)),
-    )
+    band = np.zeros((len(x), 3 * (1 + OWN * near.walls.shape[1])))
+    gradient, tried = np.zeros(len(x)), np.zeros(len(x))
     rows, columns, much, v = np.zeros((3, 3 * _MOVES)), np.zeros(3 * _MOVES, dtype=np.int64), np.zeros(3), np.zeros(3)
     x[:] = 0.0
     now = costs(near, x, v)
