@@ -62,6 +62,9 @@ def _without_meshes(mj: Any, spec: Any) -> list[Any]:
     bodies = [geom.parent for geom in gone]
     for geom in gone:
         spec.delete(geom)
+    for site in spec.sites:
+        if site.type == types.mjGEOM_MESH:  # it stands where the site does; a mesh is a shape that is not read
+            site.type = types.mjGEOM_SPHERE
     return bodies
 
 

@@ -1,7 +1,7 @@
 """What of an MJCF file says where bodies, joints and sites are; MuJoCo sees nothing else, and no file name.
 
 Meshes, textures, actuators, tendons, sensors and options are left out, so that a model reads without its assets.
-Every number is looked at, because MuJoCo takes NaN and numbers that overflow.
+Every number that is used is looked at, because MuJoCo takes NaN and numbers that overflow.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from poise.io.mjcf.include import DEEPEST
 from poise.io.numbers import LARGEST, LONGEST_NAME, is_number, shown
-from poise.io.xml_files import Attributes, Element
+from poise.io.xml_files import Element
 
 _DIGITS = 15  # of a count; int() takes no more than some thousands
 _MOST_ROWS = 10_000  # bodies, joints and sites, those of <replicate> counted as often as they are made
@@ -41,10 +41,49 @@ _KNOWN = {
     "keyframe": set[str](),
 }  # fmt: skip
 
-_COMPILER = {"angle", "autolimits", "eulerseq", "inertiafromgeom", "inertiagrouprange"}
-_KEY = {"name", "time", "qpos"}
-_NEVER = {"user", "material", "mocap", "gravcomp", "sleep", "fitscale", "plugin", "armature"}
-_WORDS = {"name", "class", "childclass", "joint1", "joint2", "mesh", "hfield", "sep", "type", "prefix", "suffix"}
+# What the attributes of each kept element are for: words for MuJoCo, and numbers, which are checked here. An attribute
+# that is in neither table is not checked: one of `_UNUSED` is left out, another one is MuJoCo's to read or to refuse.
+_TURNS = {"pos", "quat", "axisangle", "euler", "xyaxes", "zaxis"}
+_WORDS = {
+    "compiler": {"angle", "autolimits", "eulerseq", "inertiafromgeom"},
+    "default": {"class"},
+    "body": {"name", "childclass"},
+    "frame": {"name", "childclass"},
+    "replicate": {"sep"},
+    "joint": {"name", "class", "type", "limited", "joint1", "joint2", "active"},
+    "freejoint": {"name", "align"},
+    "geom": {"name", "class", "type", "mesh", "hfield", "shellinertia"},
+    "site": {"name", "class", "type"},
+    "key": {"name"},
+}
+_NUMBERS = {
+    "compiler": {"inertiagrouprange"},
+    "body": _TURNS,
+    "frame": _TURNS,
+    "replicate": {"count", "offset", "euler"},
+    "joint": {"pos", "axis", "range", "ref", "polycoef"},
+    "geom": _TURNS | {"size", "fromto", "mass", "density", "contype", "conaffinity", "group"},
+    "site": _TURNS | {"size", "fromto"},
+    "inertial": _TURNS | {"mass", "diaginertia", "fullinertia"},
+    "key": {"qpos"},
+}
+# What says nothing of where things are: materials, contacts, forces, and what else only a simulation or a picture needs.
+_CONTACT = {"solimp", "solref", "margin", "gap", "friction", "condim", "priority", "solmix"}
+_LOOKS = {"material", "rgba", "user"}
+_UNUSED = {
+    "body": {"mocap", "gravcomp", "sleep", "fuse", "simple", "user"},
+    "joint": {
+        "group", "user", "armature", "damping", "frictionloss", "margin", "solimp", "solref", "solimpfriction",
+        "solimplimit", "solreffriction", "solreflimit", "springdamper", "springref", "springyield", "stiffness",
+        "actuatorfrclimited", "actuatorfrcrange", "actuatorgravcomp",
+    },
+    "freejoint": {"group"},
+    "geom": _CONTACT | _LOOKS | {
+        "adhesion", "castshadow", "fitscale", "fluidcoef", "fluidshape", "plugin", "surfacevel",
+    },
+    "site": _LOOKS | {"group", "mesh"},
+    "key": {"act", "ctrl", "mpos", "mquat", "plastic", "qvel", "time"},
+}  # fmt: skip
 # Masses and armatures that MuJoCo asks for, because it would simulate the model.
 _FIRST = (
     '<mujoco><compiler boundmass="1e-12" boundinertia="1e-12" balanceinertia="true"/>'
@@ -140,24 +179,18 @@ def _count(element: Element) -> int:
 
 def _attributes(element: Element) -> str:
     """The attributes that are kept, as text; FileError for a number that is none."""
-    given = element.attributes
-    if element.tag == "compiler":
+    given, tag = element.attributes, "body" if element.tag == "worldbody" else element.tag
+    words, numbers, unused = _WORDS.get(tag, set[str]()), _NUMBERS.get(tag, set[str]()), _UNUSED.get(tag, set[str]())
+    if tag == "compiler":
         if given.get("coordinate", "local") != "local":
             element.fail("coordinate='global' is of MuJoCo before version 2.3.4; save the model with a newer one")
-        given = _only(given, _COMPILER)
-    elif element.tag == "key":
-        given = _only(given, _KEY)
+        unused = set(given) - words - numbers
     for name, value in given.items():
-        if name in _WORDS:
-            if len(value) > LONGEST_NAME:
-                element.fail(f"{name} {shown(value)} has more than {LONGEST_NAME} characters")
-        else:
+        if name in words and len(value) > LONGEST_NAME:
+            element.fail(f"{name} {shown(value)} has more than {LONGEST_NAME} characters")
+        if name in numbers:
             _check_numbers(element, name, value)
-    return "".join(f' {name}="{value.translate(_QUOTED)}"' for name, value in given.items() if name not in _NEVER)
-
-
-def _only(given: Attributes, names: set[str]) -> Attributes:
-    return {name: value for name, value in given.items() if name in names}
+    return "".join(f' {name}="{value.translate(_QUOTED)}"' for name, value in given.items() if name not in unused)
 
 
 def _check_numbers(element: Element, name: str, value: str) -> None:
