@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import mujoco
 import pytest
@@ -64,21 +64,21 @@ def attributes_of_the_schema():
 
 def model_with(path, attribute, value):
     """A model with one more element, whose attribute holds a name."""
-    root = ElementTree.fromstring(BASE.format(name=value))
+    root = ET.fromstring(BASE.format(name=value))  # noqa: S314  (it stands above)
     tags = path.split("/")
     at = root.find(
         {"default": "default", **dict.fromkeys(("body", "frame", "replicate"), "worldbody")}.get(tags[0], ".")
     )
     for depth, tag in enumerate(tags):
-        at = ElementTree.SubElement(at, tag, REQUIRED.get("/".join(tags[: depth + 1]), {}))
+        at = ET.SubElement(at, tag, REQUIRED.get("/".join(tags[: depth + 1]), {}))
     if path in ("frame", "replicate"):
-        ElementTree.SubElement(ElementTree.SubElement(at, "body"), "geom", {"size": "1"})
+        ET.SubElement(ET.SubElement(at, "body"), "geom", {"size": "1"})
     if path.startswith("body/") and path != "body/geom":
-        ElementTree.SubElement(root.find("worldbody/body[last()]"), "geom", {"size": "1"})
+        ET.SubElement(root.find("worldbody/body[last()]"), "geom", {"size": "1"})
     if attribute == "hfield":
         at.set("type", "hfield")
     at.set(attribute, f"{value}2" if attribute == "name" or (path, attribute) == ("default", "class") else value)
-    return ElementTree.tostring(root, encoding="unicode")
+    return ET.tostring(root, encoding="unicode")
 
 
 def taken_by_mujoco(text):

@@ -67,7 +67,7 @@ _NUMBERS = {
     "inertial": _TURNS | {"mass", "diaginertia", "fullinertia"},
     "key": {"qpos"},
 }
-# What says nothing of where things are: materials, contacts, forces, and what else only a simulation or a picture needs.
+# What says nothing of where things are: only a simulation or a picture needs it.
 _CONTACT = {"solimp", "solref", "margin", "gap", "friction", "condim", "priority", "solmix"}
 _LOOKS = {"material", "rgba", "user"}
 _UNUSED = {
