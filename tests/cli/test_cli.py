@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise import cli
 from poise.cli.told import next_steps
 from tests.command_line import ARM, HUMANOID, REACH, run, start
 from tests.patience import NO_HANG, PROCESS
@@ -24,6 +25,24 @@ def test_version_and_help():
     text = run("solve", "--help").stdout
     for option in ("--joint", "--root", "--to", "--clip", "--iterations", "--tolerance", "--limits", "--hinge"):
         assert option in text
+
+
+def test_the_list_of_commands_imports_no_command_and_no_numba():
+    program = (
+        "import sys; from poise import cli; sys.argv = ['poise', '--help']\n"
+        "try: cli.main()\n"
+        "finally: print('modules:', *sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=PROCESS)
+    listed, modules = done.stdout.split("modules:")
+    assert done.returncode == 0
+    assert all(verb in listed for verb in cli.VERBS)
+    assert [name for name in modules.split() if name in {"numba", "numpy"} or name.startswith("poise.cli.")] == []
+
+
+@pytest.mark.parametrize("verb", cli.VERBS)
+def test_the_list_of_commands_says_of_each_what_its_own_help_says_first(verb):
+    assert " ".join(cli.command(verb).help.split("\n\n")[0].split()) == cli.VERBS[verb].summary
 
 
 def test_a_command_that_does_not_exist_is_one_line():

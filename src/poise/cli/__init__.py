@@ -8,27 +8,82 @@ import re
 import sys
 import warnings
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import poise
 from poise.errors import InputError, PoiseError, PoiseWarning, UnknownNameError
 
+
+class Verb(NamedTuple):
+    """The place of a verb's function below `poise.cli`, and its line in `poise --help`: its docstring's first one."""
+
+    place: str
+    summary: str
+
+
 VERBS = {
-    "info": "info.info", "limits": "limits.limits", "solve": "solve.solve", "plant": "plant.plant",
-    "lock": "plant.lock", "convert": "convert.convert", "view": "view.view", "compare": "compare.compare",
-    "solvers": "solvers.list_solvers", "samples": "samples.samples", "warmup": "warmup.warmup", "bench": "bench.bench",
-    "demo": "demo.demo",
-}  # fmt: skip
+    "info": Verb(
+        "info.info",
+        "Show what a file holds: joints, kinds, limits, units, clips, chains, roles; of markers names and gaps.",
+    ),
+    "limits": Verb(
+        "limits.limits",
+        "Show the limits of all joints; with --anatomical give those without one what people's joints have.",
+    ),
+    "solve": Verb(
+        "solve.solve",
+        "Bring joints to their targets. Exit code 0: reached, 1: not reached, 2: misuse or a bad file.",
+    ),
+    "plant": Verb(
+        "plant.plant",
+        "Put the feet of a clip on a terrain: heels and balls stand still where they land, hips follow the ground.",
+    ),
+    "lock": Verb(
+        "plant.lock",
+        "Remove the sliding of feet from a clip: they are held still on the flat floor that the clip itself has.",
+    ),
+    "convert": Verb(
+        "convert.convert",
+        "Write files of one format as files of another, and say what the new ones cannot hold.",
+    ),
+    "view": Verb(
+        "view.view",
+        "Open a rig or a demo scene in the browser: drag targets, and the solvers answer live. Ctrl-C ends it.",
+    ),
+    "compare": Verb(
+        "compare.compare",
+        "Compare the methods on a limb of a rig: the same targets for each, judged and timed alike.",
+    ),
+    "solvers": Verb("solvers.list_solvers", "List the solvers and what each handles, or the options of one."),
+    "samples": Verb(
+        "samples.samples",
+        "Copy the bundled rigs (a character, its walk, a robot arm, hills) into DIR, by default this folder.",
+    ),
+    "warmup": Verb(
+        "warmup.warmup",
+        "Compile kernels for this machine, once: about 20 seconds for arms or figures, a minute and a half for all.",
+    ),
+    "bench": Verb(
+        "bench.bench",
+        "Measure solving and forward kinematics on the bundled rigs; under a minute once the kernels are compiled.",
+    ),
+    "demo": Verb(
+        "demo.demo",
+        "Solve on bundled rigs and walk over bundled hills: a table here, posed files and pictures in a folder.",
+    ),
+}
 # The root of what the parser of options raises: Typer has a copy of click in some versions, and needs click in others.
 _MISUSE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 _PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "add_completion": False}
 
 
 class _Verbs(TyperGroup):
-    """Imports a verb when it is asked for: a call needs one of them, and all together take half a second."""
+    """Imports a verb when it is called: a call needs one of them, and the list of all needs none."""
+
+    _lists = False  # whether the list of verbs is being written
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The verbs in the order in which help lists them."""
@@ -36,19 +91,29 @@ class _Verbs(TyperGroup):
         return list(VERBS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The verb of this name, imported."""
+        """The verb of this name: imported, or for the list only its line."""
         del ctx
+        if self._lists:
+            return TyperCommand(cmd_name, help=VERBS[cmd_name].summary)
         if cmd_name == "help":
             raise InputError("poise --help lists the commands, poise COMMAND --help explains one")
         if cmd_name not in VERBS:
             raise UnknownNameError("command", cmd_name, VERBS)
         return command(cmd_name)
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of verbs."""
+        self._lists = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._lists = False
+
 
 @cache
 def command(verb: str) -> Any:
     """A verb as a command."""
-    module, function = VERBS[verb].split(".")
+    module, function = VERBS[verb].place.split(".")
     alone = typer.Typer(**_PLAIN)
     imported = importlib.import_module(f"poise.cli.{module}")
     alone.command(verb, cls=getattr(imported, "Command", None))(getattr(imported, function))
@@ -84,7 +149,9 @@ def _version(wanted: bool) -> None:  # typer calls it with one positional value
 
 
 @app.callback()
-def _options(*, version: bool = typer.Option(False, "--version", callback=_version, is_eager=True)) -> None:
+def _options(
+    *, version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version.")
+) -> None:
     del version
 
 

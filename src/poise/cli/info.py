@@ -36,7 +36,7 @@ def info(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Show what a file holds: joints, kinds, limits, units, clips, default chains, roles; of markers names and gaps."""
+    """Show what a file holds: joints, kinds, limits, units, clips, chains, roles; of markers names and gaps."""
     if file.suffix.lower() in MARKERS:
         markers = load_markers(file)
         told, lines = marker_object(markers, file), marker_lines(markers, file)
