@@ -17,7 +17,7 @@ import poise
 from poise.errors import InputError, PoiseError, PoiseWarning, UnknownNameError
 
 
-class Verb(NamedTuple):
+class Listed(NamedTuple):
     """The place of a verb's function below `poise.cli`, and its line in `poise --help`: its docstring's first one."""
 
     place: str
@@ -25,52 +25,52 @@ class Verb(NamedTuple):
 
 
 VERBS = {
-    "info": Verb(
+    "info": Listed(
         "info.info",
         "Show what a file holds: joints, kinds, limits, units, clips, chains, roles; of markers names and gaps.",
     ),
-    "limits": Verb(
+    "limits": Listed(
         "limits.limits",
         "Show the limits of all joints; with --anatomical give those without one what people's joints have.",
     ),
-    "solve": Verb(
+    "solve": Listed(
         "solve.solve",
         "Bring joints to their targets. Exit code 0: reached, 1: not reached, 2: misuse or a bad file.",
     ),
-    "plant": Verb(
+    "plant": Listed(
         "plant.plant",
         "Put the feet of a clip on a terrain: heels and balls stand still where they land, hips follow the ground.",
     ),
-    "lock": Verb(
+    "lock": Listed(
         "plant.lock",
         "Remove the sliding of feet from a clip: they are held still on the flat floor that the clip itself has.",
     ),
-    "convert": Verb(
+    "convert": Listed(
         "convert.convert",
         "Write files of one format as files of another, and say what the new ones cannot hold.",
     ),
-    "view": Verb(
+    "view": Listed(
         "view.view",
         "Open a rig or a demo scene in the browser: drag targets, and the solvers answer live. Ctrl-C ends it.",
     ),
-    "compare": Verb(
+    "compare": Listed(
         "compare.compare",
         "Compare the methods on a limb of a rig: the same targets for each, judged and timed alike.",
     ),
-    "solvers": Verb("solvers.list_solvers", "List the solvers and what each handles, or the options of one."),
-    "samples": Verb(
+    "solvers": Listed("solvers.list_solvers", "List the solvers and what each handles, or the options of one."),
+    "samples": Listed(
         "samples.samples",
         "Copy the bundled rigs (a character, its walk, a robot arm, hills) into DIR, by default this folder.",
     ),
-    "warmup": Verb(
+    "warmup": Listed(
         "warmup.warmup",
         "Compile kernels for this machine, once: about 20 seconds for arms or figures, a minute and a half for all.",
     ),
-    "bench": Verb(
+    "bench": Listed(
         "bench.bench",
         "Measure solving and forward kinematics on the bundled rigs; under a minute once the kernels are compiled.",
     ),
-    "demo": Verb(
+    "demo": Listed(
         "demo.demo",
         "Solve on bundled rigs and walk over bundled hills: a table here, posed files and pictures in a folder.",
     ),
