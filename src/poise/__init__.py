@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from poise.libraries.each import Finished as Finished
     from poise.libraries.each import each as each
     from poise.machine.warmup import warmup as warmup
-    from poise.maths import rotations as rotations
-    from poise.maths.rotations import rotation_between as rotation_between
+    from poise.maths.checked import rotations as rotations
+    from poise.maths.checked.rotations import rotation_between as rotation_between
     from poise.model.anatomy.humanoid import Humanoid as Humanoid
     from poise.model.anatomy.humanoid import humanoid as humanoid
     from poise.model.clip import Clip as Clip
@@ -187,7 +187,7 @@ _PLACES = {
     "prepare": "solving.solve",
     "read_contacts": "ground.contact.contact_files",
     "read_values": "io.values.read",
-    "rotation_between": "maths.rotations",
+    "rotation_between": "maths.checked.rotations",
     "sample": "io.samples",
     "save": "io.registry",
     "save_motion": "io.motion.write",
@@ -203,7 +203,7 @@ _MODULES = {
     "errors": "errors",
     "extend": "extend",
     "plot": "plot",
-    "rotations": "maths.rotations",
+    "rotations": "maths.checked.rotations",
     "samples": "io.samples",
     "solvers": "solvers",
 }

@@ -97,6 +97,25 @@ def real(value: Any, what: str) -> float:
         raise InputError(message) from error
 
 
+def together(*arrays: Floats) -> tuple[Floats, ...]:
+    """Broadcast the leading axes of arrays against each other; each keeps a last axis of its own.
+
+    Raises
+    ------
+    InputError
+        For leading axes that do not go together.
+    """
+    shapes = [array.shape[:-1] for array in arrays]
+    if shapes.count(shapes[0]) == len(shapes):  # broadcasting takes as long as composing two rotations
+        return arrays
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        message = f"leading axes {', '.join(map(str, shapes))} do not go together"
+        raise InputError(message) from error
+    return tuple([np.broadcast_to(array, (*shape, array.shape[-1])) for array in arrays])
+
+
 def short(value: object) -> str:
     """Write a value in a message, shortened; by its type where it cannot be written."""
     try:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InputError
-from poise.maths.arrays import Floats, finite
+from poise.maths.arrays import Floats, finite, together
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 IDENTITY.setflags(write=False)
@@ -23,7 +23,18 @@ _UNIFORM = 1e-12  # lengths this near to each other are equal to rounding
 
 
 def normalised(q: ArrayLike) -> Floats:
-    """Scale quaternions (..., 4) to unit length. Zero length is an InputError, never a NaN."""
+    """Scale quaternions (..., 4) to unit length.
+
+    Parameters
+    ----------
+    q
+        (..., 4) quaternions w x y z of any length but zero.
+
+    Raises
+    ------
+    InputError
+        For a quaternion of zero length, and for numbers that are not finite.
+    """
     given = finite(q, "a quaternion", last=4)
     largest = np.abs(given).max(axis=-1, keepdims=True)
     if (largest == 0.0).any():
@@ -105,14 +116,14 @@ def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
     Raises
     ------
     InputError
-        For numbers that are not finite.
+        For numbers that are not finite, and for leading axes that do not go together.
 
     Notes
     -----
     With unit vectors and m = a + b, the quaternion is `(m . m / 2, a x m)`, normalised: half the angle comes from the
     half vector, so that there is no trigonometry and no loss of digits near half a turn.
     """
-    a, b = np.broadcast_arrays(finite(a, "the first vector", last=3), finite(b, "the second vector", last=3))
+    a, b = together(finite(a, "the first vector", last=3), finite(b, "the second vector", last=3))
     a, a_is_zero = _direction(a)
     b, b_is_zero = _direction(b)
     m = a + b

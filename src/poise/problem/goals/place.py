@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError
 from poise.maths.arrays import Floats, finite, frozen
 from poise.maths.in_words import in_words
+from poise.maths.matrices import parted
 from poise.maths.remember import FrozenValue
 from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, rank_of, set_fields
-from poise.problem.goals.base.targets import parted, places
+from poise.problem.goals.base.targets import places
 
 _PAIR = 2
 

@@ -12,10 +12,9 @@ from poise.errors import InputError
 from poise.kernels.codes import UNIT_SLACK
 from poise.maths import rotations
 from poise.maths.arrays import Floats, finite, for_kernel
+from poise.maths.matrices import check_proper
 
 FARTHEST = 1e100  # file units: no length is meant beyond this, and squares stay finite
-_ORTHOGONAL = 1e-6  # how far a dot product of two columns of a rotation matrix may be off
-_BOTTOM = 1e-9  # how far the last row of a 4 x 4 matrix may be off
 _NO_ROTATION = "has zero length; the identity is (1, 0, 0, 0)"
 
 
@@ -101,24 +100,6 @@ def places(position: ArrayLike, rotation: ArrayLike, joint: str) -> Floats:
     return rows
 
 
-def parted(matrices: ArrayLike, what: str) -> tuple[Floats, Floats]:
-    """Positions (..., 3) and linear parts (..., 3, 3) of rigid transforms (..., 4, 4) or (..., 3, 4).
-
-    InputError: another shape, not finite, or a last row of a 4 x 4 that is not 0 0 0 1 within 1e-9. The linear part
-    is checked by `quaternions`.
-    """
-    given = finite(matrices, what)
-    if given.shape[-2:] not in {(3, 4), (4, 4)}:
-        message = f"{what} needs a 4 x 4 or 3 x 4 matrix; its shape is {given.shape}"
-        raise InputError(message)
-    wrong = np.abs(given[..., 3:, :] - (0.0, 0.0, 0.0, 1.0)).max(axis=-1, initial=0.0) > _BOTTOM
-    if wrong.any():
-        row = " ".join(f"{number:.12g}" for number in given[..., 3:, :][wrong][0])
-        message = f"{what} needs 0 0 0 1 as the last row of its matrix, not {row}; matrices act on column vectors"
-        raise InputError(message)
-    return given[..., :3, 3], given[..., :3, :3]
-
-
 def _point_numbers(value: ArrayLike, what: str) -> Floats:
     """Checked points (..., 3) or (..., 2); may be the caller's own array."""
     given = finite(value, what)
@@ -146,23 +127,9 @@ def _of_matrices(matrices: Floats, what: str) -> Floats:
     result = np.empty((*matrices.shape[:-2], 4))
     rows = for_kernel(matrices.reshape(-1, 9))
     if kernels.values.turns.quaternions(rows, result.reshape(-1, 4)) >= 0:
-        _check_proper(matrices, what)  # which says what is wrong
+        check_proper(matrices, what)  # which says what is wrong
         return rotations.from_matrix(matrices)  # or finds it just good enough
     return result
-
-
-def _check_proper(matrices: Floats, what: str) -> None:
-    with np.errstate(over="ignore", invalid="ignore"):  # huge numbers: the gap is then infinite or NaN
-        gaps = np.abs(np.swapaxes(matrices, -1, -2) @ matrices - np.eye(3)).max(axis=(-2, -1), initial=0.0)
-    if not (gaps <= _ORTHOGONAL).all():
-        message = (
-            f"{what} is no rotation matrix: it is not orthogonal, M^T M differs from the identity by "
-            f"{gaps.max():.3g}; scale and shear must be taken out first"
-        )
-        raise InputError(message)
-    if (np.linalg.det(matrices) < 0.0).any():
-        message = f"{what} is no rotation matrix: it is mirrored, its determinant is -1"
-        raise InputError(message)
 
 
 def _scale_to_unit(vectors: Floats, zero: str) -> None:

@@ -1,0 +1,267 @@
+"""Rotations as unit quaternions w x y z with any leading axes.
+
+`q` and `-q` are the same rotation. Products compose like matrices: `multiply(a, b)` rotates by b first.
+
+Arguments are lists or arrays of finite numbers; leading axes are broadcast against each other. Quaternions and axes may
+have any length but zero: they are scaled to unit length, and those that have it to rounding are taken bit for bit.
+Anything else is an `InputError`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.maths import rotations
+from poise.maths.arrays import Floats, finite, together
+from poise.maths.matrices import check_proper, parted
+from poise.maths.rotations import IDENTITY, normalised, rotation_between
+
+__all__ = [
+    "IDENTITY",
+    "about",
+    "as_matrix",
+    "as_vector",
+    "from_matrix",
+    "from_vector",
+    "inverse",
+    "multiply",
+    "normalised",
+    "rotate",
+    "rotation_between",
+    "rotation_part",
+    "slerp",
+    "twist_angle",
+    "unit",
+]
+
+_FARTHEST = 1e100  # no length and no angle is meant beyond this, and squares stay finite
+_UNIT = 1e-14  # what is left in a squared length of an axis after scaling it to unit length, times ten
+
+
+def unit(q: ArrayLike) -> Floats:
+    """Scale quaternions (..., 4) to unit length; keep those that have it to rounding bit for bit.
+
+    Parameters
+    ----------
+    q
+        (..., 4) quaternions w x y z of any length but zero.
+
+    Raises
+    ------
+    InputError
+        For a quaternion of zero length.
+    """
+    return _turns(q).copy()
+
+
+def multiply(a: ArrayLike, b: ArrayLike) -> Floats:
+    """Compose two rotations (..., 4): the result rotates by b, then by a.
+
+    Parameters
+    ----------
+    a, b
+        (..., 4) quaternions w x y z of any length but zero.
+
+    Raises
+    ------
+    InputError
+        For a quaternion of zero length, and for leading axes that do not go together.
+    """
+    return rotations.multiply(*together(_turns(a), _turns(b)))
+
+
+def inverse(q: ArrayLike) -> Floats:
+    """Invert rotations (..., 4): negate the vector part.
+
+    Parameters
+    ----------
+    q
+        (..., 4) quaternions w x y z of any length but zero.
+    """
+    return rotations.inverse(_turns(q))
+
+
+def rotate(q: ArrayLike, v: ArrayLike) -> Floats:
+    """Rotate vectors (..., 3) by rotations (..., 4).
+
+    Parameters
+    ----------
+    q
+        (..., 4) quaternions w x y z of any length but zero.
+    v
+        (..., 3) vectors.
+
+    Raises
+    ------
+    InputError
+        For a quaternion of zero length, a coordinate beyond 1e100, and for leading axes that do not go together.
+    """
+    return rotations.rotate(*together(_turns(q), _vectors(v, "a vector")))
+
+
+def about(axis: ArrayLike, angle: ArrayLike) -> Floats:
+    """Make rotations (..., 4) by angles (...) [rad] about axes (..., 3).
+
+    Parameters
+    ----------
+    axis
+        (..., 3) axes of any length but zero.
+    angle
+        (...) angles [rad].
+
+    Raises
+    ------
+    InputError
+        For an axis of zero length, and for leading axes that do not go together.
+    """
+    axes, angles = together(_axes(axis), finite(angle, "the angle")[..., None])
+    return rotations.about(axes, angles[..., 0])
+
+
+def as_matrix(q: ArrayLike) -> Floats:
+    """Make rotation matrices (..., 3, 3) of rotations (..., 4); columns are the rotated axes.
+
+    Parameters
+    ----------
+    q
+        (..., 4) quaternions w x y z of any length but zero.
+    """
+    return rotations.as_matrix(_turns(q))
+
+
+def from_matrix(m: ArrayLike) -> Floats:
+    """Make unit quaternions (..., 4), w >= 0, of rotation matrices.
+
+    Parameters
+    ----------
+    m
+        (..., 3, 3) rotation matrices, or rigid transforms (..., 4, 4) or (..., 3, 4), of which the rotation is taken.
+        They act on column vectors.
+
+    Raises
+    ------
+    InputError
+        For another shape, and for a matrix that is no rotation: not orthogonal within 1e-6, such as one with scale, or
+        mirrored. `rotation_part` takes scale and mirroring out.
+    """
+    given = finite(m, "the matrix")
+    if given.shape[-2:] in {(3, 4), (4, 4)}:
+        given = parted(given, "the rigid transform")[1]
+    if given.shape[-2:] != (3, 3):
+        message = f"the matrix needs the shape (..., 3, 3), (..., 3, 4) or (..., 4, 4); its shape is {given.shape}"
+        raise InputError(message)
+    check_proper(given, "the matrix")
+    return rotations.from_matrix(given)
+
+
+def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Floats:
+    """Rotate from a to b (..., 4) by the fraction t (...) along the shorter arc, at constant speed.
+
+    Parameters
+    ----------
+    a, b
+        (..., 4) quaternions w x y z of any length but zero.
+    t
+        (...) fractions: 0 is a, 1 is b.
+
+    Raises
+    ------
+    InputError
+        For a quaternion of zero length, and for leading axes that do not go together.
+    """
+    a, b, t = together(_turns(a), _turns(b), finite(t, "the fraction")[..., None])
+    return rotations.slerp(a, b, t[..., 0])
+
+
+def as_vector(q: ArrayLike) -> Floats:
+    """Make rotation vectors (..., 3) of rotations (..., 4): axis times angle [rad], at most pi long.
+
+    Parameters
+    ----------
+    q
+        (..., 4) quaternions w x y z of any length but zero.
+    """
+    return rotations.as_vector(_turns(q))
+
+
+def from_vector(v: ArrayLike) -> Floats:
+    """Make unit quaternions (..., 4) of rotation vectors (..., 3).
+
+    Parameters
+    ----------
+    v
+        (..., 3) axes times angles [rad]; zero is the identity.
+    """
+    return rotations.from_vector(_vectors(v, "a rotation vector"))
+
+
+def twist_angle(q: ArrayLike, axis: ArrayLike) -> Floats:
+    """Find the angle [rad] in (-pi, pi] of the twist of rotations (..., 4) about axes (..., 3).
+
+    It is the rotation about the axis that is nearest to q. At half a turn about a perpendicular axis every twist is
+    equally near; 0 is returned.
+
+    Parameters
+    ----------
+    q
+        (..., 4) quaternions w x y z of any length but zero.
+    axis
+        (..., 3) axes of any length but zero.
+
+    Raises
+    ------
+    InputError
+        For a quaternion or an axis of zero length, and for leading axes that do not go together.
+    """
+    return rotations.twist_angle(*together(_turns(q), _axes(axis)))
+
+
+def rotation_part(linear: ArrayLike) -> Floats:
+    """Find the proper rotations (..., 3, 3) nearest to linear maps (..., 3, 3).
+
+    A mirrored map is negated first. A map that flattens space to a line or point has no rotation: the identity.
+
+    Parameters
+    ----------
+    linear
+        (..., 3, 3) linear maps that act on column vectors.
+
+    Raises
+    ------
+    InputError
+        For another shape, and for numbers beyond 1e100.
+    """
+    given = _vectors(linear, "a linear map")
+    if given.shape[-2:] != (3, 3):
+        message = f"a linear map needs the shape (..., 3, 3); its shape is {given.shape}"
+        raise InputError(message)
+    return rotations.rotation_part(given)
+
+
+def _turns(q: ArrayLike) -> Floats:
+    """Unit quaternions (..., 4); may be the caller's own array."""
+    return rotations.unit(finite(q, "a quaternion", last=4))
+
+
+def _vectors(v: ArrayLike, what: str) -> Floats:
+    """Vectors (..., 3) whose squares are finite; may be the caller's own array."""
+    given = finite(v, what, last=3)
+    if np.abs(given).max(initial=0.0) > _FARTHEST:
+        message = f"{what} has a number beyond {_FARTHEST:g}"
+        raise InputError(message)
+    return given
+
+
+def _axes(axis: ArrayLike) -> Floats:
+    """Unit vectors (..., 3); may be the caller's own array."""
+    given = finite(axis, "an axis", last=3)
+    largest = np.abs(given).max(axis=-1, keepdims=True)
+    if (largest == 0.0).any():
+        message = "an axis of zero length has no direction"
+        raise InputError(message)
+    scaled = given / largest  # first, so that squares of huge or tiny numbers stay representable
+    with np.errstate(over="ignore", under="ignore"):
+        off = np.abs((given * given).sum(axis=-1, keepdims=True) - 1.0) > _UNIT
+    return np.where(off, scaled / np.sqrt((scaled * scaled).sum(axis=-1, keepdims=True)), given)
