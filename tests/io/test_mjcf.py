@@ -330,6 +330,14 @@ def test_an_equality_counts_from_the_references(parsed):
     assert coupling.ratio == 2.0
 
 
+def test_a_follower_that_would_freeze_its_leader_loses_its_range(parsed):
+    joints = '<joint name="j" range="0 0.8"/><joint name="k" axis="1 0 0" range="0 0.9"/>'
+    equality = '<equality><joint joint1="k" joint2="j" polycoef="0 -1 0 0 0"/></equality>'
+    rig = parsed(model(body(joints), equality, attributes='autolimits="true"'))
+    np.testing.assert_allclose(rig.skeleton.value_ranges, [[0.0, 0.8]])
+    assert rig.notes[0].startswith("the range of 'k', 0 to 0.9, leaves 'j'")
+
+
 def test_nothing_but_the_file_is_needed(parsed):
     """Meshes, height fields, textures, actuators, sensors and tendons may be anywhere, or nowhere."""
     text = model(

@@ -240,6 +240,19 @@ def test_the_range_of_a_mimic_bounds_its_leader(parsed):
     assert "second" in moved
 
 
+def test_a_follower_that_would_freeze_its_leader_loses_its_range(parsed, tmp_path):
+    """Many grippers' files give the follower with multiplier -1 the range of its leader."""
+    limit = '<limit lower="0" upper="0.8"/>'
+    inner = '<limit lower="0" upper="0.9"/><mimic joint="finger" multiplier="-1"/>'
+    text = robot(joint("finger", "revolute", "a", "b", limit), joint("inner", "revolute", "b", "c", inner))
+    rig = parsed(text)
+    np.testing.assert_array_equal(rig.skeleton.value_ranges, [[0.0, 0.8]])
+    assert rig.skeleton["inner"].limit is None
+    assert "the range of 'inner', 0 to 0.9, leaves 'finger', which it follows with ratio -1" in rig.notes[0]
+    urdf.write(rig, tmp_path / "again.urdf", rig.skeleton)
+    assert (tmp_path / "again.urdf").read_text() == text
+
+
 # --- names -----------------------------------------------------------------------------------------
 
 

@@ -56,7 +56,7 @@ class Kind(IntEnum):
 
 NQ = [range(kind.nq) for kind in Kind]  # by kind, where a rig is asked for all its joints at once
 NV = [kind.nv for kind in Kind]
-_COUPLED = {Kind.HINGE, Kind.SLIDE}
+COUPLED = {Kind.HINGE, Kind.SLIDE}
 
 
 class Coupling(NamedTuple):
@@ -124,7 +124,7 @@ def row_of(skeleton: Any, i: int) -> Joint:
         kind=kind,
         parent=None if parent < 0 else skeleton.names[parent],
         children=tuple([skeleton.names[child] for child in skeleton.children[i]]),
-        axis=tuple(skeleton.axes[i].tolist()) if kind in _COUPLED else None,  # pyright: ignore[reportArgumentType]
+        axis=tuple(skeleton.axes[i].tolist()) if kind in COUPLED else None,  # pyright: ignore[reportArgumentType]
         limit=skeleton.limits[i],
         coupling=skeleton.couplings[i],
         source_id=skeleton.source_ids[i],
@@ -197,30 +197,6 @@ def check_tree(names: tuple[str, ...], parents: Ints, kinds: Ints) -> None:
     if not np.isin(kinds, list(Kind)).all():
         message = f"joint kinds are {', '.join(f'{k.value} {k.name.lower()}' for k in Kind)}"
         raise InputError(message)
-
-
-def composed(
-    names: tuple[str, ...], kinds: Ints, couplings: tuple[Coupling | None, ...]
-) -> tuple[Coupling | None, ...]:
-    """Follow each coupling to a joint with numbers of its own, composing ratios and offsets."""
-    for i, coupling in enumerate(couplings):
-        exists = coupling is None or 0 <= coupling.leader < len(names)
-        if coupling and not (exists and {int(kinds[i]), int(kinds[coupling.leader])} <= _COUPLED):
-            raise InputError(f"joint {names[i]!r} is coupled to row {coupling.leader}; both must be hinges or slides")
-    result: list[Coupling | None] = []
-    for i, start in enumerate(couplings):
-        coupling, seen = start, {i}
-        while coupling and (further := couplings[coupling.leader]):
-            if coupling.leader in seen:
-                break
-            seen.add(coupling.leader)
-            ratio, offset = coupling.ratio * further.ratio, coupling.ratio * further.offset + coupling.offset
-            coupling = Coupling(further.leader, ratio, offset)
-        if coupling and coupling.leader in seen:
-            message = f"joint {names[i]!r} is coupled in a cycle through {names[coupling.leader]!r}"
-            raise InputError(message)
-        result.append(coupling)
-    return tuple(result)
 
 
 def unit_axes(names: tuple[str, ...], kinds: Ints, axes: Any) -> Floats:

@@ -21,6 +21,7 @@ from poise.maths.arrays import Floats, Ints, finite, frozen, same, short
 from poise.maths.in_words import counted
 from poise.maths.remember import remember
 from poise.model import joints
+from poise.model.couplings import composed
 from poise.model.free_root import Freed, bound, freed
 from poise.model.joints import Coupling, Joint, Kind
 from poise.model.limits import Limit
@@ -144,7 +145,7 @@ class Skeleton:
         kinds_ = joints.whole_numbers(kinds, "kinds")
         parents_ = joints.whole_numbers(parents, "parents")
         joints.check_tree(names, parents_, kinds_)
-        couplings_ = joints.composed(names, kinds_, tuple(couplings) if couplings is not None else (None,) * n)
+        couplings_ = composed(names, kinds_, tuple(couplings) if couplings is not None else (None,) * n)
         skeleton = cls(
             names=names,
             parents=parents_,

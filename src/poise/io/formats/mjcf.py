@@ -20,6 +20,7 @@ from poise.io.mjcf.rows import MjcfRows, rows_of
 from poise.io.mjcf.select import Selection, select
 from poise.io.mjcf.values import couplings_of, keyframes_of, left_out, limits_of, rest_of
 from poise.io.numbers import LARGEST
+from poise.model.couplings import without_blocking_ranges
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Skeleton
@@ -56,15 +57,18 @@ def _skeleton(model: CompiledModel, found: MjcfRows) -> Skeleton:
     if not (np.abs(places) <= LARGEST).all() or not (np.abs(model.model.qpos0) <= LARGEST).all():
         message = "a place or a reference value is too large"
         raise InputError(message)
+    names, kinds, couplings = [row.name for row in rows], [row.kind for row in rows], couplings_of(model, found)
+    limits, ignored = without_blocking_ranges(names, np.array(kinds), limits_of(model, found), couplings)
+    found.notes += ignored
     skeleton = Skeleton.build(
-        [row.name for row in rows],
+        names,
         [row.parent for row in rows],
-        [row.kind for row in rows],
+        kinds,
         offsets=places,
         rotations=[row.rotation for row in rows],
         axes=[row.axis for row in rows],
-        limits=limits_of(model, found),
-        couplings=couplings_of(model, found),
+        limits=limits,
+        couplings=couplings,
         aliases=found.aliases,
         source_ids=[row.name if row.joint >= 0 else None for row in rows],
         metres_per_unit=1.0,

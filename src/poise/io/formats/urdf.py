@@ -10,6 +10,8 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import numpy as np
+
 from poise.errors import FileError, InputError
 from poise.io.files import read_bytes, write_checked
 from poise.io.urdf.document import RobotElement, UrdfDocument
@@ -19,6 +21,7 @@ from poise.io.urdf.parse import parse_robot
 from poise.io.urdf.srdf import with_srdf
 from poise.io.urdf.tree import free_leaders, in_order, root_link
 from poise.io.urdf.write import text_of
+from poise.model.couplings import without_blocking_ranges
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Coupling, Kind, Skeleton
@@ -133,14 +136,17 @@ class _SkeletonRows:
         couplings: list[Coupling | None] = [None] * len(self.rows)
         for name, mimic in self.mimics.items():
             couplings[self.row_of[name]] = Coupling(self.row_of[mimic.leader], mimic.ratio, mimic.offset)
+        names, kinds = [row.name for row in self.rows], np.array([row.kind for row in self.rows])
+        limits, notes = without_blocking_ranges(names, kinds, [row.limit for row in self.rows], couplings)
+        self.notes += notes
         return Skeleton.build(
-            [row.name for row in self.rows],
+            names,
             self.parents,
-            [row.kind for row in self.rows],
+            kinds.tolist(),
             offsets=[row.offset for row in self.rows],
             rotations=[row.rotation for row in self.rows],
             axes=[row.axis for row in self.rows],
-            limits=[row.limit for row in self.rows],
+            limits=limits,
             couplings=couplings,
             aliases={link: i for link, i in self.aliases.items() if self.rows[i].name != link},
             source_ids=self.source_ids,

@@ -1,0 +1,113 @@
+"""Couplings of joints: chains of followers composed, and followers' ranges that would block their leader."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeAlias, TypeGuard
+
+from poise.errors import InputError
+from poise.maths.arrays import Ints
+from poise.model.joints import COUPLED, Coupling
+from poise.model.limits import Limit, Range
+
+_Ends: TypeAlias = tuple[float, float]
+
+_LEAST_SHARE = 0.01  # of the leader's own range: in files of grippers what is left is 0, or a tenth and more
+_ANY: _Ends = (-math.inf, math.inf)
+_NOTHING: _Ends = (math.inf, -math.inf)
+
+
+def composed(names: Sequence[str], kinds: Ints, couplings: Sequence[Coupling | None]) -> tuple[Coupling | None, ...]:
+    """Follow each coupling to a joint with numbers of its own, composing ratios and offsets."""
+    for i, coupling in enumerate(couplings):
+        exists = coupling is None or 0 <= coupling.leader < len(names)
+        if coupling and not (exists and {int(kinds[i]), int(kinds[coupling.leader])} <= COUPLED):
+            raise InputError(f"joint {names[i]!r} is coupled to row {coupling.leader}; both must be hinges or slides")
+    done: list[Coupling | None] = [None] * len(couplings)
+    is_done = [coupling is None for coupling in couplings]
+    for i in range(len(couplings)):
+        line: dict[int, None] = {}  # followers on the way to what is known, in order: each is visited once in all
+        row = i
+        while not is_done[row]:
+            if row in line:
+                raise InputError(f"joint {names[i]!r} is coupled in a cycle through {names[row]!r}")
+            line[row] = None
+            row = _own(couplings, row).leader
+        for follower in reversed(line):
+            own = _own(couplings, follower)
+            further = done[own.leader]
+            if further is not None:
+                own = Coupling(further.leader, own.ratio * further.ratio, own.ratio * further.offset + own.offset)
+            done[follower], is_done[follower] = own, True
+    return tuple(done)
+
+
+def _own(couplings: Sequence[Coupling | None], row: int) -> Coupling:
+    coupling = couplings[row]
+    assert coupling is not None  # the caller looked
+    return coupling
+
+
+def without_blocking_ranges(
+    names: Sequence[str], kinds: Ints, limits: Sequence[Limit | None], couplings: Sequence[Coupling | None]
+) -> tuple[tuple[Limit | None, ...], list[str]]:
+    """Leave out followers' ranges that block their leader, for readers of files.
+
+    Parameters
+    ----------
+    names, kinds, limits, couplings
+        Of all n joints, in the order of the rows; a follower may follow a follower.
+
+    Returns
+    -------
+    limits
+        The same without the ranges of followers that leave their leader no value, or less than a hundredth of its own
+        range. A file that has them was written for programs that ignore ranges of followers.
+    notes
+        A sentence for each range that was left out.
+    """
+    kept, notes = list(limits), list[str]()
+    own = {row: (limit.low, limit.high) for row, limit in enumerate(limits) if _is_hard(limit)}
+    left = dict(own)  # what remains of each leader's range, after the followers so far
+    for row, coupling in enumerate(composed(names, kinds, couplings)):
+        if coupling is None or row not in own:
+            continue
+        low, high = own[row]
+        before = left.get(coupling.leader, _ANY)
+        after = _carried(coupling, low, high, before)
+        width = (high - low) / abs(coupling.ratio) if coupling.ratio else math.inf
+        if _blocks(before, after, own.get(coupling.leader, _ANY), width):
+            kept[row] = None
+            leader, terms = names[coupling.leader], f"ratio {coupling.ratio:g} and offset {coupling.offset:g}"
+            notes.append(
+                f"the range of {names[row]!r}, {low:g} to {high:g}, leaves {leader!r}, which it follows with {terms}, "
+                "no room to move: it is ignored"
+            )
+        else:
+            left[coupling.leader] = after
+    return tuple(kept), notes
+
+
+def _is_hard(limit: Limit | None) -> TypeGuard[Range]:
+    """Whether a limit is a range of a single value that solvers must keep."""
+    return isinstance(limit, Range) and limit.axis is None and not limit.soft
+
+
+def _carried(coupling: Coupling, low: float, high: float, before: _Ends) -> _Ends:
+    """What a follower's range leaves of its leader's, as (low, high); low is above high where nothing is left."""
+    if coupling.ratio == 0.0:
+        return before if low <= coupling.offset <= high else _NOTHING
+    ends = sorted([(low - coupling.offset) / coupling.ratio, (high - coupling.offset) / coupling.ratio])
+    return max(before[0], ends[0]), min(before[1], ends[1])
+
+
+def _blocks(before: _Ends, after: _Ends, own: _Ends, follower: float) -> bool:
+    """Whether a follower's range, of a width in the leader's values, takes its leader's motion away."""
+    if after[0] > after[1] or after[0] == math.inf or after[1] == -math.inf:
+        return True
+    if before[0] == before[1]:
+        return False  # the leader stands still without it
+    width = own[1] - own[0]
+    width = width if math.isfinite(width) else follower
+    return after[0] == after[1] or (math.isfinite(width) and after[1] - after[0] < _LEAST_SHARE * width)
