@@ -25,6 +25,7 @@ NAMES = (
     "sheared",
     "real_poses",
     "continuity",
+    "pole_sides",
     "figures",
     "plant_feet",
     "every_clip",

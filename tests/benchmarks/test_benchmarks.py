@@ -394,3 +394,19 @@ def test_terrain_times_every_kind_of_ground(tmp_path):
     map_, mesh = list(terrain.grounds(12, tmp_path).values())[-3::2]
     posts = np.random.default_rng(0).integers(-6, 7, (50, 3)) * (20 / 12) * [1, 0, 1]
     np.testing.assert_allclose(map_.heights(posts), mesh.heights(posts), atol=1e-5)  # the same hills
+
+
+@pytest.mark.usefixtures("data")
+def test_pole_sides_moves_the_chain_alone_and_judges_by_itself():
+    import pole_sides
+
+    rows = []
+    pole_sides.main(6, lambda *table: rows.extend(table[2]))
+    assert len(rows) == 12
+    for row in rows:
+        assert row["reached"] == row["targets"] == 24, row
+        assert row["moved outside the chain"] == row["others of the chain turned [deg]"] == 0.0, row
+        assert row["worst [deg]"] < pole_sides.CLEAR, row
+    # The judge sees an elbow that is a quarter turn off its pole.
+    first, middle, tip = np.array([[0.0, 0, 0]]), np.array([[1.0, 1, 0]]), np.array([[2.0, 0, 0]])
+    assert pole_sides.degrees_off(first, middle, tip, np.array([[1.0, 0, 3]])) == pytest.approx([90.0])

@@ -19,6 +19,7 @@ from poise.maths.arrays import Floats, Ints
 from poise.model.limits import Range, hinge_axis
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import AnyGoal, Balance, JointGoal, LookAt, Pole, is_of_joint
+from poise.problem.sides import limb_of_pole, moved_by_pole, turns_alone
 
 BALANCE = -1  # a measure that is no term: kernels do not know it
 TERMS = {
@@ -113,11 +114,6 @@ def moves_itself(skeleton: Skeleton, goal: JointGoal, tip: int) -> bool:
     return goal.measures != ("pole",)
 
 
-def turns_alone(skeleton: Skeleton, goal: JointGoal) -> bool:
-    """Whether a goal has its own joint for a root: nothing above it moves, and that it turns must count."""
-    return goal.root is not None and skeleton.index(goal.root) == skeleton.index(goal.joint)
-
-
 def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
     """The layout of these goals. UnsupportedError for a free root where there is none."""
     aimed = [goal for goal in goals if is_of_joint(goal)]
@@ -167,6 +163,9 @@ def _moving_rows(
     for goal, tip in zip(aimed, tips, strict=True):
         if isinstance(goal, LookAt):
             rows.update(goal.shares(skeleton))
+            continue
+        if isinstance(goal, Pole):
+            rows.update(moved_by_pole(skeleton, goal, goals))
             continue
         counts = moves_itself(skeleton, goal, tip)
         if counts:
@@ -264,8 +263,10 @@ def measures_of(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> tuple[Measure, 
             kind = TERMS[measure]
             if isinstance(goal, Balance):
                 row, *limb = [row for row, _ in goal.support(skeleton)]
+            elif isinstance(goal, Pole):
+                *limb, row = limb_of_pole(skeleton, goal, goals)
             else:
-                row, limb = _tip(skeleton, goal), goal.limb(skeleton)[:2] if isinstance(goal, Pole) else ()
+                row, limb = _tip(skeleton, goal), ()
             found.append(Measure(kind, i, row, column, tuple(limb)))
             column += NUMBERS[kind]
     return tuple(found)
@@ -274,7 +275,7 @@ def measures_of(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> tuple[Measure, 
 def _tip(skeleton: Skeleton, goal: AnyGoal) -> int:
     """The row that a goal's chain leads to."""
     if isinstance(goal, Pole):
-        return goal.limb(skeleton).tip
+        return goal.tip_row(skeleton)
     return skeleton.index(goal.joint)  # pyright: ignore[reportAttributeAccessIssue]  (others speak of no joint)
 
 

@@ -12,8 +12,9 @@ from poise.maths.remember import remember
 from poise.model.limits import Range, hinge_axis
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Place, Pole, Position
-from poise.problem.layout import turns_alone
+from poise.problem.goals.pole import LimbRows
 from poise.problem.problem import Problem
+from poise.problem.sides import limb_of_pole, turns_alone
 
 
 class Limb(NamedTuple):
@@ -57,12 +58,15 @@ def _new_limb(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb:
     way = () if turns_alone(skeleton, goal) else skeleton.chain(goal.root, goal.joint)
     rows = [skeleton.index(name) for name in way]
     movers = [row for row in rows if skeleton.kinds[row] != Kind.FIXED and skeleton.coupling_rows[row, 0] != 0.0]
+    side = None if pole is None else limb_of_pole(skeleton, pole, problem.goals)
+    if middle is not None and side is not None and side.first in movers:
+        movers = movers[movers.index(side.first) :]  # below a collar bone: where the pole's line begins
     first, mid = _two_of(skeleton, goal.joint, movers, middle)
     _refuse_coupled(problem, (first, mid))
     limb = Limb(first, mid, tip, is_hinge(skeleton, first), keep_tip or isinstance(goal, Place))
     _refuse_kinds(skeleton, limb)
-    if pole is not None:
-        _refuse_other(skeleton, pole, limb)
+    if side is not None:
+        _refuse_other(skeleton, side, limb)
     return limb
 
 
@@ -116,8 +120,8 @@ def _refuse_kinds(skeleton: Skeleton, limb: Limb) -> None:
         raise UnsupportedError(f"two_bone turns no tip below hinges; {first!r} is one")
 
 
-def _refuse_other(skeleton: Skeleton, pole: Pole, limb: Limb) -> None:
-    theirs, ours = pole.limb(skeleton), (limb.first, limb.middle, limb.tip)
+def _refuse_other(skeleton: Skeleton, theirs: LimbRows, limb: Limb) -> None:
+    ours = limb.first, limb.middle, limb.tip
     if tuple(theirs) != ours:
         a, b = (" - ".join(skeleton.names[row] for row in rows) for rows in (theirs, ours))
         raise UnsupportedError(f"two_bone bends the limb {b}; the Pole is for {a}; its root=, joint and tip= say so")

@@ -11,6 +11,7 @@ from poise.maths.arrays import Ints
 from poise.problem.goals import is_optional
 from poise.problem.layout import NUMBERS
 from poise.problem.problem import Problem
+from poise.problem.sides import with_own_roots
 
 
 class Required(NamedTuple):
@@ -27,8 +28,8 @@ def required_of(problem: Problem) -> Required | None:
     if not len(errors):
         return None
     numbers = [np.arange(m.column, m.column + NUMBERS[m.kind]) for m in problem.measures]
-    goals = tuple([goal for goal in problem.goals if not is_optional(goal)])
-    kept = Problem(problem.start, goals, problem.free_root)
+    goals = with_own_roots(problem.skeleton, problem.goals)  # whatever becomes of the goal at a pole's tip
+    kept = Problem(problem.start, tuple([goal for goal in goals if not is_optional(goal)]), problem.free_root)
     return Required(kept, np.concatenate([numbers[i] for i in errors]), errors)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
@@ -13,6 +14,8 @@ from poise.maths.in_words import in_words
 from poise.model.skeleton import Skeleton
 from poise.problem.goals.base.goal import checked_weight, set_fields
 from poise.problem.goals.base.point_target import PointTarget
+
+_LIMBS = (("UpperArm", "LowerArm"), ("UpperLeg", "LowerLeg"))  # parts of the names of roles
 
 
 class LimbRows(NamedTuple):
@@ -34,8 +37,8 @@ class Pole(PointTarget):
     target
         (..., 3) [file units, world]; leading axes are a batch.
     root
-        The limb's first joint, which is also the first that may move; by default the first of the limb (see
-        Skeleton.chain).
+        The limb's first joint: the line to the tip begins there, and it may move for the pole as well. None: the goal
+        at the tip decides which joints move, and the pole moves no others; see the notes.
     tip
         The joint at the limb's end; by default the only child of `joint`.
     weight
@@ -45,7 +48,10 @@ class Pole(PointTarget):
 
     Notes
     -----
-    It says nothing about where the tip is: use it together with a Position or Place of the tip.
+    It says nothing about where the tip is: use it together with a Position, Place or Pin of the tip, whose chain the
+    pole then shares. Without `root` the line begins at the upper arm or the upper leg where the roles of `joint` are
+    known, else at the first joint of the limb (see Skeleton.chain); but never above the first joint of that chain.
+    Where no goal speaks of the tip, or of a joint below it, the joints from there to the tip move.
 
     Error: the angle [rad], 0 to pi, about the line from the first joint to the tip, between the way to `joint` and the
     way to `target`. Where one of these three has no direction there is no side, and the error is 0: the limb is
@@ -78,19 +84,47 @@ class Pole(PointTarget):
         set_fields(self, joint=joint, root=root, tip=tip, weight=checked_weight(weight, repr(joint)), optional=optional)
         self._keep_target(target)
 
-    def limb(self, skeleton: Skeleton) -> LimbRows:
-        """The limb on a skeleton; InputError where `joint` does not stand inside it."""
-        middle = skeleton.index(self.joint)
-        tip = skeleton.index(self.tip) if self.tip is not None else self._only_child(skeleton, middle)
-        chain = [skeleton.index(name) for name in skeleton.chain(self.root, skeleton.names[tip])]
-        if middle not in chain[1:]:
-            begins = f"{skeleton.names[chain[0]]!r}" if chain else "no joint that may move"
+    def limb(self, skeleton: Skeleton, chain: Sequence[int] = ()) -> LimbRows:
+        """Find the limb on a skeleton.
+
+        Parameters
+        ----------
+        skeleton
+            Where the joints stand.
+        chain
+            Rows that move for goals at the tip, parents first; without `root` the limb does not begin above them.
+
+        Raises
+        ------
+        InputError
+            Where `joint` is not inside the limb, or its tip has to be named.
+        """
+        middle, tip = skeleton.index(self.joint), self.tip_row(skeleton)
+        way = skeleton.way(tip)
+        begins = self._begins(skeleton, middle, tip, chain)
+        first = max(begins, key=way.index, default=-1)
+        if middle not in way or first < 0 or way.index(middle) <= way.index(first):
+            named = f"{skeleton.names[first]!r}" if first >= 0 else "no joint that may move"
             message = (
-                f"a Pole is for a joint inside a limb; {self.joint!r} is not between the first joint, {begins}, "
+                f"a Pole is for a joint inside a limb; {self.joint!r} is not between the first joint, {named}, "
                 f"and the tip, {skeleton.names[tip]!r}; name root= and tip="
             )
             raise InputError(message)
-        return LimbRows(chain[0], middle, tip)
+        return LimbRows(first, middle, tip)
+
+    def tip_row(self, skeleton: Skeleton) -> int:
+        """Row of the joint at the limb's end; InputError where it has to be named."""
+        row = skeleton.index(self.tip if self.tip is not None else self.joint)
+        return row if self.tip is not None else self._only_child(skeleton, row)
+
+    def _begins(self, skeleton: Skeleton, middle: int, tip: int, chain: Sequence[int]) -> list[int]:
+        """Rows that the limb may begin at; the lowest counts."""
+        usual = [skeleton.index(name) for name in skeleton.chain(self.root, skeleton.names[tip])]
+        if self.root is not None:
+            return usual[:1]
+        first = _first_by_role(skeleton, middle, tip)
+        begins = [*usual[:1], *chain[:1]] if middle in usual[1:] or not chain else [*chain[:1]]
+        return begins if first is None else [*begins, first]
 
     def _only_child(self, skeleton: Skeleton, row: int) -> int:
         children = skeleton.children[row]
@@ -100,3 +134,15 @@ class Pole(PointTarget):
         names = ", ".join(repr(skeleton.names[child]) for child in children) or "none"
         message = f"name the tip of the limb that {self.joint!r} bends, tip=; the joints below it are: {names}"
         raise InputError(message)
+
+
+def _first_by_role(skeleton: Skeleton, middle: int, tip: int) -> int | None:
+    """The row of the upper arm or upper leg above an elbow or a knee; None where the roles are not sure."""
+    from poise.model.roles.lookup import row_of_role  # noqa: PLC0415  (other goals need not wait for roles)
+
+    for side in ("left", "right"):
+        for upper, lower in _LIMBS:
+            if row_of_role(skeleton, side + lower) == middle:
+                first = row_of_role(skeleton, side + upper)
+                return first if first in skeleton.way(tip) else None
+    return None

@@ -36,9 +36,10 @@ def chosen(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) 
     if solver != "auto":
         return solvers.named(solver) if isinstance(solver, str) else solver
     limb = prefer == "first" and not problem.free_root and _bends_two(problem)
+    poled = limb and any(isinstance(goal, Pole) for goal in problem.goals)
     plain = solvers.named("two_bone" if limb else "levenberg_marquardt")
-    if natural is False or prefer != "first" or not is_figure(problem.skeleton):
-        return plain
+    if natural is False or poled or prefer != "first" or not is_figure(problem.skeleton):
+        return plain  # the closed form meets a pole
     sided = _sided(problem) if limb else ""
     if sided == "leg":
         return plain

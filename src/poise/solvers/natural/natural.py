@@ -259,11 +259,15 @@ def _staged(
             pose, lean = _carried(problem, stage, targets, _sharp(tolerance), request)
             continue
         rows, bends = targets[:, stage.columns].copy(), stage.bends
+        sides = None if stage.poled is None else targets[:, stage.poled].copy()
         if bends is not None and bends.plan is not None and bends.closed:
-            q, found = bent_naturally(bends, bends.plan, pose, rows, tolerance, lean)
+            if sides is None:
+                q, found = bent_naturally(bends, bends.plan, pose, rows, tolerance, lean)
+            else:
+                q, found = bent_to_poles(bends.plan, pose, rows, sides, tolerance)
             turned = found[:, 0]
         else:
-            q, turned = _by_engine(stage, pose, rows, tolerance, request, lean)
+            q, turned = _by_engine(stage, pose, rows, sides, tolerance, request, lean)
         updates, pose = updates + turned, problem.posed_as(q)
     return pose.flat_q, updates
 
@@ -274,21 +278,38 @@ def _sharp(tolerance: Tolerance) -> Tolerance:
 
 
 def _by_engine(
-    stage: NaturalStage, pose: Pose, rows: Floats, tolerance: Tolerance, request: Request, lean: Floats | None
+    stage: NaturalStage,
+    pose: Pose,
+    rows: Floats,
+    sides: Floats | None,
+    tolerance: Tolerance,
+    request: Request,
+    lean: Floats | None,
 ) -> tuple[Floats, Ints]:
-    """The poses (k, nq) that the engine finds for the goals of a stage, and how many joints it turned."""
+    """The poses (k, nq) that the engine finds for the goals of a stage, and how many joints it turned.
+
+    sides  (k, 3) points to whose side a limb bends; None where the body says so
+    """
     bends = stage.bends
     if bends is not None:
-        rows = np.concatenate([rows, poles(bends, pose, rows, lean)], axis=1)
+        rows = np.concatenate([rows, poles(bends, pose, rows, lean) if sides is None else sides], axis=1)
     part = Problem(pose, stage.goals, stage.free_root)
     answer = answered_in_groups(_ONCE, part, rows, _sharp(tolerance), request)
     if bends is not None and bends.plan is not None:
-        answer = _bent_first(bends, bends.plan, part, rows, tolerance, answer, lean)
+        answer = _bent_first(bends, bends.plan, part, rows, tolerance, answer, lean, poled=sides is not None)
     return answer.q, answer.joint_updates
 
 
 def _bent_first(
-    bends: Bends, plan: LimbPlan, part: Problem, rows: Floats, tolerance: Tolerance, answer: Answer, lean: Floats | None
+    bends: Bends,
+    plan: LimbPlan,
+    part: Problem,
+    rows: Floats,
+    tolerance: Tolerance,
+    answer: Answer,
+    lean: Floats | None,
+    *,
+    poled: bool,
 ) -> Answer:
     """The answer for a limb with limits, its misses solved again from where the closed form bends it.
 
@@ -299,7 +320,11 @@ def _bent_first(
         return answer
     there, own = part.part(missed), rows[missed]
     turned = None if lean is None else lean[missed]
-    q, _ = bent_naturally(bends, plan, there.start, own[:, :-3].copy(), tolerance, turned)  # the last three: its pole
+    tips, sides = own[:, :-3].copy(), own[:, -3:].copy()
+    if poled:
+        q, _ = bent_to_poles(plan, there.start, tips, sides, tolerance)
+    else:
+        q, _ = bent_naturally(bends, plan, there.start, tips, tolerance, turned)
     there_first = there.at(there.posed(part.skeleton.legal(q)[0]))
     found = answered_in_groups(_ONCE, there_first, own, _sharp(tolerance), Request())
     better = there.met(there.errors(found.q, own), tolerance)

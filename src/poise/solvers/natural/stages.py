@@ -20,8 +20,9 @@ from poise.model.pose import Pose
 from poise.model.roles.lookup import row_of_role
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Goal, JointGoal, Near, Orientation, Pin, Place, Pole, Position, is_of_joint
-from poise.problem.layout import NUMBERS, TERMS, turns_alone
+from poise.problem.layout import NUMBERS, TERMS
 from poise.problem.problem import Problem
+from poise.problem.sides import limb_of_pole, turns_alone
 from poise.solvers.natural.limbs import Bends, RoleLimb, bends_of, limbs_of
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)
@@ -32,6 +33,7 @@ class NaturalStage(NamedTuple):
 
     columns  which numbers of a row of targets are theirs
     bends    of a limb: how it is bent
+    poled    of a limb with a Pole: which numbers are that goal's; None where the body says to which side it bends
     carries  of a root without goals: the stages of the limbs that it is carried nearer to their targets for
     spine    of the same: the rows between it and the arms that bend when it bows
     """
@@ -40,6 +42,7 @@ class NaturalStage(NamedTuple):
     columns: Ints
     free_root: bool
     bends: Bends | None = None
+    poled: Ints | None = None
     carries: tuple[NaturalStage, ...] = ()
     spine: tuple[int, ...] = ()
 
@@ -74,8 +77,10 @@ def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
         if not is_of_joint(goal):
             continue
         row = skeleton.index(goal.joint)
-        if row in limbs and _is_lone(goals, skeleton, limbs[row]) and _bends(goal, skeleton, limbs[row]):
-            found.append(_of_limb(problem, goal, columns[i], limbs[row]))
+        poles = _poles_alone(goals, skeleton, limbs[row]) if row in limbs else None
+        if poles is not None and _bends(goal, skeleton, limbs[row]):
+            stage = _of_limb(problem, goal, columns[i], limbs[row])
+            found.append(stage._replace(poled=columns[poles[0]]) if poles else stage)
         elif root is not None and row in root:
             of_root.append((goal, columns[i]))
         elif not _is_below(skeleton, row, limbs):
@@ -127,11 +132,19 @@ def _may_bend(problem: Problem, limb: RoleLimb, held: set[int]) -> bool:
     return free and not any(is_soft(skeleton.limits[row]) for row in rows)
 
 
-def _is_lone(goals: Sequence[Goal], skeleton: Skeleton, limb: RoleLimb) -> bool:
-    """Whether one goal alone speaks of the limb: another one for its tip, knee or elbow is left to the engine."""
+def _poles_alone(goals: Sequence[Goal], skeleton: Skeleton, limb: RoleLimb) -> list[int] | None:
+    """The numbers of the Poles beside the one other goal of a limb, one at most; None where more is wanted of it.
+
+    Another goal for its tip, knee or elbow is left to the engine, and so is a Pole of other joints.
+    """
     own = skeleton.way(limb.tip)[skeleton.way(limb.tip).index(limb.first) :]
-    speaks = [goal for goal in goals if is_of_joint(goal) and skeleton.index(goal.joint) in own]
-    return len(speaks) == 1
+    speaks = [i for i, goal in enumerate(goals) if is_of_joint(goal) and skeleton.index(goal.joint) in own]
+    poles: list[int] = []
+    for i in speaks:
+        goal = goals[i]
+        if isinstance(goal, Pole) and limb_of_pole(skeleton, goal, goals) == (limb.first, limb.middle, limb.tip):
+            poles.append(i)
+    return poles if len(poles) <= 1 and len(speaks) == len(poles) + 1 else None
 
 
 def _bends(goal: Goal, skeleton: Skeleton, limb: RoleLimb) -> bool:
@@ -215,6 +228,13 @@ def _below(goal: JointGoal, skeleton: Skeleton, rows: tuple[int, ...]) -> JointG
 
 
 def rooted_goal(goal: JointGoal, root: str) -> JointGoal:
-    """The same goal, for which this joint and those below it may move; goals that take no root stay as they are."""
-    takes = is_dataclass(goal) and any(field.name == "root" and field.init for field in fields(goal))
+    """The same goal, for which this joint and those below it may move; goals that take no root stay as they are.
+
+    So does a Pole: its root says where its line begins.
+    """
+    takes = (
+        is_dataclass(goal)
+        and not isinstance(goal, Pole)
+        and any(field.name == "root" and field.init for field in fields(goal))
+    )
     return replace(goal, root=root) if takes else goal  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,65 @@
+"""Which limb a Pole speaks of among other goals: it shares the chain of the goal at its tip and adds no joint to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from poise.model.skeleton import Skeleton
+from poise.problem.goals import AnyGoal, Goal, JointGoal, LookAt, Pole, is_of_joint
+from poise.problem.goals.pole import LimbRows
+
+
+def limb_of_pole(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> LimbRows:
+    """The rows of a pole's limb where these are all goals; InputError where its joint is not inside it."""
+    return pole.limb(skeleton, shared_chain(skeleton, pole, goals))
+
+
+def moved_by_pole(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> list[int]:
+    """Rows that move for a pole alone: its limb, and none where it shares the chain of another goal."""
+    chain = shared_chain(skeleton, pole, goals)
+    if chain and pole.root is None:
+        return []
+    limb, way = pole.limb(skeleton, chain), skeleton.way(pole.tip_row(skeleton))
+    return way[way.index(limb.first) : -1]
+
+
+def shared_chain(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> Sequence[int]:
+    """Rows above a pole's tip that move for the goals there, parents first; none where no goal speaks of the tip.
+
+    A goal of a joint below the tip counts where the pole's joint moves for it. A goal that only turns the tip counts in
+    the same way: a hand that turns by itself moves no elbow.
+    """
+    middle, tip = skeleton.index(pole.joint), pole.tip_row(skeleton)
+    way, shared = skeleton.way(tip), set[int]()
+    for goal in goals:
+        if isinstance(goal, Pole | LookAt) or not is_of_joint(goal):
+            continue
+        row = skeleton.index(goal.joint)
+        if tip not in skeleton.way(row):
+            continue
+        chain = chain_rows(skeleton, goal)
+        if middle in chain[1:] or (row == tip and "position" in goal.measures):
+            shared.update(chain)
+    return [row for row in way if row in shared]
+
+
+def turns_alone(skeleton: Skeleton, goal: JointGoal) -> bool:
+    """Whether a goal has its own joint for a root: nothing above it moves, and that it turns must count."""
+    return goal.root is not None and skeleton.index(goal.root) == skeleton.index(goal.joint)
+
+
+def chain_rows(skeleton: Skeleton, goal: JointGoal) -> list[int]:
+    """Rows above the joint of a goal that may move for it, parents first."""
+    if turns_alone(skeleton, goal):
+        return []
+    return [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
+
+
+def with_own_roots(skeleton: Skeleton, goals: Sequence[Goal]) -> list[Goal]:
+    """The same goals, each Pole with the root that it has among them: for use without some of the others."""
+    return [_rooted(skeleton, goal, goals) if isinstance(goal, Pole) else goal for goal in goals]
+
+
+def _rooted(skeleton: Skeleton, pole: Pole, goals: Sequence[Goal]) -> Pole:
+    return replace(pole, root=skeleton.names[limb_of_pole(skeleton, pole, goals).first])
