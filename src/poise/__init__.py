@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from poise.model.anatomy.humanoid import humanoid as humanoid
     from poise.model.clip import Clip as Clip
     from poise.model.clip import KeyedClip as KeyedClip
-    from poise.model.clip import Track as Track
     from poise.model.limits import EulerBox as EulerBox
     from poise.model.limits import Range as Range
     from poise.model.limits import SwingTwist as SwingTwist
@@ -70,6 +69,7 @@ if TYPE_CHECKING:
     from poise.model.skeleton import Joint as Joint
     from poise.model.skeleton import Kind as Kind
     from poise.model.skeleton import Skeleton as Skeleton
+    from poise.model.tracks import Track as Track
     from poise.problem.goals import Aim as Aim
     from poise.problem.goals import Balance as Balance
     from poise.problem.goals import Direction as Direction
@@ -162,7 +162,7 @@ _PLACES = {
     "SwingTwist": "model.limits",
     "Terrain": "ground.terrain.terrain",
     "Trace": "solvers.base.contract",
-    "Track": "model.clip",
+    "Track": "model.tracks",
     "Tracker": "solving.frames.track",
     "Transforms": "model.pose",
     "TwoBone": "solvers.two_bone",

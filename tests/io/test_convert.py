@@ -13,11 +13,12 @@ from poise.io import samples
 from poise.libraries.losses import carried
 from poise.libraries.moved import Move, moved, turn_between
 from poise.maths import rotations
-from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.clip import Clip, KeyedClip
 from poise.model.limits import Range
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Coupling, Kind, Skeleton
+from poise.model.tracks import Track
 from tests.io.gltf_samples import content, places
 
 FIGURE, WALK, ARM = (samples.path(name) for name in ("humanoid.glb", "humanoid.bvh", "arm.urdf"))

@@ -12,10 +12,11 @@ import pytest
 from poise.errors import UnsupportedError
 from poise.io.formats import gltf
 from poise.maths import rotations
-from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.clip import Clip, KeyedClip
 from poise.model.limits import Range
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
+from poise.model.tracks import Track
 from tests.io.gltf_samples import (
     FILES,
     again,

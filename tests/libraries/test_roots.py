@@ -12,11 +12,12 @@ from poise.errors import InputError, UnsupportedError
 from poise.io import samples
 from poise.libraries.roots import one_tree
 from poise.maths import rotations
-from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.clip import Clip, KeyedClip
 from poise.model.joints import Coupling
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
+from poise.model.tracks import Track
 from tests.command_line import run
 
 

@@ -9,12 +9,13 @@ import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.clip import Clip, KeyedClip
 from poise.model.joints import Coupling
 from poise.model.limits import Limit, Range
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
+from poise.model.tracks import Track
 
 
 class Move(NamedTuple):

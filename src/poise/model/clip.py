@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths import rotations
+from poise.maths.arguments import require, text
 from poise.maths.arrays import Floats, finite, frozen, real
-from poise.maths.in_words import counted, in_words
+from poise.maths.in_words import counted
 from poise.maths.remember import FrozenValue
 from poise.model.pose import Pose
 from poise.model.same import check_same
 from poise.model.skeleton import Kind, Skeleton
+from poise.model.tracks import Track, bracket, checked_tracks
 
 _ROUNDING = 1.2e-7  # of the largest time: what two times in 32 bits, each rounded, may be off together
 _NTSC = 1.001  # film and television for NTSC run slower by this
@@ -50,6 +53,8 @@ class Clip(FrozenValue):
 
     def __post_init__(self) -> None:
         times = finite(self.times, "times").copy()
+        require(self.poses, Pose, "the poses of a clip")
+        text(self.name, "the name of a clip")
         if times.ndim != 1 or self.poses.shape != times.shape:
             message = f"{times.shape} times do not match poses with batch axes {self.poses.shape}"
             raise InputError(message)
@@ -151,64 +156,6 @@ def checked_rate(fps: Any) -> float:
     return rate
 
 
-def bracket(times: Floats, t: Floats) -> tuple[np.ndarray, Floats]:
-    """Index of the time at or before t, and the fraction 0..1 of the way to the next; held at both ends."""
-    lower = np.clip(np.searchsorted(times, t, side="right") - 1, 0, max(len(times) - 2, 0))
-    upper = np.minimum(lower + 1, len(times) - 1)
-    span = times[upper] - times[lower]
-    weight = np.where(span > 0, (t - times[lower]) / np.where(span > 0, span, 1.0), (t > times[lower]) * 1.0)
-    return lower, np.clip(weight, 0.0, 1.0)
-
-
-class Track(NamedTuple):
-    """Keys of one channel of one joint, as a file stores them.
-
-    Parameters
-    ----------
-    joint
-        Row of the joint in the skeleton.
-    path
-        "translation", "rotation" (both relative to the parent) or "scale".
-    interpolation
-        "LINEAR", "STEP" or "CUBICSPLINE".
-    times
-        (k,) [s], increasing.
-    values
-        (k, 3) translations or scales, (k, 4) rotations w x y z; for "CUBICSPLINE" (k, 3, 3) or (k, 3, 4): in-tangent,
-        value, out-tangent.
-    """
-
-    joint: int
-    path: Literal["translation", "rotation", "scale"]
-    interpolation: Literal["LINEAR", "STEP", "CUBICSPLINE"]
-    times: Floats
-    values: Floats
-
-    def __repr__(self) -> str:
-        return in_words(self)
-
-    def at(self, t: Floats) -> Floats:
-        """Values at times t [s]; before the first key and after the last one their values hold."""
-        lower, weight = bracket(self.times, t)
-        upper = np.minimum(lower + 1, len(self.times) - 1)
-        if self.interpolation == "STEP":
-            last = (weight >= 1.0)[..., None]
-            return np.where(last, self.values[upper], self.values[lower])
-        if self.interpolation == "CUBICSPLINE":
-            return self._spline(lower, upper, weight[..., None])
-        a, b = self.values[lower], self.values[upper]
-        return rotations.slerp(a, b, weight) if self.path == "rotation" else a + weight[..., None] * (b - a)
-
-    def _spline(self, lower: np.ndarray, upper: np.ndarray, s: Floats) -> Floats:
-        """Cubic Hermite spline with tangents scaled by the key distance (glTF 2.0, appendix C)."""
-        span = (self.times[upper] - self.times[lower])[..., None]
-        p0, m0 = self.values[lower, 1], self.values[lower, 2] * span
-        p1, m1 = self.values[upper, 1], self.values[upper, 0] * span
-        s2, s3 = s * s, s * s * s
-        value = (2 * s3 - 3 * s2 + 1) * p0 + (s3 - 2 * s2 + s) * m0 + (3 * s2 - 2 * s3) * p1 + (s3 - s2) * m1
-        return rotations.normalised(value) if self.path == "rotation" else value
-
-
 class KeyedClip(Clip):
     """A clip that keeps the keys of its file, channel by channel, and samples them when asked.
 
@@ -217,9 +164,14 @@ class KeyedClip(Clip):
     skeleton
         The skeleton that the tracks move.
     tracks
-        The channels.
+        The channels. Rotations need a joint that has a quaternion in q: a ball or a free one.
     name
         Name of the clip.
+
+    Raises
+    ------
+    InputError
+        For a row that the skeleton does not have, and for rotations of a hinge, a slide or a fixed joint.
 
     Notes
     -----
@@ -227,8 +179,10 @@ class KeyedClip(Clip):
     themselves, so that steps and splines are exact.
     """
 
-    def __init__(self, skeleton: Skeleton, tracks: tuple[Track, ...], name: str = "") -> None:
-        for field, value in (("_skeleton", skeleton), ("tracks", tracks), ("name", name)):
+    def __init__(self, skeleton: Skeleton, tracks: Iterable[Track], name: str = "") -> None:
+        skeleton = require(skeleton, Skeleton, "the skeleton of a KeyedClip")
+        kept = checked_tracks(skeleton, tracks)
+        for field, value in (("_skeleton", skeleton), ("tracks", kept), ("name", text(name, "the name of a clip"))):
             object.__setattr__(self, field, value)  # the clip is frozen
 
     tracks: tuple[Track, ...]

@@ -16,9 +16,10 @@ from poise.io.child.ask import ChildAnswer, nonsense
 from poise.io.fbx.skeleton import WXYZ
 from poise.io.numbers import LARGEST
 from poise.maths.arrays import Bools, Floats, frozen
-from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.clip import Clip, KeyedClip
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
+from poise.model.tracks import Track
 
 _NEAR = 1e-4  # of a frame: as in the child
 _STRAIGHT = 1e-7  # of the largest value: a line that misses the middle by less is straight; keys are 32-bit floats

@@ -13,9 +13,10 @@ from poise.io.numbers import LARGEST
 from poise.io.usd.matrices import parts_of
 from poise.maths import rotations
 from poise.maths.arrays import Floats, frozen
-from poise.model.clip import KeyedClip, Track
+from poise.model.clip import KeyedClip
 from poise.model.rig import Skin
 from poise.model.skeleton import Kind, Skeleton
+from poise.model.tracks import Track
 
 _CHANNELS = (("translations", "translation", 3), ("rotations", "rotation", 4), ("scales", "scale", 3))
 

@@ -19,11 +19,12 @@ from poise.io.gltf.write.write import bytes_of
 from poise.io.vrma.motion import written
 from poise.io.vrma.tpose import TPose, t_pose
 from poise.maths.arrays import Floats
-from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.clip import Clip, KeyedClip
 from poise.model.local import local_parts, rest_parts
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Skeleton
+from poise.model.tracks import Track
 
 _SAME = 1e-6  # [file units] of a track that is still the document's own
 _PATHS: Any = ("translation", "rotation", "scale")

@@ -14,9 +14,10 @@ import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.model.clip import Clip, KeyedClip, bracket
+from poise.model.clip import Clip, KeyedClip
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
+from poise.model.tracks import bracket
 
 FADE = 0.25  # [s] beyond a key without a neighbour
 _RATE = 60.0  # frames a second at which the keys of a file are sampled: what is added between them is smooth

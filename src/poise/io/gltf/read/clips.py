@@ -13,10 +13,11 @@ from poise.io.gltf.notes import Notes
 from poise.io.gltf.read.skeleton import hinge_values
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.clip import Clip, KeyedClip
 from poise.model.limits import Range
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
+from poise.model.tracks import Track
 
 _COMPONENTS = {"translation": 3, "rotation": 4, "scale": 3}
 _INTERPOLATIONS = ("LINEAR", "STEP", "CUBICSPLINE")
@@ -106,7 +107,7 @@ def read_tracks(clips: list[RawClip], nodes: Nodes, accessors: Accessors, notes:
     rows = nodes.rows
     return [
         tuple(
-            Track(
+            Track.unchecked(
                 rows[c.node],
                 c.path,
                 c.interpolation,

@@ -1,0 +1,120 @@
+"""Checks of the kind of an argument: a value of the library, a text, names, a function.
+
+Numbers and arrays of numbers are checked by `maths/arrays.py`, options by `maths/options.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
+
+from poise.errors import InputError
+from poise.maths.arrays import short
+
+Wanted = TypeVar("Wanted")
+
+# By class name, what a value of it is called in a message, with where one is had from.
+_SUCH = {
+    "Clip": "a Clip, such as rig.clips[0]",
+    "Contacts": "a poise.Contacts, such as planted.contacts",
+    "Pose": "a Pose, such as rig.rest",
+    "Rig": "a Rig, such as poise.load('figure.glb')",
+    "Skeleton": "a Skeleton, such as rig.skeleton",
+    "Terrain": "a poise.Terrain, such as Terrain.flat()",
+    "Track": "a poise.Track",
+}
+
+
+def require(value: Any, kind: type[Wanted], what: str) -> Wanted:
+    """Return a value that is of a class.
+
+    Parameters
+    ----------
+    value
+        The value.
+    kind
+        The class.
+    what
+        What the value is, for the message.
+
+    Raises
+    ------
+    InputError
+        For a value of another class. The message says where one of the right class is had from.
+    """
+    if isinstance(value, kind):
+        return value
+    raise wrong_kind(value, (kind,), what)
+
+
+def wrong_kind(value: Any, kinds: tuple[type, ...], what: str) -> InputError:
+    """Make the error that says that a value is of none of these classes."""
+    wanted = " or ".join(_SUCH.get(kind.__name__, _article(kind.__name__)) for kind in kinds)
+    return InputError(f"{what} must be {wanted}, not {named(value)}")
+
+
+def named(value: Any) -> str:
+    """Name a value in a message: one of the library by its class, another one as `short` writes it."""
+    kind: type = type(value)
+    return _article(kind.__name__) if kind.__module__.partition(".")[0] == "poise" else short(value)
+
+
+def text(value: Any, what: str) -> str:
+    """Return a text; InputError for anything else, and for half a character, which no file can hold."""
+    if not isinstance(value, str):
+        message = f"{what} must be a text, not {named(value)}"
+        raise InputError(message)
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        message = f"{what} holds half a character: {short(value)}"
+        raise InputError(message) from error
+    return value
+
+
+def several(value: Any, what: str, such: str) -> list[Any]:
+    """Return the entries of a collection.
+
+    Parameters
+    ----------
+    value
+        A list, a tuple, an array or any other iterable but a text.
+    what
+        What the entries are, for the message.
+    such
+        An example, for the message: "['hips', 'spine']".
+
+    Raises
+    ------
+    InputError
+        For a text, and for a value that has no entries.
+    """
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        try:
+            return list(cast("Iterable[Any]", value))
+        except TypeError:  # an array without axes
+            pass
+    message = f"{what} are several, such as {such}, not {named(value)}"
+    raise InputError(message)
+
+
+def names(value: Any, what: str, such: str = "['hips', 'spine']") -> tuple[str, ...]:
+    """Return several names as a tuple; InputError for a single text and for entries that are no texts."""
+    found = several(value, what, such)
+    for one in found:
+        if not isinstance(one, str):
+            message = f"{what} are names, such as {such}; one of them is {named(one)}"
+            raise InputError(message)
+    return tuple(map(str, found))  # of plain texts, where NumPy's own were given
+
+
+def function(value: Any, what: str) -> Callable[..., Any]:
+    """Return a value that can be called; InputError for anything else."""
+    if not callable(value):
+        message = f"{what} must be a function, not {named(value)}"
+        raise InputError(message)
+    return value
+
+
+def _article(name: str) -> str:
+    return f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"

@@ -1,0 +1,164 @@
+"""Tracks: the keys of one channel of one joint, as a file stores them, and the values between the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.maths import rotations
+from poise.maths.arguments import named, require, several
+from poise.maths.arrays import Floats, finite, frozen, short
+from poise.maths.in_words import in_words
+from poise.maths.options import one_of
+from poise.model.skeleton import Kind, Skeleton
+
+Path = Literal["translation", "rotation", "scale"]
+Interpolation = Literal["LINEAR", "STEP", "CUBICSPLINE"]
+
+_WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
+_INTERPOLATIONS = ("LINEAR", "STEP", "CUBICSPLINE")
+_PARTS = 3  # of a key of a spline: in-tangent, value, out-tangent
+
+
+class _TrackFields(NamedTuple):
+    joint: int
+    path: Path
+    interpolation: Interpolation
+    times: Floats
+    values: Floats
+
+
+class Track(_TrackFields):
+    """Keys of one channel of one joint, as a file stores them.
+
+    Parameters
+    ----------
+    joint
+        Row of the joint in the skeleton, such as skeleton.index("Head").
+    path
+        "translation", "rotation" (both relative to the parent) or "scale".
+    interpolation
+        "LINEAR", "STEP" or "CUBICSPLINE".
+    times
+        (k,) [s], k of at least 1, not decreasing.
+    values
+        (k, 3) translations or scales, (k, 4) rotations w x y z; for "CUBICSPLINE" (k, 3, 3) or (k, 3, 4): in-tangent,
+        value, out-tangent.
+
+    Raises
+    ------
+    InputError
+        For other words, shapes and numbers, and for a rotation of zero length.
+
+    Notes
+    -----
+    The track keeps copies of arrays that can be written to.
+    """
+
+    __slots__ = ()
+    __repr__ = in_words
+
+    def __new__(cls, joint: int, path: Path, interpolation: Interpolation, times: ArrayLike, values: ArrayLike) -> Self:
+        """Check the fields; this runs for copies and pickles, too."""
+        if isinstance(joint, bool | np.bool_) or not isinstance(joint, int | np.integer) or joint < 0:
+            such = f"skeleton.index({short(joint)})" if isinstance(joint, str) else "skeleton.index('Head')"
+            message = f"the joint of a Track is its row in the skeleton, such as {such}, not {named(joint)}"
+            raise InputError(message)
+        one_of("the path of a Track", path, tuple(_WIDTHS))
+        one_of("the interpolation of a Track", interpolation, _INTERPOLATIONS)
+        seconds = _kept(finite(times, "the times of a Track"))
+        if seconds.ndim != 1 or not len(seconds):
+            message = f"the times of a Track are one or more in a row; their shape is {seconds.shape}"
+            raise InputError(message)
+        if (seconds[1:] < seconds[:-1]).any():
+            message = "the times of a Track must not decrease"
+            raise InputError(message)
+        keys = _kept(finite(values, "the values of a Track"))
+        parts = (_PARTS,) if interpolation == "CUBICSPLINE" else ()
+        shape = (len(seconds), *parts, _WIDTHS[path])
+        if keys.shape != shape:
+            what = f"{interpolation} keys of a {path} at {len(seconds)} times"
+            raise InputError(f"{what} need values of shape {shape}; theirs is {keys.shape}")
+        if path == "rotation" and not (keys[:, 1] if parts else keys).any(axis=-1).all():
+            message = "a rotation of a Track has zero length; the identity is (1, 0, 0, 0)"
+            raise InputError(message)
+        return super().__new__(cls, int(joint), path, interpolation, seconds, keys)
+
+    @classmethod
+    def unchecked(cls, *fields: Any) -> Self:
+        """Make a track of fields that are known to be right, because a file has thousands of tracks."""
+        return tuple.__new__(cls, fields)
+
+    @classmethod
+    def _make(cls, iterable: Iterable[Any]) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Make a track of its fields in order, checked as by the constructor; `_replace` comes here."""
+        return cls(*iterable)
+
+    def at(self, t: ArrayLike) -> Floats:
+        """Return the values at times t [s]; before the first key and after the last one their values hold."""
+        seconds = finite(t, "the times")
+        lower, weight = bracket(self.times, seconds)
+        upper = np.minimum(lower + 1, len(self.times) - 1)
+        if self.interpolation == "STEP":
+            last = (weight >= 1.0)[..., None]
+            return np.where(last, self.values[upper], self.values[lower])
+        if self.interpolation == "CUBICSPLINE":
+            return self._spline(lower, upper, weight[..., None])
+        a, b = self.values[lower], self.values[upper]
+        return rotations.slerp(a, b, weight) if self.path == "rotation" else a + weight[..., None] * (b - a)
+
+    def _spline(self, lower: np.ndarray, upper: np.ndarray, s: Floats) -> Floats:
+        """Cubic Hermite spline with tangents scaled by the key distance (glTF 2.0, appendix C)."""
+        span = (self.times[upper] - self.times[lower])[..., None]
+        p0, m0 = self.values[lower, 1], self.values[lower, 2] * span
+        p1, m1 = self.values[upper, 1], self.values[upper, 0] * span
+        s2, s3 = s * s, s * s * s
+        value = (2 * s3 - 3 * s2 + 1) * p0 + (s3 - 2 * s2 + s) * m0 + (3 * s2 - 2 * s3) * p1 + (s3 - s2) * m1
+        return rotations.normalised(value) if self.path == "rotation" else value
+
+
+def checked_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
+    """Check that tracks move joints of a skeleton, and return them as a tuple.
+
+    Raises
+    ------
+    InputError
+        For a row that the skeleton does not have, and for rotations of a joint that has no quaternion in q.
+    """
+    found = tracks if type(tracks) is tuple else tuple(several(tracks, "the tracks of a clip", "[poise.Track(...)]"))
+    for track in found:
+        require(track, Track, "each track of a clip")
+    last = max([track.joint for track in found], default=0)
+    if found and last >= len(skeleton):
+        message = f"a track moves row {last}; the skeleton has {len(skeleton)} joints, rows 0 to {len(skeleton) - 1}"
+        raise InputError(message)
+    turned = np.fromiter({track.joint for track in found if track.path == "rotation"}, dtype=np.int64)
+    for row in turned[skeleton.kinds[turned] < Kind.BALL]:
+        kind = Kind(skeleton.kinds[row]).name.lower()
+        message = (
+            f"a rotation track turns a ball or free joint; {skeleton.names[row]!r} is a {kind} joint, whose values in "
+            "q a Clip holds"
+        )
+        raise InputError(message)
+    return found
+
+
+def bracket(times: Floats, t: Floats) -> tuple[np.ndarray, Floats]:
+    """Find the index of the time at or before t, and the fraction 0 to 1 of the way to the next; held at both ends."""
+    lower = np.clip(np.searchsorted(times, t, side="right") - 1, 0, max(len(times) - 2, 0))
+    upper = np.minimum(lower + 1, len(times) - 1)
+    span = times[upper] - times[lower]
+    weight = np.where(span > 0, (t - times[lower]) / np.where(span > 0, span, 1.0), (t > times[lower]) * 1.0)
+    return lower, np.clip(weight, 0.0, 1.0)
+
+
+def _kept(array: Floats) -> Floats:
+    """The array where nobody can write to it, else a read-only copy."""
+    if array.flags.writeable:
+        array = array.copy()
+        frozen(array)
+    return array
