@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from poise.model.mass import BodyMass as BodyMass
     from poise.model.mass import centre_of_mass as centre_of_mass
     from poise.model.mass import masses as masses
+    from poise.model.motors import Motor as Motor
+    from poise.model.motors import SafetyController as SafetyController
     from poise.model.pose import Pose as Pose
     from poise.model.pose import Transforms as Transforms
     from poise.model.rig import Rig as Rig
@@ -138,6 +140,7 @@ _PLACES = {
     "LevenbergMarquardt": "solvers.levenberg_marquardt",
     "LookAt": "problem.goals",
     "Markers": "io.markers.markers",
+    "Motor": "model.motors",
     "Near": "problem.goals",
     "NotReachedError": "errors",
     "Orientation": "problem.goals",
@@ -155,6 +158,7 @@ _PLACES = {
     "Result": "solving.result",
     "Rig": "model.rig",
     "Roles": "model.roles",
+    "SafetyController": "model.motors",
     "SelectivelyDamped": "solvers.selectively_damped",
     "Skeleton": "model.skeleton",
     "Skin": "model.rig",

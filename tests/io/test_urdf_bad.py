@@ -27,7 +27,6 @@ BAD_INPUTS = {
     "urdf_not_xml": "line 1: not well-formed XML",
     "urdf_two_parents": "line 7: joint 'j2': link 'c' is already the child of joint 'j1'",
     "urdf_duplicate_joint": "line 7: a second joint is called 'j1'",
-    "urdf_lower_gt_upper": "line 5: joint 'j1': lower limit 1 is above upper limit -1",
     "urdf_nan_origin": "joint 'j1': origin xyz: 'nan' is not a number",
     "urdf_mimic_cycle": "mimics in a cycle: j1, j2, j1",
     "urdf_billion_laughs": "line 2: document types and entities are not read",
@@ -45,8 +44,10 @@ def refused(tmp_path, text, match):
 
 def test_every_bad_urdf_of_the_data_is_tested(data):
     names = {path.stem for path in (data / "bad_inputs").glob("*.urdf")}
-    assert names == set(BAD_INPUTS) | {"urdf_unnormalised_axis"}
-    assert urdf.read(data / "bad_inputs" / "urdf_unnormalised_axis.urdf").notes
+    taken = {"urdf_unnormalised_axis", "urdf_lower_gt_upper"}
+    assert names == set(BAD_INPUTS) | taken
+    for name in taken:
+        assert len(urdf.read(data / "bad_inputs" / f"{name}.urdf").notes) == 1
 
 
 @pytest.mark.parametrize(("name", "match"), BAD_INPUTS.items())
@@ -71,8 +72,6 @@ def test_bad_inputs_are_refused(data, name, match):
         (robot(SECOND + joint(), LINKS + '<link name="a"/>'), "a second link is called 'a'"),
         (robot(SECOND + joint(), LINKS + "<link/>"), "a link has no name"),
         (robot(SECOND + joint(name="")), "a joint has no name"),
-        (robot(SECOND + joint(inside=LIMIT * 2)), "joint 'j' has a second <limit>"),
-        (robot(SECOND + joint(inside='<parent link="b"/>')), "joint 'j' has a second <parent>"),
         (robot(SECOND + joint(inside='<axis xyz="0 0 0"/>' + LIMIT)), "joint 'j': the axis has zero length"),
         (robot(SECOND + joint(inside='<axis xyz="0 1"/>' + LIMIT)), "axis xyz needs three numbers, not '0 1'"),
         (robot(SECOND + joint(inside='<axis xyz="0 inf 1"/>' + LIMIT)), "axis xyz: 'inf' is not a number"),
@@ -81,19 +80,18 @@ def test_bad_inputs_are_refused(data, name, match):
         (robot(SECOND + joint(inside='<origin xyz="${x} 0 0"/>' + LIMIT)), "looks like a xacro template"),
         (robot(SECOND + joint(inside='<limit lower="nan" upper="1"/>')), "lower limit: 'nan' is not a number"),
         (robot(SECOND + joint(inside='<limit lower="" upper="1"/>')), "lower limit: '' is not a number"),
-        (robot(SECOND + joint(inside='<limit lower="inf" upper="inf"/>')), "lower limit inf is above"),
-        (robot(SECOND + joint(inside='<limit lower="2"/>')), "lower limit 2 is above upper limit 0"),
-        (robot(SECOND + joint(inside='<mimic joint="x"/>')), "joint 'j': mimics the unknown joint 'x'"),
-        (robot(SECOND + joint(inside='<mimic joint="k"/>')), "mimics 'k', a fixed joint without a value"),
         (robot(SECOND + joint(inside='<mimic joint="j"/>')), "mimics in a cycle: j, j"),
         (robot(SECOND + joint(inside="<mimic/>")), "<mimic> names no joint"),
-        (robot(joint() + joint("k", "floating", "b", "c", '<mimic joint="j"/>')), "a floating joint cannot mimic"),
         (robot(SECOND + joint(inside='<mimic joint="k" multiplier="nan"/>')), "mimic multiplier: 'nan'"),
-        (robot('<xacro:macro name="m"/>'), "is a xacro file, a template; run"),
+        (robot('<xacro:macro name="m"/>'), "line 3: is a xacro file, a template; run"),
+        (robot("<xacro:arm/>" + joint()), "is a xacro file.*; as it is, it cannot be read: 2 links have no parent"),
+        (robot("<xacro:arm/>", '<link name="a"/>'), "is a xacro file"),
+        (robot("<xacro:arm/>" + joint(inside='<origin xyz="${x} 0 0"/>') + SECOND), "is a xacro file"),
+        (robot('<xacro:if value="1">' * 200 + "</xacro:if>" * 200 + joint() + SECOND), "nested more than 100 deep"),
         (robot(joint(name="${prefix}j")), "is a xacro file"),
         ('<sdf version="1.6"><model/></sdf>', "not a URDF file: its root element is <sdf>, not <robot>"),
         ("<robot name='r'>" + LINKS, "not well-formed XML: no element found"),
-        (robot(joint() + SECOND) + "<more/>", "junk after document element"),
+        (robot(joint() + SECOND) + robot(joint() + SECOND), "junk after document element"),
         ("<robot><link name=a/></robot>", "not well-formed XML"),
         ('<robot xmlns:x="y"><link name="a" name="b"/></robot>', "duplicate attribute"),
         ("HIERARCHY\nROOT a", "not a URDF file; this looks like a BVH file"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -81,6 +82,7 @@ def _joint(s: Skeleton, i: int) -> dict[str, Any]:
         "axis": joint.axis,
         "limit": None if limit is None else _limit_object(limit),
         "coupling": coupling and {"to": s.names[coupling.leader], "ratio": coupling.ratio, "offset": coupling.offset},
+        "motor": joint.motor and asdict(joint.motor),
     }
 
 

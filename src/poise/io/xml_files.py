@@ -14,6 +14,10 @@ Attributes = dict[str, str]
 _ENCODINGS = ("utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1", "latin1")
 
 
+class NotWellFormedError(FileError):
+    """A file whose XML is not well formed."""
+
+
 class XmlReader:
     """Handlers for expat, to be filled by a format: `_start` and `_end` count the depth, the root element has 0.
 
@@ -37,7 +41,7 @@ class XmlReader:
             self.parser.Parse(data, True)
         except expat.ExpatError as error:
             reason = f"not well-formed XML: {expat.ErrorString(error.code)}"
-            raise FileError(self.path, reason, place=f"line {error.lineno}") from error
+            raise NotWellFormedError(self.path, reason, place=f"line {error.lineno}") from error
         except (LookupError, ValueError) as error:  # an encoding that Python does not know or expat cannot use
             raise FileError(self.path, f"cannot be decoded: {error}", place="line 1") from error
 

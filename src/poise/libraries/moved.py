@@ -12,6 +12,7 @@ from poise.maths.arrays import Floats
 from poise.model.clip import Clip, KeyedClip
 from poise.model.joints import Coupling
 from poise.model.limits import Limit, Range
+from poise.model.motors import Motor
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
@@ -61,6 +62,7 @@ def _skeleton(s: Skeleton, move: Move) -> Skeleton:
         rest_q=_q(s, s.rest_q, move.scale),
         limits=tuple(_limit(s, i, move.scale) for i in range(len(s))),
         couplings=tuple(_coupling(s, i, move.scale) for i in range(len(s))),
+        motors={name: _motor(s, name, motor, move.scale) for name, motor in s.motors.items()},
         up=move.up,
         metres_per_unit=move.metres,
         faces=_faces(s.faces, move.turn),
@@ -92,6 +94,20 @@ def _coupling(s: Skeleton, row: int, scale: float) -> Coupling | None:
         return None
     own, led = (scale if s.kinds[i] == Kind.SLIDE else 1.0 for i in (row, coupling.leader))
     return coupling._replace(ratio=coupling.ratio * own / led, offset=coupling.offset * own)
+
+
+def _motor(s: Skeleton, joint: str, motor: Motor, scale: float) -> Motor:
+    """A slide's speed, and where its safety controller acts, are lengths; forces stay newtons."""
+    if s.kinds[s.index(joint)] != Kind.SLIDE:
+        return motor
+    safety = motor.safety
+    if safety is not None:
+        safety = dataclasses.replace(
+            safety, lower=safety.lower * scale, upper=safety.upper * scale, k_velocity=safety.k_velocity / scale
+        )
+    return dataclasses.replace(
+        motor, velocity=None if motor.velocity is None else motor.velocity * scale, safety=safety
+    )
 
 
 def _faces(faces: str | None, turn: Floats) -> str | None:

@@ -136,6 +136,7 @@ def _named(s: Skeleton, new: dict[int, int]) -> dict[str, Any]:
     return {
         "aliases": {name: new[row] for name, row in s.aliases.items() if row in new},
         "chains": {name: ends for name, ends in s.chains.items() if kept.issuperset(ends)},
+        "motors": {joint: motor for joint, motor in s.motors.items() if joint in kept},
         "roles": {role: joint for role, joint in s.roles.items() if joint in kept},
     }
 

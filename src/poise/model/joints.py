@@ -15,6 +15,7 @@ from poise.kernels.codes import UNIT_SLACK
 from poise.maths.arrays import Floats, Ints, finite, frozen, short
 from poise.maths.rotations import normalised
 from poise.model.limits import NAMES, Limit, Range, SwingTwist, hinge_axis, unit_axis
+from poise.model.motors import Motor
 
 _MOST_ROWS = 2**31
 _ROUND, _LEAST, _TURN = 15.0, 30.0, 360.0  # [deg] ends of a range that were meant as degrees are round, and no less
@@ -102,6 +103,8 @@ class Joint(NamedTuple):
         Its coupling, or None.
     source_id
         What the file calls it.
+    motor
+        What its drive can do, or None.
     """
 
     name: str
@@ -113,6 +116,7 @@ class Joint(NamedTuple):
     limit: Limit | None
     coupling: Coupling | None
     source_id: object
+    motor: Motor | None = None
 
 
 def row_of(skeleton: Any, i: int) -> Joint:
@@ -128,6 +132,7 @@ def row_of(skeleton: Any, i: int) -> Joint:
         limit=skeleton.limits[i],
         coupling=skeleton.couplings[i],
         source_id=skeleton.source_ids[i],
+        motor=skeleton.motors.get(skeleton.names[i]),
     )
 
 

@@ -26,6 +26,7 @@ from poise.model.free_root import Freed, bound, freed
 from poise.model.joints import Coupling, Joint, Kind
 from poise.model.limits import Limit
 from poise.model.limits.base.bounds import BallHinges, BallLimits, Bounds
+from poise.model.motors import Motor
 from poise.model.other_names import matching, row_of_role
 from poise.model.ways import FLAT, is_flat, usual_way
 
@@ -64,6 +65,8 @@ class Skeleton:
         Named pairs (root, tip), from a sidecar.
     roles
         VRM 1.0 bone names to joint names, as the sidecar and the file itself say; see `poise.humanoid`. Not compared.
+    motors
+        What the drives of joints can do, by the names of the joints. Not compared.
     faces
         Where the figure looks at rest, where the file's format says it: "-z" (VRM 0.x), "+z" (VRM 1.0), or None. Not
         compared.
@@ -91,6 +94,7 @@ class Skeleton:
     euler: tuple[str, ...] = ()
     chains: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     roles: Mapping[str, str] = field(default_factory=dict[str, str])
+    motors: Mapping[str, Motor] = field(default_factory=dict[str, Motor])
     faces: str | None = None
     metres_per_unit: float | None = None
     up: str | None = None
@@ -186,7 +190,7 @@ class Skeleton:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Skeleton):
             return NotImplemented
-        names = [f.name for f in dataclasses.fields(self) if f.name not in ("roles", "faces", "source")]
+        names = [f.name for f in dataclasses.fields(self) if f.name not in ("roles", "motors", "faces", "source")]
         return all(same(getattr(self, name), getattr(other, name)) for name in names)
 
     def __hash__(self) -> int:

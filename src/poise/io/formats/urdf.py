@@ -17,7 +17,7 @@ from poise.io.files import read_bytes, write_checked
 from poise.io.urdf.document import RobotElement, UrdfDocument
 from poise.io.urdf.inertials import inertial_of
 from poise.io.urdf.joints import JointReader, JointRow, Mimic
-from poise.io.urdf.parse import parse_robot
+from poise.io.urdf.parse import XACRO, parse_robot
 from poise.io.urdf.srdf import with_srdf
 from poise.io.urdf.tree import free_leaders, in_order, root_link
 from poise.io.urdf.write import text_of
@@ -42,11 +42,16 @@ def read(path: Path) -> Rig:
 
 def _read(path: Path, data: bytes) -> Rig:
     robot = parse_robot(path, data)
-    rows = _SkeletonRows(path, robot)
     try:
+        rows = _SkeletonRows(path, robot)
         skeleton = rows.skeleton()
     except InputError as error:
         raise FileError(path, str(error)) from error
+    except FileError as error:
+        if robot.xacro:  # what is missing may be what xacro would have put there
+            reason = f"{XACRO}; as it is, it cannot be read: {error.reason}"
+            raise FileError(path, reason, place=error.place or f"line {robot.xacro[0][1]}") from error
+        raise
     document = UrdfDocument(
         data,
         robot.name,
@@ -71,7 +76,7 @@ class _SkeletonRows:
     """The skeleton rows of a robot, parents first."""
 
     def __init__(self, path: Path, robot: RobotElement) -> None:
-        self.notes: list[str] = []
+        self.notes = robot.notes.copy()
         root = root_link(path, robot)
         self.taken = set(robot.joints)
         self.rows = [JointRow(self._root_name(root), Kind.FIXED)]
@@ -90,7 +95,7 @@ class _SkeletonRows:
             if mimic:
                 mimics[joint.name] = mimic
             self.notes += reader.notes
-        self.mimics = free_leaders(path, robot, mimics)
+        self.mimics = free_leaders(path, robot, mimics, self.notes)
         self._note_hidden_links()
 
     def _root_name(self, link: str) -> str:
@@ -152,4 +157,5 @@ class _SkeletonRows:
             source_ids=self.source_ids,
             metres_per_unit=1.0,
             up="z",
+            motors={row.name: row.motor for row in self.rows if row.motor is not None},
         )

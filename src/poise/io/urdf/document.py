@@ -22,17 +22,29 @@ class JointElement:
     axis: Attributes | None = None
     limit: Attributes | None = None
     mimic: Attributes | None = None
+    safety_controller: Attributes | None = None
     limit_at: int = -1
+
+    @property
+    def has_value(self) -> bool:
+        """Whether it is a joint with one value, which others can mimic."""
+        return self.type in ("revolute", "continuous", "prismatic")
 
 
 @dataclass
 class RobotElement:
-    """The <robot>: links with the file names of their visual meshes, joints in file order, what <inertial> holds."""
+    """The <robot>: links with the file names of their visual meshes, joints in file order, what <inertial> holds.
+
+    notes  what was passed over while reading, a sentence each
+    xacro  the xacro elements that were passed over, with their lines
+    """
 
     name: str = ""
     links: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     joints: dict[str, JointElement] = field(default_factory=dict[str, JointElement])
     inertials: dict[str, dict[str, Attributes]] = field(default_factory=dict[str, dict[str, Attributes]])
+    notes: list[str] = field(default_factory=list[str])
+    xacro: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
 
 
 @dataclass(frozen=True, eq=False)

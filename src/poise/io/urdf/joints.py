@@ -9,8 +9,10 @@ from typing import NamedTuple, NoReturn
 from poise.errors import FileError
 from poise.io.numbers import LARGEST, is_number, number, shown
 from poise.io.urdf.document import Attributes, JointElement
+from poise.io.urdf.motors import motor_of
 from poise.maths import euler
 from poise.model.limits import Range, unit_axis
+from poise.model.motors import Motor
 from poise.model.skeleton import Kind
 
 KINDS = {
@@ -31,6 +33,7 @@ class JointRow(NamedTuple):
     axis: tuple[float, ...] = _ZERO3
     limit: Range | None = None
     limit_at: int = -1
+    motor: Motor | None = None
 
 
 class Mimic(NamedTuple):
@@ -48,6 +51,7 @@ class JointReader:
         self.path = path
         self.element = element
         self.notes: list[str] = []
+        self.has_empty_range = False
 
     def fail(self, reason: str) -> NoReturn:
         """Raise a FileError that names this joint."""
@@ -68,15 +72,17 @@ class JointReader:
         if joint.type == "planar":
             return self._planar(offset, rotation, axis, taken)
         limit = self._limit() if joint.type in ("revolute", "prismatic") else None
-        return [JointRow(joint.name, kind, offset, rotation, axis, limit, joint.limit_at if limit else -1)]
+        limit_at = joint.limit_at if limit or self.has_empty_range else -1
+        return [JointRow(joint.name, kind, offset, rotation, axis, limit, limit_at, self._motor(kind))]
 
     def mimic(self) -> Mimic | None:
         """The coupling to another joint, if there is one."""
         joint = self.element
         if joint.mimic is None:
             return None
-        if joint.type not in ("revolute", "continuous", "prismatic"):
-            self.fail(f"a {joint.type} joint cannot mimic another one")
+        if not joint.has_value:
+            self.notes.append(f"<mimic> of {joint.name!r} is ignored: a {joint.type} joint has no single value")
+            return None
         leader = joint.mimic.get("joint", "")
         if not leader:
             self.fail("<mimic> names no joint")
@@ -119,7 +125,11 @@ class JointReader:
             return None
         low, high = self._end(limit, "lower"), self._end(limit, "upper")
         if low == math.inf or high == -math.inf or low > high:
-            self.fail(f"lower limit {low:g} is above upper limit {high:g}")
+            self.has_empty_range = True
+            self.notes.append(
+                f"the range of joint {name!r} is ignored: its lower limit {low:g} is above its upper limit {high:g}"
+            )
+            return None
         if math.isinf(low) or math.isinf(high):
             side = "" if math.isinf(low) and math.isinf(high) else " above" if math.isinf(high) else " below"
             self.notes.append(f"joint {name!r} has an infinite limit and was read as unlimited{side}")
@@ -133,6 +143,12 @@ class JointReader:
             return math.copysign(math.inf, float(text))
         return self._number(text, f"{name} limit")
 
+    def _motor(self, kind: Kind) -> Motor | None:
+        """The motor of a joint that moves; None, without a word, of one that does not."""
+        motor, notes = motor_of(self.element) if kind != Kind.FIXED else (None, [])
+        self.notes += notes
+        return motor
+
     def _planar(
         self, offset: tuple[float, ...], rotation: tuple[float, ...], normal: tuple[float, ...], taken: set[str]
     ) -> list[JointRow]:
@@ -144,7 +160,7 @@ class JointReader:
         return [
             JointRow(x, Kind.SLIDE, offset, rotation, first),
             JointRow(y, Kind.SLIDE, axis=second),
-            JointRow(name, Kind.HINGE, axis=normal),
+            JointRow(name, Kind.HINGE, axis=normal, motor=self._motor(Kind.HINGE)),
         ]
 
 

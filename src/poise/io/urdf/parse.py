@@ -3,31 +3,59 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
-from poise.errors import FileError
+from poise.errors import FileError, listed
 from poise.io.files import guessed_kind
 from poise.io.numbers import LONGEST_NAME, shown
 from poise.io.urdf.document import JointElement, RobotElement
-from poise.io.xml_files import Attributes, XmlReader
+from poise.io.urdf.repair import well_formed
+from poise.io.xml_files import Attributes, NotWellFormedError, XmlReader
 
 _ROBOT, _PART, _DETAIL, _INERTIA, _MESH = 0, 1, 2, 3, 4  # depths: <robot>, <link>, <inertial>, its <mass>, a <mesh>
 _DEEPEST = 100  # a real file needs ten; keeps a hostile one from filling the memory
 _MOST_JOINTS = 10_000
-_XACRO = "is a xacro file, a template; run `xacro FILE > robot.urdf` first"
+_MOST_NOTES = 20  # of second elements; more are counted
+XACRO = "is a xacro file, a template; run `xacro FILE > robot.urdf` first"
+_SHOWN = 40  # characters of a tag
+_DETAILS = ("origin", "axis", "limit", "mimic", "safety_controller")
+
+
+_Reader = TypeVar("_Reader", bound="UrdfHandlers")
 
 
 def parse_robot(path: Path, data: bytes) -> RobotElement:
-    """Read the robot of a URDF file; FileError with the line for anything that is not well formed."""
+    """Read the robot of a URDF file; FileError with the line for anything that is not well formed.
+
+    Repairs that other readers make, too, are told in the robot's notes.
+    """
     looks_like = guessed_kind(data)
     if looks_like and "XML" not in looks_like:
         raise FileError(path, f"not a URDF file; this looks like {looks_like}")
-    reader = _Handlers(path)
-    reader.read(data)
-    return reader.robot
+    return read_with(UrdfHandlers, path, data).robot
 
 
-class _Handlers(XmlReader):
-    """Handlers for expat. Elements deeper than the meshes of a link are counted and passed over."""
+def read_with(handlers: type[_Reader], path: Path, data: bytes) -> _Reader:
+    """Read a URDF file with handlers of this kind, after repairs where it is not well formed."""
+    reader = handlers(path)
+    try:
+        reader.read(data)
+    except NotWellFormedError:
+        mended, notes = well_formed(data)
+        if not notes:
+            raise
+        reader = handlers(path)
+        reader.read(mended)
+        reader.robot.notes[:0] = notes
+    reader.finish()
+    return reader
+
+
+class UrdfHandlers(XmlReader):
+    """Handlers for expat. Elements deeper than the meshes of a link are counted and passed over.
+
+    An expanded file may have xacro elements left in it. They and all that stands in them are passed over.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, _DEEPEST)
@@ -35,11 +63,46 @@ class _Handlers(XmlReader):
         self.joint: JointElement | None = None
         self.link: str | None = None
         self.inside = ""  # which detail of a link or joint
+        self.in_xacro = 0  # how many elements are open from the outermost xacro element on
+        self.expression = ""  # an attribute that xacro would have replaced
+        self.seconds = 0  # second elements that were passed over
+        self.parser.StartElementHandler = self._open
+        self.parser.EndElementHandler = self._close
+
+    def finish(self) -> None:
+        """Tell what was passed over; FileError for a template."""
+        robot = self.robot
+        if self.seconds > _MOST_NOTES:
+            robot.notes.append(f"{self.seconds - _MOST_NOTES} more second elements of joints are ignored")
+        if not robot.xacro:
+            return
+        if self.expression or not robot.joints:
+            raise FileError(self.path, XACRO, place=f"line {robot.xacro[0][1]}")
+        robot.notes.append(
+            f"elements of xacro that were left in the file are passed over, and what they stand for may be missing: "
+            f"{listed([f'<{tag[:_SHOWN]}> in line {line}' for tag, line in robot.xacro])}"
+        )
+
+    def _open(self, tag: str, attributes: Attributes) -> None:
+        if self.in_xacro or tag.startswith("xacro:"):
+            if not self.in_xacro:
+                self.robot.xacro.append((tag, self.parser.CurrentLineNumber))
+            self.in_xacro += 1
+            if self.depth + self.in_xacro > _DEEPEST:
+                self._fail(f"elements are nested more than {_DEEPEST} deep")
+            return
+        if not self.expression:
+            self.expression = next((value for value in attributes.values() if "${" in value), "")
+        self._start(tag, attributes)
+
+    def _close(self, tag: str) -> None:
+        if self.in_xacro:
+            self.in_xacro -= 1
+        else:
+            self._end(tag)
 
     def _start(self, tag: str, attributes: Attributes) -> None:
         super()._start(tag, attributes)
-        if tag.startswith("xacro:"):
-            self._fail(_XACRO)
         if self.depth == _ROBOT:
             if tag != "robot":
                 self._fail(f"not a URDF file: its root element is <{tag[:40]}>, not <robot>")
@@ -70,7 +133,7 @@ class _Handlers(XmlReader):
         if len(name) > LONGEST_NAME:
             self._fail(f"the name {shown(name)} has more than {LONGEST_NAME} characters")
         if "${" in name:
-            self._fail(_XACRO)
+            self._fail(XACRO)
         if name in known:
             self._fail(f"a second {tag} is called {shown(name)}")
         if len(known) >= _MOST_JOINTS:
@@ -85,11 +148,21 @@ class _Handlers(XmlReader):
     def _joint_detail(self, joint: JointElement, tag: str, attributes: Attributes) -> None:
         if tag in ("parent", "child"):
             if getattr(joint, tag):
-                self._fail(f"joint {shown(joint.name)} has a second <{tag}>")
-            setattr(joint, tag, attributes.get("link", ""))
-        elif tag in ("origin", "axis", "limit", "mimic"):
+                self._pass_over(joint, tag, same=getattr(joint, tag) == attributes.get("link", ""))
+            else:
+                setattr(joint, tag, attributes.get("link", ""))
+        elif tag in _DETAILS:
             if getattr(joint, tag) is not None:
-                self._fail(f"joint {shown(joint.name)} has a second <{tag}>")
+                self._pass_over(joint, tag, same=getattr(joint, tag) == attributes)
+                return
             setattr(joint, tag, attributes)
             if tag == "limit":
                 joint.limit_at = self.parser.CurrentByteIndex
+
+    def _pass_over(self, joint: JointElement, tag: str, *, same: bool) -> None:
+        """Ignore a second element, as other readers of URDF do."""
+        self.seconds += 1
+        if self.seconds <= _MOST_NOTES:
+            which = "which is the same" if same else "which says something else"
+            line = self.parser.CurrentLineNumber
+            self.robot.notes.append(f"the second <{tag}> of joint {joint.name!r} (line {line}), {which}, is ignored")

@@ -55,8 +55,12 @@ def in_order(path: Path, robot: RobotElement, root: str) -> list[JointElement]:
     return order
 
 
-def free_leaders(path: Path, robot: RobotElement, mimics: dict[str, Mimic]) -> dict[str, Mimic]:
-    """Mimics with a leader that mimics nothing itself: ratios multiplied, offsets carried along."""
+def free_leaders(path: Path, robot: RobotElement, mimics: dict[str, Mimic], notes: list[str]) -> dict[str, Mimic]:
+    """Mimics with a leader that mimics nothing itself: ratios multiplied, offsets carried along.
+
+    A joint that mimics a joint that does not exist, or has no single value, moves by itself; `notes` takes a sentence.
+    """
+    mimics = {name: mimic for name, mimic in mimics.items() if _can_follow(robot, name, mimic, notes)}
     done: dict[str, Mimic] = {}
     for name in list(mimics):
         line: dict[str, None] = {}  # in the order of the walk; a dictionary, because a line may be long
@@ -66,21 +70,20 @@ def free_leaders(path: Path, robot: RobotElement, mimics: dict[str, Mimic]) -> d
                 cycle = [*line, at][[*line].index(at) :]
                 JointReader(path, robot.joints[at]).fail(f"mimics in a cycle: {listed(cycle)}")
             line[at] = None
-            at = _leader(path, robot, at, mimics[at])
+            at = mimics[at].leader
         for follower in reversed(line):
             done[follower] = _composed(path, robot, follower, mimics[follower], done.get(mimics[follower].leader))
     return done
 
 
-def _leader(path: Path, robot: RobotElement, name: str, mimic: Mimic) -> str:
+def _can_follow(robot: RobotElement, name: str, mimic: Mimic, notes: list[str]) -> bool:
+    """Whether the joint that another one mimics has a value."""
     leader = robot.joints.get(mimic.leader)
     if leader is None:
-        JointReader(path, robot.joints[name]).fail(f"mimics the unknown joint {shown(mimic.leader)}")
-    if leader.type not in ("revolute", "continuous", "prismatic"):
-        JointReader(path, robot.joints[name]).fail(
-            f"mimics {shown(leader.name)}, a {leader.type} joint without a value"
-        )
-    return leader.name
+        notes.append(f"<mimic> of {name!r} is ignored: there is no joint {shown(mimic.leader)}")
+    elif not leader.has_value:
+        notes.append(f"<mimic> of {name!r} is ignored: {shown(leader.name)} is a {leader.type} joint without a value")
+    return leader is not None and leader.has_value
 
 
 def _composed(path: Path, robot: RobotElement, name: str, mimic: Mimic, further: Mimic | None) -> Mimic:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from poise.io.urdf.parse import _DETAIL, _MESH, _PART, _Handlers
+from poise.io.urdf.parse import _DETAIL, _MESH, _PART, UrdfHandlers, read_with
 from poise.io.xml_files import Attributes
 
 SHAPES = ("mesh", "box", "cylinder", "sphere", "capsule")
@@ -35,13 +35,12 @@ class Visuals:
 
 def parse_visuals(path: Path, data: bytes) -> Visuals:
     """Read the visual elements of a URDF file; FileError as for the rest of it."""
-    reader = _VisualReader(path)
-    reader.read(data)
+    reader = read_with(_VisualReader, path, data)
     children = {joint.name: joint.child for joint in reader.robot.joints.values()}
     return Visuals(reader.visuals, reader.materials, children)
 
 
-class _VisualReader(_Handlers):
+class _VisualReader(UrdfHandlers):
     """The reader of links and joints that keeps what it sees in <visual>, and the robot's own materials."""
 
     def __init__(self, path: Path) -> None:

@@ -1,0 +1,53 @@
+"""What a URDF joint says of its drive: velocity and effort of <limit>, and <safety_controller>."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from poise.io.numbers import LARGEST, is_number, shown
+from poise.io.urdf.document import Attributes, JointElement
+from poise.model.motors import Motor, SafetyController
+
+_SAFETY = {"soft_lower_limit": "lower", "soft_upper_limit": "upper", "k_position": "k_position",
+           "k_velocity": "k_velocity"}  # fmt: skip
+
+
+class ReadMotor(NamedTuple):
+    """The motor of a joint, or None where the file says nothing of it, and a sentence for each bad number."""
+
+    motor: Motor | None
+    notes: list[str]
+
+
+def motor_of(joint: JointElement) -> ReadMotor:
+    """Read the motor of a joint; a number that is none, or negative, is passed over with a note."""
+    notes: list[str] = []
+    limit, safety = joint.limit or {}, joint.safety_controller
+    velocity, effort = (_least_zero(joint, limit, name, notes) for name in ("velocity", "effort"))
+    controller = None
+    if safety is not None:
+        found = {field: _value(joint, safety, name, notes) for name, field in _SAFETY.items()}
+        controller = SafetyController(**{field: value for field, value in found.items() if value is not None})
+    nothing = velocity is None and effort is None and controller is None
+    return ReadMotor(None if nothing else Motor(velocity, effort, controller), notes)
+
+
+def _least_zero(joint: JointElement, attributes: Attributes, name: str, notes: list[str]) -> float | None:
+    value = _value(joint, attributes, name, notes)
+    if value is not None and value < 0.0:
+        notes.append(f"the {name} {value:g} of joint {joint.name!r} is below zero, and is ignored")
+        return None
+    return value
+
+
+def _value(joint: JointElement, attributes: Attributes, name: str, notes: list[str]) -> float | None:
+    """A finite number; None where there is none, or one that stands for no limit."""
+    text = attributes.get(name, "").strip()
+    if name not in attributes or text.lower().lstrip("+-") in ("inf", "infinity"):
+        return None
+    if not is_number(text):
+        notes.append(f"the {name} of joint {joint.name!r} is no number but {shown(text)}, and is ignored")
+        return None
+    value = float(text)
+    return value if math.isfinite(value) and abs(value) <= LARGEST else None

@@ -1,0 +1,72 @@
+"""What the drive of a joint can do: its largest speed and force, as robot descriptions say it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+from poise.errors import InputError
+from poise.maths.arrays import real, short
+
+
+@dataclass(frozen=True)
+class SafetyController:
+    """A controller that slows a joint down near the ends of its range.
+
+    It is read from files and written back; Poise does not obey it. Angles are radians, lengths file units.
+
+    Parameters
+    ----------
+    lower, upper
+        Ends of the range [rad, file units] within which the controller does not act.
+    k_position
+        [1/s] The largest speed for each radian or unit that is left to the end.
+    k_velocity
+        [N m s/rad, N s/unit] The largest force for each unit of speed that is left.
+    """
+
+    lower: float = 0.0
+    upper: float = 0.0
+    k_position: float = 0.0
+    k_velocity: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = real(getattr(self, field.name), f"the {field.name} of a safety controller")
+            if not math.isfinite(value):
+                raise InputError(f"the {field.name} of a safety controller must be finite, not {value:g}")
+            object.__setattr__(self, field.name, value)
+
+
+@dataclass(frozen=True)
+class Motor:
+    """What the drive of one joint can do; None where the file does not say.
+
+    It is read from files and written back; solvers do not use it.
+
+    Parameters
+    ----------
+    velocity
+        The largest speed: [rad/s] of a hinge, [file units/s] of a slide, at least 0.
+    effort
+        The largest force: [N m] of a hinge, [N] of a slide, at least 0.
+    safety
+        The safety controller.
+    """
+
+    velocity: float | None = None
+    effort: float | None = None
+    safety: SafetyController | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("velocity", "effort"):
+            given = getattr(self, name)
+            if given is None:
+                continue
+            value = real(given, f"the {name} of a motor")
+            if not 0.0 <= value < math.inf:
+                raise InputError(f"the {name} of a motor must be finite and at least 0, not {value:g}")
+            object.__setattr__(self, name, value)
+        if self.safety is not None and not isinstance(self.safety, SafetyController):  # pyright: ignore[reportUnnecessaryIsInstance]
+            message = f"the safety of a motor is a poise.SafetyController or None, not {short(self.safety)}"
+            raise InputError(message)
