@@ -14,11 +14,12 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError
-from poise.kernels.codes import BALL, BENT, HINGE, MOVE, PACE_ROW, SLIDE
+from poise.kernels.codes import BALL, BENT, HINGE, MOVE, PACE_COLUMN, PACE_KIND, PACE_ROW, SLIDE
 from poise.maths.arrays import Floats, for_kernel, real
 from poise.model.skeleton import Kind, Skeleton
 from poise.solving.judge import legal
 
+_WIDTHS = {HINGE: 1, SLIDE: 1, MOVE: 3, BALL: 4, BENT: 4}  # numbers of q of a part of a joint
 _NO_RANGE, _NO_AXIS = (-np.inf, np.inf), (0.0, 0.0, 0.0)
 
 
@@ -42,9 +43,35 @@ class Approach:
 
     def __call__(self, q: Floats, goal: Floats, seconds: float) -> Floats:
         """The legal configuration (nq,) that is so many seconds on the way from q to `goal`, both legal."""
+        return legal(self.skeleton, self._moved(self._rows, q, goal, seconds))
+
+    def from_outside(self, q: Floats, goal: Floats, seconds: float) -> Floats:
+        """Go the same way from a configuration q that breaks limits towards a legal `goal`.
+
+        Joints outside their limits come back at their own pace, so that the answer (nq,) may still be outside.
+        """
+        inside, rows = self.skeleton.legal(q)[0], self._rows.copy()
+        columns = [_columns(row) for row in rows]
+        returning = [i for i, own in enumerate(columns) if (q[own] != inside[own]).any()]
+        for i in returning:
+            if rows[i, PACE_KIND] == BENT:  # by angles along its range it would begin inside
+                rows[i, PACE_KIND] = BALL
+        out = self._moved(rows, q, goal, seconds)
+        found = legal(self.skeleton, out).copy()
+        for i in returning:
+            found[columns[i]] = out[columns[i]]
+        return found
+
+    def _moved(self, rows: Floats, q: Floats, goal: Floats, seconds: float) -> Floats:
         out = np.empty(len(goal))
-        kernels.pace.approach(self._rows, for_kernel(q), for_kernel(goal), float(seconds), self.half_life, out)
-        return legal(self.skeleton, out)
+        kernels.pace.approach(rows, for_kernel(q), for_kernel(goal), float(seconds), self.half_life, out)
+        return out
+
+
+def _columns(row: Floats) -> slice:
+    """The columns of q that a row of `_rows` moves."""
+    at = int(row[PACE_COLUMN])
+    return slice(at, at + _WIDTHS[int(row[PACE_KIND])])
 
 
 def _rows(skeleton: Skeleton, speeds: Floats) -> Iterator[tuple[float, ...]]:

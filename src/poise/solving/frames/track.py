@@ -41,7 +41,7 @@ class Tracker:
     Parameters
     ----------
     start
-        The first pose, a single one.
+        The first pose, a single one; it may be outside its limits, see the notes.
     goals
         As for `solve`; their targets are only examples.
     solver
@@ -69,6 +69,10 @@ class Tracker:
 
     Damping and speeds do not depend on the frame rate: while the target rests, two frames of dt / 2 show what one of dt
     shows. The pose that is shown keeps the limits, and the errors in the Result are those of the pose that is shown.
+
+    A start outside its limits is shown as it is, and its joints move back inside at their speed and damping: at once
+    where they have neither. Each Result until then names these joints in `moved_inside`, and `violation` says by how
+    much the pose that is shown is still outside. The solver begins at the nearest legal pose.
 
     Examples
     --------
@@ -102,7 +106,8 @@ class Tracker:
         self._prepared = prepare(
             start, wanted, solver=self.solver, tolerance=tolerance, angle_tolerance=angle_tolerance, free_root=free_root
         )
-        self._approach = Approach(start.skeleton, damping, speed)
+        self._approach = Approach(self.skeleton, damping, speed)
+        self._given = np.array(start.on(self.skeleton).q)
         self.restart = truth("restart", restart)
         self.microseconds = _microseconds(microseconds, iterations)
         self.budget = _ITERATIONS if iterations is None else count("iterations", iterations)
@@ -139,9 +144,9 @@ class Tracker:
         return f"Tracker({self.solver.name}, at most {budget} a frame)"
 
     def reset(self, pose: Pose | None = None) -> None:
-        """Go back to the first pose, or to another one of the same skeleton, whose q is moved inside its limits.
+        """Go back to the first pose, or to another one of the same skeleton, which may be outside its limits.
 
-        A Pin then holds its joint where it is in that pose.
+        A Pin then holds its joint where it is in that pose, or in the nearest legal one.
         """
         start = self._prepared.problem.start
         if pose is not None:
@@ -149,8 +154,9 @@ class Tracker:
                 raise InputError(f"reset() takes a single pose of the tracker's skeleton, not a batch {pose.shape}")
             check_same(start.skeleton, pose.skeleton, "what reset() was given")
             pose = pose.on(start.skeleton)
-        self._first = np.array(start.q if pose is None else start.skeleton.legal(pose.q)[0])
-        self._solved = self._shown = self._first
+        given = self._given if pose is None else np.array(pose.q)
+        self._first, self._outside = start.skeleton.legal(given)
+        self._solved, self._shown = self._first, given
         self._held = self._prepared.problem.at(start.with_q(self._first))  # where a Pin holds its joint
         self._last: Result | None = None
         self._aim, self._before = _NEVER, 0
@@ -169,11 +175,20 @@ class Tracker:
         found = self._prepared.short(targets, self._solved, began) if self._quick else None
         result = self._solve(targets) if found is None else found
         self._last, self._solved = result, result.q
+        if self._outside:
+            return self._returned(result, targets, seconds, began)
         if self._approach.instant:
             self._shown = self._solved
             return result
         self._shown = self._approach(self._shown, self._solved, seconds)
         return self._judged(result, self._shown, targets, began)
+
+    def _returned(self, result: Result, targets: Floats, seconds: float, began: float) -> Result:
+        """A frame that begins at a pose outside its limits; its Result names the joints that are."""
+        names, instant = self._outside, self._approach.instant
+        self._shown = self._solved if instant else self._approach.from_outside(self._shown, self._solved, seconds)
+        self._outside = self.skeleton.legal(self._shown)[1]
+        return self._judged(result, self._shown, targets, began, moved_inside=names)
 
     def clip(self, targets: Any, fps: float = 60.0, name: str = "") -> Clip:
         """Follow a whole path of targets, and return the poses that were shown as a Clip.
@@ -254,7 +269,7 @@ class Tracker:
         most = self._prepared.problem.allowed(self._prepared.tolerance)
         return float(np.sqrt(((result.errors / np.where(most > 0, most, 1.0)) ** 2).sum()))
 
-    def _judged(self, found: Result, q: Floats, targets: Floats, began: float) -> Result:
+    def _judged(self, found: Result, q: Floats, targets: Floats, began: float, **known: Any) -> Result:
         """The Result of another pose for the same target, measured like every other."""
         problem, tolerance = self._prepared.problem, self._prepared.tolerance
         paths = problem.paths
@@ -263,7 +278,7 @@ class Tracker:
             reached = bool(problem.met(errors, tolerance))
         else:
             errors, reached = errors_of_one(paths, problem.allowed(tolerance), q, targets)
-        return found.shown(q, errors, began, reached=reached)
+        return found.shown(q, errors, began, reached=reached, **known)
 
 
 def steady(
