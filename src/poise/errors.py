@@ -10,16 +10,28 @@ PoiseError
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
 _SHOWN_NAMES = 12
+# Control characters; marks of direction, with which a name can show its letters in another order; separators of lines;
+# surrogates, which stand for bytes that are no UTF-8.
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class PoiseError(Exception):
-    """The root of every exception that Poise raises on purpose."""
+    """The root of every exception that Poise raises on purpose.
+
+    Notes
+    -----
+    `str()` is one line: control characters, which a name of a file or joint may hold, stand in it as escapes.
+    """
+
+    def __str__(self) -> str:
+        return one_line(super().__str__())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), self.args), vars(self)  # processes send each other errors
@@ -34,6 +46,9 @@ def _again(kind: type[PoiseError], args: tuple[Any, ...]) -> PoiseError:
 
 class PoiseWarning(UserWarning):
     """Something in a file was repaired or ignored; the sentence also stands in `Rig.notes`."""
+
+    def __str__(self) -> str:
+        return one_line(super().__str__())
 
 
 class FileError(PoiseError):
@@ -113,7 +128,7 @@ def naming(file: str | PathLike[str] | None) -> Generator[None]:
     try:
         yield
     except UnsupportedError as error:
-        if file is None or str(file) in str(error):
+        if file is None or one_line(str(file)) in str(error):
             raise
         raise UnsupportedError(f"{file}: {error}") from error
 
@@ -134,6 +149,20 @@ def listed(names: Iterable[str]) -> str:
 def shown(name: str) -> str:
     r"""Escape the characters of a name that would not print, as repr does, without quotes: a line break is \n."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name)
+
+
+def one_line(text: str) -> str:
+    r"""Escape what would end a line, steer a terminal or turn the direction of text.
+
+    Control characters, separators of lines, marks of direction, and the bytes of names that are no UTF-8 become
+    escapes such as `\x1b`. All other letters stay, those that `shown` escapes included.
+
+    Parameters
+    ----------
+    text
+        Such as a message that quotes the name of a file.
+    """
+    return _STEERING.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def _nearest(name: str, names: list[str]) -> list[str]:

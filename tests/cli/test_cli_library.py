@@ -27,7 +27,7 @@ from poise.cli.library.plan import FilePair
 from poise.cli.library.verbs import VERBS
 from poise.errors import PoiseWarning
 from poise.io import samples
-from poise.io.files import half_written, write_atomically
+from poise.io.files import leftovers, write_atomically
 from tests.command_line import run
 from tests.compile_once import once
 from tests.patience import PROCESS
@@ -382,10 +382,12 @@ class TestInterrupted:
 
     def test_a_file_half_written_has_a_name_that_nobody_else_gives(self, tmp_path, monkeypatch):
         monkeypatch.setattr(Path, "replace", lambda path, _to: seen.append(path.name))
+        monkeypatch.setattr(Path, "unlink", lambda _path, **_: None)
         seen = []
+        (tmp_path / ".a.settings").write_text("mine")
         write_atomically(tmp_path / "a.glb", b"data")
-        assert half_written(seen[0]) == "a.glb"
-        assert half_written(".a.settings") is None
+        assert [path.name for path in leftovers([tmp_path / "a.glb"])] == seen
+        assert leftovers([tmp_path / "b.glb"]) == []
 
 
 def contents(folder):

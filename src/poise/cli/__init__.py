@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import poise
+from poise.cli.terminal import say
 from poise.errors import InputError, PoiseError, PoiseWarning, UnknownNameError
 
 
@@ -144,7 +145,7 @@ _ELSEWHERE = {
 
 def _version(wanted: bool) -> None:  # typer calls it with one positional value
     if wanted:
-        typer.echo(f"poise {poise.__version__}")
+        say(f"poise {poise.__version__}")
         raise typer.Exit
 
 
@@ -164,10 +165,10 @@ def main() -> None:
         sys.exit(130)  # Ctrl-C, as shells have it
     except _MISUSE as error:  # one line, like every other error
         if error.format_message():  # none where the help was asked for by giving nothing
-            typer.echo(f"error: {_misuse(error)}", err=True)
+            say(f"error: {_misuse(error)}", err=True)
         sys.exit(2)
     except PoiseError as error:
-        typer.echo(f"error: {error}", err=True)
+        say(f"error: {error}", err=True)
         sys.exit(2)
     except BrokenPipeError:
         _drop_output()  # the reader went away: nothing to say
@@ -175,7 +176,7 @@ def main() -> None:
     except OSError as error:  # of standard output, or of a path that no system takes: files answer with a FileError
         _drop_output()
         where = "cannot write the output" if error.filename is None else str(error.filename)
-        typer.echo(f"error: {where}: {error.strerror}", err=True)
+        say(f"error: {where}: {error.strerror}", err=True)
         sys.exit(2)
 
 

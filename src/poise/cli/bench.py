@@ -10,6 +10,7 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
+from poise.cli.terminal import say
 from poise.cli.told.bars import bar
 from poise.machine.bench import FULL, QUICK, Measurement, groups, machine
 from poise.machine.warmup import warmup
@@ -37,7 +38,7 @@ def bench(
         typer.echo(json.dumps({"machine": machine(), "rows": [row._asdict() for row in rows]}, indent=1))
         return
     _print(rows)
-    typer.echo("on: " + ", ".join(f"{name} {value}" for name, value in machine().items()))
+    say("on: " + ", ".join(f"{name} {value}" for name, value in machine().items()))
 
 
 def _print(rows: list[Measurement]) -> None:

@@ -14,6 +14,7 @@ from rich.console import Console
 from poise import plot, solvers
 from poise.cli.given.opened import opened
 from poise.cli.given.targets import example, open_targets
+from poise.cli.terminal import say
 from poise.cli.told import outputs
 from poise.cli.told.bars import bar
 from poise.comparison import compare as comparing
@@ -164,7 +165,7 @@ def _say(found: Comparison, out: Path | None, *, as_json: bool) -> None:
         typer.echo(json.dumps(found.document(), indent=1, allow_nan=False))
         return
     console = Console()
-    typer.echo(text_table(found, console.width if console.is_terminal else 120))
-    typer.echo(f"\n{found.verdict}")
+    say(*text_table(found, console.width if console.is_terminal else 120).split("\n"))
+    say("", found.verdict)
     if out is not None:
-        typer.echo(f"written: {out}")
+        say(f"written: {out}")

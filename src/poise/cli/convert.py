@@ -14,6 +14,7 @@ from poise.cli.library.options import Cluster, Format, Overwrite, Workers, libra
 from poise.cli.library.plan import is_library
 from poise.cli.library.run import run as run_library
 from poise.cli.library.verbs import Row
+from poise.cli.terminal import say
 from poise.cli.told import outputs
 from poise.errors import InputError
 from poise.libraries.clip_files import ALL
@@ -118,14 +119,14 @@ def _say(done: Converted, *, as_json: bool) -> None:
         typer.echo(json.dumps(as_object(done), indent=1, allow_nan=False))
         return
     for path in done.files:
-        typer.echo(f"wrote {path}")
+        say(f"wrote {path}")
     if done.clips:
         rate = f" at {done.fps:.6g} frames/s" if done.fps else ""
-        typer.echo(f"{counted(len(done.clips), 'clip')}, {counted(done.frames, 'frame')}{rate}")
+        say(f"{counted(len(done.clips), 'clip')}, {counted(done.frames, 'frame')}{rate}")
     for line in done.lost:
-        typer.echo(f"lost: {line}")
+        say(f"lost: {line}")
     for note in done.notes:
-        typer.echo(f"note: {note}")
+        say(f"note: {note}")
 
 
 def as_object(done: Converted) -> dict[str, Any]:

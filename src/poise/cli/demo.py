@@ -14,12 +14,14 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from poise.cli.terminal import say
 from poise.cli.told.next_steps import next_steps
 from poise.cli.told.serving import can_show, serve
 from poise.errors import FileError, UnsupportedError
 from poise.ground.plant import Planted, plant_feet
 from poise.ground.terrain.terrain import Terrain
 from poise.io import samples
+from poise.io.files import write_atomically
 from poise.io.registry import load, save
 from poise.libraries.each import cores, each
 from poise.model.clip import Clip
@@ -90,13 +92,13 @@ def demo(
         _draw_viewer(folder)
     console = Console()
     Console(width=console.width if console.is_terminal else _WIDTH).print(table)
-    typer.echo("\n".join(walked) + "\n")
-    typer.echo(f"posed files and pictures are in {folder}")
+    say(*walked, "")
+    say(f"posed files and pictures are in {folder}")
     if not is_shown:
-        typer.echo(f"the viewer's scene without a server: {VIEWER}.html, .png")
+        say(f"the viewer's scene without a server: {VIEWER}.html, .png")
     _say_next(folder)
     if is_shown:
-        typer.echo("")
+        say("")
         _serve(folder)
 
 
@@ -120,13 +122,13 @@ def _stage(number: int, *, folder: Path) -> tuple[str, ...]:
 
 def _doing(number: int, what: str) -> None:
     """Say what is done now: the first solve of each kind compiles, which takes seconds."""
-    typer.echo(f"{number + 1}/{WALK + 2} {what}")
+    say(f"{number + 1}/{WALK + 2} {what}")
 
 
 def _say_next(folder: Path) -> None:
-    typer.echo("\ntry next:")
+    say("", "try next:")
     for what, command in next_steps(folder, posed=SCENES[0].out, walk=f"{HILLS}.glb"):
-        typer.echo(f"  {what}:\n    {command}")
+        say(f"  {what}:", f"    {command}")
 
 
 def _serve(folder: Path) -> None:
@@ -134,9 +136,9 @@ def _serve(folder: Path) -> None:
     try:
         serve(scenes.scene(_SHOWN), host="127.0.0.1", port=0, open_browser=True)
     except UnsupportedError as error:
-        typer.echo(f"no viewer: {error}", err=True)
+        say(f"no viewer: {error}", err=True)
         _draw_viewer(folder)
-        typer.echo(f"the viewer's scene without a server: {VIEWER}.html, .png")
+        say(f"the viewer's scene without a server: {VIEWER}.html, .png")
 
 
 def _row(scene: DemoSolve, result: Result) -> tuple[str, ...]:
@@ -189,7 +191,7 @@ def _draw_feet(path: Path, planted: Planted) -> None:
     try:
         plot.draw_feet(path, planted)
     except UnsupportedError as error:
-        typer.echo(f"no picture: {error}", err=True)
+        say(f"no picture: {error}", err=True)
 
 
 def _draw_viewer(folder: Path) -> None:
@@ -197,13 +199,13 @@ def _draw_viewer(folder: Path) -> None:
     from poise import plot  # noqa: PLC0415  (only when a picture is drawn)
 
     document = scenes.scene(_SHOWN)
-    (folder / f"{VIEWER}.html").write_bytes(page_of(document))
+    write_atomically(folder / f"{VIEWER}.html", page_of(document))
     chain = document.active[0]
     poses = [("start", document.start), ("reached", solved_pose(document))]
     try:
         plot.draw_poses(folder / f"{VIEWER}.png", poses, target=chain.position, chain=chain.joints(document.skeleton))
     except UnsupportedError as error:
-        typer.echo(f"no picture: {error}", err=True)
+        say(f"no picture: {error}", err=True)
 
 
 def _draw(path: Path, scene: DemoSolve, result: Result) -> None:
@@ -219,4 +221,4 @@ def _draw(path: Path, scene: DemoSolve, result: Result) -> None:
             chain=[*result.joints, scene.joint],
         )
     except UnsupportedError as error:
-        typer.echo(f"no picture: {error}", err=True)
+        say(f"no picture: {error}", err=True)

@@ -16,6 +16,7 @@ from poise.cli.given.opened import limited
 from poise.cli.given.targets import Targets
 from poise.cli.library.verbs import Row
 from poise.cli.many import SolveOptions
+from poise.cli.terminal import say
 from poise.cli.told import outputs
 from poise.cli.told.answer import largest
 from poise.cli.told.bars import bar
@@ -66,7 +67,7 @@ def solve_clip(
     else:
         _say(baked)
         if out is not None:
-            typer.echo(f"clip {baked.name!r} in {out}")
+            say(f"clip {baked.name!r} in {out}")
     return 0 if bool(np.all(baked.result.reached)) else 1
 
 
@@ -124,7 +125,7 @@ class FramesWork:
             typer.echo(json.dumps({"clips": said}, indent=1, allow_nan=False))
         else:
             for clip, file in zip(baked, files, strict=True):
-                typer.echo(f"{clip.name!r}:" if file is None else f"{clip.name!r} in {file}:")
+                say(f"{clip.name!r}:" if file is None else f"{clip.name!r} in {file}:")
                 _say(clip)
         return 0 if all(bool(np.all(clip.result.reached)) for clip in baked) else 1
 
@@ -186,8 +187,8 @@ def _missed(baked: Baked) -> Ints:
 def _say(baked: Baked) -> None:
     """Print how many frames were reached, and what of the first ones that were not."""
     result, missed = baked.result, _missed(baked)
-    typer.echo(f"{len(baked) - len(missed)} of {len(baked)} frames reached ({result.solver})")
+    say(f"{len(baked) - len(missed)} of {len(baked)} frames reached ({result.solver})")
     for i in missed[:3].tolist():
-        typer.echo(f"frame {i}, {baked.times[i]:.3f} s: {result.message(i)}")
+        say(f"frame {i}, {baked.times[i]:.3f} s: {result.message(i)}")
     if len(missed) > 3:  # noqa: PLR2004
-        typer.echo(f"and {len(missed) - 3} more")
+        say(f"and {len(missed) - 3} more")

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from poise.cli.terminal import say
 from poise.cli.told.limbs import chain_lines, chains, height, limb_objects, size
 from poise.cli.told.limits import axis_words, limit_words
 from poise.cli.told.markers import marker_lines, marker_object
@@ -44,7 +45,10 @@ def info(
     else:
         rig = load(file)
         told, lines = (as_object(rig, file), []) if as_json else ({}, as_lines(rig, file))
-    typer.echo(json.dumps(told, indent=1, allow_nan=False) if as_json else "\n".join(lines))
+    if as_json:
+        typer.echo(json.dumps(told, indent=1, allow_nan=False))
+    else:
+        say(*lines)
 
 
 def as_object(rig: Rig, file: Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from poise.cli.terminal import say
 from poise.cli.told.limits import limit_words
 from poise.cli.told.outputs import check_place
 from poise.errors import InputError, shown
@@ -61,9 +62,12 @@ def limits(
         raise InputError("--dry-run shows what --anatomical would write: give both")
     rig = load(file)
     for note in rig.notes:
-        typer.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
     if not anatomical:
-        typer.echo(json.dumps(_as_object(rig, file), indent=1) if as_json else "\n".join(_as_lines(rig, file)))
+        if as_json:
+            typer.echo(json.dumps(_as_object(rig, file), indent=1))
+        else:
+            say(*_as_lines(rig, file))
         return
     change = change_of(rig, file)
     if change.added and not dry_run:
@@ -72,7 +76,7 @@ def limits(
     if as_json:
         typer.echo(json.dumps(_change_object(change, file, written=bool(change.added) and not dry_run), indent=1))
     else:
-        typer.echo("\n".join(_change_lines(change, dry_run=dry_run)))
+        say(*_change_lines(change, dry_run=dry_run))
 
 
 def change_of(rig: Rig, file: Path) -> Change:

@@ -19,6 +19,7 @@ import typer
 from poise import solvers
 from poise.cli.given import targets as reading
 from poise.cli.given.targets import Targets
+from poise.cli.terminal import say
 from poise.cli.told.bars import bar
 from poise.cli.told.outputs import check_table
 from poise.cli.told.tables import csv_rows, header_of, print_json, write_csv, write_npy
@@ -50,7 +51,7 @@ def solve_table(start: Pose, targets: Targets, out: Path | None, how: SolveOptio
     reached = _write(_Solved(reach, targets), out, start.skeleton, as_json=as_json)
     if out is not None:
         said: Any = {"targets": targets.count, "reached": reached, "out": str(out)}
-        typer.echo(json.dumps(said) if as_json else f"{reached} of {targets.count} reached; table in {out}")
+        say(json.dumps(said) if as_json else f"{reached} of {targets.count} reached; table in {out}")
     return 0 if reached == targets.count else 1
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from poise.cli.terminal import say
 from poise.io import samples as bundled
 
 
@@ -16,6 +17,6 @@ def samples(
     """Copy the bundled rigs (a character, its walk, a robot arm, hills) into DIR, by default this folder."""
     written = bundled.copy_to(folder)
     for path in written:
-        typer.echo(str(path))
+        say(str(path))
     if not written:
-        typer.echo(f"all samples are in {folder} already; nothing was written over")
+        say(f"all samples are in {folder} already; nothing was written over")

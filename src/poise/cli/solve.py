@@ -17,6 +17,7 @@ from poise.cli.given.opened import opened
 from poise.cli.given.targets import open_targets
 from poise.cli.library.options import Cluster, Format, Overwrite, Workers, library_of, only, refuse
 from poise.cli.library.plan import is_library, is_pattern
+from poise.cli.terminal import say
 from poise.cli.told import answer, outputs
 from poise.errors import InputError
 from poise.io.numbers import is_number
@@ -236,7 +237,7 @@ def _solve_one(
         written.append(str(plot))
     answer.show(result, how.prefer, as_json=as_json)  # last: after a printed result nothing can fail
     if written and not as_json:
-        typer.echo(f"written: {', '.join(written)}")
+        say(f"written: {', '.join(written)}")
     return 0 if result.reached else 1
 
 

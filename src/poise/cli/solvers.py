@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from poise import solvers
+from poise.cli.terminal import say
 from poise.solvers.base.parameters import Parameter, described, parameters, summary
 
 
@@ -68,17 +69,18 @@ def _show_all(found: list[dict[str, Any]]) -> None:
             ", ".join([*also, *(f"prefer {prefer}" for prefer in one["prefer"] if prefer != "first")]),
         )  # fmt: skip
     Console(markup=False).print(table)
-    typer.echo(
-        "\n`poise solvers NAME` lists the options of one; `poise solve --solver NAME --option name=value` sets them."
+    say(
+        "",
+        "`poise solvers NAME` lists the options of one; `poise solve --solver NAME --option name=value` sets them.",
     )
 
 
 def _show_one(one: dict[str, Any]) -> None:
-    typer.echo(f"{one['name']}: {one['summary']}\n")
+    say(f"{one['name']}: {one['summary']}", "")
     together = "several at once" if one["several"] else "one at a time"
     together += ", of one joint" if one["one_joint"] else "".join(f", {goal} beside it" for goal in one["beside"])
-    typer.echo(f"goals: {', '.join(one['goals'])}; {together}")
-    typer.echo(f"joints: {', '.join(one['joints'])}; limits: {', '.join(one['limits']) or 'none'}\n")
+    say(f"goals: {', '.join(one['goals'])}; {together}")
+    say(f"joints: {', '.join(one['joints'])}; limits: {', '.join(one['limits']) or 'none'}", "")
     table = Table("option", "type", "default", "meaning", box=None, pad_edge=False)
     for option in one["options"]:
         table.add_row(option["name"], option["type"], _shown(option["default"]), option["help"])

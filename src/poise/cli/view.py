@@ -11,6 +11,7 @@ import typer
 
 from poise.cli.given.clips import clip_of
 from poise.cli.given.grounds import DirectionOption, TerrainWords, direction_of
+from poise.cli.terminal import say
 from poise.cli.told import outputs
 from poise.cli.told.serving import serve
 from poise.errors import FileError, InputError, naming
@@ -96,13 +97,13 @@ def view(
         with naming(file):
             document = as_shown(_opened(file, scene), shown).but(packages=packages)
         for note in document.rig.notes:
-            typer.echo(f"note: {note}", err=True)
+            say(f"note: {note}", err=True)
         if html is None:
             serve(document, host=host, port=port, open_browser=not no_browser)
             return
     with naming(file):
         write_page(document, html)
-    typer.echo(f"written: {html}")
+    say(f"written: {html}")
 
 
 def as_shown(document: Document, shown: ViewOptions) -> Document:
@@ -183,4 +184,4 @@ def _list() -> None:
     width = max(map(len, scenes.names()))
     for name in scenes.names():
         about = scenes.about(name)
-        typer.echo(f"{name:{width}}  {about.title}: {about.text}")
+        say(f"{name:{width}}  {about.title}: {about.text}")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from poise import warmup as compile_all
+from poise.cli.terminal import say
 from poise.cli.told.bars import bar
 from poise.machine.warmup import GROUPS, steps
 
@@ -31,4 +32,4 @@ def warmup(what: Annotated[str, typer.Argument(metavar="[WHAT]", help=_WHAT)] = 
 
         folder = compile_all(what, progress=note)
     seconds, work = time.perf_counter() - began, time.process_time() - spent
-    typer.echo(f"kernels ready ({what}) in {seconds:.1f} s, {work:.1f} s of processor time, cached in {folder}")
+    say(f"kernels ready ({what}) in {seconds:.1f} s, {work:.1f} s of processor time, cached in {folder}")

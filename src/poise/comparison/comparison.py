@@ -9,7 +9,7 @@ from pathlib import Path
 from poise.comparison.findings.findings import Findings
 from poise.comparison.findings.table import text_table
 from poise.comparison.findings.verdict import verdict
-from poise.io.files import write_atomically
+from poise.io.files import encode_text, write_atomically
 
 SUFFIXES = (".html", ".json", ".png", ".svg", ".pdf")  # of reports
 
@@ -59,7 +59,7 @@ class Comparison(Findings):
         elif suffix == ".html":
             from poise.comparison.report.page import page_of  # noqa: PLC0415
 
-            write_atomically(path, page_of(self).encode())
+            write_atomically(path, encode_text(page_of(self)))
         else:
             from poise.comparison.report.pictures import draw  # noqa: PLC0415
 

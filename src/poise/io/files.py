@@ -2,22 +2,57 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
-from poise.errors import FileError, PoiseError, UnsupportedError
+from poise.errors import FileError, PoiseError, UnsupportedError, one_line
 
 _MARK = ".poise-tmp-"  # in the name of a file until it is whole: nobody else calls a file so
-_TEMPORARY = re.compile(rf"\.(?P<name>.+){re.escape(_MARK)}[a-z0-9_]{{8}}", re.DOTALL)
+_LONGEST_LABEL = 60  # [bytes] with it a temporary name has 80, fewer than any file system takes (143 on eCryptfs)
+_LONGEST_NAME = 255  # [bytes] of a file, on most file systems
+_PART = ".part"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NEW_MODE = 0o666  # of a file that is new, less the umask
+_TEMPORARY = re.compile(rf"\.(?P<label>.+){re.escape(_MARK)}[a-z0-9_]{{8}}", re.DOTALL)
 _MAGIC = {b"glTF": "a GLB file", b"Kaydara FBX": "a binary FBX file", b"PK\x03\x04": "a zip archive"}
 
 
 def sidecar_of(path: Path) -> Path:
     """Where the sidecar of a rig file is: beside it, its suffix replaced by .ik.toml."""
     return path.with_suffix(".ik.toml")
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file stands at a path; False, too, for a name that no file can have.
+
+    Parameters
+    ----------
+    path
+        Such as that of a sidecar, whose name may be too long where the rig's own is not: `Path.is_file` raises then.
+    """
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder stands at a path; False, too, for a name that no folder can have.
+
+    Parameters
+    ----------
+    path
+        The path.
+    """
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def read_bytes(path: Path, *, may_be_empty: bool = False) -> bytes:
@@ -55,7 +90,10 @@ def without_blocking(name: str, flags: int) -> int:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file under a temporary name in the same folder, then rename it: it is complete or it is not there.
+    """Write a file under a temporary name in the same folder, then rename it.
+
+    The file is complete or it is not there. One that is written over keeps its mode, and its owner and group where the
+    system permits it. A symbolic link is followed: the file that it leads to is written, and the link stays.
 
     Parameters
     ----------
@@ -63,36 +101,175 @@ def write_atomically(path: Path, data: bytes) -> None:
         The file.
     data
         What is written.
-    """
-    import tempfile  # noqa: PLC0415  (who only reads need not wait for it)
 
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}{_MARK}")
-    except OSError as error:
-        raise FileError(path, f"cannot write here: {error.strerror}") from error
-    except ValueError as error:  # a NUL in the name
-        raise FileError(path, f"cannot write here: {error}") from error
+    Raises
+    ------
+    FileError
+        For a place that takes no file: no folder, no permission, a device or a pipe.
+    """
+    target = written_place(path)
+    temporary, handle = _create_beside(target, path)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
+        rename_over(temporary, target)
     except OSError as error:
         raise FileError(path, f"cannot write: {error.strerror}") from error
     finally:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def half_written(name: str) -> str | None:
-    """Which file was being written under a temporary name; None for the name of any other file.
+def written_place(path: Path) -> Path:
+    """Find the file that a write to `path` makes or replaces: symbolic links are followed.
 
     Parameters
     ----------
-    name
-        Without the folder.
+    path
+        The file. It may be missing, and so may the file that a link leads to.
+
+    Returns
+    -------
+    Path
+        `path` itself where it is no link, else the file at the end of the links. Links in a circle lead to no file: the
+        new one takes the place of the link.
+
+    Raises
+    ------
+    FileError
+        For a folder, a device or a pipe, which no file may replace.
     """
-    found = _TEMPORARY.fullmatch(name)
-    return found and found["name"]
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        if getattr(error, "errno", None) == errno.ELOOP:
+            return path
+        raise FileError(path, f"cannot write here: {getattr(error, 'strerror', None) or error}") from error
+    else:
+        if stat.S_ISDIR(found.st_mode):
+            raise FileError(path, "cannot write here: it is a directory, not a file")
+        if not stat.S_ISREG(found.st_mode):
+            raise FileError(path, "cannot write here: it is not a regular file")
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def rename_over(temporary: Path, target: Path) -> None:
+    """Give a finished file its own name, and the mode of the file that had this name before.
+
+    Parameters
+    ----------
+    temporary
+        The finished file, in the folder of `target`.
+    target
+        Its name, as `written_place` finds it.
+
+    Raises
+    ------
+    OSError
+        If the system does not permit it.
+    """
+    if target.exists():
+        _take_over(temporary, target.stat())
+    temporary.replace(target)
+
+
+def _take_over(temporary: Path, old: os.stat_result) -> None:
+    """Give a file the owner and the mode of another one; the owner only where the system permits it."""
+    new = temporary.stat()
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) and hasattr(os, "chown"):
+        with suppress(OSError):
+            os.chown(temporary, -1, old.st_gid)
+        with suppress(OSError):
+            os.chown(temporary, old.st_uid, -1)
+    if stat.S_IMODE(temporary.stat().st_mode) != stat.S_IMODE(old.st_mode):
+        temporary.chmod(stat.S_IMODE(old.st_mode))
+
+
+def _create_beside(target: Path, path: Path) -> tuple[Path, int]:
+    """Create a temporary file in the folder of `target`; its path and its descriptor. Errors name `path`."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else _NEW_MODE
+        temporary = target.with_name(f".{_label(target.name)}{_MARK}{os.urandom(4).hex()}")
+        return temporary, os.open(temporary, flags, mode)
+    except OSError as error:
+        raise FileError(path, f"cannot write here: {error.strerror}") from error
+    except ValueError as error:  # a name that the system cannot have
+        raise FileError(path, f"cannot write here: {error}") from error
+
+
+def _label(name: str) -> str:
+    """What stands in a temporary name for the file's own: the name, or a digest of one that is long."""
+    encoded = os.fsencode(name)
+    if len(encoded) <= _LONGEST_LABEL:
+        return name
+    import hashlib  # noqa: PLC0415  (few names are long)
+
+    return hashlib.sha256(encoded).hexdigest()[:16]
+
+
+def part_of(target: Path) -> Path:
+    """Name the file FILE.part in which the rows of a table gather until it is whole.
+
+    Parameters
+    ----------
+    target
+        The table, as `written_place` finds it. A name that is too long for a suffix is shortened to a digest.
+    """
+    fits = len(os.fsencode(target.name)) + len(_PART) <= _LONGEST_NAME
+    return target.with_name((target.name if fits else _label(target.name)) + _PART)
+
+
+def encode_text(text: str) -> bytes:
+    r"""Encode text that may quote names of files in UTF-8.
+
+    The bytes of a name that is no UTF-8 are surrogates in Python, which UTF-8 cannot hold. They become `\udcdf`, which
+    also is an escape in the strings of JSON and JavaScript.
+
+    Parameters
+    ----------
+    text
+        Such as a page or a table.
+    """
+    return text.encode("utf-8", "backslashreplace")
+
+
+def clip_name_of(path: Path) -> str:
+    """Name the clip of a file that gives its clip no name: as the file without its suffix.
+
+    Parameters
+    ----------
+    path
+        The file. Bytes of its name that are no UTF-8 become U+FFFD, so that every format can hold the clip's name.
+    """
+    return _SURROGATE.sub("\ufffd", path.stem)
+
+
+def leftovers(paths: Iterable[Path]) -> list[Path]:
+    """Find the temporary files that a killed process left of files that it wrote.
+
+    Parameters
+    ----------
+    paths
+        The files. Only temporary names made for these are found.
+
+    Returns
+    -------
+    list of Path
+        The temporary files, in no order.
+    """
+    labels: dict[Path, set[str]] = {}
+    for path in paths:
+        target = Path(os.path.realpath(path)) if path.is_symlink() else path
+        labels.setdefault(target.parent, set()).add(_label(target.name))
+    return [
+        found
+        for folder, known in labels.items()
+        if folder.is_dir()
+        for found in folder.glob(f".*{_MARK}*")
+        if (match := _TEMPORARY.fullmatch(found.name)) and match["label"] in known
+    ]
 
 
 def write_checked(path: Path, data: bytes, read: Callable[[Path, bytes], object]) -> None:
@@ -117,15 +294,9 @@ def write_checked(path: Path, data: bytes, read: Callable[[Path, bytes], object]
     try:
         read(path, data)
     except PoiseError as error:
-        reason = str(error).removeprefix(f"{path}: ")
+        reason = str(error).removeprefix(f"{one_line(str(path))}: ")
         raise UnsupportedError(f"{path} was not written, as it could not be read again: {reason}") from error
     write_atomically(path, data)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def guessed_kind(data: bytes) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 from poise.errors import FileError, InputError, PoiseWarning, UnsupportedError, naming
 from poise.io import formats as formats_folder
-from poise.io.files import sidecar_of
+from poise.io.files import is_file, is_folder, sidecar_of
 from poise.maths.arrays import short
 from poise.maths.options import one_of
 from poise.model.clip import Clip
@@ -143,7 +143,7 @@ def read(path: Path) -> Rig:
     _look_into(path)
     rig: Rig = reader(path).read(path)
     sidecar = sidecar_of(path)
-    return _with_sidecar(rig, sidecar) if sidecar.is_file() else rig
+    return _with_sidecar(rig, sidecar) if is_file(sidecar) else rig
 
 
 def _with_sidecar(rig: Rig, path: Path) -> Rig:
@@ -225,7 +225,7 @@ def writer(path: Path) -> Any:
 def _look_into(path: Path) -> None:
     """FileError with what a file holds, where that is not what its suffix is mostly for."""
     holds_else = getattr(_named_like(path.suffix.lower()), "holds_else", None)
-    if holds_else is not None and path.is_file() and (held := holds_else(path)):
+    if holds_else is not None and is_file(path) and (held := holds_else(path)):
         raise FileError(path, held)
 
 
@@ -248,7 +248,7 @@ def _format(path: Path, verb: str) -> Any:
         what = "read, not written" if verb == "write" else "written, not loaded"
         raise FileError(path, f"{module.NAME} files are {what}; {module.INSTEAD}")
     known = ", ".join(sorted(s for s, m in formats().items() if hasattr(m, verb)))
-    if path.is_dir():
+    if is_folder(path):
         raise FileError(path, f"is a folder, not a file; files that can be {_DONE[verb]}: {known}")
     which = f"files named {suffix!r}" if suffix else "a file without a suffix"
     markers = f"; markers, by poise info and poise.load_markers(): {', '.join(MARKERS)}" if verb == "read" else ""

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
+from poise.io.files import encode_text
 from poise.maths.arrays import Bools, Floats, finite
 from poise.viewer.model import Model
 
@@ -79,7 +80,7 @@ def offline_page(
         _element(_BYTES, "asset", _base64(model.asset or b"")),
         _element(_BYTES, "terrain", _base64(terrain or b"")),
     ]
-    return _whole(page, title, "\n".join(elements)).encode()
+    return encode_text(_whole(page, title, "\n".join(elements)))
 
 
 def _checked(model: Model, frames: ArrayLike, times: ArrayLike) -> tuple[np.ndarray, Floats]:

@@ -10,7 +10,7 @@ from poise.ground.contact.contact_files import read_contacts
 from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.figure import figure_of
 from poise.ground.plant import even
-from poise.io.files import sidecar_of
+from poise.io.files import is_file, sidecar_of
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 
@@ -26,7 +26,7 @@ def contacts_of(
     legs  names of legs; all of the figure's if None
     """
     source = path or sidecar_of(file)
-    if path is None and not source.is_file():
+    if path is None and not is_file(source):
         return None, ""
     every = tuple(leg.name for leg in figure_of(clip, rig=rig).legs)
     times = even(clip)[0].times

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
-
+from poise.cli.terminal import say
 from poise.errors import InputError
 from poise.io.registry import load
 from poise.io.sidecar.read import apply_sidecar
@@ -16,7 +15,7 @@ def opened(file: Path, limits: Path | None = None, *, no_limits: bool = False) -
     """The rig; what was repaired or ignored is said on standard error."""
     rig = load(file)
     for note in rig.notes:
-        typer.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
     return limited(rig, limits, no_limits=no_limits)
 
 

@@ -17,7 +17,7 @@ import poise
 from poise.cli.library.plan import FilePair
 from poise.cli.library.verbs import Row
 from poise.errors import FileError
-from poise.io.files import half_written
+from poise.io.files import leftovers, write_atomically
 
 _ENDED = json.dumps({"ended": True})
 
@@ -74,12 +74,11 @@ class Journal:
 
     def __enter__(self) -> Self:
         whole = [json.dumps({"job": self._job}), *(self._line(name, row) for name, row in self.rows.items())]
+        write_atomically(self.path, "".join(f"{line}\n" for line in whole).encode())
         try:
-            self._file = self.path.open("w", encoding="utf-8")
+            self._file = self.path.open("a", encoding="utf-8")
         except OSError as error:
             raise FileError(self.path, f"cannot write here: {error.strerror}") from error
-        self._file.write("".join(f"{line}\n" for line in whole))
-        self._file.flush()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -121,10 +120,5 @@ def _is_there(entry: dict[str, Any], pair: FilePair) -> bool:
 
 def sweep(outs: Iterable[Path]) -> None:
     """Remove what this job, killed, had half written of its new files; every other hidden file is somebody's own."""
-    names: dict[Path, set[str]] = {}
-    for out in outs:
-        names.setdefault(out.parent, set()).add(out.name)
-    for folder, known in names.items():
-        for path in folder.glob(".*") if folder.is_dir() else ():
-            if half_written(path.name) in known:
-                path.unlink(missing_ok=True)
+    for path in leftovers(outs):
+        path.unlink(missing_ok=True)

@@ -19,9 +19,10 @@ from poise.cli.library.clips import check_library
 from poise.cli.library.journal import Journal, sweep
 from poise.cli.library.plan import FilePair, ManyFiles, check_new, pairs
 from poise.cli.library.verbs import VERBS, Row, Verb, Work
+from poise.cli.terminal import say
 from poise.cli.told.bars import bar
-from poise.errors import FileError, InputError, PoiseError, PoiseWarning
-from poise.io.files import write_atomically
+from poise.errors import FileError, InputError, PoiseError, PoiseWarning, one_line
+from poise.io.files import encode_text, write_atomically
 from poise.libraries.cluster import cluster
 from poise.libraries.each import Finished, completed
 
@@ -39,7 +40,7 @@ class _EachFile:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", PoiseWarning)  # another process has no filters of the command line
             row = self.work(*pair)
-        told = (str(warning.message).removeprefix(f"{pair.file}: ") for warning in caught)
+        told = (str(warning.message).removeprefix(f"{one_line(str(pair.file))}: ") for warning in caught)
         message = row.get("message", "")
         more = [line for line in dict.fromkeys(told) if line not in message]
         return {**row, "message": "; ".join([message] * bool(message) + more)}
@@ -68,14 +69,14 @@ def run(
         sweep(new)
     left = [pair for pair in found if str(pair.out) not in journal.rows]
     if journal.rows:
-        typer.echo(f"going on: {len(journal.rows)} of {len(found)} were finished", err=True)
+        say(f"going on: {len(journal.rows)} of {len(found)} were finished", err=True)
     with journal:
         try:
             _work(verb, left, library, work, journal)
         except KeyboardInterrupt:
             sweep(new)
             done = f"stopped: {len(journal.rows)} of {len(found)} are finished and kept; the same command goes on"
-            typer.echo(done, err=True)
+            say(done, err=True)
             raise typer.Exit(130) from None
     rows = [{"file": str(pair.file), "out": str(pair.out)} | journal.rows[str(pair.out)] for pair in found]
     _write_table(table, verb, rows)
@@ -160,7 +161,7 @@ def _write_table(table: Path, verb: Verb, rows: list[Row]) -> None:
     writer = csv.DictWriter(text, columns, extrasaction="ignore", restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows({key: "" if value is None else value for key, value in row.items()} for row in rows)
-    write_atomically(table, text.getvalue().encode())
+    write_atomically(table, encode_text(text.getvalue()))
 
 
 def _badness(verb: Verb, row: Row) -> list[float]:
@@ -179,10 +180,10 @@ def _say(rows: list[Row], table: Path, *, as_json: bool) -> int:
         typer.echo(json.dumps(said, indent=1))
         return 1 if bad else 0
     for row in failed[:_SHOWN]:
-        typer.echo(f"failed: {row['file']}: {row['message'].removeprefix(row['file'] + ': ')}", err=True)
+        say(f"failed: {row['file']}: {row['message'].removeprefix(one_line(row['file']) + ': ')}", err=True)
     if len(failed) > _SHOWN:
-        typer.echo(f"and {len(failed) - _SHOWN} more", err=True)
+        say(f"and {len(failed) - _SHOWN} more", err=True)
     others = f", {len(bad) - len(failed)} with something to look at" if len(bad) > len(failed) else ""
     failures = f", {len(failed)} failed (the same command tries them again)" if failed else ""
-    typer.echo(f"{len(rows) - len(bad)} of {len(rows)} files good{others}{failures}; table in {table}")
+    say(f"{len(rows) - len(bad)} of {len(rows)} files good{others}{failures}; table in {table}")
     return 1 if bad else 0

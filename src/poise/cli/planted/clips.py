@@ -11,11 +11,13 @@ import typer
 
 from poise.cli.library.verbs import Row
 from poise.cli.planted import feet
+from poise.cli.terminal import say
 from poise.cli.told import outputs
 from poise.cli.told.bars import bar
 from poise.cli.told.clips import check_apart, new_files, save_clips, told
 from poise.errors import FileError, InputError, PoiseError, shown
 from poise.ground.contact.contact_files import write_contacts
+from poise.io.files import is_file
 from poise.io.registry import load
 from poise.libraries.clip_files import clip_paths
 from poise.maths.in_words import counted
@@ -92,7 +94,7 @@ def _check(each: list[feet.Files], contacts: Sequence[Path | None]) -> None:
     check_apart({option: [path for files in each if (path := files[i]) is not None] for option, i in options.items()})
     written = [path for files in each for path in files[:2]]  # --save-contacts may write what --contacts has read
     for path in contacts:
-        if path is not None and not path.is_file():
+        if path is not None and not is_file(path):
             raise FileError(
                 path, "there is no such file; --clip all takes a contact file for each clip, NAME_CLIP.json"
             )
@@ -135,22 +137,22 @@ def _say(rig: Rig, done: list[PutClip]) -> None:
     notes: dict[str, list[str]] = {}
     for one in done:
         if one.put is None:
-            typer.echo(one.failed, err=True)
+            say(one.failed, err=True)
             continue
         report = one.put.planted.report
         before, after = report.before, report.after
-        typer.echo(
+        say(
             f"clip {one.put.name!r} in {one.files.out}: {counted(len(one.put.planted), 'frame')}, foot skate "
             f"{before.skate:.1f} -> {after.skate:.1f} cm/s, "
             f"deepest {before.penetration:.1f} -> {after.penetration:.1f} mm"
         )
         for worse in report.worse:
-            typer.echo(f"  worse: {worse}")
+            say(f"  worse: {worse}")
         for note in one.put.notes:
             notes.setdefault(note, []).append(one.source.name)
     for note, clips in notes.items():
         where = "" if len(clips) == len(rig.clips) else f" ({', '.join(map(shown, clips))})"
-        typer.echo(f"note: {note}{where}")
+        say(f"note: {note}{where}")
 
 
 def _as_object(done: list[PutClip]) -> dict[str, Any]:

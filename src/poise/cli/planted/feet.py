@@ -15,6 +15,7 @@ from poise import plot
 from poise.cli.given.clips import clip_of
 from poise.cli.given.contacts import check_contacts_file, contacts_of
 from poise.cli.library.verbs import Row
+from poise.cli.terminal import say
 from poise.cli.told import outputs
 from poise.cli.told.bars import bar
 from poise.errors import FileError, InputError, UnsupportedError, naming, shown
@@ -125,7 +126,7 @@ def run(asked: PlantRequest, files: Files, put: Putting, *, verb: str, as_json: 
         typer.echo(json.dumps(as_object(done) | {"out": str(files.out)}, indent=1, allow_nan=False))
     else:
         _say(planted, done.rig, done.notes)
-        typer.echo(f"clip {done.name!r} in {files.out}")
+        say(f"clip {done.name!r} in {files.out}")
     if strict and not planted.report.ok:
         raise typer.Exit(1)
 
@@ -169,19 +170,19 @@ def write_report(planted: Planted, files: Files) -> None:
         try:
             plot.draw_feet(files.plot, planted)
         except UnsupportedError as error:
-            typer.echo(f"no picture: {error}", err=True)
+            say(f"no picture: {error}", err=True)
 
 
 def _say(planted: Planted, rig: Rig, notes: list[str]) -> None:
     """Print the report, the joints that were taken for legs, and notes."""
-    typer.echo(str(planted.report))
+    say(*str(planted.report).split("\n"))
     roles = humanoid(rig)
     for leg in planted.figure.legs:
-        typer.echo(_leg_line(leg, roles))
+        say(_leg_line(leg, roles))
     for worse in planted.report.worse:
-        typer.echo(f"worse: {worse}")
+        say(f"worse: {worse}")
     for note in notes:
-        typer.echo(f"note: {note}")
+        say(f"note: {note}")
 
 
 def _leg_line(leg: Leg, roles: Roles) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from poise.cli.given.goals import word_of
+from poise.cli.terminal import say
 from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
@@ -25,11 +26,11 @@ def show(result: Result, prefer: Prefer, *, as_json: bool) -> None:
         typer.echo(json.dumps(as_object(result, prefer), indent=1, allow_nan=False))
         return
     if result.moved_inside:
-        typer.echo(f"start outside its limits, moved inside first: {', '.join(result.moved_inside)}")
-    typer.echo(str(result))
+        say(f"start outside its limits, moved inside first: {', '.join(result.moved_inside)}")
+    say(*str(result).split("\n"))
     count = len(_solutions(result))
     if count:
-        typer.echo(f"{count} distinct solution{'s' * (count > 1)}; this is the one nearest to the start")
+        say(f"{count} distinct solution{'s' * (count > 1)}; this is the one nearest to the start")
 
 
 def as_object(result: Result, prefer: Prefer) -> dict[str, Any]:
@@ -129,6 +130,6 @@ def draw(path: Path, start: Pose, result: Result) -> bool:
     try:
         plot.draw_solve(path, start, result, target=_asked(_first(result))[0])
     except UnsupportedError as error:
-        typer.echo(f"no picture: {error}", err=True)
+        say(f"no picture: {error}", err=True)
         return False
     return True

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from poise.errors import one_line
+
 
 class _Rate(ProgressColumn):
     """How many a second; nothing before that is known."""
@@ -22,13 +24,13 @@ class _Rate(ProgressColumn):
 def bar(what: str, total: int, *, rate: bool = False) -> Generator[Callable[[int, str], None]]:
     """Show a bar while the block runs; call what it gives with how many more are done and what is being done."""
     console = Console(stderr=True)
-    columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), *([_Rate()] * rate)]
+    columns = [TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), *([_Rate()] * rate)]
     with Progress(
         *columns, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
     ) as progress:
         task = progress.add_task(what, total=total)
 
         def advance(done: int, now: str = "") -> None:
-            progress.update(task, advance=done, description=now or what)
+            progress.update(task, advance=done, description=one_line(now or what))
 
         yield advance

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from poise.errors import FileError, InputError, UnsupportedError
+from poise.io.files import written_place
 from poise.io.registry import writer
 
 TABLES = (".csv", ".npy")
@@ -44,14 +45,12 @@ def check_table(path: Path) -> None:
 
 
 def check_place(path: Path) -> None:
-    """The folder exists and takes files, and no folder stands in the file's place."""
-    folder = path.parent
+    """The folder exists and takes files, and a file can stand in the file's place; links are followed."""
+    folder = written_place(path).parent
     if not folder.is_dir():
         raise FileError(path, f"cannot write here: there is no folder {str(folder)!r}")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise FileError(path, f"cannot write here: the folder {str(folder)!r} takes no files")
-    if path.is_dir():
-        raise FileError(path, "is a directory, not a file")
 
 
 def check_apart(paths: dict[str, Path]) -> None:

@@ -7,8 +7,7 @@ import sys
 import threading
 import webbrowser
 
-import typer
-
+from poise.cli.terminal import say
 from poise.viewer.document.document import Document
 
 _LOOK = 1.0  # [s] between two chances for Ctrl-C, on systems where a wait cannot be interrupted
@@ -21,16 +20,16 @@ def serve(document: Document, *, host: str, port: int, open_browser: bool) -> No
     from poise.viewer.session.studio import Studio  # noqa: PLC0415
 
     if not is_loopback(host):
-        typer.echo(f"warning: {host} can be reached by others; whoever has the link can use this viewer", err=True)
+        say(f"warning: {host} can be reached by others; whoever has the link can use this viewer", err=True)
     with Server(Studio(document), host=host, port=port) as server:
-        server.on_gone(lambda: typer.echo(f"the page was closed; open it again: {server.url}"))
-        server.on_asked(lambda: typer.echo(f"a new link was asked for: {server.url}"))
-        typer.echo(f"{document.name}: {server.url}")
-        typer.echo("Ctrl-C ends it")
+        server.on_gone(lambda: say(f"the page was closed; open it again: {server.url}"))
+        server.on_asked(lambda: say(f"a new link was asked for: {server.url}"))
+        say(f"{document.name}: {server.url}")
+        say("Ctrl-C ends it")
         if open_browser:
             webbrowser.open(server.url)
         _wait()
-    typer.echo("closed")
+    say("closed")
 
 
 def can_show() -> bool:
@@ -54,4 +53,4 @@ def _wait() -> None:
         while True:
             threading.Event().wait(_LOOK)
     except KeyboardInterrupt:
-        typer.echo()
+        say()

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 import numpy as np
-import typer
 
+from poise.cli.terminal import say
 from poise.errors import FileError, UnsupportedError, listed
+from poise.io.files import part_of, rename_over, written_place
 from poise.io.values.rows import columns_of, joint_numbers, table_columns
 from poise.model.skeleton import Skeleton
 from poise.solvers.base.status import Status
@@ -91,13 +92,14 @@ def _npy_head(file: BinaryIO, count: int, nq: int) -> None:
 
 @contextmanager
 def _part_of(out: Path) -> Generator[Path]:
-    """Give FILE.part, which becomes FILE at the end."""
-    part = out.with_name(out.name + ".part")
+    """Give FILE.part, which becomes FILE at the end; where FILE is a link, both stand where it leads."""
+    target = written_place(out)
+    part = part_of(target)
     try:
         yield part
-        part.replace(out)
+        rename_over(part, target)
     except KeyboardInterrupt:
-        typer.echo(f"finished rows are in {part}", err=True)
+        say(f"finished rows are in {part}", err=True)
         raise
     except BaseException as error:
         part.unlink(missing_ok=True)

@@ -20,7 +20,7 @@ from typing import Any
 
 from poise.errors import FileError, PoiseError
 from poise.ground.contact.contacts import Contacts, table_of
-from poise.io.files import read_bytes, write_atomically
+from poise.io.files import is_file, read_bytes, write_atomically
 from poise.io.plain_json import read_json
 from poise.maths.arrays import Floats
 
@@ -91,7 +91,7 @@ def write_contacts(path: str | PathLike[str], contacts: Contacts, clip: str) -> 
         lines = [f"  {json.dumps(leg)}: {json.dumps(points)}" for leg, points in rows.items()]
         write_atomically(path, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
         return
-    old = _text(path) if path.exists() else ""
+    old = _text(path) if is_file(path) else ""
     document = _toml(old, path)
     new = _with_table(old, clip, [f"{_key(leg)} = {_inline(points)}" for leg, points in rows.items()])
     document["contacts"] = {**_contacts(document, path), clip: rows}

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from poise.errors import shown
+from poise.errors import one_line, shown
 from poise.ground.bearing.parts import Bearing, places_in
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import Soles
@@ -29,7 +29,7 @@ from poise.ground.terrain.directions import angle_of, uphill
 from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.terrain import Terrain
-from poise.io.files import write_atomically
+from poise.io.files import encode_text, write_atomically
 from poise.maths.arrays import Floats
 from poise.maths.in_words import counted, in_words
 from poise.model.clip import Clip
@@ -163,7 +163,7 @@ class Report:
             remark = f"  {row.remark}" if row.remark else ""
             named = f"{row.name} [{row.unit}]"
             lines.append(f"{named:{width}} {number(row.before):>9} {number(row.after):>9}{remark}")
-        return "\n".join([*lines, *self.facts])
+        return "\n".join(map(one_line, [*lines, *self.facts]))  # a name must not end a line
 
     def as_object(self) -> dict[str, Any]:
         """Every number, as plain values for JSON."""
@@ -191,7 +191,7 @@ class Report:
         """Write a page that needs nothing beside itself: the table, and height and speed of each foot over time."""
         said = (*map(str, self.worse), *self.notes)
         contents = Contents(self.name, self.title, self.rows, self.facts, self.contacts, self.paths, said)
-        write_atomically(Path(path), page_of(contents).encode())
+        write_atomically(Path(path), encode_text(page_of(contents)))
 
 
 def report_of(

@@ -17,7 +17,7 @@ from poise.io.bvh.document import BvhDocument, BvhJoint, Channels, is_usable_tim
 from poise.io.bvh.motion import q_of_values, read_rows
 from poise.io.bvh.parse import Header, parse_header
 from poise.io.bvh.write import text_of
-from poise.io.files import read_bytes, write_checked
+from poise.io.files import clip_name_of, read_bytes, write_checked
 from poise.io.free_root import without_free_root
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
@@ -55,7 +55,7 @@ def _read(path: Path, data: bytes) -> Rig:
     q = q_of_values(skeleton, channels, values)
     document = BvhDocument(data, header.count_span, header.time_span, names, channels, header.width, values, times, q)
     skeleton = dataclasses.replace(skeleton, source=document)
-    clip = Clip(times, Pose(skeleton, q), path.stem)
+    clip = Clip(times, Pose(skeleton, q), clip_name_of(path))
     all_notes = (*notes, *more, *note, *_root_note(header.nodes, names, values))
     shown = q[0] if len(q) == 1 else skeleton.rest_q
     return Rig(skeleton, Pose(skeleton, shown), (clip,), notes=all_notes, path=path)

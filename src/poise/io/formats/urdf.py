@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FileError, InputError
-from poise.io.files import read_bytes, write_checked
+from poise.io.files import is_file, read_bytes, write_checked
 from poise.io.urdf.document import RobotElement, UrdfDocument
 from poise.io.urdf.inertials import inertial_of
 from poise.io.urdf.joints import JointReader, JointRow, Mimic
@@ -37,7 +37,7 @@ def read(path: Path) -> Rig:
     links; repairs are told in `Rig.notes`.
     """
     rig, beside = _read(path, read_bytes(path)), path.with_suffix(".srdf")
-    return with_srdf(rig, beside) if beside.is_file() else rig
+    return with_srdf(rig, beside) if is_file(beside) else rig
 
 
 def _read(path: Path, data: bytes) -> Rig:

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from poise.errors import FileError, UnknownNameError
+from poise.io.files import write_atomically
 
 NAMES = ("humanoid.glb", "humanoid.bvh", "arm.urdf", "hills.npz")
 _COPIED = (".glb", ".bvh", ".urdf", ".npz", ".toml")
@@ -55,7 +56,7 @@ def copy_to(folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         for source in sorted(_folder().iterdir()):
             if source.is_file() and source.suffix in _COPIED and not (folder / source.name).exists():
-                (folder / source.name).write_bytes(source.read_bytes())
+                write_atomically(folder / source.name, source.read_bytes())
                 written.append(folder / source.name)
     except OSError as error:
         raise FileError(folder, error.strerror or str(error)) from error

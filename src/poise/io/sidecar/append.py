@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from poise.errors import FileError
-from poise.io.files import read_bytes
+from poise.io.files import is_file, read_bytes
 from poise.io.sidecar.write import quoted
 from poise.model.limits import SwingTwist
 
@@ -22,7 +22,7 @@ _DIGITS = 6  # of an axis: a millionth of a turn is nothing to a limit
 
 def sidecar_as_is(path: Path) -> str:
     """The text of a sidecar; empty where there is none. FileError for what is no TOML file."""
-    if not path.exists():
+    if not is_file(path):
         return ""
     try:
         text = read_bytes(path, may_be_empty=True).decode("utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from poise.errors import FileError, PoiseError, UnknownNameError, UnsupportedError
-from poise.io.files import read_bytes, sidecar_of
+from poise.io.files import is_file, read_bytes, sidecar_of
 from poise.io.gltf.container import GltfDocument
 from poise.io.registry import save
 from poise.io.sidecar.write import sidecar_text
@@ -121,7 +121,7 @@ def _stem(rig: Rig) -> str:
 def _contacts(rig: Rig) -> str:
     """The tables `contacts` of the rig's sidecar as they stand there: the viewer does not edit them."""
     path = sidecar_of(rig.path) if rig.path is not None else None
-    if path is None or not path.is_file():
+    if path is None or not is_file(path):
         return ""
     try:
         text = read_bytes(path, may_be_empty=True).decode("utf-8")

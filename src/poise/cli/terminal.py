@@ -1,0 +1,27 @@
+"""Lines of text on the terminal: every command prints through `say`, so that no name can steer a terminal."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from poise.errors import one_line
+
+
+def say(*lines: str, err: bool = False) -> None:
+    r"""Print lines; names of files and joints in them cannot steer the terminal.
+
+    Each text is one line: a line break or another control character inside it is printed as an escape such as `\x1b`.
+    A letter that the terminal's encoding lacks is printed as an escape, too.
+
+    Parameters
+    ----------
+    lines
+        The lines, without line ends.
+    err
+        Print to standard error.
+    """
+    encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None) or "utf-8"
+    text = "\n".join(map(one_line, lines))
+    typer.echo(text.encode(encoding, "backslashreplace").decode(encoding), err=err)
