@@ -40,6 +40,7 @@ ROOMS = {
     "maths": ("rotations, arrays", GREEN),
     "kernels": ("compiled loops", BLACK),
     "errors": ("exceptions", BLACK),
+    "timing": ("times of calls", BLACK),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -259,6 +260,11 @@ def test_demo(tmp_path):
     assert {"humanoid_hills.glb", "humanoid_hills.html", "humanoid_hills.png"} <= made
     assert "walks over hills.npz" in done.stdout
     said = done.stdout.splitlines()
+    rows = [line for line in said if re.search(r" (reached|out of reach) ", line)]
+    assert len(rows) == 4
+    for row in rows:
+        assert re.search(r"[0-9] (m|units) .* (mm|m|units) +[0-9]+ +[0-9.]+ (us|ms|s) ", row), row
+    assert re.search(r"[0-9.]+ cm/s -> [0-9.]+ cm/s, deepest in the ground [0-9.]+ mm -> [0-9.]+ mm", done.stdout)
     assert [line[:4] for line in said if "/6 " in line[:4]] == [f"{i}/6 " for i in range(1, 7)]
     assert "try next:" in said
     commands = [line.strip() for line in said[said.index("try next:") + 1 :] if line.startswith("    ")]

@@ -42,6 +42,21 @@ def test_people_read_where_a_limb_ends():
     assert "e-" not in place
 
 
+def test_a_rounding_error_is_shown_as_zero(tmp_path):
+    # A turn of a quarter in text, as most URDFs have it: the tip is 2e-16 beside the axis of the base.
+    file = tmp_path / "quarter.urdf"
+    file.write_text(
+        '<robot name="a"><link name="l0"/><link name="l1"/><link name="l2"/>'
+        '<joint name="j1" type="revolute"><parent link="l0"/><child link="l1"/><axis xyz="0 0 1"/>'
+        '<limit lower="-1e-17" upper="1" effort="1" velocity="1"/><origin rpy="1.5707963267948966 0 0"/></joint>'
+        '<joint name="j2" type="fixed"><parent link="l1"/><child link="l2"/><origin xyz="0.5 1 0"/></joint></robot>'
+    )
+    head, *tree = run("info", file).stdout.splitlines()[1:]
+    assert "joints span 0.5 x 0 x 1 (height 1)" in head
+    (line,) = [line for line in tree if "hinge" in line and "about" in line]
+    assert "0..57.3 deg" in line
+
+
 def test_a_robot_has_chains_only():
     text = run("info", ARM).stdout
     assert "limbs" not in text

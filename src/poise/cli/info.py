@@ -19,7 +19,7 @@ from poise.errors import listed, shown
 from poise.io.gltf.extras import limit_json
 from poise.io.markers.load import load_markers
 from poise.io.registry import MARKERS, load
-from poise.maths.in_words import counted
+from poise.maths.in_words import counted, write_number
 from poise.model.limits import Limit, Range
 from poise.model.rig import Rig
 from poise.model.roles import Roles, humanoid
@@ -125,8 +125,10 @@ def _units(rig: Rig, roles: Roles) -> str:
     metres, up = rig.skeleton.metres_per_unit, rig.skeleton.up
     unit = "unit unknown" if metres is None else f"1 unit = {metres:g} m"
     which = f"+{up.upper()} up" if up else "up axis unknown"
-    extent = " x ".join(f"{value:.4g}" for value in size(rig, roles))
-    return f"{unit}, {which}, joints span {extent} (height {height(rig, roles):.4g})"
+    span = size(rig, roles)
+    least = 1e3 * float(span.max(initial=0.0))  # turns of files have some nine digits
+    extent = " x ".join(write_number(value, size=least) for value in span.tolist())
+    return f"{unit}, {which}, joints span {extent} (height {write_number(height(rig, roles), size=least)})"
 
 
 def tree(s: Skeleton) -> list[str]:
@@ -154,7 +156,8 @@ def _about(s: Skeleton, i: int) -> str:
         parts.append(limit_words(joint.limit, joint.kind) + (f" soft {joint.limit.soft:g}" if joint.limit.soft else ""))
     if joint.coupling:
         c = joint.coupling
-        parts.append(f"= {c.ratio:g} * {s.names[c.leader]}" + (f" {c.offset:+g}" if c.offset else ""))
+        has_offset = write_number(c.offset) != "0"
+        parts.append(f"= {write_number(c.ratio, 6)} * {s.names[c.leader]}" + (f" {c.offset:+g}" if has_offset else ""))
     if links:
         parts.append(f"link {', '.join(links)}")
     return f"  [{', '.join(parts)}]"

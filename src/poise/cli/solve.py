@@ -227,7 +227,6 @@ def _solve_one(
         outputs.check_pose_file(out, rig.path)
     if plot is not None:
         outputs.check_picture(plot)
-    run(start, goals, **how._asdict())  # loads the compiled kernels: not timed
     result = run(start, goals, **how._asdict(), trace=plot is not None)
     written: list[str] = []
     if out is not None:

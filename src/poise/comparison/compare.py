@@ -31,6 +31,7 @@ from poise.solvers import Solver, named, names
 from poise.solvers.base.contract import check_solver
 from poise.solving.checks import check_arguments
 from poise.solving.solve import checked_goals
+from poise.timing.clock import count_seconds
 
 Targets = Literal["reachable", "path", "given"]
 _LONGEST = 200  # iterations of a convergence curve
@@ -116,7 +117,7 @@ def compare(
     found = sorted(ranked([dataclasses.replace(one, growth=tuple(grown[one.name])) for one in found]), key=_place)
     left_out = [_of(method, task, refused[method.name]) for method in methods if method.name in refused]
     settings = {"effort": dataclasses.asdict(chosen), "seed": seed}
-    return Comparison(task, (*found, *left_out), machine(), settings, time.perf_counter() - began)
+    return Comparison(task, (*found, *left_out), machine(), settings, count_seconds(began))
 
 
 def _own(chosen: Any) -> list[Method]:

@@ -3,7 +3,7 @@
 
 Numba tells when it begins and ends to compile a function. Where a person looks (a terminal or a notebook) the line has
 a bar that runs until the kernel is there; elsewhere it is written once in a process. What Numba loads from its cache
-on disk is not compiled, and nothing is said.
+on disk is not compiled, and nothing is said. Both pause the clock of calls.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from numba.core.event import Event, Listener, register
+
+from poise.timing.clock import start_clock, stop_clock
 
 _TEXT = "poise: compiling for this machine, once"
 _WIDTH, _MARK = 16, 4  # letters of the bar, and of the mark that runs in it
@@ -123,4 +125,19 @@ def quiet() -> Generator[None]:
         ANNOUNCER.quiet -= 1
 
 
+class Pausing(Listener):
+    """Pauses the clock of calls while this thread loads or compiles a kernel, or waits for another one that does."""
+
+    def on_start(self, event: Event) -> None:
+        """A thread asks for the lock that Numba holds while it loads or compiles a function."""
+        del event
+        stop_clock()
+
+    def on_end(self, event: Event) -> None:
+        """It has given the lock back."""
+        del event
+        start_clock()
+
+
 register("numba:compile", ANNOUNCER)
+register("numba:compiler_lock", Pausing())

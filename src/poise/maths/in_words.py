@@ -1,8 +1,9 @@
-"""Counts with their noun, and the repr of values that hold much: a line that says what they are, never pages."""
+"""Counts with their noun, numbers and times as people read them, and the repr of values that hold much in one line."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -10,6 +11,34 @@ from typing import Any
 import numpy as np
 
 _NUMBERS, _ENTRIES, _TEXT, _MOST = 8, 4, 72, 380  # what is written out: numbers, entries; letters of a part, of all
+
+_ROUNDING = 1e-12  # what double precision leaves of a zero, beside numbers of about 1
+_TIMES = ((1.0, "s"), (1e-4, "ms"), (0.0, "us"))  # [s] the least time that is written with each unit
+_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6}
+
+
+def write_number(value: float, digits: int = 4, size: float = 1.0) -> str:
+    """Write a number with so many digits, and 0 for a rounding error.
+
+    Parameters
+    ----------
+    value
+        The number.
+    digits
+        How many digits it has at most; they are significant ones.
+    size
+        The size of the numbers that it was worked out from: what is below 1e-12 of it is 0.
+    """
+    return "0" if abs(value) <= _ROUNDING * size else f"{value:.{digits}g}"
+
+
+def write_time(seconds: float) -> str:
+    """Write a time with two digits and its unit: `26 us`, `0.48 ms`, `12 ms`, `3.3 s`."""
+    least_of = next(unit for least, unit in _TIMES if not abs(seconds) < 0.995 * least)
+    value = seconds * _PER_SECOND[least_of]
+    if not value or not math.isfinite(value):
+        return f"{value:g} {least_of}"
+    return f"{round(value, 1 - math.floor(math.log10(abs(value)))):g} {least_of}"
 
 
 def counted(count: int, what: str, several: str = "") -> str:

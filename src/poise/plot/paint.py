@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from poise.maths.arrays import Floats
+from poise.maths.in_words import write_number
 from poise.model.skeleton import Skeleton
 from poise.plot.canvas import PAPER, canvas, written
 from poise.plot.curve import ErrorCurve, draw_curve
@@ -159,6 +160,6 @@ def _away(left: float, skeleton: Skeleton, extent: float) -> str:
 def _length(value: float, skeleton: Skeleton) -> str:
     """Write a length in metres or millimetres where the unit is known, else in the file's units."""
     if skeleton.metres_per_unit is None:
-        return f"{value:.3g} units"
+        return f"{write_number(value, 3)} units"
     metres = value * skeleton.metres_per_unit
-    return f"{metres:.3g} m" if metres >= 0.1 else f"{1000 * metres:.3g} mm"  # noqa: PLR2004
+    return f"{metres:.3g} m" if metres >= 0.1 else f"{write_number(1000 * metres, 3, 1000)} mm"  # noqa: PLR2004

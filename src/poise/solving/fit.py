@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError, listed
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, frozen, real
-from poise.maths.in_words import counted, in_words
+from poise.maths.in_words import counted, in_words, write_number
 from poise.maths.options import truth
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -49,9 +49,10 @@ class Fitted(Clip):
         if not np.isfinite(self.residuals).any():
             return f"{counted(len(self), 'frame')}; no positions to compare with"
         frame, column = np.unravel_index(np.nanargmax(self.residuals), self.residuals.shape)
-        worst, mean = self.residuals[frame, column], np.nanmean(self.residuals)
+        worst = write_number(float(self.residuals[frame, column]), 3)
+        mean = write_number(float(np.nanmean(self.residuals)), 3)
         where = f"{self.joints[column]!r} in frame {frame}"
-        return f"{counted(len(self), 'frame')}; {mean:.3g} left on average, at most {worst:.3g}: {where}"
+        return f"{counted(len(self), 'frame')}; {mean} left on average, at most {worst}: {where}"
 
 
 def fit(

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from functools import cached_property
 from os import PathLike
-from time import perf_counter
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError, NotReachedError
 from poise.maths.arrays import Bools, Floats, Ints, finite, short
+from poise.maths.in_words import write_number, write_time
 from poise.maths.remember import FrozenValue, freeze_arrays
 from poise.model.limits import is_soft
 from poise.model.pose import Pose, blend_q
@@ -29,6 +29,7 @@ from poise.solvers.base.status import Status as Status
 from poise.solvers.base.status import Statuses, statuses
 from poise.solving.judge import largest_violation, why
 from poise.solving.sentences import Ended, length_in_words, sentence
+from poise.timing.clock import count_seconds
 
 _ARRAY = np.ndarray
 _new, _set = object.__new__, object.__setattr__  # a Result is frozen; this is how it is made
@@ -54,7 +55,7 @@ class Result(FrozenValue):
     violation
         The largest amount by which any limit is exceeded [rad, file units]; at most 1e-9.
     seconds
-        Wall time of the call that made it.
+        Wall time of the call that made it, without loading or compiling kernels [s].
     solver
         Name of the solver.
     natural
@@ -99,14 +100,14 @@ class Result(FrozenValue):
             if type(value) is _ARRAY:
                 value.setflags(write=False)
         _set(self, "__dict__", found)
-        found["seconds"] = perf_counter() - began
+        found["seconds"] = count_seconds(began)
 
     @staticmethod
     def of_frozen(found: dict[str, Any], began: float) -> Result:
         """The same of arrays that are read-only already; half as long, which a small solve notices."""
         result = _new(Result)
         _set(result, "__dict__", found)
-        found["seconds"] = perf_counter() - began
+        found["seconds"] = count_seconds(began)
         return result
 
     def __getattr__(self, name: str) -> Any:
@@ -323,9 +324,9 @@ class Result(FrozenValue):
     def __str__(self) -> str:
         if self.shape:
             count, done = math.prod(self.shape), int(np.sum(self.reached))
-            per = self.seconds / max(count, 1) * 1e6
-            return f"{done} of {count} reached, {per:.3g} us each ({self._solvers}){self._priced()}"
-        return f"{self.message()}, {self.seconds * 1e6:.0f} us ({self._solvers}){self._priced()}"
+            each = write_time(self.seconds / max(count, 1))
+            return f"{done} of {count} reached, {each} each ({self._solvers}){self._priced()}"
+        return f"{self.message()}, {write_time(self.seconds)} ({self._solvers}){self._priced()}"
 
     @property
     def _solvers(self) -> str:
@@ -336,7 +337,8 @@ class Result(FrozenValue):
         if not any(is_soft(limit) for limit in self.problem.skeleton.limits):
             return ""
         mean = " on average" if self.shape else ""
-        return f"; soft limits cost {np.mean(self.cost) if math.prod(self.shape) else 0.0:.3g}{mean}"
+        cost = float(np.mean(self.cost)) if math.prod(self.shape) else 0.0
+        return f"; soft limits cost {write_number(cost, 3)}{mean}"
 
     def length(self, value: float) -> str:
         """Write a length: in mm or m where the unit is known, else as a bare number in file units."""

@@ -24,6 +24,7 @@ from poise.solvers.natural.natural import Natural
 from poise.solving.checks import check_request
 from poise.solving.ranked import ranked
 from poise.solving.result import Result
+from poise.timing.clock import get_pauses, share_pauses
 
 _CHUNK, _LEAST = 4096, 1024  # most and least targets that are solved and measured together
 _WORTH_THREADS = 4096  # targets: fewer are done before threads have started
@@ -152,7 +153,7 @@ def _in_parts(
     def found() -> Iterator[tuple[slice, Judged]]:
         from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (a single solve needs none of it)
 
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(threads, initializer=share_pauses, initargs=(get_pauses(),)) as pool:
             for done, one in zip(rows, pool.map(part, rows) if threads > 1 else map(part, rows), strict=True):
                 yield done, one
                 if progress is not None:

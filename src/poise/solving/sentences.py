@@ -9,6 +9,7 @@ import numpy as np
 
 from poise.errors import InputError, listed
 from poise.maths.arrays import Bools, Floats
+from poise.maths.in_words import write_number
 from poise.model.limits import EulerBox, SwingTwist
 from poise.model.limits.base.rows import edges
 from poise.model.skeleton import Kind, Skeleton
@@ -69,9 +70,9 @@ def length_in_words(skeleton: Skeleton, value: float) -> str:
     """Write a length: in mm or m where the unit is known, else as a bare number in file units."""
     metres = skeleton.metres_per_unit
     if metres is None:
-        return f"{value:.4g}"
+        return write_number(value)
     m = value * metres
-    return f"{m * 1000:.3g} mm" if m < _METRE_FROM else f"{m:.4g} m"
+    return f"{write_number(m * 1000, 3, 1000)} mm" if m < _METRE_FROM else f"{m:.4g} m"
 
 
 def _left(problem: Problem, errors: Floats, which: Bools | None = None) -> str:
@@ -124,7 +125,8 @@ def _blocking(ended: Ended) -> str:
         (low, high), value = stands.ranges[j], stands.values[0, j]
         end, limit = ("lowest", low) if abs(value - low) <= abs(value - high) else ("highest", high)
         is_slide = skeleton.kinds[row] == Kind.SLIDE
-        amount = length_in_words(skeleton, limit) if is_slide else f"{limit:.4g} rad ({math.degrees(limit):.4g} deg)"
+        angle = f"{write_number(limit)} rad ({write_number(math.degrees(limit))} deg)"
+        amount = length_in_words(skeleton, limit) if is_slide else angle
         parts.append(f"{skeleton.names[row]} at its {end}, {amount}")
     return "; ".join(parts)
 
@@ -168,4 +170,4 @@ def _could_be_free(skeleton: Skeleton, joint: str) -> bool:
 
 def _angle(value: float) -> str:
     """Write an angle."""
-    return f"{math.degrees(value):.3g} deg" if value > _SMALL_ANGLE else f"{value:.3g} rad"
+    return f"{math.degrees(value):.3g} deg" if value > _SMALL_ANGLE else f"{write_number(value, 3)} rad"

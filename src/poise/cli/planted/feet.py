@@ -27,6 +27,7 @@ from poise.io.registry import load, save
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 from poise.model.roles import Leg, Roles, humanoid
+from poise.timing.clock import count_seconds
 
 Putting: TypeAlias = Callable[[Rig, Clip, Contacts | None], Planted]  # plants or locks a clip
 
@@ -82,7 +83,7 @@ def put_clip(rig: Rig, clip: Clip, asked: PlantRequest, put: Putting, *, verb: s
     contacts, source = contacts_of(asked.contacts, asked.file, rig, clip, asked.legs)
     began = perf_counter()
     planted = put(rig, clip, contacts)
-    seconds = perf_counter() - began
+    seconds = count_seconds(began)
     name = name_of(planted, taken, verb)
     return Put(planted, rig, name, [*rig.notes, *([source] * bool(source)), *planted.notes], seconds)
 

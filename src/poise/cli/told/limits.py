@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from poise.maths.in_words import write_number
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist
 from poise.model.skeleton import Kind
 
@@ -15,7 +16,7 @@ def axis_words(axis: tuple[float, float, float]) -> str:
             return name
         if axis == tuple(-value for value in unit):
             return f"-{name}"
-    return "(" + " ".join(f"{value:.3g}" for value in axis) + ")"
+    return "(" + " ".join(write_number(value, 3) for value in axis) + ")"
 
 
 def limit_words(limit: Limit, kind: Kind) -> str:
@@ -32,11 +33,11 @@ def _degrees(pair: tuple[float, float]) -> str:
     low, high = (math.degrees(end) for end in pair)
     if not math.isfinite(low) and not math.isfinite(high):
         return "free"
-    return f"+-{high:.4g} deg" if low == -high else f"{low:.4g}..{high:.4g} deg"
+    return f"+-{write_number(high)} deg" if low == -high else f"{write_number(low)}..{write_number(high)} deg"
 
 
 def _range(limit: Range, kind: Kind) -> str:
     axis = f"hinge about {axis_words(limit.axis)} " if limit.axis else ""
     if kind == Kind.SLIDE:
-        return f"{axis}{limit.low:.4g}..{limit.high:.4g}"
-    return f"{axis}{math.degrees(limit.low):.4g}..{math.degrees(limit.high):.4g} deg"
+        return f"{axis}{write_number(limit.low)}..{write_number(limit.high)}"
+    return f"{axis}{write_number(math.degrees(limit.low))}..{write_number(math.degrees(limit.high))} deg"

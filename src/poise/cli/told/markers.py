@@ -11,7 +11,7 @@ import numpy as np
 from poise.errors import shown
 from poise.io.markers.markers import Markers
 from poise.maths.arrays import Bools
-from poise.maths.in_words import counted
+from poise.maths.in_words import counted, write_number
 
 
 def marker_lines(markers: Markers, file: Path) -> list[str]:
@@ -23,7 +23,7 @@ def marker_lines(markers: Markers, file: Path) -> list[str]:
     unit = markers.metres_per_unit
     known = "unit unknown" if unit is None else f"1 unit = {unit:g} m"
     up = f"+{markers.up.upper()} up" if markers.up else "up axis unknown"
-    span = " x ".join(f"{value:.4g}" for value in _span(markers))
+    span = " x ".join(write_number(value) for value in _span(markers))
     unseen = int(markers.gaps.sum())
     share = f" ({100 * unseen / markers.gaps.size:.3g} %)" if unseen else ""
     return [

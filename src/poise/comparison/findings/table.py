@@ -7,6 +7,7 @@ from textwrap import wrap
 
 from poise.comparison.findings.columns import Column
 from poise.comparison.findings.findings import Findings
+from poise.maths.in_words import write_number
 from poise.problem.goals import Orientation, Position
 
 _MICRO = "\N{MICRO SIGN}s"
@@ -36,7 +37,7 @@ def number(column: Column, value: float) -> str:
         return f"{value:.4g}" if value < 100 else "100"  # noqa: PLR2004
     if abs(value) >= 1000:  # noqa: PLR2004
         return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return write_number(value, 3)
 
 
 def heading(column: Column, distance: str = "") -> str:

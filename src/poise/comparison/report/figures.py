@@ -16,6 +16,7 @@ from poise.comparison.trials.runs import LEAVES, MethodRun
 from poise.comparison.trials.task import Task
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.in_words import write_number
 from poise.model.pose import Pose
 from poise.plot.scene import Panel, prepared, projected, z_up_order
 from poise.problem.goals import Orientation, Position
@@ -137,7 +138,7 @@ def _left(task: Task, run: MethodRun, row: int, unit: str) -> str:
     if beyond > LEAVES:
         return f"a limit left by {beyond:.2g} rad or {unit}"
     units = [unit if measure.kind == POSITION else "rad" for measure in task.problem.measures]
-    return f"{', '.join(f'{error:.2g} {unit}' for error, unit in zip(errors, units, strict=True))} left"
+    return f"{', '.join(f'{write_number(error, 2)} {unit}' for error, unit in zip(errors, units, strict=True))} left"
 
 
 def _crop(points: Floats) -> _Crop:

@@ -11,7 +11,7 @@ from poise.comparison.effort import EFFORTS
 from poise.comparison.findings.findings import Findings
 from poise.comparison.findings.measured import Measured
 from poise.comparison.findings.table import closeness, length_unit
-from poise.maths.in_words import counted
+from poise.maths.in_words import counted, write_number
 from poise.problem.layout import POSITION
 from poise.solvers.base.capabilities import series
 
@@ -100,7 +100,7 @@ def _claimed(method: Measured, findings: Findings) -> str:
         columns = [i for i, m in enumerate(measures) if (m.kind == POSITION) == is_position]
         left = run.errors[wrong][:, columns]
         if columns and np.isfinite(left).any():
-            worst.append(f"{float(np.nanmax(left)):.3g} {unit}")
+            worst.append(f"{write_number(float(np.nanmax(left)), 3)} {unit}")
     truth = f"the true error is up to {series(worst)}" if worst else "it gave no pose at all"
     count = counted(int(wrong.sum()), "target")
     return f"{method.name} claims wrongly: it says that it met {count} that it did not; {truth}."

@@ -14,6 +14,7 @@ from poise.comparison.trials.task import TargetSet, Task
 from poise.errors import PoiseError
 from poise.maths.arrays import Bools, Floats
 from poise.solving.judge import largest_violation
+from poise.timing.clock import count_seconds
 
 Tell = Callable[[str], None]
 WARM_UP = 2  # calls that are not counted
@@ -98,7 +99,7 @@ def timed(ready: Ready, row: Floats, start: Floats | None) -> tuple[Answered | E
     told = ready.told(row, start)
     began = time.perf_counter()
     raw = attempt(ready.solve, *told)
-    spent = time.perf_counter() - began
+    spent = count_seconds(began)
     answer = raw if isinstance(raw, Exception) else attempt(ready.read, raw)
     own = None if isinstance(answer, Exception) else answer.seconds
     return answer, spent if own is None else max(own, _TICK)

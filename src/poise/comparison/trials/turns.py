@@ -12,6 +12,7 @@ from poise.comparison.trials.method import Ready
 from poise.comparison.trials.runs import LEAVES, WARM_UP, Tell, attempt, measured, timed
 from poise.comparison.trials.task import Task
 from poise.maths.arrays import Floats
+from poise.timing.clock import count_seconds
 
 _FEWER = 0.1  # of the targets: a batch that solves so many fewer than single calls do is other work
 _LEAST = 3  # rows of a round
@@ -130,7 +131,7 @@ def _spent(one: Competitor, size: int) -> float:
     rows = _rows(one, size)
     began = time.perf_counter()
     attempt(one.ready.solve_many, rows)
-    return time.perf_counter() - began
+    return count_seconds(began)
 
 
 def _trouble(one: Competitor, task: Task, size: int) -> str | None:

@@ -25,6 +25,7 @@ from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Answer, Request, Trace
 from poise.solvers.base.stiffness import Stiffness, eases
+from poise.timing.clock import get_pauses, share_pauses
 
 _CHUNK = 2048  # problems that a thread takes at once
 _PULL = 0.5  # share of the way to a preferred pose that a step would like to go
@@ -81,7 +82,7 @@ def in_chunks(
         return
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (a single solve needs none of it)
 
-    with ThreadPoolExecutor(min(threads, len(starts))) as pool:
+    with ThreadPoolExecutor(min(threads, len(starts)), initializer=share_pauses, initargs=(get_pauses(),)) as pool:
         for done in pool.map(do, starts):
             if progress is not None:
                 progress(done)

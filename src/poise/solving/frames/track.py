@@ -27,6 +27,7 @@ from poise.solving.result import Result
 from poise.solving.run import run
 from poise.solving.solve import checked_goals, chosen_solver, prepare
 from poise.solving.targets import parsed, plain_of, plain_row
+from poise.timing.clock import count_seconds
 
 _STEADY = 3.0  # damping: a step in a singular direction, as at full stretch, stays below 1 / (2 sqrt(3)) rad
 _ITERATIONS = 100  # most in a frame, where no budget is given
@@ -261,7 +262,7 @@ class Tracker:
 
     def _is_spent(self, used: int, began: float) -> bool:
         if self.microseconds is not None:
-            return (perf_counter() - began) * 1e6 >= self.microseconds
+            return count_seconds(began) * 1e6 >= self.microseconds
         return used >= self.budget
 
     def _left(self, result: Result) -> float:
