@@ -376,6 +376,86 @@ def test_files_that_are_included(parsed, tmp_path):
         parsed(text)
 
 
+INCLUDED = {
+    "from the main file's folder": ("m/sub/a.xml", "b.xml", ["m/b.xml"], "m/b"),
+    "from the including file's folder": ("m/sub/a.xml", "b.xml", ["m/sub/b.xml"], "m/sub/b"),
+    "from the main file's folder first": ("m/sub/a.xml", "b.xml", ["m/sub/b.xml", "m/b.xml"], "m/b"),
+    "a folder above the including file's": ("m/x/y/a.xml", "../b.xml", ["m/x/b.xml"], "m/x/b"),
+    "with backslashes": ("m/sub/a.xml", "in\\b.xml", ["m/sub/in/b.xml"], "m/sub/in/b"),
+    "with a percent sign": ("m/sub/a.xml", "%62.xml", ["m/b.xml", "m/%62.xml"], "m/%62"),
+    "under another root element": ("m/sub/a.xml", "b.xml", ["m/b.xml"], "m/b"),
+    "nowhere": ("m/x/y/a.xml", "b.xml", ["m/x/b.xml"], None),
+}
+
+
+def written(folder, name, text):
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+    return folder / name
+
+
+@pytest.mark.parametrize("case", INCLUDED)
+def test_files_are_included_from_where_mujoco_includes_them(case, tmp_path):
+    first, second, files, wanted = INCLUDED[case]
+    root, moving = "html" if "another" in case else "mujoco", '<joint/><geom size="1"/>'
+    main = written(tmp_path, "m/main.xml", f'<mujoco><worldbody><include file="{first[2:]}"/></worldbody></mujoco>')
+    written(tmp_path, first, f'<mujoco><include file="{second}"/></mujoco>')
+    for name in files:
+        written(tmp_path, name, f"<{root}>{body(moving, name[:-4])}</{root}>")
+    if wanted is None:
+        with pytest.raises(ValueError, match="Error opening file"):
+            mujoco.MjModel.from_xml_path(str(main))
+        with pytest.raises(poise.FileError, match="there is no file 'b.xml', neither from the main"):
+            mjcf.read(main)
+        return
+    assert mujoco.MjModel.from_xml_path(str(main)).body(1).name == wanted
+    assert mjcf.read(main).skeleton.names == ("world", wanted)
+
+
+def test_a_sibling_folder_is_included_by_permission(tmp_path):
+    main = written(tmp_path, "kit/models/main.xml", '<mujoco><include file="../parts/arm.xml"/></mujoco>')
+    written(tmp_path, "kit/parts/arm.xml", model(body('<joint name="j"/>')))
+    with pytest.raises(
+        poise.FileError, match="permit a folder that holds it: include_root=DIR in Python, --include-root"
+    ):
+        poise.load(main)
+    for root in (tmp_path / "kit", str(tmp_path / "kit" / "parts")):
+        assert poise.load(main, include_root=root).skeleton.names == ("world", "j")
+    outside = rf"leads out of the file's folder and of {tmp_path}/kit/other; it was not opened"
+    (tmp_path / "kit" / "other").mkdir()
+    with pytest.raises(poise.FileError, match=outside):
+        poise.load(main, include_root=tmp_path / "kit" / "other")
+
+
+def test_a_link_out_of_the_permitted_folder_is_not_followed(tmp_path):
+    main = written(tmp_path, "kit/models/main.xml", '<mujoco><include file="../parts/arm.xml"/></mujoco>')
+    written(tmp_path, "arm.xml", f"<mujoco><worldbody>{body('<joint/>')}</worldbody></mujoco>")
+    (tmp_path / "kit" / "parts").mkdir()
+    (tmp_path / "kit" / "parts" / "arm.xml").symlink_to(tmp_path / "arm.xml")
+    with pytest.raises(poise.FileError, match="leads out of"):
+        poise.load(main, include_root=tmp_path / "kit")
+
+
+@pytest.mark.parametrize("root", ["missing", "file", 3, "a\0b", b"bytes"])
+def test_a_permission_that_names_no_folder(tmp_path, root):
+    (tmp_path / "a.xml").write_text(ARM)
+    root = tmp_path / {"missing": "b", "file": "a.xml"}[root] if root in ("missing", "file") else root
+    with pytest.raises(poise.InputError, match="include_root is"):
+        poise.load(tmp_path / "a.xml", include_root=root)
+
+
+def test_the_nearer_of_two_files_is_noted_where_the_other_may_not_be_looked_at(tmp_path):
+    main = written(tmp_path, "m/main.xml", '<mujoco><worldbody><include file="sub/a.xml"/></worldbody></mujoco>')
+    written(tmp_path, "m/sub/a.xml", '<mujoco><include file="../b.xml"/></mujoco>')
+    written(tmp_path, "m/b.xml", f"<mujoco>{body('<joint/>')}</mujoco>")
+    (note,) = mjcf.read(main).notes
+    assert note == (
+        "'../b.xml' was included from the folder of a.xml; the same path from the main file leads out of its folder "
+        "and was not looked at"
+    )
+    assert not mjcf.read(main, include_root=tmp_path).notes
+
+
 def test_saving_says_that_it_is_read_only(parsed, tmp_path):
     rig = parsed(ARM)
     with pytest.raises(poise.FileError, match="MJCF files are read, not written; save poses and clips as joint values"):

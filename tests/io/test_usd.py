@@ -157,6 +157,25 @@ class TestFigures:
         rig = read(HEAD + 'def "There" (references = @./leg.usda@</Leg>) {}\n')
         assert rig.skeleton.names == ("There", "hip", "knee", "foot")
 
+    def test_a_reference_to_a_sibling_folder_is_read_by_permission(self, tmp_path):
+        named = FIGURE.replace(HEAD, HEAD.replace("(\n", '(\n    defaultPrim = "Leg"\n', 1))
+        for folder, name, text in (
+            ("parts", "leg.usda", named),
+            ("models", "main.usda", HEAD + 'def "There" (references = @../parts/leg.usda@</Leg>) {}\n'),
+        ):
+            (tmp_path / "kit" / folder).mkdir(parents=True)
+            (tmp_path / "kit" / folder / name).write_text(text)
+        main = tmp_path / "kit" / "models" / "main.usda"
+        with pytest.raises(
+            poise.FileError, match="leads out of the file's folder; .*permit a folder that holds it: include_root"
+        ):
+            poise.load(main)
+        assert poise.load(main, include_root=tmp_path / "kit").skeleton.names == ("There", "hip", "knee", "foot")
+        (tmp_path / "kit" / "parts" / "leg.usda").rename(tmp_path / "leg.usda")
+        (tmp_path / "kit" / "parts" / "leg.usda").symlink_to(tmp_path / "leg.usda")
+        with pytest.raises(poise.FileError, match="and of .*kit; it was not opened"):
+            poise.load(main, include_root=tmp_path / "kit")
+
 
 class TestRobots:
     def test_frames_on_both_sides_and_ranges(self, read):
@@ -243,13 +262,13 @@ REFUSED = {
     "plain Xforms": (HEAD + BODIES, "there is no skeleton in it: none of its 4 prims"),
     "brackets that stay open": (FIGURE[:-30], "usd-core cannot read it"),
     "what is no USD": ("#usda 1.0\nhello\n", "usd-core cannot read it"),
-    "a reference upwards": (HEAD + 'def "A" (references = @../../../etc/passwd@) {}', "outside of its folder"),
-    "an absolute reference": (HEAD + 'def "A" (references = @/etc/passwd@) {}', "outside of its folder"),
-    "a payload upwards": (HEAD + 'def "A" (payload = @../a.usd@) {}', "outside of its folder"),
-    "a sublayer upwards": (HEAD.replace("(\n", "(\n    subLayers = [@../x.usda@]\n"), "outside of its folder"),
+    "a reference upwards": (HEAD + 'def "A" (references = @../../../etc/passwd@) {}', "leads out of the file's folder"),
+    "an absolute reference": (HEAD + 'def "A" (references = @/etc/passwd@) {}', "leads out of the file's folder"),
+    "a payload upwards": (HEAD + 'def "A" (payload = @../a.usd@) {}', "leads out of the file's folder"),
+    "a sublayer upwards": (HEAD.replace("(\n", "(\n    subLayers = [@../x.usda@]\n"), "leads out of the file's folder"),
     "a variant that leads out": (
         HEAD + 'def "A" (variants = {string v = "x"}\nprepend variantSets = "v") {\nvariantSet "v" = {\n'
-        '"x" (references = @../../x.usda@) {}\n}\n}\n', "outside of its folder",
+        '"x" (references = @../../x.usda@) {}\n}\n}\n', "leads out of the file's folder",
     ),
     "value clips": (
         HEAD + 'def "A" (clips = { dictionary default = { asset[] assetPaths = [@/etc/passwd@] } }) {}', "value clips"
@@ -310,7 +329,7 @@ def test_a_link_that_leads_out(read, tmp_path):
     outside = tmp_path.parent / "elsewhere.usda"
     outside.write_text(FIGURE)
     (tmp_path / "inside.usda").symlink_to(outside)
-    with pytest.raises(poise.FileError, match="outside of its folder"):
+    with pytest.raises(poise.FileError, match="leads out of the file's folder"):
         read(HEAD + 'def "A" (references = @./inside.usda@</Leg>) {}')
 
 
@@ -320,7 +339,7 @@ def test_a_layer_that_is_not_there_is_told(read):
 
 
 def test_a_real_hostile_one(data):
-    with pytest.raises(poise.FileError, match="outside of its folder and is not opened"):
+    with pytest.raises(poise.FileError, match="leads out of the file's folder; it was not opened"):
         loaded(data / "bad_inputs" / "usda_reference_traversal.usda")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import importlib.util
+import os
 import pkgutil
 import warnings
 from functools import cache
@@ -59,6 +60,7 @@ class Format(Protocol):
     A format whose files have their rest pose where all rotations are zero may also say `RESTS = ("keep", "zero")`, and
     `write` then takes `rest`; see `poise.save`. One whose files hold one tree of joints says `ONE_ROOT = True`,
     one whose files hold one clip `ONE_CLIP = True`.
+    One whose files take in others says `INCLUDES = True`, and `read` then takes `include_root`; see `poise.load`.
     A format that is only read has no `write`, one that is only written no `read`; it says in `INSTEAD` what is done
     instead. Where its suffix is that of other files, too, `holds_else(path)` looks into one and says what it holds.
     """
@@ -107,13 +109,16 @@ def formats() -> dict[str, Any]:
     return {suffix: module for module in modules for suffix in module.SUFFIXES}
 
 
-def load(path: str | PathLike[str]) -> Rig:
+def load(path: str | PathLike[str], *, include_root: str | PathLike[str] | None = None) -> Rig:
     """Read a rig from a file, in a format found by its suffix: glTF, VRM, BVH, FBX, USD, URDF, MJCF, ASF/AMC ...
 
     Parameters
     ----------
     path
         The file. A sidecar `<rig>.ik.toml` beside it adds chains, hinge axes, ranges and roles.
+    include_root
+        A folder whose files, and those below it, the file may take in: includes of MJCF, layers of USD. By default
+        only those of its own folder are; others are refused unopened. Symbolic links that lead out do not count.
 
     Returns
     -------
@@ -124,24 +129,30 @@ def load(path: str | PathLike[str]) -> Rig:
     ------
     FileError
         For a file that is missing, broken or of a format that is not supported.
+    InputError
+        For an `include_root` that is no folder.
     """
     path = as_path(path)
-    rig = read(path)
+    rig = read(path, include_root=as_folder(include_root))
     for note in rig.notes:
         warnings.warn(f"{path}: {note}", PoiseWarning, stacklevel=2)
     return rig
 
 
-def read(path: Path) -> Rig:
+def read(path: Path, *, include_root: Path | None = None) -> Rig:
     """Read a rig as `load` does, for who tells its notes elsewhere: nothing is warned about.
 
     Parameters
     ----------
     path
         The file.
+    include_root
+        A folder whose files it may take in, beside those of its own.
     """
     _look_into(path)
-    rig: Rig = reader(path).read(path)
+    module = reader(path)
+    permission = {"include_root": include_root} if getattr(module, "INCLUDES", False) else {}
+    rig: Rig = module.read(path, **permission)
     sidecar = sidecar_of(path)
     return _with_sidecar(rig, sidecar) if is_file(sidecar) else rig
 
@@ -235,6 +246,18 @@ def as_path(path: Any) -> Path:
         message = f"a file is given by its path, such as 'rig.glb', not by {short(path)}"
         raise InputError(message)
     return Path(path)
+
+
+def as_folder(path: Any) -> Path | None:
+    """Return the folder that `include_root` names, None for None; InputError for what is no folder."""
+    if path is None:
+        return None
+    if not isinstance(path, str | PathLike):
+        raise InputError(f"include_root is the path of a folder, not {short(path)}")
+    folder = Path(path)
+    if not os.path.isdir(folder):  # noqa: PTH112  (a name that is too long, or holds a NUL, raises nothing)
+        raise InputError(f"include_root is a folder with files that may be included, and {short(str(folder))} is none")
+    return folder
 
 
 def _format(path: Path, verb: str) -> Any:

@@ -14,12 +14,13 @@ import numpy as np
 from poise.errors import FileError, InputError
 from poise.io.files import read_bytes
 from poise.io.mjcf.bodies import document_of
-from poise.io.mjcf.engine import CompiledModel, compiled
+from poise.io.mjcf.engine import CompiledModel, compiled, explained
 from poise.io.mjcf.include import read_whole
 from poise.io.mjcf.rows import MjcfRows, rows_of
 from poise.io.mjcf.select import Selection, select
 from poise.io.mjcf.values import couplings_of, keyframes_of, left_out, limits_of, rest_of
 from poise.io.numbers import LARGEST
+from poise.io.xml_files import NotWellFormedError
 from poise.model.couplings import without_blocking_ranges
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -27,16 +28,28 @@ from poise.model.skeleton import Skeleton
 
 NAME = "MJCF"
 SUFFIXES = (".xml", ".mjcf")
+INCLUDES = True
 INSTEAD = "save poses and clips as joint values (.json, .csv, .npz) or as .glb"
 
 
-def read(path: Path) -> Rig:
+def read(path: Path, *, include_root: Path | None = None) -> Rig:
     """Read an MJCF file without its meshes: the rest pose is qpos0 moved to the nearest legal value.
 
     FileError for anything that is not one finite model, and where MuJoCo is not installed; what a skeleton has no
     place for is told in `Rig.notes`.
+
+    Parameters
+    ----------
+    path
+        The file.
+    include_root
+        A folder from which files may be included, beside the file's own.
     """
-    selection = select(read_whole(path, read_bytes(path)))
+    try:
+        whole = read_whole(path, read_bytes(path), include_root)
+    except NotWellFormedError as error:
+        raise explained(error) from error
+    selection = select(whole.root)
     model = compiled(path, selection)
     found = rows_of(model)
     try:
@@ -44,7 +57,7 @@ def read(path: Path) -> Rig:
     except InputError as error:
         raise FileError(path, str(error)) from error
     poses = keyframes_of(model, skeleton, found)
-    notes = (*found.notes, *_notes(selection))
+    notes = (*whole.notes, *found.notes, *_notes(selection))
     known = set(skeleton.names) | set(skeleton.aliases)
     pairs = tuple(pair for pair in selection.excluded if known.issuperset(pair))
     return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=notes, path=path, poses=poses, disabled_pairs=pairs)

@@ -26,6 +26,7 @@ from poise.model.skeleton import Skeleton
 
 NAME = "USD"
 SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
+INCLUDES = True
 INSTEAD = "save as .glb or .bvh, which Blender, Maya, Houdini and Omniverse import"
 _MISSING = (
     "USD is read with the package usd-core: pip install 'poise[usd]'; or save it as .glb with Blender "
@@ -34,15 +35,24 @@ _MISSING = (
 _HEADS = {".usda": (b"#usda",), ".usdc": (b"PXR-USDC",), ".usdz": (b"PK\x03\x04",)}
 
 
-def read(path: Path) -> Rig:
-    """Read skeletons and animations, else physics joints; FileError for a stage that has neither, or is broken."""
+def read(path: Path, *, include_root: Path | None = None) -> Rig:
+    """Read skeletons and animations, else physics joints; FileError for a stage that has neither, or is broken.
+
+    Parameters
+    ----------
+    path
+        The file.
+    include_root
+        A folder from which layers may be taken in, beside the file's own.
+    """
     data = read_bytes(path)
     if find_spec("pxr") is None:
         raise FileError(path, _MISSING)
     heads = _HEADS.get(path.suffix.lower(), sum(_HEADS.values(), ()))
     if not data.startswith(heads):
         raise FileError(path, f"it is not a {path.suffix} file: it does not begin as one")
-    answer = ask(path, data, "poise.io.usd.child", reader="usd-core", arguments=(str(path.absolute()),))
+    permitted = () if include_root is None else (str(include_root.absolute()),)
+    answer = ask(path, data, "poise.io.usd.child", reader="usd-core", arguments=(str(path.absolute()), *permitted))
     try:
         return _rig(path, answer)
     except FileError:

@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from poise.errors import FileError
+from poise.io.files import read_bytes
 from poise.io.mjcf.select import Selection
+from poise.io.xml_files import NotWellFormedError
 
 _LINE = re.compile(r",?\s*line (\d+)")
 _ELEMENT = re.compile(r"\s*Element (?:name '[^']*'|'[^']*')(, id -?\d+)?")
+_DECLARATIONS = re.compile(r"\A\s*(?:<\?xml.*?\?>\s*)+", re.DOTALL)
 _LEAST = (3, 3)  # the first version with all that is asked for here
 
 
@@ -39,6 +42,25 @@ def compiled(path: Path, selection: Selection) -> CompiledModel:
     from_shapes = spec.compiler.inertiafromgeom == mj.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
     weightless = {body.id for body in lost if from_shapes or not body.explicitinertial}
     return CompiledModel(mj, model, str(spec.modelname), frozenset(weightless))
+
+
+def explained(error: NotWellFormedError) -> FileError:
+    """Say of a file that is not well-formed XML whether MuJoCo reads it all the same.
+
+    MuJoCo gets the text behind an element of our own, which is then the root: it goes through the text as XML, and
+    ends there. It opens no file that the text names.
+    """
+    try:
+        mj = _mujoco(Path(error.path))
+        text = read_bytes(Path(error.path)).decode("utf-8-sig", "replace")
+        mj.MjSpec.from_string("<text/>" + _DECLARATIONS.sub("", text))
+    except FileError:  # MuJoCo is not installed
+        return error
+    except (ValueError, TypeError, RuntimeError, MemoryError) as answer:
+        if "model type" not in str(answer):
+            return error
+    reason = f"{error.reason}; MuJoCo reads the file although it is malformed, Poise does not: correct this line"
+    return FileError(error.path, reason, place=error.place)
 
 
 def _mujoco(path: Path) -> Any:

@@ -1,23 +1,26 @@
 """An MJCF file with the files that it includes, as one tree of elements.
 
-As in MuJoCo, a path starts at the folder of the main file, also in an included one, and a file is included once.
+As in MuJoCo 4, a path starts at the folder of the main file or, where nothing is there, at that of the file that
+includes; a file is included once.
 """
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from pathlib import Path
+from typing import NamedTuple
 
 from poise.errors import FileError
-from poise.io.files import guessed_kind
-from poise.io.gltf.buffers import inside, read_inside
-from poise.io.gltf.json import BrokenError
+from poise.io.files import guessed_kind, read_bytes
 from poise.io.numbers import shown
+from poise.io.permitted import PermittedFolders
 from poise.io.xml_files import Element, read_tree
 
 DEEPEST = 400  # levels; MuJoCo's own reader stops at 500
 _MOST_ELEMENTS = 200_000  # elements of all files together
 _MOST_FILES = 1000
+_LONGEST = 1024  # characters of a path; a message shows it
 _BY_NAME = {
     "robot": "it is a URDF file: rename it to end in .urdf",
     "sdf": "it is an SDF file: take the URDF of the same robot",
@@ -27,8 +30,23 @@ _BY_NAME = {
 }
 
 
-def read_whole(path: Path, data: bytes) -> Element:
-    """Read the <mujoco> element of a file, every <include> replaced by what the file in it holds."""
+class WholeFile(NamedTuple):
+    """The <mujoco> element with everything that is included, and notes on files of which two could be meant."""
+
+    root: Element
+    notes: list[str]
+
+
+def read_whole(path: Path, data: bytes, include_root: Path | None = None) -> WholeFile:
+    """Read the <mujoco> element of a file, every <include> replaced by what the file in it holds.
+
+    Parameters
+    ----------
+    path, data
+        The main file.
+    include_root
+        A folder from which files may be included, beside that of the main file.
+    """
     looks_like = guessed_kind(data)
     if looks_like and "XML" not in looks_like:
         raise FileError(path, f"not an MJCF file; this looks like {looks_like}")
@@ -36,16 +54,19 @@ def read_whole(path: Path, data: bytes) -> Element:
     if root.tag != "mujoco":
         hint = _BY_NAME.get(root.tag, "a robot for MuJoCo begins with <mujoco>; read a URDF under the suffix .urdf")
         raise FileError(path, f"not an MJCF file: its root element is <{shown(root.tag)[1:-1]}>; {hint}")
-    _Includes(path, root).resolve()
-    return root
+    includes = _Includes(path, root, include_root)
+    includes.resolve()
+    return WholeFile(root, includes.notes)
 
 
 class _Includes:
-    def __init__(self, path: Path, root: Element) -> None:
+    def __init__(self, path: Path, root: Element, include_root: Path | None) -> None:
         self.folder = path.parent
+        self.permitted = PermittedFolders.of(path, include_root)
         self.root = root
         self.left = _MOST_ELEMENTS
         self.seen = {path.resolve()}
+        self.notes: list[str] = []
 
     def resolve(self) -> None:
         """Put the elements of included files where they are included, without recursion."""
@@ -69,17 +90,48 @@ class _Includes:
         name = element.attributes.get("file", "")
         if not name:
             element.fail("<include> names no file")
+        if element.children:
+            element.fail("<include> has elements of its own; MuJoCo takes none there")
+        target = self._found(element, name)
+        if target in self.seen:
+            element.fail(f"{shown(name)} is included a second time; MuJoCo includes a file once")
+        if len(self.seen) > _MOST_FILES:
+            element.fail(f"more than {_MOST_FILES} files are included")
+        self.seen.add(target)
         try:
-            target = inside(self.folder, name, "")
-            if target in self.seen:
-                element.fail(f"{shown(name)} is included a second time; MuJoCo includes a file once")
-            if len(self.seen) > _MOST_FILES:
-                element.fail(f"more than {_MOST_FILES} files are included")
-            self.seen.add(target)
-            data = read_inside(self.folder, name, "")
-        except BrokenError as error:
-            raise FileError(element.path, f"<include>: {error.reason}", place=f"line {element.line}") from error
+            data = read_bytes(target)
+        except FileError as error:
+            raise FileError(element.path, f"<include>: {error}", place=f"line {element.line}") from error
         root = read_tree(target, data, deepest=DEEPEST, most=self.left)
-        if root.tag not in ("mujoco", "mujocoinclude"):
+        if root.tag in _BY_NAME and root.tag != "mujocoinclude":
             element.fail(f"{shown(name)} is not MJCF: its root element is <{shown(root.tag)[1:-1]}>")
+        if not root.children:
+            element.fail(f"{shown(name)} holds no elements; MuJoCo includes at least one")
         return root
+
+    def _found(self, element: Element, name: str) -> Path:
+        """The file that an <include> names, from the folder of the main file, else from that of the including one."""
+        if len(name) > _LONGEST or "\0" in name:
+            element.fail(f"<include>: {shown(name)} is not the path of a file")
+        targets = self._targets(element, name)
+        near = [target for target in targets if self.permitted.hold(target)]
+        found = next((target for target in near if os.path.exists(target)), None)  # noqa: PTH110  (never raises)
+        if found is None and len(near) < len(targets):
+            element.fail(f"<include>: {self.permitted.refusal(shown(name))}")
+        if found is None:
+            element.fail(
+                f"<include>: there is no file {shown(name)}, neither from the main file's folder nor from here"
+            )
+        if targets[0] not in near:
+            self.notes.append(
+                f"{shown(name)} was included from the folder of {element.path.name}; the same path from the main file "
+                "leads out of its folder and was not looked at"
+            )
+        return found
+
+    def _targets(self, element: Element, name: str) -> list[Path]:
+        """Where the name may lead, in MuJoCo's order; it takes a backslash for a slash, on every system."""
+        try:
+            return [(folder / name.replace("\\", "/")).resolve() for folder in (self.folder, element.path.parent)]
+        except (OSError, RuntimeError) as error:  # a loop of symbolic links
+            element.fail(f"<include>: {shown(name)} cannot be resolved: {error}")

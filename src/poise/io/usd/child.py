@@ -1,7 +1,7 @@
 """What runs in a process of its own: usd-core opens the stage, and numbers are written out.
 
-Before a stage is composed, every layer that it would take in is looked at: one outside of the file's folder is refused
-unopened. Matrices are 16 numbers that act on rows, as USD has them.
+Before a stage is composed, every layer that it would take in is looked at: one outside of the file's folder, and of the
+one that is permitted beside it, is refused unopened. Matrices are 16 numbers that act on rows, as USD has them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from poise.io.child.answer import Refused, main
+from poise.io.permitted import PermittedFolders
 
 _MOST_LAYERS = 1000
 _MOST_NUMBERS = 20_000_000
@@ -72,7 +73,7 @@ def _first(error: Exception) -> str:
 
 def _check_layers(first: Any, sdf: Any) -> list[str]:
     """Refuse what leads out of the file's folder; return what it refers to and what is not there."""
-    home = os.path.realpath(Path(first.realPath).parent)
+    permitted = PermittedFolders.of(Path(first.realPath), *map(Path, sys.argv[4:]))
     missing: list[str] = []
     waiting, seen = [first], {first.identifier}
     while waiting:
@@ -82,15 +83,15 @@ def _check_layers(first: Any, sdf: Any) -> list[str]:
             if not asset:
                 continue  # a prim of this layer
             place = layer.ComputeAbsolutePath(asset)
-            outer = os.path.realpath(place.split("[", 1)[0])
-            if os.path.commonpath([home, outer]) != home:
-                raise Refused(f"it refers to {asset!r}, which is outside of its folder and is not opened")
+            outer = Path(place.split("[", 1)[0]).resolve()
+            if not permitted.hold(outer):
+                raise Refused(f"its reference {permitted.refusal(repr(asset[:_LONGEST_SAID]))}")
             if place in seen:
                 continue
             seen.add(place)
             if len(seen) > _MOST_LAYERS:
                 raise Refused(f"it refers to more than {_MOST_LAYERS:,} layers")
-            below = sdf.Layer.FindOrOpen(place) if Path(outer).is_file() else None
+            below = sdf.Layer.FindOrOpen(place) if outer.is_file() else None
             if below is None:
                 missing.append(asset)
             else:

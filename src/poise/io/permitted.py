@@ -1,0 +1,51 @@
+"""Folders from which a rig file may take in others: its own, and one more by permission."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+HOW = "permit a folder that holds it: include_root=DIR in Python, --include-root DIR on the command line"
+
+
+@dataclass(frozen=True)
+class PermittedFolders:
+    """The folder of a rig file, and the further one that the caller permits; both without symbolic links."""
+
+    own: Path
+    further: Path | None = None
+
+    @classmethod
+    def of(cls, path: Path, include_root: Path | None = None) -> PermittedFolders:
+        """The folders for a rig file.
+
+        Parameters
+        ----------
+        path
+            The rig file.
+        include_root
+            The further folder, or None.
+        """
+        return cls(path.parent.resolve(), None if include_root is None else include_root.resolve())
+
+    def hold(self, target: Path) -> bool:
+        """Whether a path without symbolic links lies in one of the folders, or below.
+
+        Parameters
+        ----------
+        target
+            As `Path.resolve` gives it.
+        """
+        folders = (self.own,) if self.further is None else (self.own, self.further)
+        return any(folder in target.parents for folder in folders)
+
+    def refusal(self, name: str) -> str:
+        """The sentence about a file outside, with the way to permit it.
+
+        Parameters
+        ----------
+        name
+            The file as it is to be shown.
+        """
+        where = "the file's folder" + ("" if self.further is None else f" and of {self.further}")
+        return f"{name} leads out of {where}; it was not opened; {HOW}"
