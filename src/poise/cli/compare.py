@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from poise import plot, solvers
-from poise.cli.given.opened import opened
+from poise.cli.given.opened import IncludeRoot, opened
 from poise.cli.given.targets import example, open_targets
 from poise.cli.terminal import say
 from poise.cli.told import outputs
@@ -78,6 +78,7 @@ def compare(
     ] = None,
     limits: Annotated[Path | None, typer.Option(help="a sidecar file (.ik.toml) with limits")] = None,
     no_limits: Annotated[bool, typer.Option("--no-limits", help="ignore every limit")] = False,
+    include_root: IncludeRoot = None,
     quick: Annotated[bool, typer.Option("--quick", help="shows that it runs: no figures to trust")] = False,
     full: Annotated[
         bool, typer.Option("--full", help="more targets, chains of up to 200 joints; takes minutes")
@@ -93,7 +94,8 @@ def compare(
         raise InputError("give --quick or --full, not both")
     if out is not None:
         _check_report(out)
-    rig = opened(samples.path("humanoid.glb") if file is None else file, limits, no_limits=no_limits)
+    chosen = samples.path("humanoid.glb") if file is None else file
+    rig = opened(chosen, limits, no_limits=no_limits, include_root=include_root)
     asked = _asked(rig, chain, goal, targets)
     with bar("comparing", _STEPS) as advance:
         done = 0

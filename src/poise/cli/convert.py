@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from poise.cli.given.opened import IncludeRoot
 from poise.cli.library.options import Cluster, Format, Overwrite, Workers, library_of, only
 from poise.cli.library.plan import is_library
 from poise.cli.library.run import run as run_library
@@ -48,6 +49,7 @@ class ConvertWork:
     up: str | None
     rest: str | None
     root: str | None
+    include_root: Path | None = None
 
     def __call__(self, file: Path, out: Path) -> Row:
         """Convert a file; its row of the table."""
@@ -87,13 +89,14 @@ def convert(
     ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="many files: the folder of the new ones")] = None,
     suffix: Format = None,
+    include_root: IncludeRoot = None,
     overwrite: Overwrite = False,
     processes: Workers = None,
     cluster: Cluster = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Write files of one format as files of another, and say what the new ones cannot hold."""
-    work = ConvertWork(clip, fps, scale, up and up.value, rest and rest.value, root)
+    work = ConvertWork(clip, fps, scale, up and up.value, rest and rest.value, root, include_root)
     if out is not None and (is_library(files, out) or suffix is not None):
         if suffix is None:
             raise InputError("many files need --format, such as --format bvh: what they are converted to")

@@ -91,6 +91,7 @@ class FramesWork:
     solver: tuple[str, tuple[str, ...], bool | None]
     short: tuple[tuple[str, Any], ...]
     given: tuple[tuple[str, Any], ...]  # of SolveOptions, all but the solver
+    include_root: Path | None = None
 
     def warm(self, file: Path) -> None:
         """Solve two frames: what has to be compiled is compiled then."""
@@ -98,7 +99,7 @@ class FramesWork:
         self._baked(Clip(clip.times[:2], clip.poses[:2], clip.name))
 
     def _rig(self, file: Path) -> Rig:
-        return limited(load(file), self.limits, no_limits=self.no_limits)
+        return limited(load(file, include_root=self.include_root), self.limits, no_limits=self.no_limits)
 
     def _clips(self, rig: Rig) -> tuple[Clip, ...]:
         """The clips that are meant: one, or each of them."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from poise.cli.given.opened import IncludeRoot
 from poise.cli.terminal import say
 from poise.cli.told.limbs import chain_lines, chains, height, limb_objects, size
 from poise.cli.told.limits import axis_words, limit_words
@@ -36,6 +37,7 @@ def info(
         ),
     ],
     *,
+    include_root: IncludeRoot = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Show what a file holds: joints, kinds, limits, units, clips, chains, roles; of markers names and gaps."""
@@ -43,7 +45,7 @@ def info(
         markers = load_markers(file)
         told, lines = marker_object(markers, file), marker_lines(markers, file)
     else:
-        rig = load(file)
+        rig = load(file, include_root=include_root)
         told, lines = (as_object(rig, file), []) if as_json else ({}, as_lines(rig, file))
     if as_json:
         typer.echo(json.dumps(told, indent=1, allow_nan=False))

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from poise.cli.given.opened import IncludeRoot
 from poise.cli.terminal import say
 from poise.cli.told.limits import limit_words
 from poise.cli.told.outputs import check_place
@@ -51,6 +52,7 @@ def limits(
         bool, typer.Option("--anatomical", help="write the limits of people's joints into the sidecar")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would be written, and write nothing")] = False,
+    include_root: IncludeRoot = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Show the limits of all joints; with --anatomical give those without one what people's joints have.
@@ -60,7 +62,7 @@ def limits(
     """
     if dry_run and not anatomical:
         raise InputError("--dry-run shows what --anatomical would write: give both")
-    rig = load(file)
+    rig = load(file, include_root=include_root)
     for note in rig.notes:
         say(f"note: {note}", err=True)
     if not anatomical:

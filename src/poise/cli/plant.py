@@ -11,6 +11,7 @@ import typer
 
 from poise.cli.given.clips import Chosen
 from poise.cli.given.grounds import DirectionOption, TerrainWords, terrain_under
+from poise.cli.given.opened import IncludeRoot
 from poise.cli.library.options import Cluster, Format, Overwrite, Workers, library_of, only, refuse
 from poise.cli.library.plan import is_library
 from poise.cli.library.run import run as run_library
@@ -111,6 +112,7 @@ class FeetWork:
     legs: tuple[str, ...] | None
     given: tuple[tuple[str, Any], ...]
     strict: bool
+    include_root: Path | None = None
 
     def put(self, rig: Rig, clip: Clip, held: Contacts | None) -> Planted:
         """Plant or lock a clip."""
@@ -122,7 +124,8 @@ class FeetWork:
 
     def __call__(self, file: Path, out: Path) -> Row:
         """Do one of many files; its row of the table."""
-        asked, files = feet.PlantRequest(file, self.clip, self.legs, None), feet.Files(out, None, None, None)
+        asked = feet.PlantRequest(file, self.clip, self.legs, None, self.include_root)
+        files = feet.Files(out, None, None, None)
         if self.clip == ALL:
             _, all_done = feet_clips.put_all(asked, files, self.put, verb=self.verb, advance=lambda _done, _now: None)
             return feet_clips.row_of(all_done, strict=self.strict)
@@ -136,7 +139,7 @@ def _run(
     """Put the feet of one clip, or of many, on the ground."""
     if not (is_library(clips, files.out) or many.suffix is not None):
         only(work.verb, overwrite=many.overwrite, processes=many.processes, cluster=many.cluster)
-        asked = feet.PlantRequest(clips[0], work.clip, work.legs, contacts)
+        asked = feet.PlantRequest(clips[0], work.clip, work.legs, contacts, work.include_root)
         run = feet_clips.run if work.clip == ALL else feet.run
         run(asked, files, work.put, verb=work.verb, as_json=as_json, strict=work.strict)
         return
@@ -188,6 +191,7 @@ def plant(
     plot: _Plot = None,
     save_contacts: _SaveContacts = None,
     strict: _Strict = False,
+    include_root: IncludeRoot = None,
     suffix: Format = None,
     overwrite: Overwrite = False,
     processes: Workers = None,
@@ -201,7 +205,7 @@ def plant(
     outputs.check_not_read({"--terrain": Path(terrain)}, {"--out": out, "--report": report, "--plot": plot})
     given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place, feet_only=feet_only)
     given |= {"stride": stride.value}
-    work = FeetWork("plant", ground, clip, feet.names_of(feet_names), tuple(given.items()), strict)
+    work = FeetWork("plant", ground, clip, feet.names_of(feet_names), tuple(given.items()), strict, include_root)
     many = _Many(suffix, overwrite, processes, cluster)
     _run(work, files, feet.Files(out, report, plot, save_contacts), contacts, many, as_json=as_json)
 
@@ -222,6 +226,7 @@ def lock(
     plot: _Plot = None,
     save_contacts: _SaveContacts = None,
     strict: _Strict = False,
+    include_root: IncludeRoot = None,
     suffix: Format = None,
     overwrite: Overwrite = False,
     processes: Workers = None,
@@ -230,7 +235,7 @@ def lock(
 ) -> None:
     """Remove the sliding of feet from a clip: they are held still on the flat floor that the clip itself has."""
     given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place, feet_only=feet_only)
-    work = FeetWork("lock", None, clip, feet.names_of(feet_names), tuple(given.items()), strict)
+    work = FeetWork("lock", None, clip, feet.names_of(feet_names), tuple(given.items()), strict, include_root)
     many = _Many(suffix, overwrite, processes, cluster)
     _run(work, files, feet.Files(out, report, plot, save_contacts), contacts, many, as_json=as_json)
 

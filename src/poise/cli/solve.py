@@ -13,7 +13,7 @@ from poise.cli.given import asked
 from poise.cli.given.clips import OPTIONS, clip_of, refuse_all
 from poise.cli.given.goals import HELP
 from poise.cli.given.groups import GroupedCommand, groups_in
-from poise.cli.given.opened import opened
+from poise.cli.given.opened import IncludeRoot, opened
 from poise.cli.given.targets import open_targets
 from poise.cli.library.options import Cluster, Format, Overwrite, Workers, library_of, only, refuse
 from poise.cli.library.plan import is_library, is_pattern
@@ -130,6 +130,7 @@ def solve(  # its class of command, `Command` below, takes several --joint
     hinge: Annotated[Hinge | None, typer.Option(help="ccd: hinge method")] = None,
     limits: Annotated[Path | None, typer.Option(help="a sidecar file (.ik.toml) with limits")] = None,
     no_limits: Annotated[bool, typer.Option("--no-limits", help="ignore every limit")] = False,
+    include_root: IncludeRoot = None,
     free_root: Annotated[
         bool,
         typer.Option(
@@ -181,7 +182,9 @@ def solve(  # its class of command, `Command` below, takes several --joint
         "prefer": prefer.value, "seeds": seeds, "threads": threads,
     }  # fmt: skip
     named, flags = (solver, tuple(option or ()), natural), tuple(short.items())
-    work = frames.FramesWork(wanted, tuple(others), clip, limits, no_limits, named, flags, tuple(how.items()))
+    work = frames.FramesWork(
+        wanted, tuple(others), clip, limits, no_limits, named, flags, tuple(how.items()), include_root
+    )
     if is_library(files, out if every_frame else None) or suffix is not None:
         from poise.cli.library.run import run as run_library  # noqa: PLC0415  (one file has no need of processes)
 
@@ -192,7 +195,7 @@ def solve(  # its class of command, `Command` below, takes several --joint
         library = library_of(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
         raise typer.Exit(run_library("solve", files, library, work, as_json=as_json, each_clip=clip == ALL))
     only("solve", overwrite=overwrite, processes=processes, cluster=cluster)
-    rig = opened(files[0], limits, no_limits=no_limits)
+    rig = opened(files[0], limits, no_limits=no_limits, include_root=include_root)
     if clip == ALL:
         raise typer.Exit(work.solve_all(rig, out, as_json=as_json))
     chosen_clip = clip_of(rig, clip) if every_frame or clip is not None else None

@@ -11,6 +11,7 @@ import typer
 
 from poise.cli.given.clips import clip_of
 from poise.cli.given.grounds import DirectionOption, TerrainWords, direction_of
+from poise.cli.given.opened import IncludeRoot
 from poise.cli.terminal import say
 from poise.cli.told import outputs
 from poise.cli.told.serving import serve
@@ -84,6 +85,7 @@ def view(
     root: _Root = None,
     package_path: _Packages = None,
     html: _Html = None,
+    include_root: IncludeRoot = None,
 ) -> None:
     """Open a rig or a demo scene in the browser: drag targets, and the solvers answer live. Ctrl-C ends it."""
     if list_scenes:
@@ -95,7 +97,7 @@ def view(
     shown = ViewOptions(clip, terrain, plant, solver, joint, root, terrain_direction)
     with plain.first_picture() if html is None else contextlib.nullcontext():
         with naming(file):
-            document = as_shown(_opened(file, scene), shown).but(packages=packages)
+            document = as_shown(_opened(file, scene, include_root), shown).but(packages=packages)
         for note in document.rig.notes:
             say(f"note: {note}", err=True)
         if html is None:
@@ -154,13 +156,13 @@ def write_page(document: Document, path: Path) -> None:
     write_atomically(path, page_of(document))
 
 
-def _opened(file: Path | None, scene: str | None) -> Document:
+def _opened(file: Path | None, scene: str | None, include_root: Path | None) -> Document:
     """The rig of the file, or the scene, or the first scene."""
     if file is None:
         return scenes.scene(scene or scenes.names()[0])
     if scene is not None:
         raise InputError(f"give a file or --scene, not both: {file} and {scene}")
-    rig = load(file)
+    rig = load(file, include_root=include_root)
     if not len(rig.skeleton):
         raise FileError(file, "holds no joints: there is nothing to show")
     return document_of(rig)

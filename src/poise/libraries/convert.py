@@ -84,6 +84,7 @@ def convert(
     up: str | None = None,
     rest: Rest | None = None,
     root: str | None = None,
+    include_root: str | PathLike[str] | None = None,
 ) -> Converted:
     """Write a rig of any format that is read as a file of any format that is written.
 
@@ -108,6 +109,8 @@ def convert(
         frames. By default "zero" for a rig of another format, and what was BVH stays as it is.
     root
         Take the joints below this root only. A format that holds one tree (BVH) gets that of the hips by default.
+    include_root
+        A folder whose files the source may take in, beside those of its own; see `poise.load`.
 
     Returns
     -------
@@ -127,7 +130,7 @@ def convert(
     """
     path = as_path(out)
     module = writer(path)
-    rig, notes = _opened(source)
+    rig, notes = _opened(source, include_root)
     chosen, left = _chosen(rig, clip)
     whole, aside = one_tree(chosen, root, needed=getattr(module, "ONE_ROOT", False))
     placed, more = _placed(whole, path, scale, up)
@@ -139,12 +142,12 @@ def convert(
     return _told(written, meshes_of(rig), [*notes, *left, *more, *late], aside)
 
 
-def _opened(source: str | PathLike[str] | Rig) -> tuple[Rig, list[str]]:
+def _opened(source: str | PathLike[str] | Rig, include_root: str | PathLike[str] | None) -> tuple[Rig, list[str]]:
     if isinstance(source, Rig):
         return source, []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoiseWarning)  # they stand in the rig's notes
-        rig = load(source)
+        rig = load(source, include_root=include_root)
     return rig, list(rig.notes)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 from poise.cli.terminal import say
 from poise.errors import InputError
@@ -10,10 +11,17 @@ from poise.io.registry import load
 from poise.io.sidecar.read import apply_sidecar
 from poise.model.rig import Rig
 
+IncludeRoot = Annotated[
+    Path | None,
+    typer.Option(
+        "--include-root", metavar="DIR", help="a folder that MJCF includes and USD layers may be read from, too"
+    ),
+]
 
-def opened(file: Path, limits: Path | None = None, *, no_limits: bool = False) -> Rig:
+
+def opened(file: Path, limits: Path | None = None, *, no_limits: bool = False, include_root: Path | None = None) -> Rig:
     """The rig; what was repaired or ignored is said on standard error."""
-    rig = load(file)
+    rig = load(file, include_root=include_root)
     for note in rig.notes:
         say(f"note: {note}", err=True)
     return limited(rig, limits, no_limits=no_limits)

@@ -64,7 +64,7 @@ def put_all(
 
     A clip that cannot be planted costs no other one. FileError where none can, and for contacts that are not there.
     """
-    rig = load(asked.file)
+    rig = load(asked.file, include_root=asked.include_root)
     if not rig.clips:
         raise FileError(asked.file, f"holds no animation: there is nothing to {verb}")
     each, contacts = files_of(files, rig.clips), contact_files(asked.contacts, rig.clips, "--contacts")
@@ -120,7 +120,7 @@ def run(
     The exit code is 1 where a clip could not be planted and, with `strict`, where something got worse than its bound.
     """
     files.check(asked.file)
-    count = len(load(asked.file).clips)
+    count = len(load(asked.file, include_root=asked.include_root).clips)
     with bar("planting", count) as advance:
         rig, done = put_all(asked, files, put, verb=verb, advance=advance)
     if as_json:

@@ -42,6 +42,7 @@ class PlantRequest(NamedTuple):
     clip: str | None
     legs: tuple[str, ...] | None
     contacts: Path | None
+    include_root: Path | None = None
 
 
 class Files(NamedTuple):
@@ -98,7 +99,7 @@ def put_one(
     advance: Callable[[int, str], None] = lambda _done, _now: None,
 ) -> Put:  # fmt: skip
     """Read a clip, put its feet on the ground and write what is asked for; `advance` is called before each stage."""
-    rig = load(asked.file)
+    rig = load(asked.file, include_root=asked.include_root)
     clip = _clip_of(rig, asked, verb)
     advance(1, "planting")
     with naming(asked.file):
