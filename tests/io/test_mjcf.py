@@ -308,6 +308,14 @@ def test_equalities_that_a_skeleton_has_no_place_for_are_noted(parsed, case):
     assert (rig.skeleton["j"].coupling is None) == (case != "twice")
 
 
+def test_a_follower_whose_range_leaves_its_leader_no_value(parsed):
+    joints = '<joint name="j" range="-2 -1"/><joint name="k" range="1 2" axis="1 0 0"/>'
+    rig = parsed(model(body(joints), '<equality><joint joint1="j" joint2="k"/></equality>'))
+    (note,) = rig.notes
+    assert "'j'" in note
+    assert rig.skeleton["k"].limit == Range(1.0, 2.0)
+
+
 def test_what_would_hold_joints_is_counted(parsed):
     held = '<equality><weld body1="a"/><weld body1="a"/><connect body1="a" anchor="0 0 0"/></equality>'
     (note,) = parsed(model(body('<joint name="j"/>'), held)).notes
