@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from poise.cli.terminal import say
 from poise.errors import InputError
 from poise.io.registry import load
