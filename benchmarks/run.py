@@ -10,6 +10,7 @@ import harness
 
 NAMES = (
     "five_axis",
+    "limited_evidence",
     "classic_ccd",
     "methods",
     "methods_panda",

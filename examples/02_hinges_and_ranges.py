@@ -9,7 +9,7 @@ print(rig.skeleton["LeftForeArm"].limit)
 stiff = rig.skeleton.limited({"*Arm": poise.Range.degrees(-5, 5, axis=(0, 0, 1))})
 pose = poise.Pose(stiff, stiff.rest_q)
 result = poise.solve(pose, poise.Position("LeftHand", [0.4, 1.8, 0.2], root="LeftArm"))
-print(result)  # limited: limits keep the target away, ...; LeftArm at its highest, 0.08727 rad (5 deg); ...
+print(result)  # limited: a pose without limits meets the target, ...; LeftArm at its highest, 0.08727 rad (5 deg); ...
 
 assert result.status is poise.Status.limited
 assert result.violation <= 1e-9  # limits hold in every result, reached or not

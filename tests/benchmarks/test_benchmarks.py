@@ -31,6 +31,18 @@ def test_five_axis_judges_and_keeps_ranges():
     assert pointing["ccd"] > pointing["ccd, no finish"]
 
 
+def test_limited_evidence_counts_what_a_search_without_limits_contradicts(monkeypatch):
+    import limited_evidence
+
+    arm = poise.load(poise.sample("arm"))
+    goal = limited_evidence.places(arm.skeleton, "tool", 1.1, 30)
+    row = limited_evidence.run("arm", arm, goal)
+    assert row["limited, and none found without limits"] == 0
+    assert row["places"] == sum(row[str(status)] for status in poise.Status if str(status) in row) == 30
+    monkeypatch.setattr(poise.Result, "codes", np.full(30, int(poise.Status.limited)), raising=False)
+    assert limited_evidence.run("arm", arm, goal)["limited, and none found without limits"] > 0
+
+
 def test_five_axis_arm_is_the_demos():
     import five_axis
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from poise import solvers
-from poise.solving import run as running
+from poise.solving import solved as running
 from tests.amounts import amount
 from tests.contracts.cases import SOLVERS
 from tests.contracts.problems import BITS, MEASURED, PAIRS, PROBLEMS, ROWS, accepted, answer, same_bits

@@ -9,7 +9,7 @@ import pytest
 
 import poise
 from poise import InputError, Near, Place, Position, samples
-from poise.solving import run as running
+from poise.solving import solved as running
 from tests.contracts.clips import FRAMES, grown, stretched, walk
 from tests.contracts.problems import legal_poses, rest
 from tests.strategies import figure, straight_chain

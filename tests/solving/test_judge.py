@@ -240,10 +240,8 @@ def test_the_range_that_stops_a_follower_is_its_leaders():
         "abt", [-1, 0, 1], [1, 1, 0], offsets=[(0, 0, 0), (1, 0, 0), (1, 0, 0)], axes=[(0, 0, 1), (0, 0, 1), (0, 0, 0)],
         limits=[poise.Range(-0.3, 0.4), poise.Range(-3, 3), None], couplings=[None, poise.Coupling(0, 2.0, 0.1), None],
     )  # fmt: skip
-    ahead = poise.Pose(s, [0.4]).world["t"].positions
-    found = poise.solve(
-        poise.Pose(s, [0.0]), poise.Position("t", ahead + np.array([-0.3, 0.3, 0])), solver="levenberg_marquardt"
-    )
+    beyond = poise.Pose(s.limited({"*": None}), [0.7]).world["t"].positions
+    found = poise.solve(poise.Pose(s, [0.0]), poise.Position("t", beyond), solver="levenberg_marquardt")
     assert found.status is poise.Status.limited
     assert "a at its highest, 0.4 rad" in found.message()
     assert "b at" not in found.message()

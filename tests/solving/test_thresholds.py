@@ -232,7 +232,7 @@ def test_two_joints_that_do_the_same_to_a_millionth_are_not_independent():
     problem = Problem(rest(planar(2, 3.0)), (Position("tip", [5.0, 0.0, 0.0]),))
     for share, apart in ((BELOW, False), (ABOVE, True)):
         q = np.array([[0.0, 4 * math.atan(1e-6 * share)]])
-        assert judge._independent(problem, q, np.array([[5.0, 0.0, 0.0]]))[0] == apart
+        assert judge._ranks(problem, q, np.array([[5.0, 0.0, 0.0]]))[1][0] == apart
 
 
 def _boxed(target):

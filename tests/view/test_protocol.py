@@ -63,7 +63,8 @@ class TestPoses:
     def test_the_codes_of_a_status_are_the_librarys(self):
         """The page names them by number."""
         names = ["reached", "out_of_reach", "limited", "stalled", "nothing_to_move", "over_constrained"]
-        assert [Status(code).name for code in range(6)] == names
+        names += ["on_the_way", "held_back", "contradictory", "open_loop"]
+        assert [Status(code).name for code in range(10)] == names
         assert max(Status) < protocol.REFUSED
 
     def test_other_orders_and_types_of_rows_arrive_the_same(self):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -130,6 +131,19 @@ class TestModes:
 
 
 class TestSingleIterations:
+    def test_a_step_says_how_far_it_is_and_not_that_it_stalled(self):
+        document = with_solver(scenes.scene("ccd"), "ccd").but(run="step", tolerance=TOLERANCE)
+        solving = Solving(document, document.started, document.solvers[0])
+        first = solving(document.active, document.started.q[None])
+        assert first.status == Status.on_the_way
+        assert re.fullmatch(r"after 1 iteration: [\d.e-]+( m| mm)? left", first.sentence)
+        q, outcome = first.q, first
+        for _ in range(200):
+            outcome = solving(document.active, q)
+            q = outcome.q
+        assert outcome.status == Status.reached
+        assert outcome.sentence.startswith("reached: ")
+
     @pytest.mark.parametrize("name", ITERATIVE)
     @pytest.mark.parametrize("run", ["iterate", "step"])
     def test_enough_of_them_converge_as_a_whole_solve_does(self, name, run):

@@ -12,7 +12,7 @@ import numpy as np
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.problem.geometry import SIMILAR
-from poise.problem.layout import BALL, HINGE, MOVE, SLIDE, Layout
+from poise.problem.layout import BALL, FIXED, HINGE, MOVE, SLIDE, Layout
 
 _UP = np.array([0.0, 0.0, 1.0])
 _ROUNDING = 1e-12  # of a reach that is a sum of lengths
@@ -50,6 +50,37 @@ class Lengths:
             return 0.0
         margin = 0.0 if self.stretch > SIMILAR else self._margin
         return sum(self._spans(i)) * (1 + margin)
+
+    def between(self, i: int, j: int) -> tuple[float, float]:
+        """The shortest and longest distance between the points of terms i and j, both of them positions.
+
+        Only for plans without stretch. Points that no joint moves apart have one distance.
+        """
+        first, second = self._ends(i), self._ends(j)
+        shared = [a[0] == b[0] for a, b in zip(first, second, strict=False)]
+        last = shared.index(False) - 1 if False in shared else len(shared) - 1
+        apart = [*first[last + 1 :], *second[last + 1 :]]
+        spans = [_length(first[last][1] - second[last][1]), *[self._span(node, end) for node, end in apart]]
+        turning = {self.layout.nodes[node].kind for node, _ in apart} <= {HINGE, BALL}
+        longest = sum(spans)
+        shortest = max(2 * max(spans) - longest, 0.0) if turning else 0.0
+        return shortest * (1 - self._margin), longest * (1 + self._margin)
+
+    def _ends(self, i: int) -> list[tuple[int, Floats]]:
+        """The moving nodes above term i from the base (-1) on; with each, in its moved frame, where the next begins."""
+        node, point = self._carrier(self.layout.terms[i].node, self.aims[i, :3])
+        ends = [(node, point)]
+        while node >= 0:
+            node, point = self._carrier(self.layout.nodes[node].parent, self.frames[0, node, :3])
+            ends.append((node, point))
+        return ends[::-1]
+
+    def _carrier(self, node: int, point: Floats) -> tuple[int, Floats]:
+        """The nearest node that moves, at or above a node, and a point (3,) of that node in its moved frame."""
+        while node >= 0 and self.layout.nodes[node].kind == FIXED:
+            frame = self.frames[0, node]
+            point, node = frame[:3] + rotations.rotate(frame[3:7], point), self.layout.nodes[node].parent
+        return node, point
 
     @property
     def _margin(self) -> float:

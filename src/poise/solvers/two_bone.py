@@ -116,6 +116,12 @@ class TwoBone:
         """One position or place, and a pole, on hinges and balls; `run` refuses other limbs than those of two bones."""
         return _HANDLES
 
+    @property
+    def restraints(self) -> dict[str, float]:
+        """Options that keep the tip from targets within reach, each with the value that lets it go there."""
+        free = {"soft": 0.0, "weight": 1.0}
+        return {name: value for name, value in free.items() if getattr(self, name) != value}
+
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         plan, rows, starts = posed_limb(problem, self.packing)

@@ -18,18 +18,21 @@ from poise.model.limits.base.rows import nearest_turns
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.chain import Chain, chain_of
+from poise.problem.conflicts import conflicting
 from poise.problem.geometry import SIMILAR
 from poise.problem.layout import DOFS, SLIDE
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import beyond_reach
 from poise.problem.residuals import residual
 from poise.solvers.base.status import Status
+from poise.solving.evidence import met_one_by_one, without_limits
 
 _STATIONARY = 1e-3  # no single joint could lower the error by more than this share
 _AT_LIMIT = 1e-9  # [rad], for slides of the rig's size, or of the value where that is larger
 _LEGAL = 0.5e-9  # half of what Skeleton.legal leaves alone: beyond, that one decides
 _SINGULAR = 1e-6  # of the largest singular value
 _ROUNDING = 1e-12  # of what is left, in rig's sizes and radians
+_USUAL_WORK = 1000  # iterations: about half of what the engine takes by default for a target that it misses
 _PROBE = 1e-4  # [rad] how far a ball is turned to see whether its limit lets it
 
 
@@ -82,28 +85,59 @@ def legal(skeleton: Skeleton, q: Floats) -> Floats:
     return q if largest_violation(skeleton, q[None]) <= _LEGAL else skeleton.legal(q)[0]
 
 
-def why(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Ints:
-    """Status codes of poses q that miss their targets."""
+def why(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints | None = None) -> Ints:
+    """Status codes of poses q that miss their targets; the iterations `work` (k,) that found them bound the searches.
+
+    What lengths and angles prove comes first. A pose that no joint alone brings nearer is then compared with what the
+    same goals allow without limits, and with what each goal allows alone (evidence.py).
+    """
     if not problem.joints:
         return np.full(len(q), int(Status.nothing_to_move))
     codes = np.full(len(q), int(Status.stalled))
-    stands = standing(problem, q, targets)
-    if problem.plan.layout.asked > len(problem.plan.layout.dofs):
-        codes[stands.stationary & _independent(problem, q, targets)] = Status.over_constrained
-    codes[stands.stationary & stands.blocks.any(axis=1)] = Status.limited
+    codes[conflicting(problem, q, targets, tolerance) != 0] = Status.contradictory
     codes[beyond_reach(problem, targets, tolerance) != 0] = Status.out_of_reach
+    rows = np.flatnonzero(codes == Status.stalled)
+    if len(rows):
+        work = np.full(len(q), _USUAL_WORK) if work is None else work
+        codes[rows] = _searched(problem.part(rows), q[rows], _part(targets, rows), tolerance, work[rows])
     return codes
 
 
-def _independent(problem: Problem, q: Floats, targets: Floats) -> Bools:
-    """Whether every degree of freedom does something of its own (k,): a pose that is stuck in a singular one stalls.
+def _searched(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints) -> Ints:
+    """Status codes of poses that miss for no reason that lengths prove; searches look for other poses where needed."""
+    codes = np.full(len(q), int(Status.stalled))
+    stands = standing(problem, q, targets)
+    blocked, none_found = stands.stationary & stands.blocks.any(axis=1), np.zeros(len(q), dtype=np.bool_)
+    left = ranks = np.zeros(len(q), dtype=np.bool_)
+    if problem.plan.layout.asked > len(problem.plan.layout.dofs):
+        left, ranks = _ranks(problem, q, targets)
+    rows = np.flatnonzero(blocked | (stands.stationary & left & ~ranks))
+    if len(rows):
+        part = problem.part(rows), q[rows], targets[rows], tolerance, work[rows]
+        without = without_limits(*part)
+        none_found[rows] = ~without.met
+        codes[rows[without.met & ~without.legal & blocked[rows]]] = Status.limited
+    codes[stands.stationary & left & (none_found | (ranks & ~blocked))] = Status.over_constrained
+    rows = np.flatnonzero(stands.stationary & (codes == Status.stalled))
+    if len(rows) and sum([bool(goal.measures) for goal in problem.goals]) > 1:
+        alone = met_one_by_one(problem.part(rows), q[rows], targets[rows], tolerance, work[rows])
+        codes[rows[alone]] = Status.contradictory
+    return codes
 
-    Neither units nor weights count; what is left is more than rounding.
+
+def _part(targets: Floats, rows: Ints) -> Floats:
+    return np.broadcast_to(targets, (len(rows), targets.shape[1])) if len(targets) == 1 else targets[rows]
+
+
+def _ranks(problem: Problem, q: Floats, targets: Floats) -> tuple[Bools, Bools]:
+    """Whether more than rounding is left (k,); whether every degree of freedom does something of its own (k,).
+
+    A pose that is stuck in a singular one may only stall. Neither units nor weights count.
     """
     jacobian, left = residual(problem, q, targets, weighted=False)
     lengths = np.sqrt((jacobian**2).sum(axis=1, keepdims=True))
     sizes = np.linalg.svd(jacobian / np.maximum(lengths, 1e-300), compute_uv=False)
-    return (sizes[:, -1] > _SINGULAR * sizes[:, 0]) & (np.abs(left).max(axis=1) > _ROUNDING)
+    return np.abs(left).max(axis=1) > _ROUNDING, sizes[:, -1] > _SINGULAR * sizes[:, 0]
 
 
 # --- limits ------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from poise.solving.settled import settled
 _SHARES = (0.3, 0.1, 0.03, 0.01, 0.003)  # of their weight that optional goals keep, one after the other
 _AS_GOOD = 1.0  # tolerances: what is missed anyway may be missed by so much more for the sake of what is optional
 
-Solve = Callable[[Problem, Floats, Any, Tolerance, Request], Any]  # run.solved, which imports this
+Solve = Callable[[Problem, Floats, Any, Tolerance, Request], Any]  # solved.solved, which imports this
 
 
 def ranked(

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise import solvers
 from poise.errors import InputError, NotReachedError
 from poise.maths.arrays import Bools, Floats, Ints, finite, short
 from poise.maths.in_words import write_number, write_time
@@ -27,6 +28,7 @@ from poise.problem.ranking import required_of
 from poise.solvers.base.contract import Trace
 from poise.solvers.base.status import Status as Status
 from poise.solvers.base.status import Statuses, statuses
+from poise.solving.evidence import held_by
 from poise.solving.judge import largest_violation, why
 from poise.solving.sentences import Ended, length_in_words, sentence
 from poise.timing.clock import count_seconds
@@ -91,6 +93,8 @@ class Result(FrozenValue):
     trace: Trace | None
     solutions_q: Floats | None
     tolerances: Tolerance
+    restrained: solvers.Solver | None  # the solver, where an option of it keeps the pose from targets within reach
+    pace: Any  # of a Tracker, how it goes from frame to frame; else None
 
     def __init__(self, found: dict[str, Any], began: float) -> None:
         # Made by the library only. found["later"], if it is there, is (tell, *what): a small solve takes less time
@@ -313,13 +317,21 @@ class Result(FrozenValue):
         i
             Which problem of a batch.
         """
-        if not isinstance(i, int | np.integer) or not 0 <= i < self.codes.size:
-            raise InputError(f"message() takes the number of a problem, 0 to {self.codes.size - 1}, not {short(i)}")
+        size = math.prod(self.shape)
+        if not isinstance(i, int | np.integer) or not 0 <= i < size:
+            raise InputError(f"message() takes the number of a problem, 0 to {size - 1}, not {short(i)}")
         q, rows = _flat_q(self)[i : i + 1], slice(i, i + 1)
         errors = self.errors.reshape(math.prod(self.shape), len(self.problem.measures))[i]
         target = self.targets[min(i, len(self.targets) - 1)][None]
-        status, count = Status(int(self.codes.ravel()[i])), int(self.iterations.ravel()[i])
-        return sentence(Ended(self.problem.part(rows), q, target, errors, status, count, self.tolerances))
+        known = self.__dict__.get("codes")
+        status = Status(int(_codes_of(self, np.array([i]))[0] if known is None else known.ravel()[i]))
+        count, problem, pace = int(self.iterations.ravel()[i]), self.problem.part(rows), self.pace
+        held: tuple[str, ...] = ()
+        if status == Status.held_back:
+            held = held_by(self.restrained, problem, target, self.tolerances)[0]
+        elif pace is not None and status != Status.reached:
+            q, held = pace.solved[None], pace.held_by(self.q)
+        return sentence(Ended(problem, q, target, errors, status, count, self.tolerances, held))
 
     def __str__(self) -> str:
         if self.shape:
@@ -347,17 +359,41 @@ class Result(FrozenValue):
 
 def _codes(result: Result) -> Ints:
     """Status codes (...): why each target was missed that was."""
-    reached = np.ravel(result.reached)
-    codes = np.full(len(reached), int(Status.reached))
-    missed = np.flatnonzero(~reached)
-    problem, targets, q = result.problem, result.targets, _flat_q(result)
+    return _codes_of(result, np.arange(math.prod(result.shape))).reshape(result.shape)
+
+
+def _codes_of(result: Result, rows: Ints) -> Ints:
+    """Status codes of some of the targets: searches for reasons are made for these alone."""
+    codes = np.full(math.prod(result.shape), int(Status.reached))
+    missed = rows[~np.ravel(result.reached)[rows]]
+    pace = result.pace
+    q = _flat_q(result) if pace is None else pace.solved[None]
+    whole = result.problem
+    if pace is not None and len(missed) and whole.met(whole.errors(q, result.targets), result.tolerances)[0]:
+        return np.full(len(rows), int(Status.on_the_way))
+    missed = missed[~_held_back(result, missed, codes)]
+    problem, targets = whole, result.targets
     needed = required_of(problem) if problem.ranked else None
     if needed is not None:
         problem, targets = needed.problem, targets[:, needed.targets]
-    for rows in _sharing(problem, missed):
-        of_rows = targets if len(targets) == 1 else targets[rows]
-        codes[rows] = why(problem.part(rows), q[rows], of_rows, result.tolerances)
-    return codes.reshape(result.shape)
+    for some in _sharing(problem, missed):
+        of_rows = targets if len(targets) == 1 else targets[some]
+        work = np.ravel(result.iterations)[some]
+        codes[some] = why(problem.part(some), q[some], of_rows, result.tolerances, work)
+    if pace is not None and codes[0] == Status.stalled and pace.held_by(result.q):
+        codes[0] = Status.on_the_way
+    return codes[rows]
+
+
+def _held_back(result: Result, missed: Ints, codes: Ints) -> Bools:
+    """Which of the missed targets the solver reaches without its own restraints; their codes are written."""
+    if result.restrained is None:
+        return np.zeros(len(missed), dtype=np.bool_)
+    for some in _sharing(result.problem, missed):
+        of_rows = result.targets if len(result.targets) == 1 else result.targets[some]
+        found = held_by(result.restrained, result.problem.part(some), of_rows, result.tolerances)
+        codes[some[[bool(names) for names in found]]] = Status.held_back
+    return codes[missed] == Status.held_back
 
 
 def _sharing(problem: Problem, rows: Ints) -> list[Ints]:
@@ -387,10 +423,11 @@ def _goals(result: Result) -> tuple[Goal, ...]:
 
 _FACTS = frozenset({
     "problem", "targets", "errors", "iterations", "joint_updates", "solver", "natural", "moved_inside", "trace",
-    "solutions_q", "tolerances",
+    "solutions_q", "tolerances", "restrained",
 })  # fmt: skip
 _ASKED: dict[str, Callable[[Result], Any]] = {
     "codes": _codes,
     "violation": lambda result: largest_violation(result.problem.skeleton, _flat_q(result)),
     "goals": _goals,
+    "pace": lambda result: None,  # noqa: ARG005  (a Tracker gives one)
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from poise.model.limits import EulerBox, SwingTwist
 from poise.model.limits.base.rows import edges
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.ways import FLAT, is_flat
+from poise.problem.conflicts import conflicts
 from poise.problem.goals import LookAt, Place, is_of_joint
 from poise.problem.layout import LENGTHS
 from poise.problem.problem import Problem, Tolerance
@@ -27,7 +29,11 @@ _SMALL_ANGLE = 1e-3  # [rad] angles above are written in degrees
 
 
 class Ended(NamedTuple):
-    """What became of one target: its problem, the pose q (1, nq), the target (1, W), what is left of it (c,)."""
+    """What became of one target: its problem, the pose q (1, nq), the target (1, W), what is left of it (c,).
+
+    held   what the pose is held back by, such as the speed of a Tracker or an option of the solver
+    loops  what is said of loops that are open
+    """
 
     problem: Problem
     q: Floats
@@ -36,10 +42,16 @@ class Ended(NamedTuple):
     status: Status
     iterations: int
     tolerance: Tolerance
+    held: tuple[str, ...] = ()
+    loops: str = ""
 
 
 def sentence(ended: Ended) -> str:
     """Say how it ended, and why."""
+    return f"{_of_goals(ended)}; {ended.loops}" if ended.loops else _of_goals(ended)
+
+
+def _of_goals(ended: Ended) -> str:
     if not ended.problem.ranked:
         return _sentence(ended)
     needed = required_of(ended.problem)
@@ -54,16 +66,69 @@ def sentence(ended: Ended) -> str:
 
 
 def _sentence(ended: Ended) -> str:
-    status, left = ended.status, _left(ended.problem, ended.errors)
-    if status == Status.out_of_reach:
-        return f"out of reach: {_beyond(ended)}; {left} left{_left_out(ended.problem)}"
-    if status == Status.limited:
-        return f"limited: limits keep the target away, {left} left; {_blocking(ended)}"
-    if status == Status.nothing_to_move:
-        return f"nothing to move: {_immovable(ended.problem)}, {left} left"
-    if status == Status.over_constrained:
-        return f"over-constrained: {_too_few(ended.problem)}; {left} left{_left_out(ended.problem)}"
-    return f"{status.name}: {left} left, {ended.iterations} iteration{'' if ended.iterations == 1 else 's'}"
+    left, several = _left(ended.problem, ended.errors), len(ended.problem.goals) > 1
+    match ended.status:
+        case Status.out_of_reach:
+            said = f"out of reach: {_beyond(ended)}; {left} left{_left_out(ended.problem)}"
+        case Status.limited:
+            met = "the goals" if several else "the target"
+            found = f"a pose without limits meets {met}, none was found within them"
+            said = f"limited: {found}; {left} left; {_blocking(ended)}"
+        case Status.nothing_to_move:
+            said = f"nothing to move: {_immovable(ended.problem)}, {left} left"
+        case Status.over_constrained:
+            said = (
+                f"over-constrained: {_too_few(ended.problem)}; {left} left{_left_out(ended.problem)}{_at_limits(ended)}"
+            )
+        case Status.contradictory:
+            said = f"contradictory: {_conflict(ended)}; {left} left{_at_limits(ended)}"
+        case Status.held_back:
+            return f"held back: as near as {_series(f'{name}=' for name in ended.held)} lets it; {left} left"
+        case Status.on_the_way:
+            return f"on the way (held back by {_series(ended.held)}): {left} left"
+        case Status.open_loop:
+            return f"open loop: the {'goals are' if several else 'goal is'} met, {left} left"
+        case _:
+            took = f"{ended.iterations} iteration{'' if ended.iterations == 1 else 's'}"
+            said = f"{ended.status.name}: {left} left, {took}"
+            said += _at_limits(ended) if ended.status == Status.stalled else ""
+    return f"{said}; still on the way there (held back by {_series(ended.held)})" if ended.held else said
+
+
+def _at_limits(ended: Ended) -> str:
+    """Which joints of a pose that no joint alone brings nearer stand at their limits: no reason, an observation."""
+    stands = standing(ended.problem, ended.q, ended.target)
+    return f"; {_blocking(ended)}" if stands.stationary[0] and stands.blocks[0].any() else ""
+
+
+def _conflict(ended: Ended) -> str:
+    """What of the goals does not fit together."""
+    problem, names = ended.problem, ended.problem.skeleton.names
+    found = conflicts(problem, ended.q, ended.target, ended.tolerance)
+    proved = next((conflict for conflict in found if conflict.over[0] > 0.0), None)
+    if proved is None:
+        return "each goal alone is met, and no pose was found that meets all of them"
+    joints = [repr(names[problem.measures[i].row]) for i in proved.measures]
+    same = len(set(joints[:2])) == 1
+    wanted = float(proved.wanted[0])
+    if proved.kind == "turned":
+        off = _angle(wanted)
+        which = f"the two goals turn {joints[0]}" if same else f"the goals turn {joints[0]} and {joints[1]}"
+        return f"the goals contradict each other: {which} to rotations or directions that are {off} too far apart"
+    if proved.kind == "askew":
+        off = length_in_words(problem.skeleton, wanted)
+        which = f"the two targets of {joints[0]}" if same else f"the targets of {joints[0]} and {joints[1]}"
+        return f"the goals contradict each other: {which} do not fit the rotation wanted of {joints[2]}, by {off}"
+    apart, possible = (length_in_words(problem.skeleton, float(value)) for value in (wanted, proved.possible[0]))
+    which = f"the two targets of {joints[0]}" if same else f"the targets of {joints[0]} and {joints[1]}"
+    if not proved.possible[0]:
+        return f"the goals contradict each other: {which} are {apart} apart"
+    ends = f"reach at most {possible}" if proved.kind == "far" else f"keep them at least {possible} apart"
+    return f"the goals contradict each other: {which} are {apart} apart, and the bones between them {ends}"
+
+
+def _series(names: Iterable[str]) -> str:
+    return " and ".join(names)
 
 
 def length_in_words(skeleton: Skeleton, value: float) -> str:
@@ -104,11 +169,16 @@ def _beyond(ended: Ended) -> str:
 
 
 def _left_out(problem: Problem) -> str:
-    """The joints above that could have moved, had somebody named a root."""
+    """The joints above that could move with a free root, or with a root that is named."""
     skeleton = problem.skeleton
+    named = [goal.joint for goal in problem.goals if is_of_joint(goal)]
+    roots = dict.fromkeys(n for joint in named for n in skeleton.ancestors(joint) if skeleton[n].kind == Kind.FREE)
+    if roots and not problem.free_root:
+        are = "is a free joint" if len(roots) == 1 else "are free joints"
+        return f" ({listed(map(repr, roots))} {are}: free_root=True, or --free-root, lets the whole figure move)"
     unnamed = [g.joint for g in problem.goals if is_of_joint(g) and not isinstance(g, LookAt) and g.root is None]
     above = dict.fromkeys(name for joint in unnamed for name in skeleton.ancestors(joint))
-    still = [name for name in above if skeleton[name].kind != Kind.FIXED and name not in problem.joints]
+    still = [n for n in above if skeleton[n].kind not in (Kind.FIXED, Kind.FREE) and n not in problem.joints]
     return f" ({listed(map(repr, still))} above stood still: name a root to move them, too)" if still else ""
 
 

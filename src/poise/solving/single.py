@@ -19,6 +19,7 @@ from poise.solvers.base.answers import check_answer, own_answer
 from poise.solvers.base.contract import OWN, Answer, Request
 from poise.solvers.base.corrected import ROUNDED, corrected
 from poise.solvers.natural.natural import Natural
+from poise.solving.evidence import restraints_of
 from poise.solving.quick import Quick, quick_of, reach, room_for
 from poise.solving.result import Result
 from poise.solving.run import Settings, run
@@ -129,4 +130,5 @@ class Single:
             "natural": isinstance(self.solver, Natural),
             "moved_inside": moved_inside,
             "tolerances": self.tolerance,
+            "restrained": self.solver if restraints_of(self.solver) else None,
         }

@@ -30,7 +30,7 @@ from poise.maths.arrays import short
 VERSION = 1
 POSE, GHOST, ASSET, DOWNLOAD = 1, 2, 3, 4
 MODEL, TERRAIN = 1, 2
-REFUSED, NOTHING = 6, 255  # beside the codes of poise.Status
+REFUSED, NOTHING = 254, 255  # beside the codes of poise.Status
 PLAYING, ITERATING = 1, 2
 
 _HEAD = struct.Struct("<BBBBHHIIfBBHffffHHI")

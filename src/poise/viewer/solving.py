@@ -102,7 +102,8 @@ class Solving:
             results.append(result)
             q = result.q.reshape(start.shape)
         note = "chain after chain: this solver takes one at a time" if len(self._groups) > 1 else None
-        return _outcome(results, q, start, note)
+        outcome = _outcome(results, q, start, note)
+        return _unfinished(outcome, results) if self._iterate and outcome.moved else outcome
 
     def _each(self, chain: ChainTarget, goals: list[Goal]) -> list[Goal]:
         """The goals of a chain for each character of a crowd; pins are where each has its own."""
@@ -181,6 +182,17 @@ def _outcome(results: Sequence[Result], q: Floats, start: Floats, note: str | No
         q, start, codes[worst], sentence, result.solver, sum(int(np.sum(one.iterations)) for one in results),
         sum(one.seconds for one in results), max(left, default=math.nan), note,
     )  # fmt: skip
+
+
+def _unfinished(outcome: Outcome, results: Sequence[Result]) -> Outcome:
+    """The outcome of one iteration after which more may follow: how far it is, and no reason why it ended."""
+    if outcome.status != Status.stalled:
+        return outcome
+    left = max(float(_left(result).max()) for result in results)
+    is_angle = all(np.isnan(result.position_errors).all() for result in results)
+    amount = f"{math.degrees(left):.3g} deg" if is_angle else results[0].length(left)
+    took = f"{outcome.iterations} iteration{'' if outcome.iterations == 1 else 's'}"
+    return dataclasses.replace(outcome, status=int(Status.on_the_way), sentence=f"after {took}: {amount} left")
 
 
 def _left(result: Result) -> Floats:

@@ -18,7 +18,8 @@ class Status(IntEnum):
     out_of_reach
         1: the target is farther away than the chain is long, or nearer than it can fold.
     limited
-        2: joint limits keep the goal away; no joint can come nearer without leaving its range.
+        2: a pose without joint limits meets the goals, and no pose within them was found; no joint alone can come
+        nearer without leaving its range.
     stalled
         3: the iterations ran out, or stopped gaining, before the goal was met.
     nothing_to_move
@@ -26,6 +27,16 @@ class Status(IntEnum):
     over_constrained
         5: the goals ask for more degrees of freedom than the joints have, and no joint alone can come nearer to all of
         them together: perhaps no pose meets them.
+    on_the_way
+        6: the pose shown is not yet the one that the solver found or will find: a Tracker is held back by its speed,
+        its damping or its budget; the viewer makes one iteration at a time.
+    held_back
+        7: an option of the solver keeps the pose from a target that the same method reaches without it.
+    contradictory
+        8: the goals contradict each other: lengths and angles show it, or each goal can be met alone and no pose was
+        found that meets all of them, limits or not.
+    open_loop
+        9: the goals are met, but the pose opens a closed loop of the file.
     """
 
     reached = 0
@@ -34,6 +45,10 @@ class Status(IntEnum):
     stalled = 3
     nothing_to_move = 4
     over_constrained = 5
+    on_the_way = 6
+    held_back = 7
+    contradictory = 8
+    open_loop = 9
 
     # The same in capitals, as constants are often written.
     REACHED = 0
@@ -42,6 +57,10 @@ class Status(IntEnum):
     STALLED = 3
     NOTHING_TO_MOVE = 4
     OVER_CONSTRAINED = 5
+    ON_THE_WAY = 6
+    HELD_BACK = 7
+    CONTRADICTORY = 8
+    OPEN_LOOP = 9
 
     @property
     def sentence(self) -> str:
@@ -55,10 +74,14 @@ class Status(IntEnum):
 _SENTENCES = {
     Status.reached: "every goal is met within the tolerance",
     Status.out_of_reach: "the target is farther away than the chain is long, or nearer than it can fold",
-    Status.limited: "joint limits keep the goal away: no joint can come nearer without leaving its range",
+    Status.limited: "a pose without joint limits meets the goals, and none within them was found",
     Status.stalled: "the iterations ran out, or stopped gaining, before the goal was met",
     Status.nothing_to_move: "the goal is not met and no joint of the chain can move",
     Status.over_constrained: "the goals ask for more than the joints have: perhaps no pose meets all of them",
+    Status.on_the_way: "the pose is still moving to the one that the solver found, or finds with more iterations",
+    Status.held_back: "an option of the solver keeps the pose from a target that is reached without it",
+    Status.contradictory: "the goals contradict each other",
+    Status.open_loop: "the goals are met, but a closed loop of the file is open",
 }
 
 

@@ -24,8 +24,8 @@ from poise.solvers.base.answers import merged, rows_of
 from poise.solvers.base.contract import Answer, Request, engine_of
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.result import Result
-from poise.solving.run import solved
 from poise.solving.settled import settled
+from poise.solving.solved import solved
 
 OWN = 1.5  # times what the clip turns a joint itself is no leap
 SEEN = float(np.radians(1.0))  # nor is what a joint turns by this more

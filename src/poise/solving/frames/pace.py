@@ -8,6 +8,8 @@ lead where one of the whole time leads. kernels/pace.py takes them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.solving.judge import legal
 
 _WIDTHS = {HINGE: 1, SLIDE: 1, MOVE: 3, BALL: 4, BENT: 4}  # numbers of q of a part of a joint
+_SPEED = 2  # the column of the rows that kernels/pace.py takes
 _NO_RANGE, _NO_AXIS = (-np.inf, np.inf), (0.0, 0.0, 0.0)
 
 
@@ -40,6 +43,21 @@ class Approach:
         speeds = _speeds(skeleton, speed)
         self.instant = not self.half_life and bool(np.isinf(speeds).all())
         self._rows = np.array(list(_rows(skeleton, speeds)), dtype=np.float64).reshape(-1, PACE_ROW)
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """Names of the arguments that slow it down."""
+        return ("speed",) * bool(np.isfinite(self._rows[:, _SPEED]).any()) + ("damping",) * bool(self.half_life)
+
+    def without(self, name: str) -> Approach:
+        """The same without a bound that `bounds` names."""
+        rows, other = self._rows.copy(), copy(self)
+        if name == "speed":
+            rows[:, _SPEED] = np.inf
+        half_life = 0.0 if name == "damping" else self.half_life
+        instant = not half_life and bool(np.isinf(rows[:, _SPEED]).all())
+        vars(other).update(_rows=rows, half_life=half_life, instant=instant)
+        return other
 
     def __call__(self, q: Floats, goal: Floats, seconds: float) -> Floats:
         """The legal configuration (nq,) that is so many seconds on the way from q to `goal`, both legal."""
@@ -72,6 +90,40 @@ def _columns(row: Floats) -> slice:
     """The columns of q that a row of `_rows` moves."""
     at = int(row[PACE_COLUMN])
     return slice(at, at + _WIDTHS[int(row[PACE_KIND])])
+
+
+@dataclass(frozen=True, eq=False)
+class Pace:
+    """How one frame of a Tracker went: what status and sentence of its pose are worked out from.
+
+    before, solved  (nq,) the pose shown in the frame before, and the one that the solver found
+    approach        how the shown pose goes from one to the other, in so many seconds
+    budget          the name of the budget that was used up before the goals were met, or ""
+    is_outside      whether the pose before stood outside its limits
+    """
+
+    before: Floats
+    solved: Floats
+    approach: Approach
+    seconds: float
+    budget: str = ""
+    is_outside: bool = False
+
+    def held_by(self, shown: Floats) -> tuple[str, ...]:
+        """Find what keeps the shown pose (nq,) from the solved one, and that one from its goals."""
+        budget = (self.budget,) * bool(self.budget)
+        if np.array_equal(shown, self.solved):
+            return budget
+        bounds = self.approach.bounds
+        freer = {name: self._shown_by(self.approach.without(name)) for name in bounds}
+        binding = tuple(name for name, q in freer.items() if not np.array_equal(q, shown))
+        return (*(binding or bounds), *budget)
+
+    def _shown_by(self, approach: Approach) -> Floats:
+        """The pose (nq,) that another approach shows in this frame."""
+        if self.is_outside:
+            return approach.from_outside(self.before, self.solved, self.seconds)
+        return approach(self.before, self.solved, self.seconds)
 
 
 def _rows(skeleton: Skeleton, speeds: Floats) -> Iterator[tuple[float, ...]]:

@@ -22,7 +22,7 @@ from poise.problem.measuring.measure import errors_of_one
 from poise.problem.preference import preferred_shape
 from poise.solvers.base.contract import Request, engine_of, with_engine
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.solving.frames.pace import Approach
+from poise.solving.frames.pace import Approach, Pace
 from poise.solving.result import Result
 from poise.solving.run import run
 from poise.solving.solve import checked_goals, chosen_solver, prepare
@@ -70,6 +70,7 @@ class Tracker:
 
     Damping and speeds do not depend on the frame rate: while the target rests, two frames of dt / 2 show what one of dt
     shows. The pose that is shown keeps the limits, and the errors in the Result are those of the pose that is shown.
+    Its status is `on_the_way` while speed, damping or a budget hold it back from a pose that meets the goals.
 
     A start outside its limits is shown as it is, and its joints move back inside at their speed and damping: at once
     where they have neither. Each Result until then names these joints in `moved_inside`, and `violation` says by how
@@ -113,6 +114,7 @@ class Tracker:
         self.microseconds = _microseconds(microseconds, iterations)
         self.budget = _ITERATIONS if iterations is None else count("iterations", iterations)
         limited = iterations is not None or microseconds is not None
+        self._budgeted = "iterations" if iterations is not None else "microseconds" if self.microseconds else ""
         self._in_slices = "iterations" in _options(engine_of(self.solver)) and (limited or isinstance(solver, str))
         self._quick = self._prepared.quick and not limited
         self._plain = plain_of(self._prepared.problem)
@@ -160,6 +162,7 @@ class Tracker:
         self._solved, self._shown = self._first, given
         self._held = self._prepared.problem.at(start.with_q(self._first))  # where a Pin holds its joint
         self._last: Result | None = None
+        self._spent = ""  # the name of the budget that the last frame used up
         self._aim, self._before = _NEVER, 0
 
     def __call__(self, target: Any, dt: float = 1 / 60) -> Result:
@@ -173,6 +176,7 @@ class Tracker:
             raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {dt!r}")
         targets = self._read(target)
         self._turn_to(targets.tobytes())
+        self._spent = ""
         found = self._prepared.short(targets, self._solved, began) if self._quick else None
         result = self._solve(targets) if found is None else found
         self._last, self._solved = result, result.q
@@ -181,15 +185,17 @@ class Tracker:
         if self._approach.instant:
             self._shown = self._solved
             return result
+        pace = Pace(self._shown, self._solved, self._approach, seconds, self._spent)
         self._shown = self._approach(self._shown, self._solved, seconds)
-        return self._judged(result, self._shown, targets, began)
+        return self._judged(result, self._shown, targets, began, pace=pace)
 
     def _returned(self, result: Result, targets: Floats, seconds: float, began: float) -> Result:
         """A frame that begins at a pose outside its limits; its Result names the joints that are."""
         names, instant = self._outside, self._approach.instant
+        pace = Pace(self._shown, self._solved, self._approach, seconds, self._spent, is_outside=True)
         self._shown = self._solved if instant else self._approach.from_outside(self._shown, self._solved, seconds)
         self._outside = self.skeleton.legal(self._shown)[1]
-        return self._judged(result, self._shown, targets, began, moved_inside=names)
+        return self._judged(result, self._shown, targets, began, moved_inside=names, pace=pace)
 
     def clip(self, targets: Any, fps: float = 60.0, name: str = "") -> Clip:
         """Follow a whole path of targets, and return the poses that were shown as a Clip.
@@ -246,7 +252,11 @@ class Tracker:
             best = more if self._left(more) < self._left(best) else best
             if not gains:
                 break
-        spent = {"iterations": np.array(used), "joint_updates": np.array(updates)}
+        else:
+            self._spent = "" if best.reached else self._budgeted
+        spent: dict[str, Any] = {"iterations": np.array(used), "joint_updates": np.array(updates)}
+        if self._spent:
+            spent["pace"] = Pace(best.q, best.q, self._approach, 0.0, self._spent)
         return best.shown(best.q, best.errors, began, reached=bool(best.reached), **spent)
 
     def _once(self, targets: Floats, q: Floats, most: int) -> Result:

@@ -15,8 +15,12 @@ export const STATUS = [
   "stalled",
   "nothing_to_move",
   "over_constrained",
-  "refused",
+  "on_the_way",
+  "held_back",
+  "contradictory",
+  "open_loop",
 ];
+const REFUSED = 254; // no number of a status: the solver does not take the goals
 
 /**
  * @typedef {object} Frame
@@ -38,6 +42,11 @@ export const STATUS = [
  * @property {Float32Array} data all views
  * @property {number} bytes length of the message
  */
+
+/** @param {number} code */
+function statusOf(code) {
+  return code === REFUSED ? "refused" : (STATUS[code] ?? "nothing");
+}
 
 /**
  * Read a pose or ghost frame.
@@ -67,7 +76,7 @@ export function parseFrame(buffer) {
     frame: at.getUint32(8, true),
     serial: at.getUint32(12, true),
     time: at.getFloat32(16, true),
-    status: [at.getUint8(20), at.getUint8(21)].map((code) => STATUS[code] ?? "nothing"),
+    status: [at.getUint8(20), at.getUint8(21)].map(statusOf),
     playing: (flags & 1) !== 0,
     busy: (flags & 2) !== 0,
     microseconds: [at.getFloat32(24, true), at.getFloat32(28, true)],

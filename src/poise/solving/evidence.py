@@ -1,0 +1,172 @@
+"""Evidence for why goals are missed: the same goals are solved without limits, or each goal is solved alone.
+
+A search costs less than the solve whose answer it explains: its attempts follow from the iterations of that solve.
+Every search begins at the pose that misses the goals, and then at the engine's own other starts. Rows do not mix, and
+so the outcome depends neither on the batch nor on the threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise import solvers
+from poise.errors import UnsupportedError
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.remember import remember
+from poise.model.limits import Limit, Range
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import Near
+from poise.problem.layout import NUMBERS
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.contract import Request
+from poise.solvers.base.engine import Options
+from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solving.solved import solved
+
+_MOST = 16  # restarts of a search; benchmarks/limited_evidence.py finds no more poses from 64 starts
+_EACH = 16  # iterations of the solve that pay for one restart: a failing attempt takes 10 to 15
+_STEPS = 30  # iterations of one attempt, as many as the engine takes by default
+_FEWEST = 8  # iterations of one attempt after a solve of one step
+_ROOM = 2.0  # longest reaches that a slide goes beyond its range: to any target that is not out of reach
+_CLOSED_FORM = "two_bone"  # a method that needs no search where it fits
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Search(LevenbergMarquardt):
+    """The engine without the steps that settle an answer which misses its goals."""
+
+    @cached_property
+    def arm_options(self) -> Options:
+        """How it iterates on a serial arm."""
+        return replace(super().arm_options, polish=0)
+
+    @cached_property
+    def tree_options(self) -> Options:
+        """How it iterates on anything else."""
+        return replace(super().tree_options, polish=0)
+
+
+class Without(NamedTuple):
+    """Of rows (k,): whether a pose without limits was found that meets the goals, and whether limits allow it."""
+
+    met: Bools
+    legal: Bools
+
+
+def without_limits(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints) -> Without:
+    """Search for poses that meet the goals where no joint has a limit.
+
+    Parameters
+    ----------
+    problem, q, targets, tolerance
+        What was solved, the poses (k, nq) that miss, the rows of targets (k, W), and what counts as reached.
+    work
+        (k,) iterations that the solve took: they bound the search.
+    """
+    found, is_met = _search(_without_limits(problem), q, targets, tolerance, work)
+    legal, rows = np.zeros(len(q), dtype=np.bool_), np.flatnonzero(is_met)
+    if len(rows):
+        low, high = problem.skeleton.value_ranges.T
+        inside = np.clip(problem.skeleton.legal(found[rows])[0], low, high)  # legal() leaves excess below 1e-9 alone
+        part = problem.part(rows)
+        legal[rows] = part.met(part.errors(inside, targets[rows]), tolerance)
+    return Without(is_met, legal)
+
+
+def met_one_by_one(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints) -> Bools:
+    """Find the rows (k,) whose goals can each be met alone, limits kept."""
+    is_met = np.ones(len(q), dtype=np.bool_)
+    columns = [np.arange(m.column, m.column + NUMBERS[m.kind]) for m in problem.measures]
+    for i, goal in enumerate(problem.goals):
+        own = [columns[j] for j, measure in enumerate(problem.measures) if measure.goal == i]
+        rows = np.flatnonzero(is_met)
+        if own and len(rows):
+            part = problem.part(rows)
+            alone = Problem(part.start, (goal,), problem.free_root)
+            aims = targets[rows][:, np.concatenate(own)]
+            is_met[rows] = _search(alone, q[rows], aims, tolerance, work[rows])[1]
+    return is_met
+
+
+def held_by(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance) -> list[tuple[str, ...]]:
+    """For each row the options of the solver without which it meets the goals from the same start; often none."""
+    names = tuple(restraints_of(solver))
+    found: list[tuple[str, ...]] = [()] * len(targets)
+    tried = [*((name,) for name in names), names] if len(names) > 1 else [names] * bool(names)
+    for some in tried:
+        errors = solved(problem, targets, _released(solver, some), tolerance, Request()).errors
+        for row in np.flatnonzero(problem.met(errors, tolerance)).tolist():
+            found[row] = found[row] or some
+    return found
+
+
+def restraints_of(solver: Any) -> dict[str, Any]:
+    """The options in use that keep a solver from targets within reach, with the values that do not."""
+    return getattr(getattr(solver, "inner", solver), "restraints", {})
+
+
+def _released(solver: Any, names: tuple[str, ...]) -> Any:
+    """The same solver without these restraints."""
+    if hasattr(solver, "inner"):  # an Anneal, which runs another one
+        return replace(solver, solver=_released(solver.inner, names))
+    return replace(solver, **{name: solver.restraints[name] for name in names})
+
+
+def _without_limits(problem: Problem) -> Problem:
+    """The problem on the skeleton without limits, and without the poses that Near prefers."""
+    start, skeleton, plan = problem.start, problem.skeleton, problem.plan
+    room = _ROOM * (plan.length or plan.size)
+    free = remember(skeleton, "without limits", room, lambda: _unlimited(skeleton, room))
+    goals = tuple([goal for goal in problem.goals if not isinstance(goal, Near)])
+    return Problem(Pose.unchecked(free, start.q, start.translations, start.scales), goals, problem.free_root)
+
+
+def _unlimited(skeleton: Skeleton, room: float) -> Skeleton:
+    """The skeleton without limits; slides go `room` beyond theirs, as the engine starts within finite ranges."""
+    rows: list[Limit | None] = [None] * len(skeleton)
+    for row, limit in enumerate(skeleton.limits):
+        if isinstance(limit, Range) and skeleton.kinds[row] == Kind.SLIDE:
+            rows[row] = Range(limit.low - room, limit.high + room)
+    return replace(skeleton, limits=tuple(rows))
+
+
+def _search(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints) -> tuple[Floats, Bools]:
+    """Search from poses q (k, nq): the poses found, and whether they meet the goals, by forward kinematics."""
+    found, is_met = q.copy(), np.zeros(len(q), dtype=np.bool_)
+    pose = Pose.unchecked(problem.skeleton, np.array(q), *_kept(problem.start, len(q)))
+    problem = Problem(pose, problem.goals, problem.free_root, problem.kinds)
+
+    def attempt(rows: Ints, solver: solvers.Solver) -> None:
+        part = problem.part(rows)
+        answer, errors = solved(part, targets[rows], solver, tolerance, Request())
+        found[rows], is_met[rows] = answer.q, part.met(errors, tolerance)
+
+    closed = solvers.named(_CLOSED_FORM)
+    if closed.handles.refusal(closed.name, problem, Request()) is None:
+        try:
+            attempt(np.arange(len(q)), closed)
+        except UnsupportedError:  # no limb of two bones after all
+            is_met[:] = False
+    restarts = np.minimum(_doublings(work // _EACH), _MOST)
+    steps = np.where(restarts > 0, _STEPS, np.clip(_doublings(2 * work), _FEWEST, _STEPS))
+    for again, most in sorted(set(zip(restarts.tolist(), steps.tolist(), strict=True))):
+        rows = np.flatnonzero(~is_met & (restarts == again) & (steps == most))
+        if len(rows):
+            attempt(rows, _Search(iterations=most, restarts=again))
+    return found, is_met
+
+
+def _kept(start: Pose, count: int) -> list[Floats | None]:
+    """The translations and the scales of the starts, one row for each of `count` poses."""
+    given = start.translations, start.scales
+    return [None if v is None else np.broadcast_to(v.reshape(-1, *v.shape[-2:]), (count, *v.shape[-2:])) for v in given]
+
+
+def _doublings(numbers: Ints) -> Ints:
+    """The largest power of two that is not above each number, 0 for 0: few kinds of searches serve all rows."""
+    return np.where(numbers > 0, 2 ** np.floor(np.log2(np.maximum(numbers, 1))).astype(np.int64), 0)
