@@ -87,7 +87,7 @@ class TestWarmup:
 
 class TestBench:
     def test_json(self):
-        done = run("bench", "--quick", "--json")
+        done = run("bench", "--effort", "quick", "--json")
         assert done.returncode == 0, done.stderr
         found = json.loads(done.stdout)
         assert {"cpu", "cores", "lanes", "python", "numba"} <= set(found["machine"])
@@ -99,7 +99,7 @@ class TestBench:
 
     @pytest.mark.long
     def test_a_table(self):
-        done = start("bench", "--quick")
+        done = start("bench", "--effort", "quick")
         assert done.returncode == 0, done.stderr
         assert "| arm, prepared call " in done.stdout
         assert "on: cpu " in done.stdout

@@ -85,7 +85,7 @@ class TestFeet:
         assert "no clip of 2 could be worked on" in errors
 
     def test_what_it_was_called_before_still_goes(self, two, tmp_path):
-        code, text, _ = run("lock", two, "--from-clip", "start", "-o", tmp_path / "a.glb", "--json")
+        code, text, _ = run("lock", two, "--clip", "start", "-o", tmp_path / "a.glb", "--json")
         assert (code, json.loads(text)["clip"]) == (0, "start_locked")
 
     @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from poise.comparison import compare as comparing
 from tests.command_line import ARM, HUMANOID, run
 
-QUICK = ("--quick", "--solvers", "ccd,levenberg_marquardt")
+QUICK = ("--effort", "quick", "--solvers", "ccd,levenberg_marquardt")
 
 
 def test_without_a_file_it_is_the_bundled_character():
@@ -31,9 +31,8 @@ def test_json_of_an_arm_asks_for_places_by_itself():
 
 def test_a_chain_a_goal_and_options_of_solvers():
     words = "ccd,ccd:order=tip-first:bend=0,fabrik"
-    done = run(
-        "compare", HUMANOID, "--quick", "--chain", "Spine", "RightHand", "--goal", "place", "--solvers", words, "--json"
-    )
+    limb = ("--root", "Spine", "--joint", "RightHand", "--goal", "place")
+    done = run("compare", HUMANOID, "--effort", "quick", *limb, "--solvers", words, "--json")
     document = json.loads(done.stdout)
     assert document["task"]["joints"][0] == "Spine"
     assert document["task"]["joint"] == "RightHand"
@@ -67,8 +66,8 @@ def test_a_report_is_written(tmp_path, suffix):
     ("arguments", "words"),
     [
         (["nowhere.glb"], "nowhere.glb: "),
-        ([HUMANOID, "--chain", "LeftArm", "LeftHnd"], "no joint 'LeftHnd'; did you mean 'LeftHand' or"),
-        ([HUMANOID, "--chain", "RightArm", "LeftHand"], "RightArm"),
+        ([HUMANOID, "--root", "LeftArm", "--joint", "LeftHnd"], "no joint 'LeftHnd'; did you mean 'LeftHand' or"),
+        ([HUMANOID, "--root", "RightArm", "--joint", "LeftHand"], "RightArm"),
         ([HUMANOID, "--solvers", "cdd"], "no solver 'cdd'; did you mean 'ccd'?"),
         ([HUMANOID, "--solvers", "ccd:ordr=tip-first"], "no option of ccd 'ordr'; did you mean 'order'?"),
         ([HUMANOID, "--clip", "run"], "no clip 'run'"),
@@ -77,7 +76,7 @@ def test_a_report_is_written(tmp_path, suffix):
         ([HUMANOID, "--tolerance", "-1"], "tolerance must be a finite length of 0 or more"),
         ([HUMANOID, "-o", "report.docx"], "cannot write a report to 'report.docx': its name ends with .html, .json"),
         ([HUMANOID, "-o", "nowhere/report.html"], "there is no folder 'nowhere'"),
-        ([HUMANOID, "--full", "--quick"], "give --quick or --full, not both"),
+        ([HUMANOID, "--full", "--quick"], "give --full or --quick, not both"),
     ],
 )
 def test_misuse_is_one_line_and_exit_code_2(tmp_path, arguments, words):
@@ -89,7 +88,7 @@ def test_misuse_is_one_line_and_exit_code_2(tmp_path, arguments, words):
 
 
 def test_a_chain_that_is_named_has_the_goal_of_one_that_is_guessed():
-    named = json.loads(run("compare", ARM, *QUICK, "--chain", "base_turn", "tool", "--json").stdout)
+    named = json.loads(run("compare", ARM, *QUICK, "--root", "base_turn", "--joint", "tool", "--json").stdout)
     assert named["task"]["goal"] == "Place"
 
 

@@ -64,9 +64,10 @@ CALLS = {
         [*HAND, "--to", "0.4,1.2,0.3", "-o", "out.glb"],
         "'--to' takes 3 numbers with spaces between: --to 0.5 0.5 0.5",
     ),
-    "one end of a chain": (
+    "a root alone": (["compare", GLB, "--root", "LeftArm"], "give its tip with --joint"),
+    "one end of an old chain": (
         ["compare", GLB, "--chain", "LeftHand"],
-        "requires 2 arguments, with spaces between: --chain ROOT TIP",
+        "--chain is written --root ROOT --joint JOINT now; its values are missing",
     ),
     "Euler angles": ([*HAND, "--rotation", "90", "0", "0"], "requires 4 arguments, with spaces between"),
     "words for options": (["solve", GLB, "LeftHand", "0.4", "1.2"], "'LeftHand' is no file: the joint and its target"),
@@ -84,7 +85,7 @@ CALLS = {
         [*HAND, "--to", "0", "1", "0", "--every-frame", "--clip", "all", "-o", "a.png"],
         "draws a picture",
     ),
-    "a joint to compare": (["compare", GLB, "--joint", "LeftHand"], "the limb is given by --chain ROOT TIP"),
+    "a target to compare": (["compare", GLB, "--to", "0", "1", "0"], "targets are made, or given by --targets FILE"),
     "a clip to list": (["info", GLB, "--clip", "walk"], "No such option: --clip; every clip is listed"),
     "help as a command": (["help"], "poise --help lists the commands"),
     "another suffix": (["info", "notes.txt"], "markers, by poise info and poise.load_markers(): .c3d, .trc"),

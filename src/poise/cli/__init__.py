@@ -102,6 +102,13 @@ class _Verbs(TyperGroup):
             raise UnknownNameError("command", cmd_name, VERBS)
         return command(cmd_name)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the verb, and write its options with their names of today."""
+        from poise.cli.given.renamed import renew  # noqa: PLC0415  (the list of verbs needs none of it)
+
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, found, renew(name or "", rest)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the list of verbs."""
         self._lists = True
@@ -130,13 +137,9 @@ app = typer.Typer(
 
 
 _SEVERAL = re.compile(r"Option '(--[\w-]+)' requires (\d+) arguments")
-_NAMES = {"--chain": "ROOT TIP"}  # options that take several words which are no numbers
 # Options that a verb does not have and another one has, and what is meant instead.
 _ELSEWHERE = {
-    "compare": {
-        "--joint": "the limb is given by --chain ROOT TIP",
-        "--to": "targets are made, or given by --targets FILE",
-    },
+    "compare": {"--to": "targets are made, or given by --targets FILE"},
     "info": {"--clip": "every clip is listed"},
     "limits": {"-o": "it writes the sidecar beside the file", "--out": "it writes the sidecar beside the file"},
     "view": {"--to": "a target is dragged in the page"},
@@ -199,8 +202,8 @@ def _misuse(error: Any) -> str:
 
 
 def _numbers(option: str, count: int) -> str:
-    """An option with as many numbers as it takes, or with the names that it takes."""
-    return f"{option} {_NAMES.get(option) or ' '.join('0.5' for _ in range(count))}"
+    """An option with as many numbers as it takes."""
+    return f"{option} {' '.join('0.5' for _ in range(count))}"
 
 
 def _drop_output() -> None:

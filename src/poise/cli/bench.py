@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -19,11 +20,18 @@ _WIDTH = 116  # the table's own width: a pipe has no window to fit
 _WHOLE = 100.0  # numbers from here on are written without a fraction
 
 
+class Amount(StrEnum):
+    """How much is measured."""
+
+    QUICK = "quick"
+    NORMAL = "normal"
+
+
 def bench(
     *,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="small sizes: shows that it runs, no figures to trust")
-    ] = False,
+    effort: Annotated[
+        Amount, typer.Option("--effort", help="quick: small sizes, which show that it runs, without figures to trust")
+    ] = Amount.NORMAL,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Measure solving and forward kinematics on the bundled rigs; under a minute once the kernels are compiled."""
@@ -33,7 +41,7 @@ def bench(
         warmup()
         for name, measure in work:
             advance(1, f"measuring: {name}")
-            rows += measure(QUICK if quick else FULL)
+            rows += measure(QUICK if effort == Amount.QUICK else FULL)
     if as_json:
         typer.echo(json.dumps({"machine": machine(), "rows": [row._asdict() for row in rows]}, indent=1))
         return

@@ -42,6 +42,14 @@ class GoalKind(StrEnum):
     ORIENTATION = "orientation"
 
 
+class EffortName(StrEnum):
+    """How much is measured."""
+
+    QUICK = "quick"
+    NORMAL = "normal"
+    FULL = "full"
+
+
 class _Asked(NamedTuple):
     """Goal and targets."""
 
@@ -52,10 +60,10 @@ class _Asked(NamedTuple):
 def compare(
     file: Annotated[Path | None, typer.Argument(help="a rig; without: the bundled character")] = None,
     *,
-    chain: Annotated[
-        tuple[str, str] | None,
-        typer.Option("--chain", metavar="ROOT TIP", help="first joint that moves, and the joint that has the targets"),
+    joint: Annotated[
+        str | None, typer.Option("--joint", help="the joint or link that has the targets; default: a usual limb's")
     ] = None,
+    root: Annotated[str | None, typer.Option("--root", help="first joint that moves; default: the limb's own")] = None,
     goal: Annotated[
         GoalKind | None, typer.Option("--goal", help="what is wanted of it; default: place for arms of six joints")
     ] = None,
@@ -79,10 +87,14 @@ def compare(
     limits: Annotated[Path | None, typer.Option(help="a sidecar file (.ik.toml) with limits")] = None,
     no_limits: Annotated[bool, typer.Option("--no-limits", help="ignore every limit")] = False,
     include_root: IncludeRoot = None,
-    quick: Annotated[bool, typer.Option("--quick", help="shows that it runs: no figures to trust")] = False,
-    full: Annotated[
-        bool, typer.Option("--full", help="more targets, chains of up to 200 joints; takes minutes")
-    ] = False,
+    effort: Annotated[
+        EffortName,
+        typer.Option(
+            "--effort",
+            help="quick shows that it runs, without figures to trust; full: more targets, chains of up to 200 joints, "
+            "for minutes",
+        ),
+    ] = EffortName.NORMAL,
     seed: Annotated[int, typer.Option(min=0, help="of the random targets")] = 0,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", "--report", help=f"write a report ({', '.join(SUFFIXES)}) here")
@@ -90,13 +102,13 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Compare the methods on a limb of a rig: the same targets for each, judged and timed alike."""
-    if quick and full:
-        raise InputError("give --quick or --full, not both")
+    if root is not None and joint is None:
+        raise InputError("--root is the first joint of a chain: give its tip with --joint")
     if out is not None:
         _check_report(out)
     chosen = samples.path("humanoid.glb") if file is None else file
     rig = opened(chosen, limits, no_limits=no_limits, include_root=include_root)
-    asked = _asked(rig, chain, goal, targets)
+    asked = _asked(rig, (root, joint), goal, targets)
     with bar("comparing", _STEPS) as advance:
         done = 0
 
@@ -108,7 +120,7 @@ def compare(
         found = comparing.compare(
             rig.rest, asked.goal, solvers=_solvers(solver), peers="all" if peers else (), targets=asked.targets,
             clip=_clip(rig, clip), tolerance=tolerance, angle_tolerance=angle_tolerance,
-            effort="quick" if quick else "full" if full else "normal", seed=seed, name=_name(rig), progress=tell,
+            effort=effort.value, seed=seed, name=_name(rig), progress=tell,
         )  # fmt: skip
     if out is not None:
         found.save(out)
@@ -124,14 +136,15 @@ def _check_report(out: Path) -> None:
             pass
 
 
-def _asked(rig: Rig, chain: tuple[str, str] | None, goal: GoalKind | None, targets: str) -> _Asked:
+def _asked(rig: Rig, ends: tuple[str | None, str | None], goal: GoalKind | None, targets: str) -> _Asked:
     limb = next(iter(usual_limbs(rig)), None)
-    if chain is not None:
-        limb = UsualLimb("", *chain, usual_kind(rig.skeleton, *chain))
+    root, joint = ends
+    if joint is not None:
+        limb = UsualLimb("", root, joint, usual_kind(rig.skeleton, root, joint))
     if limb is None:
         if is_flat(rig.skeleton.kinds, rig.skeleton.parents):
             raise InputError(f"there is no chain to compare methods on: {FLAT}")
-        raise InputError("there is no limb in this file that could be guessed: give --chain ROOT TIP")
+        raise InputError("there is no limb in this file that could be guessed: give --joint JOINT, and --root ROOT")
     if targets in ("reachable", "path"):
         return _Asked(example(goal or limb.kind, limb.tip, limb.root), targets)
     rows = open_targets(Path(targets), limb.tip, limb.root)

@@ -10,7 +10,7 @@ import typer
 
 from poise.cli import frames, many
 from poise.cli.given import asked
-from poise.cli.given.clips import OPTIONS, clip_of, refuse_all
+from poise.cli.given.clips import clip_of, refuse_all
 from poise.cli.given.goals import HELP
 from poise.cli.given.groups import GroupedCommand, groups_in
 from poise.cli.given.opened import IncludeRoot, opened
@@ -99,7 +99,7 @@ def solve(  # its class of command, `Command` below, takes several --joint
     clip: Annotated[
         str | None,
         typer.Option(
-            *OPTIONS, metavar="NAME", help="start from a clip's pose; with --every-frame: which clip, all: each of them"
+            "--clip", metavar="NAME", help="start from a clip's pose; with --every-frame: which clip, all: each of them"
         ),
     ] = None,
     from_pose: Annotated[

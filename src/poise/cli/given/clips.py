@@ -11,10 +11,9 @@ from poise.libraries.clip_files import ALL
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 
-OPTIONS = ("--clip", "--from-clip")  # the second is what it was called before
 Chosen = Annotated[
     str | None,
-    typer.Option(*OPTIONS, metavar="NAME", help="which clip, where the file has several; all: each of them"),
+    typer.Option("--clip", metavar="NAME", help="which clip, where the file has several; all: each of them"),
 ]
 
 

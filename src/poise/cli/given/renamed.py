@@ -1,0 +1,72 @@
+"""Options that had another name in the version before: they work once more, with a warning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import typer
+
+from poise.errors import InputError
+
+
+class Renamed(NamedTuple):
+    """How many values an old option takes, and the words that it is written with now; {0} is its first value."""
+
+    values: int
+    now: tuple[str, ...]
+
+    def written(self, given: Sequence[str]) -> list[str]:
+        """The words of today for values, or for the names of values."""
+        return [word.format(*given) for word in self.now]
+
+
+_CLIP = {"--from-clip": Renamed(1, ("--clip", "{0}"))}
+_QUICK = {"--quick": Renamed(0, ("--effort", "quick"))}
+RENAMED: dict[str, dict[str, Renamed]] = {
+    "solve": _CLIP,
+    "plant": _CLIP,
+    "lock": _CLIP,
+    "compare": {
+        "--chain": Renamed(2, ("--root", "{0}", "--joint", "{1}")),
+        **_QUICK,
+        "--full": Renamed(0, ("--effort", "full")),
+    },
+    "bench": _QUICK,
+}
+
+
+def renew(verb: str, words: Sequence[str]) -> list[str]:
+    """Write a command line with the names of today, and warn on standard error of each old one.
+
+    Parameters
+    ----------
+    verb
+        The command.
+    words
+        What was typed after it.
+
+    Raises
+    ------
+    InputError
+        Where an old option lacks values, or two of them stand for different values of one option.
+    """
+    old, left, found, said = RENAMED.get(verb, {}), list(words), list[str](), dict[str, str]()
+    while left and left[0] != "--":
+        name, equals, value = left[0].partition("=")
+        if name not in old:
+            found.append(left.pop(0))
+            continue
+        del left[0]
+        given = ([value] if equals else []) + left
+        renamed = old[name]
+        today = " ".join(renamed.written(("ROOT", "JOINT") if renamed.values > 1 else ("NAME",)))
+        if len(given) < renamed.values:
+            raise InputError(f"{name} is written {today} now; its values are missing")
+        if renamed.now[0] in said:
+            raise InputError(f"give {said[renamed.now[0]]} or {name}, not both")
+        said[renamed.now[0]] = name
+        found += renamed.written(given)
+        left = given[renamed.values :]
+        typer.echo(f"note: {name} is written {today} now; the next version does not know the old name", err=True)
+    return found + left

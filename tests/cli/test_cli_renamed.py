@@ -1,0 +1,55 @@
+"""Options that had another name in the version before: they work once more, with a warning."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from poise import cli
+from poise.cli.given.renamed import RENAMED, renew
+from poise.errors import InputError
+from tests.command_line import ARM, run
+
+
+@pytest.mark.parametrize(
+    ("verb", "typed", "today"),
+    [
+        ("compare", "a.glb --chain A B --json", "a.glb --root A --joint B --json"),
+        ("compare", "--quick", "--effort quick"),
+        ("compare", "a.glb --full", "a.glb --effort full"),
+        ("bench", "--quick", "--effort quick"),
+        ("solve", "a.glb --from-clip walk", "a.glb --clip walk"),
+        ("lock", "a.glb --from-clip=walk -o b.glb", "a.glb --clip walk -o b.glb"),
+        ("solve", "-- --from-clip", "-- --from-clip"),
+        ("view", "a.glb --quick", "a.glb --quick"),
+    ],
+)
+def test_old_names_are_written_with_those_of_today(verb, typed, today, capsys):
+    assert renew(verb, typed.split()) == today.split()
+    said = capsys.readouterr().err
+    assert said.count("the next version does not know the old name") == (0 if typed == today else 1)
+
+
+@pytest.mark.parametrize(("verb", "old"), [(verb, old) for verb in RENAMED for old in RENAMED[verb]])
+def test_old_names_are_in_no_help_and_those_of_today_are_options(verb, old):
+    options = {text for parameter in cli.command(verb).params for text in parameter.opts}
+    assert old not in options
+    assert {word for word in RENAMED[verb][old].now if word.startswith("--")} <= options
+
+
+def test_two_old_names_of_one_option_contradict_each_other():
+    with pytest.raises(InputError, match="give --full or --quick, not both"):
+        renew("compare", ["--full", "--quick"])
+
+
+def test_an_old_call_gives_what_todays_gives():
+    limb, targets = ("base_turn", "tool"), ("--goal", "position", "--targets", "path", "--json", "--solvers", "ccd")
+    old = run("compare", ARM, "--chain", *limb, "--quick", *targets)
+    new = run("compare", ARM, "--root", limb[0], "--joint", limb[1], "--effort", "quick", *targets)
+    assert old.stderr.splitlines() == [
+        "note: --chain is written --root ROOT --joint JOINT now; the next version does not know the old name",
+        "note: --quick is written --effort quick now; the next version does not know the old name",
+    ]
+    assert new.stderr == ""
+    assert json.loads(old.stdout)["task"] == json.loads(new.stdout)["task"]
