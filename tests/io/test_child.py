@@ -29,6 +29,10 @@ CHILDREN = {
     "blocks of text": (WRITE + "t = b'{\"blocks\": [\"a\"]}'; w(len(t).to_bytes(8, 'little') + t)", NONSENSE),
     "a mistake of the library": (ANSWER + "main(lambda data: 1 / 0)", "ZeroDivisionError: division by zero"),
     "what is refused": (ANSWER + "main(lambda data: exec('raise Refused(\"two\\\\nlines\")'))", "a.fbx: two lines"),
+    "an answer that is no JSON": (
+        ANSWER + "main(lambda data: ({'low': 1j}, ()))",
+        "TypeError: Object of type complex is not JSON serializable",
+    ),
     "too much memory": (ANSWER + "main(lambda data: bytearray(1 << 45))", "it needs more than 2048 MB of memory"),
     "too much time": (ANSWER + "limit(seconds=1, megabytes=1000)\nwhile True: pass", "stopped by the system"),
 }

@@ -245,6 +245,56 @@ class TestRobots:
         notes = read(HEAD + BODIES + hinge("j", ("/a", "/b")) + distance).notes
         assert "physics joints of other kinds are not read: PhysicsDistanceJoint" in notes
 
+    @pytest.mark.parametrize(("bodies", "sense"), [(("", "/a"), 1.0), (("/a", ""), -1.0)])
+    def test_a_joint_to_the_world_keeps_its_motion(self, read, bodies, sense):
+        """As the cart of a cart and pole; the file's order of the two bodies decides the sense."""
+        ends = {"float physics__lowerLimit": -4, "float physics__upperLimit": 3}
+        at = ((0, 0, 0), (1, 2, 3)) if bodies[0] else ((1, 2, 3), (0, 0, 0))
+        rail = joint("PhysicsPrismaticJoint", "rail", bodies, at, **{
+            "uniform token physics__axis": '"Y"', **ends,
+        })  # fmt: skip
+        rig = read(HEAD + BODIES + rail + hinge("j", ("/a", "/b")))
+        s = rig.skeleton
+        assert [s.names[0], s["rail"].parent, s["a"].parent, s["rail"].kind] == ["world", "world", "world", Kind.SLIDE]
+        assert s["rail"].limit == Range(-4.0, 3.0)
+        moved = rig.rest.replace({"rail": 2.0}).world["b"].positions - rig.rest.world["b"].positions
+        np.testing.assert_allclose(moved, (0, 2 * sense, 0), atol=1e-12)
+        assert not rig.notes
+        place = rig.rest.replace({"rail": -3.5, "j": 0.4}).world["b"].positions
+        assert poise.solve(rig.rest, poise.Position("b", place)).reached
+
+    def test_a_hinge_to_the_world(self, read):
+        rig = read(HEAD + BODIES + hinge("door", ("", "/a"), ((1, 0, 0), (0, 0, 0))))
+        open_ = rig.rest.replace({"door": np.pi / 2})
+        np.testing.assert_allclose(open_.world["a"].positions, (1, 0, 0), atol=1e-12)
+        np.testing.assert_allclose(open_.world["a"].matrices[:3, 0], (0, 0, -1), atol=1e-12)
+
+    def test_a_second_joint_to_the_world_closes_a_loop(self, read):
+        rails = [joint("PhysicsPrismaticJoint", f"rail{k}", ("", "/a")) for k in (1, 2)]
+        rig = read(HEAD + BODIES + "".join(rails))
+        assert rig.skeleton.names == ("world", "rail1")
+        (note,) = rig.notes
+        assert note == "joints that close a loop are left out, and the loop is open: /rail2"
+        fixed = joint("PhysicsFixedJoint", "base", ("", "/a"))
+        assert read(HEAD + BODIES + rails[0] + fixed).skeleton.names == ("a",)
+
+    def test_the_row_of_the_world_takes_no_name_away(self, read):
+        rail = joint("PhysicsPrismaticJoint", "rail", ("", "/a/world"), ((0, 0, 0), (0, 0, 1)))
+        rig = read(HEAD + 'def Xform "a"\n{\n    def Xform "world" {}\n}\n' + rail)
+        assert rig.skeleton.names == ("world_1", "rail", "world")
+
+    def test_a_joint_to_the_world_outside_of_its_articulation(self, read):
+        apart = joint("PhysicsRevoluteJoint", "far", ("", "/c"), ((0, 0, 0.25),) * 2, **{
+            "bool physics__excludeFromArticulation": "true",
+        })  # fmt: skip
+        s = read(HEAD + BODIES + hinge("j", ("/a", "/b")) + apart).skeleton
+        assert [s["far"].parent, s["c"].parent, s["far"].kind] == ["world", "far", Kind.HINGE]
+
+    def test_a_lower_limit_above_the_upper_one_is_noted(self, read):
+        rig = read(HEAD + BODIES + hinge("j", ("/a", "/b"), low=9, high=3))
+        assert rig.skeleton["j"].limit is None
+        assert rig.notes == ("the range of joint /j is ignored: its lower limit 9 is above its upper limit 3",)
+
     def test_a_slide(self, read):
         text = joint("PhysicsPrismaticJoint", "s", ("/a", "/b"), physics__lowerLimit=0).replace(
             "physics:lower", "float physics:lower"
@@ -280,7 +330,15 @@ REFUSED = {
     "no transforms": (HEAD + skeleton("L", LEG, WAY, rest=False, bind=False), "neither rest nor bind"),
     "children first": (HEAD + skeleton("L", LEG[::-1], WAY), "do not stand after their parents"),
     "a joint twice": (HEAD + skeleton("L", ["a", "a"], WAY[:2]), "the same path twice"),
-    "an empty range": (HEAD + BODIES + hinge("j", ("/a", "/b"), low=9, high=3), "an empty range"),
+    "a place of one number": (
+        HEAD + BODIES + hinge("j", ("/a", "/b"), ((0, 0, 1), 7))
+        .replace("point3f physics:localPos1", "int physics:localPos1"),
+        "physics:localPos1 of /j (int) is not a place, which has three numbers",
+    ),
+    "a turn of three numbers": (
+        HEAD + BODIES + hinge("j", ("/a", "/b")).replace("{", "{\n    float3 physics:localRot1 = (1, 0, 0)"),
+        "physics:localRot1 of /j (Vec3f) is not a quaternion",
+    ),
     "a frame of infinity": (
         HEAD + BODIES + hinge("j", ("/a", "/b"), (("inf", 0, 0), (0, 0, 0))), "its frame is not finite",
     ),

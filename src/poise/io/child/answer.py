@@ -33,13 +33,13 @@ def main(work: Callable[[bytes], tuple[dict[str, Any], Sequence[array[float]]]])
     limit(seconds=int(sys.argv[1]), megabytes=int(sys.argv[2]))
     try:
         header, blocks = work(sys.stdin.buffer.read())
+        text = _text(header, blocks)
     except Refused as error:
-        header, blocks = {"refused": str(error)}, ()
+        text, blocks = _text({"refused": str(error)}), ()
     except MemoryError:
-        header, blocks = {"refused": f"it needs more than {sys.argv[2]} MB of memory"}, ()
+        text, blocks = _text({"refused": f"it needs more than {sys.argv[2]} MB of memory"}), ()
     except Exception as error:  # noqa: BLE001  (whatever a broken file makes of a library is told in one sentence)
-        header, blocks = {"refused": f"{type(error).__name__}: {error}"}, ()
-    text = json.dumps(header | {"blocks": [len(block) for block in blocks]}).encode()
+        text, blocks = _text({"refused": f"{type(error).__name__}: {error}"}), ()
     out.write(MAGIC + LENGTH.pack(len(text)) + text)
     for block in blocks:
         if sys.byteorder == "big":
@@ -47,6 +47,10 @@ def main(work: Callable[[bytes], tuple[dict[str, Any], Sequence[array[float]]]])
         out.write(block.tobytes())
     out.flush()
     os._exit(0)
+
+
+def _text(header: dict[str, Any], blocks: Sequence[array[float]] = ()) -> bytes:
+    return json.dumps(header | {"blocks": [len(block) for block in blocks]}).encode()
 
 
 def limit(*, seconds: int, megabytes: int) -> None:

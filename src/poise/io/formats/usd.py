@@ -79,6 +79,8 @@ def _rig(path: Path, answer: ChildAnswer) -> Rig:
         skins = tuple(skin for skin in figures.skins if len(skin.bind))
         return Rig(figures.skeleton, pose, clips, skins, notes=tuple(notes), path=path)
     robot = PhysicsTree(answer, notes)
+    if header["odd"]:
+        notes.append(f"attributes of another type than USD gives them are not read: {listed(header['odd'])}")
     if header["others"]:
         notes.append(f"physics joints of other kinds are not read: {listed(header['others'])}")
     if not robot.names:

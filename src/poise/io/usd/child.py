@@ -127,6 +127,7 @@ class _Stage:
         self.places = self.geom.XformCache()
         self.blocks: list[array[float]] = []
         self.count = 0
+        self.odd: list[str] = []  # attributes of another type than USD gives them
 
     def told(self) -> tuple[dict[str, Any], list[array[float]]]:
         """The answer."""
@@ -141,6 +142,7 @@ class _Stage:
             "animations": [self._animation(prim) for prim in prims if prim.IsA(self.skel.Animation)],
             "joints": [self._joint(prim) for prim in prims if prim.GetTypeName() in _KINDS],
         }
+        header["odd"] = self.odd
         header["others"] = sorted(
             {str(p.GetTypeName()) for p in prims if "Joint" in str(p.GetTypeName()) and p.GetTypeName() not in _KINDS}
         )
@@ -200,30 +202,82 @@ class _Stage:
         return told
 
     def _joint(self, prim: Any) -> dict[str, Any]:
-        def value(name: str, otherwise: Any) -> Any:
-            attribute = prim.GetAttribute(name)
-            given = attribute.Get() if attribute else None
-            return otherwise if given is None else given
-
+        given = _Attributes(prim, self.odd)
         bodies = [[str(p) for p in prim.GetRelationship(f"physics:body{k}").GetTargets()] for k in (0, 1)]
         return {
             "path": str(prim.GetPath()),
             "kind": _KINDS[str(prim.GetTypeName())],
             "bodies": [targets[0] if targets else "" for targets in bodies],
-            "places": [list(map(float, value(f"physics:localPos{k}", (0, 0, 0)))) for k in (0, 1)],
-            "turns": [_wxyz(value(f"physics:localRot{k}", None)) for k in (0, 1)],
-            "axis": str(value("physics:axis", "X")),
+            "places": [given.place(f"physics:localPos{k}") for k in (0, 1)],
+            "turns": [given.turn(f"physics:localRot{k}") for k in (0, 1)],
+            "axis": given.word("physics:axis", "X"),
             "limits": {
                 name.removeprefix("limit:").removesuffix(":physics:low"): [
-                    value(name, 0.0), value(name.replace(":low", ":high"), 0.0)]
+                    given.number(name, 0.0), given.number(name.replace(":low", ":high"), 0.0)]
                 for name in map(str, prim.GetPropertyNames()) if name.startswith("limit:") and name.endswith(":low")
             },
-            "low": value("physics:lowerLimit", float("-inf")),
-            "high": value("physics:upperLimit", float("inf")),
-            "apart": bool(value("physics:excludeFromArticulation", False)),
-            "on": bool(value("physics:jointEnabled", True)),
-            "cone": [value("physics:coneAngle0Limit", -1.0), value("physics:coneAngle1Limit", -1.0)],
+            "low": given.number("physics:lowerLimit", float("-inf")),
+            "high": given.number("physics:upperLimit", float("inf")),
+            "apart": given.flag("physics:excludeFromArticulation", otherwise=False),
+            "on": given.flag("physics:jointEnabled", otherwise=True),
+            "cone": [given.number(f"physics:coneAngle{k}Limit", -1.0) for k in (0, 1)],
         }  # fmt: skip
+
+
+class _Attributes:
+    """Attributes of a joint as plain numbers and words. A file may give them any type.
+
+    A value that is no number or word where one is meant counts as absent, and is named in `odd`. The frames of a joint
+    say where things are: such a value is refused there.
+    """
+
+    def __init__(self, prim: Any, odd: list[str]) -> None:
+        self.prim, self.odd = prim, odd
+
+    def _value(self, name: str) -> Any:
+        attribute = self.prim.GetAttribute(name)
+        return attribute.Get() if attribute else None
+
+    def _plain(self, name: str, *kinds: type) -> Any:
+        value = self._value(name)
+        if value is None or isinstance(value, kinds):
+            return value
+        self.odd.append(self._shown(name, value))
+        return None
+
+    def _shown(self, name: str, value: Any) -> str:
+        return f"{name} of {self.prim.GetPath()} ({type(value).__name__})"
+
+    def number(self, name: str, otherwise: float) -> float:
+        """A number of any kind."""
+        value = self._plain(name, int, float)
+        return otherwise if value is None else float(value)
+
+    def flag(self, name: str, *, otherwise: bool) -> bool:
+        """Whether a number is other than zero."""
+        value = self._plain(name, int, float)
+        return otherwise if value is None else bool(value)
+
+    def word(self, name: str, otherwise: str) -> str:
+        """A token or a text."""
+        value = self._plain(name, str)
+        return otherwise if value is None else str(value)
+
+    def place(self, name: str) -> list[float]:
+        """Three numbers; zeros where the attribute is absent."""
+        value = self._value(name)
+        if value is None:
+            return [0.0, 0.0, 0.0]
+        if not isinstance(value, tuple(getattr(pxr("Gf"), f"Vec3{letter}") for letter in "dfhi")):
+            raise Refused(f"{self._shown(name, value)} is not a place, which has three numbers")
+        return [float(part) for part in value]
+
+    def turn(self, name: str) -> list[float]:
+        """A quaternion as w x y z; no turn where the attribute is absent."""
+        value = self._value(name)
+        if value is not None and not isinstance(value, tuple(getattr(pxr("Gf"), f"Quat{letter}") for letter in "dfh")):
+            raise Refused(f"{self._shown(name, value)} is not a quaternion")
+        return _wxyz(value)
 
 
 def _matrices(given: Any) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from poise.model.skeleton import Kind, Skeleton
 
 _KINDS = {"revolute": Kind.HINGE, "prismatic": Kind.SLIDE, "fixed": Kind.FIXED, "spherical": Kind.BALL}
 _TURNS = ("rotX", "rotY", "rotZ")
+_WORLD = ""  # the body of a joint that names none
 
 
 class PhysicsTree:
@@ -36,6 +38,7 @@ class PhysicsTree:
         self.row_of: dict[str, int] = {}
         self.aliases: dict[str, int] = {}
         self.stands = {path: self._stands(matrix) for path, matrix in answer.header["bodies"].items()}
+        self.stands[_WORLD] = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.ones(3)
         self._place_all()
 
     def _stands(self, matrix: list[float]) -> tuple[Floats, Floats, Floats]:
@@ -50,13 +53,16 @@ class PhysicsTree:
         joints = [joint for joint in self.answer.header["joints"] if joint["on"] and any(joint["bodies"])]
         waiting = [joint for joint in joints if not joint["apart"]]
         closing = [joint for joint in joints if joint["apart"]]
-        for joint in [j for j in waiting if "" in j["bodies"]]:  # held by the world
+        held = [joint for joint in waiting if _WORLD in joint["bodies"]]
+        waiting = [joint for joint in waiting if _WORLD not in joint["bodies"]]
+        for joint in sorted(held, key=lambda joint: joint["kind"] != "fixed"):
             body = joint["bodies"][0] or joint["bodies"][1]
-            if body not in self.row_of:
+            if body not in self.row_of and joint["kind"] == "fixed":
                 self._add_root(body, Kind.FIXED)
-            if joint["kind"] != "fixed":
-                self.notes.append(f"the joint {joint['path']} to the world is read as fixed")
-            waiting.remove(joint)
+            elif body not in self.row_of:
+                self._add_to_world(joint)
+            elif joint["kind"] != "fixed":
+                closing.append(joint)
         while waiting:
             ready = next((j for j in waiting if any(body in self.row_of for body in j["bodies"])), None)
             if ready is None:
@@ -78,11 +84,27 @@ class PhysicsTree:
 
     def _late(self, joint: dict[str, Any]) -> bool:
         """Add a joint that stands apart from its articulation where it carries a body that nothing else does."""
-        known = [body in self.row_of for body in joint["bodies"]]
-        if sum(known) == 1 and "" not in joint["bodies"]:
+        known = [body == _WORLD or body in self.row_of for body in joint["bodies"]]
+        if sum(known) != 1:
+            return False
+        if _WORLD in joint["bodies"]:
+            self._add_to_world(joint)
+        else:
             self._add(joint, back=not known[0])
-            return True
-        return False
+        return True
+
+    def _add_to_world(self, joint: dict[str, Any]) -> None:
+        """Rows of a joint that holds a body to the world, below a row that stands for the world."""
+        if _WORLD not in self.row_of:
+            origin, no_turn, _ = self.stands[_WORLD]
+            self.row_of[_WORLD] = self._row(self._world_name(), -1, Kind.FIXED, (origin, no_turn))
+        self._add(joint, back=joint["bodies"][1] == _WORLD)
+
+    def _world_name(self) -> str:
+        """A name that no body and no joint of the file has."""
+        paths = [*self.answer.header["bodies"], *(joint["path"] for joint in self.answer.header["joints"])]
+        taken = {path.rsplit("/", 1)[-1] for path in paths}
+        return next(name for name in chain(["world"], (f"world_{i}" for i in count(1))) if name not in taken)
 
     def _row(self, path: str, parent: int, kind: Kind, place: tuple[Floats, Floats], limit: Limit | None = None) -> int:
         self.names.append(path.rsplit("/", 1)[-1])
@@ -140,6 +162,12 @@ class PhysicsTree:
         factor = math.pi / 180.0 if joint["kind"] == "revolute" else 1.0
         low, high = float(joint["low"]) * factor, float(joint["high"]) * factor
         low, high = (low if low > -LARGEST else -math.inf), (high if high < LARGEST else math.inf)
+        if low > high:
+            self.notes.append(
+                f"the range of joint {joint['path']} is ignored: its lower limit {joint['low']:g} is above its upper "
+                f"limit {joint['high']:g}"
+            )
+            return None
         return None if math.isinf(low) and math.isinf(high) else Range(low, high, source="file")
 
     def _of_six(self, joint: dict[str, Any], *, back: bool) -> tuple[Kind, Limit | None]:
