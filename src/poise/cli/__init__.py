@@ -121,11 +121,13 @@ class _Verbs(TyperGroup):
 @cache
 def command(verb: str) -> Any:
     """A verb as a command."""
+    from poise.cli.given.panels import arrange  # noqa: PLC0415  (the list of verbs needs none of it)
+
     module, function = VERBS[verb].place.split(".")
     alone = typer.Typer(**_PLAIN)
     imported = importlib.import_module(f"poise.cli.{module}")
     alone.command(verb, cls=getattr(imported, "Command", None))(getattr(imported, function))
-    return typer.main.get_command(alone)
+    return arrange(typer.main.get_command(alone))
 
 
 app = typer.Typer(

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from poise import plot, solvers
-from poise.cli.given.opened import IncludeRoot, opened
+from poise.cli.given.opened import ANGLE_TOLERANCE, TOLERANCE, IncludeRoot, opened
 from poise.cli.given.targets import example, open_targets
 from poise.cli.terminal import say
 from poise.cli.told import outputs
@@ -80,10 +80,8 @@ def compare(
     peers: Annotated[
         bool, typer.Option("--peers", help="other libraries, too; those not installed say how to get them")
     ] = False,
-    tolerance: Annotated[float | None, typer.Option(help="largest distance that counts as solved")] = None,
-    angle_tolerance: Annotated[
-        float | None, typer.Option("--angle-tolerance", help="largest angle that counts as solved, in radians")
-    ] = None,
+    tolerance: Annotated[float | None, typer.Option(help=TOLERANCE)] = None,
+    angle_tolerance: Annotated[float | None, typer.Option("--angle-tolerance", help=ANGLE_TOLERANCE)] = None,
     limits: Annotated[Path | None, typer.Option(help="a sidecar file (.ik.toml) with limits")] = None,
     no_limits: Annotated[bool, typer.Option("--no-limits", help="ignore every limit")] = False,
     include_root: IncludeRoot = None,

@@ -69,7 +69,10 @@ def convert(
         str | None, typer.Option("--clip", metavar="NAME", help="which clip, or all: a file each where one holds one")
     ] = None,
     fps: Annotated[
-        float | None, typer.Option("--fps", help="sample clips at this rate; default: one at which each key is a frame")
+        float | None,
+        typer.Option(
+            "--fps", help="sample clips at this rate (frames per second); default: one at which each key is a frame"
+        ),
     ] = None,
     scale: Annotated[
         float | None, typer.Option("--scale", help="multiply lengths; default: glTF in metres where the unit is known")

@@ -163,13 +163,15 @@ def plant(
         Strides, typer.Option("--stride", help="steps as long as they are, or so that none climbs two treads of stairs")
     ] = Strides.KEEP,
     terrain_size: Annotated[
-        str | None, typer.Option("--terrain-size", metavar="X,Y", help="a height map's extent, first post to last")
+        str | None,
+        typer.Option("--terrain-size", metavar="X,Y", help="extent of a height map, first post to last (clip units)"),
     ] = None,
     terrain_height: Annotated[
-        float | None, typer.Option("--terrain-height", help="what white of a height map stands for")
+        float | None, typer.Option("--terrain-height", help="height that white of a height map stands for (clip units)")
     ] = None,
     terrain_origin: Annotated[
-        str | None, typer.Option("--terrain-origin", metavar="X,Y[,Z]", help="where the middle of a height map lies")
+        str | None,
+        typer.Option("--terrain-origin", metavar="X,Y[,Z]", help="where the middle of a height map lies (clip units)"),
     ] = None,
     terrain_up: Annotated[
         UpAxis | None, typer.Option("--terrain-up", help="up in a terrain file; default: y, and z for STL")

@@ -13,7 +13,7 @@ from poise.cli.given import asked
 from poise.cli.given.clips import clip_of, refuse_all
 from poise.cli.given.goals import HELP
 from poise.cli.given.groups import GroupedCommand, groups_in
-from poise.cli.given.opened import IncludeRoot, opened
+from poise.cli.given.opened import ANGLE_TOLERANCE, TOLERANCE, IncludeRoot, opened
 from poise.cli.given.targets import open_targets
 from poise.cli.library.options import Cluster, Format, Overwrite, Workers, library_of, only, refuse
 from poise.cli.library.plan import is_library, is_pattern
@@ -64,27 +64,42 @@ def solve(  # its class of command, `Command` below, takes several --joint
     ] = None,
     root: Annotated[str | None, typer.Option(help="first joint that may move; default: the limb's own")] = None,
     to: Annotated[
-        tuple[float, float, float] | None, typer.Option("--to", metavar="X Y Z", help="target, world, file units")
+        tuple[float, float, float] | None,
+        typer.Option("--to", metavar="X Y Z", help="target position in the world (file units)"),
     ] = None,
     rotation: Annotated[
         tuple[float, float, float, float] | None,
-        typer.Option("--rotation", metavar="W X Y Z", help="target rotation, world; alone or with --to"),
+        typer.Option(
+            "--rotation", metavar="W X Y Z", help="target rotation in the world (quaternion); alone or with --to"
+        ),
     ] = None,
     direction: Annotated[
         tuple[float, float, float] | None,
-        typer.Option("--direction", metavar="X Y Z", help="where an axis of the joint points, world; also with --to"),
+        typer.Option(
+            "--direction",
+            metavar="X Y Z",
+            help="direction in the world in which an axis of the joint points; also with --to",
+        ),
     ] = None,
     axis: Annotated[
         tuple[float, float, float] | None,
-        typer.Option("--axis", metavar="X Y Z", help="which axis --direction or --look-at means; default: 0 0 1"),
+        typer.Option(
+            "--axis", metavar="X Y Z", help="axis of the joint that --direction or --look-at turns; default: 0 0 1"
+        ),
     ] = None,
     look_at: Annotated[
         tuple[float, float, float] | None,
-        typer.Option("--look-at", metavar="X Y Z", help="the joint looks at this point, those above it turn along"),
+        typer.Option(
+            "--look-at",
+            metavar="X Y Z",
+            help="the joint looks at this point of the world (file units); those above it turn along",
+        ),
     ] = None,
     pole: Annotated[
         tuple[float, float, float] | None,
-        typer.Option("--pole", metavar="X Y Z", help="with --to: the knee or elbow above the joint points there"),
+        typer.Option(
+            "--pole", metavar="X Y Z", help="with --to: the knee or elbow above the joint points there (file units)"
+        ),
     ] = None,
     near: Annotated[
         bool, typer.Option("--near", help="stay as near to the start pose, or each frame's own, as other goals allow")
@@ -105,27 +120,33 @@ def solve(  # its class of command, `Command` below, takes several --joint
     from_pose: Annotated[
         str | None, typer.Option("--from-pose", help="start from a named pose: a keyframe of MJCF, a state of SRDF")
     ] = None,
-    time: Annotated[float | None, typer.Option(help="time in that clip, in seconds; default: 0")] = None,
+    time: Annotated[float | None, typer.Option(help="time in that clip (seconds); default: 0")] = None,
     every_frame: Annotated[
         bool, typer.Option("--every-frame", help="solve each frame of the clip, with --targets a row for each")
     ] = False,
-    tolerance: Annotated[float | None, typer.Option(help="largest distance that counts as reached")] = None,
-    angle_tolerance: Annotated[
-        float | None, typer.Option("--angle-tolerance", help="largest angle that counts as reached, in radians")
-    ] = None,
+    tolerance: Annotated[float | None, typer.Option(help=TOLERANCE)] = None,
+    angle_tolerance: Annotated[float | None, typer.Option("--angle-tolerance", help=ANGLE_TOLERANCE)] = None,
     prefer: Annotated[
         Preferred, typer.Option(help="the first pose found, the closest to the start, or all that are distinct")
     ] = Preferred.FIRST,
-    seeds: Annotated[int | None, typer.Option(min=1, help="starts to try for closest and all")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="how many at once; default: all for many targets")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="starts to try for closest (default: 64) and all (default: 512)")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="threads at once; default: all processors for many targets")
+    ] = None,
     solver: Annotated[str, typer.Option(help="auto or a solver's name")] = "auto",
     option: Annotated[
         list[str] | None,
         typer.Option("--option", metavar="NAME=VALUE", help="an option of --solver; `poise solvers NAME` lists them"),
     ] = None,
-    iterations: Annotated[int | None, typer.Option(min=0, help="most iterations")] = None,
-    restarts: Annotated[int | None, typer.Option(min=0, help="how often to start again from elsewhere")] = None,
-    damping: Annotated[float | None, typer.Option(help="levenberg_marquardt: more is slower and steadier")] = None,
+    iterations: Annotated[int | None, typer.Option(min=0, help="most iterations; default: the solver's own")] = None,
+    restarts: Annotated[
+        int | None, typer.Option(min=0, help="how often to start again from elsewhere; default: the solver's own")
+    ] = None,
+    damping: Annotated[
+        float | None, typer.Option(help="levenberg_marquardt: damping of a step, above 0; more is slower and steadier")
+    ] = None,
     order: Annotated[Order | None, typer.Option(help="ccd: sweep order")] = None,
     hinge: Annotated[Hinge | None, typer.Option(help="ccd: hinge method")] = None,
     limits: Annotated[Path | None, typer.Option(help="a sidecar file (.ik.toml) with limits")] = None,

@@ -20,6 +20,11 @@ IncludeRoot = Annotated[
     ),
 ]
 
+TOLERANCE = (
+    "largest distance that counts as reached (file units); default: 1e-6 for robots, 1e-4 of the limb for others"
+)
+ANGLE_TOLERANCE = "largest angle that counts as reached (radians); default: 1e-6 for robots, 1e-4 for others"
+
 
 def opened(file: Path, limits: Path | None = None, *, no_limits: bool = False, include_root: Path | None = None) -> Rig:
     """The rig; what was repaired or ignored is said on standard error."""

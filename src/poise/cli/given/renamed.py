@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import typer
-
+from poise.cli.terminal import say
 from poise.errors import InputError
 
 
@@ -68,5 +67,5 @@ def renew(verb: str, words: Sequence[str]) -> list[str]:
         said[renamed.now[0]] = name
         found += renamed.written(given)
         left = given[renamed.values :]
-        typer.echo(f"note: {name} is written {today} now; the next version does not know the old name", err=True)
+        say(f"note: {name} is written {today} now; the next version does not know the old name", err=True)
     return found + left

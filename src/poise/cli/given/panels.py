@@ -1,0 +1,39 @@
+"""Panels of a command's help: options that belong together stand together, under one title in every command."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_FEW = 8  # options of a command; so many are read at once
+
+PANELS: dict[str, tuple[str, ...]] = {
+    "Goals": (
+        "joint", "root", "to", "rotation", "direction", "axis", "look_at", "pole", "near", "goal", "targets",
+    ),
+    "Start": ("clip", "from_pose", "time", "every_frame", "scene"),
+    "How it is solved": (
+        "solver", "option", "iterations", "restarts", "damping", "order", "hinge", "prefer", "seeds", "threads",
+        "tolerance", "angle_tolerance", "natural", "free_root", "limits", "no_limits",
+    ),
+    "What is measured": ("peers", "effort", "seed"),
+    "Ground": (
+        "terrain", "terrain_size", "terrain_height", "terrain_origin", "terrain_up", "terrain_unit",
+        "terrain_direction", "plant",
+    ),
+    "Feet": ("feet_names", "contacts", "in_place", "stride", "feet_only", "stretch", "strict"),
+    "Figure": ("fps", "scale", "up", "rest", "metre"),
+    "What is read": ("include_root", "package_path"),
+    "What is written": ("out", "plot", "report", "save_contacts", "html", "as_json"),
+    "Many files": ("suffix", "overwrite", "processes", "cluster"),
+    "Server": ("host", "port", "no_browser", "list_scenes"),
+}  # fmt: skip
+_PANEL_OF = {name: title for title, names in PANELS.items() for name in names}
+
+
+def arrange(command: Any) -> Any:
+    """Put the options of a command into their panels, where there are many; return the command."""
+    options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
+    if len(options) > _FEW:
+        for option in options:
+            option.rich_help_panel = _PANEL_OF.get(option.name)
+    return command
