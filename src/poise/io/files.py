@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from poise.errors import FileError, PoiseError, UnsupportedError, one_line
+from poise.io.neighbours import offer_neighbours
 
 _MARK = ".poise-tmp-"  # in the name of a file until it is whole: nobody else calls a file so
 _LONGEST_LABEL = 60  # [bytes] with it a temporary name has 80, fewer than any file system takes (143 on eCryptfs)
@@ -75,6 +76,8 @@ def read_bytes(path: Path, *, may_be_empty: bool = False) -> bytes:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise FileError(path, "is not a regular file")
             data = file.read()
+    except FileNotFoundError as error:
+        raise FileError(path, f"{error.strerror}{offer_neighbours(path)}") from error
     except OSError as error:
         raise FileError(path, error.strerror or str(error)) from error
     except ValueError as error:  # a NUL in the name

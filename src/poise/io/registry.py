@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol
 from poise.errors import FileError, InputError, PoiseWarning, UnsupportedError, naming
 from poise.io import formats as formats_folder
 from poise.io.files import is_file, is_folder, sidecar_of
+from poise.io.neighbours import offer_neighbours
 from poise.maths.arrays import short
 from poise.maths.options import one_of
 from poise.model.clip import Clip
@@ -149,6 +150,7 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
     include_root
         A folder whose files it may take in, beside those of its own.
     """
+    _refuse_missing(path)
     _look_into(path)
     module = reader(path)
     permission = {"include_root": include_root} if getattr(module, "INCLUDES", False) else {}
@@ -233,6 +235,19 @@ def writer(path: Path) -> Any:
     return _format(path, "write")
 
 
+def _refuse_missing(path: Path) -> None:
+    """FileError with the names of the files beside it, for a path at which nothing stands."""
+    try:
+        path.lstat()
+    except FileNotFoundError as error:
+        readable = {suffix for suffix, module in formats().items() if hasattr(module, "read")}
+        hint = offer_neighbours(path, readable)
+        if hint or path.suffix.lower() in readable:  # else the suffix is what is wrong
+            raise FileError(path, f"{error.strerror}{hint}") from error
+    except (OSError, ValueError):
+        return  # who reads it has the words
+
+
 def _look_into(path: Path) -> None:
     """FileError with what a file holds, where that is not what its suffix is mostly for."""
     holds_else = getattr(_named_like(path.suffix.lower()), "holds_else", None)
@@ -274,5 +289,14 @@ def _format(path: Path, verb: str) -> Any:
     if is_folder(path):
         raise FileError(path, f"is a folder, not a file; files that can be {_DONE[verb]}: {known}")
     which = f"files named {suffix!r}" if suffix else "a file without a suffix"
+    which += _near_suffix(suffix, [one for one, module in formats().items() if hasattr(module, verb)])
     markers = f"; markers, by poise info and poise.load_markers(): {', '.join(MARKERS)}" if verb == "read" else ""
     raise FileError(path, f"cannot {verb} {which}; known: {known}{markers}")
+
+
+def _near_suffix(suffix: str, known: list[str]) -> str:
+    """The suffix that was probably meant, to be put into a sentence."""
+    import difflib  # noqa: PLC0415  (only who mistypes waits for it)
+
+    near = difflib.get_close_matches(suffix, known, n=2, cutoff=0.7)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""
