@@ -45,7 +45,10 @@ def _again(kind: type[PoiseError], args: tuple[Any, ...]) -> PoiseError:
 
 
 class PoiseWarning(UserWarning):
-    """Something in a file was repaired or ignored; the sentence also stands in `Rig.notes`."""
+    """Something in a file was repaired or ignored, or a goal had to guess.
+
+    The sentence about a file also stands in `Rig.notes`.
+    """
 
     def __str__(self) -> str:
         return one_line(super().__str__())

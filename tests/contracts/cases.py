@@ -123,6 +123,7 @@ def goal_for(kind, start, bent):
     arrays = [parameter.name for parameter in parameters(kind) if parameter.required][1:]
     numbers = [known.get(name, point if i == 0 else (0.3, 0.9, 0.2)) for i, name in enumerate(arrays)]
     words = " ".join(f"{number!r}" for array in numbers for number in np.asarray(array).tolist())
+    words += " axis=0,0,1" if kind is poise.LookAt else ""  # a limb has no face that could say it
     return goal_of_words(f"{word_of(kind)} {'lower' if kind is poise.Pole else 'hand'} {words}", start)
 
 

@@ -206,7 +206,7 @@ def goals_of(s):
         "Place": poise.Place("hand", point, turn),
         "Direction": poise.Direction("hand", (1, 2, 0.5)),
         "Aim": poise.Aim("hand", (1, 2, 3)),
-        "LookAt": poise.LookAt("hand", (1, 2, 3)),
+        "LookAt": poise.LookAt("hand", (1, 2, 3), axis=(0, 0, 1)),
         "Pole": [Position("hand", point), poise.Pole("lower", (1, 2, 3))],
         "Pin": poise.Pin("hand", rotation=False),
         "Near": poise.Near(bent),

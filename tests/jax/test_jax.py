@@ -162,7 +162,7 @@ class TestResidual:
             Position("tip", [1, 2, 0.5], offset=(0.1, 0.2, 0.3), weight=2.0),
             Orientation("j2", [0.5, 0.5, 0.5, -0.5]),
             Aim("j3", [3, 1, 2], axis=(1, 2, 0), offset=(0.3, 0, 0)),
-            LookAt("j1", [0, 1, -3], over=["j0", "j1"]),
+            LookAt("j1", [0, 1, -3], axis=(0, 0, 1), over=["j0", "j1"]),
         ]
         q = random_q(rng, s)
         problem = Problem(rest(s), goals)

@@ -114,16 +114,85 @@ def test_what_carries_the_head_looks_where_the_face_does(joint, flat):
     assert seen.reason == ("left and right" if flat else "the feet")
 
 
-def test_a_hand_an_axis_that_is_given_and_a_robot_look_as_before(data):
+def test_a_hand_and_an_axis_that_is_given_look_as_before():
     skeleton = rolled(4)
     hand = LookAt("leftHand", (1, 1, 1)).sight(skeleton)
     assert hand.axis == (0.0, 0.0, 1.0)
     assert hand.reason == "+z of the joint: 'leftHand' does not carry the head, nor does the head carry it"
-    assert LookAt("head", (1, 1, 1), axis=(0, 0, 1)).sight(skeleton) == ((0.0, 0.0, 1.0), "given")
-    robot = LookAt("head_joint", (1, 1, 1)).sight(poise.load(data / "urdf/g1_29dof.urdf").skeleton)
-    assert robot == ((0.0, 0.0, 1.0), "+z of the joint: a robot's head is a frame of its own")
+    assert LookAt("head", (1, 1, 1), axis=(0, 0, 1)).sight(skeleton) == ((0.0, 0.0, 1.0), "given", True)
     chain = skeleton_of(["a", "b"], [-1, 0], [(0, 0, 0), (0, 1, 0)])
     assert LookAt("b", (1, 1, 1)).sight(chain).reason == "+z of the joint: no head is known"
+
+
+ROBOT = """<robot name="r">{links}
+{joints}</robot>"""
+_JOINT = """<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{name}_link"/>
+<origin xyz="{at}" rpy="{turn}"/><axis xyz="{axis}"/><limit lower="-2" upper="2" effort="1" velocity="1"/></joint>"""
+
+
+def robot(tmp_path, *, head=True, sides=1.0):
+    """A robot of hinges that looks along +x where its left is +y, its head turned about z in its own frame."""
+    rows = [("waist_yaw", "pelvis", "0 0 0.1", "0 0 1", "0 0 0")]
+    rows += [("head_yaw", "waist_yaw_link", "0 0 0.5", "0 0 1", "0 0 1.2")] if head else []
+    for side, sign in (("left", sides), ("right", -sides)):
+        for name, parent, at, axis in (
+            ("hip_pitch", "pelvis", f"0 {0.1 * sign} 0", "0 1 0"),
+            ("knee", f"{side}_hip_pitch_link", "0 0 -0.4", "0 1 0"),
+            ("ankle_pitch", f"{side}_knee_link", "0 0 -0.4", "0 1 0"),
+            ("shoulder_pitch", "waist_yaw_link", f"0 {0.2 * sign} 0.4", "0 1 0"),
+            ("elbow", f"{side}_shoulder_pitch_link", f"0 {0.2 * sign} 0", "0 0 1"),
+            ("wrist_roll", f"{side}_elbow_link", f"0 {0.2 * sign} 0", "0 1 0"),
+        ):
+            rows.append((f"{side}_{name}", parent, at, axis, "0 0 0"))
+    joints = "\n".join(
+        _JOINT.format(name=name, kind="revolute", parent=parent, at=at, axis=axis, turn=turn)
+        for name, parent, at, axis, turn in rows
+    )
+    links = "".join(f'<link name="{name}"/>' for name in ("pelvis", *(f"{row[0]}_link" for row in rows)))
+    path = tmp_path / "robot.urdf"
+    path.write_text(ROBOT.format(links=links, joints=joints))
+    return poise.load(path)
+
+
+class TestRobots:
+    @pytest.mark.parametrize("sides", [1.0, -1.0])
+    @pytest.mark.parametrize("joint", ["head_yaw", "waist_yaw"])
+    def test_left_and_right_say_where_the_face_is(self, tmp_path, joint, sides):
+        rest = robot(tmp_path, sides=sides).rest
+        seen = LookAt(joint, (1, 1, 1)).sight(rest.skeleton)
+        assert (seen.reason, seen.seen) == ("left and right", True)
+        ahead = rotations.rotate(rest.world[joint].rotations, np.array(seen.axis))
+        np.testing.assert_allclose(ahead, (sides, 0, 0), atol=1e-12)
+
+    def test_the_face_turns_to_the_target(self, tmp_path):
+        rest = robot(tmp_path).rest
+        head = rest.world["head_yaw"].positions
+        result = poise.solve(rest, LookAt("head_yaw", head + np.array([1.0, 0.7, 0.0])))
+        assert result.reached
+        face = rotations.rotate(result.pose.world["head_yaw"].rotations, np.array((np.cos(1.2), -np.sin(1.2), 0)))
+        np.testing.assert_allclose(face, np.array([1.0, 0.7, 0.0]) / np.hypot(1.0, 0.7), atol=1e-5)
+
+    def test_the_g1_of_the_test_data_looks_along_x(self, data):
+        seen = LookAt("head_joint", (1, 1, 1)).sight(poise.load(data / "urdf/g1_29dof.urdf").skeleton)
+        assert seen == ((1.0, 0.0, 0.0), "left and right", True)
+
+
+class TestNothingSaysWhereTheFaceIs:
+    def test_a_warning_once_for_a_joint_names_the_way_out(self, tmp_path):
+        rest = robot(tmp_path, head=False).rest
+        goal, hand = LookAt("waist_yaw", (3, 1, 0.4)), poise.Position("left_wrist_roll", (0.3, 0.4, 0.3))
+        with pytest.warns(poise.PoiseWarning, match=r"\+z of 'waist_yaw': no head is known; name .* axis=") as warned:
+            _ = [poise.solve(rest, goal), poise.solve(rest, [goal, hand]), poise.Tracker(rest, goal)([1, 1, 1])]
+        assert len(warned) == 1
+
+    def test_a_hand_is_warned_of_and_an_axis_silences(self):
+        start = poise.Pose(rolled(4), rolled(4).rest_q)
+        poise.solve(start, LookAt("leftHand", (1, 1, 1), axis=(0, 0, 1)))
+        with pytest.warns(poise.PoiseWarning, match="'leftHand' does not carry the head"):
+            poise.solve(start, LookAt("leftHand", (1, 1, 1)))
+
+    def test_a_face_that_is_seen_is_no_matter_for_a_warning(self):
+        poise.solve(START, LookAt("head", TARGET))  # warnings are errors here
 
 
 @pytest.mark.parametrize(("version", "faces"), [("VRM", -1.0), ("VRMC_vrm", 1.0)])

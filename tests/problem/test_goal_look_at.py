@@ -89,7 +89,7 @@ def test_what_a_limit_does_not_let_a_joint_turn_goes_on_to_the_others():
 
 def test_a_head_that_cannot_turn_says_so():
     s = straight_chain(2)
-    result = poise.solve(Pose(s, s.rest_q), LookAt("tip", [1, 2, 3], over=["tip"]))
+    result = poise.solve(Pose(s, s.rest_q), LookAt("tip", [1, 2, 3], axis=(0, 0, 1), over=["tip"]))
     assert result.status == poise.Status.nothing_to_move
     assert "no joint that looks with 'tip' can move" in result.message()
 

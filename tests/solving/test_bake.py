@@ -34,7 +34,7 @@ def test_preferences_and_a_free_root_where_each_frame_has_lengths_of_its_own():
     q = random_q(rng_of(1), s, 2)
     lengths = s.A[:, :3] * np.array([1.0, 1.5])[:, None, None]
     clip = poise.Clip(np.arange(2.0), poise.Pose(s, q, translations=lengths), "walk")
-    goals = [Position("l_foot", [1, 1, 1]), poise.LookAt("head", [3, 2, 1]), poise.Near(clip.poses[0])]
+    goals = [Position("l_foot", [1, 1, 1]), poise.LookAt("head", [3, 2, 1], axis=(0, 0, 1)), poise.Near(clip.poses[0])]
     baked = poise.bake(clip, goals, free_root=True)
     assert baked.result.reached.all()
     alone = poise.solve(clip.poses[1], goals, free_root=True)

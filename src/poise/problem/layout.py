@@ -162,6 +162,7 @@ def _moving_rows(
             rows.update(goal.moving(skeleton))
     for goal, tip in zip(aimed, tips, strict=True):
         if isinstance(goal, LookAt):
+            goal.warn_unseen(skeleton)
             rows.update(goal.shares(skeleton))
             continue
         if isinstance(goal, Pole):

@@ -25,17 +25,21 @@ _CLEAR = 1e-6
 
 
 class Sight(NamedTuple):
-    """The direction in which a joint looks, in its own frame, and what that was seen by."""
+    """The direction in which a joint looks, in its own frame, and what that was seen by.
+
+    seen  whether something says so; False where the axis is +z of the joint because nothing does
+    """
 
     axis: tuple[float, float, float]
     reason: str
+    seen: bool = True
 
 
 def sight_of(skeleton: Skeleton, row: int) -> Sight:
     """Where the joint in a row looks.
 
-    The head, what stands above it and what hangs below it look where the face does; any other joint, and all of a
-    figure without a face, along +z of its own frame. Found once for each joint.
+    The head, the joints above it and those below it look where the face does, of robots as of other figures. Any other
+    joint, and all of a figure without a face, look along +z of their own frame. Found once for each joint.
     """
     return remember(skeleton, "sights", row, lambda: _sight(skeleton, row))
 
@@ -43,14 +47,15 @@ def sight_of(skeleton: Skeleton, row: int) -> Sight:
 def _sight(skeleton: Skeleton, row: int) -> Sight:
     roles = roles_of(skeleton)
     if "head" not in roles.joints:
-        return Sight(AHEAD, "+z of the joint: no head is known")
+        return Sight(AHEAD, "+z of the joint: no head is known", seen=False)
     head = skeleton.index(roles.joints["head"])
     name = skeleton.names[row]
     if row not in skeleton.way(head) and head not in skeleton.way(row):
-        return Sight(AHEAD, f"+z of the joint: {name!r} does not carry the head, nor does the head carry it")
+        why = f"{name!r} does not carry the head, nor does the head carry it"
+        return Sight(AHEAD, f"+z of the joint: {why}", seen=False)
     seen, why = remember(skeleton, "face", None, lambda: _face(skeleton, roles))
     if seen is None:
-        return Sight(AHEAD, f"+z of the joint: {why}")
+        return Sight(AHEAD, f"+z of the joint: {why}", seen=False)
     own = rotation_part(maps_of(Pose(skeleton, skeleton.rest_q))[row, :3, :3])
     x, y, z = unit(seen @ own).tolist()
     return Sight((x, y, z), why)
@@ -62,8 +67,6 @@ def _face(skeleton: Skeleton, roles: Roles) -> tuple[Floats | None, str]:
     if skeleton.faces is not None:
         axis = np.eye(3)["xyz".index(skeleton.faces[-1])]
         return (-axis if skeleton.faces.startswith("-") else axis), "the file's VRM version"
-    if figure.is_robot:
-        return None, "a robot's head is a frame of its own"
     rows = [
         [skeleton.index(name) for name in (leg.upper, leg.lower, leg.foot, leg.toes) if name] for leg in _legs(roles)
     ]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError
+from poise.errors import InputError, PoiseWarning
 from poise.maths.arrays import Floats
 from poise.maths.in_words import in_words
+from poise.maths.remember import remember
 from poise.model.limits import unit_axis
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, names_and_weights, rank_of, set_fields
@@ -36,7 +38,8 @@ class LookAt(PointTarget):
     axis
         (x, y, z) in the frame of `joint`, the direction of the ray, of any length but zero; stored with length one.
         None: where the figure's face looks, for its head and the joints above and below it; +z of the joint's frame for
-        other joints, robots and figures without a face, and so it is stored. See `sight`.
+        other joints and figures without a face, and so it is stored. See `sight`. A PoiseWarning says so when such a
+        goal is first solved for on a skeleton.
     over
         The joints that turn, each of them `joint` itself or above it; no others turn for this goal. Names: the first
         takes a share of 1, the second of 2 and so on, so that ("spine", "neck", "head") turns the head most. A mapping
@@ -103,13 +106,20 @@ class LookAt(PointTarget):
         """The axis that looks on a skeleton, and what says so.
 
         The face looks level and ahead in the rest pose. VRM files say where that is; else front and hind legs, feet,
-        knees, eyes, and left and right of hips and shoulders show it.
+        knees, eyes, and left and right of hips and shoulders show it. `seen` is False where nothing does.
         """
         from poise.model.roles.face import Sight, sight_of  # noqa: PLC0415  (who names an axis need not wait for it)
 
         if not self.looks[1]:
             return Sight(self.axis, "given")
         return sight_of(skeleton, skeleton.index(self.joint))
+
+    def warn_unseen(self, skeleton: Skeleton) -> None:
+        """Warn where no axis is given and nothing says where the face is; once for each joint of a skeleton."""
+        sight = self.sight(skeleton)
+        if not sight.seen:
+            joint = skeleton.names[skeleton.index(self.joint)]
+            remember(skeleton, "warned of sight", joint, lambda: _warn(joint, sight.reason))
 
     def shares(self, skeleton: Skeleton) -> dict[int, float]:
         """The share of each row of the skeleton that turns; InputError for a joint that is not above the goal's."""
@@ -125,6 +135,12 @@ class LookAt(PointTarget):
                 raise InputError(message)
             found[row] = share
         return found
+
+
+def _warn(joint: str, reason: str) -> bool:
+    message = f"LookAt turns {reason.replace('the joint', repr(joint), 1)}; name the axis that looks, axis=(x, y, z)"
+    warnings.warn(message, PoiseWarning, stacklevel=2)
+    return True
 
 
 def _shares(over: Any, joint: str) -> tuple[tuple[str, float], ...]:
