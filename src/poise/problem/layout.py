@@ -162,8 +162,8 @@ def _moving_rows(
             rows.update(goal.moving(skeleton))
     for goal, tip in zip(aimed, tips, strict=True):
         if isinstance(goal, LookAt):
-            goal.warn_unseen(skeleton)
             rows.update(goal.shares(skeleton))
+            goal.warn_unseen(skeleton)
             continue
         if isinstance(goal, Pole):
             rows.update(moved_by_pole(skeleton, goal, goals))
