@@ -24,13 +24,11 @@ from tests.io.gltf_samples import FILES, saved_arm
 
 QUICK, LATER = "fox.glb", [name for name in FILES if name != "fox.glb"]
 MODULES = os.environ.get("POISE_VALIDATOR", "")
-pytestmark = [
-    pytest.mark.skipif(not shutil.which("node"), reason="node is not installed"),
-    pytest.mark.skipif(
-        not (MODULES and Path(MODULES, "gltf-validator").is_dir()),
-        reason="POISE_VALIDATOR names no node_modules folder with gltf-validator",
-    ),
-]
+needs_validator = pytest.mark.skipif(
+    not (shutil.which("node") and MODULES and Path(MODULES, "gltf-validator").is_dir()),
+    reason="node is not installed, or POISE_VALIDATOR names no node_modules folder with gltf-validator",
+)
+pytestmark = needs_validator
 SCRIPT = """
 const validator = require('gltf-validator'), fs = require('fs');
 (async () => {

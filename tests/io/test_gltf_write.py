@@ -236,6 +236,37 @@ def test_a_keyed_clip_keeps_its_steps_and_splines(tmp_path):
         assert np.abs(a.values - b.values).max() < 1e-7
 
 
+def test_a_spline_of_one_key_becomes_a_key(tmp_path):
+    """A spline of glTF has two keys or more; of two keys at one time in 32 bits one is left."""
+    rig = gltf.read(saved_arm(tmp_path / "a.glb"))
+    values = np.arange(18.0).reshape(2, 3, 3)
+    for times in (np.array([1.0]), np.array([1000.0, 1000.0 + 1e-6])):
+        track = Track(1, "translation", "CUBICSPLINE", times, values[: len(times)])
+        second = again(KeyedClip(rig.skeleton, (track,)), tmp_path / "b.glb", rig.skeleton).clips[1]
+        assert second.tracks[0].interpolation == "LINEAR"
+        assert second.tracks[0].values.tolist() == values[len(times) - 1 : len(times), 1].tolist()
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_components_of_quaternions_stay_within_one(tmp_path, kept):
+    """The product of a rotation and its inverse has 1.0000000000000002, which the specification forbids."""
+    turns = rotations.normalised(np.random.default_rng(3).normal(size=(40, 4)))
+    names = [f"joint_{i}" for i in range(40)]
+    skeleton = Skeleton.build(names, [-1, *range(39)], [Kind.BALL] * 40, rotations=turns)
+    pose = Pose(skeleton, rotations.inverse(turns).reshape(160))
+    assert pose.local_rotations.max() > 1.0
+    path = tmp_path / "a.gltf"
+    if kept:
+        gltf.write(Pose(skeleton, skeleton.rest_q), path, skeleton)
+        skeleton = gltf.read(path).skeleton
+        pose = pose.on(skeleton)
+    gltf.write(pose, path, skeleton)
+    nodes = content(path)[0]["nodes"]
+    said = [node.get("rotation", [0.0, 0.0, 0.0, 1.0]) for node in nodes]
+    said += [node["extras"]["poise"]["rest"]["rotation"] for node in nodes]
+    assert np.abs(said).max() == 1.0
+
+
 def test_times_in_32_bits_stay_distinct_and_have_bounds(tmp_path):
     rig = gltf.read(saved_arm(tmp_path / "a.glb"))
     times = np.array([1000.0, 1000.0 + 1e-6, 1001.1])

@@ -200,8 +200,11 @@ def _pair_json(pair: tuple[float, float]) -> list[float | None]:
 
 
 def xyzw(rotation: Floats) -> list[float]:
-    """Write a quaternion w x y z in glTF's order."""
-    w, x, y, z = rotation.tolist()
+    """Write a quaternion w x y z in glTF's order.
+
+    No component leaves -1 to 1, as the specification asks: a quaternion of unit length can have 1.0000000000000002.
+    """
+    w, x, y, z = np.clip(rotation, -1.0, 1.0).tolist()
     return [x, y, z, w]
 
 

@@ -46,6 +46,8 @@ def add_clip(draft: Draft, clip: Clip, shown: Shown) -> None:
         if id(keys.times) not in times:
             times[id(keys.times)] = _add_times(draft, keys.times, clip.name)
         accessor, kept = times[id(keys.times)]
+        if keys.interpolation == "CUBICSPLINE" and np.count_nonzero(kept) == 1:  # a spline has two keys or more
+            keys = keys._replace(interpolation="LINEAR", values=keys.values[:, 1])  # noqa: PLW2901
         values = keys.values[kept].reshape(-1, keys.values.shape[-1])
         sampler = {"input": accessor, "interpolation": keys.interpolation, "output": draft.add_accessor(values, "keys")}
         targets.append({"sampler": len(samplers), "target": {"node": shown.nodes[row], "path": keys.path}})
