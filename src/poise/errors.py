@@ -54,6 +54,10 @@ class PoiseWarning(UserWarning):
         return one_line(super().__str__())
 
 
+class WriteWarning(PoiseWarning):
+    """Something was changed or guessed because a new file cannot hold it as it is."""
+
+
 class FileError(PoiseError):
     """A file that cannot be read or written. The message is `path: place: reason`.
 

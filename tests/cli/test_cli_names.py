@@ -161,3 +161,15 @@ def test_every_command_prints_through_say():
     for path in sorted(folder.rglob("*.py")):
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if "typer.echo(" in line]
         assert path.name == "terminal.py" or all("json.dumps(" in line for line in lines), path
+
+
+def test_names_that_a_new_file_changes_are_said(tmp_path):
+    path = tmp_path / "odd.gltf"
+    rig = poise.load(HUMANOID)
+    gltf.write(rig, path, rig.skeleton)
+    path.write_text(path.read_text(encoding="utf-8").replace('"LeftHand"', '"Left Hand"'), encoding="utf-8")
+    done = checked("lock", path, "-o", tmp_path / "locked.bvh")
+    assert [line for line in done.stderr.splitlines() if line.startswith("note:") and "Left Hand -> Left_Hand" in line]
+    done = checked("convert", path, tmp_path / "new.bvh")
+    assert "Left Hand -> Left_Hand" in done.stdout
+    assert "note" not in done.stderr

@@ -258,6 +258,24 @@ def test_counts_that_differ_use_what_fits_and_say_so(small):
     assert len(small(SMALL.replace("Frames: 2", "Frames: 999999999999")).clips[0]) == 2
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_file_without_motion_is_a_rig_without_clips(small, tmp_path, newline):
+    text = SMALL[: SMALL.index("MOTION")].replace("\n", newline)
+    rig = small(text)
+    assert (rig.clips, rig.notes) == ((), ("it has no MOTION block, and so no clip: the rest pose alone",))
+    assert np.array_equal(rig.pose.q, small().skeleton.rest_q)
+    bvh.write(rig, tmp_path / "same.bvh", rig.skeleton)
+    assert (tmp_path / "same.bvh").read_bytes() == text.encode()
+    for cut in (text.rstrip(), f"{text} \t"):  # how the file ends does not matter
+        assert small(cut).skeleton == rig.skeleton
+    clip = small().clips[0]
+    again = saved(Clip(clip.times, Pose(rig.skeleton, clip.poses.q)), tmp_path)
+    np.testing.assert_allclose(again.clips[0].poses.q, clip.poses.q, atol=1e-12)
+    assert again.clips[0].fps == pytest.approx(clip.fps)
+    again = saved(rig.rest.replace({"Knee": [1, 2, 3, 4]}), tmp_path)
+    assert (len(again.clips), len(again.clips[0])) == (1, 1)
+
+
 def test_zero_frames_and_zero_frame_time(small, tmp_path):
     text = SMALL.replace("Frames: 2", "Frames: 0")
     rig = small(text[: text.index("1 2 3")])

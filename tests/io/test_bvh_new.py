@@ -7,13 +7,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from poise.errors import UnsupportedError
+import poise
+from poise.errors import PoiseWarning, UnsupportedError
 from poise.io.formats import bvh
+from poise.libraries.renamed import renamed
 from poise.maths import euler, rotations
 from poise.model.clip import Clip
 from poise.model.pose import Pose
+from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
-from tests.io.test_bvh import saved
+from tests.io.test_bvh import SMALL, saved
 
 
 def bare(skeleton, **changes):
@@ -93,14 +96,70 @@ def test_joints_that_change_their_distance_get_positions(tmp_path):
     )
 
 
-def test_several_roots_and_names_that_cannot_stand_there_are_refused(tmp_path):
+def test_several_roots_are_refused(tmp_path):
     two = Skeleton.build(["a", "b"], [-1, -1], [Kind.BALL, Kind.BALL])
     with pytest.raises(UnsupportedError, match="has 2: a, b"):
         saved(Pose(two, two.rest_q), tmp_path)
-    for name in ("a{b", "a\nb", " a", "a\r"):
-        odd = Skeleton.build([name], [-1], [Kind.BALL])
-        with pytest.raises(UnsupportedError, match="cannot stand in a BVH file"):
-            saved(Pose(odd, odd.rest_q), tmp_path)
+
+
+class TestNames:
+    """Names of other formats become words, with a note; those of a BVH file stay."""
+
+    ODD = (
+        "Left Arm", "a\nb", "a\r\nb", "a b", "a_b", " end ", "a{b}", "", "\t", "tip\u00a0x", "x\x1b[2J", "rig:Hips",
+    )  # fmt: skip
+    PLAIN = (
+        "Left_Arm", "a_b_1", "a_b_2", "a_b_3", "a_b", "end", "a_b_", "joint", "joint_1", "tip_x", "x_[2J", "rig:Hips",
+    )  # fmt: skip
+
+    def odd(self) -> Pose:
+        count = len(self.ODD)
+        skeleton = Skeleton.build(self.ODD, [-1, *range(count - 1)], [Kind.BALL] * count)
+        return Pose(skeleton, skeleton.rest_q)
+
+    def test_a_new_hierarchy_has_words(self, tmp_path):
+        path = tmp_path / "a.bvh"
+        with pytest.warns(PoiseWarning, match="joints are renamed: Left Arm -> Left_Arm, "):
+            poise.save(self.odd(), path)
+        assert poise.load(path).skeleton.names[:-1] == self.PLAIN
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert [line.split()[1:] for line in lines if "JOINT" in line] == [[name] for name in self.PLAIN[1:]]
+
+    def test_convert_says_so_and_finds_the_joints_again(self, tmp_path):
+        pose = self.odd()
+        clip = Clip.at_rate(Pose(pose.skeleton, np.tile(pose.q, (2, 1))), 30.0, "still")
+        done = poise.convert(Rig(pose.skeleton, pose, (clip,)), tmp_path / "a.bvh")
+        assert [note for note in done.notes if "a\\nb -> a_b_1" in note]
+        assert (done.lost, done.off) == ((), 0.0)
+
+    def test_names_of_joints_that_are_not_written_stay_unsaid(self, tmp_path):
+        s = Skeleton.build(["mesh node", "hips"], [-1, -1], [Kind.FIXED, Kind.BALL])
+        done = poise.convert(Rig(s, Pose(s, s.rest_q)), tmp_path / "a.bvh")
+        assert not [note for note in done.notes if "renamed" in note]
+
+    @pytest.mark.parametrize("more", [{}, {"scale": 2.0}, {"fps": 10.0}, {"root": "Hips"}])
+    def test_a_bvh_file_keeps_its_names(self, tmp_path, more):
+        text = SMALL.replace("Knee", "Left Knee 1")
+        if "root" in more:
+            text = text.replace(
+                "MOTION", text[text.index("ROOT") : text.index("MOTION")].replace("Hips", "Prop") + "MOTION"
+            )
+            text = text.replace("50 60\n", "50 60 " + "0 " * 9 + "\n").replace("80 95\n", "80 95 " + "0 " * 9 + "\n")
+        (tmp_path / "a.bvh").write_text(text, encoding="utf-8")
+        done = poise.convert(tmp_path / "a.bvh", tmp_path / "b.bvh", **more)
+        assert "Left Knee 1" in bvh.read(tmp_path / "b.bvh").skeleton
+        assert not [note for note in done.notes if "renamed" in note]
+
+    def test_everything_that_names_joints_follows(self):
+        s = poise.load(poise.sample("humanoid.glb"))
+        names = tuple(f"my_{name}" for name in s.skeleton.names)
+        new = renamed(s, names)
+        assert new.skeleton.names == names
+        assert {role: f"my_{joint}" for role, joint in s.humanoid.items()} == new.humanoid
+        assert new.skeleton.chains == {k: (f"my_{a}", f"my_{b}") for k, (a, b) in s.skeleton.chains.items()}
+        assert [skin.joints for skin in new.skins] == [tuple(f"my_{name}" for name in skin.joints) for skin in s.skins]
+        ours, theirs = (rig.clips[0].at(0.3).world.positions for rig in (new, s))
+        assert np.array_equal(ours, theirs)
 
 
 # --- what the reader would refuse --------------------------------------------------------------------
@@ -166,7 +225,7 @@ def motions(draw):
     rng = np.random.default_rng(seed)
     turns = [rotations.normalised(rng.normal(size=4)) if kind == Kind.HINGE else rotations.IDENTITY for kind in kinds]
     skeleton = Skeleton.build(
-        [f"joint {i}" for i in range(n)], parents, kinds, offsets=rng.normal(size=(n, 3)), rotations=turns,
+        [f"joint_{i}" for i in range(n)], parents, kinds, offsets=rng.normal(size=(n, 3)), rotations=turns,
         axes=rng.normal(size=(n, 3)), euler=[draw(st.sampled_from((*euler.ORDERS, ""))) for _ in range(n)],
     )  # fmt: skip
     frames = draw(st.integers(1, 4))

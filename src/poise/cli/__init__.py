@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import poise
 from poise.cli.terminal import say
-from poise.errors import InputError, PoiseError, PoiseWarning, UnknownNameError
+from poise.errors import InputError, PoiseError, PoiseWarning, UnknownNameError, WriteWarning
 
 
 class Listed(NamedTuple):
@@ -78,6 +78,7 @@ VERBS = {
 }
 # The root of what the parser of options raises: Typer has a copy of click in some versions, and needs click in others.
 _MISUSE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+_SHOW_WARNING = warnings.showwarning
 _PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "add_completion": False}
 
 
@@ -164,6 +165,8 @@ def _options(
 def main() -> None:
     """Run the command line; every PoiseError becomes one line on stderr and exit code 2."""
     warnings.simplefilter("ignore", PoiseWarning)  # the commands print Rig.notes themselves
+    warnings.simplefilter("always", WriteWarning)
+    warnings.showwarning = _show_warning
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except typer.Abort:
@@ -183,6 +186,14 @@ def main() -> None:
         where = "cannot write the output" if error.filename is None else str(error.filename)
         say(f"error: {where}: {error.strerror}", err=True)
         sys.exit(2)
+
+
+def _show_warning(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+    """Print a warning about a new file as a note; the other ones as Python does."""
+    if issubclass(category, WriteWarning):
+        say(f"note: {message}", err=True)
+    else:
+        _SHOW_WARNING(message, category, *where, **more)
 
 
 def _misuse(error: Any) -> str:

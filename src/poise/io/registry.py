@@ -60,7 +60,8 @@ class Format(Protocol):
     -----
     A format whose files have their rest pose where all rotations are zero may also say `RESTS = ("keep", "zero")`, and
     `write` then takes `rest`; see `poise.save`. One whose files hold one tree of joints says `ONE_ROOT = True`,
-    one whose files hold one clip `ONE_CLIP = True`.
+    one whose files hold one clip `ONE_CLIP = True`. One whose files cannot hold every name of a joint has
+    `names_of(rig)`: the names in the file, and a sentence that says which ones change.
     One whose files take in others says `INCLUDES = True`, and `read` then takes `include_root`; see `poise.load`.
     A format that is only read has no `write`, one that is only written no `read`; it says in `INSTEAD` what is done
     instead. Where its suffix is that of other files, too, `holds_else(path)` looks into one and says what it holds.

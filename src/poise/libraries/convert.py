@@ -20,6 +20,7 @@ from poise.io.vrma.write import is_animation
 from poise.libraries.clip_files import ALL, clip_paths, holds_one_clip
 from poise.libraries.losses import carried, losses, meshes_of, unit_of
 from poise.libraries.moved import Move, moved, turn_between
+from poise.libraries.renamed import renamed
 from poise.libraries.roots import one_tree
 from poise.maths import rotations
 from poise.maths.arrays import real, short
@@ -136,10 +137,11 @@ def convert(
     placed, more = _placed(whole, path, scale, up)
     is_same = chosen.path is not None and reader(chosen.path) is module
     keeps = is_same and placed.skeleton.source is chosen.skeleton.source
+    placed, others = _named(placed, module)
     rests = rest or ("zero" if "zero" in getattr(module, "RESTS", ()) and not keeps else "keep")
     timed, late = _timed(placed, fps)
     written = _write(timed, path, rests, each=clip == ALL)
-    return _told(written, meshes_of(rig), [*notes, *left, *more, *late], aside)
+    return _told(written, meshes_of(rig), [*notes, *left, *more, *others, *late], aside)
 
 
 def _opened(source: str | PathLike[str] | Rig, include_root: str | PathLike[str] | None) -> tuple[Rig, list[str]]:
@@ -218,6 +220,14 @@ def _up_of(rig: Rig, wanted: str | None) -> str | None:
     if wanted is not None:
         raise InputError("up: the file does not say which way is up, and the figure has no legs that would show it")
     return None
+
+
+def _named(rig: Rig, module: Any) -> tuple[Rig, list[str]]:
+    """The rig with the names that its joints have in the new file, and the sentence that says so."""
+    if not hasattr(module, "names_of"):
+        return rig, []
+    names, note = module.names_of(rig)
+    return (rig, []) if names == rig.skeleton.names else (renamed(rig, names), [note])
 
 
 # --- times -----------------------------------------------------------------------------------------------------------

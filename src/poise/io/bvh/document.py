@@ -8,7 +8,17 @@ from functools import cached_property
 from poise.maths.arrays import Floats, frozen
 
 MOST_JOINTS = 10_000  # with End Sites; ten times a film character, so a hostile file of a million braces stays cheap
-_USABLE_FRAME_TIME = (1e-6, 1e6)
+DEFAULT_FRAME_TIME = 1.0 / 30.0  # [s] where nothing says one
+_USABLE_FRAME_TIME = (1e-6, 1e6)  # [s]
+
+
+class BvhName(str):
+    """A name as it stands in a BVH file: `Skeleton.source_ids` of a skeleton that was read from one.
+
+    Such a name is written to BVH again as it is, also where a name from another format would be changed.
+    """
+
+    __slots__ = ()
 
 
 def is_usable_time(seconds: float) -> bool:
@@ -58,6 +68,7 @@ class BvhJoint:
 class BvhDocument:
     """A BVH file: its bytes, where the motion header's numbers and the rows stand in them, and the numbers.
 
+    spans     of the number of frames and of the frame time; None in a file without a MOTION block
     names     of the rows of the skeleton made from it
     channels  per row
     width     numbers in a motion row
@@ -66,8 +77,7 @@ class BvhDocument:
     """
 
     data: bytes
-    count_span: tuple[int, int]
-    time_span: tuple[int, int]
+    spans: tuple[tuple[int, int], tuple[int, int]] | None
     names: tuple[str, ...]
     channels: tuple[Channels, ...]
     width: int
@@ -82,12 +92,16 @@ class BvhDocument:
     @cached_property
     def newline(self) -> bytes:
         """The line end that the file uses."""
-        head = self.data[: self.time_span[1]]
+        head = self.data if self.spans is None else self.data[: self.spans[1][1]]
         return b"\r\n" if b"\r\n" in head else b"\n" if b"\n" in head or b"\r" not in head else b"\r"
 
     def with_motion(self, count: int, frame_time: str | None, rows: bytes) -> bytes:
         """The file with other motion rows; the frame time stays as written unless it is given."""
-        (count_start, count_end), (time_start, time_end) = self.count_span, self.time_span
+        if self.spans is None:
+            time = repr(DEFAULT_FRAME_TIME) if frame_time is None else frame_time
+            lines = [self.data.rstrip(), b"MOTION", f"Frames: {count}".encode(), f"Frame Time: {time}".encode()]
+            return self.newline.join([*lines, rows])
+        (count_start, count_end), (time_start, time_end) = self.spans
         time = self.data[time_start:time_end] if frame_time is None else frame_time.encode()
         head = self.data[:count_start] + str(count).encode() + self.data[count_end:time_start]
         return head + time + self.newline + rows

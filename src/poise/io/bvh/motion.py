@@ -10,7 +10,7 @@ import numpy as np
 
 from poise.errors import FileError
 from poise.io.bvh.document import Channels
-from poise.io.bvh.parse import Header, line_at
+from poise.io.bvh.parse import MotionHeader, line_at
 from poise.io.numbers import LARGEST, shown
 from poise.maths import euler
 from poise.maths.arrays import Floats
@@ -19,12 +19,12 @@ from poise.model.skeleton import Skeleton
 _BLANK = b" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0"  # what NumPy's reader takes for blanks; it warns of nothing else
 
 
-def read_rows(path: Path, data: bytes, header: Header) -> tuple[Floats, list[str]]:
+def read_rows(path: Path, data: bytes, header: MotionHeader, width: int) -> tuple[Floats, list[str]]:
     """The motion values (frames, width) and notes about a count that differs.
 
     The rows are the truth: a header that promises more gets what is there, one that promises less is obeyed.
     """
-    start, width = header.time_span[1], header.width
+    start = header.time_span[1]
     text = data[start:]
     values = _fast(text, width)
     if values is None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from poise.errors import UnsupportedError, listed
 from poise.io.bvh.document import MOST_JOINTS, completed
+from poise.io.bvh.names import names_in_file, roots_of
 from poise.io.bvh.rows import degrees_of, rows_text, too_large
 from poise.io.numbers import LARGEST, LONGEST_NAME, shown
 from poise.maths import rotations as turning
@@ -32,9 +33,13 @@ _DEEPEST_INDENT = 32  # deeper lines are not indented further: a chain of 3,000 
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Per joint, scale already in the lengths: offsets (n, 3), positions (k, n, 3), rotations (k, n, 4)."""
+    """Per joint its name in the file and, scale already in the lengths, its numbers.
+
+    offsets (n, 3), positions (k, n, 3), rotations (k, n, 4)
+    """
 
     skeleton: Skeleton
+    names: tuple[str, ...]
     offsets: Floats
     positions: Floats
     rotations: Floats
@@ -59,7 +64,7 @@ def new_text(poses: Pose, frame_time: float, *, rest: str = "keep") -> bytes:
 
 
 def _check(skeleton: Skeleton) -> None:
-    roots = _roots(skeleton)
+    roots = roots_of(skeleton)
     if len(roots) != 1:
         names = listed(skeleton.names[root] for root in roots)
         message = (
@@ -67,23 +72,10 @@ def _check(skeleton: Skeleton) -> None:
             "poise.convert() takes the one that is named as root"
         )
         raise UnsupportedError(message)
-    for name in skeleton.names:
-        if not name or name != name.strip() or re.search(r"[{}\r\n\0\ud800-\udfff]", name):
-            message = f"the joint name {name!r} cannot stand in a BVH file (braces, line breaks or blanks at its ends)"
-            raise UnsupportedError(message)
+    for name in names_in_file(skeleton):
         if len(name.encode()) > LONGEST_NAME:
             message = f"the joint name {shown(name)} is too long for a BVH file; {LONGEST_NAME} bytes are read again"
             raise UnsupportedError(message)
-
-
-def _roots(skeleton: Skeleton) -> list[int]:
-    """Rows of the roots; those of trees in which nothing moves, such as a glTF's mesh nodes, are left out.
-
-    They have no motion to lose, and a BVH file with several roots is refused by most programs.
-    """
-    roots = np.flatnonzero(skeleton.parents < 0)
-    moving = [int(root) for root in roots if skeleton.moving_depth[root] > 0]
-    return moving or [int(root) for root in roots[:1]]
 
 
 def _parts(poses: Pose) -> _Parts:
@@ -95,7 +87,7 @@ def _parts(poses: Pose) -> _Parts:
     moves = (np.abs(positions - offsets) > slack).any(axis=(0, 2)) | np.isin(skeleton.kinds, (2, 4))
     moves[skeleton.parents < 0] = True
     orders = tuple(completed(order) for order in skeleton.euler or ("",) * len(skeleton))
-    return _Parts(skeleton, offsets, positions, poses.local_rotations, moves, orders)
+    return _Parts(skeleton, names_in_file(skeleton), offsets, positions, poses.local_rotations, moves, orders)
 
 
 def _from_zero(parts: _Parts) -> _Parts:
@@ -168,7 +160,7 @@ def _hierarchy(parts: _Parts) -> tuple[list[str], list[int]]:
     """Lines of the HIERARCHY block, and the rows that have channels in the order of the file: depth first."""
     skeleton = parts.skeleton
     lines, order = ["HIERARCHY"], list[int]()
-    root = _roots(skeleton)[0]
+    root = roots_of(skeleton)[0]
     stack: list[tuple[int, int, bool]] = [(root, 0, False)]
     while stack:
         i, depth, done = stack.pop()
@@ -193,7 +185,7 @@ def _joint_lines(parts: _Parts, i: int, indent: str) -> list[str]:
     turns = " ".join(f"{letter}rotation" for letter in parts.orders[i])
     channels = f"6 Xposition Yposition Zposition {turns}" if parts.moves[i] else f"3 {turns}"
     lines = [
-        f"{indent}{word} {skeleton.names[i]}",
+        f"{indent}{word} {parts.names[i]}",
         indent + "{",
         f"{indent}\tOFFSET {_three(parts.offsets[i])}",
         f"{indent}\tCHANNELS {channels}",

@@ -19,15 +19,21 @@ _AXES = ("X", "Y", "Z")
 _MOST_CHANNELS = 6
 
 
-class Header(NamedTuple):
-    """What stands before the motion rows; spans are places in the file's bytes."""
+class MotionHeader(NamedTuple):
+    """The head of the MOTION block; spans are places in the file's bytes."""
 
-    nodes: list[BvhJoint]
-    width: int
     frames: int
     count_span: tuple[int, int]
     frame_time: float
     time_span: tuple[int, int]
+
+
+class Header(NamedTuple):
+    """What stands before the motion rows; `motion` is None in a file without a MOTION block."""
+
+    nodes: list[BvhJoint]
+    width: int
+    motion: MotionHeader | None
 
 
 def parse_header(path: Path, data: bytes) -> Header:
@@ -35,13 +41,14 @@ def parse_header(path: Path, data: bytes) -> Header:
     _refuse_other_kinds(path, data)
     scanner = Scanner(path, data)
     tree = _Hierarchy(scanner)
-    tree.read()
+    if not tree.read():
+        return Header(tree.nodes, tree.width, None)
     count, count_span = scanner.field(_FRAMES, "'Frames: COUNT' after MOTION")
     if not re.fullmatch(r"\+?\d{1,18}", count, re.ASCII):
         scanner.fail(f"the number of frames must be a whole number, not {shown(count)}")
     time_text, time_span = scanner.field(_FRAME_TIME, "'Frame Time: SECONDS' after the number of frames")
     frame_time = scanner.value(time_text, "the frame time")
-    return Header(tree.nodes, tree.width, int(count), count_span, frame_time, time_span)
+    return Header(tree.nodes, tree.width, MotionHeader(int(count), count_span, frame_time, time_span))
 
 
 def _refuse_other_kinds(path: Path, data: bytes) -> None:
@@ -126,13 +133,13 @@ class _Hierarchy:
         self.width = 0
         self.open: list[_Open] = []
 
-    def read(self) -> None:
-        """Read from HIERARCHY to MOTION."""
+    def read(self) -> bool:
+        """Read from HIERARCHY to MOTION; return whether that is there, and not the end of the file."""
         self.scanner.word()
         while (word := self.scanner.word().upper()) != "MOTION" or self.open:
             if not self.open:
                 if not word and self.nodes:
-                    self.scanner.fail("MOTION is missing; a file without motion says 'Frames: 0' there")
+                    return False
                 if word != "ROOT":
                     self.scanner.fail(f"expected {'ROOT or MOTION' if self.nodes else 'ROOT'}, not {shown(word)}")
                 self._begin(word)
@@ -140,6 +147,7 @@ class _Hierarchy:
                 self._statement(word)
         if not self.nodes:
             self.scanner.fail("the hierarchy has no ROOT")
+        return True
 
     def _statement(self, word: str) -> None:
         """One statement inside the braces of a joint."""

@@ -12,9 +12,10 @@ import warnings
 
 import numpy as np
 
-from poise.errors import PoiseWarning, UnsupportedError, listed
-from poise.io.bvh.document import BvhDocument, Channels, is_usable_time
+from poise.errors import UnsupportedError, WriteWarning, listed
+from poise.io.bvh.document import DEFAULT_FRAME_TIME, BvhDocument, Channels, is_usable_time
 from poise.io.bvh.motion import angles_of_values
+from poise.io.bvh.names import names_in_file, note_of_names
 from poise.io.bvh.new import new_text
 from poise.io.bvh.rows import degrees_of, rows_text
 from poise.maths import euler
@@ -25,7 +26,6 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Skeleton
 
-_DEFAULT_FRAME_TIME = 1.0 / 30.0
 _SAME_ANGLE = 1e-6  # [rad] a turn below this about an axis without a channel is dropped
 _SAME_LENGTH = 1e-6  # of the longest bone: a shift below this of a joint without position channels is dropped
 _STEADY = 0.01  # times within this part of a frame are steady
@@ -35,6 +35,7 @@ def text_of(thing: Saveable, like: Skeleton, *, rest: str = "keep") -> bytes:
     """The bytes of a BVH file that shows a rig's only clip, a clip, a pose, or a batch of poses as frames.
 
     With `rest` "zero" a new hierarchy has its rest pose where all angles are zero; one that was read has it there.
+    Names that cannot stand in it are changed, with a WriteWarning; see `names_in_file`.
     UnsupportedError for what BVH cannot hold: several clips, joints without the channels that the motion
     needs, scale that is not uniform.
     """
@@ -43,7 +44,10 @@ def text_of(thing: Saveable, like: Skeleton, *, rest: str = "keep") -> bytes:
     if isinstance(document, BvhDocument):
         return _into(document, moving, like)
     poses, frame_time = _frames(moving)
-    return new_text(poses, frame_time or _DEFAULT_FRAME_TIME, rest=rest)
+    old, new = poses.skeleton.names, names_in_file(poses.skeleton)
+    if old != new:
+        warnings.warn(note_of_names(old, new), WriteWarning, stacklevel=2)
+    return new_text(poses, frame_time or DEFAULT_FRAME_TIME, rest=rest)
 
 
 def _moving(thing: Saveable) -> Clip | Pose:
@@ -82,7 +86,7 @@ def _sampled(clip: Clip) -> tuple[Pose, float]:
             f"the keys of clip {clip.name!r} lie on no common frames: sampled at {1 / step:.6g} frames/s, it is up to "
             f"{far:.3g}{share} off at its own keys"
         )
-        warnings.warn(message, PoiseWarning, stacklevel=2)
+        warnings.warn(message, WriteWarning, stacklevel=2)
     return poses, step
 
 
@@ -106,7 +110,7 @@ def _into(document: BvhDocument, moving: Clip | Pose, like: Skeleton) -> bytes:
     if moving.skeleton.names != document.names:
         message = "the joints differ from those of the BVH file to be kept; save without it to write a new hierarchy"
         raise UnsupportedError(message)
-    if isinstance(moving, Clip) and _unchanged(document, moving):
+    if _unchanged(document, moving):
         return document.data
     poses, step = _frames(moving)
     _refuse_scales(poses)
@@ -116,15 +120,14 @@ def _into(document: BvhDocument, moving: Clip | Pose, like: Skeleton) -> bytes:
     return document.with_motion(len(values), time, rows_text(values, document.newline))
 
 
-def _unchanged(document: BvhDocument, clip: Clip) -> bool:
-    poses = clip.poses
-    return (
-        clip.skeleton.source is document
-        and poses.translations is None
-        and poses.scales is None
-        and np.array_equal(clip.times, document.times)
-        and np.array_equal(poses.q, document.q)
-    )
+def _unchanged(document: BvhDocument, moving: Clip | Pose) -> bool:
+    """Whether this is what the file shows: its clip, or the rest pose where it has no motion."""
+    poses = moving.poses if isinstance(moving, Clip) else moving
+    if moving.skeleton.source is not document or poses.translations is not None or poses.scales is not None:
+        return False
+    if isinstance(moving, Clip):
+        return np.array_equal(moving.times, document.times) and np.array_equal(poses.q, document.q)
+    return document.spans is None and np.array_equal(poses.q, moving.skeleton.rest_q)
 
 
 def _refuse_scales(poses: Pose) -> None:

@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FileError
-from poise.io.bvh.document import BvhDocument, BvhJoint, Channels, is_usable_time
+from poise.io.bvh.document import DEFAULT_FRAME_TIME, BvhDocument, BvhJoint, BvhName, Channels, is_usable_time
 from poise.io.bvh.motion import q_of_values, read_rows
-from poise.io.bvh.parse import Header, parse_header
+from poise.io.bvh.names import names_in_file, note_of_names
+from poise.io.bvh.parse import MotionHeader, parse_header
 from poise.io.bvh.write import text_of
 from poise.io.files import clip_name_of, read_bytes, write_checked
 from poise.io.free_root import without_free_root
@@ -31,12 +32,11 @@ SUFFIXES = (".bvh",)
 ONE_CLIP = True
 RESTS = ("keep", "zero")
 ONE_ROOT = True
-_DEFAULT_FRAME_TIME = 1.0 / 30.0
 _NEAR_ZERO = 0.25  # root positions that stay within this part of the OFFSET's length look like changes to it
 
 
 def read(path: Path) -> Rig:
-    """Read a BVH file: rest pose (all angles zero) and one clip named like the file.
+    """Read a BVH file: rest pose (all angles zero) and one clip named like the file, none without a MOTION block.
 
     A file of exactly one frame shows that pose: it is `Rig.pose` too. That of any other file is the rest.
     FileError for anything that is not a whole, finite BVH file; repairs are told in `Rig.notes`.
@@ -48,17 +48,23 @@ def _read(path: Path, data: bytes) -> Rig:
     header = parse_header(path, data)
     names, notes = _names(header.nodes)
     skeleton = _skeleton(header.nodes, names)
-    values, more = read_rows(path, data, header)
-    frame_time, note = _frame_time(path, header)
+    motion = header.motion
+    if motion is None:
+        values, more = np.zeros((0, header.width)), ["it has no MOTION block, and so no clip: the rest pose alone"]
+        frame_time, note = DEFAULT_FRAME_TIME, []
+    else:
+        values, more = read_rows(path, data, motion, header.width)
+        frame_time, note = _frame_time(path, motion)
     times: Floats = frame_time * np.arange(len(values), dtype=np.float64)
     channels = tuple(node.channels for node in header.nodes)
     q = q_of_values(skeleton, channels, values)
-    document = BvhDocument(data, header.count_span, header.time_span, names, channels, header.width, values, times, q)
+    spans = None if motion is None else (motion.count_span, motion.time_span)
+    document = BvhDocument(data, spans, names, channels, header.width, values, times, q)
     skeleton = dataclasses.replace(skeleton, source=document)
-    clip = Clip(times, Pose(skeleton, q), clip_name_of(path))
+    clips = () if motion is None else (Clip(times, Pose(skeleton, q), clip_name_of(path)),)
     all_notes = (*notes, *more, *note, *_root_note(header.nodes, names, values))
     shown = q[0] if len(q) == 1 else skeleton.rest_q
-    return Rig(skeleton, Pose(skeleton, shown), (clip,), notes=all_notes, path=path)
+    return Rig(skeleton, Pose(skeleton, shown), clips, notes=all_notes, path=path)
 
 
 def write(thing: Saveable, path: Path, like: Skeleton, *, rest: str = "keep") -> None:
@@ -68,6 +74,18 @@ def write(thing: Saveable, path: Path, like: Skeleton, *, rest: str = "keep") ->
     UnsupportedError for what the format cannot hold and for what `read` would refuse.
     """
     write_checked(path, text_of(without_free_root(thing), like.bound, rest=rest), _read)
+
+
+def names_of(rig: Rig) -> tuple[tuple[str, ...], str]:
+    """Find the names that the joints of a rig get here, and the sentence that says which ones change.
+
+    `poise.convert` gives a rig these names before it is written.
+    """
+    skeleton = rig.skeleton
+    if isinstance(skeleton.source, BvhDocument):
+        return skeleton.names, ""
+    names = names_in_file(skeleton)
+    return names, note_of_names(skeleton.names, names)
 
 
 def _names(nodes: list[BvhJoint]) -> tuple[tuple[str, ...], list[str]]:
@@ -98,7 +116,7 @@ def _skeleton(nodes: list[BvhJoint], names: tuple[str, ...]) -> Skeleton:
         kinds,
         offsets=np.where(free[:, None], 0.0, offsets),
         rest_q=_rest_q(kinds, offsets),
-        source_ids=["End Site" if node.is_end else node.name for node in nodes],
+        source_ids=[BvhName("End Site" if node.is_end else node.name) for node in nodes],
         euler=[node.channels.written_order for node in nodes],
     )
 
@@ -117,10 +135,10 @@ def _rest_q(kinds: list[Kind], offsets: Floats) -> Floats:
     return np.array(values)
 
 
-def _frame_time(path: Path, header: Header) -> tuple[float, list[str]]:
+def _frame_time(path: Path, header: MotionHeader) -> tuple[float, list[str]]:
     time = header.frame_time
     if time == 0.0:
-        return _DEFAULT_FRAME_TIME, ["the frame time is 0; 30 frames per second are used"]
+        return DEFAULT_FRAME_TIME, ["the frame time is 0; 30 frames per second are used"]
     if not is_usable_time(time):
         raise FileError(path, f"a frame time of {time:g} s cannot be used", place="Frame Time")
     return time, []

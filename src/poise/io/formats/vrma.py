@@ -11,7 +11,7 @@ import dataclasses
 import warnings
 from pathlib import Path
 
-from poise.errors import FileError, PoiseWarning, listed
+from poise.errors import FileError, WriteWarning, listed
 from poise.io.files import read_bytes, write_checked
 from poise.io.free_root import without_free_root
 from poise.io.gltf.container import GltfDocument
@@ -37,12 +37,12 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:
     """Write the clips of a rig, a clip, or a pose as a clip of one frame.
 
     UnsupportedError for figures whose roles are not known, and for motion other than turning bones and moving hips.
-    What is guessed or lost is warned about (PoiseWarning).
+    What is guessed or lost is warned about (WriteWarning).
     """
     data, told = vrma_bytes(without_free_root(thing), path, like.bound)
     write_checked(path, data, _read)
     for sentence in told:
-        warnings.warn(f"{path}: {sentence}", PoiseWarning, stacklevel=3)
+        warnings.warn(f"{path}: {sentence}", WriteWarning, stacklevel=3)
 
 
 def _read(path: Path, data: bytes) -> Rig:

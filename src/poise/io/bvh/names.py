@@ -1,0 +1,83 @@
+"""Names of joints as a new BVH hierarchy has them: one word each."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from poise.errors import listed
+from poise.io.bvh.document import BvhName
+from poise.model.joints import unique_names
+from poise.model.skeleton import Skeleton
+
+# Blanks end a name for most readers, line breaks for all, braces open and close joints; control characters and marks of
+# direction cannot be seen.
+_NOT_PLAIN = re.compile("[\\s{}\\x00-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]+")
+_NAMELESS = "joint"
+
+
+def names_in_file(skeleton: Skeleton) -> tuple[str, ...]:
+    """Find the names that the joints have in a BVH file with a new hierarchy.
+
+    Blanks, line breaks, braces and control characters become `_`; a number makes a name unique that is taken then. A
+    name that was read from a BVH file stays, and so do those of joints in trees that are not written.
+
+    Parameters
+    ----------
+    skeleton
+        The joints.
+
+    Returns
+    -------
+    tuple of str
+        A name for each row.
+    """
+    rows, sources = _written(skeleton), skeleton.source_ids or (None,) * len(skeleton)
+    wanted = [
+        _plain(name) if rows[i] and not isinstance(source, BvhName) else name
+        for i, (name, source) in enumerate(zip(skeleton.names, sources, strict=True))
+    ]
+    changed = [i for i, (old, new) in enumerate(zip(skeleton.names, wanted, strict=True)) if old != new]
+    if not changed:
+        return skeleton.names
+    kept = [name for name, new in zip(skeleton.names, wanted, strict=True) if name == new]
+    unique = unique_names([*kept, *(wanted[i] for i in changed)])[len(kept) :]
+    for i, name in zip(changed, unique, strict=True):
+        wanted[i] = name
+    return tuple(wanted)
+
+
+def note_of_names(old: tuple[str, ...], new: tuple[str, ...]) -> str:
+    """Say which joints have other names in the file.
+
+    Parameters
+    ----------
+    old, new
+        The names before and in the file, a pair for each joint.
+    """
+    pairs = listed(f"{a} -> {b}" for a, b in zip(old, new, strict=True) if a != b)
+    return f"names in a BVH file have no blanks, line breaks or braces, so that joints are renamed: {pairs}"
+
+
+def roots_of(skeleton: Skeleton) -> list[int]:
+    """Find the roots of trees in which something moves; the first root where nothing moves.
+
+    Trees in which nothing moves, such as a glTF's mesh nodes, have no motion to lose, and most programs refuse a BVH
+    file with several roots.
+    """
+    roots = np.flatnonzero(skeleton.parents < 0)
+    moving = [int(root) for root in roots if skeleton.moving_depth[root] > 0]
+    return moving or [int(root) for root in roots[:1]]
+
+
+def _written(skeleton: Skeleton) -> list[bool]:
+    """Whether each row hangs on a root that is written."""
+    roots, below = set(roots_of(skeleton)), list[bool]()
+    for row, parent in enumerate(skeleton.parents.tolist()):
+        below.append(row in roots if parent < 0 else below[parent])
+    return below
+
+
+def _plain(name: str) -> str:
+    return _NOT_PLAIN.sub("_", name.strip()) or _NAMELESS
