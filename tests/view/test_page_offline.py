@@ -37,6 +37,35 @@ def offline(served, chromium, tmp_path):
         yield save
 
 
+def test_a_click_on_skin_or_target_selects_and_a_drag_of_a_limb_turns_the_camera(offline):
+    page = offline(clip=False)
+    view = "window.poise.viewport"
+    camera = f"JSON.stringify({view}.view.state())"
+    for joint, share in (("Chest", 0.5), ("LeftLeg", 0.4), ("RightForeArm", 0.5)):
+        point = page.get(
+            f"""([joint, share]) => {{
+              const {{figure}} = {view}.actor;
+              const row = figure.rows.get(joint);
+              const [from, to] = [figure.position(row), figure.tail(row)];
+              return {view}.screenOf(from.map((value, k) => value + share * (to[k] - value)));
+            }}""",
+            [joint, share],
+        )
+        page.page.mouse.click(*point)
+        page.until(f"document.querySelector('[data-testid=picked]').textContent === {joint!r}")
+    target = f"(() => {{ const {{position}} = {view}.actor.handles.all.get('target:right_arm'); return position; }})()"
+    page.page.mouse.click(*page.get(f"{view}.screenOf({target})"))
+    page.until("document.querySelector('[data-testid=picked]').textContent === 'RightHand'")
+    before, place = page.get(camera), page.get(target)
+    x, y = point
+    page.page.mouse.move(x, y)
+    page.page.mouse.down()
+    page.page.mouse.move(x + 40, y, steps=4)
+    page.page.mouse.up()
+    page.until(f"{camera} !== {before!r}")
+    assert page.get(target) == place
+
+
 def test_keys_work_after_a_click_on_play(offline):
     page = offline(clip=True)
     page.click("play")

@@ -8,6 +8,7 @@ import { Handles, wantedIn } from "poise/handles.js";
 import { Limits } from "poise/limits.js";
 import { Poles } from "poise/poles.js";
 import { Skin } from "poise/skin.js";
+import { Surface } from "poise/surface.js";
 import { Trail } from "poise/trail.js";
 import { Color, Matrix4, Vector3 } from "three";
 
@@ -43,6 +44,7 @@ export class Actor {
     this.handles = new Handles(this.figure);
     this.poles = new Poles(this.figure, this.handles);
     this.skin = new Skin(this.figure, model.nodes);
+    this.surface = new Surface(this.skin);
     this.selected = -1;
     this.hovered = -1;
     this.moving = new Set(); // rows of the chains' joints

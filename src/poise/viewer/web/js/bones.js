@@ -101,6 +101,7 @@ export class Bones {
     const links = linksOf(figure);
     const solid = ([parent, child]) => figure.joints[parent].thick && figure.joints[child].parent === parent;
     this.instances = this._instances(figure, links.filter(solid));
+    this.struts = strutsOf(figure, links);
     this.links = links.filter((link) => !solid(link));
     this.lines = this._lines(ghost);
     this.characters = 0;
@@ -244,6 +245,17 @@ function linksOf(figure) {
     found.push([parent, row, lengthOf(figure.joints[parent]) === 0 || Math.hypot(...offset) <= fromTail]);
   });
   return found;
+}
+
+/** What is drawn between joints that no bone joins, as something to be hit: thin lines, and capsules of robots. */
+function strutsOf(figure, links) {
+  return links.map(([parent, child, whole]) => {
+    const solid = figure.joints[parent].thick && figure.joints[child].parent === parent;
+    const start = whole ? [0, 0, 0] : figure.joints[parent].bone;
+    const way = offsetOf(figure.joints[child], figure.linear[parent]).map((value, k) => value - start[k]);
+    const width = solid ? Math.min(LINK * Math.hypot(...way), THICKEST * figure.size) : 0;
+    return { parent, child, whole, width };
+  });
 }
 
 /** A capsule of a robot's link to a child that its bone does not lead to, and its end. */

@@ -1,7 +1,7 @@
 /** The camera: orbit, pan, zoom and touch about a point, in any unit, with the file's own axis upwards. */
 
 import { sidesOf } from "poise/view_cube.js";
-import { PerspectiveCamera, Vector3 } from "three";
+import { PerspectiveCamera, Ray, Vector3 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
 const UP = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
@@ -223,6 +223,30 @@ export class Camera {
     const ahead = -seen.z;
     const pixels = height / (2 * upright * Math.max(Math.abs(ahead), 1e-9));
     return [width / 2 + seen.x * pixels, height / 2 - seen.y * pixels, ahead, pixels / this.stage.size];
+  }
+
+  /**
+   * The point of the scene that is seen at a place of the canvas; call refresh() before.
+   * @param {number} x pixels
+   * @param {number} y
+   * @param {number} ahead of the camera [figure sizes]
+   * @returns {number[]} rig coordinates
+   */
+  pointAt(x, y, ahead) {
+    return this._seenAt(x, y, ahead).multiplyScalar(this.stage.size).toArray();
+  }
+
+  /** From the camera through a place of the canvas; call refresh() before. @returns {Ray} in figure sizes */
+  ray(x, y) {
+    const from = new Vector3().setFromMatrixPosition(this.camera.matrixWorld);
+    return new Ray(from, this._seenAt(x, y, 1).sub(from).normalize());
+  }
+
+  _seenAt(x, y, ahead) {
+    const { width, height, upright } = this._view;
+    const pixel = (2 * upright * ahead) / height; // how large one is there
+    const seen = new Vector3((x - width / 2) * pixel, (height / 2 - y) * pixel, -ahead);
+    return seen.applyMatrix4(this.camera.matrixWorld);
   }
 
   _update() {

@@ -23,6 +23,7 @@ export class Gizmo {
     this._pressedAt = [0, 0]; // pixels
     this._still = true; // what is pressed has not moved: a click
     this._moved = this._told = false; // since the last drawing; at all
+    this._pull = null; // {place, from, ahead} of a drag that is done without arrows
     this.controls = new TransformControls(stage.camera, stage.canvas);
     this.controls.setSize(SIZE);
     stage.overlay.add(this.controls.getHelper());
@@ -52,6 +53,7 @@ export class Gizmo {
   /** What is dragged is gone: nobody is told of it any more. */
   _abort() {
     if (this.handles) this.handles.dragged = null;
+    this._pull = null;
     this._moved = false;
     this.controls.pointerUp(null);
     this.camera.controls.enabled = true;
@@ -69,6 +71,13 @@ export class Gizmo {
   /** Whether the pointer is on an arrow or ring. */
   get hovered() {
     return this.controls.axis !== null;
+  }
+
+  /** Whether an arrow or ring lies at a point of the canvas. @param {number} x @param {number} y pixels */
+  covers(x, y) {
+    const [width, height] = this.stage.extent();
+    this.controls.pointerHover({ x: (2 * x) / width - 1, y: 1 - (2 * y) / height, button: 0 }); // a finger has not hovered
+    return this.hovered;
   }
 
   /** @param {string|null} key */
@@ -111,11 +120,48 @@ export class Gizmo {
     this._moved = this._told = false;
   }
 
+  /**
+   * Begin to drag what it has without arrows: along with the pointer, as far from the camera as it is.
+   * @param {number} x pixels on the canvas
+   * @param {number} y
+   * @param {number[]} shift rig coordinates: what the pointer has lies this far from the handle
+   * @returns {boolean} whether it can be
+   */
+  grab(x, y, shift) {
+    if (this.active === null || this.dragging) return false;
+    const place = this.handles.all.get(this.active).object.position.toArray();
+    this.camera.refresh();
+    const ahead = this.camera.project(place.map((value, k) => value + shift[k]))[2];
+    if (ahead <= 0) return false; // behind the camera
+    this._pull = { place, ahead, from: this.camera.pointAt(x, y, ahead) };
+    this._start();
+    this._still = false;
+    return true;
+  }
+
+  /** The pointer of a drag without arrows is here now. @param {number} x @param {number} y pixels on the canvas */
+  pull(x, y) {
+    if (!this._pull || !this.dragging) return;
+    const { place, from, ahead } = this._pull;
+    this.camera.refresh();
+    const to = this.camera.pointAt(x, y, ahead);
+    this.controls.object.position.fromArray(place.map((value, k) => value + to[k] - from[k]));
+    this._move();
+    this.stage.invalidate();
+  }
+
+  /** A drag without arrows has ended. */
+  drop() {
+    if (!this._pull) return;
+    this._pull = null;
+    this._end();
+  }
+
   /** A press that stays where it is does nothing; it may be a click on something behind the gizmo. */
   _pointed(event) {
     const at = [event.clientX, event.clientY];
     if (event.type === "pointerdown") [this._pressedAt, this._still] = [at, true];
-    else if (far(this._pressedAt, at)) this._still = false;
+    else if (far(this._pressedAt, at, event.pointerType)) this._still = false;
   }
 
   _move() {

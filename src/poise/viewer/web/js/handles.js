@@ -6,10 +6,10 @@
 import { disposeMark, markOf } from "poise/marks.js";
 import { Group, Object3D, Quaternion, Vector3 } from "three";
 
-const REACH = 13; // pixels beside a mark that still hit it
 const LARGEST = 1 / 300; // of the figure's size for a pixel: from afar marks get smaller
 const CLOSE = 2; // pixels for one of a target's, at most: near by it is as large as a thing beside the figure
 const AFAR = 0.85; // and at least: it is seen on every rig
+const PIN = 12; // pixels that the head of a pin stands over its place
 const TARGETS = new Set(["position", "place", "direction", "look"]); // marks
 const Y = new Vector3(0, 1, 0);
 const _last = new Vector3();
@@ -207,20 +207,23 @@ export class Handles {
   }
 
   /**
-   * What is under a point of the canvas.
+   * The handle whose mark is nearest to a point of the canvas; of several in one place the one that comes first.
    * @param {(point: number[]) => number[]} project
-   * @param {string|null} [except] what is there is not meant
-   * @returns {string|null} key
+   * @param {number} x pixels
+   * @param {number} y
+   * @param {number} reach pixels: farther away is none
+   * @param {string|null} [except] key of one that is not meant
+   * @returns {{key: string, what: string, gap: number}|null}
    */
-  at(project, x, y, except = null) {
-    let best = { key: null, gap: REACH };
+  nearest(project, x, y, reach, except = null) {
+    let best = null;
     for (const { key, enabled, object, what } of this.all.values()) {
       if (key === except || what === "turn") continue;
       const [sx, sy, ahead] = project(object.position.toArray());
-      const gap = Math.hypot(sx - x, sy - (what === "pin" ? 12 : 0) - y);
-      if (enabled && ahead > 0 && gap < best.gap) best = { key, gap };
+      const gap = Math.hypot(sx - x, sy - (what === "pin" ? PIN : 0) - y);
+      if (enabled && ahead > 0 && gap < (best?.gap ?? reach)) best = { key, what, gap };
     }
-    return best.key;
+    return best;
   }
 
   /** What a drag of this handle tells. @param {string} key */

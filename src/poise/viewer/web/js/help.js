@@ -4,11 +4,12 @@ import { element } from "poise/element.js";
 import { SHORTCUTS } from "poise/shortcuts.js";
 
 const POINTER = [
-  ["Drag", "Orbit"],
+  ["Drag a target, an arm or a leg", "Move that target; the pose follows live"],
+  ["Drag beside the figure, or Alt + drag", "Orbit"],
   ["Right drag, or Shift + drag", "Pan"],
   ["Wheel, pinch", "Zoom"],
-  ["Click a bone", "Select it here and in the outliner"],
-  ["Drag the gizmo", "Move or turn the target, pole or handle; the pose follows live"],
+  ["Click a bone or the skin", "Select the joint here and in the outliner"],
+  ["Drag the gizmo", "Move the target, pole or handle along an axis, or turn it"],
 ];
 
 /**

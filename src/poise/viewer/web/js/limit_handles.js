@@ -85,14 +85,16 @@ export class LimitHandles {
       const gap = Math.hypot(sx - x, sy - y);
       if (ahead > 0 && gap < best.gap) best = { end, gap };
     }
-    return best.end;
+    const screen = (point) => this.viewport.view.project(point);
+    const nearer = best.end && this.viewport.actor.handles.nearest(screen, x, y, best.gap);
+    return nearer ? null : best.end; // a target there is meant
   }
 
   _press(event) {
     if (event.button !== 0 || !event.isPrimary || event.target !== this.viewport.stage.canvas) return;
     const end = this._under(event);
     if (!end) return;
-    event.stopPropagation();
+    event.stopImmediatePropagation(); // nor does what would drag the figure (grab.js)
     event.preventDefault();
     this.taken = { end, told: false, pointer: event.pointerId };
     this._say(event);

@@ -1,10 +1,9 @@
-/** Which joint or handle is under the pointer, its name beside it, and what a click on it does. */
+/** What a click and a hovering pointer do: the mark or joint under them, and its name beside it. */
 
-import { widthOf } from "poise/bones.js";
-import { Pointer } from "poise/pointer.js";
+import { partAt } from "poise/part_at.js";
+import { Pointer, reachOf } from "poise/pointer.js";
 
-const REACH = 7; // pixels beside a bone that still hit it
-const IN_FRONT = 40; // pixels that a figure's size nearer to the camera is worth
+const AROUND = { mouse: 2, pen: 4, touch: 10 }; // pixels beside the skin where a click still hits it
 
 export class Picking {
   /** @param {import("poise/viewport.js").Viewport} viewport */
@@ -13,51 +12,58 @@ export class Picking {
     const { gizmo, stage } = viewport;
     this.pointer = new Pointer(stage.canvas, {
       isBusy: () => gizmo.hovered || gizmo.dragging,
+      onPress: () => this._point(-1, null, 0, 0, stage.canvas.style.cursor),
       onDouble: () => viewport.frameAll(),
-      onClick: (x, y, busy) => this._click(x, y, busy),
+      onClick: (x, y, type, busy) => this._click(x, y, type, busy),
       onHover: (x, y) => this._hover(x, y),
       onLeave: () => this._point(-1, null, 0, 0),
     });
   }
 
   /**
-   * A handle under the pointer gets the gizmo, also one that the gizmo lies over; a pin or a bone selects its joint,
-   * and what is nothing unselects.
+   * A handle under the pointer gets the gizmo, also one that the gizmo lies over; a pin, a bone or the skin selects its
+   * joint, and empty space unselects.
    */
-  _click(x, y, busy) {
+  _click(x, y, type, busy) {
     const { actor, gizmo, told } = this.viewport;
     if (!actor) return;
-    const handle = this._handleAt(x, y, gizmo.active) ?? (busy ? null : this._handleAt(x, y));
-    if (handle && handle.what !== "pin") this.viewport.take(handle);
-    else if (!busy) told.onSelect(handle?.tip ?? actor.figure.joints[this._jointAt(x, y)]?.name ?? null);
+    const handle = this._handleAt(x, y, type, gizmo.active) ?? (busy ? null : this._handleAt(x, y, type));
+    if (handle && handle.what !== "pin" && told.onDrag) return this.viewport.take(handle);
+    const part = partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse);
+    const joint = handle?.tip ?? (part && actor.figure.joints[part.row].name);
+    if (joint !== null || !busy) told.onSelect(joint);
   }
 
-  _handleAt(x, y, except = null) {
+  _handleAt(x, y, type, except = null) {
     const { actor, view } = this.viewport;
     view.refresh();
-    return actor.handles.all.get(actor.handles.at((point) => view.project(point), x, y, except)) ?? null;
-  }
-
-  _jointAt(x, y) {
-    const { actor, view, show } = this.viewport;
-    if (!actor?.figure.ready || !show.bones) return -1;
-    view.refresh();
-    return jointAt(actor.figure, (point) => view.project(point), x, y);
+    const near = actor.handles.nearest((point) => view.project(point), x, y, reachOf(type), except);
+    return near && actor.handles.all.get(near.key);
   }
 
   _hover(x, y) {
-    const { actor, gizmo } = this.viewport;
+    const { actor, gizmo, grab } = this.viewport;
     if (!actor) return;
-    const handle = this._handleAt(x, y);
-    const row = handle || gizmo.hovered ? -1 : this._jointAt(x, y);
-    this._point(row, handle ? `${handle.id}: ${handle.what}` : (actor.figure.joints[row]?.name ?? null), x, y);
+    const handle = this._handleAt(x, y, "mouse");
+    const part = handle || gizmo.hovered ? null : partAt(this.viewport, x, y);
+    const row = part?.row ?? -1;
+    const text = handle ? `${handle.id}: ${handle.what}` : (actor.figure.joints[row]?.name ?? null);
+    const held = handle ? grab.under(x, y, "mouse") : grab.limbOf(part);
+    this._point(row, text, x, y, text === null ? "" : held ? "grab" : "pointer");
   }
 
-  /** Show what is pointed at. @param {number} row of the joint, -1: none @param {string|null} text */
-  _point(row, text, x, y) {
+  /**
+   * Show what is pointed at.
+   * @param {number} row of the joint, -1: none
+   * @param {string|null} text
+   * @param {number} x pixels on the canvas
+   * @param {number} y
+   * @param {string} [cursor]
+   */
+  _point(row, text, x, y, cursor = "") {
     const { actor, label, stage } = this.viewport;
     label.show(text, x, y, stage.extent()[0]);
-    stage.canvas.style.cursor = text === null ? "" : "pointer";
+    stage.canvas.style.cursor = cursor;
     if (!actor || row === actor.hovered) return;
     actor.hovered = row;
     actor.paintBones();
@@ -67,40 +73,4 @@ export class Picking {
   dispose() {
     this.pointer.dispose();
   }
-}
-
-/**
- * The joint whose bone is nearest on the screen, so that thin bones are as easy to hit as thick ones.
- * @param {import("poise/figure.js").Figure} figure
- * @param {(point: number[]) => number[]} screen see Camera.project
- * @param {number} x
- * @param {number} y
- * @returns {number} the row of the joint, -1 where there is none
- */
-export function jointAt(figure, screen, x, y) {
-  let best = { row: -1, score: Infinity };
-  for (let c = 0; c < figure.characters; c++) {
-    for (let row = 0; row < figure.count; row++) {
-      if (!figure.joints[row].shown) continue;
-      const head = screen(figure.position(row, c));
-      const tail = screen(figure.tail(row, c));
-      if (head[2] <= 0 || tail[2] <= 0) continue; // behind the camera
-      const { gap, share } = gapTo(x, y, head, tail);
-      const beside = Math.max(gap - widthOf(figure.joints[row], figure.size) * head[3], 0);
-      if (beside > REACH) continue;
-      const depth = head[2] + share * (tail[2] - head[2]);
-      const score = beside + IN_FRONT * depth; // a bone in front wins over one far behind that is a little nearer
-      if (score < best.score) best = { row, score };
-    }
-  }
-  return best.row;
-}
-
-/** Distance of a point from a line on the screen, and where along it. */
-function gapTo(x, y, head, tail) {
-  const [across, down] = [tail[0] - head[0], tail[1] - head[1]];
-  const squared = across * across + down * down;
-  const along = squared > 0 ? ((x - head[0]) * across + (y - head[1]) * down) / squared : 0;
-  const share = Math.min(Math.max(along, 0), 1);
-  return { gap: Math.hypot(x - head[0] - share * across, y - head[1] - share * down), share };
 }

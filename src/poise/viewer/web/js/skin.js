@@ -24,6 +24,7 @@ export class Skin {
     this.source = null;
     this.materials = new Map();
     this.hasMeshes = false;
+    this.posed = 0; // how often the nodes were brought to the joints
   }
 
   /** Read the file. @param {ArrayBuffer} glb */
@@ -62,6 +63,7 @@ export class Skin {
   update() {
     if (this.source === null) return;
     while (this.copies.length < this.figure.characters) this._add();
+    this.posed++;
     const scale = 1 / this.figure.size;
     this.copies.forEach((copy, c) => {
       copy.root.visible = c < this.figure.characters;
@@ -103,6 +105,13 @@ export class Skin {
   /** The node drawn for a joint, if there is one. @param {number} row @param {number} [character] */
   node(row, character = 0) {
     return this.copies[character]?.joints.get(row) ?? null;
+  }
+
+  /** The joint that an object of a character hangs from; -1: none. @returns {number} row */
+  owner(object, character) {
+    let k = this.copies[character].objects.indexOf(object);
+    while (k >= 0 && this.plan[k].row < 0) k = this.plan[k].parent;
+    return k < 0 ? -1 : this.plan[k].row;
   }
 
   /** Some places on the meshes as they are drawn now. @returns {number[][]} rig coordinates */

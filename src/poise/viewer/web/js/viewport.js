@@ -5,6 +5,7 @@ import { BoneTurn } from "poise/bone_turn.js";
 import { Camera } from "poise/camera.js";
 import { Clouds } from "poise/clouds.js";
 import { Gizmo } from "poise/gizmo.js";
+import { Grab } from "poise/grab.js";
 import { Ground } from "poise/ground.js";
 import { LimitHandles } from "poise/limit_handles.js";
 import { NameLabel } from "poise/name_label.js";
@@ -26,7 +27,8 @@ const GIVING_ROOM = 1.02; // of the distance, in each frame in which the figure 
  * @property {number} slot 0: view A, 1: view B
  * @property {(joint: string|null) => void} onSelect
  * @property {(drag: Drag) => number} [onDrag] the serial that it is sent with; without it nothing can be dragged
- * @property {(chain: string) => void} [onTake] a click gives the gizmo to a target or pole of this chain
+ * @property {(chain: string, tip: string) => void} [onTake] a click or drag gives the gizmo to a target or pole of this
+ *   chain
  * @property {(turns: boolean) => void} [onHold] the gizmo has got something that can be turned, or that cannot
  * @property {(state: import("poise/camera.js").CameraState) => void} onCamera
  * @property {(text: string) => void} [onMessage] what could not be drawn, and why
@@ -53,6 +55,7 @@ export class Viewport {
     this.bone = new BoneTurn(this);
     this.clouds = new Clouds(this.stage);
     this.limitHandles = new LimitHandles(this);
+    this.grab = new Grab(this);
     this.picking = new Picking(this);
     this.show.shadows = !this.stage.software; // drawn in software they take longer than everything else
     this.setTheme("dark");
@@ -151,10 +154,10 @@ export class Viewport {
     this._paintHandles();
   }
 
-  /** A click on a handle. @param {import("poise/handles.js").Wanted} handle */
-  take({ key, what, id }) {
+  /** A hand goes to a handle. @param {import("poise/handles.js").Wanted} handle */
+  take({ key, what, id, tip }) {
+    if (what !== "handle") this.told.onTake?.(String(id), tip);
     this.activate(key);
-    if (what !== "handle") this.told.onTake?.(String(id));
   }
 
   /** The chain whose target or pole the gizmo has; nothing changes where it has one already. @param {string} chain */
@@ -360,6 +363,7 @@ export class Viewport {
   dispose() {
     for (const part of [
       this.picking,
+      this.grab,
       this.label,
       this.cube,
       this.limitHandles,

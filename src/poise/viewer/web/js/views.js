@@ -116,7 +116,7 @@ export class Views {
       slot,
       onSelect,
       onDrag: drag,
-      onTake: (chain) => store.set("active", chain),
+      onTake: (chain, tip) => this.take(chain, tip),
       onHold: (turns) => store.set("holds", { turns }),
       onMessage: (text) => onMessage("note", text),
       onCamera,
@@ -125,6 +125,13 @@ export class Views {
     this.views.push(view);
     chooseShadows(store, viewport);
     this.fill(view);
+  }
+
+  /** A target is in hand: its effector is selected, but for who picks a joint or turns bones. */
+  take(chain, tip) {
+    const { store } = this;
+    if (!store.get("picking") && !store.get("turning")) this.hands.onSelect(tip);
+    store.set("active", chain);
   }
 
   /** Everything that came before this view was there. */
