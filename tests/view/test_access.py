@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from poise.viewer.serve import access as access_module
 from poise.viewer.serve.access import Access, host_allowed, is_loopback
 from tests.view.watcher import MALFORMED
 
@@ -60,6 +61,56 @@ class TestTokens:
         tokens = {Access().token for _ in range(100)}
         assert len(tokens) == 100
         assert min(map(len, tokens)) >= 32  # 24 bytes
+
+
+class TestSecondVisits:
+    """The same link, from the browser that used it."""
+
+    BROWSER = "0123456789abcdef"
+
+    @pytest.fixture
+    def clock(self, monkeypatch):
+        """`clock[0]`: what the monotonic clock of the module says."""
+        now = [100.0]
+        monkeypatch.setattr(access_module.time, "monotonic", lambda: now[0])
+        return now
+
+    def test_it_opens_again_within_a_minute(self, clock):
+        access = Access()
+        token = access.token
+        first = access.admit(token, None, self.BROWSER)
+        clock[0] += 59.0
+        second = access.admit(token, None, self.BROWSER)
+        assert second not in (None, first)
+        assert access.admit(None, first) is None
+        assert access.admit(None, second) == second
+        clock[0] += 2.0  # a minute after the first visit, not after the last
+        assert access.admit(token, None, self.BROWSER) is None
+        assert access.admit(None, second) == second
+
+    @pytest.mark.parametrize("other", ["0123456789abcdeX", "", None, 7])
+    def test_another_browser_is_refused(self, clock, other):
+        access = Access()
+        token = access.token
+        assert access.admit(token, None, self.BROWSER)
+        assert access.admit(token, None, other) is None
+
+    @pytest.mark.parametrize("guessed", ["", "0123456789abcde", None, ["0123456789abcdef"]])
+    def test_a_browser_without_a_good_name_comes_once(self, clock, guessed):
+        access = Access()
+        token = access.token
+        assert access.admit(token, None, guessed)
+        assert access.admit(token, None, guessed) is None
+
+    def test_a_new_link_does_not_end_the_minute_of_the_last_but_its_use_does(self, clock):
+        access = Access()
+        token = access.token
+        access.admit(token, None, self.BROWSER)
+        fresh = access.token
+        assert access.admit(token, None, self.BROWSER)
+        assert access.token == fresh
+        assert access.admit(fresh, None, self.BROWSER)
+        assert access.admit(token, None, self.BROWSER) is None
 
 
 class TestHosts:

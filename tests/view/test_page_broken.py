@@ -119,6 +119,39 @@ def test_a_used_link_says_so(served, chromium):
     assert tab.server.connected
 
 
+def test_a_page_that_is_reloaded_before_it_is_welcomed_comes_back(served, chromium, monkeypatch):
+    """Each load says hello with the link and is gone before the key comes."""
+    tab = served("ccd")
+    hello, greeted = tab.studio.greet, []
+    monkeypatch.setattr(tab.studio, "greet", lambda key, _scene: greeted.append(key))
+    other = another(tab, chromium)
+    other.page.goto(other.url, wait_until="commit")
+    for visits in (1, 2, 3):
+        while len(greeted) < visits:
+            other.page.wait_for_timeout(10)
+        other.page.reload(wait_until="commit")
+    monkeypatch.setattr(tab.studio, "greet", hello)
+    other.page.reload()
+    other.until("window.poise && window.poise.ready")
+    assert "token" not in other.page.url
+    other.page.reload()
+    other.until("window.poise && window.poise.ready")
+    other.context.close()
+
+
+def test_a_link_that_is_opened_twice_in_one_browser_works(served, chromium):
+    tab = served("ccd")
+    first = another(tab, chromium).open()
+    second = Tab(chromium, first.url, context=first.context)
+    second.studio, second.server = tab.studio, tab.server
+    second.open()
+    first.until(f"!{OVER}.hidden")
+    assert "another window" in first.at("session-over").inner_text()
+    second.drag(*[(i, -i) for i in range(10)])
+    assert_shown_is_solved(second)
+    second.close()
+
+
 def test_a_new_link_that_was_asked_for_opens_the_page(served, chromium):
     tab = served("ccd")
     asked = []

@@ -172,7 +172,7 @@ class View:
 
     @property
     def url(self) -> str:
-        """The address, with a link that opens the page once; ask again for another one."""
+        """The address, with a link that opens the page in one browser; ask again for another one."""
         return self._start()[1].url
 
     @property

@@ -6,19 +6,36 @@ import ipaddress
 import re
 import secrets
 import socket
+import time
+from typing import NamedTuple
 
 _HTTP = 80  # the port that addresses leave out
 _LENGTH = 24  # bytes of a token
+_AGAIN = 60.0  # [s] after its first use in which a link opens once more, in the browser that used it
+_SHORTEST = 16  # letters of a name that a browser gives itself: shorter ones can be guessed
 _PORT = re.compile(r"[1-9]\d{0,4}", re.ASCII)
 _NAME = re.compile(r"[\w.-]+|\[[\da-fA-F:.]+\]", re.ASCII)  # a host; no zone of an address: that is free text
 
 
+class _Use(NamedTuple):
+    """The last token that was used: by which browser, and when by the monotonic clock [s]."""
+
+    token: str
+    browser: str
+    time: float
+
+
 class Access:
-    """One token, good for one page; that page gets a key with which it may come back after a reload."""
+    """One token, good for one page; that page gets a key with which it may come back after a reload.
+
+    For a minute the token is good again in the same browser: a page may be reloaded before the key has come, and a link
+    is clicked twice. A browser is known by a random name that its pages keep in its storage.
+    """
 
     def __init__(self) -> None:
         self._token: str | None = None
         self._key: str | None = None
+        self._use: _Use | None = None
 
     @property
     def token(self) -> str:
@@ -32,12 +49,31 @@ class Access:
         """Whether no token waits to be used."""
         return self._token is None
 
-    def admit(self, token: object, key: object) -> str | None:
-        """The key of a page that shows the token or a key; None for one that shows neither."""
+    def admit(self, token: object, key: object, browser: object = None) -> str | None:
+        """Return the key of a page that shows a good token or key, else None.
+
+        Parameters
+        ----------
+        token, key
+            What the page shows. A token that opens the viewer makes a new key, and the key before is good no more.
+        browser
+            The name of the page's browser; without one the token is good once.
+        """
         if self._is(token, self._token):
-            self._token, self._key = None, secrets.token_urlsafe(_LENGTH)
-            return self._key
-        return self._key if self._is(key, self._key) else None
+            named = isinstance(browser, str) and len(browser) >= _SHORTEST
+            self._use = _Use(str(token), str(browser), time.monotonic()) if named else None
+            self._token = None
+        elif not self._is_used_again(token, browser):
+            return self._key if self._is(key, self._key) else None
+        self._key = secrets.token_urlsafe(_LENGTH)
+        return self._key
+
+    def _is_used_again(self, token: object, browser: object) -> bool:
+        """Whether the browser that used the token last shows it again within a minute."""
+        use = self._use
+        if use is None or time.monotonic() - use.time > _AGAIN:
+            return False
+        return self._is(token, use.token) and self._is(browser, use.browser)
 
     @staticmethod
     def _is(given: object, wanted: str | None) -> bool:

@@ -45,7 +45,7 @@ _GONE = 3.0  # [s] without a page after which it is not just being reloaded
 
 
 class Server:
-    """Serves a studio to one page. `url` opens it once; a context manager that starts and closes both.
+    """Serves a studio to one page. `url` opens it in one browser; a context manager that starts and closes both.
 
     The page is told `farewell` when the server ends.
     """
@@ -95,7 +95,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The address that opens the viewer, once; after it was used there is a new one."""
+        """The address that opens the viewer, in one browser; after it was used there is a new one."""
         host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  (compared)
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/?token={self.access.token}"
 
@@ -221,7 +221,8 @@ class Server:
         if hello["do"] == "ask":
             self._tell_asked()
         admitted = hello["do"] == "hello"
-        return (self.access.admit(hello.get("token"), hello.get("key")) if admitted else None), scene
+        shown = (hello.get("token"), hello.get("key"), hello.get("browser"))
+        return (self.access.admit(*shown) if admitted else None), scene
 
     async def _receive(self, connection: ServerConnection) -> None:
         async for message in connection:

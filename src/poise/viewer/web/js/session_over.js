@@ -5,7 +5,7 @@ import { element } from "poise/element.js";
 const WORDS = {
   used: {
     title: "This link was used already",
-    text: "Each address opens one page, once. Ask for a new link: it is printed where poise runs.",
+    text: "Each address opens one page, in one browser. Ask for a new link: it is printed where poise runs.",
   },
   elsewhere: {
     title: "Opened in another window",

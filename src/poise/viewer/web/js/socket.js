@@ -1,6 +1,8 @@
 /** The one connection to Poise: who this page is, what comes in, what goes out, and coming back after a break. */
 
-const KEY = "poise-key";
+const KEY = "poise-key"; // of this tab, in its own storage
+const BROWSER = "poise-browser"; // the name by which Poise knows this browser again
+const NAME = 18; // random bytes of it
 const USED = 4003; // the link was used already, or the key is not known
 const ELSEWHERE = 4001; // a newer page took over
 const ENDED = 4004; // the server has ended, and has said so
@@ -36,6 +38,8 @@ export class Connection {
     const { token, scene } = addressed();
     this.token = token;
     this.scene = scene;
+    this.key = read(() => sessionStorage, KEY);
+    this.browser = ownName();
   }
 
   /** Connect; after a break this is done again by itself. */
@@ -68,9 +72,9 @@ export class Connection {
   }
 
   introduce(socket) {
-    const key = sessionStorage.getItem(KEY);
-    // Both where both are there: somebody may have gone back to an address that was used up in this very tab.
-    const shown = Object.entries({ token: this.token, key, scene: this.scene }).filter(([, value]) => value);
+    const { token, key, scene, browser } = this;
+    // Token and key where both are there: this tab may have gone back to an address that it has used up.
+    const shown = Object.entries({ token, key, scene, browser }).filter(([, value]) => value);
     socket.send(JSON.stringify({ do: "hello", ...Object.fromEntries(shown) }));
   }
 
@@ -81,8 +85,10 @@ export class Connection {
 
   receiveText(message) {
     if (message.kind === "welcome") {
-      sessionStorage.setItem(KEY, message.key);
+      this.key = message.key;
+      write(() => sessionStorage, KEY, message.key);
       this.token = this.scene = null; // used up: after a break it is the key that counts
+      hideToken(); // not before: a page that is reloaded while it waits for the key has nothing else to show
       this.wait = FIRST_WAIT;
       this.receivers.onStatus("open", "");
     }
@@ -116,6 +122,13 @@ export class Connection {
     socket.addEventListener("close", ({ code }) => done(code === USED));
   }
 
+  /** Neither token nor key are good. */
+  forget() {
+    this.key = this.token = null;
+    write(() => sessionStorage, KEY, null);
+    hideToken();
+  }
+
   closed(socket, { code, reason }) {
     if (socket !== this.socket) return;
     this.socket = null;
@@ -124,7 +137,7 @@ export class Connection {
       return;
     }
     if (code === USED || code === ELSEWHERE) {
-      if (code === USED) sessionStorage.removeItem(KEY);
+      if (code === USED) this.forget();
       this.receivers.onStatus(code === USED ? "used" : "elsewhere", "");
       return;
     }
@@ -138,14 +151,47 @@ function newSocket() {
   return new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/socket`);
 }
 
-/** The token and the scene of the address; the token is taken out of it, so that it is in no history or screenshot. */
+/** The token and the scene of the address. */
 function addressed() {
+  const { searchParams } = new URL(location.href);
+  const token = searchParams.get("token");
+  return { token, scene: token ? searchParams.get("scene") : null }; // a reload keeps what was done in the scene
+}
+
+/** Take the token out of the address, so that it is in no history or screenshot. */
+function hideToken() {
   const address = new URL(location.href);
-  const token = address.searchParams.get("token");
-  const scene = address.searchParams.get("scene");
-  if (token) {
-    address.searchParams.delete("token");
-    history.replaceState(null, "", address.pathname + address.search);
+  if (!address.searchParams.has("token")) return;
+  address.searchParams.delete("token");
+  history.replaceState(null, "", address.pathname + address.search);
+}
+
+/** The random name of this browser: the one that it has kept, or a new one. */
+function ownName() {
+  const kept = read(() => localStorage, BROWSER);
+  if (kept) return kept;
+  const name = Array.from(crypto.getRandomValues(new Uint8Array(NAME)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
+  write(() => localStorage, BROWSER, name);
+  return name;
+}
+
+/** What a storage of the browser has; null where it has nothing, or storage is off. @param {() => Storage} storage */
+function read(storage, name) {
+  try {
+    return storage().getItem(name);
+  } catch {
+    return null;
   }
-  return { token, scene: token ? scene : null }; // a reload keeps what was done in the scene
+}
+
+/** Keep a value, or with null none; where storage is off, nothing is kept. @param {() => Storage} storage */
+function write(storage, name, value) {
+  try {
+    if (value === null) storage().removeItem(name);
+    else storage().setItem(name, value);
+  } catch {
+    // this page works without; only a reload needs a new link
+  }
 }
