@@ -36,6 +36,31 @@ def test_nothing_overlaps_or_is_cut_off(served, name):
     assert not any(faults.values()), faults
 
 
+def test_the_tools_fit_in_every_window(served):
+    """Also while something goes on, which is said among them, and with a long name."""
+    tab = served("biped", width=1300, height=600)
+    tab.get("""() => {
+      document.querySelector("[data-testid=rig-name]").textContent = "a_name_that_is_as_long_as_those_of_files.glb";
+    }""")
+    tools = "document.getElementById('toolbar')"
+    for busy in (False, True):
+        if busy:
+            tab.get("""() => {
+              const sign = document.querySelector(".busy");
+              sign.hidden = false;
+              sign.querySelector(".busy-text").textContent = "sending a_name_that_is_as_long_as_those_of_files.glb ...";
+            }""")
+        for width in (1280, 1000, 960, 959, 845, 800, 760, 759, 600, 400):
+            tab.page.set_viewport_size({"width": width, "height": 600})
+            tab.until(f"innerWidth === {width}")
+            boxes = (
+                f"[...{tools}.children].map((each) => each.getBoundingClientRect()).filter(({{width}}) => width > 0)"
+            )
+            assert tab.get(f"{tools}.scrollWidth") <= width, (width, busy)
+            assert tab.get(f"Math.max(...{boxes}.map(({{right}}) => right))") <= width, (width, busy)
+            assert tab.get(f"{tools}.offsetHeight") <= (38 if width >= 960 else 80), (width, busy)
+
+
 def test_drawers_of_a_narrow_window_hold_everything(served):
     tab = served("biped", width=400, height=800)
     tab.at("outliner").wait_for(state="hidden")
