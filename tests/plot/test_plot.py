@@ -273,6 +273,36 @@ class TestSolve:
                 assert (scene.projected(line) >= shared.low).all()
                 assert (scene.projected(line) <= shared.high).all()
 
+    def test_a_legend_names_the_lines_that_are_there(self, limited, tmp_path, words):
+        goals = [poise.Position("LeftHand", [0.35, 1.45, 0.35]), poise.Pole("LeftForeArm", [0.5, 0.5, -1.0])]
+        result = poise.solve(limited, goals, trace=True)
+        plot.draw_solve(tmp_path / "a.svg", limited, result, target=goals[0].target)
+        text = (tmp_path / "a.svg").read_text()
+        named = {
+            "target",
+            "still to go",
+            "height of the target",
+            "way of the tip",
+            "pole",
+            "limit: where the bone may go",
+        }
+        assert all(f">{said}</text>" in text for said in named)
+        alone = poise.solve(limited.with_q(limited.q), poise.Position("Head", limited.world["Head"].positions))
+        plot.draw_solve(tmp_path / "b.svg", limited, alone)
+        text = (tmp_path / "b.svg").read_text()
+        assert all(f">{said}</text>" not in text for said in named - {"limit: where the bone may go"})
+
+    def test_the_pole_is_inside_the_picture_and_starts_at_the_joint_that_bends(self, figure):
+        point = np.array([0.5, 0.5, -9.0])
+        panels, shared = scene.prepared([("", figure.rest)], None, [], poles=[("LeftForeArm", point)])
+        ((joint, end),) = panels[0].poles
+        np.testing.assert_allclose(joint, panels[0].points[figure.skeleton.index("LeftForeArm")])
+        assert np.linalg.norm(end - joint) == pytest.approx(
+            np.linalg.norm(point - figure.rest.world["LeftForeArm"].positions)
+        )
+        assert (scene.projected(end) >= shared.low).all()
+        assert (scene.projected(end) <= shared.high).all()
+
     def test_a_batch_is_refused(self, figure, tmp_path):
         result = poise.solve(figure.rest, poise.Position("LeftHand", [[0.35, 1.45, 0.35]] * 2))
         with pytest.raises(poise.InputError, match=r"not a batch of shape \(2,\)"):

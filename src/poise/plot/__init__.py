@@ -20,6 +20,7 @@ from poise.plot.curve import ErrorCurve, curve_of
 from poise.plot.feet import rendered_feet
 from poise.plot.paint import rendered
 from poise.plot.scene import prepared
+from poise.problem.goals import Pole
 from poise.solving.result import Result
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -98,7 +99,8 @@ def draw_solve(
     Notes
     -----
     A limit is drawn at its joint: the sector of a hinge, the rim of a cone, the edges of a box of angles, as the bone
-    that follows would sweep them; in the colour of the target where the joint stands at its end.
+    that follows would sweep them; in the colour of the target where the joint stands at its end. A pole is a line from
+    the joint that bends to the point of the pole. A legend names the lines that are there.
     """
     if result.shape:
         raise InputError(f"draw one result, not a batch of shape {result.shape}: solve for one target")
@@ -106,9 +108,10 @@ def draw_solve(
     goal = next(goal for goal in result.goals if hasattr(goal, "joint"))
     chain = [*result.joints, goal.joint]  # pyright: ignore[reportAttributeAccessIssue]
     poses = [("start", start), (label or str(result.status).replace("_", " "), result.pose)]
-    panels, scene = prepared(poses, target, chain, limited=result.joints, trail=result)
+    poles = [(goal.joint, goal.target) for goal in result.goals if isinstance(goal, Pole)]
+    panels, scene = prepared(poses, target, chain, limited=result.joints, trail=result, poles=poles)
     curve: ErrorCurve | None = curve_of(result)
-    write_atomically(path, rendered(path.suffix.lower()[1:], panels, scene, title, curve))
+    write_atomically(path, rendered(path.suffix.lower()[1:], panels, scene, title, curve, legend=True))
 
 
 def draw_feet(path: str | PathLike[str], planted: Planted) -> None:

@@ -16,22 +16,27 @@ from poise.plot.scene import Panel, Scene, nearness, projected
 
 # Okabe and Ito's palette: these stay apart for colour-blind readers and in grey print.
 _CHAIN, _TARGET, _BONE, _FAINT = "#0072B2", "#D55E00", "#5F6B76", "#C9CFD5"
-_LIMIT, _TRAIL = "#009E73", "#CC79A7"
+_LIMIT, _TRAIL, _POLE = "#009E73", "#CC79A7", "#56B4E9"
 _INK, _MUTED, _GRID, _SHADOW = "#1F2933", "#6B7680", "#E4E8EB", "#EDEFF1"
 
 _HEIGHT = 3.9  # of a panel [inch]
 _CURVE = 3.4  # width of the curve beside them
+_ENTRY, _LINE = 0.5, 0.2  # of a legend: width of an entry beside its letters, height of a row [inch]
 _LETTER = 0.11  # of the title [inch]: panels are at least as wide as their words
 _NOTHING = 1e-6  # [m] of a distance that is not worth a number
 _MANY = 40  # joints; more are drawn as small dots
 
 
-def rendered(kind: str, panels: list[Panel], scene: Scene, title: str, curve: ErrorCurve | None = None) -> bytes:
-    """Render to bytes of a file format, the same bytes every time."""
+def rendered(
+    kind: str, panels: list[Panel], scene: Scene, title: str, curve: ErrorCurve | None = None, *, legend: bool = False
+) -> bytes:
+    """Render to bytes of a file format, the same bytes every time; `legend` names the lines below the figures."""
     extent = scene.high - scene.low
     words = max(_LETTER * len(title) / len(panels), *(0.85 * _LETTER * len(panel.label) for panel in panels))
     width = max(float(np.clip(_HEIGHT * extent[0] / extent[1], 2.3, 6.5)), words + 0.2)
-    head, foot = (0.95 if title else 0.6), 0.32  # room for words [inch]
+    styles = _styles(panels, scene) if legend else {}
+    rows = -(-sum(_ENTRY + _LETTER * len(name) for name in styles) // (width * len(panels)))
+    head, foot = (0.95 if title else 0.6), 0.32 + _LINE * rows  # room for words [inch]
     beside = _CURVE if curve is not None else 0.0
     total = (width * len(panels) + beside, head + _HEIGHT + foot)
     share = width / total[0]
@@ -46,9 +51,37 @@ def rendered(kind: str, panels: list[Panel], scene: Scene, title: str, curve: Er
             draw_curve(axes, curve, (_CHAIN, _TARGET, _INK))
         if title:
             figure.text(0.5, 1 - 0.12 / total[1], title, size=12, weight="bold", color=_INK, ha="center", va="top")
+        if styles:
+            _draw_legend(figure, styles, int(rows), share * len(panels) / 2, 0.3 / total[1])
         grid = f"grid {_length(scene.step, panels[0].pose.skeleton)}"
         figure.text(1 - (0.1 + beside) / total[0], 0.1 / total[1], grid, size=8, color=_MUTED, ha="right", va="bottom")
         return written(figure, kind)
+
+
+def _styles(panels: list[Panel], scene: Scene) -> dict[str, dict[str, Any]]:
+    """What each kind of line that is drawn means, with its looks."""
+    ends = {at_end for panel in panels for _, at_end in panel.limits}
+    drawn: list[tuple[bool, str, dict[str, Any]]] = [
+        (scene.target is not None, "target", {"color": _TARGET, "marker": "+", "ms": 9, "mew": 2, "lw": 0}),
+        (scene.target is not None, "still to go", {"color": _TARGET, "lw": 1.2, "ls": (0, (4, 2))}),
+        (scene.target is not None, "height of the target", {"color": _TARGET, "lw": 0.8, "ls": (0, (1, 3))}),
+        (any(panel.trail is not None for panel in panels), "way of the tip", {"color": _TRAIL, "lw": 1.0}),
+        (any(len(panel.poles) for panel in panels), "pole", {"color": _POLE, "lw": 1.2, "ls": (0, (5, 1, 1, 1))}),
+        (False in ends, "limit: where the bone may go", {"color": _LIMIT, "lw": 1.1}),
+        (True in ends, "limit at which the joint stands", {"color": _TARGET, "lw": 1.1}),
+    ]
+    return {name: looks for is_drawn, name, looks in drawn if is_drawn}
+
+
+def _draw_legend(figure: Any, styles: dict[str, dict[str, Any]], rows: int, x: float, y: float) -> None:
+    """Write what the lines mean, centred at x and above y, in so many rows."""
+    from matplotlib.lines import Line2D  # noqa: PLC0415
+
+    figure.legend(
+        handles=[Line2D([], [], label=name, **looks) for name, looks in styles.items()],
+        ncols=-(-len(styles) // rows), loc="lower center", bbox_to_anchor=(x, y), fontsize=8, frameon=False,
+        labelcolor=_INK, borderpad=0.0, handlelength=2.2, columnspacing=1.4,
+    )  # fmt: skip
 
 
 def _draw(axes: Any, panel: Panel, scene: Scene) -> None:
@@ -66,6 +99,9 @@ def _draw(axes: Any, panel: Panel, scene: Scene) -> None:
     _draw_joints(axes, panel)
     if panel.trail is not None:
         axes.plot(*projected(panel.trail).T, color=_TRAIL, lw=1.0, marker="o", ms=1.8, alpha=0.9, zorder=4)
+    for joint, point in projected(panel.poles):
+        axes.plot(*np.array([joint, point]).T, color=_POLE, lw=1.2, ls=(0, (5, 1, 1, 1)), zorder=3.6)
+        axes.plot(*point, marker="D", ms=4, color=_POLE, zorder=3.6)
     if scene.target is not None:
         _draw_target(axes, panel, scene.target, scene.ground)
 

@@ -35,6 +35,7 @@ class Panel(NamedTuple):
     chain: Ints  # rows to highlight
     limits: list[Outline]
     trail: Floats | None  # (t, 3) where the tip was
+    poles: Floats  # (p, 2, 3) from each middle joint to the point of its pole
 
 
 class Scene(NamedTuple):
@@ -55,13 +56,26 @@ def prepared(
     *,
     limited: Sequence[str] = (),
     trail: Result | None = None,
+    poles: Sequence[tuple[str, Floats]] = (),
 ) -> tuple[list[Panel], Scene]:
-    """Check what draw_poses was given; `limited`: joints whose limits are drawn, `trail`: of the last pose."""
+    """Check what draw_poses was given, and lay it out.
+
+    Parameters
+    ----------
+    poses, target, chain
+        See `draw_poses`.
+    limited
+        Names of the joints whose limits are drawn.
+    trail
+        The result whose tip's way is drawn in the last pose.
+    poles
+        Name of the middle joint, and point (3,) in the world, of each pole that is drawn.
+    """
     if not poses:
         message = "draw_poses needs at least one (label, pose)"
         raise InputError(message)
     order = z_up_order(poses[0][1])
-    panels = [_panel(label, pose, chain, order, limited) for label, pose in poses]
+    panels = [_panel(label, pose, chain, order, limited, poles) for label, pose in poses]
     way = None if trail is None or not chain else trail_of(trail, chain[-1])
     if way is not None:
         panels[-1] = panels[-1]._replace(trail=way[:, order])
@@ -75,7 +89,10 @@ def prepared(
     return panels, _scene(panels, point)
 
 
-def _panel(label: str, pose: Pose, chain: Sequence[str], order: list[int], limited: Sequence[str] = ()) -> Panel:
+def _panel(
+    label: str, pose: Pose, chain: Sequence[str], order: list[int], limited: Sequence[str] = (),
+    poles: Sequence[tuple[str, Floats]] = (),
+) -> Panel:  # fmt: skip
     if pose.shape:
         message = f"pose {label!r} is a batch of shape {pose.shape}; draw one of it: pose[0]"
         raise InputError(message)
@@ -91,7 +108,8 @@ def _panel(label: str, pose: Pose, chain: Sequence[str], order: list[int], limit
     joints = np.unique(np.concatenate([bones[~faint[child]].ravel(), alone, rows]))
     size = float(np.ptp(points[joints], axis=0).max(initial=0.0)) or 1.0
     limits = [Outline([line[:, order] for line in lines], end) for lines, end in outlines(pose, limited, size)]
-    return Panel(label, pose, points, joints, bones, faint[child], rows, limits, None)
+    ends = np.array([[points[skeleton.index(name)], point[order]] for name, point in poles]).reshape(-1, 2, 3)
+    return Panel(label, pose, points, joints, bones, faint[child], rows, limits, None, ends)
 
 
 def z_up_order(pose: Pose) -> list[int]:
@@ -149,7 +167,8 @@ def _scene(panels: list[Panel], target: Floats | None) -> Scene:
     grid = _grid(points, ground, step)
     lines = [line for panel in panels for outline in panel.limits for line in outline.lines]
     trails = [panel.trail for panel in panels if panel.trail is not None]
-    seen = projected(np.concatenate([points, grid.reshape(-1, 3), *lines, *trails]))
+    poles = [panel.poles.reshape(-1, 3) for panel in panels]
+    seen = projected(np.concatenate([points, grid.reshape(-1, 3), *lines, *trails, *poles]))
     margin = 0.03 * size
     return Scene(target, ground, step, grid, seen.min(axis=0) - margin, seen.max(axis=0) + margin)
 
