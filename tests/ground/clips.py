@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from functools import cache
 from pathlib import Path
@@ -44,7 +45,15 @@ FILES = {name: (f"bvh/{name}.bvh", None) for name in TRAVELLING} | IN_PLACE | ST
 def _loaded(path: Path) -> poise.Rig:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return poise.load(path)
+        rig = poise.load(path)
+    return with_roles_said(rig) if path.name == "cesium_man.gltf" else rig
+
+
+def with_roles_said(rig: poise.Rig) -> poise.Rig:
+    """The rig with the roles that structure shows, as its sidecar would say them, which planting asks for."""
+    roles = dict(poise.humanoid(rig).joints)
+    said = rig.with_skeleton(dataclasses.replace(rig.skeleton, roles=roles))
+    return dataclasses.replace(said, humanoid=roles, sidecar_roles=frozenset(roles))
 
 
 def clip_of(data: Path, name: str) -> tuple[poise.Rig, Clip]:

@@ -9,6 +9,7 @@ import pytest
 
 import poise
 from poise import Clip, InputError, Kind, Pose, Skeleton, Terrain, UnsupportedError, lock_feet, plant_feet
+from poise.cli import main
 from poise.ground.contact.contacts import Contacts
 from poise.ground.plant import even
 from poise.ground.terrain.mesh import Mesh
@@ -60,6 +61,28 @@ class TestFigures:
         arm = load(data / "urdf/panda.urdf").skeleton
         with pytest.raises(UnsupportedError, match=r"no legs that can be told: name them in the sidecar"):
             plant_feet(at_rest(arm), FLAT)
+
+    def test_legs_that_are_only_guessed(self, data, tmp_path):
+        """As natural poses do: below a confidence of 0.8 nothing is done with them."""
+        rig = load(data / "glb/cesium_man.gltf")
+        match = r"left leg is known with a confidence of 0.5 only \('node_7' as leftUpperLeg: .*\), and 0.8 is needed"
+        for call in (lambda: plant_feet(rig.clips[0], FLAT, rig=rig), lambda: lock_feet(rig.clips[0], rig=rig)):
+            with pytest.raises(UnsupportedError, match=match):
+                call()
+        roles = dict(poise.humanoid(rig).joints)
+        said = rig.with_skeleton(dataclasses.replace(rig.skeleton, roles=roles))
+        assert [leg.name for leg in lock_feet(said.clips[0]).figure.legs] == ["left", "right"]
+
+    @pytest.mark.parametrize("command", [["plant", "--terrain", "flat"], ["lock"]])
+    def test_legs_that_are_only_guessed_end_a_command(self, data, tmp_path, capsys, monkeypatch, command):
+        clip, out = data / "glb/cesium_man.gltf", tmp_path / "out.gltf"
+        monkeypatch.setattr("sys.argv", ["poise", command[0], str(clip), *command[1:], "-o", str(out)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert end.value.code == 2
+        (sentence,) = capsys.readouterr().err.strip().splitlines()
+        assert 'say so in the sidecar\'s [humanoid] table, leftUpperLeg = "node_7", leftLowerLeg = "node_8"' in sentence
+        assert not out.exists()
 
     def test_legs_of_hinges(self, data):
         robot = load(data / "urdf/g1_29dof.urdf").skeleton

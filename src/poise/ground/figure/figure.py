@@ -16,10 +16,13 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles import Leg, Roles, humanoid
+from poise.model.roles.lookup import SURE
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.ways import FLAT
 
 Up = Literal["y", "z"]
+
+_PARTS = ("UpperLeg", "LowerLeg", "Foot")
 
 _CLEAR = 0.8  # the share of a direction that one axis has, for legs that say which way is up
 _UNEVEN = 2.0  # so many times less even is the height of the lowest joint along an axis that is not up
@@ -76,12 +79,15 @@ def figure_of(
     metre  file units per metre; if None, the figure counts as 1.7 m tall, which its legs say: thigh and shin are 0.49
            of a person's height. A figure with a large head on short legs, or on four legs, is measured alike
 
-    No legs, a leg whose joints are no balls, an unknown leg: one sentence that says what there is.
+    No legs, legs that are not sure, a leg whose joints are no balls, an unknown leg: one sentence that says what there
+    is.
     """
     skeleton = clip.skeleton
-    chosen = _chosen(humanoid(skeleton if rig is None else rig), legs)
+    roles = humanoid(skeleton if rig is None else rig)
+    chosen = _chosen(roles, legs)
     for leg in chosen:
         _check_joints(skeleton, leg)
+        _check_sure(roles, leg)
     metre = _height(skeleton, chosen) / HEIGHT if metre is None else metre
     if not 0.0 < real(metre, "a metre") < np.inf:
         raise InputError(f"a metre must be a positive number of file units, not {metre}")
@@ -96,7 +102,7 @@ def figure_of(
 def _chosen(roles: Roles, names: Sequence[str] | None) -> tuple[Leg, ...]:
     legs = (*roles.legs, *roles.apart)
     if not legs:
-        flat = next((f" ({why})" for why in roles.left_out.values() if why == FLAT), "")
+        flat = next((f" ({why})" for role, why in roles.left_out.items() if why == FLAT or role == "legs"), "")
         raise UnsupportedError(
             f"this skeleton has no legs that can be told{flat}: name them in the sidecar's [humanoid] table, "
             'such as leftUpperLeg = "JOINT", leftLowerLeg and leftFoot'
@@ -114,6 +120,25 @@ def _chosen(roles: Roles, names: Sequence[str] | None) -> tuple[Leg, ...]:
     if len(set(names)) < len(names):
         raise InputError(f"a leg is named twice: {', '.join(names)}")
     return tuple(known[name] for name in names)
+
+
+def _check_sure(roles: Roles, leg: Leg) -> None:
+    """Refuse a leg that is only guessed, as natural poses do: what is planted on fins or tails is no motion.
+
+    Legs of animals on four legs or more have no roles; they are those that stand on the ground.
+    """
+    known = {role: joint for role, joint in roles.joints.items() if joint in (leg.upper, leg.lower, leg.foot)}
+    least = min(known, key=lambda role: roles.confidence[role], default=None)
+    if least is None or roles.confidence[least] >= SURE:
+        return
+    table = ", ".join(
+        f'{leg.name}{part} = "{joint}"' for part, joint in zip(_PARTS, (leg.upper, leg.lower, leg.foot), strict=True)
+    )
+    raise UnsupportedError(
+        f"the {leg.name} leg is known with a confidence of {roles.confidence[least]:.1f} only ({known[least]!r} as "
+        f"{least}: {roles.reasons[least]}), and {SURE:g} is needed: if it is a leg, say so in the sidecar's [humanoid] "
+        f"table, {table}"
+    )
 
 
 def _check_joints(skeleton: Skeleton, leg: Leg) -> None:
