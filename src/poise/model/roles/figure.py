@@ -83,8 +83,9 @@ class Candidate:
     def words(self) -> list[Word]:
         """What each name says, words that most names share left out."""
         names = self.skeleton.names
-        axes = any({"pitch", "yaw"} & set(cut(name)) for name in names)
-        words = [read(name, roll_is_axis=axes) for name in names]
+        seen = set[str]().union(*(cut(name) for name in names))
+        axes, legs = bool({"pitch", "yaw"} & seen), {"ll", "rl"} <= seen and not {"fl", "fr", "rr"} & seen
+        words = [read(name, roll_is_axis=axes, rl_is_right=legs) for name in names]
         counts = Counter(word for one in words for word in set(one.unknown))
         shared = {word for word, count in counts.items() if count > _SHARED * len(names)}
         return [one._replace(unknown=tuple(w for w in one.unknown if w not in shared)) for one in words]
@@ -107,6 +108,10 @@ class Candidate:
         for row in reversed(range(len(reach))):
             reach[row] = max((reach[child] + self.bones[child] for child in self.children[row]), default=0.0)
         return reach
+
+    def reach(self, row: int) -> float:
+        """The length of the longest way down from a joint."""
+        return self._reach[row]
 
     @cached_property
     def bones(self) -> list[float]:
@@ -145,7 +150,7 @@ class Candidate:
         return [
             row
             for row, word in enumerate(self.words)
-            if word.part == part and word.side == side and not word.helper and self.usable[row]
+            if word.part == part and word.side == side and not (word.helper or word.other) and self.usable[row]
         ]
 
     def ends_beside(self, row: int) -> bool:

@@ -8,6 +8,7 @@ offer the chain is chosen that has the most of its three main joints; what does 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from poise.model.roles.figure import Candidate
@@ -15,6 +16,7 @@ from poise.model.roles.figure import Candidate
 Slots = list[list[int]]  # rows that may be each segment of a limb, from the trunk out
 
 _AT_ITS_PLACE = 0.8  # of the longest distance: a hinge nearer to the next joint than this stands away down the bone
+_SHORT = 0.1  # of a limb's whole length: a bone of a robot's limb is longer
 _MOST = 8  # rows that are looked at for one segment: more have one name by mistake
 _LEG, _ARM = ("UpperLeg", "LowerLeg", "Foot", "Toes"), ("Shoulder", "UpperArm", "LowerArm", "Hand")
 _MAIN = {"UpperLeg", "LowerLeg", "Foot", "UpperArm", "LowerArm", "Hand"}
@@ -22,10 +24,16 @@ _BONES = {"thigh", "leg", "shin", "upperarm", "arm", "forearm"}  # what leads on
 
 
 class NamedLimb(NamedTuple):
-    """A limb by names: the rows of its segments, and those that were named but do not hang in it."""
+    """A limb by names.
+
+    rows    of its segments
+    astray  that were named but do not hang in it
+    misread a sentence for each segment of a reading that the lengths of the bones contradict
+    """
 
     rows: dict[str, int]
     astray: dict[str, int]
+    misread: dict[str, str]
 
     @property
     def main(self) -> int:
@@ -63,15 +71,35 @@ class _Reader(NamedTuple):
 
 def _best(figure: Candidate, side: str, roles: tuple[str, ...], read: _Slotted) -> NamedLimb:
     """The first reading of the names that gives a whole limb, else the one that gives the most of it."""
-    best = NamedLimb({}, {})
+    best, misread = NamedLimb({}, {}, {}), dict[str, str]()
     for loose in (False, True):
         for slots in read(_Reader(figure, side, loose)):
             found = _chosen(figure, roles, slots)
+            why = _misread(figure, side, found)
+            if why:
+                misread |= dict.fromkeys(found.rows, why)
+                continue
             if found.main > best.main or not (best.rows or best.astray):
                 best = found
             if best.main == 3:  # noqa: PLR2004  (all there are)
                 return best
-    return best
+    return best._replace(misread=misread)
+
+
+def _misread(figure: Candidate, side: str, limb: NamedLimb) -> str:
+    """Why a reading of hinges is no limb: one of its two bones has next to no length beside the whole; or empty.
+
+    Robots number or letter the hinges of one anatomical joint, and these stand together.
+    """
+    bones = [limb.rows[role] for role in (*_LEG[:3], *_ARM[1:]) if role in limb.rows]
+    if len(bones) < len(_LEG[:3]) or not all(figure.hinged[row] for row in bones[:2]):
+        return ""
+    whole = figure.reach(bones[0])
+    for upper, lower in pairwise(bones):
+        if figure.distance(upper, lower) < _SHORT * whole:
+            names = figure.skeleton.names
+            return f"{names[upper]!r} and {names[lower]!r} stand together: that is no bone of the {side} limb"
+    return ""
 
 
 def _leg_slots(named: _Reader) -> Iterator[Slots]:
@@ -79,7 +107,9 @@ def _leg_slots(named: _Reader) -> Iterator[Slots]:
     thigh, either, shin = named("thigh"), named("leg"), named("shin")
     hip, ankle, foot, toes = named("hips"), named("ankle"), named("foot"), named("toe")
     if not (thigh or shin) and len(either) > 1:  # leg 1, leg 2, leg 3
-        thigh, shin, *rest = [[row] for row in either]
+        # leg 1, leg 2, leg 3 are bones; those of a robot are hinges, of which several are a hip or an ankle
+        bones = [] if any(named.figure.hinged[row] for row in either) else [[row] for row in either]
+        thigh, shin, *rest = bones or [[], []]
         foot, toes = (foot or [*rest, []][0]), (toes or [*rest, [], []][1])
     elif not thigh:
         thigh, shin = (either, shin) if shin and either else (hip, shin or either)
@@ -87,7 +117,7 @@ def _leg_slots(named: _Reader) -> Iterator[Slots]:
         shin = either
     if ankle:
         yield [thigh, shin, ankle, toes or foot]
-    if len(foot) > 1 and not toes:  # foot 1, foot 2
+    if len(foot) > 1 and not toes and not named.figure.hinged[foot[0]]:  # foot 1, foot 2
         yield [thigh, shin, [foot[0]], [row for row in foot[1:] if named.figure.is_above(foot[0], row)]]
     yield [thigh, shin, foot, toes]
 
@@ -124,7 +154,7 @@ def _chosen(figure: Candidate, roles: tuple[str, ...], slots: Slots) -> NamedLim
     rows = {role: row for role, row in zip(roles, worth, strict=True) if row >= 0}
     rows = _last_hinges(figure, roles, slots, rows)
     astray = {role: slot[0] for role, slot in zip(roles, tried, strict=True) if role not in rows and slot}
-    return NamedLimb(rows, {role: row for role, row in astray.items() if row not in rows.values()})
+    return NamedLimb(rows, {role: row for role, row in astray.items() if row not in rows.values()}, {})
 
 
 def _chains(figure: Candidate, slots: Slots, above: int = -1) -> Iterator[tuple[int, ...]]:

@@ -34,6 +34,10 @@ class Names:
         """The rows that names give a role of a limb in which they do not hang."""
         return {f"{side}{role}": row for side, limb in self._read for role, row in limb.astray.items()}
 
+    def misread(self) -> dict[str, str]:
+        """The roles that names seem to give to joints that stand together, and a sentence for each."""
+        return {f"{side}{role}": why for side, limb in self._read for role, why in limb.misread.items()}
+
     def tell_a_humanoid(self) -> bool:
         """Whether names alone give two whole arms and two whole legs."""
         return all(limb.main == 3 for _, limb in self._read)  # noqa: PLR2004  (all there are)

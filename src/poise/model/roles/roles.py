@@ -23,6 +23,8 @@ from poise.model.roles.vrm import BONES, REQUIRED, SIDES
 from poise.model.skeleton import Skeleton
 from poise.model.ways import FLAT, is_flat
 
+_MANY = "names call more than two pairs of limbs legs, and these do not stand on the ground"
+
 
 @dataclass(frozen=True)
 class Leg:
@@ -123,6 +125,10 @@ def humanoid(rig: Rig | Skeleton) -> Roles:
     names, body = Names(figure), structure.body(figure)
     if not any(map(is_of_a_limb, given)):
         told = names.tell_a_humanoid()
+        if len(structure.leg_pairs(figure)) > len(SIDES):  # legs of a crab may have the names of a person's
+            if body.many and body.up is not None:
+                return _multi_legged(figure, body.many, body.up, given)
+            return _roles(figure, _overlaid({}, given), [], "other", {"legs": _MANY})
         if body.four_legs and not (told and names.tell_hands()):  # front legs are called arms and hands, too
             return _quadruped(figure, body, given)
         if body.many and body.up is not None and not told:
@@ -155,7 +161,7 @@ def _two_legged(figure: Candidate, names: Names, body: structure.Body, given: di
     astray = {role: given[role].row for role in left if role in given}
     astray = names.astray() | astray
     known = {role: one.row for role, one in found.items()}
-    left = unclear | left
+    left = names.misread() | unclear | left
     for role, row in astray.items():
         if role not in found and row not in known.values():
             left.setdefault(role, why_astray(figure, row, role, _limb_of(role, known)))
@@ -163,6 +169,8 @@ def _two_legged(figure: Candidate, names: Names, body: structure.Body, given: di
     legs = {side: rows for side, rows in legs.items() if all(f"{side}{role}" in known for role in LEG[:3])}
     apart = {side: rows for side in SIDES if side not in legs and (rows := _apart(figure, side, known, astray))}
     whole = len(legs) + len(apart) == len(SIDES) and all(f"{side}UpperArm" in found for side in SIDES)
+    if body.doubt and not (legs or apart):
+        left = {"legs": body.doubt} | left
     kind = "humanoid" if whole else "other"
     return _roles(figure, found, _legs(figure, legs), kind, left, _legs(figure, apart))
 

@@ -22,10 +22,17 @@ _LONG = 0.35  # of the longest limb: shorter pairs are ears, wings of a coat, co
 _BRANCHES = 32  # at one joint: more are the spokes of a wheel, or fur
 _JOINTS = 3  # a limb turns at two joints and ends at a third
 _TOGETHER = 0.01  # of a limb's length: joints so near stand at one place
+_TOGETHER_HINGES = 0.05  # of hinges, whose drives stand beside each other: 3 % at the ankle of the Unitree G1
 _TINY = 1e-300
 _TWO = 2  # pairs of limbs: four legs, or arms and legs
 _DROP, _BALANCE = 0.05, 0.5  # how far legs lead down; and of all their ways, how far they lead to one side together
 _SNAP = 0.9  # cosine: a way down so near to an axis is that axis
+_HANGING = 0.5  # cosine between legs and straight down: people sit and stride, fins point to the sides
+_STANDING = 0.5  # of the way from the hips to the shoulders: legs are longer, and so is a third pair that counts
+_ALONG = 0.3  # cosine between legs and trunk, of which one goes on from the other
+_ALIKE_LEGS = 0.5  # front legs of the hind legs' length, or the other way: fins differ by more
+_COPY = 0.05  # of a leg's length: legs whose hips stand nearer are one leg, with bones for its controls
+_LEG_PARTS = frozenset({"thigh", "leg", "shin", "ankle", "foot", "toe"})
 _PARALLEL, _ACROSS, _LEVEL = 0.6, 0.7, 0.35  # cosines, and of a limb's length: what makes four limbs legs
 
 
@@ -41,7 +48,8 @@ class Pair(NamedTuple):
 class Body:
     """The limbs of a figure: `legs` carry it, or are its hind legs; `arms` are its arms or front legs.
 
-    many  the limbs of a figure that stands on six or more; `up` is the way up then, a unit vector (3,)
+    many   the limbs of a figure that stands on six or more; `up` is the way up then, a unit vector (3,)
+    doubt  why two pairs of limbs that were found are no arms and legs; empty where nothing speaks against it
     """
 
     legs: Pair | None
@@ -49,6 +57,7 @@ class Body:
     four_legs: bool = False
     many: tuple[list[int], ...] = ()
     up: Floats | None = None
+    doubt: str = ""
 
 
 def body(figure: Candidate) -> Body:
@@ -69,7 +78,49 @@ def body(figure: Candidate) -> Body:
         return Body(lower, upper, four_legs=True)
     if found[0].attach == found[1].attach:  # fingers of a hand; no body has arms and legs at one joint
         return Body(None, None)
-    return Body(*_in_order(figure, found))
+    legs, arms = _in_order(figure, found)
+    doubt = _doubt(figure, legs, arms, every)
+    return Body(None, None, doubt=doubt) if doubt else Body(legs, arms)
+
+
+def _doubt(figure: Candidate, legs: Pair, arms: Pair, every: list[Pair]) -> str:
+    """Why two pairs of limbs are no legs and arms but fins, sprawling legs or some of many limbs; or empty."""
+    names = figure.skeleton.names
+    which = f"the limbs that begin with {names[legs.limbs[0][0]]!r} and {names[legs.limbs[1][0]]!r}"
+    direction = _direction(figure, legs)
+    if figure.up is not None and float(direction @ figure.up) > -_HANGING:
+        return f"{which} do not hang down as legs do"
+    if float(np.linalg.norm(direction)) < _PARALLEL:
+        return f"{which} point apart, which legs do not"
+    trunk = _length(figure, figure.between(legs.attach, arms.attach))
+    if legs.length < _STANDING * trunk:
+        return f"{which} are short beside the trunk: they may be fins"
+    along = unit(figure.positions[arms.attach] - figure.positions[legs.attach])
+    if legs.length < trunk and abs(float(along @ unit(direction))) < _ALONG:  # who bows has longer legs
+        return f"{which} stand across the trunk, as those of a fish or an animal"
+    others = [pair for pair in every if pair is not legs and pair is not arms]
+    if any(pair.length >= _STANDING * min(legs.length, arms.length) for pair in others):
+        return "there are more than two pairs of limbs, of which any may be the legs"
+    return ""
+
+
+def leg_pairs(figure: Candidate) -> list[Pair]:
+    """The pairs of limbs that names call legs, one of those that stand at the same place, of one body."""
+    found: list[Pair] = []
+    for pair in pairs(figure):
+        if not all(any(figure.words[row].part in _LEG_PARTS for row in rows) for rows in pair.limbs):
+            continue
+        if all(_is_another(figure, pair, other) for other in found):
+            found.append(pair)
+    return found
+
+
+def _is_another(figure: Candidate, pair: Pair, other: Pair) -> bool:
+    """Whether a pair of legs is not a copy of another one for controls, nor hangs on another body."""
+    places = [figure.positions[rows[0]] for rows in other.limbs]
+    apart = min(float(np.linalg.norm(figure.positions[rows[0]] - place)) for rows in pair.limbs for place in places)
+    way = figure.between(pair.attach, other.attach)
+    return apart > _COPY * pair.length and bool(way) and _length(figure, way) < other.length
 
 
 def standing(figure: Candidate, found: list[Pair]) -> tuple[list[Pair], Floats]:
@@ -122,6 +173,7 @@ def pairs(figure: Candidate) -> list[Pair]:
         if not 1 < len(branches) <= _BRANCHES:
             continue
         ways = [_without_helpers(figure, figure.longest_way(child)) for child in branches]
+        ways = [way for way in ways if 2 * sum(figure.words[row].other for row in way) <= len(way)]  # no fins, no wings
         limbs = [limb for limb in (_places(figure, way) for way in ways) if len(limb) >= _JOINTS]
         for a, b in _partners(figure, limbs):
             length = (_length(figure, a) + _length(figure, b)) / 2.0
@@ -203,8 +255,10 @@ def _is_four_legged(figure: Candidate, found: list[Pair]) -> bool:
     else:
         trunk = unit(start(figure, found[1]) - start(figure, found[0]))
         across = abs(float(trunk @ down)) < _ACROSS
+    lengths = sorted(pair.length for pair in found)
     return bool(
         across
+        and lengths[0] > _ALIKE_LEGS * lengths[1]
         and min(float(first @ down), float(second @ down)) > _PARALLEL
         and np.ptp(ends) < _LEVEL * found[0].length
         and (figure.up is None or float(down @ figure.up) < -_PARALLEL)
@@ -232,9 +286,10 @@ def _in_order(figure: Candidate, found: list[Pair]) -> tuple[Pair, Pair]:
 
 def _places(figure: Candidate, rows: list[int]) -> list[int]:
     """One joint for each place: of hinges that stand together the last, which carries the bone; of others the first."""
-    near = _TOGETHER * _length(figure, rows)
+    length = _length(figure, rows)
     places: list[list[int]] = []
     for row in rows:
+        near = length * (_TOGETHER_HINGES if figure.hinged[row] else _TOGETHER)
         if places and figure.distance(places[-1][-1], row) <= near:
             places[-1].append(row)
         else:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from poise.model.roles.figure import Candidate, Role
 from poise.model.roles.vrm import SIDES
+from poise.model.skeleton import Kind
 
 ORDER = 0.8  # confidence in what the order of joints says, between ends that are known
 TOWER = 0.5  # and in a head that nothing is known of but its place
@@ -85,7 +86,7 @@ def _head(figure: Candidate, chest: int, limbs: Mapping[str, Role], sure: float)
     stands = [child for child in stands if not any(figure.is_above(child, row) for row in ends)]
     if not stands:
         return {}
-    tower = _tower(figure, max(stands, key=lambda row: (figure.below[row], figure.bones[row])))
+    tower = _moving(figure, _tower(figure, max(stands, key=lambda row: (figure.below[row], figure.bones[row]))))
     if len(tower) > 1 and not figure.children[tower[-1]] and _has_leaves(figure, limbs):
         tower = tower[:-1]
     return {"head": Role(tower[-1], TOWER, "the top of the joints between the arms")}
@@ -98,6 +99,12 @@ def _tower(figure: Candidate, row: int) -> list[int]:
         row = figure.children[row][0]
         tower.append(row)
     return tower
+
+
+def _moving(figure: Candidate, tower: list[int]) -> list[int]:
+    """A robot's tower up to its last joint that moves, if one does: what is fixed to that are frames of sensors."""
+    moving = [place for place, row in enumerate(tower) if figure.skeleton.kinds[row] != Kind.FIXED]
+    return tower[: moving[-1] + 1] if figure.is_robot and moving else tower
 
 
 def _has_leaves(figure: Candidate, limbs: Mapping[str, Role]) -> bool:

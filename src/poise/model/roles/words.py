@@ -12,17 +12,17 @@ from itertools import pairwise
 from typing import NamedTuple
 
 # The words for a part, of all conventions together. What "leg", "arm", "shoulder", "hip", "hand" and "foot" mean
-# depends on their neighbours in the chain: poise.humanoid.limbs decides.
+# depends on their neighbours in the chain: limbs.py decides. Words such as "kny" and "hpx" are joints of Atlas.
 _PARTS = {
-    "hips": "hips hip pelvis", "waist": "waist",
-    "spine": "spine spines abdomen torso chest back thorax ribs ribcage belly lumbar stomach ab",
+    "hips": "hips hip pelvis hpx hpy hpz", "waist": "waist",
+    "spine": "spine spines abdomen torso chest back thorax ribs ribcage belly lumbar stomach ab bkx bky bkz",
     "neck": "neck", "head": "head skull",
     "eye": "eye eyes eyeball", "jaw": "jaw chin mandible",
-    "thigh": "thigh femur upleg", "leg": "leg", "shin": "shin calf knee tibia crus",
-    "ankle": "ankle", "foot": "foot feet talus", "toe": "toe toes toebase ball",
-    "clavicle": "clavicle collar clav scapula", "shoulder": "shoulder",
-    "upperarm": "upperarm humerus shldr", "arm": "arm", "forearm": "forearm elbow radius ulna",
-    "wrist": "wrist", "hand": "hand", "palm": "palm", "finger": "finger fingers",
+    "thigh": "thigh femur upleg", "leg": "leg", "shin": "shin calf knee tibia crus kny",
+    "ankle": "ankle ank akx aky", "foot": "foot feet talus", "toe": "toe toes toebase ball",
+    "clavicle": "clavicle collar clav scapula", "shoulder": "shoulder sho shx shy shz usy",
+    "upperarm": "upperarm humerus shldr", "arm": "arm", "forearm": "forearm elbow radius ulna elx ely elb",
+    "wrist": "wrist wri uwy mwx lwy", "hand": "hand", "palm": "palm", "finger": "finger fingers",
     "thumb": "thumb", "index": "index pointer", "middle": "middle mid", "ring": "ring", "little": "little pinky pinkie",
 }  # fmt: skip
 FINGERS = ("thumb", "index", "middle", "ring", "little")
@@ -44,19 +44,26 @@ _HELPER_WORDS = (
     "ik fk ctrl control controller pole target twist helper mch tweak end leaf tip nub site effector null locator "
     "mesh rigmesh geo geometry slot weapon sword shield gun prop socket attach attachment corrective muscle jiggle "
     "skirt hair breast cloth cape ear ears tail tongue teeth brow lid lash lip cheek nose gizmo dummy marker imu "
-    "camera sensor touch logo contour spring phys collider collision aim heel nail accessory"
+    "camera sensor hokuyo lidar laser velodyne kinect realsense multisense optical led gps "
+    "touch logo contour spring phys collider collision aim heel nail accessory"
 )
 _NOISE_WORDS = (
     "joint jnt bone link def org rig armature skeleton mixamorig character bip bend base prox proximal intermediate "
     "distal metacarpal phalanx front hind rear back fore start first second third upper lower up low lo center adj sec "
     "finger side valve biped face root main body motor pitch roll yaw"
 )
-_HELPERS, _NOISE = frozenset(_HELPER_WORDS.split()), frozenset(_NOISE_WORDS.split())
+_OTHER_LIMB_WORDS = (  # what leads on like a limb and is no arm or leg: no creature stands on these
+    "fin fins flipper flippers fluke flukes pectoral dorsal caudal anal ventral wing wings feather tentacle antenna "
+    "antennae feeler mandible pincer pincers claw claws chela chelicera pedipalp palp wheel rotor propeller"
+)
+_HELPERS, _NOISE, _OTHER_LIMBS = (
+    frozenset(words.split()) for words in (_HELPER_WORDS, _NOISE_WORDS, _OTHER_LIMB_WORDS)
+)
 _SHORTEST = 4  # letters of a word that is worth cutting: "lhip"
 _METACARPALS = frozenset({"metacarpal", "metacarpals", "carpal"})
 _CUT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _HINGE = re.compile(r"([a-z]{3,})[rt][xyz]")  # about, or along, an axis
-_KNOWN = frozenset(_PART) | _NOISE | _HELPERS | {"left", "right", "toe", "in"}
+_KNOWN = frozenset(_PART) | _NOISE | _HELPERS | _OTHER_LIMBS | {"left", "right", "toe", "in"}
 _SPLIT = {"lu": ("l", "u"), "ru": ("r", "u"), "lf": ("l", "f"), "rf": ("r", "f")}  # OptiTrack's LUArm, RFArm
 
 
@@ -70,6 +77,7 @@ class Word(NamedTuple):
     helper      a joint for control, twist, display or the end of a chain: never a role
     metacarpal  the bone within the palm
     deform      Rigify's DEF-: the joint that moves the mesh, of several with the same name
+    other       a joint of a fin, a wing, a feeler or a wheel: never a role of an arm or a leg
     """
 
     side: str
@@ -79,11 +87,16 @@ class Word(NamedTuple):
     helper: bool
     metacarpal: bool
     deform: bool
+    other: bool
 
 
 @lru_cache(maxsize=4096)
-def read(name: str, *, roll_is_axis: bool = False) -> Word:
-    """Read a name; `roll_is_axis` where the rig names its hinges pitch, roll and yaw: else a roll is a twist bone."""
+def read(name: str, *, roll_is_axis: bool = False, rl_is_right: bool = False) -> Word:
+    """Read a name.
+
+    roll_is_axis  where the rig names its hinges pitch, roll and yaw: else a roll is a twist bone
+    rl_is_right   where RL is the right leg, beside LL: else it is the rear left one
+    """
     words = cut(name)
     numbers: tuple[int, ...] = ()
     part = side = ""
@@ -97,14 +110,17 @@ def read(name: str, *, roll_is_axis: bool = False) -> Word:
         elif word in _PART:
             part, numbers = _merged(part, _PART[word]), ()
         elif word in _SIDES:
-            side = side or _SIDES[word]
+            side = side or ("right" if word == "rl" and rl_is_right else _SIDES[word])
+        elif word == "ll" and rl_is_right:
+            side = side or "left"
         elif word in _HELPERS:
             helper = True
         elif len(word) > 1 and word not in _NOISE:
             unknown.append(word)
     helper |= bool(part) and words[-1] == "ft"  # a sensor of force and torque
     metacarpal = bool(_METACARPALS.intersection(words)) or ("in", "hand") in pairwise(words)
-    return Word(side, part, numbers, tuple(unknown), helper, metacarpal, words[:1] == ("def",))
+    other = not _OTHER_LIMBS.isdisjoint(words)
+    return Word(side, part, numbers, tuple(unknown), helper, metacarpal, words[:1] == ("def",), other)
 
 
 def _merged(before: str, part: str) -> str:

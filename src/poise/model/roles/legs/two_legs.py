@@ -34,9 +34,10 @@ def limbs(figure: Candidate, body: Body, named: Mapping[str, Role]) -> tuple[dic
         return found, left
     legs = [list(_leg(figure, rows).values()) for rows in body.legs.limbs]
     looks = facing(figure, legs)
+    said = _said_left(figure, body, looks)
     parsed = ([_leg(figure, rows) for rows in body.legs.limbs], _arms(figure, body.arms))
     for what, pair, parts in zip(_WHY, (body.legs, body.arms), parsed, strict=True):
-        sides, why = _sides(figure, pair, looks)
+        sides, why, is_clear = _sides(figure, pair, looks, said)
         confidence = HABIT if why == looks.source and not looks.is_seen else SEEN
         for side, part, rows in zip(sides, parts, pair.limbs, strict=True):
             limb = {f"{side}{role}": row for role, row in part.items()}
@@ -48,6 +49,8 @@ def limbs(figure: Candidate, body: Body, named: Mapping[str, Role]) -> tuple[dic
                 left |= dict.fromkeys(limb, "several bones in line: which one bends cannot be told")
             elif why == looks.source and looks.is_blind:
                 left |= dict.fromkeys(limb, "left and right cannot be told: the figure stands in no pose at rest")
+            elif not is_clear:
+                left |= dict.fromkeys(limb, f"left and right cannot be told: by {why} the {what} are not side by side")
             else:
                 found |= {role: Role(row, confidence, f"{_WHY[what]}; side by {why}") for role, row in limb.items()}
     rest = {role: one for role, one in found.items() if role not in named}
@@ -100,14 +103,35 @@ def _begins_inside(figure: Candidate, rows: list[int], other: list[int]) -> bool
     return inside and lengths[1] + lengths[2] > _NEARLY * (lengths[0] + lengths[1])
 
 
-def _sides(figure: Candidate, pair: Pair, looks: Facing) -> tuple[tuple[str, ...], str]:
-    """The sides of a pair's limbs: by the words in their names, else by where they are."""
-    says = [[figure.words[row].side for row in rows] for rows in pair.limbs]
-    votes = [sides.count("left") - sides.count("right") for sides in says]
+def _sides(figure: Candidate, pair: Pair, looks: Facing, said: Floats | None) -> tuple[tuple[str, ...], str, bool]:
+    """The sides of a pair's limbs, why, and whether they lie clearly to these sides.
+
+    By the words in their names; by those of the other pair, whose way to the left is `said`; else by where they are.
+    """
+    votes = _votes(figure, pair)
     if votes[0] != votes[1]:
-        return (SIDES if votes[0] > votes[1] else SIDES[::-1]), "the names"
-    places = [float(looks.points[rows[:3]].mean(axis=0) @ looks.left) for rows in pair.limbs]
-    return (SIDES if places[0] >= places[1] else SIDES[::-1]), looks.source
+        return (SIDES if votes[0] > votes[1] else SIDES[::-1]), "the names", True
+    left, why = (looks.left, looks.source) if looks.is_seen or said is None else (said, "the names of the other limbs")
+    places = [looks.points[rows[:3]].mean(axis=0) for rows in pair.limbs]
+    across = unit(places[0] - places[1])
+    clear = looks.is_seen or abs(float(across @ left)) > _APART
+    return (SIDES if float(across @ left) >= 0.0 else SIDES[::-1]), why, clear
+
+
+def _votes(figure: Candidate, pair: Pair) -> list[int]:
+    """How many more names say left than right, for each limb."""
+    says = [[figure.words[row].side for row in rows] for rows in pair.limbs]
+    return [sides.count("left") - sides.count("right") for sides in says]
+
+
+def _said_left(figure: Candidate, body: Body, looks: Facing) -> Floats | None:
+    """The way to the left (3,) that names of one pair of limbs say, a unit vector; None where no names say sides."""
+    for pair in (body.legs, body.arms):
+        votes = [0, 0] if pair is None else _votes(figure, pair)
+        if pair is not None and votes[0] != votes[1]:
+            a, b = (looks.points[rows[:3]].mean(axis=0) for rows in pair.limbs)
+            return unit(a - b) if votes[0] > votes[1] else unit(b - a)
+    return None
 
 
 def checked(figure: Candidate, found: dict[str, Role], given: Mapping[str, Role]) -> dict[str, Role]:
