@@ -13,15 +13,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "docs"))
-from figures import _classic_numbers, _methods_table
+from figures import _classic_numbers, _compare_columns, _methods_table, _peers_table, _summary
 
 DOCS = Path(__file__).parent.parent / "docs"
 
-# The page and the name of each table, with the function that gives its text.
+# The page, below docs, and the name of each table, with the function that gives its text.
 TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("methods.md", "properties"): _methods_table.text,
     ("classic.md", "answers"): _classic_numbers.answers,
     ("classic.md", "forms"): _classic_numbers.table,
+    ("compare.md", "columns"): _compare_columns.text,
+    ("performance.md", "summary"): _summary.text,
+    ("performance.md", "machine"): _summary.machine,
+    ("performance.md", "peers"): _peers_table.text,
+    ("../README.md", "peers"): _peers_table.text,
 }
 
 
