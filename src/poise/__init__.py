@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from poise.model.limits import EulerBox as EulerBox
     from poise.model.limits import Range as Range
     from poise.model.limits import SwingTwist as SwingTwist
+    from poise.model.loops import Loop as Loop
     from poise.model.mass import BodyMass as BodyMass
     from poise.model.mass import centre_of_mass as centre_of_mass
     from poise.model.mass import masses as masses
@@ -140,6 +141,7 @@ _PLACES = {
     "LevenbergMarquardt": "solvers.levenberg_marquardt",
     "LookAt": "problem.goals",
     "Markers": "io.markers.markers",
+    "Loop": "model.loops",
     "Motor": "model.motors",
     "Near": "problem.goals",
     "NotReachedError": "errors",

@@ -35,6 +35,7 @@ def values():
         roles_of(rig), planted, planted.report,
         planted.contacts, planted.terrain, poise.Grounder(walk, planted.terrain), poise.masses(rig)["Hips"],
         poise.Motor(2.5, 87.0, poise.SafetyController(k_velocity=10.0)), poise.SafetyController(),
+        poise.Loop("loop", (None, "Hips"), ((0, 0, 0, 1, 0, 0, 0),) * 2),
         poise.Coupling(0, 2.0, 1.0), hand, poise.Place("LeftHand", np.zeros((500, 3)), turns),
         poise.Orientation("LeftHand", turns),
         poise.Direction("LeftHand", np.ones((500, 3))), poise.Aim("LeftHand", np.ones((500, 3))),

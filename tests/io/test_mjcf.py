@@ -294,7 +294,7 @@ EQUALITIES = {
     "curved": ('<joint joint1="j" joint2="k" polycoef="0 1 0.5 0 0"/>', "the curved equality of joint 'j'"),
     "constant": ('<joint joint1="j" polycoef="0.5 0 0 0 0"/>', "the constant equality of joint 'j'"),
     "not active": ('<joint joint1="j" joint2="k" active="false"/>', "the equality of joint 'j' is not active"),
-    "weld": ('<weld body1="a"/>', "not read, so that joints may move which these would hold: <weld> (1)"),
+    "flex": ('<flex flex="f"/>', "not read, so that joints may move which these would hold: <flex> (1)"),
     "in a circle": ('<joint joint1="k" joint2="j"/><joint joint1="j" joint2="k"/>', "a further equality of joint 'j'"),
     "twice": ('<joint joint1="j" joint2="k"/><joint joint1="j" joint2="k"/>', "a further equality of joint 'j'"),
 }
@@ -317,10 +317,10 @@ def test_a_follower_whose_range_leaves_its_leader_no_value(parsed):
 
 
 def test_what_would_hold_joints_is_counted(parsed):
-    held = '<equality><weld body1="a"/><weld body1="a"/><connect body1="a" anchor="0 0 0"/></equality>'
+    held = '<equality><tendon tendon1="t"/><tendon tendon1="t"/><flexvert flex="f"/></equality>'
     (note,) = parsed(model(body('<joint name="j"/>'), held)).notes
     assert note.startswith("not read, so that joints may move which these would hold: ")
-    assert set(note.partition(": ")[2].split(", ")) == {"<weld> (2)", "<connect> (1)"}
+    assert set(note.partition(": ")[2].split(", ")) == {"<tendon> (2)", "<flexvert> (1)"}
 
 
 def test_a_slide_with_a_reference(parsed):

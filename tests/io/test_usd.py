@@ -221,6 +221,60 @@ class TestRobots:
         moving = [n for n, k in zip(rig.skeleton.names, rig.skeleton.kinds, strict=True) if k == Kind.HINGE]
         assert moving == ["j0", "j1", "j2"]
         assert any("close a loop" in note and note.endswith("/j3") for note in rig.notes)
+        (loop,) = rig.skeleton.loops
+        assert (loop.name, loop.joints, loop.holds) == ("j3", ("d", "a"), ("point", "axis"))
+
+    @pytest.mark.parametrize(
+        ("kind", "axis", "ends", "holds"),
+        [
+            ("PhysicsFixedJoint", "X", {}, ("point", "turn")),
+            ("PhysicsSphericalJoint", "X", {}, ("point",)),
+            ("PhysicsRevoluteJoint", "Z", {}, ("point", "axis")),
+            ("PhysicsPrismaticJoint", "Y", {}, ("line", "turn")),
+            (
+                "PhysicsJoint",
+                "X",
+                dict.fromkeys(["transX", "transY", "transZ", "rotX", "rotY"], (1, -1)),
+                ("point", "axis"),
+            ),
+            (
+                "PhysicsJoint",
+                "X",
+                dict.fromkeys(["transX", "transZ", "rotX", "rotY", "rotZ"], (1, -1)),
+                ("line", "turn"),
+            ),
+        ],
+    )
+    def test_what_each_kind_of_joint_holds_together(self, read, kind, axis, ends, holds):
+        """A chain of two hinges is closed at rest; moving one opens it by what forward kinematics says."""
+        limits = {
+            f"float limit__{name}__physics__{side}": value
+            for name, (low, high) in ends.items()
+            for side, value in (("low", low), ("high", high))
+        }
+        tie = joint(
+            kind, "tie", ("/a", "/c"), ((0, 0, 2), (0, 0, 0)), **{"uniform token physics__axis": f'"{axis}"'}, **limits
+        )
+        hinges = [
+            hinge(f"j{k}", ends, ((0, 0, 1), (0, 0, 0)), -170, 170)
+            for k, ends in enumerate([("/a", "/b"), ("/b", "/c")])
+        ]
+        rig = read(HEAD + BODIES + "".join(hinges) + tie)
+        (loop,) = rig.skeleton.loops
+        assert loop.holds == holds
+        goal = poise.Position("c", rig.rest.world["c"].positions)
+        assert poise.solve(rig.rest, goal).reached
+        bent = poise.Pose(rig.skeleton, [0.5, -0.3])
+        found = poise.solve(bent, poise.Position("c", bent.world["c"].positions))
+        assert found.status is poise.Status.open_loop
+        at = bent.world["c"].positions - [0, 0, 2]
+        along = np.eye(3)["XYZ".index("Y" if kind == "PhysicsJoint" else axis)]
+        gap = np.linalg.norm(at - (at @ along) * along if "line" in holds else at)
+        (left,) = found.open_loops()
+        assert left.distance == pytest.approx(gap, abs=1e-9)
+        free = "Z" if kind == "PhysicsJoint" else axis
+        angle = 0.2 if "turn" in holds or ("axis" in holds and free != "Y") else 0.0
+        assert left.angle == pytest.approx(angle, abs=1e-9)
 
     @pytest.mark.parametrize("bodies", [("/b", "/c"), ("/c", "/b")])
     def test_a_joint_outside_of_its_articulation_carries_a_body_that_nothing_else_does(self, read, bodies):
@@ -274,7 +328,8 @@ class TestRobots:
         rig = read(HEAD + BODIES + "".join(rails))
         assert rig.skeleton.names == ("world", "rail1")
         (note,) = rig.notes
-        assert note == "joints that close a loop are left out, and the loop is open: /rail2"
+        assert note == "joints that close a loop are no part of the tree, and poses can open the loop: /rail2"
+        assert rig.skeleton.loops[0].joints == (None, "rail1")
         fixed = joint("PhysicsFixedJoint", "base", ("", "/a"))
         assert read(HEAD + BODIES + rails[0] + fixed).skeleton.names == ("a",)
 

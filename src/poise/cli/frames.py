@@ -22,7 +22,7 @@ from poise.cli.told.answer import largest
 from poise.cli.told.bars import bar
 from poise.cli.told.clips import free_names, new_files, save_clips
 from poise.errors import InputError
-from poise.io.registry import load, save
+from poise.io.registry import load
 from poise.libraries.clip_files import ALL
 from poise.maths.arrays import Ints
 from poise.model.clip import Clip
@@ -61,7 +61,7 @@ def solve_clip(
     (name,) = free_names([baked.name], out, rig)
     baked = replace(baked, name=name)
     if out is not None:
-        save(clip_made(baked), out, like=rig)
+        outputs.save_and_note(clip_made(baked), out, rig)
     if as_json:
         typer.echo(json.dumps(as_object(baked, out), indent=1, allow_nan=False))
     else:

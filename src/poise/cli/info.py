@@ -73,6 +73,7 @@ def as_object(rig: Rig, file: Path) -> dict[str, Any]:
         "humanoid": rig.humanoid,
         "roles": role_object(found),
         "face": face_object(found, rig.skeleton),
+        "loops": [asdict(loop) for loop in s.loops],
         "skins": [{"name": skin.name, "joints": list(skin.joints)} for skin in rig.skins],
         "notes": list(rig.notes),
     }
@@ -117,6 +118,9 @@ def as_lines(rig: Rig, file: Path) -> list[str]:
     if clips:
         clips = [f"clips ({len(clips)}):", *clips]
     parts = (chain_lines(rig.rest, found), clips, tree(s), role_lines(found) + face_lines(found, s))
+    if s.loops:
+        ends = [f"{loop.name} ({' and '.join(joint or 'the world' for joint in loop.joints)})" for loop in s.loops]
+        parts = (*parts[:3], [f"closed loops ({len(s.loops)}): {listed(ends)}"], *parts[3:])
     if rig.poses:
         parts = (*parts[:2], [f"poses ({len(rig.poses)}): {listed(rig.poses)}"], *parts[2:])
     body = [line for part in parts if part for line in ("", *part)]

@@ -21,7 +21,6 @@ from poise.cli.terminal import say
 from poise.cli.told import answer, outputs
 from poise.errors import InputError
 from poise.io.numbers import is_number
-from poise.io.registry import save
 from poise.libraries.clip_files import ALL
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -254,7 +253,7 @@ def _solve_one(
     result = run(start, goals, **how._asdict(), trace=plot is not None)
     written: list[str] = []
     if out is not None:
-        save(result.pose, out, like=rig)
+        outputs.save_and_note(result.pose, out, rig)
         written.append(str(out))
     if plot is not None and answer.draw(plot, start, result):
         written.append(str(plot))

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from poise.errors import FileError, InputError, PoiseWarning, UnsupportedError, naming
+from poise.errors import FileError, InputError, PoiseWarning, UnsupportedError, listed, naming
 from poise.io import formats as formats_folder
 from poise.io.files import is_file, is_folder, sidecar_of
 from poise.io.neighbours import offer_neighbours
@@ -220,6 +220,20 @@ def save(
             raise UnsupportedError(
                 f"rest={rest!r} is for BVH files; {module.NAME} files keep the rest pose of their joints"
             )
+    lost = lost_loops(skeleton, path)
+    if lost:
+        warnings.warn(f"{path}: {lost}", PoiseWarning, stacklevel=2)
+
+
+def lost_loops(skeleton: Skeleton, path: Path) -> str:
+    """A sentence on the closed loops that a file cannot hold; empty where it loses none.
+
+    Formats that are only written hold numbers for the rig beside them.
+    """
+    module = writer(path)
+    if not skeleton.loops or not hasattr(module, "read"):
+        return ""
+    return f"{module.NAME} has no closed loops; lost are: {listed([loop.name for loop in skeleton.loops])}"
 
 
 def _kind(thing: object) -> str:

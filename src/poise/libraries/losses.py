@@ -68,6 +68,9 @@ def _of_rig(before: Rig, after: Rig, meshes: int) -> Iterator[str]:
     freed = [name for name in old.names if name in new.names and _freer(old, new, name)]
     if freed:
         yield f"the axes of {counted(len(freed), 'hinge or slide', 'hinges or slides')}: in the file they turn freely"
+    open_now = [loop.name for loop in old.loops if loop.name not in {kept.name for kept in new.loops}]
+    if open_now:
+        yield f"{counted(len(open_now), 'closed loop')}, which other readers leave open: {listed(open_now)}"
     for what, count in _counts(old).items():
         if _counts(new)[what] < count:
             yield counted(count - _counts(new)[what], what)

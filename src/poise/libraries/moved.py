@@ -63,6 +63,7 @@ def _skeleton(s: Skeleton, move: Move) -> Skeleton:
         limits=tuple(_limit(s, i, move.scale) for i in range(len(s))),
         couplings=tuple(_coupling(s, i, move.scale) for i in range(len(s))),
         motors={name: _motor(s, name, motor, move.scale) for name, motor in s.motors.items()},
+        loops=tuple(loop.scaled(move.scale).turned(move.turn) for loop in s.loops),
         up=move.up,
         metres_per_unit=move.metres,
         faces=_faces(s.faces, move.turn),

@@ -26,6 +26,7 @@ from poise.model.free_root import Freed, bound, freed
 from poise.model.joints import Coupling, Joint, Kind
 from poise.model.limits import Limit
 from poise.model.limits.base.bounds import BallHinges, BallLimits, Bounds
+from poise.model.loops import Loop
 from poise.model.motors import Motor
 from poise.model.other_names import matching, row_of_role
 from poise.model.ways import FLAT, is_flat, usual_way
@@ -78,6 +79,9 @@ class Skeleton:
         The document that the skeleton was read from, for writing back. It is not compared and not pickled.
     freed
         Which row `with_free_root` made free, and the kind that it had; None where it did not.
+    loops
+        Closed loops of the file: ties between two joints beside the tree. Solvers do not close them, and no result that
+        leaves one open counts as reached.
     """
 
     names: tuple[str, ...]
@@ -100,6 +104,7 @@ class Skeleton:
     up: str | None = None
     source: Any = None
     freed: Freed | None = None
+    loops: tuple[Loop, ...] = ()
 
     @classmethod
     def build(
@@ -170,6 +175,9 @@ class Skeleton:
         return skeleton.limited({name: limit for name, limit in zip(names, rows, strict=True) if limit})
 
     def __post_init__(self) -> None:
+        unknown = [loop for loop in self.loops if not loop.is_within(self)]
+        if unknown:
+            raise InputError(f"the loop {unknown[0].name!r} ties a joint that does not exist: {unknown[0].joints}")
         for array in (self.parents, self.kinds, self.axes, self.A, self.B, self.rest_q):
             frozen(array)
 

@@ -48,7 +48,13 @@ def quick_of(problem: Problem, solver: solvers.Solver, tolerance: Tolerance, set
     if type(solver) is not LevenbergMarquardt or settings.prefer != "first" or settings.trace:
         return None
     plan, start = problem.plan, problem.start
-    if problem.ranked or solver.arm(problem) is None or start.translations is not None or start.scales is not None:
+    if (
+        problem.ranked
+        or problem.skeleton.loops
+        or solver.arm(problem) is None
+        or start.translations is not None
+        or start.scales is not None
+    ):
         return None
     return remember(plan, "quick", (solver, tolerance), lambda: _packed(problem, solver, tolerance))
 

@@ -19,9 +19,11 @@ from poise.maths.arrays import Bools, Floats, Ints, finite, short
 from poise.maths.in_words import write_number, write_time
 from poise.maths.remember import FrozenValue, freeze_arrays
 from poise.model.limits import is_soft
+from poise.model.loops import OpenLoop
 from poise.model.pose import Pose, blend_q
 from poise.problem.goals import Goal, Position
 from poise.problem.layout import LENGTHS, NUMBERS, TERMS
+from poise.problem.loops import gaps_of
 from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.ranking import required_of
@@ -30,7 +32,7 @@ from poise.solvers.base.status import Status as Status
 from poise.solvers.base.status import Statuses, statuses
 from poise.solving.evidence import held_by
 from poise.solving.judge import largest_violation, why
-from poise.solving.sentences import Ended, length_in_words, sentence
+from poise.solving.sentences import Ended, length_in_words, loops_in_words, sentence
 from poise.timing.clock import count_seconds
 
 _ARRAY = np.ndarray
@@ -325,13 +327,35 @@ class Result(FrozenValue):
         target = self.targets[min(i, len(self.targets) - 1)][None]
         known = self.__dict__.get("codes")
         status = Status(int(_codes_of(self, np.array([i]))[0] if known is None else known.ravel()[i]))
+        q_shown, tied = q, self.problem.skeleton.loops
         count, problem, pace = int(self.iterations.ravel()[i]), self.problem.part(rows), self.pace
         held: tuple[str, ...] = ()
         if status == Status.held_back:
             held = held_by(self.restrained, problem, target, self.tolerances)[0]
         elif pace is not None and status != Status.reached:
             q, held = pace.solved[None], pace.held_by(self.q)
-        return sentence(Ended(problem, q, target, errors, status, count, self.tolerances, held))
+        loops = loops_in_words(problem, q_shown, self.tolerances) if tied and status != Status.reached else ""
+        return sentence(Ended(problem, q, target, errors, status, count, self.tolerances, held, loops))
+
+    def open_loops(self, i: int = 0) -> tuple[OpenLoop, ...]:
+        """The closed loops of the file that a pose leaves open, by more than the tolerances.
+
+        Parameters
+        ----------
+        i
+            Which problem of a batch.
+
+        Returns
+        -------
+        tuple of OpenLoop
+            With each its name, the joints that it ties, the distance [file units] and the angle [rad] that is left.
+        """
+        found = gaps_of(self.problem.part(slice(i, i + 1)), _flat_q(self)[i : i + 1])
+        return tuple([
+            OpenLoop(gap.loop.name, gap.loop.joints, float(gap.distance[0]), float(gap.angle[0]))
+            for gap in found
+            if gap.is_open(self.tolerances)[0]
+        ])  # fmt: skip
 
     def __str__(self) -> str:
         if self.shape:
@@ -369,8 +393,11 @@ def _codes_of(result: Result, rows: Ints) -> Ints:
     pace = result.pace
     q = _flat_q(result) if pace is None else pace.solved[None]
     whole = result.problem
+    if whole.skeleton.loops:
+        met = whole.met(result.errors.reshape(len(codes), -1)[missed], result.tolerances)
+        codes[missed[met]], missed = Status.open_loop, missed[~met]
     if pace is not None and len(missed) and whole.met(whole.errors(q, result.targets), result.tolerances)[0]:
-        return np.full(len(rows), int(Status.on_the_way))
+        codes[missed], missed = Status.on_the_way, missed[:0]
     missed = missed[~_held_back(result, missed, codes)]
     problem, targets = whole, result.targets
     needed = required_of(problem) if problem.ranked else None

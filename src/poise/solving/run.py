@@ -12,6 +12,7 @@ from poise.maths.arrays import Floats
 from poise.maths.options import truth
 from poise.maths.remember import freeze_arrays
 from poise.problem.goals import Goal
+from poise.problem.loops import leave_loops_closed
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Prefer, Request
 from poise.solvers.natural.natural import Natural
@@ -62,8 +63,10 @@ def run(
 ) -> Result:
     """Solve a problem for targets (k, W) and measure the answer. `goals` hold the targets, where somebody made them."""
     found = solved(problem, targets, solver, tolerance, request)
-    reached = problem.met(found.errors, tolerance).reshape(shape)
-    answer = found.answer
+    answer, reached = found.answer, problem.met(found.errors, tolerance)
+    if problem.skeleton.loops:
+        reached &= leave_loops_closed(problem, answer.q, tolerance)
+    reached = reached.reshape(shape)
     freeze_arrays((answer.trace,))
     told = {
         "problem": problem,

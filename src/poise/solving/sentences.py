@@ -18,6 +18,7 @@ from poise.model.ways import FLAT, is_flat
 from poise.problem.conflicts import conflicts
 from poise.problem.goals import LookAt, Place, is_of_joint
 from poise.problem.layout import LENGTHS
+from poise.problem.loops import Gap, gaps_of, gaps_of_start
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.ranking import required_of
 from poise.problem.reach import beyond_reach, reaches
@@ -95,6 +96,25 @@ def _sentence(ended: Ended) -> str:
             said = f"{ended.status.name}: {left} left, {took}"
             said += _at_limits(ended) if ended.status == Status.stalled else ""
     return f"{said}; still on the way there (held back by {_series(ended.held)})" if ended.held else said
+
+
+def loops_in_words(problem: Problem, q: Floats, tolerance: Tolerance) -> str:
+    """Say which loops a pose q (1, nq) leaves open and by how much, and which were open at the start already."""
+    parts: list[str] = []
+    for gap, before in zip(gaps_of(problem, q), gaps_of_start(problem), strict=True):
+        if not gap.is_open(tolerance)[0]:
+            continue
+        ends = " and ".join("the world" if joint is None else repr(joint) for joint in gap.loop.joints)
+        said = f"the loop {gap.loop.name!r} of {ends} is open by {_gap(problem.skeleton, gap, tolerance)}"
+        was = f" (at the start by {_gap(problem.skeleton, before, tolerance)})" if before.is_open(tolerance)[0] else ""
+        parts.append(said + was)
+    return "; ".join(parts)
+
+
+def _gap(skeleton: Skeleton, gap: Gap, tolerance: Tolerance) -> str:
+    """The distance and the angle of a gap, as far as they exceed the tolerances."""
+    parts = [length_in_words(skeleton, float(gap.distance[0]))] if gap.distance[0] > tolerance.distance else []
+    return " and ".join([*parts, _angle(float(gap.angle[0]))] if gap.angle[0] > tolerance.angle else parts)
 
 
 def _at_limits(ended: Ended) -> str:

@@ -41,7 +41,7 @@ class Single:
         self.settings = settings
         self.request = request
         self.bounds = problem.bounds(tolerance)
-        plain = not problem.ranked and settings.progress is None
+        plain = not problem.ranked and settings.progress is None and not problem.skeleton.loops
         # What stands on these paths has uniform scale, and so have the plans of all starts without scales of their own.
         self.paths = problem.paths if plain and not problem.plan.sheared else None
         self.short = plain and (self.paths is not None or problem.plan.stretch <= ROUNDED)

@@ -60,6 +60,7 @@ def as_object(result: Result, prefer: Prefer) -> dict[str, Any]:
         "rotation": None if at is None else at.rotations.tolist(),
         "goals": [_goal(result, i) for i in range(len(result.goals))],
         "moved_inside": list(result.moved_inside),
+        "open_loops": [loop._asdict() for loop in result.open_loops()],
         "joints": _values(pose, result.joints),
         "solutions": [_values(solution, result.joints) for solution in _solutions(result)],
         "local": {name: r.tolist() for name, r in zip(pose.skeleton.names, pose.local_rotations, strict=True)},

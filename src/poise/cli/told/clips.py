@@ -9,7 +9,7 @@ from pathlib import Path
 
 from poise.cli.told import outputs
 from poise.errors import InputError, PoiseError
-from poise.io.registry import reader, save, writer
+from poise.io.registry import reader, writer
 from poise.libraries.clip_files import clip_paths, holds_one_clip
 from poise.model.clip import Clip
 from poise.model.rig import Rig
@@ -61,10 +61,11 @@ def save_clips(made: Sequence[tuple[Clip, Path]], rig: Rig) -> None:
     for out in dict.fromkeys(path for _, path in made):
         clips = [clip for clip, path in made if path == out]
         if len(clips) == 1:
-            save(clips[0], out, like=rig)
+            outputs.save_and_note(clips[0], out, rig)
             continue
         old = rig.clips if _is_kept(rig, out) else ()
-        save(Rig(rig.skeleton, rig.pose, (*old, *clips), rig.skins, rig.humanoid), out, like=rig)
+        every = Rig(rig.skeleton, rig.pose, (*old, *clips), rig.skins, rig.humanoid)
+        outputs.save_and_note(every, out, rig)
 
 
 def told(clip: Clip, error: PoiseError) -> str:

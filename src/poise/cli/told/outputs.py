@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from poise.cli.terminal import say
 from poise.errors import FileError, InputError, UnsupportedError
 from poise.io.files import written_place
-from poise.io.registry import writer
+from poise.io.registry import lost_loops, save, writer
+from poise.model.rig import Rig, Saveable
 
 TABLES = (".csv", ".npy")
 _PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
@@ -26,6 +28,14 @@ def check_pose_file(path: Path, source: Path | None) -> None:
     check_place(path)
     if source is not None:
         check_not_itself(path, source)
+
+
+def save_and_note(thing: Saveable, path: Path, rig: Rig) -> None:
+    """Write a pose or clips of a rig; a note on standard error says which closed loops the file cannot hold."""
+    save(thing, path, like=rig)
+    lost = lost_loops(rig.skeleton, path)
+    if lost:
+        say(f"note: {path}: {lost}", err=True)
 
 
 def check_picture(path: Path) -> None:

@@ -16,6 +16,7 @@ from poise.io.files import read_bytes
 from poise.io.mjcf.bodies import document_of
 from poise.io.mjcf.engine import CompiledModel, compiled, explained
 from poise.io.mjcf.include import read_whole
+from poise.io.mjcf.loops import loops_of
 from poise.io.mjcf.rows import MjcfRows, rows_of
 from poise.io.mjcf.select import Selection, select
 from poise.io.mjcf.values import couplings_of, keyframes_of, left_out, limits_of, rest_of
@@ -50,17 +51,28 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
     except NotWellFormedError as error:
         raise explained(error) from error
     selection = select(whole.root)
-    model = compiled(path, selection)
+    model, notes = _compiled(path, selection)
     found = rows_of(model)
     try:
         skeleton = _skeleton(model, found)
     except InputError as error:
         raise FileError(path, str(error)) from error
     poses = keyframes_of(model, skeleton, found)
-    notes = (*whole.notes, *found.notes, *_notes(selection))
+    notes = (*whole.notes, *notes, *found.notes, *_notes(selection))
     known = set(skeleton.names) | set(skeleton.aliases)
     pairs = tuple(pair for pair in selection.excluded if known.issuperset(pair))
     return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=notes, path=path, poses=poses, disabled_pairs=pairs)
+
+
+def _compiled(path: Path, selection: Selection) -> tuple[CompiledModel, list[str]]:
+    """Compile a model, without its loops where these name what was left out; a note says so."""
+    try:
+        return compiled(path, selection), []
+    except FileError as error:
+        if not selection.has_loops():
+            raise
+        model = compiled(path, selection.without_loops())
+        return model, [f"loops (<connect>, <weld>) are not read, so that poses may open them: {error.reason}"]
 
 
 def _skeleton(model: CompiledModel, found: MjcfRows) -> Skeleton:
@@ -87,6 +99,7 @@ def _skeleton(model: CompiledModel, found: MjcfRows) -> Skeleton:
         metres_per_unit=1.0,
         up="z",
         source=document_of(model, found),
+        loops=tuple(loops_of(model, found)),
     )
     rest, _ = skeleton.legal(rest_of(model, skeleton, found))
     return dataclasses.replace(skeleton, rest_q=rest)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from poise.io.mjcf.include import DEEPEST
@@ -18,12 +18,13 @@ from poise.io.xml_files import Element
 _DIGITS = 15  # of a count; int() takes no more than some thousands
 _MOST_ROWS = 10_000  # bodies, joints and sites, those of <replicate> counted as often as they are made
 
+_LOOPS = ("connect", "weld")
 _HOLDERS = {"worldbody", "body", "frame", "replicate"}
 _KEPT = {
     "mujoco": {"compiler", "default", "worldbody", "equality", "keyframe"},
     "body": {"body", "frame", "replicate", "joint", "freejoint", "geom", "site", "inertial"},
     "default": {"default", "joint", "geom", "site"},
-    "equality": {"joint"},
+    "equality": {"joint", "connect", "weld"},
     "keyframe": {"key"},
 }
 
@@ -47,9 +48,11 @@ _TURNS = {"pos", "quat", "axisangle", "euler", "xyaxes", "zaxis"}
 _WORDS = {
     "compiler": {"angle", "autolimits", "eulerseq", "inertiafromgeom"},
     "default": {"class"},
-    "body": {"name", "childclass"},
+    "body": {"name", "childclass", "mocap"},
     "frame": {"name", "childclass"},
     "replicate": {"sep"},
+    "connect": {"name", "class", "active", "body1", "body2", "site1", "site2"},
+    "weld": {"name", "class", "active", "body1", "body2", "site1", "site2"},
     "joint": {"name", "class", "type", "limited", "joint1", "joint2", "active"},
     "freejoint": {"name", "align"},
     "geom": {"name", "class", "type", "mesh", "hfield", "shellinertia"},
@@ -61,6 +64,8 @@ _NUMBERS = {
     "body": _TURNS,
     "frame": _TURNS,
     "replicate": {"count", "offset", "euler"},
+    "connect": {"anchor"},
+    "weld": {"anchor", "relpose"},
     "joint": {"pos", "axis", "range", "ref", "polycoef"},
     "geom": _TURNS | {"size", "fromto", "mass", "density", "contype", "conaffinity", "group"},
     "site": _TURNS | {"size", "fromto"},
@@ -71,7 +76,9 @@ _NUMBERS = {
 _CONTACT = {"solimp", "solref", "margin", "gap", "friction", "condim", "priority", "solmix"}
 _LOOKS = {"material", "rgba", "user"}
 _UNUSED = {
-    "body": {"mocap", "gravcomp", "sleep", "fuse", "simple", "user"},
+    "connect": {"solimp", "solref"},
+    "weld": {"solimp", "solref", "torquescale"},
+    "body": {"gravcomp", "sleep", "fuse", "simple", "user"},
     "joint": {
         "group", "user", "armature", "damping", "frictionloss", "margin", "solimp", "solref", "solimpfriction",
         "solimplimit", "solreffriction", "solreflimit", "springdamper", "springref", "springyield", "stiffness",
@@ -116,6 +123,17 @@ class Selection:
         """Add a line of text that an element stands in."""
         self.lines.append(line)
         self.elements.append(element)
+
+    def has_loops(self) -> bool:
+        """Whether some bodies are tied to others beside the tree."""
+        return any(element is not None and element.tag in _LOOPS for element in self.elements)
+
+    def without_loops(self) -> Selection:
+        """The same without what ties bodies beside the tree, each of which is a line, with another that ends it."""
+        starts = [i for i, element in enumerate(self.elements) if element is not None and element.tag in _LOOPS]
+        gone = {i + end for i in starts for end in (0, 1)}
+        kept = [pair for i, pair in enumerate(zip(self.lines, self.elements, strict=True)) if i not in gone]
+        return replace(self, lines=[line for line, _ in kept], elements=[element for _, element in kept])
 
 
 def select(root: Element) -> Selection:

@@ -51,7 +51,7 @@ def _range(low: float, high: float) -> Range | None:
 def couplings_of(given: CompiledModel, found: MjcfRows) -> list[Coupling | None]:
     """The linear equalities between two joints; notes for those that a skeleton has no place for."""
     m, couplings = given.model, dict[int, Coupling]()
-    for i in range(m.neq):
+    for i in np.flatnonzero(m.eq_type == given.mj.mjtEq.mjEQ_JOINT).tolist():
         follower, leader = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
         offset, ratio, *bends = (float(value) for value in m.eq_data[i, :5])
         row = found.joint_row[follower]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import chain, count
 from typing import Any
 
@@ -16,6 +17,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.joints import unique_names
 from poise.model.limits import EulerBox, Limit, Range
+from poise.model.loops import Frame, Hold, Loop
 from poise.model.skeleton import Kind, Skeleton
 
 _KINDS = {"revolute": Kind.HINGE, "prismatic": Kind.SLIDE, "fixed": Kind.FIXED, "spherical": Kind.BALL}
@@ -37,6 +39,7 @@ class PhysicsTree:
         self.sources: list[str] = []
         self.row_of: dict[str, int] = {}
         self.aliases: dict[str, int] = {}
+        self.ties: list[dict[str, Any]] = []  # joints that close a loop
         self.stands = {path: self._stands(matrix) for path, matrix in answer.header["bodies"].items()}
         self.stands[_WORLD] = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.ones(3)
         self._place_all()
@@ -78,9 +81,10 @@ class PhysicsTree:
             else:
                 self._add(ready, back=ready["bodies"][0] not in self.row_of)
         closing = [joint for joint in closing if not self._late(joint)]
+        self.ties = [joint for joint in closing if self._holds(joint)[0]]
         if closing:
             paths = listed(joint["path"] for joint in closing)
-            self.notes.append(f"joints that close a loop are left out, and the loop is open: {paths}")
+            self.notes.append(f"joints that close a loop are no part of the tree, and poses can open the loop: {paths}")
 
     def _late(self, joint: dict[str, Any]) -> bool:
         """Add a joint that stands apart from its articulation where it carries a body that nothing else does."""
@@ -105,6 +109,38 @@ class PhysicsTree:
         paths = [*self.answer.header["bodies"], *(joint["path"] for joint in self.answer.header["joints"])]
         taken = {path.rsplit("/", 1)[-1] for path in paths}
         return next(name for name in chain(["world"], (f"world_{i}" for i in count(1))) if name not in taken)
+
+    def _holds(self, joint: dict[str, Any]) -> tuple[tuple[Hold, ...], str]:
+        """What a joint that closes a loop keeps together, and the axis (X, Y, Z) that stays free."""
+        axis = joint["axis"] if joint["axis"] in ("X", "Y", "Z") else "X"
+        known: dict[str, tuple[Hold, ...]] = {
+            "fixed": ("point", "turn"), "revolute": ("point", "axis"), "prismatic": ("line", "turn"),
+            "spherical": ("point",),
+        }  # fmt: skip
+        if joint["kind"] in known:
+            return known[joint["kind"]], axis
+        ends: dict[str, list[float]] = joint["limits"]
+        free = {
+            way: [a for a in "XYZ" if not ends.get(way + a, [0.0, 1.0])[0] > ends.get(way + a, [0.0, 1.0])[1]]
+            for way in ("trans", "rot")
+        }
+        loose = [own[0] for own in free.values() if len(own) == 1]
+        alone = loose[0] if len(set(loose)) == 1 else ""  # two frames share one axis
+        places: dict[int, tuple[Hold, ...]] = {0: ("point",), 1: ("line",) if alone else ()}
+        turns: dict[int, tuple[Hold, ...]] = {0: ("turn",), 1: ("axis",) if alone else ()}
+        return places.get(len(free["trans"]), ()) + turns.get(len(free["rot"]), ()), alone or axis
+
+    def _loop(self, joint: dict[str, Any], names: Sequence[str]) -> Loop:
+        """A joint that closes a loop, as a tie between two rows whose names are given."""
+        holds, axis = self._holds(joint)
+        along = rotations.rotation_between(np.array([0.0, 0.0, 1.0]), np.eye(3)["XYZ".index(axis)])
+        ends: list[tuple[str | None, Frame]] = []
+        for side, body in enumerate(joint["bodies"]):
+            at, turn = self._frame(joint, side)
+            frame = (*at.tolist(), *rotations.multiply(turn, along).tolist())
+            ends.append((None if body == _WORLD else names[self.row_of[body]], frame))
+        (first, one), (second, other) = ends
+        return Loop(joint["path"].rsplit("/", 1)[-1], (first, second), (one, other), holds)
 
     def _row(self, path: str, parent: int, kind: Kind, place: tuple[Floats, Floats], limit: Limit | None = None) -> int:
         self.names.append(path.rsplit("/", 1)[-1])
@@ -199,5 +235,6 @@ class PhysicsTree:
             self.notes.append(f"bodies and joints with the name of another one are called here: {listed(again)}")
         return Skeleton.build(
             self.names, self.parents, self.kinds, offsets=np.array(offsets), rotations=np.array(turns),
-            axes=np.array(self.axes), limits=self.limits, source_ids=self.sources, **units,
+            axes=np.array(self.axes), limits=self.limits, source_ids=self.sources,
+            loops=tuple(self._loop(joint, names) for joint in self.ties), **units,
         )  # fmt: skip

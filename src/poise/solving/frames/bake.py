@@ -15,6 +15,7 @@ from poise.maths.in_words import in_words
 from poise.maths.options import truth
 from poise.model.clip import Clip
 from poise.problem.goals import Goal, Near
+from poise.problem.loops import leave_loops_closed
 from poise.solvers.natural.auto import chosen
 from poise.solving.frames.continuity import without_leaps
 from poise.solving.result import Result
@@ -113,5 +114,7 @@ def _without_leaps(result: Result, solver: solvers.Solver, began: float) -> Resu
         return result
     answer, errors = found
     reached = result.problem.met(errors, result.tolerances)
+    if result.problem.skeleton.loops:
+        reached &= leave_loops_closed(result.problem, answer.q, result.tolerances)
     counts = {"iterations": answer.iterations, "joint_updates": answer.joint_updates}
     return result.shown(answer.q, errors, began, reached=reached, **counts)

@@ -18,6 +18,7 @@ from poise.model.clip import Clip, checked_rate
 from poise.model.pose import Pose
 from poise.model.same import check_same
 from poise.problem.goals import Goal
+from poise.problem.loops import leave_loops_closed
 from poise.problem.measuring.measure import errors_of_one
 from poise.problem.preference import preferred_shape
 from poise.solvers.base.contract import Request, engine_of, with_engine
@@ -289,6 +290,8 @@ class Tracker:
             reached = bool(problem.met(errors, tolerance))
         else:
             errors, reached = errors_of_one(paths, problem.allowed(tolerance), q, targets)
+        if problem.skeleton.loops:
+            reached = reached and bool(leave_loops_closed(problem, q[None], tolerance)[0])
         return found.shown(q, errors, began, reached=reached, **known)
 
 

@@ -1,0 +1,110 @@
+"""Closed loops of a file: what ties two bodies together that a tree of joints does not hold together.
+
+Loops are kept as data. Solvers do not close them; a result whose pose leaves one open does not count as reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, TypeAlias
+
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.maths import rotations
+from poise.maths.arrays import Floats, finite, short
+
+Hold: TypeAlias = Literal["point", "line", "turn", "axis"]
+Frame: TypeAlias = tuple[float, float, float, float, float, float, float]
+
+HOLDS: tuple[Hold, ...] = ("point", "line", "turn", "axis")
+_NUMBERS = 7  # of a frame: x y z, w x y z
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A tie between a frame of one joint and a frame of another, which closes a loop of bodies.
+
+    Parameters
+    ----------
+    name
+        What the file calls it, or a name made from its joints.
+    joints
+        The two joints that carry the frames, as `Skeleton.index` knows them; None is the world.
+    frames
+        For each x y z [file units] and w x y z in the frame of its joint.
+    holds
+        What the tie keeps together. "point": the origins of the frames. "line": the second origin, on the z axis of the
+        first frame. "turn": the rotations. "axis": the directions of the z axes.
+    """
+
+    name: str
+    joints: tuple[str | None, str | None]
+    frames: tuple[Frame, Frame]
+    holds: tuple[Hold, ...] = ("point",)
+
+    def __post_init__(self) -> None:
+        unknown = [hold for hold in self.holds if hold not in HOLDS]
+        if unknown or not self.holds:
+            raise InputError(f"a loop holds one or more of {', '.join(HOLDS)}, not {short(self.holds)}")
+        if len(self.joints) != 2 or len(self.frames) != 2:  # noqa: PLR2004  (a tie has two ends)
+            raise InputError(f"a loop ties two joints by two frames, not {len(self.joints)} by {len(self.frames)}")
+        object.__setattr__(self, "frames", tuple(map(_frame, self.frames)))
+
+    def scaled(self, factor: float) -> Loop:
+        """The same loop in other units: all lengths times a factor."""
+        frames = [(x * factor, y * factor, z * factor, *turn) for x, y, z, *turn in self.frames]
+        return replace(self, frames=tuple(frames))
+
+    def turned(self, turn: Floats) -> Loop:
+        """The same loop in a world that is turned about its origin by a rotation (4,)."""
+        frames = [
+            frame if joint is not None else _turned(frame, turn)
+            for joint, frame in zip(self.joints, self.frames, strict=True)
+        ]
+        return replace(self, frames=tuple(frames))
+
+    def is_within(self, joints: Collection[str]) -> bool:
+        """Whether it ties only joints of these names, or the world."""
+        return all(joint is None or joint in joints for joint in self.joints)
+
+
+class OpenLoop(NamedTuple):
+    """A loop that a pose leaves open.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    joints
+        The two joints that it ties; None is the world.
+    distance
+        How far what should meet is apart [file units].
+    angle
+        How far what should be aligned is turned apart [rad].
+    """
+
+    name: str
+    joints: tuple[str | None, str | None]
+    distance: float
+    angle: float
+
+
+def loops_within(loops: Sequence[Loop], joints: Collection[str]) -> tuple[Loop, ...]:
+    """Those of some loops that tie only joints of these names, or the world."""
+    return tuple(loop for loop in loops if loop.is_within(joints))
+
+
+def _frame(given: ArrayLike) -> Frame:
+    """Seven numbers with a rotation of length one."""
+    numbers = finite(given, "the frame of a loop")
+    if numbers.shape != (_NUMBERS,):
+        raise InputError(f"the frame of a loop has 7 numbers (x y z, w x y z), not {short(given)}")
+    x, y, z, *turn = [*numbers[:3].tolist(), *rotations.normalised(numbers[3:]).tolist()]
+    return (x, y, z, turn[0], turn[1], turn[2], turn[3])
+
+
+def _turned(frame: Frame, turn: Floats) -> Frame:
+    point = rotations.rotate(turn, finite(frame[:3], "a point"))
+    return _frame([*point.tolist(), *rotations.multiply(turn, finite(frame[3:], "a rotation")).tolist()])

@@ -1,0 +1,251 @@
+"""Closed loops of a file: kept as data, and no pose that leaves one open counts as reached."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import poise
+from poise import Loop, Position, Status
+from poise.libraries.moved import Move, moved
+from poise.libraries.roots import one_tree
+from poise.maths import rotations
+from tests.command_line import run
+
+NONE = (1.0, 0.0, 0.0, 0.0)
+OPEN = [0.4 + 0.2 * np.sin(0.4), 0, 0.2 * np.cos(0.4)]  # where both cranks would have to lean by 0.4
+
+
+def fourbar(loops=True, **more):
+    """Two cranks of 0.2 that a coupler of 0.4 joins at rest; the tree has the coupler on the first one."""
+    tie = Loop("loop", ("b", "c"), ((0.4, 0, 0, *NONE), (0, 0, 0.2, *NONE)))
+    return poise.Skeleton.build(
+        ["base", "a", "b", "tip", "c"], [-1, 0, 1, 2, 0], [0, 1, 1, 0, 1],
+        offsets=[(0, 0, 0), (0, 0, 0), (0, 0, 0.2), (0.4, 0, 0), (0.4, 0, 0)], axes=[(0, 1, 0)] * 5,
+        loops=(tie,) if loops else (), metres_per_unit=1.0, up="z", **more,
+    )  # fmt: skip
+
+
+def rest(skeleton):
+    return poise.Pose(skeleton, skeleton.rest_q)
+
+
+class TestStatus:
+    def test_a_pose_that_opens_a_loop_is_not_reached(self):
+        result = poise.solve(rest(fourbar()), Position("tip", OPEN))
+        assert not result.reached
+        assert not result
+        assert result.status is Status.open_loop
+        world = result.pose.world
+        gap = np.linalg.norm(world["tip"].positions - world["c"].positions - rotations.rotate(
+            world["c"].rotations, np.array([0, 0, 0.2])
+        ))  # fmt: skip
+        (left,) = result.open_loops()
+        assert left.distance == pytest.approx(gap, abs=1e-12)
+        assert (left.name, left.joints, left.angle) == ("loop", ("b", "c"), 0.0)
+        assert f"the loop 'loop' of 'b' and 'c' is open by {gap * 1000:.3g} mm" in result.message()
+        with pytest.raises(poise.NotReachedError, match="open loop"):
+            result.require()
+        assert poise.solve(rest(fourbar(loops=False)), Position("tip", OPEN)).reached
+
+    def test_a_pose_that_keeps_it_closed_is(self):
+        s = fourbar()
+        closed = poise.Pose(s, [0.4, -0.4, 0.4])
+        result = poise.solve(closed, Position("tip", OPEN))
+        assert result.reached
+        assert result.open_loops() == ()
+        assert poise.solve(rest(s), Position("tip", rest(s).world["tip"].positions)).reached
+
+    def test_a_loop_that_the_start_leaves_open_is_said_to_be(self):
+        s = fourbar()
+        start = poise.Pose(s, [0.0, 0.0, 0.5])
+        result = poise.solve(start, Position("tip", start.world["tip"].positions))
+        assert result.status is Status.open_loop
+        assert "(at the start by " in result.message()
+
+    def test_goals_that_are_missed_keep_their_reason(self):
+        result = poise.solve(rest(fourbar()), Position("tip", [5, 0, 0]))
+        assert result.status is Status.out_of_reach
+        assert "; the loop 'loop' of 'b' and 'c' is open by " in result.message()
+
+    def test_each_row_of_a_batch_by_itself_in_every_form(self):
+        s = fourbar()
+        start = rest(s)
+        targets = np.array([rest(s).world["tip"].positions, OPEN, [5, 0, 0]])
+        codes = [Status.reached, Status.open_loop, Status.out_of_reach]
+        many = poise.solve(start, Position("tip", targets))
+        assert many.codes.tolist() == codes
+        prepared = poise.prepare(start, Position("tip", targets[0]))
+        assert [int(prepared(target).codes) for target in targets] == codes
+        assert [int(poise.solve(start, Position("tip", target)).codes) for target in targets] == codes
+        assert [int(poise.solve(start, Position("tip", t), solver="ccd").codes) for t in targets] == codes
+        np.testing.assert_array_equal(prepared(targets).codes, many.codes)
+        follow = poise.Tracker(start, Position("tip", targets[0]))
+        assert [int(follow(target).codes) for target in targets] == codes
+        slow = poise.Tracker(start, Position("tip", targets[0]), speed=50.0)
+        for _ in range(60):
+            shown = slow(targets[1])
+        assert shown.status is Status.open_loop
+
+    def test_the_tolerance_is_that_of_the_solve(self):
+        s = fourbar()
+        assert poise.solve(rest(s), Position("tip", OPEN), tolerance=0.1).reached
+        assert not poise.solve(rest(s), Position("tip", OPEN), tolerance=0.07).reached
+
+    @pytest.mark.parametrize(
+        ("holds", "distance", "angle"),
+        [
+            (("point",), 0.5, 0.0), (("line",), 0.3, 0.0), (("turn",), 0.0, 0.9), (("axis",), 0.0, 0.9),
+            (("point", "turn"), 0.5, 0.9),
+        ],
+    )  # fmt: skip
+    def test_what_a_loop_holds(self, holds, distance, angle):
+        """Along the axis z by 0.4, across by 0.3, turned about x by 0.9."""
+        s = poise.Skeleton.build(
+            ["slide", "across", "turn"], [-1, 0, 1], [2, 2, 1], axes=[(0, 0, 1), (0, 1, 0), (1, 0, 0)],
+            loops=(Loop("tie", (None, "turn"), ((0, 0, 0, *NONE), (0, 0, 0, *NONE)), holds),),
+        )  # fmt: skip
+        pose = poise.Pose(s, [0.4, 0.3, 0.9])
+        (left,) = poise.solve(pose, Position("turn", [0, 0.3, 0.4])).open_loops()
+        assert (left.distance, left.angle) == pytest.approx((distance, angle))
+
+
+class TestData:
+    def test_it_is_carried_by_whatever_makes_a_skeleton_of_another(self):
+        s = fourbar()
+        for other in (
+            pickle.loads(pickle.dumps(s)),  # noqa: S301
+            s.limited({"a": poise.Range(-1, 1)}),
+            s.with_free_root(),
+            s.with_free_root().bound,
+        ):
+            assert other.loops == s.loops
+        assert s != fourbar(loops=False)
+        free = s.with_free_root()
+        away = poise.Pose(free, [2, 1, 1, 0.6, 0.8, 0, 0, 0.4, -0.4, 0.4])
+        assert poise.solve(away, Position("tip", away.world["tip"].positions)).reached
+
+    def test_other_units_and_axes(self):
+        rig = poise.Rig(fourbar(), poise.Pose(fourbar(), [0.4, -0.4, 0.5]))
+        before = poise.solve(rig.pose, Position("tip", OPEN)).open_loops()[0].distance
+        turn = rotations.about(np.array([1.0, 0, 0]), -np.pi / 2)
+        other = moved(rig, Move(100.0, turn, "y", 0.01))
+        at = other.pose.world["tip"].positions
+        after = poise.solve(other.pose, Position("tip", at)).open_loops()[0].distance
+        assert after == pytest.approx(100 * before)
+        world = Loop("w", (None, "tip"), ((0.4, 0, 0.2, *NONE), (0, 0, 0, *NONE)), ("point", "turn"))
+        held = poise.Skeleton.build(["a", "tip"], [-1, 0], [1, 0], offsets=[(0, 0, 0.2), (0.4, 0, 0)],
+                                    axes=[(0, 1, 0)] * 2, loops=(world,))  # fmt: skip
+        still = moved(poise.Rig(held, rest(held)), Move(100.0, turn, "y", 0.01))
+        assert poise.solve(still.rest, Position("tip", still.rest.world["tip"].positions)).reached
+
+    def test_one_tree_of_several_keeps_its_own(self):
+        both = poise.Skeleton.build(
+            ["a", "b", "x", "y"], [-1, 0, -1, 2], [1, 1, 1, 1], axes=[(0, 0, 1)] * 4,
+            loops=(
+                Loop("inside", ("a", "b"), ((0, 0, 0, *NONE),) * 2),
+                Loop("across", ("a", "y"), ((0, 0, 0, *NONE),) * 2),
+            ),
+        )  # fmt: skip
+        part, _ = one_tree(poise.Rig(both, rest(both)), "a", needed=True)
+        assert [loop.name for loop in part.skeleton.loops] == ["inside"]
+
+    @pytest.mark.parametrize(
+        ("make", "words"),
+        [
+            (lambda: Loop("l", ("a", "b"), ((0, 0, 0, *NONE),) * 2, ("knot",)), "holds one or more of point, line"),
+            (lambda: Loop("l", ("a", "b"), ((0, 0, 0),) * 2), "7 numbers"),
+            (lambda: Loop("l", ("a",), ((0, 0, 0, *NONE),)), "ties two joints"),
+            (lambda: poise.Skeleton.build("a", [-1], [1], axes=[(0, 0, 1)],
+                                          loops=(Loop("l", ("a", "z"), ((0, 0, 0, *NONE),) * 2),)), "does not exist"),
+        ],
+    )  # fmt: skip
+    def test_what_cannot_be_a_loop(self, make, words):
+        with pytest.raises(poise.InputError, match=words):
+            make()
+
+
+BAR = """<mujoco><compiler angle="radian"/><worldbody><body name="base">
+ <body name="crank"><joint name="a" axis="0 1 0" pos="0 0 0.0" range="-3 3"/><geom size=".01" mass="1"/>
+  <body name="coupler" pos="0 0 0.2"><joint name="b" axis="0 1 0" range="-3 3"/><geom size=".01" mass="1"/>
+   <site name="tip" pos="0.4 0 0"/></body></body>
+ <body name="rocker" pos="0.4 0 0"><joint name="c" axis="0 1 0" range="-3 3"/><geom size=".01" mass="1"/>
+  <site name="rtip" pos="0 0 0.2"/></body></body>
+ <body name="hand" mocap="true"><geom size=".01"/></body>
+</worldbody><equality>%s</equality></mujoco>"""
+
+
+class TestMjcf:
+    @pytest.fixture
+    def read(self, tmp_path):
+        pytest.importorskip("mujoco")
+
+        def reader(equality):
+            (tmp_path / "bar.xml").write_text(BAR % equality)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", poise.PoiseWarning)  # notes
+                return poise.load(tmp_path / "bar.xml")
+
+        return reader
+
+    @pytest.mark.parametrize(
+        ("equality", "angle"),
+        [
+            ('<connect name="loop" body1="coupler" body2="rocker" anchor="0.4 0 0"/>', None),
+            ('<connect body1="rocker" body2="coupler" anchor="0 0 0.2"/>', None),
+            ('<connect site1="tip" site2="rtip"/>', None),
+            ('<weld body1="coupler" body2="rocker" anchor="0 0 0.2"/>', 1),
+            ('<weld site1="tip" site2="rtip"/>', 1),
+        ],
+    )
+    def test_every_form_says_what_mujoco_says(self, read, equality, angle):
+        """At rest the loop is closed; elsewhere its gap is the constraint's own residual."""
+        rig = read(equality)
+        (loop,) = rig.skeleton.loops
+        assert "point" in loop.holds
+        assert poise.solve(rig.rest, Position("tip", rig.rest.world["tip"].positions)).reached
+        import mujoco
+
+        model = mujoco.MjModel.from_xml_string(BAR % equality)
+        data = mujoco.MjData(model)
+        data.qpos[:] = [0.3, -0.2, 0.5]
+        mujoco.mj_forward(model, data)
+        pose = poise.Pose(rig.skeleton, data.qpos)
+        (left,) = poise.solve(pose, Position("tip", pose.world["tip"].positions)).open_loops()
+        residual = data.efc_pos[np.flatnonzero(data.efc_type == 0)]
+        assert left.distance == pytest.approx(np.linalg.norm(residual[:3]), abs=1e-9)
+        assert left.angle == pytest.approx(0.4 if angle else 0.0, abs=1e-9)
+
+    def test_loops_that_do_not_hold_are_notes(self, read):
+        rig = read('<connect name="off" body1="coupler" body2="rocker" anchor="0.4 0 0" active="false"/>'
+                   '<weld name="drag" body1="hand" body2="rocker"/>')  # fmt: skip
+        assert rig.skeleton.loops == ()
+        assert any("the loop off (<connect>) is not active" in note for note in rig.notes)
+        assert any("the loop drag (<weld>) follows a mocap body" in note for note in rig.notes)
+
+    def test_a_loop_of_a_body_that_is_left_out_does_not_refuse_the_file(self, read):
+        rig = read('<connect body1="coupler" body2="B0_1" anchor="0 0 0"/>')
+        assert rig.skeleton.loops == ()
+        assert any("loops (<connect>, <weld>) are not read" in note for note in rig.notes)
+
+    def test_the_command_line_and_other_formats(self, read, tmp_path):
+        rig = read('<connect name="loop" body1="coupler" body2="rocker" anchor="0.4 0 0"/>')
+        target = [f"{value:g}" for value in OPEN]
+        done = run("solve", "bar.xml", "--joint", "tip", "--to", *target, "--json", cwd=tmp_path)
+        assert done.returncode == 1
+        told = json.loads(done.stdout)
+        assert told["status"] == "open_loop"
+        assert told["open_loops"][0]["name"] == "loop"
+        assert told["open_loops"][0]["distance"] == pytest.approx(0.0795, abs=1e-4)
+        saved = run("solve", "bar.xml", "--joint", "tip", "--to", *target, "-o", "bar_posed.glb", cwd=tmp_path)
+        assert "glTF has no closed loops; lost are: loop" in saved.stderr
+        info = run("info", "bar.xml", cwd=tmp_path)
+        assert "closed loops (1): loop (b and c)" in info.stdout
+        converted = poise.convert(rig.path, tmp_path / "bar.glb")
+        assert "1 closed loop, which other readers leave open: loop" in converted.lost
+        with pytest.warns(poise.PoiseWarning, match="glTF has no closed loops; lost are: loop"):
+            poise.save(rig, tmp_path / "again.glb")
