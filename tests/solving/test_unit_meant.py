@@ -44,3 +44,9 @@ def test_nothing_is_asked_where_no_unit_brings_it_near(target):
     message = said(target)
     assert message.startswith("out of reach")
     assert "is it in" not in message
+
+
+def test_a_joint_that_cannot_leave_its_place_asks_for_no_unit():
+    skeleton = poise.Skeleton.build("ab", [-1, 0], [1, 0], axes=[(0, 0, 1)] * 2)
+    found = poise.solve(poise.Pose(skeleton, skeleton.rest_q), poise.Position("b", [1.0, 0, 0]))
+    assert found.message().startswith("out of reach: the target is 1 beyond the longest reach of ")

@@ -196,6 +196,8 @@ def _unit_meant(ended: Ended, column: int, number: int) -> str:
     problem, target = ended.problem, ended.target
     metres = problem.skeleton.metres_per_unit
     reach = reaches(problem, target)[max(number - 1, 0)]
+    if not reach.longest:  # a joint that stays where it is has no size to compare with
+        return ""
     point = float(np.linalg.norm(target[0, column : column + 3])) / (reach.longest * problem.plan.unit)
     for question, factor in _units(metres):
         if not (point > _FAR if factor < 1.0 else point < _CLOSE):
