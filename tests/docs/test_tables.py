@@ -36,10 +36,6 @@ def test_a_table_is_written_between_its_lines():
         make_tables.with_table(page, "y", "")
 
 
-def test_the_readme_is_short():
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 160
-
-
 def test_the_best_peer_solves_as_much_and_is_the_quickest():
     peers = [("quick", 90.0, 1.0), ("best", 99.5, 3.0), ("slow", 100.0, 9.0)]
     assert _peers_table._best(peers, 100.0) == ("best", 99.5, 3.0)
