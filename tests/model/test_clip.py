@@ -123,6 +123,19 @@ class TestRate:
         times = (begins + np.arange(0, 2000, every) / rate).astype(np.float32).astype(np.float64)
         assert clip_at(times).fps == rate / every
 
+    @pytest.mark.parametrize("rate", [59.94, 23.976, 12.5, 120.5, 29.97])
+    @pytest.mark.parametrize("frames", [2000, 72000])
+    def test_rates_of_three_decimals(self, rate, frames):
+        clip = clip_at((np.arange(frames) / rate).astype(np.float32))
+        assert clip.fps == pytest.approx(rate, rel=1e-5 if frames < 72000 else 1e-12)
+
+    @pytest.mark.parametrize("step", [0.0083333, 0.033333, 0.01666667, 1 / 87.12345])
+    @pytest.mark.parametrize("frames", [3000, 72000])
+    def test_a_steady_step_of_any_length(self, step, frames):
+        """BVH says 0.0083333 s for 120 frames a second, which its times of 32 bits in a GLB show late in a clip."""
+        clip = clip_at((step * np.arange(frames)).astype(np.float32))
+        assert clip.fps == pytest.approx(1.0 / step, rel=1e-6 if frames < 72000 else 1e-7)
+
     @pytest.mark.parametrize("rate", [29.9, 29.5, 120.0005, 30.0001, 1 / 3, 0.4])
     def test_another_rate_stays(self, rate):
         clip = clip_at(np.arange(3000) / rate)

@@ -25,6 +25,7 @@ _ROUNDING = 1.2e-7  # of the largest time: what two times in 32 bits, each round
 _NTSC = 1.001  # film and television for NTSC run slower by this
 _NEAR = 0.01  # of a rate: a median step is no further off
 _FASTEST = 1e6  # [1/s] steps that are shorter are no frames
+_DECIMALS = 3  # of rates as people write them: 23.976
 _CLEAR = 0.1  # of a frame: where rounding is coarser, it tells nothing of the rate
 _MOST_FRAMES = 1e8  # of a clip that is sampled anew: 38 days at 30 frames per second
 
@@ -83,8 +84,9 @@ class Clip(FrozenValue):
     def fps(self) -> float:
         """Frames per second: the inverse of the median time step; 0 with fewer than two frames.
 
-        Files keep times in 32 bits, so that a step of 1/120 s comes out as 1/120.002 s late in a clip. Where every time
-        lies on a frame of a whole rate, or of 1000/1001 of one (29.97), but for that rounding, it is that rate.
+        Files keep times in 32 bits, so that a step of 1/120 s comes out as 1/120.03 s late in a clip. Where every time
+        lies on a frame of a steady rate but for that rounding, it is that rate: a whole one, 1000/1001 of one (29.97),
+        one of three decimals, or the mean.
         """
         steps = np.diff(self.times)
         steps = steps[steps > 0]
@@ -123,14 +125,17 @@ class Clip(FrozenValue):
 
 
 def _true_rate(times: Floats, rate: float) -> float:
-    """The whole rate, or 1000/1001 of one, near a measured one [1/s] on whose frames all times lie; else that rate."""
+    """The rate near a measured one [1/s] on whose frames all times lie; else the measured one.
+
+    Whole rates and 1000/1001 of them come first, then rates of three decimals (59.94), then the mean rate.
+    """
     if rate > _FASTEST:
         return rate
     begun = times - times[0]
     frames = np.cumsum(np.round(np.diff(times) * rate))
     slack = _ROUNDING * float(np.abs(times).max())
     mean = float(frames[-1] / begun[-1])
-    for true in usual_rates(mean):
+    for true in (*usual_rates(mean), round(mean, _DECIMALS), mean):
         if true > 0.0 and abs(true - rate) <= _NEAR * rate and slack * true <= _CLEAR:
             off = np.abs(begun - np.round(begun * true) / true)
             if float(off.max()) <= slack:
