@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import poise
+from poise.errors import WriteWarning
+from poise.io.bvh.names import names_in_file
 from poise.io.registry import formats
 from poise.io.values.read import read_values
 from tests.amounts import amount
@@ -82,10 +84,14 @@ def assert_alike(path, thing):
     wanted, there = told(path, thing), shown(path, thing)
     size = max(float(np.abs(wanted.world.positions).max(initial=0.0)), 1e-9)
     moving = wanted.skeleton.moving_depth > 0  # a BVH file leaves trees without motion out
-    assert set(np.array(wanted.skeleton.names)[moving]) <= set(there.skeleton.names)
+    names = wanted.skeleton.names
+    words = names_in_file(wanted.skeleton) if path.suffix == ".bvh" else names  # what a BVH file calls them
+    assert set(np.array(words)[moving]) <= set(there.skeleton.names)
     near = NEAR if path.suffix != ".bvh" or is_steady(thing) else BETWEEN_FRAMES
-    for name in set(wanted.skeleton.names) & set(there.skeleton.names):
-        off = np.abs(there.world[name].positions - wanted.world[name].positions).max(initial=0.0) / size
+    for name, word in zip(names, words, strict=True):
+        if word not in there.skeleton.names:
+            continue
+        off = np.abs(there.world[word].positions - wanted.world[name].positions).max(initial=0.0) / size
         assert off <= near, f"{name} is off by {off:.2g} of the size"
 
 
@@ -122,7 +128,9 @@ def test_every_file_that_loads(data, tmp_path):
                 path = tmp_path / "else" / f"saved{suffix}"
                 path.unlink(missing_ok=True)
                 try:
-                    poise.save(thing, path)
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore", WriteWarning)  # names that a BVH file changes
+                        poise.save(thing, path)
                 except poise.UnsupportedError as error:
                     if "read again" in str(error) or path.exists():
                         bad.append(f"{source.name}, {what}, {suffix}: {error}")

@@ -2,7 +2,8 @@
 
 FBX moves angles along curves, so that what lies between two frames is no straight line. The child also measures the
 slopes at both ends of every frame and the middle; where a cubic comes nearer to the middle than a straight line, it is
-taken. A jump within a frame has no slope that means anything: a straight line comes nearer there.
+taken. A jump within a frame has no slope that means anything: a straight line comes nearer there. One cubic is no curve
+of angles, nor has it the keys that stand between two frames: docs/formats/fbx.md says how far off it may be.
 """
 
 from __future__ import annotations
