@@ -350,6 +350,38 @@ class TestRobots:
         assert rig.skeleton["j"].limit is None
         assert rig.notes == ("the range of joint /j is ignored: its lower limit 9 is above its upper limit 3",)
 
+    @pytest.mark.parametrize("bodies", [("/a", "/b"), ("", "/b"), ("/b", "")])
+    def test_a_joint_of_six_freedoms_keeps_its_slides(self, read, bodies):
+        """Along x and z, and a turn about y: the order of the two bodies decides the sense, as for other joints."""
+        ends = {"transX": (-1, 2), "transY": (1, -1), "transZ": ("-inf", "inf"), "rotX": (1, -1), "rotZ": (1, -1)}
+        limits = {
+            f"float limit__{name}__physics__{end}": value
+            for name, pair in ends.items()
+            for end, value in zip(("low", "high"), pair, strict=True)
+        }
+        rig = read(HEAD + BODIES + joint("PhysicsJoint", "six", bodies, ((0, 0, 0), (0, 0, 0)), **limits))
+        s, sense = rig.skeleton, -1.0 if bodies[1] == "" else 1.0
+        assert [s[name].kind for name in ("six_x", "six_z", "six")] == [Kind.SLIDE, Kind.SLIDE, Kind.BALL]
+        assert [s["six_x"].limit, s["six_z"].limit] == [Range(-1.0, 2.0), None]
+        moved = rig.rest.replace({"six_x": 0.5, "six_z": -3.0}).world["b"].positions
+        np.testing.assert_allclose(moved, (0.5 * sense, 0, -3 * sense), atol=1e-12)
+        turn = (np.cos(0.25), 0, np.sin(0.25), 0)
+        both = rig.rest.replace({"six_x": 0.5, "six_z": -3.0, "six": turn}).world["b"].matrices
+        if sense > 0:  # slides go along the axes of the first body, whatever the turn
+            np.testing.assert_allclose(both[:3, 3], moved, atol=1e-12)
+        else:  # along those of the body that is carried
+            np.testing.assert_allclose(both[:3, 3], both[:3, :3] @ moved, atol=1e-12)
+
+    def test_a_joint_of_six_freedoms_that_only_slides(self, read):
+        locked = {
+            f"float limit__{name}__physics__{end}": value
+            for name in ("transX", "transZ", "rotX", "rotY", "rotZ")
+            for end, value in (("low", 1), ("high", -1))
+        }
+        rig = read(HEAD + BODIES + joint("PhysicsJoint", "six", ("/a", "/b"), **locked))
+        assert rig.skeleton.names == ("a", "six")
+        assert (rig.skeleton["six"].kind, rig.skeleton["six"].axis) == (Kind.SLIDE, (0.0, 1.0, 0.0))
+
     def test_a_slide(self, read):
         text = joint("PhysicsPrismaticJoint", "s", ("/a", "/b"), physics__lowerLimit=0).replace(
             "physics:lower", "float physics:lower"

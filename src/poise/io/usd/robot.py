@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import chain, count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,24 @@ from poise.model.skeleton import Kind, Skeleton
 _KINDS = {"revolute": Kind.HINGE, "prismatic": Kind.SLIDE, "fixed": Kind.FIXED, "spherical": Kind.BALL}
 _TURNS = ("rotX", "rotY", "rotZ")
 _WORLD = ""  # the body of a joint that names none
+
+
+_SAME = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])  # the place of a row in the frame of the one before
+
+
+class _Step(NamedTuple):
+    """A row that moves: the path that it has its name from, its kind, axis and limit."""
+
+    path: str
+    kind: Kind
+    axis: Floats
+    limit: Limit | None
+
+
+def _range(low: float, high: float) -> Range | None:
+    """The range between two ends; None where neither is an end."""
+    low, high = (low if low > -LARGEST else -math.inf), (high if high < LARGEST else math.inf)
+    return None if math.isinf(low) and math.isinf(high) else Range(low, high, source="file")
 
 
 class PhysicsTree:
@@ -161,11 +179,13 @@ class PhysicsTree:
         """Rows of a joint and of the body that it carries; `back` where the file has the two bodies the other way."""
         carrier, carried = joint["bodies"][::-1] if back else joint["bodies"]
         near, far = (1, 0) if back else (0, 1)
-        kind, limit = self._motion(joint, back=back)
-        row = self._row(joint["path"], self.row_of[carrier], kind, self._frame(joint, near), limit)
-        axis = np.eye(3)["XYZ".index(joint["axis"] if joint["axis"] in ("X", "Y", "Z") else "X")]
-        if kind in (Kind.HINGE, Kind.SLIDE):
-            self.axes[row] = tuple((-axis if back else axis).tolist())
+        row, place = self.row_of[carrier], self._frame(joint, near)
+        steps = self._steps(joint, back=back)
+        for step in reversed(steps) if back else steps:
+            row = self._row(step.path, row, step.kind, place, step.limit)
+            if step.kind in (Kind.HINGE, Kind.SLIDE):
+                self.axes[row] = tuple((-step.axis if back else step.axis).tolist())
+            place = _SAME
         at, turn = self._frame(joint, far)
         if not at.any() and not turn[1:].any():  # one frame: the body is another name of the joint
             self.row_of[carried] = row
@@ -183,6 +203,25 @@ class PhysicsTree:
             )
         return at * self.stands[joint["bodies"][side]][2], rotations.normalised(turn)
 
+    def _steps(self, joint: dict[str, Any], *, back: bool) -> list[_Step]:
+        """Motions of a joint, from its first body's frame on: slides of a joint of six freedoms, then what turns.
+
+        The last one has the joint's own name, the slides before it that name with the letter of their axis.
+        """
+        kind, limit = self._motion(joint, back=back)
+        axis = np.eye(3)["XYZ".index(joint["axis"] if joint["axis"] in ("X", "Y", "Z") else "X")]
+        turn = _Step(joint["path"], kind, axis, limit)
+        if joint["kind"] != "free":
+            return [turn]
+        slides: list[_Step] = []
+        for letter, along in zip("XYZ", np.eye(3), strict=True):
+            low, high = joint["limits"].get(f"trans{letter}", (-math.inf, math.inf))
+            if not low > high:
+                slides.append(_Step(f"{joint['path']}_{letter.lower()}", Kind.SLIDE, along, _range(low, high)))
+        if slides and kind == Kind.FIXED:
+            return [*slides[:-1], slides[-1]._replace(path=joint["path"])]
+        return [*slides, turn]
+
     def _motion(self, joint: dict[str, Any], *, back: bool) -> tuple[Kind, Limit | None]:
         kind = _KINDS.get(joint["kind"])
         try:
@@ -197,23 +236,17 @@ class PhysicsTree:
     def _range(self, joint: dict[str, Any]) -> Range | None:
         factor = math.pi / 180.0 if joint["kind"] == "revolute" else 1.0
         low, high = float(joint["low"]) * factor, float(joint["high"]) * factor
-        low, high = (low if low > -LARGEST else -math.inf), (high if high < LARGEST else math.inf)
         if low > high:
             self.notes.append(
                 f"the range of joint {joint['path']} is ignored: its lower limit {joint['low']:g} is above its upper "
                 f"limit {joint['high']:g}"
             )
             return None
-        return None if math.isinf(low) and math.isinf(high) else Range(low, high, source="file")
+        return _range(low, high)
 
     def _of_six(self, joint: dict[str, Any], *, back: bool) -> tuple[Kind, Limit | None]:
-        """A joint whose six freedoms are locked one by one: low above high."""
+        """The turns of a joint whose six freedoms are locked one by one: low above high."""
         limits: dict[str, list[float]] = joint["limits"]
-        if any(
-            not limits.get(name, [0.0, 1.0])[0] > limits.get(name, [0.0, 1.0])[1]
-            for name in ("transX", "transY", "transZ")
-        ):
-            self.notes.append(f"the joint {joint['path']} may move along an axis, too; only its turns are read")
         ends = [tuple(math.radians(v) for v in limits[n]) if n in limits else (-math.inf, math.inf) for n in _TURNS]
         ends = [(0.0, 0.0) if low > high else (low, high) for low, high in ends]
         if all(end == (0.0, 0.0) for end in ends):
