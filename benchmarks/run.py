@@ -40,6 +40,7 @@ NAMES = (
     "loading",
     "libraries",
     "robots",
+    "package_files",
     "viewer",
 )
 
