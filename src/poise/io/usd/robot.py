@@ -28,7 +28,7 @@ _WORLD = ""  # the body of a joint that names none
 _SAME = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])  # the place of a row in the frame of the one before
 
 
-class _Step(NamedTuple):
+class _Motion(NamedTuple):
     """A row that moves: the path that it has its name from, its kind, axis and limit."""
 
     path: str
@@ -180,11 +180,11 @@ class PhysicsTree:
         carrier, carried = joint["bodies"][::-1] if back else joint["bodies"]
         near, far = (1, 0) if back else (0, 1)
         row, place = self.row_of[carrier], self._frame(joint, near)
-        steps = self._steps(joint, back=back)
-        for step in reversed(steps) if back else steps:
-            row = self._row(step.path, row, step.kind, place, step.limit)
-            if step.kind in (Kind.HINGE, Kind.SLIDE):
-                self.axes[row] = tuple((-step.axis if back else step.axis).tolist())
+        motions = self._motions(joint, back=back)
+        for motion in reversed(motions) if back else motions:
+            row = self._row(motion.path, row, motion.kind, place, motion.limit)
+            if motion.kind in (Kind.HINGE, Kind.SLIDE):
+                self.axes[row] = tuple((-motion.axis if back else motion.axis).tolist())
             place = _SAME
         at, turn = self._frame(joint, far)
         if not at.any() and not turn[1:].any():  # one frame: the body is another name of the joint
@@ -203,21 +203,21 @@ class PhysicsTree:
             )
         return at * self.stands[joint["bodies"][side]][2], rotations.normalised(turn)
 
-    def _steps(self, joint: dict[str, Any], *, back: bool) -> list[_Step]:
+    def _motions(self, joint: dict[str, Any], *, back: bool) -> list[_Motion]:
         """Motions of a joint, from its first body's frame on: slides of a joint of six freedoms, then what turns.
 
         The last one has the joint's own name, the slides before it that name with the letter of their axis.
         """
         kind, limit = self._motion(joint, back=back)
         axis = np.eye(3)["XYZ".index(joint["axis"] if joint["axis"] in ("X", "Y", "Z") else "X")]
-        turn = _Step(joint["path"], kind, axis, limit)
+        turn = _Motion(joint["path"], kind, axis, limit)
         if joint["kind"] != "free":
             return [turn]
-        slides: list[_Step] = []
+        slides: list[_Motion] = []
         for letter, along in zip("XYZ", np.eye(3), strict=True):
             low, high = joint["limits"].get(f"trans{letter}", (-math.inf, math.inf))
             if not low > high:
-                slides.append(_Step(f"{joint['path']}_{letter.lower()}", Kind.SLIDE, along, _range(low, high)))
+                slides.append(_Motion(f"{joint['path']}_{letter.lower()}", Kind.SLIDE, along, _range(low, high)))
         if slides and kind == Kind.FIXED:
             return [*slides[:-1], slides[-1]._replace(path=joint["path"])]
         return [*slides, turn]
