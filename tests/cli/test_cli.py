@@ -229,7 +229,7 @@ class TestSolve:
         (tmp_path / name).mkdir()
         done = run("solve", HUMANOID, *REACH, option, name, cwd=tmp_path)
         assert done.returncode == 2
-        assert f"{name}: is a directory" in done.stderr
+        assert f"{name}: cannot write here: it is a directory" in done.stderr
         assert done.stdout == ""
 
     def test_what_a_format_refuses_only_when_it_writes_is_said_before_any_result(self, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import numpy as np
@@ -12,6 +13,16 @@ from poise.jax.tree import Lane, Packed
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.problem.layout import POSITION
 from poise.problem.plan import Plan
+from poise.timing.clock import note_pause
+
+
+def _note_compiling(event: str, duration_secs: float, **_more: Any) -> None:
+    """Leave what JAX compiles out of the time of a call, as what Numba does."""
+    if event.startswith("/jax/core/compile/"):
+        note_pause(duration_secs)
+
+
+jax.monitoring.register_event_duration_secs_listener(_note_compiling)
 
 
 @dataclass(frozen=True, eq=False)

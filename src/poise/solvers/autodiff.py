@@ -20,6 +20,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.engine import Options, TreeEngine, aims_within, standing_still, trace_of
+from poise.timing.clock import pause_clock
 
 if TYPE_CHECKING:
     from poise.jax.lanes import LaneProgram, LaneResult
@@ -94,7 +95,8 @@ class Autodiff:
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W), see `Solver.run`. UnsupportedError where JAX is not installed."""
-        from poise.jax.lanes import LaneProgram  # noqa: PLC0415  (an extra, and slow to import; says what to install)
+        with pause_clock():
+            from poise.jax.lanes import LaneProgram  # noqa: PLC0415  (an extra, slow to import; says what to install)
 
         plan, k = problem.plan, len(targets)
         if not problem.joints or not k:

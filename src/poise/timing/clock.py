@@ -1,4 +1,4 @@
-"""The clock of calls: it pauses while kernels are loaded or compiled.
+"""The clock of calls: it pauses while kernels are loaded or compiled, by Numba or by JAX.
 
 A process loads a kernel from the disk, or compiles it, in the call that needs it first. That takes up to a million
 times as long as the call itself, and only once, so `seconds` of a result leaves it out. A call remembers when it
@@ -68,6 +68,12 @@ def start_clock() -> None:
     _THREAD.depth -= 1
     if not _THREAD.depth:
         _THREAD.pauses.add(_THREAD.begin, perf_counter())
+
+
+def note_pause(seconds: float) -> None:
+    """Note a pause of so many seconds that ends now."""
+    now = perf_counter()
+    _THREAD.pauses.add(now - seconds, now)
 
 
 @contextmanager
