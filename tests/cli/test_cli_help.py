@@ -13,7 +13,7 @@ from tests.command_line import run
 TITLE = re.compile(r"^╭─ (.+?) ─+╮$")
 
 
-@pytest.mark.parametrize("verb", ["solve", "plant", "lock", "convert", "view", "compare"])
+@pytest.mark.parametrize("verb", ["solve", "plant", "lock", "view", "compare"])
 def test_options_stand_in_panels(verb):
     titles = [found[1] for line in run(verb, "--help").stdout.splitlines() if (found := TITLE.match(line.strip()))]
     assert len(titles) == len(set(titles))

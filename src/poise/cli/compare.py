@@ -61,9 +61,14 @@ def compare(
     file: Annotated[Path | None, typer.Argument(help="a rig; without: the bundled character")] = None,
     *,
     joint: Annotated[
-        str | None, typer.Option("--joint", help="the joint or link that has the targets; default: a usual limb's")
+        str | None,
+        typer.Option(
+            "--joint", metavar="JOINT", help="the joint or link that has the targets; default: a usual limb's"
+        ),
     ] = None,
-    root: Annotated[str | None, typer.Option("--root", help="first joint that moves; default: the limb's own")] = None,
+    root: Annotated[
+        str | None, typer.Option("--root", metavar="JOINT", help="first joint that moves; default: the limb's own")
+    ] = None,
     goal: Annotated[
         GoalKind | None, typer.Option("--goal", help="what is wanted of it; default: place for arms of six joints")
     ] = None,

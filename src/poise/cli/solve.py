@@ -59,9 +59,12 @@ def solve(  # its class of command, `Command` below, takes several --joint
     ],
     *,
     joint: Annotated[
-        str | None, typer.Option("--joint", help="the joint or link to bring to the target (TIP); again: for another")
+        str | None,
+        typer.Option("--joint", metavar="JOINT", help="the joint or link to bring to the target; again: for another"),
     ] = None,
-    root: Annotated[str | None, typer.Option(help="first joint that may move; default: the limb's own")] = None,
+    root: Annotated[
+        str | None, typer.Option("--root", metavar="JOINT", help="first joint that may move; default: the limb's own")
+    ] = None,
     to: Annotated[
         tuple[float, float, float] | None,
         typer.Option("--to", metavar="X Y Z", help="target position in the world (file units)"),

@@ -45,8 +45,12 @@ _Clip = Annotated[str | None, typer.Option("--clip", metavar="NAME", help="play 
 _Terrain = Annotated[str | None, typer.Option("--terrain", metavar="WORDS", help="ground, as in poise plant, or hills")]
 _Plant = Annotated[bool, typer.Option("--plant", help="put the feet of the clip on the ground")]
 _Solver = Annotated[str | None, typer.Option("--solver", metavar="NAME", help="the solver; `poise solvers` lists them")]
-_Joint = Annotated[str | None, typer.Option("--joint", metavar="TIP", help="one chain: the joint that has the target")]
-_Root = Annotated[str | None, typer.Option("--root", help="its first joint that moves; default: the limb's own")]
+_Joint = Annotated[
+    str | None, typer.Option("--joint", metavar="JOINT", help="show one chain: the joint that has the target")
+]
+_Root = Annotated[
+    str | None, typer.Option("--root", metavar="JOINT", help="first joint that moves; default: the limb's own")
+]
 _Packages = Annotated[
     list[Path] | None,
     typer.Option(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-_FEW = 8  # options of a command; so many are read at once
+_FEW = 14  # options of a command; so many are read at once
 
 PANELS: dict[str, tuple[str, ...]] = {
-    "Goals": (
+    "Joints and goals": (
         "joint", "root", "to", "rotation", "direction", "axis", "look_at", "pole", "near", "goal", "targets",
     ),
     "Start": ("clip", "from_pose", "time", "every_frame", "scene"),
