@@ -1,4 +1,4 @@
-"""Vectors as arrays (..., 3): the operations that planting feet needs."""
+"""Operations on vectors as arrays (..., 3)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ UP.setflags(write=False)
 def dots(a: Floats, b: Floats) -> Floats:
     """a . b (...)."""
     return (a * b).sum(axis=-1)
+
+
+def cross(a: Floats, b: Floats) -> Floats:
+    """a x b (..., 3), number for number that of np.cross, which takes twice as long for few vectors."""
+    x = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
+    y = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
+    return np.stack([x, y, a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]], axis=-1)
 
 
 def units(v: Floats) -> Floats:

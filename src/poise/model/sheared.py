@@ -16,6 +16,7 @@ import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
+from poise.maths.vectors import cross
 from poise.model.skeleton import Kind, Skeleton
 
 _FLAT = 1e-300  # a determinant is divided by at least this
@@ -56,14 +57,14 @@ def _spins(frames: Floats, last: Floats) -> Floats:
     stretch = (u * sizes[:, None]) @ np.swapaxes(u, 1, 2)
     columns = np.swapaxes(_inverse(frames) @ stretch[:, None], -1, -2)
     j, k = [1, 2, 0], [2, 0, 1]
-    mixed = np.cross(frames[..., j, :], columns[..., k, :]) + np.cross(columns[..., j, :], frames[..., k, :])
+    mixed = cross(frames[..., j, :], columns[..., k, :]) + cross(columns[..., j, :], frames[..., k, :])
     return _inverse(sizes.sum(axis=-1)[:, None, None] * np.eye(3) - stretch)[:, None] @ mixed
 
 
 def _inverse(m: Floats) -> Floats:
     """The inverses of matrices (..., 3, 3); nonsense for those that have none."""
     a, b, c = m[..., 0, :], m[..., 1, :], m[..., 2, :]
-    columns = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=-1)
+    columns = np.stack([cross(b, c), cross(c, a), cross(a, b)], axis=-1)
     determinant = (a * columns[..., 0]).sum(axis=-1)
     size = np.maximum(np.abs(determinant), _FLAT) * np.where(determinant < 0.0, -1.0, 1.0)
     return columns / size[..., None, None]

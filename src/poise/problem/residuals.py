@@ -7,11 +7,13 @@ the columns of a plan. Residuals are those of the kernels but for the fading of 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.remember import remember
 from poise.model.kinematics import flat_given, jacobians
 from poise.model.limits import hinge_axis
 from poise.model.pose import Pose
@@ -127,8 +129,28 @@ def _turning(plan: Plan, goal: AnyGoal) -> Bools:
 
 def _plan_columns(plan: Plan, columns: Floats) -> Floats:
     """The columns (k, 6, nd) of the tree's degrees of freedom, from those of the skeleton (k, 6, nv)."""
-    skeleton = plan.skeleton
-    out = np.zeros((*columns.shape[:2], len(plan.layout.dofs)))
+    source = remember(plan, "columns of the skeleton", None, lambda: _source(plan))
+    out = columns[:, :, source.columns] / source.gains
+    for dof, first, axis in source.bent:
+        out[:, :, dof] = columns[:, :, first : first + 3] @ axis
+    return out
+
+
+class _PlanColumns(NamedTuple):
+    """From which columns of the skeleton those of a plan come (nd,), and what they are divided by (nd,).
+
+    bent  (dof, first column, axis) of each ball that a limit makes a hinge
+    """
+
+    columns: Ints
+    gains: Floats
+    bent: tuple[tuple[int, int, Floats], ...]
+
+
+def _source(plan: Plan) -> _PlanColumns:
+    skeleton, count = plan.skeleton, len(plan.layout.dofs)
+    columns, gains = np.zeros(count, dtype=np.int64), np.ones(count)
+    bent: list[tuple[int, int, Floats]] = []
     for i, node in enumerate(plan.layout.nodes):
         if node.kind == FIXED:
             continue
@@ -137,9 +159,9 @@ def _plan_columns(plan: Plan, columns: Floats) -> Floats:
             first += 3
         axis = hinge_axis(skeleton.limits[node.row])
         if node.kind == HINGE and axis is not None:
-            out[:, :, node.dof] = columns[:, :, first : first + 3] @ np.array(axis)
+            bent.append((node.dof, first, np.array(axis)))
         else:
-            count = DOFS[node.kind]
-            gain = plan.frames[0, i, 7] if node.kind == MOVE else 1.0  # numbers of u in one of q
-            out[:, :, node.dof : node.dof + count] = columns[:, :, first : first + count] / gain
-    return out
+            own = slice(node.dof, node.dof + DOFS[node.kind])
+            columns[own] = np.arange(first, first + DOFS[node.kind])
+            gains[own] = plan.frames[0, i, 7] if node.kind == MOVE else 1.0  # numbers of u in one of q
+    return _PlanColumns(columns, gains, tuple(bent))

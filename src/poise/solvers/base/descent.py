@@ -33,9 +33,22 @@ _EASIEST, _HARDEST = 1e-3, 1e6  # least and most that it is multiplied by
 _LONGEST = 0.5  # [rad, kernel units] most that a degree of freedom moves in a step
 _FLOOR = 1e-12  # least damping: a singular system has a solution
 _GAIN, _IDLE = 1e-6, 3  # a descent ends after so many steps that gained less than this, in kernel units or radians
+_FEW = 8  # other poses that are tried first
+_HOPE = 0.9  # the rest follow where one of these leaves less than this share of the error: else goals contradict
 _WORTH = 0.999  # an answer from elsewhere that misses, too, is taken if it leaves less than this share of the error
 _PROBE = 1e-4  # [rad] how far a ball is turned to see whether its limit lets it
 _KEPT = 1e-3  # share of a push that a limit takes away, where it counts
+
+
+class DescentPatience(NamedTuple):
+    """After so many steps a descent ends that gained no more than a share of what was left."""
+
+    steps: int
+    share: float
+
+
+_SETTLING = DescentPatience(10, 1e-4)  # towards the nearest pose to goals that cannot be met
+_TRYING = DescentPatience(4, 0.2)  # from another start: as the engine's attempts
 
 
 class Descent(NamedTuple):
@@ -76,29 +89,58 @@ def _near(problem: Problem, found: Descent, targets: Floats, tolerance: Toleranc
 def _try_again(
     problem: Problem, found: Descent, rows: Ints, targets: Floats, tolerance: Tolerance, attempts: int
 ) -> None:
-    """Descend from other poses, and keep of each row the first that meets its goals, or the best."""
-    every = np.repeat(rows, attempts)
+    """Descend from other poses, and keep of each row the first that meets its goals, or the best.
+
+    What gains little is given up; only the best that still misses is settled.
+    """
+    first, before = found.u[rows], found.costs[rows]
+    _try_from(problem, found, rows, first, targets, tolerance, range(min(_FEW, attempts)))
+    left = np.flatnonzero(~found.met[rows] & (found.costs[rows] < _HOPE**2 * before))
+    if len(left) and attempts > _FEW:
+        _try_from(problem, found, rows[left], first[left], targets, tolerance, range(_FEW, attempts))
+    on = rows[~found.met[rows] & (found.costs[rows] < before)]
+    if len(on):
+        settled = descend(problem.part(on), found.u[on], targets[on], tolerance)
+        _keep(found, on, settled, np.arange(len(on)))
+        found.steps[on] += settled.steps
+
+
+def _try_from(
+    problem: Problem, found: Descent, rows: Ints, first: Floats, targets: Floats, tolerance: Tolerance, tried: range
+) -> None:
+    """Descend from the poses with these numbers about `first` (r, nu), and keep of each row what is better."""
+    count, every = len(tried), np.repeat(rows, len(tried))
     part, seeds = problem.part(every), seeds_of(len(problem.plan.layout.dofs))
-    shares = [min(_SPREAD * (i + 1), 2.0) for i in range(attempts)]
-    starts = [problem.plan.scattered(found.u[rows], seeds[i], share) for i, share in enumerate(shares)]
+    starts = [problem.plan.scattered(first, seeds[i], min(_SPREAD * (i + 1), 2.0)) for i in tried]
     u = np.stack(starts, axis=1).reshape(len(every), -1)
-    again = descend(part, u, targets[every], tolerance)
-    costs, met = again.costs.reshape(-1, attempts), again.met.reshape(-1, attempts)
-    best = np.where(met.any(axis=1), met.argmax(axis=1), costs.argmin(axis=1)) + attempts * np.arange(len(rows))
+    again = descend(part, u, targets[every], tolerance, _TRYING)
+    costs, met = again.costs.reshape(-1, count), again.met.reshape(-1, count)
+    best = np.where(met.any(axis=1), met.argmax(axis=1), costs.argmin(axis=1)) + count * np.arange(len(rows))
     better = again.met[best] | (again.costs[best] < _WORTH * found.costs[rows])
-    for mine, theirs in zip(found[:3], again[:3], strict=True):
-        mine[rows[better]] = theirs[best[better]]
-    found.steps[rows] += again.steps.reshape(-1, attempts).sum(axis=1)
+    _keep(found, rows[better], again, best[better])
+    found.steps[rows] += again.steps.reshape(-1, count).sum(axis=1)
 
 
-def descend(problem: Problem, u: Floats, targets: Floats, tolerance: Tolerance) -> Descent:
+def _keep(found: Descent, rows: Ints, other: Descent, theirs: Ints) -> None:
+    """Take over the numbers, the costs and what is met."""
+    for mine, new in zip(found[:3], other[:3], strict=True):
+        mine[rows] = new[theirs]
+
+
+def descend(
+    problem: Problem, u: Floats, targets: Floats, tolerance: Tolerance, patience: DescentPatience = _SETTLING
+) -> Descent:
     """Levenberg-Marquardt from numbers u (k, nu), each row for itself, until its goals are met or nothing is gained."""
     k, plan, u = len(u), problem.plan, u.copy()
     q = problem.q_of(u, np.ones(k, dtype=bool))
     rates, left = residual(problem, q, targets)
     costs, met = (left**2).sum(axis=1), problem.met(problem.errors(q, targets), tolerance)
     caution, idle, steps = np.ones(k), np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
-    for _ in range(_STEPS):
+    before = costs.copy()
+    for i in range(_STEPS):
+        if i and i % patience.steps == 0:
+            idle[np.sqrt(costs) > (1.0 - patience.share) * np.sqrt(before)] = _IDLE
+            before = costs.copy()
         rows = np.flatnonzero(~met & (idle < _IDLE) & (caution < _HARDEST))
         if not len(rows):
             break
