@@ -87,11 +87,10 @@ def test_a_target_that_only_a_limit_keeps_away_is_limited():
 def test_a_pose_that_is_found_without_limits_and_keeps_them_is_told_apart():
     skeleton = straight_chain(2, kind=1, axes=[(0, 0, 1)] * 2, limits=[Range(-3, 3), Range(-0.1, 2)])
     target = poise.Pose(skeleton, [0.5, 1.5]).world["tip"].positions
-    near, mirrored = np.array([[0.2, 1.0]]), np.array([[1.5, -0.1]])
-    start = poise.Pose(skeleton, skeleton.rest_q)
-    problem = poise.solve(start, Position("tip", target)).problem
-    for stuck, legal in ((near, True), (mirrored, False)):
-        found = evidence.without_limits(problem, stuck, target[None], problem.tolerance(None, None), np.array([1000]))
+    for bent, legal in (([0.2, 1.0], True), ([1.5, -0.1], False)):
+        problem = poise.solve(poise.Pose(skeleton, bent), Position("tip", target)).problem
+        tolerance, work = problem.tolerance(None, None), np.array([1000])
+        found = evidence.without_limits(problem, np.array([bent]), target[None], tolerance, work)
         assert found.met[0]
         assert found.legal[0] == legal
 

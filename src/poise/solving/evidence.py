@@ -8,7 +8,7 @@ so the outcome depends neither on the batch nor on the threads.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,7 +123,8 @@ def _without_limits(problem: Problem) -> Problem:
     room = _ROOM * (plan.length or plan.size)
     free = remember(skeleton, "without limits", room, lambda: _unlimited(skeleton, room))
     goals = tuple([goal for goal in problem.goals if not isinstance(goal, Near)])
-    return Problem(Pose.unchecked(free, start.q, start.translations, start.scales), goals, problem.free_root)
+    kinds = problem.kinds if len(goals) == len(problem.goals) else ()
+    return Problem(Pose.unchecked(free, start.q, start.translations, start.scales), goals, problem.free_root, kinds)
 
 
 def _unlimited(skeleton: Skeleton, room: float) -> Skeleton:
@@ -137,28 +138,51 @@ def _unlimited(skeleton: Skeleton, room: float) -> Skeleton:
 
 def _search(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints) -> tuple[Floats, Bools]:
     """Search from poses q (k, nq): the poses found, and whether they meet the goals, by forward kinematics."""
-    found, is_met = q.copy(), np.zeros(len(q), dtype=np.bool_)
+    found, is_met = np.array(q), np.zeros(len(q), dtype=np.bool_)
+    key = problem.kinds, problem.free_root
+    if remember(problem.skeleton, "closed form", key, lambda: _has_closed_form(problem, targets, tolerance)):
+        found, is_met = _attempt(problem, targets, solvers.named(_CLOSED_FORM), tolerance)
+    if is_met.all():
+        return found, is_met
     pose = Pose.unchecked(problem.skeleton, np.array(q), *_kept(problem.start, len(q)))
-    problem = Problem(pose, problem.goals, problem.free_root, problem.kinds)
-
-    def attempt(rows: Ints, solver: solvers.Solver) -> None:
-        part = problem.part(rows)
-        answer, errors = solved(part, targets[rows], solver, tolerance, Request())
-        found[rows], is_met[rows] = answer.q, part.met(errors, tolerance)
-
-    closed = solvers.named(_CLOSED_FORM)
-    if closed.handles.refusal(closed.name, problem, Request()) is None:
-        try:
-            attempt(np.arange(len(q)), closed)
-        except UnsupportedError:  # no limb of two bones after all
-            is_met[:] = False
+    problem = problem.at(pose)
     restarts = np.minimum(_doublings(work // _EACH), _MOST)
     steps = np.where(restarts > 0, _STEPS, np.clip(_doublings(2 * work), _FEWEST, _STEPS))
     for again, most in sorted(set(zip(restarts.tolist(), steps.tolist(), strict=True))):
         rows = np.flatnonzero(~is_met & (restarts == again) & (steps == most))
+        solver = _engine(most, again)
+        if len(rows) == len(q):
+            return _attempt(problem, targets, solver, tolerance)
         if len(rows):
-            attempt(rows, _Search(iterations=most, restarts=again))
+            found[rows], is_met[rows] = _attempt(problem.part(rows), targets[rows], solver, tolerance)
     return found, is_met
+
+
+@cache
+def _engine(iterations: int, restarts: int) -> _Search:
+    return _Search(iterations=iterations, restarts=restarts)
+
+
+def _has_closed_form(problem: Problem, targets: Floats, tolerance: Tolerance) -> bool:
+    """Whether it is a limb of two bones for which a pose follows from its target."""
+    closed = solvers.named(_CLOSED_FORM)
+    if closed.handles.refusal(closed.name, problem, Request()) is not None:
+        return False
+    try:
+        closed.run(problem.part(slice(0, 0)), targets[:0], tolerance, Request())
+    except UnsupportedError:
+        return False
+    return True
+
+
+def _attempt(problem: Problem, targets: Floats, solver: Any, tolerance: Tolerance) -> tuple[Floats, Bools]:
+    """Run a solver of Poise's own: its poses, and whether they meet the goals."""
+    if problem.plan.sheared or problem.start.shape:
+        answer, errors = solved(problem, targets, solver, tolerance, Request())
+    else:
+        answer = solver.run(problem, targets, tolerance, Request())
+        errors = problem.errors(answer.q, targets)
+    return answer.q, problem.met(errors, tolerance)
 
 
 def _kept(start: Pose, count: int) -> list[Floats | None]:

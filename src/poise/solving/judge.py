@@ -99,7 +99,7 @@ def why(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work
     rows = np.flatnonzero(codes == Status.stalled)
     if len(rows):
         work = np.full(len(q), _USUAL_WORK) if work is None else work
-        codes[rows] = _searched(problem.part(rows), q[rows], _part(targets, rows), tolerance, work[rows])
+        codes[rows] = _searched(*_parts(problem, q, targets, rows), tolerance, work[rows])
     return codes
 
 
@@ -113,16 +113,22 @@ def _searched(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance
         left, ranks = _ranks(problem, q, targets)
     rows = np.flatnonzero(blocked | (stands.stationary & left & ~ranks))
     if len(rows):
-        part = problem.part(rows), q[rows], targets[rows], tolerance, work[rows]
-        without = without_limits(*part)
+        without = without_limits(*_parts(problem, q, targets, rows), tolerance, work[rows])
         none_found[rows] = ~without.met
         codes[rows[without.met & ~without.legal & blocked[rows]]] = Status.limited
     codes[stands.stationary & left & (none_found | (ranks & ~blocked))] = Status.over_constrained
     rows = np.flatnonzero(stands.stationary & (codes == Status.stalled))
     if len(rows) and sum([bool(goal.measures) for goal in problem.goals]) > 1:
-        alone = met_one_by_one(problem.part(rows), q[rows], targets[rows], tolerance, work[rows])
+        alone = met_one_by_one(*_parts(problem, q, targets, rows), tolerance, work[rows])
         codes[rows[alone]] = Status.contradictory
     return codes
+
+
+def _parts(problem: Problem, q: Floats, targets: Floats, rows: Ints) -> tuple[Problem, Floats, Floats]:
+    """The problem, poses and targets of some rows; nothing is copied where these are all."""
+    if len(rows) == len(q):
+        return problem, q, np.broadcast_to(targets, (len(q), targets.shape[1]))
+    return problem.part(rows), q[rows], _part(targets, rows)
 
 
 def _part(targets: Floats, rows: Ints) -> Floats:
