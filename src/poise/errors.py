@@ -16,10 +16,24 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
+__all__ = [
+    "FileError",
+    "InputError",
+    "NotReachedError",
+    "PoiseError",
+    "PoiseWarning",
+    "UnknownNameError",
+    "UnsupportedError",
+]
+
 _SHOWN_NAMES = 12
 # Control characters; marks of direction, with which a name can show its letters in another order; separators of lines;
 # surrogates, which stand for bytes that are no UTF-8.
 _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_QUOTED = 120  # characters of a value that was given, and of each name that exists, that a message quotes
+_SHORT = 70  # characters of a text that is quoted whole, whatever its quotes add
+_QUOTED_PATH = 200  # characters of a path
+_LONGEST_NAME = 200  # longer ones are like no other name, and comparing them takes time
 
 
 class PoiseError(Exception):
@@ -72,10 +86,10 @@ class FileError(PoiseError):
     """
 
     def __init__(self, path: str | PathLike[str], reason: str, *, place: str = "") -> None:
-        self.path = str(path)
-        self.place = place
-        self.reason = reason
-        super().__init__(": ".join(part for part in (self.path, place, reason) if part))
+        self.path = _text(path)
+        self.place = _text(place)
+        self.reason = _text(reason)
+        super().__init__(": ".join(part for part in (quoted_path(self.path), self.place, self.reason) if part))
 
 
 class UnknownNameError(PoiseError):
@@ -108,11 +122,12 @@ class UnknownNameError(PoiseError):
         means: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
-        names = list(known)
-        meant = (means or {}).get(_plain(str(name)))
-        near = _nearest(str(name), [*names, *also]) if meant is None else [meant]
-        hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ";"
-        super().__init__(f"no {kind} {name!r}{hint} {plural or kind + 's'}: {listed(names)}")
+        names, word = _texts(known), name if isinstance(name, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
+        meant = means.get(_plain(word)) if isinstance(means, Mapping) else None
+        near = _nearest(word, [*names, *_texts(also)]) if meant is None else [meant]
+        hint = f"; did you mean {' or '.join(quoted(n) for n in near)}?" if near else ";"
+        several = _text(plural) or f"{_text(kind)}s"
+        super().__init__(f"no {_text(kind)} {quoted(name)}{hint} {several}: {listed(names)}")
 
 
 class InputError(PoiseError, ValueError):
@@ -135,9 +150,9 @@ def naming(file: str | PathLike[str] | None) -> Generator[None]:
     try:
         yield
     except UnsupportedError as error:
-        if file is None or one_line(str(file)) in str(error):
+        if file is None or one_line(quoted_path(file)) in str(error):
             raise
-        raise UnsupportedError(f"{file}: {error}") from error
+        raise UnsupportedError(f"{quoted_path(file)}: {error}") from error
 
 
 class NotReachedError(PoiseError):
@@ -146,15 +161,59 @@ class NotReachedError(PoiseError):
 
 def listed(names: Iterable[str]) -> str:
     """Join names for a message, and say how many more there are when the list is long."""
-    names = list(map(shown, names))
+    names = [_cut(shown(name), _QUOTED) for name in names]
     if not names:
         return "(none)"
     rest = len(names) - _SHOWN_NAMES
     return ", ".join(names[:_SHOWN_NAMES]) + (f", ... and {rest} more" if rest > 0 else "")
 
 
+def _texts(values: Any) -> list[str]:
+    """Names as texts, whatever was given: an error must say something."""
+    try:
+        return [_text(value) for value in values]
+    except TypeError:
+        return []
+
+
+def _text(value: Any) -> str:
+    """The value as a text, by its type where it cannot be written."""
+    try:
+        return value if isinstance(value, str) else str(value)
+    except Exception:  # noqa: BLE001  (what somebody else's __str__ raises does not matter)
+        return f"a {type(value).__name__}"
+
+
+def quoted(value: object, most: int = _QUOTED) -> str:
+    """Write a value in a message, shortened; by its type where it cannot be written.
+
+    Parameters
+    ----------
+    value
+        Anything.
+    most
+        How many characters are written at most.
+    """
+    if type(value) is str and len(value) < _SHORT and value.isprintable():
+        return repr(value)  # soon: whoever makes a goal may have its joint quoted
+    try:
+        text = repr(value[: _LONGEST_NAME * 2] if isinstance(value, str | bytes) else value)
+    except Exception:  # noqa: BLE001  (what somebody else's __repr__ raises does not matter)
+        text = f"a {type(value).__name__}"
+    return _cut(" ".join(text.split("\n")), most)
+
+
+def quoted_path(path: object) -> str:
+    """Write a path in a message; of one that is too long its two ends."""
+    text = str(path)
+    half = _QUOTED_PATH // 2 - 2
+    return text if len(text) <= _QUOTED_PATH else f"{text[:half]}...{text[-half:]}"
+
+
 def shown(name: str) -> str:
     r"""Escape the characters of a name that would not print, as repr does, without quotes: a line break is \n."""
+    if name.isprintable():
+        return name
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name)
 
 
@@ -172,10 +231,17 @@ def one_line(text: str) -> str:
     return _STEERING.sub(lambda found: repr(found[0])[1:-1], text)
 
 
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 def _nearest(name: str, names: list[str]) -> list[str]:
     """Find names that differ little; one that differs in case and the usual separators only is surely meant."""
+    if not 0 < len(name) <= _LONGEST_NAME:
+        return []
     import difflib  # noqa: PLC0415  (`import poise` need not wait for it)
 
+    names = [known for known in names if len(known) <= _LONGEST_NAME]
     plain = {_plain(known): known for known in reversed(names)}
     if _plain(name) in plain:
         return [plain[_plain(name)]]

@@ -189,7 +189,7 @@ class TestSidecar:
         [
             ('[humanoid]\nhip = "Hips"', r"humanoid.'hip': no role 'hip'; did you mean 'hips'"),
             ('[humanoid]\nhips = "Pelvis"', r"humanoid.'hips': no joint 'Pelvis'.*joints: Hips"),
-            ("[humanoid]\nhips = 3", r"humanoid.'hips': no joint '3'"),
+            ("[humanoid]\nhips = 3", r"humanoid.'hips': no joint 3"),
             ('[humanoid]\nhips = ["Hips"]', r"humanoid.'hips': no joint"),
             ("humanoid = 3", "humanoid: must be a table"),
             ('[humanoid]\nhips = "Hips"\nspine = "Hips"', "humanoid: 'Hips' is given to hips and spine"),

@@ -120,6 +120,9 @@ def test_affine_b_with_translation_and_shear_counts():
     np.testing.assert_allclose(poise.Pose(s, q).world.matrices, expected, atol=1e-12 * np.abs(expected).max())
 
 
+BONE = poise.Skeleton.build(["bone"], [-1], [poise.Kind.BALL])
+
+
 class TestRotations:
     @given(seeds)
     def test_they_are_those_of_the_nearest_rotation_matrix(self, seed):
@@ -128,15 +131,15 @@ class TestRotations:
         turned[15:] = rng.normal(size=(5, 3, 3))
         turned[12:15] = rotations.as_matrix(np.eye(4)[1:])  # half turns
         affine = np.concatenate([turned, rng.normal(size=(20, 3, 1))], axis=-1)
-        found = poise.Transforms(None, affine).rotations
+        found = poise.Transforms(BONE, affine).rotations
         np.testing.assert_allclose(found, rotations.from_matrix(rotation_part(turned)), atol=1e-14)
         assert (found[:, 0] >= 0).all()
-        np.testing.assert_array_equal(found[7], poise.Transforms(None, affine[7]).rotations)
+        np.testing.assert_array_equal(found[7], poise.Transforms(BONE, affine[7]).rotations)
 
     @pytest.mark.parametrize("size", [0.0, 1e-200, 1e200])
     def test_maps_without_size_or_beyond_floats_have_one_too(self, size):
         with np.errstate(all="ignore"):
-            found = poise.Transforms(None, size * np.eye(3, 4)).rotations
+            found = poise.Transforms(BONE, size * np.eye(3, 4)).rotations
         np.testing.assert_array_equal(found, [1, 0, 0, 0])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -21,7 +21,10 @@ from poise.comparison.trials.targets import sets_of
 from poise.comparison.trials.task import OneGoal, TargetSet, Task
 from poise.comparison.trials.turns import TOLD, Competitor, batches, in_turns
 from poise.errors import InputError, UnsupportedError
+from poise.maths.arguments import function, require, several, text
+from poise.maths.arguments import names as names_of
 from poise.maths.arrays import short
+from poise.maths.options import one_of
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.same import check_same
@@ -104,6 +107,13 @@ def compare(
 
     began = time.perf_counter()
     check_arguments(start, "auto", tolerance, angle_tolerance)
+    text(name, "the name of the rig")
+    if targets is not None:
+        one_of("targets", targets, get_args(Targets))
+    if progress is not None:
+        function(progress, "progress")
+    if clip is not None:
+        require(clip, Clip, "the clip whose frames are the path")
     chosen, methods = checked_effort(effort), [*_own(solvers), *_peers(peers)]
     task = _task(start, goal, targets, clip, (tolerance, angle_tolerance), chosen, checked_seed(seed), name)
     usable, refused = usable_methods(methods, task)
@@ -123,9 +133,10 @@ def compare(
 def _own(chosen: Any) -> list[Method]:
     """Methods of ours; two values of one solver are told apart by their options."""
     given = names() if isinstance(chosen, str) and chosen == "all" else chosen
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f'solvers is a list of names and values, or "all", not {given!r}')
-    made = [named(one) if isinstance(one, str) else one for one in given]
+    made = [
+        named(one) if isinstance(one, str) else one
+        for one in several(given, 'solvers, or "all",', "['ccd', poise.CCD(iterations=50)]")
+    ]
     found: list[Method] = []
     for solver in made:
         check_solver(solver)
@@ -140,10 +151,10 @@ def _own(chosen: Any) -> list[Method]:
 
 
 def _peers(chosen: Any) -> list[Method]:
-    if not isinstance(chosen, str | Iterable):
-        raise InputError(f'peers is a list of names, or "all", not {short(chosen)}')
-    if not isinstance(chosen, str) and not chosen:
-        return []
+    if not isinstance(chosen, str):
+        chosen = names_of(chosen, 'peers, or "all",', "['ikpy', 'pinocchio']")
+        if not chosen:
+            return []
     from poise.comparison.peers.method import peer_methods  # noqa: PLC0415  (only who asks for peers pays for them)
 
     return peer_methods(chosen)

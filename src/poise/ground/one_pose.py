@@ -11,6 +11,7 @@ from poise.errors import InputError
 from poise.ground.figure.figure import Up
 from poise.ground.grounder import Grounder
 from poise.ground.terrain.terrain import Terrain
+from poise.maths.arguments import require
 from poise.maths.arrays import short
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -81,6 +82,8 @@ def plant_pose(
     """
     if not isinstance(pose, Pose):
         raise InputError(f"plant_pose() takes a Pose, such as clip.at(seconds), not {short(pose)}")
+    if rig is not None:
+        require(rig, Rig, "the rig of plant_pose()")
     if reference is None:
         reference = pose if rig is None else rig.rest
         if rig is None and pose.shape:

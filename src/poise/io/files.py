@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from poise.errors import FileError, PoiseError, UnsupportedError, one_line
+from poise.errors import FileError, InputError, PoiseError, UnsupportedError, one_line
 from poise.io.neighbours import offer_neighbours
+from poise.io.paths import as_path
+from poise.maths.arguments import named
 
 _MARK = ".poise-tmp-"  # in the name of a file until it is whole: nobody else calls a file so
 _LONGEST_LABEL = 60  # [bytes] with it a temporary name has 80, fewer than any file system takes (143 on eCryptfs)
@@ -71,6 +73,7 @@ def read_bytes(path: Path, *, may_be_empty: bool = False) -> bytes:
     FileError
         For anything else.
     """
+    path = as_path(path)  # Python would take a number for a file that is open
     try:
         with open(path, "rb", opener=without_blocking) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -110,6 +113,9 @@ def write_atomically(path: Path, data: bytes) -> None:
     FileError
         For a place that takes no file: no folder, no permission, a device or a pipe.
     """
+    path = as_path(path)
+    if not isinstance(data, bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InputError(f"what is written into a file are bytes, not {named(data)}")
     target = written_place(path)
     temporary, handle = _create_beside(target, path)
     try:

@@ -17,6 +17,7 @@ from poise.errors import FileError, InputError, PoiseWarning, UnsupportedError, 
 from poise.io import formats as formats_folder
 from poise.io.files import is_file, is_folder, sidecar_of
 from poise.io.neighbours import offer_neighbours
+from poise.io.paths import as_path
 from poise.maths.arrays import short
 from poise.maths.options import one_of
 from poise.model.clip import Clip
@@ -268,14 +269,6 @@ def _look_into(path: Path) -> None:
     holds_else = getattr(_named_like(path.suffix.lower()), "holds_else", None)
     if holds_else is not None and is_file(path) and (held := holds_else(path)):
         raise FileError(path, held)
-
-
-def as_path(path: Any) -> Path:
-    """The path of a file; InputError for what is none."""
-    if not isinstance(path, str | PathLike):
-        message = f"a file is given by its path, such as 'rig.glb', not by {short(path)}"
-        raise InputError(message)
-    return Path(path)
 
 
 def as_folder(path: Any) -> Path | None:

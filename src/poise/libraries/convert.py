@@ -14,7 +14,8 @@ import numpy as np
 
 from poise.errors import InputError, PoiseError, PoiseWarning, UnsupportedError, listed
 from poise.ground.figure.figure import up_of_legs
-from poise.io.registry import as_path, load, reader, save, writer
+from poise.io.paths import as_path
+from poise.io.registry import load, reader, save, writer
 from poise.io.vrma.tpose import placing
 from poise.io.vrma.write import is_animation
 from poise.libraries.clip_files import ALL, clip_paths, holds_one_clip
@@ -23,6 +24,7 @@ from poise.libraries.moved import Move, moved, turn_between
 from poise.libraries.renamed import renamed
 from poise.libraries.roots import one_tree
 from poise.maths import rotations
+from poise.maths.arguments import text
 from poise.maths.arrays import real, short
 from poise.maths.in_words import in_words
 from poise.maths.options import one_of
@@ -130,6 +132,12 @@ def convert(
         For a clip that is not there.
     """
     path = as_path(out)
+    for option, value in (("clip", clip), ("root", root)):
+        if value is not None:
+            text(value, option)
+    for option, value, allowed in (("up", up, ("x", "y", "z")), ("rest", rest, ("zero", "keep"))):
+        if value is not None:
+            one_of(option, value, allowed)
     module = writer(path)
     rig, notes = _opened(source, include_root)
     chosen, left = _chosen(rig, clip)

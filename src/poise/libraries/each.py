@@ -8,8 +8,9 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from poise.errors import InputError
+from poise.errors import InputError, quoted
 from poise.libraries.processes import FileTask, JobAnswer, Processes, answer_of
+from poise.maths.arrays import short
 from poise.maths.in_words import in_words
 
 _AHEAD = 32  # files for each process that may be begun beyond the oldest one that is not done: results wait in memory
@@ -105,10 +106,16 @@ def completed(
     """The same in the order in which files are done, each with its number."""
     if not callable(job):
         raise InputError(f"each() takes a job that is called with each file, not a {type(job).__name__}")
+    if isinstance(files, str):
+        raise InputError(f"each() takes several files, such as [{quoted(files)}], not one path")
+    try:
+        files = iter(files)
+    except TypeError as error:
+        raise InputError(f"each() takes several files, such as folder.glob('*.bvh'), not {short(files)}") from error
     if not (executor is None or isinstance(executor, Executor)):
         raise InputError(f"executor is one of concurrent.futures, not a {type(executor).__name__}")
     if processes is not None and (isinstance(processes, bool) or not isinstance(processes, int) or processes < 1):
-        raise InputError(f"processes must be a whole number from 1 on, not {processes!r}")
+        raise InputError(f"processes must be a whole number from 1 on, not {short(processes)}")
     workers = Processes(job, processes or cores()) if executor is None else _Futures(job, executor)
     try:
         yield from _done(files, workers)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.errors import InputError, UnsupportedError, listed
+from poise.errors import InputError, UnsupportedError, listed, quoted
 from poise.maths.arrays import Floats
 from poise.maths.in_words import counted
 from poise.model.clip import Clip, KeyedClip
@@ -64,7 +64,9 @@ def one_tree(rig: Rig, root: str | None, *, needed: bool) -> tuple[Rig, list[str
     if root is not None:
         row = s.index(root) if root in s else -1
         if row not in roots:
-            raise InputError(f"root: {root!r} is no root of this rig; its roots are: {_names(s, moving or roots)}")
+            raise InputError(
+                f"root: {quoted(root)} is no root of this rig; its roots are: {_names(s, moving or roots)}"
+            )
     elif needed and len(moving) > 1:
         row = _of_the_figure(rig, moving)
     else:

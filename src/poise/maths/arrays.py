@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InputError
+from poise.errors import InputError, quoted
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -59,6 +59,20 @@ def finite(values: ArrayLike, what: str, *, last: int | None = None, truths: boo
     return array
 
 
+def numbers_or_nan(values: ArrayLike, what: str) -> Floats:
+    """Return a new array of float64 of numbers of which some may be NaN or infinite; InputError for anything else."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "iuf" or isinstance(values, np.ma.MaskedArray):
+            _check_numbers(values, array, what)
+        return np.array(array, dtype=np.float64)
+    except InputError:
+        raise
+    except (OverflowError, TypeError, ValueError) as error:
+        message = f"{what} must be numbers, not {short(values)}"
+        raise InputError(message) from error
+
+
 def _check_numbers(values: ArrayLike, array: NDArray[Any], what: str) -> None:
     """Refuse what NumPy would make numbers of: texts, dates, truth values, what is masked."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
@@ -97,6 +111,15 @@ def real(value: Any, what: str) -> float:
         raise InputError(message) from error
 
 
+def shared_shape(what: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Broadcast batch shapes against each other; InputError, naming `what`, where they do not go together."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        message = f"{what} have batch shapes that do not go together: {', '.join(map(str, shapes))}"
+        raise InputError(message) from error
+
+
 def together(*arrays: Floats) -> tuple[Floats, ...]:
     """Broadcast the leading axes of arrays against each other; each keeps a last axis of its own.
 
@@ -108,21 +131,13 @@ def together(*arrays: Floats) -> tuple[Floats, ...]:
     shapes = [array.shape[:-1] for array in arrays]
     if shapes.count(shapes[0]) == len(shapes):  # broadcasting takes as long as composing two rotations
         return arrays
-    try:
-        shape = np.broadcast_shapes(*shapes)
-    except ValueError as error:
-        message = f"leading axes {', '.join(map(str, shapes))} do not go together"
-        raise InputError(message) from error
+    shape = shared_shape("these arrays", *shapes)
     return tuple([np.broadcast_to(array, (*shape, array.shape[-1])) for array in arrays])
 
 
 def short(value: object) -> str:
     """Write a value in a message, shortened; by its type where it cannot be written."""
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # an integer of thousands of digits; lists in lists in lists
-        text = type(value).__name__
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+    return quoted(value, _SHOWN)
 
 
 def for_kernel(array: Floats) -> Floats:

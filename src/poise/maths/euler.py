@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError
+from poise.errors import InputError, quoted
 from poise.maths.arrays import Floats, finite
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
@@ -95,8 +95,8 @@ def other(angles: Floats) -> Floats:
 
 def axes_of(order: str) -> tuple[int, int, int, float]:
     """Numbers of the three axes, and +1 where they follow each other cyclically, else -1."""
-    if order not in ORDERS:
-        message = f"unknown rotation order {order!r}; known: {', '.join(ORDERS)}"
+    if not isinstance(order, str) or order not in ORDERS:  # pyright: ignore[reportUnnecessaryIsInstance]
+        message = f"unknown rotation order {quoted(order)}; known: {', '.join(ORDERS)}"
         raise InputError(message)
     i, j, k = ("XYZ".index(letter) for letter in order)
     return i, j, k, 1.0 if (j - i) % 3 == 1 else -1.0

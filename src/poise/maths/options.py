@@ -37,6 +37,29 @@ def count(option: str, value: Any) -> int:
     return number
 
 
+def whole_number(value: Any, what: str) -> int:
+    """Return a whole number of any sign.
+
+    Parameters
+    ----------
+    value
+        The number, also one of NumPy's.
+    what
+        What it is, for the message.
+
+    Raises
+    ------
+    InputError
+        For anything else; truth values are no numbers.
+    """
+    try:
+        if not isinstance(value, bool | np.bool_):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise InputError(f"{what} must be a whole number, not {short(value)}")
+
+
 def one_of(option: str, value: Any, allowed: tuple[str, ...]) -> None:
     """Check that an option is one of some words.
 

@@ -65,10 +65,11 @@ class Clip(FrozenValue):
         frozen(times)
         object.__setattr__(self, "times", times)
 
-    @classmethod
-    def at_rate(cls, poses: Pose, fps: float, name: str = "") -> Clip:
-        """Make a clip of poses at a constant rate [frames/s], the first at time 0."""
-        return cls(np.arange(len(poses)) / checked_rate(fps), poses, name)
+    @staticmethod
+    def at_rate(poses: Pose, fps: float, name: str = "") -> Clip:
+        """Make a Clip of poses at a constant rate [frames/s], the first at time 0."""
+        count = len(require(poses, Pose, "the poses of a clip"))
+        return Clip(np.arange(count) / checked_rate(fps), poses, name)
 
     @property
     def skeleton(self) -> Skeleton:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 from poise.errors import InputError
-from poise.maths.arrays import Ints
+from poise.maths.arguments import require, several
+from poise.maths.arrays import Ints, real, short
+from poise.maths.options import whole_number
 from poise.model.joints import COUPLED, Coupling
 from poise.model.limits import Limit, Range
 
@@ -16,6 +18,30 @@ _Ends: TypeAlias = tuple[float, float]
 _LEAST_SHARE = 0.01  # of the leader's own range: in files of grippers what is left is 0, or a tenth and more
 _ANY: _Ends = (-math.inf, math.inf)
 _NOTHING: _Ends = (math.inf, -math.inf)
+
+
+def checked_couplings(couplings: Any, count: int) -> tuple[Coupling | None, ...]:
+    """Check the couplings of so many joints, and return them as a tuple; None for no couplings.
+
+    Raises
+    ------
+    InputError
+        For another number of them, for a value that is no Coupling, and for numbers that are not finite.
+    """
+    if couplings is None:
+        return (None,) * count
+    found = tuple(several(couplings, "the couplings of joints", "[None, poise.Coupling(0, 1.0, 0.0)]"))
+    if len(found) != count:
+        raise InputError(f"the couplings of {count} joints are {count} couplings or None, not {len(found)}")
+    return tuple([None if one is None else _checked(one) for one in found])
+
+
+def _checked(coupling: Any) -> Coupling:
+    leader, ratio, offset = require(coupling, Coupling, "a coupling of a joint")
+    numbers = real(ratio, "the ratio of a coupling"), real(offset, "the offset of a coupling")
+    if not all(map(math.isfinite, numbers)):
+        raise InputError(f"the ratio and the offset of a coupling are finite, not {short(numbers)}")
+    return Coupling(whole_number(leader, "the leader of a coupling, a row,"), *numbers)
 
 
 def composed(names: Sequence[str], kinds: Ints, couplings: Sequence[Coupling | None]) -> tuple[Coupling | None, ...]:

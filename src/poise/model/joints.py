@@ -9,15 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.errors import InputError
+from poise.errors import InputError, quoted
 from poise.kernels import codes
 from poise.kernels.codes import UNIT_SLACK
+from poise.maths.arguments import named, several
 from poise.maths.arrays import Floats, Ints, finite, frozen, short
 from poise.maths.rotations import normalised
 from poise.model.limits import NAMES, Limit, Range, SwingTwist, hinge_axis, unit_axis
 from poise.model.motors import Motor
 
 _MOST_ROWS = 2**31
+# Of the arrays of a skeleton: field, kinds of numbers, shape of a row.
+_ARRAYS = (
+    ("parents", "iu", ()), ("kinds", "iu", ()), ("axes", "f", (3,)), ("A", "f", (7,)), ("B", "f", (3, 4)),
+)  # fmt: skip
 _ROUND, _LEAST, _TURN = 15.0, 30.0, 360.0  # [deg] ends of a range that were meant as degrees are round, and no less
 
 
@@ -149,7 +154,8 @@ def starts(sizes: Sequence[int], couplings: Sequence[Coupling | None]) -> Ints:
 
 def checked_names(names: Iterable[Any]) -> tuple[str, ...]:
     """The names as they are; InputError for one that is no text, or that no file can hold."""
-    given = tuple(names)
+    # A text is several names of one letter.
+    given = tuple(names if isinstance(names, str) else several(names, "the names of joints", "['hips', 'spine']"))
     for row, name in enumerate(given):
         if not isinstance(name, str):
             message = f"the names of joints are texts; row {row} has {short(name)}"
@@ -157,14 +163,14 @@ def checked_names(names: Iterable[Any]) -> tuple[str, ...]:
         try:
             name.encode()
         except UnicodeEncodeError as error:
-            message = f"the name {name!a} of row {row} holds half a character, which no text file can; rename it"
+            message = f"the name {quoted(name)} of row {row} holds half a character, which no text file can; rename it"
             raise InputError(message) from error
     return given
 
 
 def whole_numbers(values: Iterable[Any], what: str) -> Ints:
     """One whole number a joint (n,); InputError for anything else."""
-    given = list(values)
+    given = several(values, f"the {what} of joints", "[-1, 0, 1]")
     for row, value in enumerate(given):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not abs(int(value)) < _MOST_ROWS:
             message = f"the {what} of joints are whole numbers; row {row} has {short(value)}"
@@ -202,6 +208,40 @@ def check_tree(names: tuple[str, ...], parents: Ints, kinds: Ints) -> None:
     if not np.isin(kinds, list(Kind)).all():
         message = f"joint kinds are {', '.join(f'{k.value} {k.name.lower()}' for k in Kind)}"
         raise InputError(message)
+
+
+def check_rows(skeleton: Any) -> None:
+    """Check the fields of a skeleton that its rows consist of: their kinds, sizes, numbers and order.
+
+    Raises
+    ------
+    InputError
+        For the first field that cannot be used.
+    """
+    names = skeleton.names
+    if type(names) is not tuple or not set(map(type, names)) <= {str} or len(set(names)) != len(names):
+        raise InputError(f"the names of a skeleton are a tuple of different texts, not {short(names)}")
+    n = len(names)
+    for name, kind, shape in _ARRAYS:
+        array = getattr(skeleton, name)
+        if type(array) is not np.ndarray or array.dtype.kind not in kind or array.shape != (n, *shape):
+            what = f"of shape {array.shape}" if isinstance(array, np.ndarray) else named(array)
+            wanted = f"an array {(n, *shape)} of {'whole numbers' if kind == 'iu' else 'numbers'}"
+            raise InputError(f"{name} of a skeleton of {n} joints must be {wanted}, not {what}")
+        if kind == "f" and not np.isfinite(array).all():
+            raise InputError(f"{name} of a skeleton must be finite")
+    parents, kinds = skeleton.parents, skeleton.kinds
+    if n and ((parents < -1) | (parents >= np.arange(n)) | (kinds < 0) | (kinds >= len(Kind))).any():
+        check_tree(names, parents, kinds)  # which says what is wrong
+    for name, allowed in (("limits", Limit), ("couplings", Coupling)):
+        values = getattr(skeleton, name)
+        right = type(values) is tuple and all(issubclass(one, allowed | None) for one in set(map(type, values)))
+        if not right or len(values) != n:
+            raise InputError(f"{name} of a skeleton of {n} joints are a tuple of that many, not {short(values)}")
+    rest = skeleton.rest_q
+    if type(rest) is not np.ndarray or rest.dtype.kind != "f" or rest.shape != (skeleton.nq,):
+        what = f"of shape {rest.shape}" if isinstance(rest, np.ndarray) else named(rest)
+        raise InputError(f"rest_q of this skeleton must be an array of {skeleton.nq} numbers, not {what}")
 
 
 def unit_axes(names: tuple[str, ...], kinds: Ints, axes: Any) -> Floats:

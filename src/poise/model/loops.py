@@ -5,7 +5,7 @@ Loops are kept as data. Solvers do not close them; a result whose pose leaves on
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths import rotations
-from poise.maths.arrays import Floats, finite, short
+from poise.maths.arguments import names, several, text
+from poise.maths.arrays import Floats, finite, real, short
 
 Hold: TypeAlias = Literal["point", "line", "turn", "axis"]
 Frame: TypeAlias = tuple[float, float, float, float, float, float, float]
@@ -45,6 +46,13 @@ class Loop:
     holds: tuple[Hold, ...] = ("point",)
 
     def __post_init__(self) -> None:
+        text(self.name, "the name of a loop")
+        object.__setattr__(self, "holds", names(self.holds, "what a loop holds", "['point']"))
+        for field, what in (("joints", "the joints of a loop"), ("frames", "the frames of a loop")):
+            object.__setattr__(self, field, tuple(several(getattr(self, field), what, "those of another loop")))
+        for joint in self.joints:
+            if joint is not None:
+                text(joint, "a joint of a loop")
         unknown = [hold for hold in self.holds if hold not in HOLDS]
         if unknown or not self.holds:
             raise InputError(f"a loop holds one or more of {', '.join(HOLDS)}, not {short(self.holds)}")
@@ -54,18 +62,20 @@ class Loop:
 
     def scaled(self, factor: float) -> Loop:
         """The same loop in other units: all lengths times a factor."""
+        factor = real(factor, "the factor of a loop's size")
         frames = [(x * factor, y * factor, z * factor, *turn) for x, y, z, *turn in self.frames]
         return replace(self, frames=tuple(frames))
 
     def turned(self, turn: Floats) -> Loop:
         """The same loop in a world that is turned about its origin by a rotation (4,)."""
+        turn = finite(turn, "the rotation of a loop", last=4)
         frames = [
             frame if joint is not None else _turned(frame, turn)
             for joint, frame in zip(self.joints, self.frames, strict=True)
         ]
         return replace(self, frames=tuple(frames))
 
-    def is_within(self, joints: Collection[str]) -> bool:
+    def is_within(self, joints: Container[str]) -> bool:
         """Whether it ties only joints of these names, or the world."""
         return all(joint is None or joint in joints for joint in self.joints)
 

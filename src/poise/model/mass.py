@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise.errors import InputError
+from poise.maths.arguments import names, require
 from poise.maths.arrays import Floats, finite, real, short
 from poise.maths.remember import remember
 from poise.model.anatomy.segments import segments_of
@@ -80,7 +81,8 @@ def centre_of_mass(pose: Pose, masses: Mapping[str, Any] | None = None) -> Float
         For masses that are not above 0 or not known.
     """
     given = None if masses is None else checked_masses(masses)
-    return carried_by(pose.skeleton, given).centre(pose.world.affine)
+    skeleton = require(pose, Pose, "the pose of a centre of mass").skeleton
+    return carried_by(skeleton, given).centre(pose.world.affine)
 
 
 class MassShares(NamedTuple):
@@ -107,6 +109,7 @@ def checked_masses(masses: Any) -> tuple[tuple[str, BodyMass], ...]:
     """Masses as pairs of names and values; InputError for anything else."""
     if not isinstance(masses, Mapping) or not masses:
         raise InputError(f"masses are a mapping from joints to masses, as poise.masses(rig) gives, not {short(masses)}")
+    names(masses, "the joints that have a mass", "['hips', 'spine']")
     return tuple((name, _body(name, value)) for name, value in masses.items())
 
 

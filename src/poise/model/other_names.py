@@ -15,7 +15,7 @@ def row_of_role(skeleton: Any, role: str, known: Iterable[str]) -> int:
     lookup = import_module("poise.model.roles.lookup")  # which stands above skeletons: roles are found in one
     row: int | None = lookup.row_of_role(skeleton, role)
     if row is None:
-        raise UnknownNameError("joint", str(role), known, also=lookup.sure_roles(skeleton)) from None
+        raise UnknownNameError("joint", role, known, also=lookup.sure_roles(skeleton)) from None
     return row
 
 

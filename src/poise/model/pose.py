@@ -14,14 +14,24 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError
 from poise.kernels.codes import UNIT_SLACK
 from poise.maths import euler, rotations
-from poise.maths.arrays import Floats, finite, for_kernel, frozen, short
+from poise.maths.arguments import require
+from poise.maths.arrays import Floats, finite, for_kernel, frozen, shared_shape, short
 from poise.maths.in_words import in_words
+from poise.maths.options import truth
 from poise.maths.remember import FrozenValue
 from poise.model import kinematics, plain
 from poise.model.same import carried_over, check_same
 from poise.model.skeleton import Kind, Skeleton
 
 _SIMILAR = 1e-12  # lengths this near to each other are equal to rounding
+
+
+class _SinglePoseError(InputError, TypeError):
+    """A single pose was taken for a batch: Python asks for a TypeError there."""
+
+
+class _NoSuchPoseError(InputError, IndexError):
+    """An index outside a batch: Python's loops end with an IndexError."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +52,14 @@ class Transforms(FrozenValue):
 
     skeleton: Skeleton
     affine: Floats  # (..., n, 3, 4), or (..., 3, 4) for one joint
+
+    def __post_init__(self) -> None:
+        require(self.skeleton, Skeleton, "the skeleton of transforms")
+        if type(self.affine) is not np.ndarray or self.affine.shape[-2:] != (3, 4) or self.affine.dtype != np.float64:
+            given = finite(self.affine, "affine", last=4)
+            if given.shape[-2:] != (3, 4):
+                raise InputError(f"affine transforms have the shape (..., 3, 4), not {given.shape}")
+            object.__setattr__(self, "affine", given)
 
     def __getitem__(self, joint: str) -> Transforms:
         return Transforms(self.skeleton, self.affine[..., self.skeleton.index(joint), :, :])
@@ -95,6 +113,7 @@ class Pose(FrozenValue):
     scales: Floats | None = None
 
     def __post_init__(self) -> None:
+        require(self.skeleton, Skeleton, "the skeleton of a pose")
         q = unit_turns(self.skeleton, finite(self.q, "q", last=self.skeleton.nq).copy())
         object.__setattr__(self, "q", q)
         frozen(q)
@@ -102,7 +121,7 @@ class Pose(FrozenValue):
             value = getattr(self, name)
             if value is not None:
                 shape = (*q.shape[:-1], len(self.skeleton), 3)
-                object.__setattr__(self, name, np.broadcast_to(finite(value, name, last=3).copy(), shape))
+                object.__setattr__(self, name, _for_joints(value, name, shape))
 
     @classmethod
     def unchecked(cls, skeleton: Skeleton, q: Floats, translations: Floats | None, scales: Floats | None) -> Pose:
@@ -127,14 +146,19 @@ class Pose(FrozenValue):
     def __len__(self) -> int:
         if not self.shape:
             message = "a single pose has no length; a batch of poses has"
-            raise TypeError(message)
+            raise _SinglePoseError(message)
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> Pose:
         if isinstance(index, str) or not self.shape:
-            by_joint = f"where a joint is, is pose.world[{index!r}]"
-            raise TypeError(by_joint if isinstance(index, str) else "a single pose cannot be indexed; a batch can")
-        q = self.q[index].copy()
+            by_joint = f"where a joint is, is pose.world[{short(index)}]"
+            raise _SinglePoseError(
+                by_joint if isinstance(index, str) else "a single pose cannot be indexed; a batch can"
+            )
+        try:
+            q = self.q[index].copy()
+        except (IndexError, TypeError, ValueError) as error:
+            raise _NoSuchPoseError(f"a batch of poses of shape {self.shape} has none at {short(index)}") from error
         if q.shape[-1:] != (self.skeleton.nq,):
             finite(q, "q", last=self.skeleton.nq)  # which says what is wrong
         parts = [None if value is None else value[index].copy() for value in (self.translations, self.scales)]
@@ -274,7 +298,7 @@ class Pose(FrozenValue):
         Where the middle angle is +-90 degrees (gimbal lock) only the sum or the difference of the other two counts.
         """
         angles = euler.from_quaternion(self.local_rotations, order)
-        return np.degrees(angles) if degrees else angles
+        return np.degrees(angles) if truth("degrees", degrees) else angles
 
     @property
     def b_affine(self) -> Floats:
@@ -301,6 +325,7 @@ class Pose(FrozenValue):
         """
         if skeleton is self.skeleton:
             return self
+        require(skeleton, Skeleton, "what a pose is brought onto")
         check_same(skeleton, self.skeleton, "what is brought onto a skeleton")
         q, translations = carried_over(self.skeleton, skeleton, self.q, self.translations)
         return Pose(skeleton, q, translations, self.scales)
@@ -365,6 +390,7 @@ class Pose(FrozenValue):
             raise InputError(message)
         to: Pose = other if other.skeleton.freed == self.skeleton.freed else other.on(self.skeleton)
         weight = finite(weight, "weight")
+        shared_shape("the poses and the weight", self.shape, to.shape, weight.shape)
         q = blend_q(self.skeleton, self.q, to.q, weight)
         return Pose(
             self.skeleton,
@@ -378,6 +404,16 @@ class Pose(FrozenValue):
 
     def _scales(self) -> Floats:
         return np.diagonal(self.skeleton.B[:, :, :3], axis1=1, axis2=2) if self.scales is None else self.scales
+
+
+def _for_joints(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
+    """Translations or scales (..., n, 3), the same for a whole batch or one for each of its poses."""
+    given = finite(value, name, last=3)
+    try:
+        return np.broadcast_to(given.copy(), shape)
+    except ValueError as error:
+        message = f"{name} of {shape[-2]} joints need the shape {shape}; theirs is {given.shape}"
+        raise InputError(message) from error
 
 
 def unit_turns(skeleton: Skeleton, q: Floats) -> Floats:

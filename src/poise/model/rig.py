@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
-from poise.errors import UnknownNameError
-from poise.maths.arrays import Floats
+from poise.errors import InputError, UnknownNameError, quoted
+from poise.maths.arguments import names, require, several, text
+from poise.maths.arrays import Floats, finite
 from poise.maths.in_words import in_words
 from poise.maths.remember import FrozenValue
 from poise.model.clip import Clip
@@ -38,6 +40,15 @@ class Skin(FrozenValue):
     name: str
     joints: tuple[str, ...]
     bind: Floats
+
+    def __post_init__(self) -> None:
+        text(self.name, "the name of a skin")
+        object.__setattr__(self, "joints", names(self.joints, "the joints of a skin"))
+        bind = finite(self.bind, "the bind matrices of a skin", last=4)
+        if bind.shape != (len(self.joints), 4, 4):
+            what = f"the bind matrices of {len(self.joints)} joints"
+            raise InputError(f"{what} need the shape ({len(self.joints)}, 4, 4); theirs is {bind.shape}")
+        object.__setattr__(self, "bind", bind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +94,20 @@ class Rig(FrozenValue):
     disabled_pairs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        check_same(self.skeleton, self.pose.skeleton, "the pose of a rig")
+        require(self.skeleton, Skeleton, "the skeleton of a rig")
+        check_same(self.skeleton, require(self.pose, Pose, "the pose of a rig").skeleton, "the pose of a rig")
+        for name, kind in (("clips", Clip), ("skins", Skin), ("notes", str)):
+            entries = several(getattr(self, name), f"the {name} of a rig", "those of another rig")
+            for one in entries:
+                require(one, kind, f"each of the {name} of a rig")
+            object.__setattr__(self, name, tuple(entries))
+        for name in ("humanoid", "poses"):
+            require(getattr(self, name), Mapping, f"`{name}` of a rig")
         for clip in self.clips:
             check_same(self.skeleton, clip.skeleton, f"clip {clip.name!r} of a rig")
         for name, pose in self.poses.items():
-            check_same(self.skeleton, pose.skeleton, f"pose {name!r} of a rig")
+            what = f"pose {quoted(name)} of a rig"
+            check_same(self.skeleton, require(pose, Pose, what).skeleton, what)
         self._stand_on_one_root()
 
     def _stand_on_one_root(self) -> None:
@@ -108,18 +128,19 @@ class Rig(FrozenValue):
     def clip(self, name: str) -> Clip:
         """Find a clip by name."""
         for clip in self.clips:
-            if clip.name == name:
+            if isinstance(name, str) and clip.name == name:  # pyright: ignore[reportUnnecessaryIsInstance]
                 return clip
         raise UnknownNameError("clip", name, [clip.name for clip in self.clips])
 
     def named_pose(self, name: str) -> Pose:
         """Find a pose by name, such as the keyframe "home" of an MJCF file."""
-        if name not in self.poses:
+        if not isinstance(name, str) or name not in self.poses:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UnknownNameError("pose", name, self.poses)
         return self.poses[name]
 
     def with_skeleton(self, skeleton: Skeleton) -> Rig:
         """Return the rig with other limits on its skeleton, in its poses and clips too."""
+        require(skeleton, Skeleton, "what a rig is brought onto")
         clips = tuple(clip.on(skeleton) for clip in self.clips)
         poses = {name: pose.on(skeleton) for name, pose in self.poses.items()}
         return dataclasses.replace(self, skeleton=skeleton, pose=self.pose.on(skeleton), clips=clips, poses=poses)

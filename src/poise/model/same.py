@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from poise.errors import InputError
+from poise.maths.arguments import require
 from poise.maths.arrays import Floats
 from poise.model.free_root import bound_q, freed_q, moved_to, place
 from poise.model.joints import Kind
@@ -26,6 +27,7 @@ def check_same(own: Skeleton, other: Skeleton, what: str) -> None:
     what
         What the pose is, for the message.
     """
+    require(own, Skeleton, "what the joints are compared with")
     if other is own or not (told := _difference(own.bound, other.bound)):
         return
     message = f"{what} is a pose of another skeleton: {told}"

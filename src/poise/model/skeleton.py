@@ -17,11 +17,13 @@ from typing import Any, Self
 import numpy as np
 
 from poise.errors import InputError, listed
+from poise.maths.arguments import require, several
 from poise.maths.arrays import Floats, Ints, finite, frozen, same, short
 from poise.maths.in_words import counted
+from poise.maths.options import whole_number
 from poise.maths.remember import remember
 from poise.model import joints
-from poise.model.couplings import composed
+from poise.model.couplings import checked_couplings, composed
 from poise.model.free_root import Freed, bound, freed
 from poise.model.joints import Coupling, Joint, Kind
 from poise.model.limits import Limit
@@ -154,7 +156,11 @@ class Skeleton:
         kinds_ = joints.whole_numbers(kinds, "kinds")
         parents_ = joints.whole_numbers(parents, "parents")
         joints.check_tree(names, parents_, kinds_)
-        couplings_ = composed(names, kinds_, tuple(couplings) if couplings is not None else (None,) * n)
+        couplings_ = composed(names, kinds_, checked_couplings(couplings, n))
+        rows = (None,) * n if limits is None else several(limits, "the limits of joints", "[None, Range(0, 2)]")
+        if len(rows) != n:
+            raise InputError(f"the limits of {n} joints are {n} limits or None, not {len(rows)}")
+        sizes = [len(joints.NQ[kind]) for kind in kinds_.tolist()]
         skeleton = cls(
             names=names,
             parents=parents_,
@@ -162,7 +168,7 @@ class Skeleton:
             axes=joints.unit_axes(names, kinds_, axes),
             A=joints.rigid(n, offsets, rotations),
             B=joints.affine(n, scales),
-            rest_q=np.zeros(0),
+            rest_q=np.zeros(sum(size for size, c in zip(sizes, couplings_, strict=True) if c is None)),
             limits=(None,) * n,
             couplings=couplings_,
             source_ids=tuple(metadata.pop("source_ids", (None,) * n)),
@@ -170,11 +176,17 @@ class Skeleton:
             **metadata,
         )
         rest = skeleton.zero_q() if rest_q is None else finite(rest_q, "rest_q", last=skeleton.nq).copy()
+        if rest.ndim != 1:
+            raise InputError(
+                f"rest_q is one configuration of {skeleton.nq} numbers, not an array of shape {rest.shape}"
+            )
         skeleton = dataclasses.replace(skeleton, rest_q=rest)
-        rows = tuple(limits) if limits is not None else (None,) * n
-        return skeleton.limited({name: limit for name, limit in zip(names, rows, strict=True) if limit})
+        return skeleton.limited({name: limit for name, limit in zip(names, rows, strict=True) if limit is not None})
 
     def __post_init__(self) -> None:
+        joints.check_rows(self)
+        for loop in several(self.loops, "the loops of a skeleton", "those of another skeleton"):
+            require(loop, Loop, "each loop of a skeleton")
         unknown = [loop for loop in self.loops if not loop.is_within(self)]
         if unknown:
             raise InputError(f"the loop {unknown[0].name!r} ties a joint that does not exist: {unknown[0].joints}")
@@ -320,6 +332,11 @@ class Skeleton:
 
     def way(self, row: int) -> list[int]:
         """Rows from the root down to `row`, itself included; none for -1."""
+        if type(row) is not int:
+            row = whole_number(row, "a row")
+        if row >= len(self.names):
+            message = f"there is no row {row}; the skeleton has {len(self.names)} joints"
+            raise InputError(message)
         rows: list[int] = []
         while row >= 0:
             rows.append(row)
@@ -361,7 +378,8 @@ class Skeleton:
             The joint that is freed, a ball or a fixed one. None: a figure's hips, by role or because all limbs meet
             there, or a robot's base; what has a free joint already stays as it is.
         """
-        return remember(self, "free root", joint, lambda: freed(self, joint))
+        row = None if joint is None else self.index(joint)
+        return remember(self, "free root", row, lambda: freed(self, joint))
 
     @property
     def bound(self) -> Skeleton:
@@ -425,7 +443,7 @@ class Skeleton:
 
     def legal(self, q: Floats) -> tuple[Floats, tuple[str, ...]]:
         """Move q (..., nq) to the nearest legal configuration; also name the joints that had to move."""
-        return self.bounds.nearest_legal(q)
+        return self.bounds.nearest_legal(finite(q, "q", last=self.nq))
 
     def _matching(self, pattern: str) -> list[int]:
         if pattern in self:

@@ -12,16 +12,25 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError
+from poise.errors import InputError, quoted
 from poise.ground.plant import Planted
 from poise.io.files import write_atomically
+from poise.io.paths import as_path
+from poise.maths.arguments import require
 from poise.model.pose import Pose
 from poise.plot.curve import ErrorCurve, curve_of
 from poise.plot.feet import rendered_feet
 from poise.plot.paint import rendered
-from poise.plot.scene import prepared
+from poise.plot.scene import prepared, words
 from poise.problem.goals import Pole
 from poise.solving.result import Result
+
+__all__ = [
+    "SUFFIXES",
+    "draw_feet",
+    "draw_poses",
+    "draw_solve",
+]
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -65,7 +74,7 @@ def draw_poses(
     Up is the skeleton's up axis; where the file does not say, y or z, whichever the figure extends along more. Rows
     above the first joint are left out; helper bones far from the figure are drawn faintly.
     """
-    path = _checked(path)
+    path, title = _checked(path), words(title, "the title")
     write_atomically(path, rendered(path.suffix.lower()[1:], *prepared(poses, target, chain), title))
 
 
@@ -102,9 +111,10 @@ def draw_solve(
     that follows would sweep them; in the colour of the target where the joint stands at its end. A pole is a line from
     the joint that bends to the point of the pole. A legend names the lines that are there.
     """
-    if result.shape:
+    path, title, label = _checked(path), words(title, "the title"), words(label, "the label")
+    require(start, Pose, "the pose before a solve")
+    if require(result, Result, "the result that is drawn").shape:
         raise InputError(f"draw one result, not a batch of shape {result.shape}: solve for one target")
-    path = _checked(path)
     goal = next(goal for goal in result.goals if hasattr(goal, "joint"))
     chain = [*result.joints, goal.joint]  # pyright: ignore[reportAttributeAccessIssue]
     poses = [("start", start), (label or str(result.status).replace("_", " "), result.pose)]
@@ -139,12 +149,13 @@ def draw_feet(path: str | PathLike[str], planted: Planted) -> None:
     place is seen from the side. Grey and dashed is the clip before, bars are heel and ball in contact.
     """
     path = _checked(path)
+    require(planted, Planted, "the clip whose feet are drawn")
     write_atomically(path, rendered_feet(path.suffix.lower()[1:], planted))
 
 
 def _checked(path: str | PathLike[str]) -> Path:
-    path = Path(path)
+    path = as_path(path)
     if path.suffix.lower() not in SUFFIXES:
-        message = f"cannot draw to {path.name!r}: the name of a picture ends with {', '.join(SUFFIXES)}"
+        message = f"cannot draw to {quoted(path.name)}: the name of a picture ends with {', '.join(SUFFIXES)}"
         raise InputError(message)
     return path

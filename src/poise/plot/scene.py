@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.maths.arrays import Bools, Floats, Ints, finite
+from poise.maths.arguments import names, several, text
+from poise.maths.arrays import Bools, Floats, Ints, finite, short
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.plot.curve import trail_of
@@ -21,6 +22,7 @@ _AZIMUTH, _ELEVATION = math.radians(38.0), math.radians(14.0)
 _TO_Z_UP = {"x": [1, 2, 0], "y": [2, 0, 1], "z": [0, 1, 2]}  # cyclic, so that left stays left
 _FAR = 0.3  # a helper bone is longer than this share of the figure
 _FEW = 6  # rows; smaller skeletons have no helper bones
+_LONGEST = 200  # characters of a title or a label: at 0.11 inch each they already make a picture 22 inches wide
 
 
 class Panel(NamedTuple):
@@ -71,6 +73,9 @@ def prepared(
     poles
         Name of the middle joint, and point (3,) in the world, of each pole that is drawn.
     """
+    given = several(poses, "the poses that are drawn", "[('rest', rig.rest)]")
+    poses = [_labelled(one) for one in given]
+    chain = names(chain, "the joints of the chain")
     if not poses:
         message = "draw_poses needs at least one (label, pose)"
         raise InputError(message)
@@ -87,6 +92,23 @@ def prepared(
             raise InputError(message)
         point = point[order]
     return panels, _scene(panels, point)
+
+
+def words(value: Any, what: str) -> str:
+    """Return a title or a label: a text of at most 200 characters, because a picture is as wide as its words."""
+    found = text(value, what)
+    if len(found) > _LONGEST:
+        message = f"{what} of a picture has at most {_LONGEST} characters, not {len(found)}"
+        raise InputError(message)
+    return found
+
+
+def _labelled(pair: Any) -> tuple[str, Pose]:
+    if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Pose):  # noqa: PLR2004  # pyright: ignore[reportUnknownArgumentType]
+        message = f"poses are drawn as pairs such as ('rest', rig.rest), not {short(pair)}"
+        raise InputError(message)
+    label, pose = cast("tuple[Any, Pose]", pair)
+    return words(label, "the label"), pose
 
 
 def _panel(

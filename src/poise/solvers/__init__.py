@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from poise.solvers.base.contract import Answer, Request
 
 
+__all__ = ["Solver", "check", "named", "names"]
+
+
 class Solver(Protocol):
     """One algorithm with its options: a frozen value that can be given as `solver=`.
 
@@ -110,7 +113,7 @@ def named(name: str, **options: Any) -> Solver:
     UnknownNameError
         No solver has this name. The message lists those that exist.
     """
-    if name not in names():
+    if not isinstance(name, str) or name not in names():  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UnknownNameError("solver", name, names(), means=_ELSEWHERE)
     return importlib.import_module(f"{__name__}.{name}").Solver(**options) if options else _usual(name)
 

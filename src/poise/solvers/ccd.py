@@ -9,7 +9,7 @@ Where the sweeps creep, damped Gauss-Newton steps of all joints at once finish.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,7 +18,8 @@ import numpy as np
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.codes import BASE_FIRST, TIP_FIRST, WINDOW
-from poise.maths.arrays import Floats, real, short
+from poise.maths.arguments import names
+from poise.maths.arrays import Floats, real
 from poise.maths.by_name import options_by_name
 from poise.maths.options import count, one_of, truth
 from poise.maths.remember import remember
@@ -235,10 +236,10 @@ def _is_lone(problem: Problem, chain: Chain) -> bool:
 def _names(value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
-    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else ()
-    if not names or not all(isinstance(name, str) for name in names):
-        raise InputError(f"direction_joints must be names of joints, not {short(value)}")
-    return names
+    found = (value,) if isinstance(value, str) else names(value, "direction_joints", "['hand']")
+    if not found:
+        raise InputError("direction_joints must be names of joints; there are none")
+    return found
 
 
 Solver = CCD

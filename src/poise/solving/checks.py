@@ -16,6 +16,7 @@ from poise.maths.options import count, one_of, truth
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
+from poise.problem.goals.base.targets import FARTHEST
 from poise.solvers.base.contract import check_solver
 from poise.solvers.base.parameters import parameters
 
@@ -102,11 +103,11 @@ def check_start(start: Any) -> None:
 
 def check_tolerance(tolerance: Any) -> None:
     """The tolerance is one finite number of 0 or more."""
-    if not 0 <= real(tolerance, "tolerance") < float("inf"):
-        raise InputError(f"tolerance must be a finite length of 0 or more, not {tolerance!r}")
+    if not 0 <= real(tolerance, "tolerance") <= FARTHEST:
+        raise InputError(f"tolerance must be a finite length of 0 or more, not {short(tolerance)}")
 
 
 def check_angle_tolerance(tolerance: Any) -> None:
     """The angle tolerance is one finite number of 0 or more."""
     if not 0 <= real(tolerance, "angle_tolerance") < float("inf"):
-        raise InputError(f"angle_tolerance must be a finite angle of 0 or more [rad], not {tolerance!r}")
+        raise InputError(f"angle_tolerance must be a finite angle of 0 or more [rad], not {short(tolerance)}")

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError, listed
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, frozen, real
+from poise.maths.arguments import names, wrong_kind
+from poise.maths.arrays import Bools, Floats, frozen, numbers_or_nan, real
 from poise.maths.in_words import counted, in_words, write_number
 from poise.maths.options import truth
 from poise.model.clip import Clip
@@ -105,6 +106,8 @@ def fit(
     The best rotation: Kabsch, Acta Cryst. A32, 1976.
     """
     refine = truth("refine", refine)
+    if not isinstance(on, Pose | Skeleton):
+        raise wrong_kind(on, (Skeleton, Pose), "what fit() moves")
     base = on if isinstance(on, Pose) else Pose(on, on.rest_q)
     if base.shape:
         raise InputError("fit() takes a skeleton or a single pose")
@@ -121,23 +124,19 @@ def fit(
     if refine:
         poses = _refined(poses, tracked, targets, anchor)
     left = np.sqrt(((poses.world.positions[:, rows] - given) ** 2).sum(axis=-1))
-    names = tuple(base.skeleton.names[row] for row in rows)
+    columns = tuple(base.skeleton.names[row] for row in rows)
     frozen(left)
-    return Fitted(np.arange(len(q)) / rate, poses, name, joints=names, residuals=left)
+    return Fitted(np.arange(len(q)) / rate, poses, name, joints=columns, residuals=left)
 
 
 def _columns(skeleton: Skeleton, positions: ArrayLike, joints: Iterable[str] | None) -> tuple[list[int], Floats]:
     """The rows that the columns stand for, and the positions (frames, columns, 3)."""
-    if isinstance(joints, str):
-        raise InputError(f"joints are several names, such as ['hips', 'spine'], not {joints!r}")
-    rows = list(range(len(skeleton))) if joints is None else [skeleton.index(joint) for joint in joints]
+    named = None if joints is None else names(joints, "joints")
+    rows = list(range(len(skeleton))) if named is None else [skeleton.index(joint) for joint in named]
     if len(set(rows)) != len(rows):
         twice = listed(sorted({skeleton.names[row] for row in rows if rows.count(row) > 1}))
         raise InputError(f"a joint has one column of positions; given twice: {twice}")
-    try:
-        given = np.array(positions, dtype=np.float64)
-    except (TypeError, ValueError):
-        given = np.zeros(0)
+    given = numbers_or_nan(positions, "positions")
     if given.ndim != 3 or given.shape[1:] != (len(rows), 3):  # noqa: PLR2004  (frames, joints, x y z)
         shape = f"(frames, {len(rows)}, 3)"
         raise InputError(f"positions of {len(rows)} joints are numbers of shape {shape}, not {given.shape}")

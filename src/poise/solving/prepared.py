@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 
 from poise import solvers
 from poise.errors import InputError
+from poise.maths.arguments import function
 from poise.maths.arrays import Floats, finite
+from poise.maths.options import whole_number
 from poise.model.pose import Pose
 from poise.problem.goals import is_of_joint
 from poise.problem.layout import NUMBERS
@@ -78,7 +80,7 @@ class Prepared:
         if self._quick is None:
             nothing = np.zeros((0, sum(NUMBERS[measure.kind] for measure in problem.measures)))
             solvers.check(self.solver, problem, Request(settings.prefer, settings.seeds))
-            self.solver.run(problem, nothing, self.tolerance, Request(settings.prefer, settings.seeds))
+            self.solver.run(problem, nothing, self.tolerance, Request())
         return self
 
     @property
@@ -169,8 +171,11 @@ class Prepared:
         Result
             One for each chunk, in order. Together they are the result of one call with all targets.
         """
+        chunk = whole_number(chunk, "chunk")
         if chunk < 1:
             raise InputError(f"chunk must be at least 1, not {chunk}")
+        if progress is not None:
+            function(progress, "progress")
         for part in _chunks(targets, chunk):
             result = self(np.asarray(part))
             if not result.shape:
@@ -192,7 +197,7 @@ def _shape_of(problem: Problem, rows: list[Floats]) -> tuple[int, ...]:
 
 
 def _chunks(targets: Any, chunk: int) -> Iterator[Any]:
-    if hasattr(targets, "shape"):
+    if isinstance(getattr(targets, "shape", None), tuple):
         if len(targets.shape) < 2:  # noqa: PLR2004  (else slices of one target would be taken for targets)
             raise InputError(
                 f"stream() takes arrays of targets, one axis more than a single target has; not {targets.shape}"

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from poise import solvers
 from poise.errors import InputError, NotReachedError
-from poise.maths.arrays import Bools, Floats, Ints, finite, short
+from poise.maths.arrays import Bools, Floats, Ints, finite, real, short
 from poise.maths.in_words import write_number, write_time
 from poise.maths.remember import FrozenValue, freeze_arrays
 from poise.model.limits import is_soft
@@ -319,9 +319,7 @@ class Result(FrozenValue):
         i
             Which problem of a batch.
         """
-        size = math.prod(self.shape)
-        if not isinstance(i, int | np.integer) or not 0 <= i < size:
-            raise InputError(f"message() takes the number of a problem, 0 to {size - 1}, not {short(i)}")
+        i = self._checked_number(i, "message()")
         q, rows = _flat_q(self)[i : i + 1], slice(i, i + 1)
         errors = self.errors.reshape(math.prod(self.shape), len(self.problem.measures))[i]
         target = self.targets[min(i, len(self.targets) - 1)][None]
@@ -337,6 +335,13 @@ class Result(FrozenValue):
         loops = loops_in_words(problem, q_shown, self.tolerances) if tied and status != Status.reached else ""
         return sentence(Ended(problem, q, target, errors, status, count, self.tolerances, held, loops))
 
+    def _checked_number(self, i: Any, what: str) -> int:
+        """The number of a problem of the batch; InputError for what is none."""
+        size = math.prod(self.shape)
+        if isinstance(i, bool) or not isinstance(i, int | np.integer) or not 0 <= i < size:
+            raise InputError(f"{what} takes the number of a problem, 0 to {size - 1}, not {short(i)}")
+        return int(i)
+
     def open_loops(self, i: int = 0) -> tuple[OpenLoop, ...]:
         """The closed loops of the file that a pose leaves open, by more than the tolerances.
 
@@ -350,6 +355,7 @@ class Result(FrozenValue):
         tuple of OpenLoop
             With each its name, the joints that it ties, the distance [file units] and the angle [rad] that is left.
         """
+        i = self._checked_number(i, "open_loops()")
         found = gaps_of(self.problem.part(slice(i, i + 1)), _flat_q(self)[i : i + 1])
         return tuple([
             OpenLoop(gap.loop.name, gap.loop.joints, float(gap.distance[0]), float(gap.angle[0]))
@@ -378,7 +384,7 @@ class Result(FrozenValue):
 
     def length(self, value: float) -> str:
         """Write a length: in mm or m where the unit is known, else as a bare number in file units."""
-        return length_in_words(self.problem.skeleton, value)
+        return length_in_words(self.problem.skeleton, real(value, "a length"))
 
 
 def _codes(result: Result) -> Ints:

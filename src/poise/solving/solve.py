@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
@@ -13,6 +13,7 @@ import numpy as np
 
 from poise import solvers
 from poise.errors import InputError
+from poise.maths.options import one_of
 from poise.maths.remember import remember
 from poise.model.pose import Pose
 from poise.problem.goals import GOALS, NAMES, Goal, Near
@@ -117,6 +118,8 @@ def solve(
     if unknown:
         raise unknown_argument(solve, unknown)
     check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
+    if type(prefer) is not str:
+        one_of("prefer", prefer, ("first", "closest", "all"))
     wanted = checked_goals(goals)
     if free_root:
         start, wanted = _freed(start, wanted, solver, prefer, natural=natural)
@@ -234,6 +237,8 @@ def prepare(
     if unknown:
         raise unknown_argument(prepare, unknown)
     check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
+    if type(prefer) is not str:
+        one_of("prefer", prefer, ("first", "closest", "all"))
     wanted = checked_goals(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
@@ -250,7 +255,10 @@ def checked_goals(goals: Any) -> tuple[Goal, ...]:
     """One or several goals as a tuple; InputError where they are something else or none."""
     if type(goals) in _KINDS:
         return (goals,)
-    every: tuple[Any, ...] = tuple(goals) if isinstance(goals, Iterable) and not isinstance(goals, str) else (goals,)
+    try:
+        every: tuple[Any, ...] = (goals,) if isinstance(goals, str) else tuple(goals)
+    except TypeError:
+        every = (goals,)
     if not every or not all(type(goal) in _KINDS or isinstance(goal, GOALS) for goal in every):
         written = written_goal(every)
         such = f"write {written}; they" if written else "they"

@@ -11,7 +11,7 @@ from poise.comparison import peers
 from poise.comparison.peers.serial import SerialArm, serial
 from poise.comparison.trials.method import Answered, Method, Ready
 from poise.comparison.trials.task import Task
-from poise.errors import InputError, PoiseError, UnsupportedError
+from poise.errors import InputError, PoiseError, UnsupportedError, quoted
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.problem.goals import NAMES as GOALS
@@ -21,7 +21,9 @@ from poise.problem.goals import Orientation, Place
 def peer_methods(chosen: str | Iterable[str]) -> list[Method]:
     """The peers that are meant, or all; one that is not installed refuses every task and says how to get it."""
     if isinstance(chosen, str) and chosen != "all":
-        raise InputError(f'peers is a list of names, or "all", not {chosen!r}; there are: {", ".join(peers.names())}')
+        raise InputError(
+            f'peers is a list of names, or "all", not {quoted(chosen)}; there are: {", ".join(peers.names())}'
+        )
     return [Beside(peers.named(name)) for name in (peers.names() if chosen == "all" else dict.fromkeys(chosen))]
 
 

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from poise.errors import InputError, UnknownNameError
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, Soles, find_soles
 from poise.ground.figure.motion import Motion, fineness, finer_times, step_of
 from poise.ground.figure.speeds import Shots, lowest_near, shots_of, velocities
-from poise.maths.arrays import Bools, Floats, Ints, real, short
+from poise.maths.arguments import named, names, require
+from poise.maths.arrays import Bools, Floats, Ints, finite, real, short
 from poise.maths.in_words import in_words
+from poise.maths.options import whole_number
 
 Intervals: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
 
@@ -116,6 +119,22 @@ class Contacts:
     ball: Bools
     fine: Contacts | None = None
 
+    def __post_init__(self) -> None:
+        if type(self.legs) is not tuple:
+            object.__setattr__(self, "legs", names(self.legs, "the legs of contacts", "['left', 'right']"))
+        for name, kind in (("times", "iuf"), ("heel", "b"), ("ball", "b")):
+            array = getattr(self, name)
+            if not isinstance(array, np.ndarray) or array.dtype.kind not in kind:
+                what = "times" if name == "times" else "truth values"
+                raise InputError(f"`{name}` of contacts must be an array of {what}, not {named(array)}")
+        if self.times.ndim != 1 or not self.heel.shape == self.ball.shape == (len(self.times), len(self.legs)):
+            raise InputError(
+                f"contacts of {len(self.legs)} legs at times of shape {self.times.shape} do not go with heel of shape "
+                f"{self.heel.shape} and ball of shape {self.ball.shape}: each is (frames, legs)"
+            )
+        if self.fine is not None:
+            require(self.fine, Contacts, "`fine` of contacts")
+
     @property
     def any(self) -> Bools:
         """(F, L) whether the foot stands, on heel or ball."""
@@ -123,12 +142,15 @@ class Contacts:
 
     def every(self, step: int) -> Contacts:
         """Return the contacts of every so many frames. They keep these as their finer ones."""
+        step = whole_number(step, "the step between frames")
+        if step < 1:
+            raise InputError(f"the step between frames is at least 1, not {step}")
         fine = self if step > 1 else None
         return Contacts(self.legs, self.times[::step], self.heel[::step], self.ball[::step], fine)
 
     def at(self, times: Floats) -> Contacts:
         """Return the contacts at finer times: as they were found there, or else from their intervals."""
-        known = self._known()
+        known, times = self._known(), frame_times(times)
         return known if _same_times(known.times, times) else _at(_intervals_of(known), self.legs, times)
 
     def intervals(self) -> Intervals:
@@ -168,6 +190,7 @@ class Contacts:
         InputError
             For an interval that starts after its end, lies outside the clip by more than a frame, or overlaps another.
         """
+        legs, times = names(legs, "the legs", "['left', 'right']"), frame_times(times)
         for leg, points in table_of(intervals, "contacts").items():
             if leg not in legs:
                 raise UnknownNameError("leg", str(leg), legs)
@@ -206,6 +229,14 @@ def _intervals_of(contacts: Contacts) -> Intervals:
         leg: {"heel": stretches(contacts.heel[:, row]), "ball": stretches(contacts.ball[:, row])}
         for row, leg in enumerate(contacts.legs)
     }
+
+
+def frame_times(times: ArrayLike) -> Floats:
+    """Check the times of frames (F,) [s]; InputError for what is none, goes back, or is empty."""
+    given = finite(times, "the times of the frames")
+    if given.ndim != 1 or not len(given) or (np.diff(given) < 0).any():
+        raise InputError(f"the times of the frames are one or more in a row that do not decrease, not {short(times)}")
+    return given
 
 
 def table_of(value: Any, what: str) -> dict[str, Any]:

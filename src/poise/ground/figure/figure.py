@@ -9,8 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from poise.errors import InputError, UnsupportedError
-from poise.maths.arrays import Floats, real, short
+from poise.errors import InputError, UnsupportedError, quoted
+from poise.maths.arguments import names as names_of
+from poise.maths.arrays import Floats, real
+from poise.maths.options import one_of
 from poise.maths.vectors import to_z_up
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -91,8 +93,8 @@ def figure_of(
     metre = _height(skeleton, chosen) / HEIGHT if metre is None else metre
     if not 0.0 < real(metre, "a metre") < np.inf:
         raise InputError(f"a metre must be a positive number of file units, not {metre}")
-    if up not in ("y", "z", None):
-        raise InputError(f"up is 'y' or 'z', not {up!r}")
+    if up is not None:
+        one_of("up", up, ("y", "z"))
     moving = movers(skeleton, [leg.upper for leg in chosen])
     if not moving:
         raise UnsupportedError("no joint above the legs can move: the figure cannot be put on other ground")
@@ -110,16 +112,13 @@ def _chosen(roles: Roles, names: Sequence[str] | None) -> tuple[Leg, ...]:
     if names is None:
         return legs
     known = {leg.name: leg for leg in legs}
-    try:
-        names = [names] if isinstance(names, str) else list(names)
-    except TypeError as error:
-        raise InputError(f"legs are names, of {', '.join(known)}, not {short(names)}") from error
-    unknown = [name for name in names if name not in tuple(known)]
-    if unknown or not names:
-        raise InputError(f"no leg {unknown[0] if unknown else ''!r}; legs: {', '.join(known)}")
-    if len(set(names)) < len(names):
-        raise InputError(f"a leg is named twice: {', '.join(names)}")
-    return tuple(known[name] for name in names)
+    chosen = (names,) if isinstance(names, str) else names_of(names, f"legs, of {', '.join(known)},", str([*known]))
+    unknown = [name for name in chosen if name not in known]
+    if unknown or not chosen:
+        raise InputError(f"no leg {quoted(unknown[0]) if unknown else repr('')}; legs: {', '.join(known)}")
+    if len(set(chosen)) < len(chosen):
+        raise InputError(f"a leg is named twice: {', '.join(chosen)}")
+    return tuple(known[name] for name in chosen)
 
 
 def _check_sure(roles: Roles, leg: Leg) -> None:

@@ -66,7 +66,7 @@ class Terrain:
     storey: float | None = 0.0
 
     def __post_init__(self) -> None:
-        if self.up not in ("y", "z"):
+        if not isinstance(self.up, str) or self.up not in ("y", "z"):  # pyright: ignore[reportUnnecessaryIsInstance]
             message = f'up is "y" or "z"; got {short(self.up)}'
             raise InputError(message)
         if self.unit is not None:

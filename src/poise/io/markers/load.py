@@ -9,7 +9,8 @@ from os import PathLike
 from poise.errors import FileError, PoiseWarning
 from poise.io.files import read_bytes
 from poise.io.markers.markers import Markers
-from poise.io.registry import MARKERS, as_path
+from poise.io.paths import as_path
+from poise.io.registry import MARKERS
 
 
 def load_markers(path: str | PathLike[str]) -> Markers:

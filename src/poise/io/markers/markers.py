@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import InputError, UnknownNameError
-from poise.maths.arrays import Bools, Floats, frozen
+from poise.maths.arguments import names
+from poise.maths.arrays import Bools, Floats, frozen, numbers_or_nan
 from poise.maths.in_words import in_words
 from poise.maths.remember import FrozenValue
 from poise.model.clip import checked_rate
@@ -53,7 +54,8 @@ class Markers(FrozenValue):
     path: Path | None = None
 
     def __post_init__(self) -> None:
-        points = np.array(self.positions, dtype=np.float64)
+        object.__setattr__(self, "names", names(self.names, "the names of markers", "['LASI', 'RASI']"))
+        points = numbers_or_nan(self.positions, "positions of markers")
         if points.ndim != _SPACE or points.shape[-1] != _SPACE or points.shape[1] != len(self.names):
             message = f"{len(self.names)} markers need positions (frames, {len(self.names)}, 3), not {points.shape}"
             raise InputError(message)
@@ -63,7 +65,6 @@ class Markers(FrozenValue):
         points[np.isnan(points).any(axis=-1)] = np.nan
         frozen(points)
         object.__setattr__(self, "positions", points)
-        object.__setattr__(self, "names", tuple(self.names))
         object.__setattr__(self, "fps", checked_rate(self.fps))
 
     def __len__(self) -> int:
@@ -85,6 +86,8 @@ class Markers(FrozenValue):
 
     def index(self, name: str) -> int:
         """Place of a marker, by its name with or without the subject before the colon; UnknownNameError lists them."""
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UnknownNameError("marker", name, self.names)
         if name in self.names:
             return self.names.index(name)
         bare = [one.rpartition(":")[2] for one in self.names]

@@ -17,9 +17,11 @@ from poise.io.motion.from_csv import from_csv, has_names, parsed, plain
 from poise.io.motion.from_npz import from_npz
 from poise.io.motion.root import MotionRoot, root_of
 from poise.io.motion.table import ROOT, MotionTable, Told, even_times
+from poise.io.paths import as_path
 from poise.io.plain_json import read_json
 from poise.io.values.read import poses_of, values_in
 from poise.io.values.rows import columns_of
+from poise.maths.arguments import names
 from poise.maths.arrays import Floats
 from poise.maths.options import one_of
 from poise.model.clip import Clip, checked_rate
@@ -77,8 +79,9 @@ def load_motion(
         raise InputError(f"load_motion() needs the robot, a Rig or a Skeleton, not a {type(rig).__name__}")
     if quaternion is not None:
         one_of("quaternion", quaternion, ("xyzw", "wxyz"))
-    given = Told(quaternion, None if fps is None else checked_rate(fps), None if joints is None else tuple(joints))
-    path = Path(path)
+    columns = None if joints is None else names(joints, "the names of the columns")
+    given = Told(quaternion, None if fps is None else checked_rate(fps), columns)
+    path = as_path(path)
     return motion_in(path, read_bytes(path), rig.skeleton if isinstance(rig, Rig) else rig, given)
 
 

@@ -14,6 +14,7 @@ from poise.errors import InputError, UnsupportedError, listed
 from poise.io.files import write_checked
 from poise.io.motion.read import motion_in
 from poise.io.motion.root import root_of
+from poise.io.paths import as_path
 from poise.io.values.rows import columns_of, joint_numbers, refuse_extras
 from poise.maths.arrays import Floats
 from poise.maths.options import one_of
@@ -68,7 +69,7 @@ def save_motion(clip: Clip, path: str | PathLike[str], *, quaternion: Order = "x
     if not isinstance(clip, Clip):
         raise InputError(f"save_motion() writes a Clip, such as Clip.at_rate(poses, fps), not a {type(clip).__name__}")
     one_of("quaternion", quaternion, ORDERS)
-    path = Path(path)
+    path = as_path(path)
     suffix = path.suffix.lower()
     if suffix not in (".npz", ".csv"):
         raise InputError(f"a motion file ends in .npz or .csv, not in {suffix or 'nothing'!r}")

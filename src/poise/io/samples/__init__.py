@@ -7,10 +7,19 @@ the source repository, from numbers only.
 from __future__ import annotations
 
 from functools import cache
+from os import PathLike
 from pathlib import Path
 
 from poise.errors import FileError, UnknownNameError
 from poise.io.files import write_atomically
+from poise.io.paths import as_path
+
+__all__ = [
+    "NAMES",
+    "copy_to",
+    "path",
+    "sample",
+]
 
 NAMES = ("humanoid.glb", "humanoid.bvh", "arm.urdf", "hills.npz")
 _COPIED = (".glb", ".bvh", ".urdf", ".npz", ".toml")
@@ -38,7 +47,7 @@ def sample(name: str) -> Path:
     return path(name)
 
 
-def copy_to(folder: Path) -> list[Path]:
+def copy_to(folder: str | PathLike[str]) -> list[Path]:
     """Copy every sample and its sidecar into a folder, which is made where it is missing; files there are kept.
 
     Returns
@@ -51,7 +60,7 @@ def copy_to(folder: Path) -> list[Path]:
     FileError
         For a folder that cannot be written to.
     """
-    written: list[Path] = []
+    folder, written = as_path(folder), list[Path]()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for source in sorted(_folder().iterdir()):
@@ -82,7 +91,7 @@ def path(name: str) -> Path:
     >>> ground = poise.Terrain.heightmap(samples.path("hills.npz"))
     """
     for known in NAMES:
-        if name in (known, known.rpartition(".")[0]):
+        if isinstance(name, str) and name in (known, known.rpartition(".")[0]):  # pyright: ignore[reportUnnecessaryIsInstance]
             return _folder() / known
     raise UnknownNameError("sample", name, NAMES, also=sorted({known.rpartition(".")[0] for known in NAMES}))
 

@@ -13,10 +13,12 @@ import numpy as np
 from poise.errors import FileError, UnknownNameError, listed
 from poise.io.files import read_bytes
 from poise.io.numbers import LARGEST, shown, table
+from poise.io.paths import as_path
 from poise.io.plain_json import read_json
 from poise.io.values.rows import TABLE_COLUMNS, columns_of, joint_numbers, moving_rows
 from poise.kernels.codes import UNIT_SLACK
 from poise.maths import rotations
+from poise.maths.arguments import require
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
@@ -46,7 +48,8 @@ def read_values(path: str | PathLike[str], skeleton: Skeleton) -> Pose:
     not applied. Where the file has a place for a root that the skeleton only turns or holds, the pose stands on
     `skeleton.with_free_root()`.
     """
-    path = Path(path)
+    path = as_path(path)
+    require(skeleton, Skeleton, "the skeleton of read_values()")
     return values_in(path, read_bytes(path), skeleton)
 
 

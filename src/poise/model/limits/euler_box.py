@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from poise.errors import InputError
+from poise.maths.arrays import short
 from poise.maths.euler import ORDERS
 from poise.maths.in_words import in_words
 from poise.model.limits.base.checks import checked_soft, in_radians
@@ -51,8 +52,8 @@ class EulerBox:
     soft: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            message = f"unknown rotation order {self.order!r}; a box has three different axes: {', '.join(ORDERS)}"
+        if not isinstance(self.order, str) or self.order not in ORDERS:  # pyright: ignore[reportUnnecessaryIsInstance]
+            message = f"unknown rotation order {short(self.order)}; a box has three different axes: {', '.join(ORDERS)}"
             raise InputError(message)
         for letter in "xyz":
             object.__setattr__(self, letter, checked_ends(getattr(self, letter), f"{letter} angle"))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.maths.arrays import real
-from poise.model.limits.base.checks import checked_soft, unit_axis
+from poise.maths.arrays import real, short
+from poise.model.limits.base.checks import checked_soft, is_collection, unit_axis
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ class Range:
 
     def nearest(self, value: float) -> float:
         """Return the legal value nearest to `value`. An angle is not looked at modulo a turn."""
-        return min(max(value, self.low), self.high)
+        return min(max(real(value, "a value of a range"), self.low), self.high)
 
 
 def _empty(low: str, high: str) -> str:
@@ -83,8 +81,8 @@ def _both_units(angle: float) -> str:
 
 def checked_ends(pair: Any, what: str) -> tuple[float, float]:
     """(low, high) of what a range may be: no NaN, not empty, with a finite value in it."""
-    if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:  # noqa: PLR2004
-        message = f"the {what} is a pair (low, high); got {pair!r}"
+    if not is_collection(pair) or len(pair) != 2:  # noqa: PLR2004
+        message = f"the {what} is a pair (low, high); got {short(pair)}"
         raise InputError(message)
     low, high = real(pair[0], "the low end of a range"), real(pair[1], "the high end of a range")
     if not low <= high:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.maths.arrays import real
+from poise.maths.arrays import real, short
 from poise.maths.in_words import in_words
-from poise.model.limits.base.checks import Axis, checked_soft, in_radians, unit_axis
+from poise.model.limits.base.checks import Axis, checked_soft, in_radians, is_collection, unit_axis
 from poise.model.limits.range import checked_ends
 
 _PARALLEL = 1e-9  # what is left of a unit axis [-] when it is along another one, to rounding
@@ -120,16 +118,16 @@ class SwingTwist:
 
 def _sides(swing: Any) -> tuple[tuple[float, float], tuple[float, float]]:
     """The swing as two pairs (low, high), from one half-angle, two, or two pairs."""
-    both = swing if isinstance(swing, Sequence | np.ndarray) and not isinstance(swing, str) else (swing, swing)
+    both = swing if is_collection(swing) else (swing, swing)
     if len(both) != 2:  # noqa: PLR2004
-        message = f"the swing is one half-angle, or two, each a number or a pair (low, high); got {swing!r}"
+        message = f"the swing is one half-angle, or two, each a number or a pair (low, high); got {short(swing)}"
         raise InputError(message)
     first, second = (_side(each) for each in both)
     return first, second
 
 
 def _side(side: Any) -> tuple[float, float]:
-    if isinstance(side, Sequence | np.ndarray) and not isinstance(side, str):
+    if is_collection(side):
         low, high = checked_ends(side, "swing about an axis")
     else:
         high = real(side, "a half-angle of the swing")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
+from poise.maths.arguments import names, require, several
 from poise.maths.arrays import Floats, real, short
 from poise.maths.in_words import in_words
 from poise.model.anatomy.bones import trunk_rows
@@ -101,6 +102,7 @@ class Balance:
 
     def support(self, skeleton: Skeleton) -> list[tuple[int, tuple[float, float, float]]]:
         """The rows that bear, each with a point in its frame; InputError where no feet are known."""
+        require(skeleton, Skeleton, "the skeleton")
         if self.over is not None:
             return [(skeleton.index(name), point) for name, point in self.over]
         found = [(row, ORIGIN) for row in (row_of_role(skeleton, role) for role in _FEET) if row is not None]
@@ -110,6 +112,7 @@ class Balance:
 
     def moving(self, skeleton: Skeleton) -> set[int]:
         """The rows that may move for it alone."""
+        require(skeleton, Skeleton, "the skeleton")
         if self.joints is not None:
             return {skeleton.index(name) for name in self.joints}
         sure = sure_roles(skeleton) if (skeleton.kinds == Kind.BALL).any() else ()
@@ -120,10 +123,11 @@ class Balance:
 
     def carried(self, skeleton: Skeleton) -> MassShares:
         """What the rows of the skeleton carry; InputError where that is not known."""
-        return carried_by(skeleton, self.masses)
+        return carried_by(require(skeleton, Skeleton, "the skeleton"), self.masses)
 
     def upward(self, skeleton: Skeleton) -> Floats:
         """The unit vector (3,) up."""
+        require(skeleton, Skeleton, "the skeleton")
         if self.up is not None:
             return np.array(self.up)
         return np.eye(3)["xyz".index(skeleton.up or "y")]
@@ -143,13 +147,11 @@ class Balance:
 
 def _support(over: Any) -> Support:
     """Names and points of what bears."""
-    if isinstance(over, str) or not isinstance(over, Iterable):
-        raise InputError(
-            f"what Balance stands over are several joints, such as ['leftFoot', 'rightFoot'], not {short(over)}"
-        )
+    given = several(over, "what Balance stands over", "['leftFoot', 'rightFoot']")
     found: list[tuple[str, tuple[float, float, float]]] = []
-    for one in over:  # pyright: ignore[reportUnknownVariableType]
-        name, point = one if isinstance(one, tuple) and len(one) == _PAIR else (one, ORIGIN)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    for one in given:
+        pair: tuple[Any, Any] = one if isinstance(one, tuple) and len(one) == _PAIR else (one, ORIGIN)
+        name, point = pair
         if not isinstance(name, str):
             raise InputError(f"what Balance stands over are names, or pairs of a name and a point, not {short(one)}")
         found.append((name, checked_offset(point, name)))
@@ -159,8 +161,4 @@ def _support(over: Any) -> Support:
 
 
 def _names(joints: Any) -> tuple[str, ...] | None:
-    if joints is None:
-        return None
-    if isinstance(joints, str) or not isinstance(joints, Iterable) or not all(isinstance(j, str) for j in joints):
-        raise InputError(f"the joints of Balance are several names, such as ['spine', 'chest'], not {short(joints)}")
-    return tuple(joints)
+    return None if joints is None else names(joints, "the joints of Balance", "['spine', 'chest']")

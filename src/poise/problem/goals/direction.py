@@ -7,7 +7,7 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError
+from poise.errors import InputError, quoted
 from poise.maths import rotations
 from poise.maths.arrays import Floats, frozen, short
 from poise.maths.in_words import in_words
@@ -69,7 +69,7 @@ class Direction(FrozenValue):
             joint=joint,
             axis=unit_axis(axis),
             root=root,
-            weight=checked_weight(weight, repr(joint)),
+            weight=checked_weight(weight, quoted(joint)),
             optional=optional,
         )
         rows = self.parse(direction)
@@ -111,7 +111,7 @@ class Direction(FrozenValue):
             raise InputError(f"kept() needs a Pose, such as rig.rest, not {short(pose)}")
         if pose.shape:
             raise InputError(f"kept() takes a single pose, not a batch of shape {pose.shape}")
-        way = directions(direction, f"the direction of {joint!r}")
+        way = directions(direction, f"the direction of {quoted(joint)}")
         if way.ndim != 1:
             raise InputError(f"kept() takes one direction (3,), not an array of shape {way.shape}")
         axis = rotations.rotate(rotations.inverse(pose.world[joint].rotations), way)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError, PoiseWarning
+from poise.errors import InputError, PoiseWarning, quoted
+from poise.maths.arguments import require
 from poise.maths.arrays import Floats
 from poise.maths.in_words import in_words
 from poise.maths.remember import remember
@@ -91,7 +92,7 @@ class LookAt(PointTarget):
         set_fields(self, joint=joint, axis=AHEAD if axis is None or by_face else unit_axis(axis), over=shares)
         set_fields(self, looks=(shares, by_face))
         set_fields(
-            self, offset=checked_offset(offset, joint), weight=checked_weight(weight, repr(joint)), optional=optional
+            self, offset=checked_offset(offset, joint), weight=checked_weight(weight, quoted(joint)), optional=optional
         )
         self._keep_target(target)
 
@@ -110,6 +111,7 @@ class LookAt(PointTarget):
         """
         from poise.model.roles.face import Sight, sight_of  # noqa: PLC0415  (who names an axis need not wait for it)
 
+        require(skeleton, Skeleton, "the skeleton")
         if not self.looks[1]:
             return Sight(self.axis, "given")
         return sight_of(skeleton, skeleton.index(self.joint))
@@ -123,7 +125,7 @@ class LookAt(PointTarget):
 
     def shares(self, skeleton: Skeleton) -> dict[int, float]:
         """The share of each row of the skeleton that turns; InputError for a joint that is not above the goal's."""
-        way = skeleton.way(skeleton.index(self.joint))
+        way = require(skeleton, Skeleton, "the skeleton").way(skeleton.index(self.joint))
         if self.over is None:
             turning = [row for row in way if skeleton.kinds[row] not in (Kind.FIXED, Kind.SLIDE)]
             return {row: share for share, row in enumerate(turning[-_TOGETHER:], start=1)}
@@ -145,8 +147,10 @@ def _warn(joint: str, reason: str) -> bool:
 
 def _shares(over: Any, joint: str) -> tuple[tuple[str, float], ...]:
     """Names and shares > 0; names alone get 1, 2, 3 and so on."""
-    given = names_and_weights(over, f"the joints that look with {joint!r}")
+    given = names_and_weights(over, f"the joints that look with {quoted(joint)}")
     if not given:
-        message = f"the joints that look with {joint!r} are none; name at least one, such as {joint!r} itself"
+        message = (
+            f"the joints that look with {quoted(joint)} are none; name at least one, such as {quoted(joint)} itself"
+        )
         raise InputError(message)
     return tuple((name, float(n) if share is None else share) for n, (name, share) in enumerate(given.items(), 1))

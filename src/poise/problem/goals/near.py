@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError
-from poise.maths.arrays import Bools, Floats, Ints, short
+from poise.maths.arguments import require
+from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.in_words import in_words
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
@@ -59,7 +59,7 @@ class Near:
         joints: Iterable[str | tuple[str, float]] | Mapping[str, float] | None = None,
         weight: float = 1.0,
     ) -> None:
-        _check_pose(pose)
+        require(pose, Pose, "what Near prefers")
         names = None if joints is None else _joints(pose.skeleton, joints)
         set_fields(self, pose=pose, joints=names, weight=checked_weight(weight, "Near"))
 
@@ -91,6 +91,7 @@ class Near:
 
     def weights(self, skeleton: Skeleton) -> dict[int, float]:
         """The weight > 0 of each row of the skeleton that should stay near; other rows are left out."""
+        require(skeleton, Skeleton, "the skeleton")
         if self.joints is None:
             return dict.fromkeys(range(len(skeleton)), self.weight)
         given = names_and_weights(self.joints, "the joints of Near")
@@ -107,12 +108,6 @@ class Near:
     def with_target(self, value: ArrayLike) -> NoReturn:
         """Raise InputError: there is no target."""
         refuse_target("Near")
-
-
-def _check_pose(pose: Any) -> None:
-    if not isinstance(pose, Pose):
-        message = f"Near needs a Pose, such as rig.rest, not {short(pose)}"
-        raise InputError(message)
 
 
 def _joints(skeleton: Skeleton, joints: Any) -> tuple[str | tuple[str, float], ...]:

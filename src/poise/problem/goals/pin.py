@@ -8,7 +8,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError
+from poise.errors import InputError, quoted
 from poise.maths.arrays import Floats
 from poise.maths.in_words import in_words
 from poise.maths.options import truth
@@ -62,17 +62,17 @@ class Pin:
         weight: float = 1.0,
         optional: bool = False,
     ) -> None:
-        turns = truth(f"the rotation of the Pin of {joint!r}", rotation)
-        stays = truth(f"the position of the Pin of {joint!r}", position)
+        turns = truth(f"the rotation of the Pin of {quoted(joint)}", rotation)
+        stays = truth(f"the position of the Pin of {quoted(joint)}", position)
         if not (turns or stays):
-            raise InputError(f"the Pin of {joint!r} holds nothing: rotation and position are both False")
+            raise InputError(f"the Pin of {quoted(joint)} holds nothing: rotation and position are both False")
         set_fields(
             self,
             joint=joint,
             rotation=turns,
             position=stays,
             root=root,
-            weight=checked_weight(weight, repr(joint)),
+            weight=checked_weight(weight, quoted(joint)),
             optional=optional,
         )
 

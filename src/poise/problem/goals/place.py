@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError
+from poise.errors import InputError, quoted
 from poise.maths.arrays import Floats, finite, frozen
 from poise.maths.in_words import in_words
 from poise.maths.matrices import parted
@@ -76,8 +76,8 @@ class Place(FrozenValue):
         rotation_weight: float = 1.0,
         optional: bool = False,
     ) -> None:
-        weight, offset = checked_weight(weight, repr(joint)), checked_offset(offset, joint)
-        rotation_weight = checked_weight(rotation_weight, f"the rotation of {joint!r}")
+        weight, offset = checked_weight(weight, quoted(joint)), checked_offset(offset, joint)
+        rotation_weight = checked_weight(rotation_weight, f"the rotation of {quoted(joint)}")
         set_fields(
             self,
             joint=joint,
@@ -119,7 +119,7 @@ class Place(FrozenValue):
         InputError
             The last row of a 4 x 4 matrix is not 0 0 0 1 within 1e-9, or its 3 x 3 part is no rotation.
         """
-        parts = parted(matrices, f"the target of {joint!r}")
+        parts = parted(matrices, f"the target of {quoted(joint)}")
         return cls(
             joint, *parts, root=root, weight=weight, offset=offset, rotation_weight=rotation_weight, optional=optional
         )

@@ -8,9 +8,11 @@ from typing import NamedTuple, NoReturn
 
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError
+from poise.errors import InputError, quoted
+from poise.maths.arguments import require, several
 from poise.maths.arrays import Floats
 from poise.maths.in_words import in_words
+from poise.maths.options import whole_number
 from poise.model.skeleton import Skeleton
 from poise.problem.goals.base.goal import checked_weight, set_fields
 from poise.problem.goals.base.point_target import PointTarget
@@ -81,7 +83,9 @@ class Pole(PointTarget):
         weight: float = 1.0,
         optional: bool = False,
     ) -> None:
-        set_fields(self, joint=joint, root=root, tip=tip, weight=checked_weight(weight, repr(joint)), optional=optional)
+        set_fields(
+            self, joint=joint, root=root, tip=tip, weight=checked_weight(weight, quoted(joint)), optional=optional
+        )
         self._keep_target(target)
 
     def limb(self, skeleton: Skeleton, chain: Sequence[int] = ()) -> LimbRows:
@@ -99,7 +103,10 @@ class Pole(PointTarget):
         InputError
             Where `joint` is not inside the limb, or its tip has to be named.
         """
-        middle, tip = skeleton.index(self.joint), self.tip_row(skeleton)
+        middle, tip = require(skeleton, Skeleton, "the skeleton").index(self.joint), self.tip_row(skeleton)
+        chain = [
+            whole_number(row, "each row of the chain") for row in several(chain, "the rows of the chain", "[2, 3]")
+        ]
         way = skeleton.way(tip)
         begins = self._begins(skeleton, middle, tip, chain)
         first = max(begins, key=way.index, default=-1)
@@ -114,7 +121,7 @@ class Pole(PointTarget):
 
     def tip_row(self, skeleton: Skeleton) -> int:
         """Row of the joint at the limb's end; InputError where it has to be named."""
-        row = skeleton.index(self.tip if self.tip is not None else self.joint)
+        row = require(skeleton, Skeleton, "the skeleton").index(self.tip if self.tip is not None else self.joint)
         return row if self.tip is not None else self._only_child(skeleton, row)
 
     def _begins(self, skeleton: Skeleton, middle: int, tip: int, chain: Sequence[int]) -> list[int]:

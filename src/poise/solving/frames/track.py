@@ -12,7 +12,8 @@ import numpy as np
 
 from poise import solvers
 from poise.errors import InputError
-from poise.maths.arrays import Floats, real
+from poise.maths.arguments import require
+from poise.maths.arrays import Floats, real, shared_shape, short
 from poise.maths.options import count, truth
 from poise.model.clip import Clip, checked_rate
 from poise.model.pose import Pose
@@ -23,6 +24,7 @@ from poise.problem.measuring.measure import errors_of_one
 from poise.problem.preference import preferred_shape
 from poise.solvers.base.contract import Request, engine_of, with_engine
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solving.checks import check_arguments
 from poise.solving.frames.pace import Approach, Pace
 from poise.solving.result import Result
 from poise.solving.run import run
@@ -99,6 +101,7 @@ class Tracker:
         damping: float = 0.0,
         speed: float | Mapping[str, float] | None = None,
     ) -> None:
+        check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
         wanted, free_root = checked_goals(goals), truth("free_root", free_root)
         if preferred_shape(wanted):
             raise InputError(
@@ -154,6 +157,7 @@ class Tracker:
         """
         start = self._prepared.problem.start
         if pose is not None:
+            require(pose, Pose, "what reset() takes")
             if pose.shape:
                 raise InputError(f"reset() takes a single pose of the tracker's skeleton, not a batch {pose.shape}")
             check_same(start.skeleton, pose.skeleton, "what reset() was given")
@@ -174,7 +178,7 @@ class Tracker:
         began = perf_counter()
         seconds = dt if type(dt) is float else real(dt, "dt")
         if not 0 <= seconds < math.inf:
-            raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {dt!r}")
+            raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {short(dt)}")
         targets = self._read(target)
         self._turn_to(targets.tobytes())
         self._spent = ""
@@ -212,7 +216,7 @@ class Tracker:
         """
         rate = checked_rate(fps)
         rows = parsed(self._prepared.problem.goals, targets)
-        frames = np.broadcast_shapes(*(row.shape[:-1] for row in rows))
+        frames = shared_shape("targets", *(row.shape[:-1] for row in rows))
         if len(frames) != 1:
             raise InputError(f"clip() takes targets with one leading axis, a target for each frame, not {frames}")
         rows = [np.broadcast_to(row, (*frames, row.shape[-1])) for row in rows]
@@ -325,5 +329,5 @@ def _microseconds(value: Any, iterations: Any) -> float | None:
         raise InputError("give a budget in iterations or in microseconds, not both")
     number = real(value, "microseconds")
     if not 0 < number < math.inf:
-        raise InputError(f"microseconds must be a finite time above 0, not {value!r}")
+        raise InputError(f"microseconds must be a finite time above 0, not {short(value)}")
     return number

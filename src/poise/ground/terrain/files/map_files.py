@@ -15,6 +15,7 @@ from poise.errors import FileError, InputError, listed
 from poise.ground.terrain.files.needs import needed, said
 from poise.io.files import read_bytes
 from poise.io.motion.archive import HEIGHTS
+from poise.io.paths import as_path
 from poise.maths.arrays import Floats
 
 _MOST = 2**26  # posts: half a GB as floats
@@ -47,7 +48,7 @@ class Sheet(NamedTuple):
 
 def read_map(source: str | PathLike[str], up: str) -> Sheet:
     """Read a PNG or npz file; `up` is the frame that an npz file's `origin` is in."""
-    path = Path(source)
+    path = as_path(source)
     suffix = path.suffix.lower()
     if suffix not in (".png", ".npz"):
         raise FileError(path, f"a height map is a .png or .npz file, not {suffix or 'one without a suffix'}")

@@ -15,6 +15,7 @@ from poise.ground.terrain.files.map_files import FARTHEST, Sheet, check_shape, r
 from poise.ground.terrain.heightmap import HeightMap
 from poise.ground.terrain.rays.plan_grid import PlanGrid
 from poise.maths.arrays import Bools, Floats, finite, real, short
+from poise.maths.options import truth
 
 
 def map_of(
@@ -87,6 +88,7 @@ def _array(source: Any) -> Floats:
 def _checked(values: Floats, *, holes: bool) -> tuple[Floats, Bools | None]:
     """The posts, and which are missing, or None; sizes and values that make no ground are refused."""
     check_shape(values)
+    holes = truth("holes", holes)
     wrong = np.isinf(values) if holes else ~np.isfinite(values)
     if wrong.any():
         row, col = np.argwhere(wrong)[0]

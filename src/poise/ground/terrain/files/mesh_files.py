@@ -17,6 +17,7 @@ from poise.io.files import read_bytes
 from poise.io.gltf.buffers import read_inside
 from poise.io.gltf.container import unpack
 from poise.io.gltf.json import BrokenError, strings
+from poise.io.paths import as_path
 from poise.maths.arrays import Bools, Floats
 
 UPS = {".glb": "y", ".gltf": "y", ".obj": "y", ".stl": "z"}
@@ -47,7 +48,7 @@ def read_mesh(source: str | PathLike[str], up: str) -> Mesh:
 
 def suffix_of(source: str | PathLike[str]) -> str:
     """The suffix of a mesh file; FileError for others."""
-    suffix = Path(source).suffix.lower()
+    suffix = as_path(source).suffix.lower()
     if suffix not in UPS:
         raise FileError(source, f"a terrain mesh is a {', '.join(UPS)} file, not {suffix or 'one without a suffix'}")
     return suffix

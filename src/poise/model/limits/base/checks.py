@@ -70,8 +70,15 @@ def checked_soft(soft: float) -> float:
     return soft
 
 
+def is_collection(value: Any) -> bool:
+    """Whether a value has entries and is no text: a list, a tuple, an array with an axis."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
 def in_radians(degrees: Any, what: str) -> Any:
     """Numbers, nested in any way, from degrees to radians."""
-    if isinstance(degrees, Sequence | np.ndarray) and not isinstance(degrees, str):
+    if is_collection(degrees):
         return tuple(in_radians(each, what) for each in degrees)
     return math.radians(real(degrees, f"the {what}"))

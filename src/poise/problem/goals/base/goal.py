@@ -8,7 +8,8 @@ from typing import Any, NoReturn, Protocol, Self
 
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError
+from poise.errors import InputError, quoted
+from poise.maths.arguments import named, several
 from poise.maths.arrays import Floats, finite, real, short
 from poise.maths.options import truth
 from poise.problem.goals.base.targets import FARTHEST
@@ -152,27 +153,27 @@ def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:
     InputError
         For anything else.
     """
-    numbers = finite(offset, f"the offset of {joint!r}", last=3)
+    numbers = finite(offset, f"the offset of {quoted(joint)}", last=3)
     if numbers.ndim != 1:
-        message = f"the offset of {joint!r} is one point in its frame; got an array of shape {numbers.shape}"
+        message = f"the offset of {quoted(joint)} is one point in its frame; got an array of shape {numbers.shape}"
         raise InputError(message)
     x, y, z = numbers.tolist()
     if max(abs(x), abs(y), abs(z)) > FARTHEST:
-        message = f"the offset of {joint!r} lies beyond {FARTHEST:g}: no length is meant by that"
+        message = f"the offset of {quoted(joint)} lies beyond {FARTHEST:g}: no length is meant by that"
         raise InputError(message)
     return (x, y, z)
 
 
 def names_and_weights(given: Any, what: str) -> dict[str, float | None]:
     """Names and their weights > 0 from a mapping or from pairs; None for names alone. Repeats count once."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        message = f"{what} are several names, such as ['spine', 'head'], not {short(given)}"
-        raise InputError(message)
-    items: Iterable[Any] = given.items() if isinstance(given, Mapping) else given
+    items: Iterable[Any] = given.items() if isinstance(given, Mapping) else several(given, what, "['spine', 'head']")
     pairs: list[Any] = [item if isinstance(item, tuple) and len(item) == _PAIR else (item, None) for item in items]
     found: dict[str, float | None] = {}
     for name, weight in pairs:
-        found[name] = None if weight is None else checked_weight(weight, f"{name!r} among {what}")
+        if not isinstance(name, str):
+            message = f"{what} are names, or pairs of a name and a weight; one of them is {named(name)}"
+            raise InputError(message)
+        found[name] = None if weight is None else checked_weight(weight, f"{quoted(name)} among {what}")
     return found
 
 
