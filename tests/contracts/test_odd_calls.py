@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 
 import numpy as np
@@ -82,3 +83,56 @@ def test_what_is_right_is_taken(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         CALLS[name]()
+
+
+def _solved(goal):
+    return poise.solve(odd_calls.REST, goal)
+
+
+def _posed(skeleton):
+    return poise.Pose(skeleton, skeleton.rest_q).world, skeleton == odd_calls.BODY, skeleton.limited({})
+
+
+def _limited(limit):
+    return odd_calls.BODY.limited({"LeftArm": limit})
+
+
+USES = {
+    **dict.fromkeys(
+        ("Position", "Orientation", "Place", "Direction", "Aim", "LookAt", "Pole", "Near", "Balance"), _solved
+    ),
+    **dict.fromkeys(("Range", "SwingTwist", "EulerBox"), _limited),
+    **dict.fromkeys(
+        ("CCD", "FABRIK", "TwoBone", "LevenbergMarquardt", "DampedLeastSquares", "Anneal"),
+        lambda solver: poise.solve(odd_calls.ARM.rest, odd_calls.GOAL, solver=solver),
+    ),
+    "Skeleton": _posed,
+    "Clip": lambda clip: (clip.at(0.1), clip.fps),
+    "KeyedClip": lambda clip: (clip.at(0.1), clip.fps),
+    "Pose": lambda pose: (pose.world.positions, pose.local),
+    "Contacts": lambda contacts: contacts.intervals(),
+    "Markers": lambda markers: (markers.times, markers["a"]),
+    "Rig": lambda rig: (rig.rest, poise.humanoid(rig)),
+    "Transforms": lambda world: (world.rotations, world.matrices),
+    "Terrain": lambda ground: (ground.heights([1.0, 2.0, 3.0]), ground.lifted(1.0)),
+}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_a_value_that_was_taken_can_be_used(name):
+    raw, call = [], CALLS[name]
+    rng = np.random.default_rng(43)
+    odd = [(parameter, value) for parameter in call.parameters for value in odd_calls.odd_values()]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for i in rng.permutation(len(odd))[: amount(60, len(odd))]:
+            parameter, value = odd[i]
+            with contextlib.suppress(poise.PoiseError):
+                made = call(**{parameter: odd_calls.odd(value)})
+                try:
+                    USES[name](made)
+                except poise.PoiseError:
+                    pass
+                except Exception as error:  # noqa: BLE001
+                    raw.append(f"{name}({parameter}={value}), used: {type(error).__name__}: {str(error)[:100]}")
+    assert raw == []

@@ -60,11 +60,17 @@ WRONG = {
 }
 
 
+def _played(make):
+    """What is made, and where it is a track a clip of it."""
+    made = make()
+    return KeyedClip(BODY, (made,)) if isinstance(made, Track) else made
+
+
 @pytest.mark.parametrize("case", WRONG)
 def test_what_no_joint_can_do_is_refused(case):
     make, reason = WRONG[case]
     with pytest.raises(poise.InputError) as error:
-        make()
+        _played(make)
     assert reason in str(error.value)
 
 
@@ -81,12 +87,13 @@ def test_every_path_moves_its_own_joint_only():
 
 def test_lists_do_and_the_track_keeps_copies():
     own = TURNS.copy()
-    made = [Track(1, "rotation", "LINEAR", TIMES.tolist(), own.tolist()), track(values=own)]
+    given = [Track(1, "rotation", "LINEAR", TIMES.tolist(), own.tolist()), track(values=own)]
+    made = KeyedClip(BODY, given).tracks
     own[:] = 9.0
     pickled = pickle.loads(pickle.dumps(made[1]))  # noqa: S301  (our own)
     for one in [*made, copy.deepcopy(made[1]), pickled, made[1]._replace(joint=5)]:
         np.testing.assert_array_equal(one.values, TURNS)
-        assert not one.values.flags.writeable
+    assert not any(one.values.flags.writeable for one in made)
     assert made[1]._replace(joint=5).joint == 5
 
 
@@ -94,5 +101,4 @@ def test_arrays_that_nobody_writes_to_are_kept_as_they_are():
     own = TURNS.copy()
     own.setflags(write=False)
     assert track(values=own).values is own
-    tracks = (track(values=own),)
-    assert KeyedClip(BODY, tracks).tracks is tracks
+    assert KeyedClip(BODY, [track(values=own)]).tracks[0].values is own

@@ -194,6 +194,14 @@ class KeyedClip(Clip):
     tracks: tuple[Track, ...]
     _skeleton: Skeleton
 
+    @classmethod
+    def unchecked(cls, skeleton: Skeleton, tracks: tuple[Track, ...], name: str) -> KeyedClip:
+        """Make a clip of tracks that are known to be right, because a file has thousands of tracks."""
+        clip = cls.__new__(cls)
+        for field, value in (("_skeleton", skeleton), ("tracks", tracks), ("name", name)):
+            object.__setattr__(clip, field, value)
+        return clip
+
     @property
     def skeleton(self) -> Skeleton:
         """The skeleton that the tracks move."""
@@ -220,7 +228,7 @@ class KeyedClip(Clip):
     def on(self, skeleton: Skeleton) -> Clip:
         """Return the same motion on the same skeleton with other limits or proportions; InputError for another one."""
         check_same(skeleton, self.skeleton, f"clip {self.name!r}")
-        return KeyedClip(skeleton, self.tracks, self.name)
+        return KeyedClip.unchecked(skeleton, self.tracks, self.name)
 
     def at(self, seconds: ArrayLike) -> Pose:
         """Return the pose at a time [s], or a batch of poses at an array of times."""
@@ -230,7 +238,7 @@ class KeyedClip(Clip):
         translations, scales = _rest_rows(s, t.shape)
         animated = {"translation": False, "scale": False}
         for track in self.tracks:
-            values = track.at(t)
+            values = track.sampled(t)
             if track.path == "rotation":
                 _put_rotation(s, q, track.joint, values)
             elif track.path == "translation":

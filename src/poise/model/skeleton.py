@@ -185,6 +185,8 @@ class Skeleton:
 
     def __post_init__(self) -> None:
         joints.check_rows(self)
+        for name in ("aliases", "chains", "roles"):
+            require(getattr(self, name), Mapping, f"`{name}` of a skeleton")
         for loop in several(self.loops, "the loops of a skeleton", "those of another skeleton"):
             require(loop, Loop, "each loop of a skeleton")
         unknown = [loop for loop in self.loops if not loop.is_within(self)]

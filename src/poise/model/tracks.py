@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,15 +23,7 @@ _INTERPOLATIONS = ("LINEAR", "STEP", "CUBICSPLINE")
 _PARTS = 3  # of a key of a spline: in-tangent, value, out-tangent
 
 
-class _TrackFields(NamedTuple):
-    joint: int
-    path: Path
-    interpolation: Interpolation
-    times: Floats
-    values: Floats
-
-
-class Track(_TrackFields):
+class Track(NamedTuple):
     """Keys of one channel of one joint, as a file stores them.
 
     Parameters
@@ -49,59 +40,60 @@ class Track(_TrackFields):
         (k, 3) translations or scales, (k, 4) rotations w x y z; for "CUBICSPLINE" (k, 3, 3) or (k, 3, 4): in-tangent,
         value, out-tangent.
 
-    Raises
-    ------
-    InputError
-        For other words, shapes and numbers, and for a rotation of zero length.
-
     Notes
     -----
-    The track keeps copies of arrays that can be written to.
+    It is a record: `checked`, `at` and the clip that it is given to look at its fields.
     """
 
-    __slots__ = ()
-    __repr__ = in_words
+    joint: int
+    path: Path
+    interpolation: Interpolation
+    times: Floats
+    values: Floats
 
-    def __new__(cls, joint: int, path: Path, interpolation: Interpolation, times: ArrayLike, values: ArrayLike) -> Self:
-        """Check the fields; this runs for copies and pickles, too."""
+    def __repr__(self) -> str:
+        return in_words(self)
+
+    def checked(self) -> Track:
+        """Return the same track with its fields checked, and copies of arrays that can be written to.
+
+        Raises
+        ------
+        InputError
+            For other words, shapes and numbers, and for a rotation of zero length.
+        """
+        joint: Any = self.joint
         if isinstance(joint, bool | np.bool_) or not isinstance(joint, int | np.integer) or joint < 0:
             such = f"skeleton.index({short(joint)})" if isinstance(joint, str) else "skeleton.index('Head')"
             message = f"the joint of a Track is its row in the skeleton, such as {such}, not {named(joint)}"
             raise InputError(message)
-        one_of("the path of a Track", path, tuple(_WIDTHS))
-        one_of("the interpolation of a Track", interpolation, _INTERPOLATIONS)
-        seconds = _kept(finite(times, "the times of a Track"))
-        if seconds.ndim != 1 or not len(seconds):
-            message = f"the times of a Track are one or more in a row; their shape is {seconds.shape}"
+        one_of("the path of a Track", self.path, tuple(_WIDTHS))
+        one_of("the interpolation of a Track", self.interpolation, _INTERPOLATIONS)
+        times = _kept(finite(self.times, "the times of a Track"))
+        if times.ndim != 1 or not len(times):
+            message = f"the times of a Track are one or more in a row; their shape is {times.shape}"
             raise InputError(message)
-        if (seconds[1:] < seconds[:-1]).any():
+        if (times[1:] < times[:-1]).any():
             message = "the times of a Track must not decrease"
             raise InputError(message)
-        keys = _kept(finite(values, "the values of a Track"))
-        parts = (_PARTS,) if interpolation == "CUBICSPLINE" else ()
-        shape = (len(seconds), *parts, _WIDTHS[path])
-        if keys.shape != shape:
-            what = f"{interpolation} keys of a {path} at {len(seconds)} times"
-            raise InputError(f"{what} need values of shape {shape}; theirs is {keys.shape}")
-        if path == "rotation" and not (keys[:, 1] if parts else keys).any(axis=-1).all():
+        values = _kept(finite(self.values, "the values of a Track"))
+        parts = (_PARTS,) if self.interpolation == "CUBICSPLINE" else ()
+        shape = (len(times), *parts, _WIDTHS[self.path])
+        if values.shape != shape:
+            what = f"{self.interpolation} keys of a {self.path} at {len(times)} times"
+            raise InputError(f"{what} need values of shape {shape}; theirs is {values.shape}")
+        if self.path == "rotation" and not (values[:, 1] if parts else values).any(axis=-1).all():
             message = "a rotation of a Track has zero length; the identity is (1, 0, 0, 0)"
             raise InputError(message)
-        return super().__new__(cls, int(joint), path, interpolation, seconds, keys)
-
-    @classmethod
-    def unchecked(cls, *fields: Any) -> Self:
-        """Make a track of fields that are known to be right, because a file has thousands of tracks."""
-        return tuple.__new__(cls, fields)
-
-    @classmethod
-    def _make(cls, iterable: Iterable[Any]) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Make a track of its fields in order, checked as by the constructor; `_replace` comes here."""
-        return cls(*iterable)
+        return self if times is self.times and values is self.values else self._replace(times=times, values=values)
 
     def at(self, t: ArrayLike) -> Floats:
         """Return the values at times t [s]; before the first key and after the last one their values hold."""
-        seconds = finite(t, "the times")
-        lower, weight = bracket(self.times, seconds)
+        return self.checked().sampled(finite(t, "the times"))
+
+    def sampled(self, t: Floats) -> Floats:
+        """Return what `at` does of a track that is checked, because a clip has thousands of them."""
+        lower, weight = bracket(self.times, t)
         upper = np.minimum(lower + 1, len(self.times) - 1)
         if self.interpolation == "STEP":
             last = (weight >= 1.0)[..., None]
@@ -122,16 +114,16 @@ class Track(_TrackFields):
 
 
 def checked_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
-    """Check that tracks move joints of a skeleton, and return them as a tuple.
+    """Check tracks, and that they move joints of a skeleton; return them as a tuple.
 
     Raises
     ------
     InputError
-        For a row that the skeleton does not have, and for rotations of a joint that has no quaternion in q.
+        As `Track.checked` does, for a row that the skeleton does not have, and for rotations of a joint that has no
+        quaternion in q.
     """
-    found = tracks if type(tracks) is tuple else tuple(several(tracks, "the tracks of a clip", "[poise.Track(...)]"))
-    for track in found:
-        require(track, Track, "each track of a clip")
+    given = several(tracks, "the tracks of a clip", "[poise.Track(...)]")
+    found = tuple([require(track, Track, "each track of a clip").checked() for track in given])
     last = max([track.joint for track in found], default=0)
     if found and last >= len(skeleton):
         message = f"a track moves row {last}; the skeleton has {len(skeleton)} joints, rows 0 to {len(skeleton) - 1}"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import InputError
-from poise.maths.arrays import Floats, real
+from poise.maths.arrays import Floats, real, short
 from poise.maths.by_name import options_by_name
 from poise.maths.options import count, truth
 from poise.problem.arm import Arm, arm_of
@@ -93,8 +93,12 @@ class LevenbergMarquardt:
             object.__setattr__(self, "restarts", count("restarts", self.restarts))
         for name in ("damping", "apart"):
             value: Any = getattr(self, name)
-            if value is not None and not 0 < real(value, name) < np.inf:
-                raise InputError(f"{name} must be a finite number above 0, not {value!r}")
+            if value is None and name == "apart":
+                continue
+            number = real(value, name)
+            if not 0 < number < np.inf:
+                raise InputError(f"{name} must be a finite number above 0, not {short(value)}")
+            object.__setattr__(self, name, number)
         object.__setattr__(self, "race", truth("race", self.race))
         object.__setattr__(self, "stiffness", checked_stiffness(self.stiffness))
 

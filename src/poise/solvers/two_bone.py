@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
 from poise.kernels.codes import BEND_AXIS, BEND_LEAST, BEND_THIGH, LIMB_WORK
-from poise.maths.arrays import Bools, Floats, finite, real
+from poise.maths.arguments import text
+from poise.maths.arrays import Bools, Floats, finite, real, short
 from poise.maths.by_name import options_by_name
 from poise.maths.lanes import lane_width, scratch
 from poise.maths.options import one_of, truth
@@ -92,15 +93,17 @@ class TwoBone:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
+        if self.mid is not None:
+            text(self.mid, "mid, the name of a joint,")
         one_of("bend", self.bend, tuple(_MODES))
         one_of("branch", self.branch, ("nearest", "positive", "negative"))
         values: dict[str, Any] = {name: real(getattr(self, name), name) for name in ("swivel", "soft", "weight")}
         if not abs(values["swivel"]) < math.inf:
-            raise InputError(f"swivel must be a finite angle, not {self.swivel!r}")
+            raise InputError(f"swivel must be a finite angle, not {short(self.swivel)}")
         if not 0 <= values["soft"] < 1:
-            raise InputError(f"soft must be a share of the reach from 0 up to 1, not {self.soft!r}")
+            raise InputError(f"soft must be a share of the reach from 0 up to 1, not {short(self.soft)}")
         if not 0 <= values["weight"] <= 1:
-            raise InputError(f"weight must be from 0 to 1, not {self.weight!r}")
+            raise InputError(f"weight must be from 0 to 1, not {short(self.weight)}")
         for option, value in (
             values | {"pole": _point(self.pole), "keep_tip": truth("keep_tip", self.keep_tip)}
         ).items():

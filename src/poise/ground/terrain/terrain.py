@@ -21,6 +21,7 @@ from poise.ground.terrain.function import Function
 from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.surface import Normal, Surface
+from poise.maths.arguments import named
 from poise.maths.arrays import Floats, finite, short
 from poise.maths.in_words import in_words
 
@@ -69,6 +70,13 @@ class Terrain:
         if not isinstance(self.up, str) or self.up not in ("y", "z"):  # pyright: ignore[reportUnnecessaryIsInstance]
             message = f'up is "y" or "z"; got {short(self.up)}'
             raise InputError(message)
+        is_surface = all(callable(getattr(self.surface, name, None)) for name in ("heights", "sample", "hit"))
+        if isinstance(self.surface, Terrain) or not is_surface:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InputError(f"a terrain is made by Terrain.flat() and its like, not of {named(self.surface)}")
+        object.__setattr__(self, "scale", positive_number(self.scale, "the scale of a terrain"))
+        object.__setattr__(self, "lift", finite_number(self.lift, "the lift of a terrain"))
+        if self.storey is not None:
+            finite_number(self.storey, "the storey of a terrain")
         if self.unit is not None:
             object.__setattr__(self, "unit", positive_number(self.unit, "the unit of a terrain"))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from poise.errors import InputError
+from poise.maths.arguments import text
 from poise.maths.arrays import short
 from poise.maths.euler import ORDERS
 from poise.maths.in_words import in_words
@@ -57,6 +58,7 @@ class EulerBox:
             raise InputError(message)
         for letter in "xyz":
             object.__setattr__(self, letter, checked_ends(getattr(self, letter), f"{letter} angle"))
+        text(self.source, "the source of a limit")
         object.__setattr__(self, "soft", checked_soft(self.soft))
 
     @classmethod

@@ -9,6 +9,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
+from poise.maths.arguments import text
 from poise.maths.arrays import real, short
 from poise.model.limits.base.checks import checked_soft, is_collection, unit_axis
 
@@ -48,6 +49,7 @@ class Range:
             raise InputError(message)
         if self.axis is not None:
             object.__setattr__(self, "axis", unit_axis(self.axis))
+        text(self.source, "the source of a limit")
         object.__setattr__(self, "soft", checked_soft(self.soft))
 
     @classmethod

@@ -9,6 +9,7 @@ from typing import Any, Self, TypeAlias
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
+from poise.maths.arguments import text
 from poise.maths.arrays import real, short
 from poise.maths.in_words import in_words
 from poise.model.limits.base.checks import Axis, checked_soft, in_radians, is_collection, unit_axis
@@ -70,6 +71,7 @@ class SwingTwist:
         object.__setattr__(self, "axis", unit_axis(self.axis))
         object.__setattr__(self, "swing", _sides(self.swing))
         object.__setattr__(self, "twist", checked_ends(self.twist, "twist"))
+        text(self.source, "the source of a limit")
         object.__setattr__(self, "soft", checked_soft(self.soft))
         if self.across is not None:
             object.__setattr__(self, "across", unit_axis(self.across))

@@ -94,7 +94,10 @@ class Balance:
         share = real(margin, "the margin of Balance")
         if not 0.0 <= share <= 1.0:
             raise InputError(f"the margin of Balance is a share from 0 to 1, not {short(margin)}")
-        known = masses if masses is None or isinstance(masses, tuple) else checked_masses(masses)
+        # dataclasses.replace() hands on what is kept: pairs.
+        known = (
+            None if masses is None else checked_masses(dict(_pairs(masses)) if isinstance(masses, tuple) else masses)
+        )
         set_fields(self, over=None if over is None else _support(over), joints=_names(joints), masses=known)
         set_fields(self, margin=share, up=None if up is None else unit_axis(up))
         set_fields(self, stands=(self.over, self.joints, known, share, self.up))
@@ -143,6 +146,17 @@ class Balance:
     def with_target(self, value: ArrayLike) -> NoReturn:
         """Raise InputError: there is no target."""
         refuse_target("Balance")
+
+
+def _pairs(masses: tuple[Any, ...]) -> list[tuple[str, Any]]:
+    """Masses as pairs of a name and a BodyMass; InputError for anything else."""
+    for one in masses:
+        pair: Any = one
+        if not isinstance(pair, tuple) or len(pair) != _PAIR or not isinstance(pair[0], str):  # pyright: ignore[reportUnknownArgumentType]
+            raise InputError(
+                f"masses are a mapping from joints to masses, as poise.masses(rig) gives, not {short(masses)}"
+            )
+    return list(masses)
 
 
 def _support(over: Any) -> Support:

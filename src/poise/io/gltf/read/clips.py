@@ -107,7 +107,7 @@ def read_tracks(clips: list[RawClip], nodes: Nodes, accessors: Accessors, notes:
     rows = nodes.rows
     return [
         tuple(
-            Track.unchecked(
+            Track(
                 rows[c.node],
                 c.path,
                 c.interpolation,
@@ -170,10 +170,10 @@ def build_clip(skeleton: Skeleton, tracks: tuple[Track, ...], name: str) -> Clip
     single = set(np.flatnonzero((skeleton.kinds == Kind.HINGE) | (skeleton.kinds == Kind.SLIDE)).tolist())
     sampled = [track for track in tracks if track.joint in single and track.path != "scale"]
     if not sampled:
-        return KeyedClip(skeleton, tracks, name)
+        return KeyedClip.unchecked(skeleton, tracks, name)
     times = np.unique(np.concatenate([track.times for track in tracks]))
     kept = tuple(track for track in tracks if not any(track is other for other in sampled))
-    poses = KeyedClip(skeleton, kept, name).at(times)
+    poses = KeyedClip.unchecked(skeleton, kept, name).at(times)
     q = poses.q.copy()
     for row in sorted({track.joint for track in sampled}):
         if skeleton.couplings[row] is None:
