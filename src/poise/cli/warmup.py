@@ -15,7 +15,7 @@ from poise.machine.warmup import GROUPS, steps
 _WHAT = f"which kernels: {', '.join(GROUPS)}"
 
 
-def warmup(what: Annotated[str, typer.Argument(metavar="[WHAT]", help=_WHAT)] = "all") -> None:
+def warmup(what: Annotated[str, typer.Argument(metavar="WHAT", help=_WHAT)] = "all") -> None:
     """Compile kernels for this machine, once: about 20 seconds for arms or figures, a minute and a half for all.
 
     Further calls find them on the disk and take a second. Each first solve compiles what it needs by itself; this does
@@ -31,5 +31,6 @@ def warmup(what: Annotated[str, typer.Argument(metavar="[WHAT]", help=_WHAT)] = 
             begun.append(name)
 
         folder = compile_all(what, progress=note)
+    kept = "kept in no folder" if folder is None else f"cached in {folder}"
     seconds, work = time.perf_counter() - began, time.process_time() - spent
-    say(f"kernels ready ({what}) in {seconds:.1f} s, {work:.1f} s of processor time, cached in {folder}")
+    say(f"kernels ready ({what}) in {seconds:.1f} s, {work:.1f} s of processor time, {kept}")

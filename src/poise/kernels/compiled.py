@@ -14,11 +14,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from numba import njit
+from numba.core import entrypoints
 
-from poise.kernels import announced
+from poise.kernels import announced, cache, on_demand
 from poise.kernels.pipeline import Pipeline, PipelineApart
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+entrypoints.init_all()  # at its first compile Numba reads what every installed package says of itself: part of loading
+
+# These import, announce and keep kernels, and nothing of them is compiled.
+_WITHOUT_CODE = {Path(str(module.__file__)) for module in (announced, cache, on_demand)}
 
 
 def _package_stamp() -> str:
@@ -26,8 +32,8 @@ def _package_stamp() -> str:
     folder = Path(__file__).parent
     # Sorted, for folders list their files in any order; with the name, for a renamed file is another program.
     for path in sorted(folder.rglob("*.py")):
-        if path == Path(announced.__file__):
-            continue  # it says that something is compiled, and nothing of it is
+        if path in _WITHOUT_CODE:
+            continue
         digest.update(path.relative_to(folder).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -45,21 +51,19 @@ _ARITHMETIC: dict[str, Any] = {
 }
 
 
-_KERNEL: dict[str, Any] = {**_ARITHMETIC, "cache": True, "no_cfunc_wrapper": True}  # only Python calls one
+_KERNEL: dict[str, Any] = {**_ARITHMETIC, "no_cfunc_wrapper": True}  # only Python calls one
 
 
 def kernel(function: Function) -> Function:
     """Compile a kernel that Python calls: cached on disk, releases the interpreter."""
     compiled: Any = njit(nogil=True, **_KERNEL)(function)
-    _stamp(compiled)
-    return compiled
+    return _kept(compiled)
 
 
 def short_kernel(function: Function) -> Function:
     """A `kernel` for calls of a few microseconds: releasing the interpreter would cost a tenth of one."""
     compiled: Any = njit(**_KERNEL)(function)
-    _stamp(compiled)
-    return compiled
+    return _kept(compiled)
 
 
 # Only kernels call these. `Pipeline` knows them by having no wrapper for Python: Python must not call one, for it has
@@ -100,8 +104,8 @@ def apart(function: Function) -> Function:
     return njit(**_APART)(function)  # pyright: ignore[reportReturnType]
 
 
-def _stamp(compiled: Any) -> None:
-    """Replace the stamp of Numba's cache index. A private attribute: a test guards it for each Numba release."""
-    cache = getattr(compiled, "_cache", None)  # absent with NUMBA_DISABLE_JIT=1
-    if cache is not None:
-        cache._cache_file._source_stamp = STAMP  # noqa: SLF001  (Numba has no public way)
+def _kept(compiled: Any) -> Any:
+    """The same function with a cache on the disk. A private attribute: a test guards it for each Numba release."""
+    if hasattr(compiled, "_cache"):  # absent with NUMBA_DISABLE_JIT=1
+        compiled._cache = cache.cache_of(compiled.py_func, STAMP)  # noqa: SLF001  (Numba has no public way)
+    return compiled

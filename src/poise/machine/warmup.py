@@ -38,7 +38,7 @@ def steps(what: str = "all") -> list[Step]:
     return [(name, step) for name, group, step in _STEPS if what == "all" or group in {what, "everything"}]
 
 
-def warmup(what: str = "all", *, progress: Callable[[str], None] | None = None) -> Path:
+def warmup(what: str = "all", *, progress: Callable[[str], None] | None = None) -> Path | None:
     """Compile what solving needs on this machine, now and not at the first solve.
 
     Parameters
@@ -53,8 +53,8 @@ def warmup(what: str = "all", *, progress: Callable[[str], None] | None = None) 
 
     Returns
     -------
-    Path
-        The folder in which the compiled kernels are kept.
+    Path or None
+        The folder in which the compiled kernels are kept. None: no folder takes them, and this process alone has them.
 
     Raises
     ------
@@ -71,7 +71,8 @@ def warmup(what: str = "all", *, progress: Callable[[str], None] | None = None) 
             if progress is not None:
                 progress(name)
             compile_kernels()
-    return Path(kernels.forward.local_transforms.stats.cache_path)
+    folder = kernels.forward.local_transforms.stats.cache_path
+    return None if folder is None else Path(folder)
 
 
 def compiled() -> dict[str, int]:

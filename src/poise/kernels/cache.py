@@ -1,0 +1,76 @@
+# pyright: standard
+"""Compiled kernels on the disk: a kernel whose file cannot be read or written is compiled in memory.
+
+Numba would end the call with an error of its own: it unpickles what a crash or a full disk left of a file, and makes no
+kernel at all where it finds no folder that takes one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Any
+
+from numba.core.caching import FunctionCache, NullCache
+
+_ELSEWHERE = "set NUMBA_CACHE_DIR to a folder that can be read and written"
+
+
+class KernelCache(FunctionCache):
+    """Numba's cache of one function, for which a file that is damaged counts as one that is not there."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load the machine code for a signature; None where there is none that can be used."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # noqa: BLE001  (what the files hold may fail anywhere in Numba or LLVM)
+            _say_once(f"cannot read compiled kernels in {self.cache_path} ({_reason(error)}); they are compiled anew")
+            with contextlib.suppress(Exception):
+                self.flush()  # a damaged list of what there is would fail once more when the new code is saved
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save the machine code for a signature, where that can be done."""
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:  # noqa: BLE001  (the list of what there is may be damaged, the disk full)
+            _say_once(f"cannot write compiled kernels to {self.cache_path} ({_reason(error)}); {_EACH}")
+
+
+_EACH = "each process compiles them anew"
+
+
+def cache_of(function: Any, stamp: str) -> Any:
+    """Make the cache of a function on the disk, or one that keeps nothing where no folder can be written.
+
+    Parameters
+    ----------
+    function
+        The plain Python function.
+    stamp
+        A text that changes with the sources of all kernels: code with another stamp is not used.
+    """
+    try:
+        cache = KernelCache(function)
+    except (RuntimeError, OSError):  # no folder; or one for which the system's question itself fails
+        _say_once(f"no folder takes compiled kernels; {_EACH}")
+        return NullCache()
+    cache._cache_file._source_stamp = stamp  # noqa: SLF001  (Numba has no public way: a test guards it)
+    return cache
+
+
+def _reason(error: Exception) -> str:
+    """A few words of an error, without the path of a temporary file."""
+    words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(words.split())[:80] or type(error).__name__
+
+
+_said: list[str] = []
+
+
+def _say_once(sentence: str) -> None:
+    """Write the first sentence of a process on standard error."""
+    if not _said and sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"poise: {sentence}: {_ELSEWHERE}\n")
+    _said.append(sentence)
