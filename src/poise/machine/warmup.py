@@ -20,7 +20,7 @@ from poise.maths.lanes import lane_width
 from poise.model.limits import Range, SwingTwist
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.skeleton import Skeleton
+from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Orientation, Place, Position
 from poise.solving.solve import prepare, solve
 
@@ -144,6 +144,14 @@ def _jacobians() -> None:
     pose.jacobian("tool", np.zeros(3))
 
 
+def _limited() -> None:
+    """Say of an arm that its limits keep the target away, and which."""
+    arm = _arm()
+    moving = [name for name in arm.skeleton.names if arm.skeleton[name].kind == Kind.HINGE]
+    tight = arm.skeleton.limited({name: Range(-0.05, 0.05) for name in moving})
+    solve(Pose(tight, tight.legal(arm.q)[0]), Position("tool", _NEAR)).message()
+
+
 def _ccd() -> None:
     for pose, joint, goal in ((_arm(), "tool", _NEAR), (_humanoid(), "LeftHand", (0.4, 1.2, 0.35))):
         for target in (goal, _FAR):  # a target out of reach takes further code
@@ -238,6 +246,7 @@ _STEPS: tuple[tuple[str, str, Callable[[], Any]], ...] = (
     ("Jacobians", "arms", _jacobians),
     ("arms: one target", "arms", _arm_one),
     ("arms: many targets", "arms", _arm_many),
+    ("arms: limits", "arms", _limited),
     ("limbs of two bones", "figures", _two_bone),
     ("figures: any goals", "figures", _figure),
     ("joint by joint: ccd", "methods", _ccd),
