@@ -102,8 +102,8 @@ class TestTargets:
             (("--time", "1"), "--time needs --clip"),
             (("-o", "x.glb"), "a table is written as"),
             (("-o", "nowhere/x.csv"), "nowhere"),
-            (("-o", "folder.csv"), "folder.csv: is a directory"),
-            (("-o", "folder.npy"), "folder.npy: is a directory"),
+            (("-o", "folder.csv"), "folder.csv: cannot write here: it is a directory"),
+            (("-o", "folder.npy"), "folder.npy: cannot write here: it is a directory"),
             (("--root", "RightArm"), "not above"),
         ],
     )
