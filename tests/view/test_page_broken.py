@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
 import poise
 from poise.viewer.document.document import document_of
 from poise.viewer.solving import Solving
+from tests.patience import PATIENCE
 from tests.view.browser import Tab, assert_shown_is_solved
 
 pytestmark = pytest.mark.long
@@ -127,7 +130,9 @@ def test_a_page_that_is_reloaded_before_it_is_welcomed_comes_back(served, chromi
     other = another(tab, chromium)
     other.page.goto(other.url, wait_until="commit")
     for visits in (1, 2, 3):
+        end = time.monotonic() + PATIENCE
         while len(greeted) < visits:
+            assert time.monotonic() < end, f"visit {visits} was not let in"
             other.page.wait_for_timeout(10)
         other.page.reload(wait_until="commit")
     monkeypatch.setattr(tab.studio, "greet", hello)
