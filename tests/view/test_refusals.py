@@ -64,6 +64,7 @@ def test_the_list_greys_them_with_their_reasons(served):
     tab = served("biped")
     told = refusals(tab.studio.document)
     assert "fabrik" in told
+    assert "ccd" not in told
     for name in solvers.names():
         option = tab.at("solver-a").locator(f"option[value={name}]")
         if name in told:
@@ -73,6 +74,11 @@ def test_the_list_greys_them_with_their_reasons(served):
     tab.at("refused-methods").locator("summary").click()
     for sentence in told.values():
         assert sentence in tab.at("refused-methods").inner_text()
+    assert tab.at("without-a").is_hidden()
+    tab.pick("solver-a", "ccd")
+    tab.until("window.poise.answer.views[0].left_out.length === 1")
+    assert tab.at("without-a").inner_text() == "left out: head"
+    assert "not LookAt" in tab.at("without-a").get_attribute("title")
     tab.studio.post({"do": "scene", "name": "two_methods"})
     tab.until_state("state.scene === 'two_methods'")
     tab.until('!document.querySelector("[data-testid=solver-a] option[value=fabrik]").disabled')

@@ -17,6 +17,7 @@ from poise.viewer.document.landscape import land_of
 from poise.viewer.protocol import NOTHING
 from poise.viewer.scenes.base.figure import figure
 from poise.viewer.session import stills
+from poise.viewer.session.state import at_limit
 
 CLASSIC = ("ccd", "ccd_hinge", "ccd_hinge_range", "five_axes", "biped", "feet")
 OTHERS = ("walk_on_hills", "two_methods", "robot_arm", "crowd")
@@ -141,6 +142,7 @@ def test_the_biped_keeps_its_feet_and_moves_its_hips():
     pose = document.start.with_q(outcome.q[0])
     for foot in ("LeftFoot", "RightFoot"):
         np.testing.assert_allclose(pose.world[foot].affine, document.start.world[foot].affine, atol=2e-4)
+    assert at_limit(pose, [joint for chain in document.active for joint in chain.joints(document.skeleton)]) == []
     sunk = document.start.world["Hips"].positions - pose.world["Hips"].positions
     assert sunk[1] > 0.02
 

@@ -203,6 +203,38 @@ class TestChainAfterChain:
         np.testing.assert_array_equal(outcome.q[0], pose.q)
         assert outcome.iterations == iterations
 
+    def test_a_chain_that_a_method_cannot_take_is_left_out_and_said(self):
+        document = with_solver(scenes.scene("biped"), "ccd")
+        outcome = solved(document)
+        assert outcome.status == Status.reached, outcome.sentence
+        assert outcome.left_out == (("head", refusal(lambda: poise.solve(
+            document.started, document.chain("head").goals(document.working), solver="ccd"))),)  # fmt: skip
+        pose = document.started.with_q(outcome.q[0])
+        for chain in document.active:
+            if chain.kind != "look":
+                np.testing.assert_allclose(pose.world[chain.tip].positions, chain.position, atol=1e-3)
+        assert solved(with_solver(document, "auto")).left_out == ()
+
+    def test_joints_that_chains_share_stay_still(self):
+        """Hips that the hand would move carry the feet away."""
+        document = with_solver(scenes.scene("biped"), "ccd")
+        hips = document.working.q_slice("Hips")
+        np.testing.assert_array_equal(solved(document).q[0, hips], document.started.q[hips])
+        alone = document.but(chains=document.chains[:1])
+        assert not np.array_equal(solved(alone).q[0, hips], document.started.q[hips])
+
+    def test_what_a_later_chain_takes_away_is_not_reached(self):
+        """Two chains of the same joints, whose tips cannot both be there."""
+        document = with_solver(everything(), "ccd")
+        pose = document.started
+        hand = chain_of(pose, "hand", "LeftArm", "LeftHand").but(position=(0.45, 1.25, 0.3))
+        other = hand.but(id="other", position=(0.2, 1.2, 0.35))
+        outcome = solved(document.but(chains=(hand, other)))
+        apart = float(np.linalg.norm(np.subtract(hand.position, other.position)))
+        assert outcome.status == Status.contradictory
+        assert outcome.left == pytest.approx(apart, abs=2e-3)
+        assert is_sentence(outcome.sentence)
+
     def test_of_several_the_worst_is_said(self):
         document = self.reaching("ccd")
         document = document.with_chain(document.chain("RightHand").but(position=(-3.0, 1.0, 0.0)))

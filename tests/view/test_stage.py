@@ -264,6 +264,19 @@ class TestAnswers:
         aim(stage, HAND)
         assert stage.answer()["views"][0]["at_limit"] == []
 
+    def test_a_joint_that_rests_at_its_limit_is_told_apart_until_a_goal_is_missed(self):
+        stage = Stage(scenes.scene("biped").but(solvers=(Choice("levenberg_marquardt"), Choice("ccd"))))
+        stage.frame()
+        (view,) = stage.answer()["views"]
+        assert view["status"] == "reached"
+        assert set(view["at_limit"]) == set(view["resting"]) == {"LeftLeg", "RightLeg"}
+        assert view["left_out"] == []
+        stage.put(stage.document.with_chain(stage.document.chain("left_hand").but(position=(9.0, 0.6, 0.5))))
+        stage.frame()
+        (view,) = stage.answer()["views"]
+        assert view["status"] != "reached"
+        assert view["resting"] == []
+
     def test_the_curve_is_of_the_chain_that_was_dragged_last(self):
         document = everything()
         leg = document.chain("left_leg").but(enabled=True, position=(0.1, 0.3, 0.3))

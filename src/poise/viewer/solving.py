@@ -11,18 +11,21 @@ from typing import Any
 import numpy as np
 
 from poise import solvers
-from poise.errors import PoiseError
+from poise.errors import PoiseError, UnsupportedError
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.problem.goals import Goal
+from poise.problem.layout import LENGTHS
 from poise.solvers.base.status import Status
 from poise.solving.prepared import Prepared
 from poise.solving.result import Result
 from poise.solving.solve import chosen_solver, prepare, solve
+from poise.viewer.abilities import ChainPlan, plan_of
 from poise.viewer.document.chains import ChainTarget
 from poise.viewer.document.document import Choice, Document
 from poise.viewer.protocol import NOTHING, REFUSED
 
+_NOTE = "chain after chain: this solver takes one at a time, and joints that chains share stay still"
 _POINTS = {"position", "aim", "pole"}  # measures that begin with a point in the world
 
 
@@ -36,6 +39,7 @@ class Outcome:
     sentence    the status with figures, or why the solver refuses
     left        the largest distance left [file units]; NaN where no position is asked for
     note        what one should know about how it was solved, or None
+    left_out    chains that the solver cannot take, each with the reason
     moved       whether q differs from the start
     """
 
@@ -48,6 +52,7 @@ class Outcome:
     seconds: float = 0.0
     left: float = math.nan
     note: str | None = None
+    left_out: tuple[tuple[str, str], ...] = ()
 
     @property
     def moved(self) -> bool:
@@ -58,7 +63,9 @@ class Outcome:
 class Solving:
     """The solver of one view, on the chains that are switched on, from a base pose.
 
-    A solver that takes one goal or one joint at a time solves chain after chain.
+    A solver that takes one goal or one joint at a time solves chain after chain; joints that several chains share stay
+    still then, for each chain would undo what the one before has done. Chains that a solver cannot take are left out,
+    unless none would be left.
     """
 
     def __init__(self, document: Document, base: Pose, choice: Choice) -> None:
@@ -68,7 +75,7 @@ class Solving:
         self._iterate = document.run != "live"
         self._prepared: dict[int, Prepared] = {}
         self._solver: solvers.Solver | None = None
-        self._groups: tuple[tuple[int, ...], ...] = ()
+        self._plan = ChainPlan(groups=())
 
     def __call__(self, chains: Sequence[ChainTarget], start: Floats) -> Outcome:
         """Solve for the chains' targets from q (characters, nq); what a solver refuses is said, not raised."""
@@ -82,8 +89,11 @@ class Solving:
 
         None where there is no trace.
         """
+        if watched in self._plan.left_out:
+            return None
         try:
-            group = next((group for group in self._groups if watched in group), (watched,))
+            chains = self._plan.rooted(chains)
+            group = next((group for group in self._plan.groups if watched in group), (watched,))
             goals = [goal for i in group for goal in chains[i].goals(self.base.skeleton)]
             pose = self.base.with_q(start[0])
             trace = solve(pose, goals, solver=self._made(goals), trace=True, **self._settings).trace
@@ -92,18 +102,29 @@ class Solving:
         return None if trace is None else [float(error) for error in trace.errors[:1000]]
 
     def _solved(self, chains: Sequence[ChainTarget], start: Floats) -> Outcome:
-        goals = [chain.goals(self.base.skeleton) for chain in chains]
         if self._solver is None:
-            self._solver = self._made([goal for of_chain in goals for goal in of_chain])
-            self._groups = groups_of(self._solver, goals)
+            self._solver = self._choose(chains)
+        chains = self._plan.rooted(chains)
+        goals = [chain.goals(self.base.skeleton) for chain in chains]
         q, results = start, list[Result]()
-        for number, group in enumerate(self._groups):
+        for number, group in enumerate(self._plan.groups):
             result = self._run(number, [goal for i in group for goal in self._each(chains[i], goals[i])], q)
             results.append(result)
             q = result.q.reshape(start.shape)
-        note = "chain after chain: this solver takes one at a time" if len(self._groups) > 1 else None
-        outcome = _outcome(results, q, start, note)
+        note = _NOTE if len(self._plan.groups) > 1 else None
+        without = tuple((chains[i].id, reason) for i, reason in self._plan.left_out.items())
+        outcome = _outcome(results, q, start, note, without)
+        outcome = _undone(outcome, results)
         return _unfinished(outcome, results) if self._iterate and outcome.moved else outcome
+
+    def _choose(self, chains: Sequence[ChainTarget]) -> solvers.Solver:
+        """Make the solver, and plan how it goes about the chains; UnsupportedError where it takes none."""
+        solver = self._made([goal for chain in chains for goal in chain.goals(self.base.skeleton)])
+        self._plan = plan_of(solver, self.base, chains, free_root=self._settings["free_root"])
+        self._settings["free_root"] = self._plan.free_root
+        if self._plan.refused is not None:
+            raise UnsupportedError(self._plan.refused)
+        return solver
 
     def _each(self, chain: ChainTarget, goals: list[Goal]) -> list[Goal]:
         """The goals of a chain for each character of a crowd; pins are where each has its own."""
@@ -141,15 +162,6 @@ def _one_iteration(solver: solvers.Solver) -> solvers.Solver:
     return dataclasses.replace(solver, **stop)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
-def groups_of(solver: solvers.Solver, goals: Sequence[Sequence[Goal]]) -> tuple[tuple[int, ...], ...]:
-    """Which chains are solved together: all, or each by itself where the solver takes one at a time."""
-    handles = solver.handles
-    together = handles.several and not handles.one_joint
-    if together or len(goals) == 1:
-        return (tuple(range(len(goals))),)
-    return tuple((i,) for i in range(len(goals)))
-
-
 def posed(base: Pose, q: Floats) -> Pose:
     """The pose of one character, q (1, nq), or the batch of a crowd's, q (k, nq), with what the base pose gives."""
     if len(q) == 1:
@@ -166,7 +178,9 @@ def _shifted(goal: Goal, places: Floats) -> Goal:
     return goal.with_target(rows)
 
 
-def _outcome(results: Sequence[Result], q: Floats, start: Floats, note: str | None) -> Outcome:
+def _outcome(
+    results: Sequence[Result], q: Floats, start: Floats, note: str | None, without: tuple[tuple[str, str], ...]
+) -> Outcome:
     """Several results as one: the worst status with its sentence, everything else added up."""
     codes = [int(np.max(result.codes)) for result in results]
     lefts = [_left(result) for result in results]
@@ -180,8 +194,25 @@ def _outcome(results: Sequence[Result], q: Floats, start: Floats, note: str | No
     left = [float(np.nanmax(one.position_errors)) for one in results if not np.isnan(one.position_errors).all()]
     return Outcome(
         q, start, codes[worst], sentence, result.solver, sum(int(np.sum(one.iterations)) for one in results),
-        sum(one.seconds for one in results), max(left, default=math.nan), note,
+        sum(one.seconds for one in results), max(left, default=math.nan), note, without,
     )  # fmt: skip
+
+
+def _undone(outcome: Outcome, results: Sequence[Result]) -> Outcome:
+    """The outcome where chains move what others have reached before them: then that is not reached."""
+    if outcome.status != Status.reached:
+        return outcome
+    left = 0.0
+    for result in results[:-1]:
+        problem, shape = result.problem, (len(outcome.q), result.targets.shape[1])
+        errors = problem.errors(outcome.q, np.ascontiguousarray(np.broadcast_to(result.targets, shape)))
+        if not problem.met(errors, result.tolerances).all():
+            lengths = [column for column, measure in enumerate(problem.measures) if measure.kind in LENGTHS]
+            left = max(left, float(errors[:, lengths].max(initial=math.ulp(0.0))))
+    if left == 0.0:
+        return outcome
+    sentence = f"contradictory: a chain moves what another has reached; {results[0].length(left)} left"
+    return dataclasses.replace(outcome, status=int(Status.contradictory), sentence=sentence, left=left)
 
 
 def _unfinished(outcome: Outcome, results: Sequence[Result]) -> Outcome:

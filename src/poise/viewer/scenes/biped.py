@@ -23,5 +23,4 @@ def make() -> Document:
         chain_of(rig.pose, "left_foot", HIPS, "LeftFoot", "pin"),
         chain_of(rig.pose, "right_foot", HIPS, "RightFoot", "pin"),
     )
-    solvers = (Choice("levenberg_marquardt"), Choice("damped_least_squares"))
-    return document_of(rig, chains=chains, solvers=solvers, free_root=True)
+    return document_of(rig, chains=chains, solvers=(Choice("auto"), Choice("ccd")), free_root=True)

@@ -14,6 +14,7 @@ import numpy as np
 from poise import solvers
 from poise.errors import UnsupportedError
 from poise.io.registry import formats
+from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.plot.limits import local_outline
 from poise.solvers.base.parameters import Parameter, described, parameters, summary
@@ -32,6 +33,7 @@ from poise.viewer.session.receiving.uploads import MOST_BYTES
 from poise.viewer.solving import Outcome
 
 _AUTO_TEXT = "two_bone for a limb of two bones, levenberg_marquardt for everything else"
+_STILL = 1e-6  # [rad, file units] to which a joint has not moved: what solvers leave of a goal that is met
 _WORDS = {REFUSED: "refused", NOTHING: "nothing"}
 
 
@@ -169,13 +171,20 @@ def _outlines(document: Document) -> dict[str, list[list[list[float]]]]:
 # --- answer --------------------------------------------------------------------------------------------------------
 
 
-def answer_view(outcome: Outcome, errors: list[float] | None, at_limit: list[str]) -> dict[str, Any]:
-    """How one view was solved: the error after each iteration, and the joints that stand at an end of their limits."""
+def answer_view(
+    outcome: Outcome, errors: list[float] | None, at_limit: list[str], resting: list[str]
+) -> dict[str, Any]:
+    """How one view was solved: the error after each iteration, and the joints that stand at an end of their limits.
+
+    `resting` are those of them that stand there in the start pose, too, where the goals are met: none is in the way.
+    """
     status = _WORDS.get(outcome.status) or Status(outcome.status).name
     return {
         "status": status, "sentence": outcome.sentence, "solver": outcome.solver, "iterations": outcome.iterations,
         "microseconds": outcome.seconds * 1e6, "left": None if math.isnan(outcome.left) else outcome.left,
         "errors": errors, "note": outcome.note, "at_limit": at_limit,
+        "resting": resting if outcome.status in (Status.reached, NOTHING) else [],
+        "left_out": [{"chain": chain, "reason": reason} for chain, reason in outcome.left_out],
     }  # fmt: skip
 
 
@@ -187,6 +196,22 @@ def at_limit(pose: Pose, joints: Sequence[str]) -> list[str]:
             outline = local_outline(pose, name)
             found += [name] if outline is not None and outline.at_end else []
     return found
+
+
+def unmoved(pose: Pose, start: Pose, joints: Sequence[str]) -> list[str]:
+    """Those of the joints that stand as in the start pose."""
+    return [name for name in joints if _is_same(_values(pose, name), _values(start, name))]
+
+
+def _values(pose: Pose, name: str) -> Floats:
+    return pose.q[pose.skeleton.q_slice(name)]
+
+
+def _is_same(values: Floats, others: Floats) -> bool:
+    """Whether two joints have the same values; a quaternion and its negative are one rotation."""
+    if values.shape != others.shape:  # a root that was made free
+        return False
+    return bool(min(np.abs(values - others).max(initial=0.0), np.abs(values + others).max(initial=0.0)) < _STILL)
 
 
 def selected(pose: Pose, joint: str) -> dict[str, Any]:

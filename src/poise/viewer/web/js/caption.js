@@ -19,6 +19,7 @@ export function caption(store, slot) {
   const dot = element("span", { class: "dot", "aria-hidden": "true" });
   const told = { class: "caption-status", role: "status", "data-testid": `status-${letter}` };
   const status = element("div", told, dot, sentence);
+  const without = element("div", { class: "caption-without", "data-testid": `without-${letter}`, hidden: true });
   const figures = element("span", { class: "caption-figures", "data-testid": `time-${letter}` });
   const left = element("span", { class: "caption-left", "data-testid": `left-${letter}` });
   const whole = element(
@@ -33,6 +34,7 @@ export function caption(store, slot) {
       left,
     ),
     status,
+    without,
   );
   const ofState = store.on("state", (state) => {
     whole.classList.toggle("alone", state.views === 1);
@@ -46,6 +48,9 @@ export function caption(store, slot) {
     sentence.textContent = spoken(view.sentence, store.get("model")?.message.size ?? 1) || "Drag a target.";
     status.title = [view.sentence, view.note].filter(Boolean).join("\n"); // with all digits
     dot.dataset.status = view.status;
+    without.hidden = !view.left_out?.length;
+    without.textContent = `left out: ${view.left_out?.map(({ chain }) => chain).join(", ")}`;
+    without.title = view.left_out?.map(({ chain, reason }) => `${chain}: ${reason}`).join("\n") ?? "";
   });
   const ofFigures = showFigures(store, slot, figures, left);
   return { whole, forget: () => [ofState, ofAnswer, ofFigures].forEach((each) => each()) };

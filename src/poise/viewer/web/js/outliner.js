@@ -177,7 +177,8 @@ export class Outliner {
   mark() {
     const state = this.store.get("state");
     if (!state || !this.rows.length) return;
-    const atLimit = this.store.get("answer")?.views[0]?.at_limit ?? [];
+    const { at_limit = [], resting = [] } = this.store.get("answer")?.views[0] ?? {};
+    const atLimit = at_limit.filter((joint) => !resting.includes(joint));
     const chains = state.chains.map((chain) => [chain.joints, chain.enabled, chain.kind]);
     const drawn = JSON.stringify([chains, Object.keys(state.limits), atLimit, state.views]);
     if (drawn === this.marked) return; // answers come many times a second, changes of marks hardly ever

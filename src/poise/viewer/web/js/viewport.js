@@ -176,7 +176,8 @@ export class Viewport {
   /** @param {object} answer the message */
   setAnswer(answer) {
     this.answer = answer;
-    this.actor?.setHit(this._answered?.at_limit ?? []);
+    const { at_limit = [], resting = [] } = this._answered ?? {};
+    this.actor?.setHit(at_limit.filter((joint) => !resting.includes(joint))); // red is where a limit may be in the way
     this._paintHandles();
   }
 

@@ -1,0 +1,131 @@
+"""Which chains a solver takes: all together, one after the other, or only some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from poise import solvers
+from poise.errors import UnsupportedError
+from poise.model import plain
+from poise.model.pose import Pose
+from poise.problem.goals import Goal
+from poise.problem.problem import Problem
+from poise.solvers.base.contract import Request
+from poise.viewer.document.chains import ChainTarget
+
+
+class ChainPlan(NamedTuple):
+    """How a solver goes about several chains, each known by its number.
+
+    Parameters
+    ----------
+    groups
+        Which chains are solved together: all, or each by itself. Those that are left out stand in none.
+    left_out
+        Chains that the solver cannot take, each with the reason.
+    roots
+        The joints from which chains move, where these are not their own roots.
+    free_root
+        Whether the root of the rig may move.
+    refused
+        Why the solver takes no chain at all; None if it takes one.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    left_out: Mapping[int, str] = {}
+    roots: Mapping[int, str] = {}
+    free_root: bool = False
+    refused: str | None = None
+
+    def rooted(self, chains: Sequence[ChainTarget]) -> list[ChainTarget]:
+        """The chains with the joints from which they move."""
+        return [chain.but(root=self.roots.get(i, chain.root)) for i, chain in enumerate(chains)]
+
+
+def plan_of(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> ChainPlan:
+    """Plan how a solver goes about chains; nothing is solved for it.
+
+    Parameters
+    ----------
+    solver
+        What is asked.
+    start
+        The pose that it would start from.
+    chains
+        Those that are switched on.
+    free_root
+        Whether the root of the rig may move, too.
+
+    Notes
+    -----
+    A solver of one goal at a time solves chain after chain. Joints that several chains share, and a free root, stay
+    still then: each chain would undo what the one before has done. Chains nearer to the root come first.
+    """
+    numbers = list(range(len(chains)))
+    if len(chains) > 1 and _is_one_at_a_time(solver):
+        joints = {i: chain.joints(start.skeleton) for i, chain in enumerate(chains)}
+        reasons = _refusals(
+            solver, start, ChainPlan(groups=(), roots=own_roots(joints)).rooted(chains), free_root=False
+        )
+        taken = [i for i in numbers if i not in reasons] or numbers
+        roots = own_roots({i: joints[i] for i in taken})
+        taken.sort(key=lambda i: len(start.skeleton.ancestors(roots.get(i, joints[i][0]))))
+        plan = ChainPlan(tuple((i,) for i in taken), roots=roots)
+    else:
+        whole = _refusal(solver, start, chains, free_root=free_root)
+        reasons = {} if whole is None else _refusals(solver, start, chains, free_root=free_root)
+        taken = [i for i in numbers if i not in reasons] or numbers
+        plan = ChainPlan((tuple(taken),), free_root=free_root)
+        if whole is not None and (len(chains) == 1 or not reasons):
+            return plan._replace(refused=whole)
+    if len(reasons) == len(chains):
+        return plan._replace(refused=next(iter(reasons.values())))
+    return plan._replace(left_out=reasons)
+
+
+def own_roots(joints: Mapping[int, Sequence[str]]) -> dict[int, str]:
+    """Return the roots from which chains that share joints move none of them.
+
+    Parameters
+    ----------
+    joints
+        Of each chain by its number, those from root to tip.
+
+    Returns
+    -------
+        The first joint below all that another chain moves, too. Chains that share nothing, or have no joint of their
+        own, keep the root that they have and are left out.
+    """
+    roots: dict[int, str] = {}
+    for i, mine in joints.items():
+        others = {name for k, theirs in joints.items() if k != i for name in theirs[:-1]}
+        shared = [place for place, name in enumerate(mine[:-1]) if name in others]
+        first = shared[-1] + 1 if shared else 0
+        if 0 < first < len(mine) - 1:
+            roots[i] = mine[first]
+    return roots
+
+
+def _is_one_at_a_time(solver: solvers.Solver) -> bool:
+    return solver.handles.one_joint or not solver.handles.several
+
+
+def _refusals(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> dict[int, str]:
+    """Why a solver cannot take some of the chains, each looked at alone."""
+    alone = {i: _refusal(solver, start, [chain], free_root=free_root) for i, chain in enumerate(chains)}
+    return {i: reason for i, reason in alone.items() if reason is not None}
+
+
+def _refusal(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> str | None:
+    """Why a solver cannot take chains together; None if it can."""
+    made: Any = solver
+    goals: list[Goal] = [goal for chain in chains for goal in chain.goals(start.skeleton)]
+    try:
+        problem = Problem(start, tuple(goals), free_root)
+        solvers.check(solver, problem, Request())
+        if hasattr(made, "refuse") and not plain.waits():  # what it takes depends on more than kinds: it measures
+            made.refuse(problem)
+    except UnsupportedError as error:
+        return str(error)
+    return None
