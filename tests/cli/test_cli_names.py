@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -19,9 +20,11 @@ from poise.errors import FileError, PoiseWarning, one_line
 from poise.io.formats import gltf
 from poise.model.clip import Clip
 from poise.model.rig import Rig
+from poise.plot.canvas import canvas, written
 from tests.command_line import HUMANOID, REACH, run, start
 
 BVH = poise.sample("humanoid.bvh")
+ODD = "\n\x1b[2J\u202e"  # at the end of a joint's name
 NAMES = {
     "bytes that are no UTF-8": os.fsdecode(b"wei\xdf"),
     "control characters": "b\x1b]0;pwn\x07\nok: all fine\r\x9b2J\u202e",
@@ -39,7 +42,9 @@ def checked(*arguments, code=0, cwd=None):
     done = run(*arguments, cwd=cwd)
     assert done.returncode == code, done
     assert steering(done.stdout + done.stderr) == set()
-    assert not [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("ok: all fine")]
+    assert not [
+        line for line in (done.stdout + done.stderr).splitlines() if line.startswith(("ok: all fine", r"\x1b[2J"))
+    ]
     return done
 
 
@@ -63,7 +68,19 @@ def test_every_verb(tmp_path, name):
     for suffix in ("glb", "gltf", "vrma", "json", "csv"):
         checked("convert", clip, tmp_path / f"{name} new.{suffix}")
     for page in (report, tmp_path / f"{name} page.html"):
-        assert page.read_bytes().decode("utf-8")
+        assert not set(map(chr, range(32))) & set(page.read_bytes().decode("utf-8")) - {"\n", "\t"}
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_pictures(name, kind):
+    """A name is no formula, and has nothing that a picture cannot hold."""
+    with canvas(2.0, 1.0) as figure:
+        axes = figure.add_subplot(xscale="log", title=f"{name}\nsecond line", xlabel=f"$\\frac{name}$")
+        axes.plot([1.0, 1000.0], [0.0, 1.0], label=name)
+        axes.legend()
+        data = written(figure, kind)
+    if kind == "svg":
+        ET.fromstring(data)  # noqa: S314  (our own)
 
 
 def test_many_files(tmp_path, name):
@@ -105,9 +122,9 @@ def test_names_inside_of_files(tmp_path):
     gltf.write(Rig(rig.skeleton, rig.pose, clips), path, rig.skeleton)
     document = json.loads(path.read_text(encoding="utf-8"))
     for node in document["nodes"]:
-        node["name"] = f"{node['name']}\n{name}"
+        node["name"] += ODD
     path.write_text(json.dumps(document), encoding="utf-8")
-    joint = f"LeftHand\n{name}"
+    joint = f"LeftHand{ODD}"
     for arguments in (
         ("info", path), ("limits", path), ("lock", path, "-o", tmp_path / "locked.glb"),
         ("solve", path, "--joint", joint, *REACH[2:]), ("convert", path, tmp_path / "new.glb"),

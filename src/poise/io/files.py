@@ -20,6 +20,7 @@ _LONGEST_LABEL = 60  # [bytes] with it a temporary name has 80, fewer than any f
 _LONGEST_NAME = 255  # [bytes] of a file, on most file systems
 _PART = ".part"
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NEW_MODE = 0o666  # of a file that is new, less the umask
 _TEMPORARY = re.compile(rf"\.(?P<label>.+){re.escape(_MARK)}[a-z0-9_]{{8}}", re.DOTALL)
 _MAGIC = {b"glTF": "a GLB file", b"Kaydara FBX": "a binary FBX file", b"PK\x03\x04": "a zip archive"}
@@ -233,15 +234,15 @@ def part_of(target: Path) -> Path:
 def encode_text(text: str) -> bytes:
     r"""Encode text that may quote names of files in UTF-8.
 
-    The bytes of a name that is no UTF-8 are surrogates in Python, which UTF-8 cannot hold. They become `\udcdf`, which
-    also is an escape in the strings of JSON and JavaScript.
+    Control characters but tabs and line ends, which no page may hold, become escapes such as `\x1b`. So do the bytes of
+    a name that is no UTF-8: in Python they are surrogates, which UTF-8 cannot hold.
 
     Parameters
     ----------
     text
         Such as a page or a table.
     """
-    return text.encode("utf-8", "backslashreplace")
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text).encode("utf-8", "backslashreplace")
 
 
 def clip_name_of(path: Path) -> str:

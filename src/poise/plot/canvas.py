@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from poise.errors import UnsupportedError
+from poise.errors import UnsupportedError, one_line
 
 PAPER = "#FFFFFF"
+_POWER = re.compile(r"\$\\mathdefault\{[-+0-9.^{} ]*\}\$")  # what Matplotlib writes beside an axis
 _UNDATED: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
@@ -27,7 +29,13 @@ def canvas(width: float, height: float) -> Generator[Any]:
 
 
 def written(figure: Any, kind: str) -> bytes:
-    """The bytes of a file of this format, the same every time."""
+    """The bytes of a file of this format, the same every time; names in it have escapes for what cannot be drawn."""
+    from matplotlib.text import Text  # noqa: PLC0415  (canvas() has found it)
+
+    for text in figure.findobj(Text):
+        if not _POWER.fullmatch(text.get_text()):
+            text.set_parse_math(False)  # a name with two dollar signs is no formula
+            text.set_text("\n".join(map(one_line, text.get_text().split("\n"))))
     file = io.BytesIO()
     figure.savefig(file, format=kind, dpi=160, metadata=_UNDATED[kind])
     return file.getvalue()
