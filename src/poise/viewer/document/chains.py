@@ -77,7 +77,11 @@ class ChainTarget:
         """What the chain asks of a solver, in an order that `targets` follows."""
         at: dict[str, Any] = {"root": self.root, "weight": self.weight}
         if self.kind == "look":
-            return [LookAt(self.tip, self.position, axis=self.axis, weight=self.weight)]
+            goal = LookAt(self.tip, self.position, axis=self.axis, weight=self.weight)
+            if goal.sight(skeleton).seen:
+                return [goal]
+            shown = [*self.axis]  # no face: the axis that the page shows is meant, and there is nothing to warn of
+            return [LookAt(self.tip, self.position, axis=shown, weight=self.weight)]
         if self.kind in ("place", "pin"):  # a Pin goal would hold the pose shown last: errors would add up
             wanted: list[Goal] = [Place(self.tip, self.position, self.rotation, **at)]
         else:
