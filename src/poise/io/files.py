@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from poise.errors import FileError, InputError, PoiseError, UnsupportedError, one_line
+from poise.errors import FileError, InputError, PoiseError, UnsupportedError, one_line, quoted_path
 from poise.io.neighbours import offer_neighbours
 from poise.io.paths import as_path
 from poise.maths.arguments import named
@@ -304,7 +304,7 @@ def write_checked(path: Path, data: bytes, read: Callable[[Path, bytes], object]
     try:
         read(path, data)
     except PoiseError as error:
-        reason = str(error).removeprefix(f"{one_line(str(path))}: ")
+        reason = str(error).removeprefix(f"{one_line(quoted_path(path))}: ")
         raise UnsupportedError(f"{path} was not written, as it could not be read again: {reason}") from error
     write_atomically(path, data)
 

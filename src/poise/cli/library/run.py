@@ -21,7 +21,7 @@ from poise.cli.library.plan import FilePair, ManyFiles, check_new, pairs
 from poise.cli.library.verbs import VERBS, Row, Verb, Work
 from poise.cli.terminal import say
 from poise.cli.told.bars import bar
-from poise.errors import FileError, InputError, PoiseError, PoiseWarning, one_line
+from poise.errors import FileError, InputError, PoiseError, PoiseWarning, one_line, quoted_path
 from poise.io.files import encode_text, write_atomically
 from poise.libraries.cluster import cluster
 from poise.libraries.each import Finished, completed
@@ -180,7 +180,8 @@ def _say(rows: list[Row], table: Path, *, as_json: bool) -> int:
         typer.echo(json.dumps(said, indent=1))
         return 1 if bad else 0
     for row in failed[:_SHOWN]:
-        say(f"failed: {row['file']}: {row['message'].removeprefix(one_line(row['file']) + ': ')}", err=True)
+        named = one_line(quoted_path(row["file"]))
+        say(f"failed: {row['file']}: {row['message'].removeprefix(f'{named}: ')}", err=True)
     if len(failed) > _SHOWN:
         say(f"and {len(failed) - _SHOWN} more", err=True)
     others = f", {len(bad) - len(failed)} with something to look at" if len(bad) > len(failed) else ""
