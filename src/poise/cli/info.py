@@ -140,10 +140,13 @@ def _units(rig: Rig, roles: Roles) -> str:
 def tree(s: Skeleton) -> list[str]:
     """Draw the joints as a tree, a line each, without recursion: chains of thousands of joints are legal."""
     lines: list[str] = []
+    links: dict[int, list[str]] = {}
+    for name, row in s.aliases.items():
+        links.setdefault(row, []).append(name)
     stack = [(i, "", "") for i in reversed(range(len(s))) if s.parents[i] < 0]
     while stack:
         i, mark, indent = stack.pop()
-        lines.append(f"{mark}{shown(s.names[i] + _about(s, i))}")
+        lines.append(f"{mark}{shown(s.names[i] + _about(s, i, links.get(i, [])))}")
         indent = indent[: 3 * _DEEPEST]
         below = s.children[i]
         for child in reversed(below):
@@ -152,10 +155,9 @@ def tree(s: Skeleton) -> list[str]:
     return lines
 
 
-def _about(s: Skeleton, i: int) -> str:
+def _about(s: Skeleton, i: int, links: list[str]) -> str:
     joint = s[s.names[i]]
     parts = [joint.kind.name.lower()]
-    links = [name for name, row in s.aliases.items() if row == i]
     if joint.axis:
         parts.append("about " * (joint.kind == Kind.HINGE) + axis_words(joint.axis))
     if joint.limit:

@@ -31,7 +31,7 @@ from poise.model.limits.base.bounds import BallHinges, BallLimits, Bounds
 from poise.model.loops import Loop
 from poise.model.motors import Motor
 from poise.model.other_names import matching, row_of_role
-from poise.model.ways import FLAT, is_flat, usual_way
+from poise.model.ways import FLAT, LIMB, is_flat, usual_way
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,7 +302,15 @@ class Skeleton:
         return isinstance(joint, str) and joint in self._rows
 
     def __getitem__(self, joint: str) -> Joint:
-        return joints.row_of(self, self.index(joint))
+        row = self.index(joint)
+        if row not in self._joints:
+            self._joints[row] = joints.row_of(self, row)
+        return self._joints[row]
+
+    @cached_property
+    def _joints(self) -> dict[int, Joint]:
+        """The joints that were asked for: a root may have thousands of children to name."""
+        return {}
 
     # --- the tree --------------------------------------------------------------------------------
 
@@ -327,6 +335,15 @@ class Skeleton:
                 below[parent] = max(below[parent], depth[i])
         depth.setflags(write=False)
         return depth
+
+    @cached_property
+    def limb_counts(self) -> Ints:
+        """(n,) how many children of each joint begin a limb: two or more joints in a line that move."""
+        counts = np.zeros(len(self), dtype=np.int64)
+        begins = (self.moving_depth >= LIMB) & (self.parents >= 0)
+        np.add.at(counts, self.parents[begins], 1)
+        counts.setflags(write=False)
+        return counts
 
     def ancestors(self, joint: str) -> tuple[str, ...]:
         """Names from the root down to the joint's parent."""
@@ -359,7 +376,7 @@ class Skeleton:
             The joint that is brought somewhere.
         """
         if root is None:
-            rows = usual_way(self.kinds, self.parents, self.children, self.moving_depth, self.index(tip))
+            rows = usual_way(self.kinds, self.parents, self.limb_counts, self.moving_depth, self.index(tip))
             return tuple([self.names[row] for row in rows])
         above = self.ancestors(tip)
         root = self.names[self.index(root)]

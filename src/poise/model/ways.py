@@ -41,7 +41,7 @@ def is_base(kinds: Ints, parents: Ints, row: int) -> bool:
     return True
 
 
-def usual_way(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], depth: Ints, tip: int) -> list[int]:
+def usual_way(kinds: Ints, parents: Ints, limbs: Ints, depth: Ints, tip: int) -> list[int]:
     """Rows from the first that moves down to the tip's parent, as people mean it.
 
     Of a robot (`is_robot`): all from the base to the tip, whatever forks lie between. Of a figure: up to, not
@@ -50,7 +50,7 @@ def usual_way(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], dep
     that is a figure's root, on to which limbs lead and beside which none hangs, does not move for that root.
 
     kinds, parents  (n,) of the joints, parents first
-    children        rows of the children of each
+    limbs           (n,) how many limbs begin at the children of each
     depth           (n,) the largest number of joints that move on one line from a joint down, itself included
     """
     robot = not (kinds == Kind.BALL).any() and is_robot(kinds, parents)
@@ -59,12 +59,12 @@ def usual_way(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], dep
     row, below, moved = int(parents[tip]), tip, False
     while row >= 0 and not (kinds[row] == Kind.FREE and is_base(kinds, parents, row)):
         moved = moved or kinds[row] != Kind.FIXED
-        limbs = [child for child in children[row] if child != below and depth[child] >= LIMB]
-        if limbs and moved and not robot:
+        forks = limbs[row] > (depth[below] >= LIMB)
+        if forks and moved and not robot:
             break
-        passed = rows.copy() if limbs and passed is None else passed
+        passed = rows.copy() if forks and passed is None else passed
         rows.append(row)
         row, below = int(parents[row]), row
-    if row < 0 and kinds[tip] == Kind.FREE and sum(depth[child] >= LIMB for child in children[tip]) > 1:
+    if row < 0 and kinds[tip] == Kind.FREE and limbs[tip] > 1:
         return []
     return (rows if moved or passed is None else passed)[::-1]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -147,28 +149,65 @@ class Candidate:
 
     def called(self, part: str, side: str = "") -> list[int]:
         """Rows that a name gives this part and side, strict and loose matches."""
-        return [
-            row
-            for row, word in enumerate(self.words)
-            if word.part == part and word.side == side and not (word.helper or word.other) and self.usable[row]
-        ]
+        return self._called.get((part, side), [])
+
+    @cached_property
+    def _called(self) -> dict[tuple[str, str], list[int]]:
+        """The rows of each part and side that a name gives."""
+        called: dict[tuple[str, str], list[int]] = {}
+        for row, word in enumerate(self.words):
+            if word.part and not (word.helper or word.other) and self.usable[row]:
+                called.setdefault((word.part, word.side), []).append(row)
+        return called
 
     def ends_beside(self, row: int) -> bool:
         """Whether nothing hangs at a joint while a sibling leads on: a helper beside the limb, whatever its name."""
         parent = self.parents[row]
-        beside = self.children[parent] if parent >= 0 else []
-        return not self.children[row] and any(self.children[other] for other in beside)
+        return parent >= 0 and not self.children[row] and self._leads_on[parent]
+
+    @cached_property
+    def _leads_on(self) -> list[bool]:
+        """Whether a child of each joint has children itself."""
+        return [any(self.children[child] for child in below) for below in self.children]
+
+    @cached_property
+    def spans(self) -> list[tuple[int, int]]:
+        """Where a walk down the tree meets each joint, and where it has met all below it: first and last + 1."""
+        sizes = [1] * len(self.parents)
+        for row in reversed(range(len(sizes))):
+            if self.parents[row] >= 0:
+                sizes[self.parents[row]] += sizes[row]
+        free, spans = (
+            [0] * (len(sizes) + 1),
+            list[tuple[int, int]](),
+        )  # where the next child begins; the last is for roots
+        for row, parent in enumerate(self.parents):
+            first = free[parent]
+            free[parent] += sizes[row]
+            free[row] = first + 1
+            spans.append((first, first + sizes[row]))
+        return spans
+
+    def places_of(self, rows: Iterable[int]) -> list[int]:
+        """Where a walk down the tree meets these joints, in order: for `is_above_any`."""
+        return sorted(self.spans[row][0] for row in rows)
+
+    def is_above_any(self, row: int, places: Sequence[int]) -> bool:
+        """Whether a joint is, or is above, one of those that stand at these places; see `places_of`."""
+        first, last = self.spans[row]
+        return bisect_left(places, first) < bisect_left(places, last)
 
     def is_above(self, upper: int, lower: int) -> bool:
         """Whether `upper` is `lower` or one of its ancestors."""
-        while lower > upper:  # parents come before children
-            lower = self.parents[lower]
-        return lower == upper
+        first, last = self.spans[upper]
+        return first <= self.spans[lower][0] < last
 
     def common(self, rows: list[int]) -> int:
         """The lowest joint above all of these, or -1."""
-        joint = rows[0] if rows else -1
-        while joint >= 0 and not all(self.is_above(joint, row) for row in rows):
+        if not rows:
+            return -1
+        joint, places = rows[0], self.places_of(rows)
+        while joint >= 0 and not self.spans[joint][0] <= places[0] <= places[-1] < self.spans[joint][1]:
             joint = self.parents[joint]
         return joint
 

@@ -7,7 +7,7 @@ offer the chain is chosen that has the most of its three main joints; what does 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -143,14 +143,16 @@ def _arm_slots(named: _Reader) -> Iterator[Slots]:
 def _palm(named: _Reader) -> list[int]:
     """Of several bones in a palm, the one that carries the middle finger."""
     palms, middle = named("palm"), named("middle")
-    return [row for row in palms if any(named.figure.is_above(row, finger) for finger in middle)] or palms
+    fingers = named.figure.places_of(middle)
+    return [row for row in palms if named.figure.is_above_any(row, fingers)] or palms
 
 
 def _chosen(figure: Candidate, roles: tuple[str, ...], slots: Slots) -> NamedLimb:
     """The chain of these rows that is worth the most, and the first row of each segment that is not in it."""
-    tried = [sorted(set(slot), key=lambda row: _rank(figure, row, slots[place + 1 :]))[:_MOST]
+    after = [figure.places_of(row for slot in slots[place + 1 :] for row in slot) for place in range(len(slots))]
+    tried = [sorted(set(slot), key=lambda row: _rank(figure, row, after[place]))[:_MOST]
              for place, slot in enumerate(slots)]  # fmt: skip
-    worth = min(_chains(figure, tried), key=lambda chain: _worth(figure, roles, chain, slots))
+    worth = min(_chains(figure, tried), key=lambda chain: _worth(figure, roles, chain, after))
     rows = {role: row for role, row in zip(roles, worth, strict=True) if row >= 0}
     rows = _last_hinges(figure, roles, slots, rows)
     astray = {role: slot[0] for role, slot in zip(roles, tried, strict=True) if role not in rows and slot}
@@ -168,7 +170,9 @@ def _chains(figure: Candidate, slots: Slots, above: int = -1) -> Iterator[tuple[
                 yield (row, *rest)
 
 
-def _worth(figure: Candidate, roles: tuple[str, ...], chain: tuple[int, ...], slots: Slots) -> tuple[object, ...]:
+def _worth(
+    figure: Candidate, roles: tuple[str, ...], chain: tuple[int, ...], after: Sequence[Sequence[int]]
+) -> tuple[object, ...]:
     """What makes a chain the better choice, as a key that is smaller for it: its joints, then what they are."""
     main = [row for role, row in zip(roles, chain, strict=True) if row >= 0 and role in _MAIN]
     return (
@@ -176,15 +180,15 @@ def _worth(figure: Candidate, roles: tuple[str, ...], chain: tuple[int, ...], sl
         sum(not figure.words[row].deform for row in main),
         sum(row not in figure.skinned for row in main),
         -sum(row >= 0 for row in chain),
-        [_rank(figure, row, slots[place + 1 :]) for place, row in enumerate(chain)],
+        [_rank(figure, row, after[place]) for place, row in enumerate(chain)],
     )
 
 
-def _rank(figure: Candidate, row: int, after: Slots) -> tuple[object, ...]:
-    """What makes a row the better choice, as a key that is smaller for it."""
+def _rank(figure: Candidate, row: int, after: Sequence[int]) -> tuple[object, ...]:
+    """What makes a row the better choice, as a key that is smaller for it; `after` are the places of later segments."""
     if row < 0:
         return (2, 0, 0, 0, 0)  # after every row
-    carries = any(figure.is_above(row, other) for slot in after for other in slot)
+    carries = figure.is_above_any(row, after)
     return (not figure.words[row].deform, row not in figure.skinned, not carries, figure.depth[row], row)
 
 

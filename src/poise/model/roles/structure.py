@@ -19,6 +19,7 @@ from poise.model.roles.figure import Candidate
 
 _ALIKE = 0.12  # of their lengths: bones of partners differ by less on average (2 to 6 % in captured rigs)
 _LONG = 0.35  # of the longest limb: shorter pairs are ears, wings of a coat, controls
+_MOST_PAIRS = 200  # of limbs; a centipede has 177 at most
 _BRANCHES = 32  # at one joint: more are the spokes of a wheel, or fur
 _JOINTS = 3  # a limb turns at two joints and ends at a third
 _TOGETHER = 0.01  # of a limb's length: joints so near stand at one place
@@ -63,14 +64,19 @@ class Body:
 def body(figure: Candidate) -> Body:
     """The two longest pairs of limbs and what they are; or all that stand, where there are more."""
     every = sorted(pairs(figure), key=lambda pair: -pair.length)
+    if len(every) > _MOST_PAIRS:
+        return Body(None, None, doubt=f"it has {len(every)} pairs of limbs; legs are told of up to {_MOST_PAIRS}")
     found = [pair for pair in every if pair.length >= _LONG * every[0].length]
     if len(found) > _TWO:
         found, up = standing(figure, every)
         if len(found) > _TWO:
             return Body(None, None, many=tuple(limb for pair in found for limb in pair.limbs), up=up)
         found = found if len(found) == _TWO and _is_four_legged(figure, found) else []
-    if not found:
-        return Body(None, None)
+    return _of_two_pairs(figure, found, every) if found else Body(None, None)
+
+
+def _of_two_pairs(figure: Candidate, found: list[Pair], every: list[Pair]) -> Body:
+    """What one pair of limbs is, or two; `every` pair counts for the doubt."""
     if len(found) == 1:
         return Body(found[0], None) if _hangs(figure, found[0]) else Body(None, found[0])
     if _is_four_legged(figure, found):
@@ -105,13 +111,15 @@ def _doubt(figure: Candidate, legs: Pair, arms: Pair, every: list[Pair]) -> str:
 
 
 def leg_pairs(figure: Candidate) -> list[Pair]:
-    """The pairs of limbs that names call legs, one of those that stand at the same place, of one body."""
+    """The first three pairs of limbs that names call legs, one of those that stand at the same place, of one body."""
     found: list[Pair] = []
-    for pair in pairs(figure):
+    for pair in pairs(figure)[:_MOST_PAIRS]:
         if not all(any(figure.words[row].part in _LEG_PARTS for row in rows) for rows in pair.limbs):
             continue
         if all(_is_another(figure, pair, other) for other in found):
             found.append(pair)
+        if len(found) > _TWO:
+            break
     return found
 
 

@@ -29,11 +29,12 @@ def trunk(figure: Candidate, limbs: Mapping[str, Role], sure: float) -> dict[str
         return found
     found["hips"] = hips
     way = [row for row in figure.between(hips.row, top)[1:] if row != found.get("head", hips).row]
-    above = way[way.index(chest) + 1 :] if chest in way else []
+    above = set(way[way.index(chest) + 1 :]) if chest in way else set[int]()
     necks = [row for row in way if figure.words[row].part == "neck" or row in above]
+    set_of_necks = set(necks)
     if necks:
         found["neck"] = Role(necks[0], min(sure, ORDER), "the first joint between the arms and the head")
-    bones = [row for row in way if row not in necks and _is_spine(figure, row)]
+    bones = [row for row in way if row not in set_of_necks and _is_spine(figure, row)]
     return found | _spine(_one_of_hinges(figure, bones), min(sure, ORDER))
 
 
@@ -83,7 +84,8 @@ def _head(figure: Candidate, chest: int, limbs: Mapping[str, Role], sure: float)
         return {"head": Role(row, sure, f"named {figure.skeleton.names[row]!r}")}
     ends = [one.row for one in limbs.values()]
     stands = figure.children[chest] if chest >= 0 else []
-    stands = [child for child in stands if not any(figure.is_above(child, row) for row in ends)]
+    ends = figure.places_of(ends)
+    stands = [child for child in stands if not figure.is_above_any(child, ends)]
     if not stands:
         return {}
     tower = _moving(figure, _tower(figure, max(stands, key=lambda row: (figure.below[row], figure.bones[row]))))

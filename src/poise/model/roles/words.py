@@ -60,6 +60,7 @@ _HELPERS, _NOISE, _OTHER_LIMBS = (
     frozenset(words.split()) for words in (_HELPER_WORDS, _NOISE_WORDS, _OTHER_LIMB_WORDS)
 )
 _SHORTEST = 4  # letters of a word that is worth cutting: "lhip"
+_LONGEST = 64  # letters of one: to cut takes time with their square, and no word for a joint is as long
 _METACARPALS = frozenset({"metacarpal", "metacarpals", "carpal"})
 _CUT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _HINGE = re.compile(r"([a-z]{3,})[rt][xyz]")  # about, or along, an axis
@@ -145,7 +146,7 @@ def _segments(token: str) -> tuple[str, ...]:
     """A word, cut into known ones where it is none itself."""
     if token in _SPLIT:
         return _SPLIT[token]
-    if token in _KNOWN or token in _SIDES or len(token) < _SHORTEST:
+    if token in _KNOWN or token in _SIDES or not _SHORTEST <= len(token) <= _LONGEST:
         return (token,)
     whole = _covered(token)
     if whole:

@@ -22,6 +22,7 @@ from poise.model.roles.words import cut
 _TAILS = frozenset({"tail", "abdomen", "opisthosoma", "gaster", "stinger", "telson", "metasoma"})
 _HEADS = frozenset({"head", "eye", "eyes", "jaw", "mandible", "antenna", "antennae", "chelicera", "neck", "skull"})
 _SAME = 1e-6  # of the body's size: two planes mirror it equally well
+_MOST_POINTS = 1_000  # of a body whose mirror plane is sought: the time grows with the square
 UNEVEN = "its legs are not the same number on both sides"
 
 
@@ -58,9 +59,8 @@ def trunk(figure: Candidate, limbs: Sequence[list[int]], sure: float) -> dict[st
     found: dict[str, Role] = {}
     if carries >= 0 and figure.usable[carries]:
         found["hips"] = Role(carries, STANDS, "carries the legs")
-    inside = [rows[0] for rows in limbs]
-    heads = [row for row in figure.named("head") if not any(figure.is_above(top, row) for top in inside)]
-    heads = [row for row in heads if row != carries]
+    inside = {place for rows in limbs for place in range(*figure.spans[rows[0]])}
+    heads = [row for row in figure.named("head") if figure.spans[row][0] not in inside and row != carries]
     if heads:
         row = min(heads, key=lambda row: (figure.depth[row], row))
         found["head"] = Role(row, sure, f"named {figure.skeleton.names[row]!r}")
@@ -120,8 +120,8 @@ def _mirrored(figure: Candidate, limbs: Sequence[list[int]], up: Floats) -> Floa
 
 
 def _asymmetry(points: Floats, across: Floats) -> float:
-    """The mean distance of mirrored points from the nearest point there is."""
-    if not len(points):
+    """The mean distance of mirrored points from the nearest point there is; 0 of too many to compare each with each."""
+    if not 0 < len(points) <= _MOST_POINTS:
         return 0.0
     other = points - 2.0 * np.outer(points @ across, across)
     return float(np.linalg.norm(points[:, None] - other[None], axis=-1).min(axis=1).mean())
