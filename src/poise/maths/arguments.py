@@ -72,7 +72,7 @@ def text(value: Any, what: str) -> str:
     return value
 
 
-def several(value: Any, what: str, such: str) -> list[Any]:
+def several(value: Any, what: str, such: str, entries: str = "values") -> list[Any]:
     """Return the entries of a collection.
 
     Parameters
@@ -83,6 +83,8 @@ def several(value: Any, what: str, such: str) -> list[Any]:
         What the entries are, for the message.
     such
         An example, for the message: "['hips', 'spine']".
+    entries
+        What the entries are called, for the message.
 
     Raises
     ------
@@ -94,13 +96,13 @@ def several(value: Any, what: str, such: str) -> list[Any]:
             return list(cast("Iterable[Any]", value))
         except TypeError:  # an array without axes
             pass
-    message = f"{what} are several, such as {such}, not {named(value)}"
+    message = f"{what} are several {entries}, such as {such}, not {named(value)}"
     raise InputError(message)
 
 
 def names(value: Any, what: str, such: str = "['hips', 'spine']") -> tuple[str, ...]:
     """Return several names as a tuple; InputError for a single text and for entries that are no texts."""
-    found = several(value, what, such)
+    found = several(value, what, such, "names")
     for one in found:
         if not isinstance(one, str):
             message = f"{what} are names, such as {such}; one of them is {named(one)}"

@@ -161,7 +161,7 @@ def _pairs(masses: tuple[Any, ...]) -> list[tuple[str, Any]]:
 
 def _support(over: Any) -> Support:
     """Names and points of what bears."""
-    given = several(over, "what Balance stands over", "['leftFoot', 'rightFoot']")
+    given = several(over, "what Balance stands over", "['leftFoot', 'rightFoot']", "joints")
     found: list[tuple[str, tuple[float, float, float]]] = []
     for one in given:
         pair: tuple[Any, Any] = one if isinstance(one, tuple) and len(one) == _PAIR else (one, ORIGIN)

@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.maths.arguments import require
+from poise.errors import InputError
+from poise.maths.arguments import named, require
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.in_words import in_words
 from poise.model.pose import Pose
@@ -59,7 +60,8 @@ class Near:
         joints: Iterable[str | tuple[str, float]] | Mapping[str, float] | None = None,
         weight: float = 1.0,
     ) -> None:
-        require(pose, Pose, "what Near prefers")
+        if not isinstance(pose, Pose):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InputError(f"Near needs a Pose, such as rig.rest, not {named(pose)}")
         names = None if joints is None else _joints(pose.skeleton, joints)
         set_fields(self, pose=pose, joints=names, weight=checked_weight(weight, "Near"))
 

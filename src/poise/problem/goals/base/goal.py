@@ -166,7 +166,9 @@ def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:
 
 def names_and_weights(given: Any, what: str) -> dict[str, float | None]:
     """Names and their weights > 0 from a mapping or from pairs; None for names alone. Repeats count once."""
-    items: Iterable[Any] = given.items() if isinstance(given, Mapping) else several(given, what, "['spine', 'head']")
+    items: Iterable[Any] = (
+        given.items() if isinstance(given, Mapping) else several(given, what, "['spine', 'head']", "names")
+    )
     pairs: list[Any] = [item if isinstance(item, tuple) and len(item) == _PAIR else (item, None) for item in items]
     found: dict[str, float | None] = {}
     for name, weight in pairs:
