@@ -233,14 +233,17 @@ class TestMisuse:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ({"solvers": "ccd"}, "solvers is a list of names and values, or \"all\", not 'ccd'"),
+            (
+                {"solvers": "ccd"},
+                'solvers, or "all", are several values',
+            ),
             ({"solvers": ["cdd"]}, "no solver 'cdd'; did you mean 'ccd'?"),
             ({"solvers": [poise.CCD(), poise.CCD()]}, "'ccd' is given twice"),
             ({"peers": "ikpy"}, "peers is a list of names"),
             ({"peers": ["ikpi"]}, "no peer 'ikpi'; did you mean 'ikpy'?"),
             ({"targets": "random"}, "targets is 'reachable', 'path' or 'given', not 'random'"),
             ({"solvers": [3]}, "solver must be a name, such as 'ccd', or a value"),
-            ({"peers": 5}, "peers is a list of names"),
+            ({"peers": 5}, 'peers, or "all", are several names'),
             ({"seed": -1}, "seed must be a whole number from 0 up, not -1"),
             ({"seed": None}, "seed must be a whole number from 0 up, not None"),
             ({"tolerance": -1}, "tolerance must be a finite length of 0 or more"),

@@ -262,6 +262,7 @@ USUAL: dict[str, Any] = {
     "matrices": np.eye(4),
     "mass": 1.0,
     "message": "x",
+    "metre": 100.0,
     "n": 1,
     "name": "walk",
     "names": ["a", "b"],

@@ -219,7 +219,7 @@ class TestLoops:
 
 def test_another_word_is_refused(data):
     rig, clip = clip_of(data, "walk_mass")
-    with pytest.raises(InputError, match="stride is one of 'keep', 'fit', not 'short'"):
+    with pytest.raises(InputError, match="stride must be 'keep' or 'fit', not 'short'"):
         plant_feet(clip, Terrain.flat(), rig=rig, stride="short")  # type: ignore[arg-type]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,10 +21,9 @@ from poise.comparison.trials.targets import sets_of
 from poise.comparison.trials.task import OneGoal, TargetSet, Task
 from poise.comparison.trials.turns import TOLD, Competitor, batches, in_turns
 from poise.errors import InputError, UnsupportedError
-from poise.maths.arguments import function, require, several, text
+from poise.maths.arguments import function, several, text
 from poise.maths.arguments import names as names_of
 from poise.maths.arrays import short
-from poise.maths.options import one_of
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.same import check_same
@@ -108,12 +107,8 @@ def compare(
     began = time.perf_counter()
     check_arguments(start, "auto", tolerance, angle_tolerance)
     text(name, "the name of the rig")
-    if targets is not None:
-        one_of("targets", targets, get_args(Targets))
     if progress is not None:
         function(progress, "progress")
-    if clip is not None:
-        require(clip, Clip, "the clip whose frames are the path")
     chosen, methods = checked_effort(effort), [*_own(solvers), *_peers(peers)]
     task = _task(start, goal, targets, clip, (tolerance, angle_tolerance), chosen, checked_seed(seed), name)
     usable, refused = usable_methods(methods, task)
@@ -186,6 +181,8 @@ def _task(
     if 0 in tolerances:
         raise InputError("a comparison needs tolerances above 0: what it counts as solved are multiples of them")
     sets = sets_of(problem, wanted, effort.sizes, seed, clip)
+    if not (targets is None or isinstance(targets, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InputError(f"targets is 'reachable', 'path' or 'given', not {short(targets)}")
     main = targets or ("given" if wanted.shape else "reachable")
     if main == "given":
         del sets["reachable"]

@@ -89,12 +89,6 @@ def for_legs(contacts: Contacts, motion: Motion) -> Contacts:
         raise InputError(f"contacts are a poise.Contacts, such as planted.contacts, not a {what}")
     if contacts.legs != legs:
         raise InputError(f"these contacts are of the legs {', '.join(contacts.legs)}; the clip's: {', '.join(legs)}")
-    shape = (len(contacts.times), len(legs))
-    if not contacts.heel.shape == contacts.ball.shape == shape:
-        raise InputError(
-            f"contacts of {shape[0]} frames and {shape[1]} legs are {shape}; heel is {contacts.heel.shape} and ball "
-            f"{contacts.ball.shape}"
-        )
     if contacts.times.shape != motion.times.shape or np.abs(contacts.times - motion.times).max(initial=0.0) > _SAME:
         raise InputError(
             f"these contacts are of {len(contacts.times)} frames up to {contacts.times.max(initial=0.0):.3f} s, the "

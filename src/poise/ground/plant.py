@@ -67,7 +67,8 @@ class Planted(Clip):
     figure
         Legs, up axis and metre.
     terrain
-        The ground.
+        The ground in the clip's own lengths and axes, whatever it was made in: `planted.terrain.heights(points)` takes
+        points of the clip.
     plants
         Where each stance was planted.
     velocity
@@ -329,11 +330,15 @@ def _left(
     bearing = with_bearing(clip, seen).bearing if level and not feet_only else None
     as_it_is = Planted(
         np.array(clip.times), clip.poses, clip.name, source=clip, travelled=clip, contacts=found.contacts,
-        soles=found.soles, figure=seen.motion.figure, terrain=terrain, velocity=None,
+        soles=found.soles, figure=seen.motion.figure, terrain=_in_clip(terrain, seen.motion.figure), velocity=None,
         plants=plants, kept=np.zeros_like(found.contacts.heel),
         bearing=bearing, notes=(*notes, "it stands on this ground already, and is left as it is"),
     )  # fmt: skip
     return as_it_is if as_it_is.report.ok else None
+
+
+def _in_clip(terrain: Terrain, figure: Figure) -> Terrain:
+    return terrain.for_clip(figure.metre, figure.up)
 
 
 def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: tuple[str, ...]) -> Planted:
@@ -365,7 +370,8 @@ def _planted(clip: Clip, seen: Seen, terrain: Terrain, options: Allowed, notes: 
     said = notes_of(seen.velocity, seen.mode, (before, contacts), plants, turned, footing, kept, seen.bearing)
     return Planted(
         np.array(clip.times), poses, clip.name,
-        source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure, terrain=terrain,
+        source=clip, travelled=carried, contacts=contacts, soles=seen.soles, figure=motion.figure,
+        terrain=_in_clip(terrain, motion.figure),
         plants=plants, velocity=seen.velocity, passed=still if seen.mode == "keep" else None,
         kept=kept, bearing=seen.bearing,
         notes=(*notes, *said),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,13 @@ class Footing:
 
     terrain: Terrain
     figure: Figure
+
+    def __post_init__(self) -> None:
+        given, metre = self.terrain, self.figure.metre
+        if given.unit == 1.0 and given.scale == metre and given.storey is not None:
+            # It was brought to the lengths of this figure's clips: back, so that no bit is lost on the way.
+            plain = replace(given, unit=None, scale=1.0, lift=given.lift / metre, storey=given.storey / metre)
+            object.__setattr__(self, "terrain", plain)
 
     def heights(self, points: Floats) -> Floats:
         """Height (...) of the ground at the horizontal place of points (..., 3)."""

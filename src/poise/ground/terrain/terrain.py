@@ -174,6 +174,20 @@ class Terrain:
         storey = _STEP * metre if self.storey is None else ground.storey
         return dataclasses.replace(ground, unit=1.0, storey=storey)
 
+    def for_clip(self, metre: float, up: str) -> Terrain:
+        """Return the ground in the lengths and the frame of a clip, bit for bit the one that its feet are put on.
+
+        Parameters
+        ----------
+        metre
+            A metre of the clip's figure in the clip's lengths.
+        up
+            The up axis of the clip.
+        """
+        unit = positive_number(metre, "a metre of a figure") if self.unit is None else self.unit
+        ground = self if unit == 1.0 else self.scaled(unit)
+        return dataclasses.replace(ground.turned(up), unit=1.0)
+
     # --- frames -----------------------------------------------------------------------------------
 
     def _turned(self, vectors: Floats) -> tuple[Floats, Floats, Floats]:
