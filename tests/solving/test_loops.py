@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 import warnings
@@ -112,6 +113,44 @@ class TestStatus:
         pose = poise.Pose(s, [0.4, 0.3, 0.9])
         (left,) = poise.solve(pose, Position("turn", [0, 0.3, 0.4])).open_loops()
         assert (left.distance, left.angle) == pytest.approx((distance, angle))
+
+
+class TestRoundedFiles:
+    """A file whose digits are rounded leaves its loops open at rest: that gap is no fault of a pose."""
+
+    @staticmethod
+    def rounded(by, turn=0.0):
+        other = (np.cos(turn / 2), np.sin(turn / 2), 0.0, 0.0)
+        tie = Loop("loop", ("b", "c"), ((0.4 + by, 0, 0, *NONE), (0, 0, 0.2, *other)), ("point", "turn"))
+        return dataclasses.replace(fourbar(), loops=(tie,))
+
+    @pytest.mark.parametrize(("by", "turn"), [(1e-5, 0.0), (0.0, 5e-5), (1e-5, 5e-5)])
+    def test_a_gap_of_rounding_is_closed_in_every_form(self, by, turn):
+        s = self.rounded(by, turn)
+        at = rest(s).world["tip"].positions
+        assert poise.solve(rest(s), Position("tip", at)).reached
+        assert poise.solve(rest(s), Position("tip", [at, at])).reached.all()
+        assert poise.prepare(rest(s), Position("tip", at))(at).reached
+        assert poise.Tracker(rest(s), Position("tip", at), speed=1.0)(at).reached
+        clip = poise.Clip(np.arange(2) / 30, poise.Pose(s, np.zeros((2, s.nq))), "still")
+        assert poise.bake(clip, Position("tip", [at, at])).result.reached.all()
+        assert poise.solve(rest(s), Position("tip", at)).open_loops() == ()
+        opened = poise.solve(rest(s), Position("tip", OPEN))
+        assert opened.status is Status.open_loop
+        assert opened.open_loops()[0].distance == pytest.approx(0.0795, abs=1e-3)
+
+    @pytest.mark.parametrize(("by", "turn", "size"), [(1e-3, 0.0, "1 mm"), (0.0, 1e-3, "0.001 rad")])
+    def test_a_gap_of_more_than_rounding_is_open(self, by, turn, size):
+        s = self.rounded(by, turn)
+        result = poise.solve(rest(s), Position("tip", rest(s).world["tip"].positions))
+        assert result.status is Status.open_loop
+        assert f"is open by {size} (at the start by {size})" in result.message()
+
+    def test_a_gap_beyond_that_of_the_file_is_open(self):
+        s = self.rounded(1e-5)
+        start = poise.Pose(s, [0.0, 0.0, 2e-4])  # 0.04 mm more
+        result = poise.solve(start, Position("tip", start.world["tip"].positions))
+        assert result.status is Status.open_loop
 
 
 class TestData:

@@ -86,6 +86,22 @@ def test_a_ball_comes_back_at_its_speed(limit):
     assert own.stop - own.start == 4
 
 
+def test_a_pose_outside_its_limits_is_not_reached():
+    """Every frame meets the goal, and the legal ones alone reach it."""
+    start, target = arm_outside()
+    follow, frames = poise.Tracker(start, Position("tool", target), tolerance=10.0, speed=1.0), 0
+    for _ in range(40):
+        result = follow(target, dt=DT)
+        outside = result.violation > 1e-9
+        assert result.reached is not outside
+        if outside:
+            frames += 1
+            assert result.status is poise.Status.on_the_way
+            said = f"{result.length(float(result.error))} left; still outside its limits: shoulder"
+            assert result.message() == f"on the way (held back by speed): {said}"
+    assert frames == 35
+
+
 def test_two_frames_of_half_the_time_show_what_one_shows():
     start, _ = arm_outside()
     target = start.with_q(start.skeleton.legal(start.q)[0]).world["tool"].positions  # where the solved pose rests

@@ -1,4 +1,8 @@
-"""How far closed loops of a file are open in a pose, by forward kinematics."""
+"""Measure by forward kinematics the gaps that poses leave in the closed loops of a file.
+
+Digits of a file are rounded, and so its loops may be open by a hair at rest already. Such a gap of the file itself is
+no fault of a pose: it is added to the tolerance wherever a loop is judged.
+"""
 
 from __future__ import annotations
 
@@ -9,39 +13,70 @@ import numpy as np
 from poise.maths import rotations
 from poise.maths.angles import direction_left, length, rotation_left
 from poise.maths.arrays import Bools, Floats
+from poise.maths.remember import remember
 from poise.model.loops import Loop
 from poise.model.pose import Pose
+from poise.model.skeleton import Skeleton
 from poise.problem.measuring.measure import Places
 from poise.problem.problem import Problem, Tolerance
 
 _Z = np.array([0.0, 0.0, 1.0])
+_ROUNDED = 1e-4  # of the rig's size, and [rad]: files write four digits or more; a wider gap at rest is no rounding
 
 
 class Gap(NamedTuple):
-    """By how much poses (k,) leave a loop open: a distance (k,) [file units] and an angle (k,) [rad]."""
+    """Gaps that poses (k,) leave in a loop, and the part of a gap that rounds the digits of the file.
+
+    distance, angle  (k,) the whole gap [file units, rad]
+    own              distance and angle of the gap at rest, each 0 where it is more than rounding
+    """
 
     loop: Loop
     distance: Floats
     angle: Floats
+    own: tuple[float, float] = (0.0, 0.0)
+
+    def is_apart(self, tolerance: Tolerance) -> Bools:
+        """Compare the distances with a tolerance added to that of the file itself."""
+        return self.distance > tolerance.distance + self.own[0]
+
+    def is_turned(self, tolerance: Tolerance) -> Bools:
+        """Compare the angles with a tolerance added to that of the file itself."""
+        return self.angle > tolerance.angle + self.own[1]
 
     def is_open(self, tolerance: Tolerance) -> Bools:
-        """Which of the poses leave it open by more than a tolerance."""
-        return (self.distance > tolerance.distance) | (self.angle > tolerance.angle)
+        """Find the poses (k,) with a gap above a tolerance."""
+        return self.is_apart(tolerance) | self.is_turned(tolerance)
 
 
 def gaps_of(problem: Problem, q: Floats) -> list[Gap]:
     """Measure every loop of the skeleton in poses q (k, nq) of a problem."""
-    loops, skeleton = problem.skeleton.loops, problem.skeleton
-    if not loops:
+    skeleton = problem.skeleton
+    if not skeleton.loops:
         return []
-    rows = {skeleton.index(joint) for loop in loops for joint in loop.joints if joint is not None}
+    own = remember(skeleton, "gaps at rest", None, lambda: _gaps_at_rest(skeleton))
     q = np.array(q)
-    places = Places(problem.posed_as(q), rows, q)
-    return [_gap(loop, places, problem, len(q)) for loop in loops]
+    return [gap._replace(own=mine) for gap, mine in zip(_gaps(problem.posed_as(q), q), own, strict=True)]
+
+
+def _gaps(pose: Pose, q: Floats) -> list[Gap]:
+    """Measure every loop in a batch of poses with numbers q (k, nq)."""
+    loops, skeleton = pose.skeleton.loops, pose.skeleton
+    rows = {skeleton.index(joint) for loop in loops for joint in loop.joints if joint is not None}
+    places = Places(pose, rows, q)
+    return [_gap(loop, places, skeleton, len(q)) for loop in loops]
+
+
+def _gaps_at_rest(skeleton: Skeleton) -> list[tuple[float, float]]:
+    """Measure the gap of every loop at rest as far as the digits of a file explain it."""
+    rest = Pose(skeleton, skeleton.rest_q[None])
+    size = float(np.ptp(rest.world.positions[0], axis=0).max(initial=0.0))
+    found = [(float(gap.distance[0]), float(gap.angle[0])) for gap in _gaps(rest, np.array(rest.q))]
+    return [(far if far <= _ROUNDED * size else 0.0, off if off <= _ROUNDED else 0.0) for far, off in found]
 
 
 def leave_loops_closed(problem: Problem, q: Floats, tolerance: Tolerance) -> Bools:
-    """Which poses q (k, nq) leave every loop of the skeleton closed."""
+    """Find the poses q (k, nq) that leave every loop of the skeleton closed."""
     closed = np.ones(len(q), dtype=np.bool_)
     for gap in gaps_of(problem, q):
         closed &= ~gap.is_open(tolerance)
@@ -54,9 +89,9 @@ def gaps_of_start(problem: Problem) -> list[Gap]:
     return gaps_of(problem, np.array(start.flat_q))
 
 
-def _gap(loop: Loop, places: Places, problem: Problem, count: int) -> Gap:
+def _gap(loop: Loop, places: Places, skeleton: Skeleton, count: int) -> Gap:
     (first, turn), (second, other) = (
-        _world_of(joint, frame, places, problem, count) for joint, frame in zip(loop.joints, loop.frames, strict=True)
+        _world_of(joint, frame, places, skeleton, count) for joint, frame in zip(loop.joints, loop.frames, strict=True)
     )
     between, distance, angle = second - first, np.zeros(count), np.zeros(count)
     along = rotations.rotate(turn, _Z)
@@ -72,12 +107,12 @@ def _gap(loop: Loop, places: Places, problem: Problem, count: int) -> Gap:
 
 
 def _world_of(
-    joint: str | None, frame: tuple[float, ...], places: Places, problem: Problem, count: int
+    joint: str | None, frame: tuple[float, ...], places: Places, skeleton: Skeleton, count: int
 ) -> tuple[Floats, Floats]:
     """Where a frame of a joint stands in the world: points (k, 3) and rotations (k, 4)."""
     point, turn = np.array(frame[:3]), np.array(frame[3:])
     if joint is None:
         return np.tile(point, (count, 1)), np.tile(turn, (count, 1))
-    at = places[problem.skeleton.index(joint)]
+    at = places[skeleton.index(joint)]
     points = at.affine[:, :, 3] + at.affine[:, :, :3] @ point
     return points, rotations.multiply(at.rotations, np.broadcast_to(turn, at.rotations.shape))

@@ -23,7 +23,7 @@ from poise.model.loops import OpenLoop
 from poise.model.pose import Pose, blend_q
 from poise.problem.goals import Goal, Position
 from poise.problem.layout import LENGTHS, NUMBERS, TERMS
-from poise.problem.loops import gaps_of
+from poise.problem.loops import gaps_of, leave_loops_closed
 from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.ranking import required_of
@@ -32,7 +32,7 @@ from poise.solvers.base.status import Status as Status
 from poise.solvers.base.status import Statuses, statuses
 from poise.solving.evidence import held_by
 from poise.solving.judge import largest_violation, why
-from poise.solving.sentences import Ended, length_in_words, loops_in_words, sentence
+from poise.solving.sentences import Ended, length_in_words, loops_in_words, outside_in_words, sentence
 from poise.timing.clock import count_seconds
 
 _ARRAY = np.ndarray
@@ -325,15 +325,17 @@ class Result(FrozenValue):
         target = self.targets[min(i, len(self.targets) - 1)][None]
         known = self.__dict__.get("codes")
         status = Status(int(_codes_of(self, np.array([i]))[0] if known is None else known.ravel()[i]))
-        q_shown, tied = q, self.problem.skeleton.loops
+        q_shown, missed = q, status != Status.reached
         count, problem, pace = int(self.iterations.ravel()[i]), self.problem.part(rows), self.pace
         held: tuple[str, ...] = ()
         if status == Status.held_back:
             held = held_by(self.restrained, problem, target, self.tolerances)[0]
-        elif pace is not None and status != Status.reached:
+        elif pace is not None and missed:
             q, held = pace.solved[None], pace.held_by(self.q)
-        loops = loops_in_words(problem, q_shown, self.tolerances) if tied and status != Status.reached else ""
-        return sentence(Ended(problem, q, target, errors, status, count, self.tolerances, held, loops))
+        loops = loops_in_words(problem, q_shown, self.tolerances) if problem.skeleton.loops and missed else ""
+        outside = outside_in_words(problem.skeleton, q_shown[0]) if pace is not None and pace.is_outside else ""
+        of_pose = "; ".join(filter(None, (outside, loops)))
+        return sentence(Ended(problem, q, target, errors, status, count, self.tolerances, held, of_pose))
 
     def _checked_number(self, i: Any, what: str) -> int:
         """The number of a problem of the batch; InputError for what is none."""
@@ -399,11 +401,14 @@ def _codes_of(result: Result, rows: Ints) -> Ints:
     pace = result.pace
     q = _flat_q(result) if pace is None else pace.solved[None]
     whole = result.problem
-    if whole.skeleton.loops:
+    if whole.skeleton.loops and len(missed):
         met = whole.met(result.errors.reshape(len(codes), -1)[missed], result.tolerances)
+        met &= ~leave_loops_closed(whole.part(missed), _flat_q(result)[missed], result.tolerances)
         codes[missed[met]], missed = Status.open_loop, missed[~met]
-    if pace is not None and len(missed) and whole.met(whole.errors(q, result.targets), result.tolerances)[0]:
-        codes[missed], missed = Status.on_the_way, missed[:0]
+    if pace is not None and len(missed):
+        errors = np.stack([result.errors, whole.errors(q, result.targets)[0]])  # of the shown pose and the solved one
+        if whole.met(errors, result.tolerances).any():
+            codes[missed], missed = Status.on_the_way, missed[:0]
     missed = missed[~_held_back(result, missed, codes)]
     problem, targets = whole, result.targets
     needed = required_of(problem) if problem.ranked else None

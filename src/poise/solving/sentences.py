@@ -35,7 +35,7 @@ class Ended(NamedTuple):
     """What became of one target: its problem, the pose q (1, nq), the target (1, W), what is left of it (c,).
 
     held   what the pose is held back by, such as the speed of a Tracker or an option of the solver
-    loops  what is said of loops that are open
+    pose   sentences about the pose itself: loops that are open, joints of a Tracker still outside their limits
     """
 
     problem: Problem
@@ -46,12 +46,12 @@ class Ended(NamedTuple):
     iterations: int
     tolerance: Tolerance
     held: tuple[str, ...] = ()
-    loops: str = ""
+    pose: str = ""
 
 
 def sentence(ended: Ended) -> str:
     """Say how it ended, and why."""
-    return f"{_of_goals(ended)}; {ended.loops}" if ended.loops else _of_goals(ended)
+    return f"{_of_goals(ended)}; {ended.pose}" if ended.pose else _of_goals(ended)
 
 
 def _of_goals(ended: Ended) -> str:
@@ -111,10 +111,16 @@ def loops_in_words(problem: Problem, q: Floats, tolerance: Tolerance) -> str:
     return "; ".join(parts)
 
 
+def outside_in_words(skeleton: Skeleton, q: Floats) -> str:
+    """Name the joints of a pose q (nq,) outside their limits; "" where there are none."""
+    names = skeleton.legal(q)[1]
+    return f"still outside {'its' if len(names) == 1 else 'their'} limits: {listed(names)}" if names else ""
+
+
 def _gap(skeleton: Skeleton, gap: Gap, tolerance: Tolerance) -> str:
-    """The distance and the angle of a gap, as far as they exceed the tolerances."""
-    parts = [length_in_words(skeleton, float(gap.distance[0]))] if gap.distance[0] > tolerance.distance else []
-    return " and ".join([*parts, _angle(float(gap.angle[0]))] if gap.angle[0] > tolerance.angle else parts)
+    """Write the distance and the angle of a gap, each where it is too large."""
+    parts = [length_in_words(skeleton, float(gap.distance[0]))] if gap.is_apart(tolerance)[0] else []
+    return " and ".join([*parts, _angle(float(gap.angle[0]))] if gap.is_turned(tolerance)[0] else parts)
 
 
 def _at_limits(ended: Ended) -> str:

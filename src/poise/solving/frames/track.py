@@ -77,7 +77,8 @@ class Tracker:
 
     A start outside its limits is shown as it is, and its joints move back inside at their speed and damping: at once
     where they have neither. Each Result until then names these joints in `moved_inside`, and `violation` says by how
-    much the pose that is shown is still outside. The solver begins at the nearest legal pose.
+    much the pose that is shown is still outside. Such a pose is never `reached`, but `on_the_way`. The solver begins at
+    the nearest legal pose.
 
     Examples
     --------
@@ -296,6 +297,7 @@ class Tracker:
             errors, reached = errors_of_one(paths, problem.allowed(tolerance), q, targets)
         if problem.skeleton.loops:
             reached = reached and bool(leave_loops_closed(problem, q[None], tolerance)[0])
+        reached = reached and not self._outside
         return found.shown(q, errors, began, reached=reached, **known)
 
 
