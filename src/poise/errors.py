@@ -30,9 +30,9 @@ _SHOWN_NAMES = 12
 # Control characters; marks of direction, with which a name can show its letters in another order; separators of lines;
 # surrogates, which stand for bytes that are no UTF-8.
 _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_QUOTED = 120  # characters of a value that was given, and of each name that exists, that a message quotes
-_SHORT = 70  # characters of a text that is quoted whole, whatever its quotes add
-_QUOTED_PATH = 200  # characters of a path
+_QUOTED = 120  # characters of a quoted value, and of each listed name: two lines of a terminal
+_SHORT = 70  # characters; shorter texts stay below _QUOTED with quotes and escapes added
+_QUOTED_PATH = 200  # characters of a quoted path: the most that a message quotes
 _LONGEST_NAME = 200  # longer ones are like no other name, and comparing them takes time
 
 
@@ -59,7 +59,7 @@ def _again(kind: type[PoiseError], args: tuple[Any, ...]) -> PoiseError:
 
 
 class PoiseWarning(UserWarning):
-    """Something in a file was repaired or ignored, or a goal had to guess.
+    """A file was repaired or partly ignored, or a goal guessed.
 
     The sentence about a file also stands in `Rig.notes`.
     """
@@ -69,7 +69,10 @@ class PoiseWarning(UserWarning):
 
 
 class WriteWarning(PoiseWarning):
-    """Something was changed or guessed because a new file cannot hold it as it is."""
+    """A new file differs from the rig written to it.
+
+    The format cannot hold something as it is, so it was changed or guessed.
+    """
 
 
 class FileError(PoiseError):
@@ -169,7 +172,10 @@ def listed(names: Iterable[str]) -> str:
 
 
 def _texts(values: Any) -> list[str]:
-    """Names as texts, whatever was given: an error must say something."""
+    """Return names as texts.
+
+    Anything may have been passed: an error must say something.
+    """
     try:
         return [_text(value) for value in values]
     except TypeError:
@@ -177,15 +183,20 @@ def _texts(values: Any) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    """The value as a text, by its type where it cannot be written."""
+    """Return a value as text, or the name of its type.
+
+    The type stands for a value that cannot be written.
+    """
     try:
         return value if isinstance(value, str) else str(value)
-    except Exception:  # noqa: BLE001  (what somebody else's __str__ raises does not matter)
+    except Exception:  # noqa: BLE001  (a foreign __str__ may raise anything)
         return f"a {type(value).__name__}"
 
 
 def quoted(value: object, most: int = _QUOTED) -> str:
-    """Write a value in a message, shortened; by its type where it cannot be written.
+    """Quote a value in a message, shortened.
+
+    Its type stands for a value that cannot be written.
 
     Parameters
     ----------
@@ -195,16 +206,16 @@ def quoted(value: object, most: int = _QUOTED) -> str:
         How many characters are written at most.
     """
     if type(value) is str and len(value) < _SHORT and value.isprintable():
-        return repr(value)  # soon: whoever makes a goal may have its joint quoted
+        return repr(value)  # the fast way: every goal quotes its joint
     try:
         text = repr(value[: _LONGEST_NAME * 2] if isinstance(value, str | bytes) else value)
-    except Exception:  # noqa: BLE001  (what somebody else's __repr__ raises does not matter)
+    except Exception:  # noqa: BLE001  (a foreign __repr__ may raise anything)
         text = f"a {type(value).__name__}"
     return _cut(" ".join(text.split("\n")), most)
 
 
 def quoted_path(path: object) -> str:
-    """Write a path in a message; of one that is too long its two ends."""
+    """Quote a path in a message, shortened in its middle."""
     text = str(path)
     half = _QUOTED_PATH // 2 - 2
     return text if len(text) <= _QUOTED_PATH else f"{text[:half]}...{text[-half:]}"
@@ -218,7 +229,9 @@ def shown(name: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Escape what would end a line, steer a terminal or turn the direction of text.
+    r"""Escape control characters, line separators and marks of text direction.
+
+    The text stays on one line, and cannot steer a terminal.
 
     Control characters, separators of lines, marks of direction, and the bytes of names that are no UTF-8 become
     escapes such as `\x1b`. All other letters stay, those that `shown` escapes included.

@@ -15,7 +15,7 @@ from poise.io.neighbours import offer_neighbours
 from poise.io.paths import as_path
 from poise.maths.arguments import named
 
-_MARK = ".poise-tmp-"  # in the name of a file until it is whole: nobody else calls a file so
+_MARK = ".poise-tmp-"  # in the name of an incomplete file; no other program uses it
 _LONGEST_LABEL = 60  # [bytes] with it a temporary name has 80, fewer than any file system takes (143 on eCryptfs)
 _LONGEST_NAME = 255  # [bytes] of a file, on most file systems
 _PART = ".part"
@@ -32,7 +32,9 @@ def sidecar_of(path: Path) -> Path:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a file stands at a path; False, too, for a name that no file can have.
+    """Return whether a file exists at a path.
+
+    False for a name longer than the system allows.
 
     Parameters
     ----------
@@ -46,7 +48,9 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder stands at a path; False, too, for a name that no folder can have.
+    """Return whether a folder exists at a path.
+
+    False for a name longer than the system allows.
 
     Parameters
     ----------
@@ -97,7 +101,9 @@ def without_blocking(name: str, flags: int) -> int:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file under a temporary name in the same folder, then rename it.
+    """Write a file under a temporary name, then rename it.
+
+    Both names lie in the same folder.
 
     The file is complete or it is not there. One that is written over keeps its mode, and its owner and group where the
     system permits it. A symbolic link is followed: the file that it leads to is written, and the link stays.
@@ -130,7 +136,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def written_place(path: Path) -> Path:
-    """Find the file that a write to `path` makes or replaces: symbolic links are followed.
+    """Resolve the file replaced by a write to `path`.
 
     Parameters
     ----------
@@ -165,7 +171,9 @@ def written_place(path: Path) -> Path:
 
 
 def rename_over(temporary: Path, target: Path) -> None:
-    """Give a finished file its own name, and the mode of the file that had this name before.
+    """Rename a finished file to its target.
+
+    It takes over the mode of the file that it replaces.
 
     Parameters
     ----------
@@ -185,7 +193,7 @@ def rename_over(temporary: Path, target: Path) -> None:
 
 
 def _take_over(temporary: Path, old: os.stat_result) -> None:
-    """Give a file the owner and the mode of another one; the owner only where the system permits it."""
+    """Copy mode, and where permitted owner, from another file."""
     new = temporary.stat()
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) and hasattr(os, "chown"):
         with suppress(OSError):
@@ -197,7 +205,10 @@ def _take_over(temporary: Path, old: os.stat_result) -> None:
 
 
 def _create_beside(target: Path, path: Path) -> tuple[Path, int]:
-    """Create a temporary file in the folder of `target`; its path and its descriptor. Errors name `path`."""
+    """Create a temporary file in the folder of `target`.
+
+    Return its path and its descriptor. Errors name `path`.
+    """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     try:
         mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else _NEW_MODE
@@ -210,7 +221,10 @@ def _create_beside(target: Path, path: Path) -> tuple[Path, int]:
 
 
 def _label(name: str) -> str:
-    """What stands in a temporary name for the file's own: the name, or a digest of one that is long."""
+    """Shorten the name of a file for use in a temporary name.
+
+    A long name is replaced by a digest.
+    """
     encoded = os.fsencode(name)
     if len(encoded) <= _LONGEST_LABEL:
         return name
@@ -220,7 +234,9 @@ def _label(name: str) -> str:
 
 
 def part_of(target: Path) -> Path:
-    """Name the file FILE.part in which the rows of a table gather until it is whole.
+    """Name the incomplete file FILE.part of a table.
+
+    Its rows gather there until the table is complete.
 
     Parameters
     ----------
@@ -232,7 +248,9 @@ def part_of(target: Path) -> Path:
 
 
 def encode_text(text: str) -> bytes:
-    r"""Encode text that may quote names of files in UTF-8.
+    r"""Encode text in UTF-8, with escapes for unprintable characters.
+
+    The text may quote names of files.
 
     Control characters but tabs and line ends, which no page may hold, become escapes such as `\x1b`. So do the bytes of
     a name that is no UTF-8: in Python they are surrogates, which UTF-8 cannot hold.
@@ -246,7 +264,7 @@ def encode_text(text: str) -> bytes:
 
 
 def clip_name_of(path: Path) -> str:
-    """Name the clip of a file that gives its clip no name: as the file without its suffix.
+    """Name a clip after its file, without the suffix.
 
     Parameters
     ----------
@@ -257,7 +275,7 @@ def clip_name_of(path: Path) -> str:
 
 
 def leftovers(paths: Iterable[Path]) -> list[Path]:
-    """Find the temporary files that a killed process left of files that it wrote.
+    """Find temporary files left by killed processes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A file that is missing: the file beside it, or the folder, that was probably meant."""
+"""Names of existing files and folders similar to a missing path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ _OFFERED = 2
 
 
 def offer_neighbours(path: Path, suffixes: Collection[str] = ()) -> str:
-    """Write the end of a sentence that says that a path is missing: what was probably meant, or nothing.
+    """Write a hint with existing paths similar to a missing one.
+
+    Empty where none is similar.
 
     Parameters
     ----------
@@ -36,8 +38,11 @@ def offer_neighbours(path: Path, suffixes: Collection[str] = ()) -> str:
 
 
 def _near(folder: Path, missing: str, *, is_last: bool, suffixes: Collection[str]) -> list[str]:
-    """The names in a folder that differ little from one that is missing: of files, or of folders."""
-    import difflib  # noqa: PLC0415  (only who mistypes waits for it)
+    """Find names in a folder similar to a missing one.
+
+    Only files, or only folders, are compared.
+    """
+    import difflib  # noqa: PLC0415  (loaded only after a mistyped name)
 
     try:
         with os.scandir(folder) as entries:
@@ -56,7 +61,10 @@ def _near(folder: Path, missing: str, *, is_last: bool, suffixes: Collection[str
 
 
 def _split(name: str, *, is_file: bool) -> tuple[str, str]:
-    """Stem and suffix in small letters; a folder has no suffix."""
+    """Split a name into stem and suffix in small letters.
+
+    A folder has no suffix.
+    """
     path = Path(name.casefold())
     return (path.stem, path.suffix) if is_file else (path.name, "")
 

@@ -1,4 +1,4 @@
-"""The path of a file, as people give it."""
+"""Paths of files from the arguments of public functions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def as_path(path: Any) -> Path:
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise FileError(path, "the name is longer than that of a file can be") from error
-        return Path(path)  # who opens it will say what is wrong
+        return Path(path)  # the function that opens it explains the error
     except ValueError as error:  # UnicodeEncodeError among them
         raise FileError(ascii(str(path))[1:-1], "no file can have this name: it holds what is no character") from error
     except TypeError as error:  # a path of bytes

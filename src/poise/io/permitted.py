@@ -1,4 +1,7 @@
-"""Folders from which a rig file may take in others: its own, and one more by permission."""
+"""Folders with files for inclusion in a rig file.
+
+They are its own folder, and one more by permission.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,17 @@ HOW = "permit a folder that holds it: include_root=DIR in Python, --include-root
 
 @dataclass(frozen=True)
 class PermittedFolders:
-    """The folder of a rig file, and the further one that the caller permits; both without symbolic links."""
+    """The own folder of a rig file, and a permitted one.
+
+    Both are without symbolic links.
+    """
 
     own: Path
     further: Path | None = None
 
     @classmethod
     def of(cls, path: Path, include_root: Path | None = None) -> PermittedFolders:
-        """The folders for a rig file.
+        """Make the permitted folders of a rig file.
 
         Parameters
         ----------
@@ -29,7 +35,9 @@ class PermittedFolders:
         return cls(path.parent.resolve(), None if include_root is None else include_root.resolve())
 
     def hold(self, target: Path) -> bool:
-        """Whether a path without symbolic links lies in one of the folders, or below.
+        """Return whether a path lies in one of the folders, or below.
+
+        The path has no symbolic links.
 
         Parameters
         ----------
@@ -40,7 +48,9 @@ class PermittedFolders:
         return any(folder in target.parents for folder in folders)
 
     def refusal(self, name: str) -> str:
-        """The sentence about a file outside, with the way to permit it.
+        """Write the sentence for a refused file outside the folders.
+
+        It names the way to permit the file.
 
         Parameters
         ----------

@@ -227,7 +227,9 @@ def save(
 
 
 def lost_loops(skeleton: Skeleton, path: Path) -> str:
-    """A sentence on the closed loops that a file cannot hold; empty where it loses none.
+    """Write a sentence on the closed loops lost in a format.
+
+    Empty where none is lost.
 
     Formats that are only written hold numbers for the rig beside them.
     """
@@ -252,7 +254,10 @@ def writer(path: Path) -> Any:
 
 
 def _refuse_missing(path: Path) -> None:
-    """FileError with the names of the files beside it, for a path at which nothing stands."""
+    """Raise FileError for a path without a file.
+
+    It names similar files beside it.
+    """
     try:
         path.lstat()
     except FileNotFoundError as error:
@@ -261,7 +266,7 @@ def _refuse_missing(path: Path) -> None:
         if hint or path.suffix.lower() in readable:  # else the suffix is what is wrong
             raise FileError(path, f"{error.strerror}{hint}") from error
     except (OSError, ValueError):
-        return  # who reads it has the words
+        return  # the reader explains it
 
 
 def _look_into(path: Path) -> None:
@@ -272,7 +277,10 @@ def _look_into(path: Path) -> None:
 
 
 def as_folder(path: Any) -> Path | None:
-    """Return the folder that `include_root` names, None for None; InputError for what is no folder."""
+    """Return the folder of `include_root`, or None.
+
+    InputError for a path without a folder.
+    """
     if path is None:
         return None
     if not isinstance(path, str | PathLike):
@@ -303,8 +311,11 @@ def _format(path: Path, verb: str) -> Any:
 
 
 def _near_suffix(suffix: str, known: list[str]) -> str:
-    """The suffix that was probably meant, to be put into a sentence."""
-    import difflib  # noqa: PLC0415  (only who mistypes waits for it)
+    """Offer known suffixes similar to a wrong one.
+
+    Empty where none is similar.
+    """
+    import difflib  # noqa: PLC0415  (loaded only after a mistyped suffix)
 
     near = difflib.get_close_matches(suffix, known, n=2, cutoff=0.7)
     return f" (did you mean {' or '.join(near)}?)" if near else ""

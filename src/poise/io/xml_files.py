@@ -15,7 +15,7 @@ _ENCODINGS = ("utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1", "la
 
 
 class NotWellFormedError(FileError):
-    """A file whose XML is not well formed."""
+    """The XML of a file is not well formed."""
 
 
 class XmlReader:

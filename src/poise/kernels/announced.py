@@ -126,15 +126,21 @@ def quiet() -> Generator[None]:
 
 
 class Pausing(Listener):
-    """Pauses the clock of calls while this thread loads or compiles a kernel, or waits for another one that does."""
+    """Pauses the clock of calls while a kernel is loaded or compiled.
+
+    It pauses, too, while this thread waits for another one that does so.
+    """
 
     def on_start(self, event: Event) -> None:
-        """A thread asks for the lock that Numba holds while it loads or compiles a function."""
+        """Stop the clock: the thread asks for the compiler lock.
+
+        Numba holds it while it loads or compiles a function.
+        """
         del event
         stop_clock()
 
     def on_end(self, event: Event) -> None:
-        """It has given the lock back."""
+        """Start the clock: the thread has given the lock back."""
         del event
         start_clock()
 

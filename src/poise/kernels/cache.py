@@ -17,10 +17,16 @@ _ELSEWHERE = "set NUMBA_CACHE_DIR to a folder that can be read and written"
 
 
 class KernelCache(FunctionCache):
-    """Numba's cache of one function, for which a file that is damaged counts as one that is not there."""
+    """Numba's cache of one function, tolerant of unusable files.
+
+    A damaged file counts as a missing one.
+    """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Load the machine code for a signature; None where there is none that can be used."""
+        """Load the machine code for a signature, or return None.
+
+        None: there is no code on the disk, or it cannot be used.
+        """
         try:
             return super().load_overload(sig, target_context)
         except Exception as error:  # noqa: BLE001  (what the files hold may fail anywhere in Numba or LLVM)
@@ -30,7 +36,7 @@ class KernelCache(FunctionCache):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save the machine code for a signature, where that can be done."""
+        """Save the machine code for a signature, if possible."""
         try:
             super().save_overload(sig, data)
         except Exception as error:  # noqa: BLE001  (the list of what there is may be damaged, the disk full)
@@ -41,7 +47,9 @@ _EACH = "each process compiles them anew"
 
 
 def cache_of(function: Any, stamp: str) -> Any:
-    """Make the cache of a function on the disk, or one that keeps nothing where no folder can be written.
+    """Make the disk cache of a function.
+
+    Where no folder can be written, the cache keeps nothing.
 
     Parameters
     ----------
@@ -60,7 +68,10 @@ def cache_of(function: Any, stamp: str) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """A few words of an error, without the path of a temporary file."""
+    """Shorten the text of an error to a few words.
+
+    The path of a temporary file is left out.
+    """
     words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join(words.split())[:80] or type(error).__name__
 

@@ -231,7 +231,10 @@ def _up_of(rig: Rig, wanted: str | None) -> str | None:
 
 
 def _named(rig: Rig, module: Any) -> tuple[Rig, list[str]]:
-    """The rig with the names that its joints have in the new file, and the sentence that says so."""
+    """Rename the joints of a rig for the new file.
+
+    Return it with a note on the changed names.
+    """
     if not hasattr(module, "names_of"):
         return rig, []
     names, note = module.names_of(rig)

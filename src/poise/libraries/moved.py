@@ -98,7 +98,10 @@ def _coupling(s: Skeleton, row: int, scale: float) -> Coupling | None:
 
 
 def _motor(s: Skeleton, joint: str, motor: Motor, scale: float) -> Motor:
-    """A slide's speed, and where its safety controller acts, are lengths; forces stay newtons."""
+    """Scale the lengths of the motor of a slide.
+
+    These are its speed and the ends of its safety controller; forces stay newtons.
+    """
     if s.kinds[s.index(joint)] != Kind.SLIDE:
         return motor
     safety = motor.safety

@@ -1,4 +1,4 @@
-"""A rig whose joints have other names."""
+"""Renaming of the joints of a rig."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from poise.model.skeleton import Skeleton
 
 
 def renamed(rig: Rig, names: tuple[str, ...]) -> Rig:
-    """Give the joints of a rig other names; without its document, which has the old ones.
+    """Give the joints of a rig other names.
+
+    The rig loses its document, which has the old names.
 
     Parameters
     ----------

@@ -67,7 +67,10 @@ class Clip(FrozenValue):
 
     @staticmethod
     def at_rate(poses: Pose, fps: float, name: str = "") -> Clip:
-        """Make a Clip of poses at a constant rate [frames/s], the first at time 0."""
+        """Make a Clip of poses at a constant rate [frames/s].
+
+        The first pose is at time 0.
+        """
         count = len(require(poses, Pose, "the poses of a clip"))
         return Clip(np.arange(count) / checked_rate(fps), poses, name)
 
@@ -126,7 +129,9 @@ class Clip(FrozenValue):
 
 
 def _true_rate(times: Floats, rate: float) -> float:
-    """The rate near a measured one [1/s] on whose frames all times lie; else the measured one.
+    """Find the steady rate [1/s] of a clip from its times.
+
+    It lies near the measured rate, which is returned where no steady one does.
 
     Whole rates and 1000/1001 of them come first, then rates of three decimals (59.94), then the mean rate.
     """
@@ -196,7 +201,10 @@ class KeyedClip(Clip):
 
     @classmethod
     def unchecked(cls, skeleton: Skeleton, tracks: tuple[Track, ...], name: str) -> KeyedClip:
-        """Make a clip of tracks that are known to be right, because a file has thousands of tracks."""
+        """Make a clip of valid tracks without checking them.
+
+        A file may have thousands of tracks.
+        """
         clip = cls.__new__(cls)
         for field, value in (("_skeleton", skeleton), ("tracks", tracks), ("name", name)):
             object.__setattr__(clip, field, value)

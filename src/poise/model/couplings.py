@@ -21,7 +21,9 @@ _NOTHING: _Ends = (math.inf, -math.inf)
 
 
 def checked_couplings(couplings: Any, count: int) -> tuple[Coupling | None, ...]:
-    """Check the couplings of so many joints, and return them as a tuple; None for no couplings.
+    """Check one coupling or None per joint; return a tuple.
+
+    None stands for no couplings at all.
 
     Raises
     ------
@@ -45,7 +47,10 @@ def _checked(coupling: Any) -> Coupling:
 
 
 def composed(names: Sequence[str], kinds: Ints, couplings: Sequence[Coupling | None]) -> tuple[Coupling | None, ...]:
-    """Follow each coupling to a joint with numbers of its own, composing ratios and offsets."""
+    """Follow each coupling to a joint with its own values.
+
+    Ratios and offsets are composed.
+    """
     for i, coupling in enumerate(couplings):
         exists = coupling is None or 0 <= coupling.leader < len(names)
         if coupling and not (exists and {int(kinds[i]), int(kinds[coupling.leader])} <= COUPLED):
@@ -78,7 +83,9 @@ def _own(couplings: Sequence[Coupling | None], row: int) -> Coupling:
 def without_blocking_ranges(
     names: Sequence[str], kinds: Ints, limits: Sequence[Limit | None], couplings: Sequence[Coupling | None]
 ) -> tuple[tuple[Limit | None, ...], list[str]]:
-    """Leave out followers' ranges that block their leader, for readers of files.
+    """Drop ranges of followers blocking their leader.
+
+    Readers of files use it.
 
     Parameters
     ----------
@@ -116,12 +123,15 @@ def without_blocking_ranges(
 
 
 def _is_hard(limit: Limit | None) -> TypeGuard[Range]:
-    """Whether a limit is a range of a single value that solvers must keep."""
+    """Return whether a limit is a hard range of one value."""
     return isinstance(limit, Range) and limit.axis is None and not limit.soft
 
 
 def _carried(coupling: Coupling, low: float, high: float, before: _Ends) -> _Ends:
-    """What a follower's range leaves of its leader's, as (low, high); low is above high where nothing is left."""
+    """Intersect the ranges of a leader and its follower.
+
+    Return (low, high); low is above high where the intersection is empty.
+    """
     if coupling.ratio == 0.0:
         return before if low <= coupling.offset <= high else _NOTHING
     ends = sorted([(low - coupling.offset) / coupling.ratio, (high - coupling.offset) / coupling.ratio])
@@ -129,7 +139,10 @@ def _carried(coupling: Coupling, low: float, high: float, before: _Ends) -> _End
 
 
 def _blocks(before: _Ends, after: _Ends, own: _Ends, follower: float) -> bool:
-    """Whether a follower's range, of a width in the leader's values, takes its leader's motion away."""
+    """Return whether a follower's range blocks its leader.
+
+    `follower` is the width of that range in the leader's values.
+    """
     if after[0] > after[1] or after[0] == math.inf or after[1] == -math.inf:
         return True
     if before[0] == before[1]:

@@ -211,7 +211,9 @@ def check_tree(names: tuple[str, ...], parents: Ints, kinds: Ints) -> None:
 
 
 def check_rows(skeleton: Any) -> None:
-    """Check the fields of a skeleton that its rows consist of: their kinds, sizes, numbers and order.
+    """Check the arrays and tuples of a skeleton.
+
+    Their kinds, sizes, numbers and order.
 
     Raises
     ------

@@ -25,7 +25,7 @@ _NUMBERS = 7  # of a frame: x y z, w x y z
 
 @dataclass(frozen=True)
 class Loop:
-    """A tie between a frame of one joint and a frame of another, which closes a loop of bodies.
+    """A tie between two joint frames, closing a loop of bodies.
 
     Parameters
     ----------
@@ -61,13 +61,16 @@ class Loop:
         object.__setattr__(self, "frames", tuple(map(_frame, self.frames)))
 
     def scaled(self, factor: float) -> Loop:
-        """The same loop in other units: all lengths times a factor."""
+        """Return the loop in other units, all lengths times a factor."""
         factor = real(factor, "the factor of a loop's size")
         frames = [(x * factor, y * factor, z * factor, *turn) for x, y, z, *turn in self.frames]
         return replace(self, frames=tuple(frames))
 
     def turned(self, turn: Floats) -> Loop:
-        """The same loop in a world that is turned about its origin by a rotation (4,)."""
+        """Return the loop in a world turned about its origin.
+
+        The rotation is a quaternion (4,).
+        """
         turn = finite(turn, "the rotation of a loop", last=4)
         frames = [
             frame if joint is not None else _turned(frame, turn)
@@ -76,12 +79,12 @@ class Loop:
         return replace(self, frames=tuple(frames))
 
     def is_within(self, joints: Container[str]) -> bool:
-        """Whether it ties only joints of these names, or the world."""
+        """Return whether the loop ties only these joints, or the world."""
         return all(joint is None or joint in joints for joint in self.joints)
 
 
 class OpenLoop(NamedTuple):
-    """A loop that a pose leaves open.
+    """An open loop of a pose, with its gap.
 
     Parameters
     ----------
@@ -102,12 +105,12 @@ class OpenLoop(NamedTuple):
 
 
 def loops_within(loops: Sequence[Loop], joints: Collection[str]) -> tuple[Loop, ...]:
-    """Those of some loops that tie only joints of these names, or the world."""
+    """Select the loops between joints of these names, or the world."""
     return tuple(loop for loop in loops if loop.is_within(joints))
 
 
 def _frame(given: ArrayLike) -> Frame:
-    """Seven numbers with a rotation of length one."""
+    """Check seven numbers; scale the rotation to length one."""
     numbers = finite(given, "the frame of a loop")
     if numbers.shape != (_NUMBERS,):
         raise InputError(f"the frame of a loop has 7 numbers (x y z, w x y z), not {short(given)}")

@@ -1,4 +1,7 @@
-"""What the drive of a joint can do: its largest speed and force, as robot descriptions say it."""
+"""The drive of a joint: its largest speed and force.
+
+Robot descriptions contain them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from poise.maths.arrays import real, short
 
 @dataclass(frozen=True)
 class SafetyController:
-    """A controller that slows a joint down near the ends of its range.
+    """A brake of a joint near its soft limits.
 
     It is read from files and written back; Poise does not obey it. Angles are radians, lengths file units.
 
@@ -40,7 +43,9 @@ class SafetyController:
 
 @dataclass(frozen=True)
 class Motor:
-    """What the drive of one joint can do; None where the file does not say.
+    """The drive of one joint: largest speed, force, safety controller.
+
+    None stands for a value that the file does not contain.
 
     It is read from files and written back; solvers do not use it.
 

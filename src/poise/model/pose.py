@@ -407,7 +407,7 @@ class Pose(FrozenValue):
 
 
 def _for_joints(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
-    """Translations or scales (..., n, 3), the same for a whole batch or one for each of its poses."""
+    """Broadcast translations or scales (..., n, 3) to a batch of poses."""
     given = finite(value, name, last=3)
     try:
         return np.broadcast_to(given.copy(), shape)

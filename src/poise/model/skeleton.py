@@ -309,7 +309,10 @@ class Skeleton:
 
     @cached_property
     def _joints(self) -> dict[int, Joint]:
-        """The joints that were asked for: a root may have thousands of children to name."""
+        """Keep joints already looked up.
+
+        A root may have thousands of children to name.
+        """
         return {}
 
     # --- the tree --------------------------------------------------------------------------------
@@ -338,7 +341,10 @@ class Skeleton:
 
     @cached_property
     def limb_counts(self) -> Ints:
-        """(n,) how many children of each joint begin a limb: two or more joints in a line that move."""
+        """Count for each joint (n,) its children at the start of limbs.
+
+        A limb has two or more moving joints in a line.
+        """
         counts = np.zeros(len(self), dtype=np.int64)
         begins = (self.moving_depth >= LIMB) & (self.parents >= 0)
         np.add.at(counts, self.parents[begins], 1)

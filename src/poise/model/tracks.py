@@ -55,7 +55,9 @@ class Track(NamedTuple):
         return in_words(self)
 
     def checked(self) -> Track:
-        """Return the same track with its fields checked, and copies of arrays that can be written to.
+        """Check the fields; return a track with read-only arrays.
+
+        Writeable arrays are copied.
 
         Raises
         ------
@@ -88,11 +90,17 @@ class Track(NamedTuple):
         return self if times is self.times and values is self.values else self._replace(times=times, values=values)
 
     def at(self, t: ArrayLike) -> Floats:
-        """Return the values at times t [s]; before the first key and after the last one their values hold."""
+        """Return the values at times t [s].
+
+        Before the first key and after the last one their values hold.
+        """
         return self.checked().sampled(finite(t, "the times"))
 
     def sampled(self, t: Floats) -> Floats:
-        """Return what `at` does of a track that is checked, because a clip has thousands of them."""
+        """Sample a valid track without checking it.
+
+        A clip may have thousands of tracks; see `at`.
+        """
         lower, weight = bracket(self.times, t)
         upper = np.minimum(lower + 1, len(self.times) - 1)
         if self.interpolation == "STEP":
@@ -104,7 +112,10 @@ class Track(NamedTuple):
         return rotations.slerp(a, b, weight) if self.path == "rotation" else a + weight[..., None] * (b - a)
 
     def _spline(self, lower: np.ndarray, upper: np.ndarray, s: Floats) -> Floats:
-        """Cubic Hermite spline with tangents scaled by the key distance (glTF 2.0, appendix C)."""
+        """Sample a cubic Hermite spline.
+
+        Tangents are scaled by the key distance (glTF 2.0, appendix C).
+        """
         span = (self.times[upper] - self.times[lower])[..., None]
         p0, m0 = self.values[lower, 1], self.values[lower, 2] * span
         p1, m1 = self.values[upper, 1], self.values[upper, 0] * span
@@ -114,7 +125,7 @@ class Track(NamedTuple):
 
 
 def checked_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
-    """Check tracks, and that they move joints of a skeleton; return them as a tuple.
+    """Check tracks against a skeleton; return them as a tuple.
 
     Raises
     ------
@@ -140,7 +151,10 @@ def checked_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
 
 
 def bracket(times: Floats, t: Floats) -> tuple[np.ndarray, Floats]:
-    """Find the index of the time at or before t, and the fraction 0 to 1 of the way to the next; held at both ends."""
+    """Find the two times around t, and the place between them.
+
+    The index of the last time at or before t, and the fraction 0 to 1 of the way to the next; both are held at the two ends.
+    """
     lower = np.clip(np.searchsorted(times, t, side="right") - 1, 0, max(len(times) - 2, 0))
     upper = np.minimum(lower + 1, len(times) - 1)
     span = times[upper] - times[lower]
@@ -149,7 +163,7 @@ def bracket(times: Floats, t: Floats) -> tuple[np.ndarray, Floats]:
 
 
 def _kept(array: Floats) -> Floats:
-    """The array where nobody can write to it, else a read-only copy."""
+    """Return a read-only array as it is, else a read-only copy."""
     if array.flags.writeable:
         array = array.copy()
         frozen(array)

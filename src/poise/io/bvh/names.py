@@ -18,7 +18,7 @@ _NAMELESS = "joint"
 
 
 def names_in_file(skeleton: Skeleton) -> tuple[str, ...]:
-    """Find the names that the joints have in a BVH file with a new hierarchy.
+    """Find the names of the joints in a new BVH hierarchy.
 
     Blanks, line breaks, braces and control characters become `_`; a number makes a name unique that is taken then. A
     name that was read from a BVH file stays, and so do those of joints in trees that are not written.
@@ -49,7 +49,7 @@ def names_in_file(skeleton: Skeleton) -> tuple[str, ...]:
 
 
 def note_of_names(old: tuple[str, ...], new: tuple[str, ...]) -> str:
-    """Say which joints have other names in the file.
+    """List the joints with a changed name in a sentence.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def note_of_names(old: tuple[str, ...], new: tuple[str, ...]) -> str:
 
 
 def roots_of(skeleton: Skeleton) -> list[int]:
-    """Find the roots of trees in which something moves; the first root where nothing moves.
+    """Find the roots of moving trees, else the first root.
 
     Trees in which nothing moves, such as a glTF's mesh nodes, have no motion to lose, and most programs refuse a BVH
     file with several roots.
@@ -72,7 +72,7 @@ def roots_of(skeleton: Skeleton) -> list[int]:
 
 
 def _written(skeleton: Skeleton) -> list[bool]:
-    """Whether each row hangs on a root that is written."""
+    """Return for each row whether its tree is written."""
     roots, below = set(roots_of(skeleton)), list[bool]()
     for row, parent in enumerate(skeleton.parents.tolist()):
         below.append(row in roots if parent < 0 else below[parent])

@@ -33,7 +33,9 @@ _DEEPEST_INDENT = 32  # deeper lines are not indented further: a chain of 3,000 
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Per joint its name in the file and, scale already in the lengths, its numbers.
+    """The joints of a new hierarchy: their names and numbers.
+
+    Scale is contained in the lengths.
 
     offsets (n, 3), positions (k, n, 3), rotations (k, n, 4)
     """

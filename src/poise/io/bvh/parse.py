@@ -20,7 +20,10 @@ _MOST_CHANNELS = 6
 
 
 class MotionHeader(NamedTuple):
-    """The head of the MOTION block; spans are places in the file's bytes."""
+    """The head of the MOTION block.
+
+    Spans are positions in the bytes of the file.
+    """
 
     frames: int
     count_span: tuple[int, int]
@@ -29,7 +32,10 @@ class MotionHeader(NamedTuple):
 
 
 class Header(NamedTuple):
-    """What stands before the motion rows; `motion` is None in a file without a MOTION block."""
+    """The part of a BVH file before its motion rows.
+
+    `motion` is None in a file without a MOTION block.
+    """
 
     nodes: list[BvhJoint]
     width: int
@@ -134,7 +140,10 @@ class _Hierarchy:
         self.open: list[_Open] = []
 
     def read(self) -> bool:
-        """Read from HIERARCHY to MOTION; return whether that is there, and not the end of the file."""
+        """Read the hierarchy up to MOTION or the end of the file.
+
+        Return whether MOTION follows.
+        """
         self.scanner.word()
         while (word := self.scanner.word().upper()) != "MOTION" or self.open:
             if not self.open:

@@ -121,7 +121,10 @@ def _into(document: BvhDocument, moving: Clip | Pose, like: Skeleton) -> bytes:
 
 
 def _unchanged(document: BvhDocument, moving: Clip | Pose) -> bool:
-    """Whether this is what the file shows: its clip, or the rest pose where it has no motion."""
+    """Return whether a clip or pose equals the content of the file.
+
+    A file without motion shows its rest pose.
+    """
     poses = moving.poses if isinstance(moving, Clip) else moving
     if moving.skeleton.source is not document or poses.translations is not None or poses.scales is not None:
         return False

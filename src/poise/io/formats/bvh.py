@@ -77,7 +77,9 @@ def write(thing: Saveable, path: Path, like: Skeleton, *, rest: str = "keep") ->
 
 
 def names_of(rig: Rig) -> tuple[tuple[str, ...], str]:
-    """Find the names that the joints of a rig get here, and the sentence that says which ones change.
+    """Find the names of the joints in a BVH file.
+
+    Return them with a sentence on the changed ones.
 
     `poise.convert` gives a rig these names before it is written.
     """

@@ -65,7 +65,10 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
 
 
 def _compiled(path: Path, selection: Selection) -> tuple[CompiledModel, list[str]]:
-    """Compile a model, without its loops where these name what was left out; a note says so."""
+    """Compile a model, if need be without its loops.
+
+    Loops may name parts that were left out; a note says so.
+    """
     try:
         return compiled(path, selection), []
     except FileError as error:

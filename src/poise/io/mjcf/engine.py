@@ -45,7 +45,7 @@ def compiled(path: Path, selection: Selection) -> CompiledModel:
 
 
 def explained(error: NotWellFormedError) -> FileError:
-    """Say of a file that is not well-formed XML whether MuJoCo reads it all the same.
+    """Find out whether MuJoCo reads a malformed file, and report it.
 
     MuJoCo gets the text behind an element of our own, which is then the root: it goes through the text as XML, and
     ends there. It opens no file that the text names.

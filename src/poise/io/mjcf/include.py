@@ -31,7 +31,10 @@ _BY_NAME = {
 
 
 class WholeFile(NamedTuple):
-    """The <mujoco> element with everything that is included, and notes on files of which two could be meant."""
+    """The <mujoco> element with all included elements, and notes.
+
+    A note names an <include> with two possible files.
+    """
 
     root: Element
     notes: list[str]
@@ -110,7 +113,10 @@ class _Includes:
         return root
 
     def _found(self, element: Element, name: str) -> Path:
-        """The file that an <include> names, from the folder of the main file, else from that of the including one."""
+        """Find the file of an <include>.
+
+        It is sought from the folder of the main file, then from that of the including file.
+        """
         if len(name) > _LONGEST or "\0" in name:
             element.fail(f"<include>: {shown(name)} is not the path of a file")
         targets = self._targets(element, name)
@@ -130,7 +136,10 @@ class _Includes:
         return found
 
     def _targets(self, element: Element, name: str) -> list[Path]:
-        """Where the name may lead, in MuJoCo's order; it takes a backslash for a slash, on every system."""
+        """List the possible files of an <include> in MuJoCo's order.
+
+        MuJoCo takes a backslash for a slash, on every system.
+        """
         try:
             return [(folder / name.replace("\\", "/")).resolve() for folder in (self.folder, element.path.parent)]
         except (OSError, RuntimeError) as error:  # a loop of symbolic links

@@ -16,7 +16,10 @@ _NO_TURN = (1.0, 0.0, 0.0, 0.0)
 
 
 def loops_of(given: CompiledModel, found: MjcfRows) -> list[Loop]:
-    """The loops that hold from the start; a note for each that does not, and for one that follows a mocap body."""
+    """Collect the loops active from the start.
+
+    Inactive loops and those of mocap bodies get a note.
+    """
     mj, m, loops = given.mj, given.model, list[Loop]()
     kinds = {int(mj.mjtEq.mjEQ_CONNECT): "connect", int(mj.mjtEq.mjEQ_WELD): "weld"}
     for i in range(m.neq):
@@ -42,7 +45,10 @@ def loops_of(given: CompiledModel, found: MjcfRows) -> list[Loop]:
 
 
 def _ends(given: CompiledModel, i: int, kind: str) -> list[tuple[int, Frame]]:
-    """The two bodies (0 is the world) that equality i ties, and in each the frame that is tied."""
+    """Find the two tied bodies of equality i and their frames.
+
+    Body 0 is the world.
+    """
     m, mj = given.model, given.mj
     objects = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
     if int(m.eq_objtype[i]) == int(mj.mjtObj.mjOBJ_SITE):

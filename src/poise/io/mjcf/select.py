@@ -125,11 +125,14 @@ class Selection:
         self.elements.append(element)
 
     def has_loops(self) -> bool:
-        """Whether some bodies are tied to others beside the tree."""
+        """Return whether some bodies are tied to others beside the tree."""
         return any(element is not None and element.tag in _LOOPS for element in self.elements)
 
     def without_loops(self) -> Selection:
-        """The same without what ties bodies beside the tree, each of which is a line, with another that ends it."""
+        """Return the same selection without <connect> and <weld>.
+
+        Each of these has two lines: the element, and the end of it.
+        """
         starts = [i for i, element in enumerate(self.elements) if element is not None and element.tag in _LOOPS]
         gone = {i + end for i in starts for end in (0, 1)}
         kept = [pair for i, pair in enumerate(zip(self.lines, self.elements, strict=True)) if i not in gone]

@@ -27,7 +27,7 @@ class JointElement:
 
     @property
     def has_value(self) -> bool:
-        """Whether it is a joint with one value, which others can mimic."""
+        """Return whether the joint has a single value to mimic."""
         return self.type in ("revolute", "continuous", "prismatic")
 
 

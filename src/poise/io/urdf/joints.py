@@ -144,7 +144,10 @@ class JointReader:
         return self._number(text, f"{name} limit")
 
     def _motor(self, kind: Kind) -> Motor | None:
-        """The motor of a joint that moves; None, without a word, of one that does not."""
+        """Read the motor of a moving joint.
+
+        None, without a note, for a joint that does not move.
+        """
         motor, notes = motor_of(self.element) if kind != Kind.FIXED else (None, [])
         self.notes += notes
         return motor

@@ -1,4 +1,4 @@
-"""What a URDF joint says of its drive: velocity and effort of <limit>, and <safety_controller>."""
+"""Motors of URDF joints: <limit> velocity and effort, <safety_controller>."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ _SAFETY = {"soft_lower_limit": "lower", "soft_upper_limit": "upper", "k_position
 
 
 class ReadMotor(NamedTuple):
-    """The motor of a joint, or None where the file says nothing of it, and a sentence for each bad number."""
+    """The motor of a joint, if any, and notes on bad numbers."""
 
     motor: Motor | None
     notes: list[str]
 
 
 def motor_of(joint: JointElement) -> ReadMotor:
-    """Read the motor of a joint; a number that is none, or negative, is passed over with a note."""
+    """Read the motor of a joint.
+
+    A negative number, and a text that is no number, are ignored with a note.
+    """
     notes: list[str] = []
     limit, safety = joint.limit or {}, joint.safety_controller
     velocity, effort = (_least_zero(joint, limit, name, notes) for name in ("velocity", "effort"))
@@ -42,7 +45,10 @@ def _least_zero(joint: JointElement, attributes: Attributes, name: str, notes: l
 
 
 def _value(joint: JointElement, attributes: Attributes, name: str, notes: list[str]) -> float | None:
-    """A finite number; None where there is none, or one that stands for no limit."""
+    """Return a finite number of an attribute, or None.
+
+    Infinity stands for no limit: None.
+    """
     text = attributes.get(name, "").strip()
     if name not in attributes or text.lower().lstrip("+-") in ("inf", "infinity"):
         return None

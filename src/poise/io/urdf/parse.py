@@ -36,7 +36,10 @@ def parse_robot(path: Path, data: bytes) -> RobotElement:
 
 
 def read_with(handlers: type[_Reader], path: Path, data: bytes) -> _Reader:
-    """Read a URDF file with handlers of this kind, after repairs where it is not well formed."""
+    """Read a URDF file with these handlers.
+
+    A file that is not well formed is repaired first.
+    """
     reader = handlers(path)
     try:
         reader.read(data)
@@ -70,7 +73,10 @@ class UrdfHandlers(XmlReader):
         self.parser.EndElementHandler = self._close
 
     def finish(self) -> None:
-        """Tell what was passed over; FileError for a template."""
+        """Write notes on ignored elements.
+
+        FileError for a xacro template.
+        """
         robot = self.robot
         if self.seconds > _MOST_NOTES:
             robot.notes.append(f"{self.seconds - _MOST_NOTES} more second elements of joints are ignored")

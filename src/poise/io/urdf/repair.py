@@ -1,4 +1,7 @@
-"""Small faults of XML that other readers of URDF forgive, blanked out in place: every byte keeps its place."""
+"""Repair of small XML faults in URDF files.
+
+Faults that other readers forgive are replaced by blanks, so that every byte keeps its position.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ _ROOT_END = b"</robot>"
 
 
 def well_formed(data: bytes) -> tuple[bytes, list[str]]:
-    """The bytes with faults replaced by blanks, and a sentence for each kind of fault; none where nothing was found.
+    """Replace forgivable faults by blanks.
+
+    Return the bytes and a sentence for each kind of fault; no sentence where no fault was found.
 
     An XML declaration that does not begin the file, dashes within comments, and what follows the robot.
     """
@@ -39,7 +44,10 @@ def _blanked(data: bytes, start: int, end: int) -> bytes:
 
 
 def _without_dashes(data: bytes) -> tuple[bytes, int]:
-    """The bytes with comments blanked that XML does not allow, and how many these are."""
+    """Blank out comments with two dashes in them.
+
+    Return the bytes and the number of these comments.
+    """
     parts: list[bytes] = []
     done = count = 0
     while (start := data.find(b"<!--", done)) >= 0 and (end := data.find(b"-->", start + 4)) >= 0:
@@ -53,5 +61,8 @@ def _without_dashes(data: bytes) -> tuple[bytes, int]:
 
 
 def _is_more(rest: bytes) -> bool:
-    """Whether something stands there that is no blank; comments were found to be well formed before."""
+    """Return whether anything but blanks and comments remains.
+
+    Comments are well formed by now.
+    """
     return bool(re.sub(rb"<!--.*?-->", b"", rest, flags=re.DOTALL).strip())

@@ -77,7 +77,7 @@ def free_leaders(path: Path, robot: RobotElement, mimics: dict[str, Mimic], note
 
 
 def _can_follow(robot: RobotElement, name: str, mimic: Mimic, notes: list[str]) -> bool:
-    """Whether the joint that another one mimics has a value."""
+    """Return whether the mimicked joint exists and has a value."""
     leader = robot.joints.get(mimic.leader)
     if leader is None:
         notes.append(f"<mimic> of {name!r} is ignored: there is no joint {shown(mimic.leader)}")

@@ -249,22 +249,22 @@ class _Attributes:
         return f"{name} of {self.prim.GetPath()} ({type(value).__name__})"
 
     def number(self, name: str, otherwise: float) -> float:
-        """A number of any kind."""
+        """Read a number of any kind."""
         value = self._plain(name, int, float)
         return otherwise if value is None else float(value)
 
     def flag(self, name: str, *, otherwise: bool) -> bool:
-        """Whether a number is other than zero."""
+        """Read a number as true unless it is zero."""
         value = self._plain(name, int, float)
         return otherwise if value is None else bool(value)
 
     def word(self, name: str, otherwise: str) -> str:
-        """A token or a text."""
+        """Read a token or a text."""
         value = self._plain(name, str)
         return otherwise if value is None else str(value)
 
     def place(self, name: str) -> list[float]:
-        """Three numbers; zeros where the attribute is absent."""
+        """Read three numbers; zeros where the attribute is absent."""
         value = self._value(name)
         if value is None:
             return [0.0, 0.0, 0.0]
@@ -273,7 +273,10 @@ class _Attributes:
         return [float(part) for part in value]
 
     def turn(self, name: str) -> list[float]:
-        """A quaternion as w x y z; no turn where the attribute is absent."""
+        """Read a quaternion as w x y z.
+
+        No turn where the attribute is absent.
+        """
         value = self._value(name)
         if value is not None and not isinstance(value, tuple(getattr(pxr("Gf"), f"Quat{letter}") for letter in "dfh")):
             raise Refused(f"{self._shown(name, value)} is not a quaternion")

@@ -29,7 +29,10 @@ _SAME = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])  # the place of a row in the
 
 
 class _Motion(NamedTuple):
-    """A row that moves: the path that it has its name from, its kind, axis and limit."""
+    """A moving row: its path, kind, axis and limit.
+
+    Its name is the end of the path.
+    """
 
     path: str
     kind: Kind
@@ -38,7 +41,10 @@ class _Motion(NamedTuple):
 
 
 def _range(low: float, high: float) -> Range | None:
-    """The range between two ends; None where neither is an end."""
+    """Make a range of two ends.
+
+    None where neither is finite.
+    """
     low, high = (low if low > -LARGEST else -math.inf), (high if high < LARGEST else math.inf)
     return None if math.isinf(low) and math.isinf(high) else Range(low, high, source="file")
 
@@ -116,20 +122,29 @@ class PhysicsTree:
         return True
 
     def _add_to_world(self, joint: dict[str, Any]) -> None:
-        """Rows of a joint that holds a body to the world, below a row that stands for the world."""
+        """Add rows for a joint between a body and the world.
+
+        They hang below a row that stands for the world.
+        """
         if _WORLD not in self.row_of:
             origin, no_turn, _ = self.stands[_WORLD]
             self.row_of[_WORLD] = self._row(self._world_name(), -1, Kind.FIXED, (origin, no_turn))
         self._add(joint, back=joint["bodies"][1] == _WORLD)
 
     def _world_name(self) -> str:
-        """A name that no body and no joint of the file has."""
+        """Choose an unused name for the world.
+
+        No body and no joint of the file has it.
+        """
         paths = [*self.answer.header["bodies"], *(joint["path"] for joint in self.answer.header["joints"])]
         taken = {path.rsplit("/", 1)[-1] for path in paths}
         return next(name for name in chain(["world"], (f"world_{i}" for i in count(1))) if name not in taken)
 
     def _holds(self, joint: dict[str, Any]) -> tuple[tuple[Hold, ...], str]:
-        """What a joint that closes a loop keeps together, and the axis (X, Y, Z) that stays free."""
+        """Find the constraints of a loop joint, and its free axis.
+
+        The axis is X, Y or Z.
+        """
         axis = joint["axis"] if joint["axis"] in ("X", "Y", "Z") else "X"
         known: dict[str, tuple[Hold, ...]] = {
             "fixed": ("point", "turn"), "revolute": ("point", "axis"), "prismatic": ("line", "turn"),
@@ -149,7 +164,7 @@ class PhysicsTree:
         return places.get(len(free["trans"]), ()) + turns.get(len(free["rot"]), ()), alone or axis
 
     def _loop(self, joint: dict[str, Any], names: Sequence[str]) -> Loop:
-        """A joint that closes a loop, as a tie between two rows whose names are given."""
+        """Turn a loop joint into a Loop between two named rows."""
         holds, axis = self._holds(joint)
         along = rotations.rotation_between(np.array([0.0, 0.0, 1.0]), np.eye(3)["XYZ".index(axis)])
         ends: list[tuple[str | None, Frame]] = []
@@ -204,7 +219,9 @@ class PhysicsTree:
         return at * self.stands[joint["bodies"][side]][2], rotations.normalised(turn)
 
     def _motions(self, joint: dict[str, Any], *, back: bool) -> list[_Motion]:
-        """Motions of a joint, from its first body's frame on: slides of a joint of six freedoms, then what turns.
+        """Split a joint into motions, from its first body's frame on.
+
+        The slides of a joint of six freedoms come first, then its turn.
 
         The last one has the joint's own name, the slides before it that name with the letter of their axis.
         """
@@ -245,7 +262,10 @@ class PhysicsTree:
         return _range(low, high)
 
     def _of_six(self, joint: dict[str, Any], *, back: bool) -> tuple[Kind, Limit | None]:
-        """The turns of a joint whose six freedoms are locked one by one: low above high."""
+        """Read the turns of a joint with six separate freedoms.
+
+        A freedom is locked where low is above high.
+        """
         limits: dict[str, list[float]] = joint["limits"]
         ends = [tuple(math.radians(v) for v in limits[n]) if n in limits else (-math.inf, math.inf) for n in _TURNS]
         ends = [(0.0, 0.0) if low > high else (low, high) for low, high in ends]

@@ -112,7 +112,7 @@ class Candidate:
         return reach
 
     def reach(self, row: int) -> float:
-        """The length of the longest way down from a joint."""
+        """Return the length of the longest path below a joint."""
         return self._reach[row]
 
     @cached_property
@@ -153,7 +153,7 @@ class Candidate:
 
     @cached_property
     def _called(self) -> dict[tuple[str, str], list[int]]:
-        """The rows of each part and side that a name gives."""
+        """Collect the rows of each named part and side."""
         called: dict[tuple[str, str], list[int]] = {}
         for row, word in enumerate(self.words):
             if word.part and not (word.helper or word.other) and self.usable[row]:
@@ -167,12 +167,15 @@ class Candidate:
 
     @cached_property
     def _leads_on(self) -> list[bool]:
-        """Whether a child of each joint has children itself."""
+        """Return for each joint whether a child of it has children."""
         return [any(self.children[child] for child in below) for below in self.children]
 
     @cached_property
     def spans(self) -> list[tuple[int, int]]:
-        """Where a walk down the tree meets each joint, and where it has met all below it: first and last + 1."""
+        """Number the joints in depth-first order.
+
+        For each joint: its own number, and the number after the last joint below it.
+        """
         sizes = [1] * len(self.parents)
         for row in reversed(range(len(sizes))):
             if self.parents[row] >= 0:
@@ -189,11 +192,14 @@ class Candidate:
         return spans
 
     def places_of(self, rows: Iterable[int]) -> list[int]:
-        """Where a walk down the tree meets these joints, in order: for `is_above_any`."""
+        """Return the sorted depth-first numbers of joints, for `is_above_any`."""
         return sorted(self.spans[row][0] for row in rows)
 
     def is_above_any(self, row: int, places: Sequence[int]) -> bool:
-        """Whether a joint is, or is above, one of those that stand at these places; see `places_of`."""
+        """Return whether a joint is above one of these places.
+
+        A joint is above itself; `places_of` makes the places.
+        """
         first, last = self.spans[row]
         return bisect_left(places, first) < bisect_left(places, last)
 

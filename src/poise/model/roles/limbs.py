@@ -87,7 +87,9 @@ def _best(figure: Candidate, side: str, roles: tuple[str, ...], read: _Slotted) 
 
 
 def _misread(figure: Candidate, side: str, limb: NamedLimb) -> str:
-    """Why a reading of hinges is no limb: one of its two bones has next to no length beside the whole; or empty.
+    """Explain why hinges with these names are no limb, or return "".
+
+    One of its two bones has next to no length beside the whole.
 
     Robots number or letter the hinges of one anatomical joint, and these stand together.
     """
@@ -185,7 +187,10 @@ def _worth(
 
 
 def _rank(figure: Candidate, row: int, after: Sequence[int]) -> tuple[object, ...]:
-    """What makes a row the better choice, as a key that is smaller for it; `after` are the places of later segments."""
+    """Rank a row; the best row has the smallest key.
+
+    `after` are the places of later segments.
+    """
     if row < 0:
         return (2, 0, 0, 0, 0)  # after every row
     carries = figure.is_above_any(row, after)

@@ -35,7 +35,10 @@ class Names:
         return {f"{side}{role}": row for side, limb in self._read for role, row in limb.astray.items()}
 
     def misread(self) -> dict[str, str]:
-        """The roles that names seem to give to joints that stand together, and a sentence for each."""
+        """Return roles given by name to joints standing together.
+
+        A sentence for each says so.
+        """
         return {f"{side}{role}": why for side, limb in self._read for role, why in limb.misread.items()}
 
     def tell_a_humanoid(self) -> bool:

@@ -76,7 +76,10 @@ def body(figure: Candidate) -> Body:
 
 
 def _of_two_pairs(figure: Candidate, found: list[Pair], every: list[Pair]) -> Body:
-    """What one pair of limbs is, or two; `every` pair counts for the doubt."""
+    """Identify one or two pairs of limbs.
+
+    `every` pair counts for the doubt.
+    """
     if len(found) == 1:
         return Body(found[0], None) if _hangs(figure, found[0]) else Body(None, found[0])
     if _is_four_legged(figure, found):
@@ -90,7 +93,10 @@ def _of_two_pairs(figure: Candidate, found: list[Pair], every: list[Pair]) -> Bo
 
 
 def _doubt(figure: Candidate, legs: Pair, arms: Pair, every: list[Pair]) -> str:
-    """Why two pairs of limbs are no legs and arms but fins, sprawling legs or some of many limbs; or empty."""
+    """Explain why two pairs are not legs and arms, or return "".
+
+    They may be fins, sprawling legs or some of many limbs.
+    """
     names = figure.skeleton.names
     which = f"the limbs that begin with {names[legs.limbs[0][0]]!r} and {names[legs.limbs[1][0]]!r}"
     direction = _direction(figure, legs)
@@ -111,7 +117,10 @@ def _doubt(figure: Candidate, legs: Pair, arms: Pair, every: list[Pair]) -> str:
 
 
 def leg_pairs(figure: Candidate) -> list[Pair]:
-    """The first three pairs of limbs that names call legs, one of those that stand at the same place, of one body."""
+    """Find up to three pairs of limbs named as legs.
+
+    Of pairs at the same place one is taken, and all belong to one body.
+    """
     found: list[Pair] = []
     for pair in pairs(figure)[:_MOST_PAIRS]:
         if not all(any(figure.words[row].part in _LEG_PARTS for row in rows) for rows in pair.limbs):
@@ -124,7 +133,10 @@ def leg_pairs(figure: Candidate) -> list[Pair]:
 
 
 def _is_another(figure: Candidate, pair: Pair, other: Pair) -> bool:
-    """Whether a pair of legs is not a copy of another one for controls, nor hangs on another body."""
+    """Return whether two pairs of legs are separate legs of one body.
+
+    A copy for controls stands at the same place; legs of another body are far away.
+    """
     places = [figure.positions[rows[0]] for rows in other.limbs]
     apart = min(float(np.linalg.norm(figure.positions[rows[0]] - place)) for rows in pair.limbs for place in places)
     way = figure.between(pair.attach, other.attach)

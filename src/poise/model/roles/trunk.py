@@ -104,7 +104,10 @@ def _tower(figure: Candidate, row: int) -> list[int]:
 
 
 def _moving(figure: Candidate, tower: list[int]) -> list[int]:
-    """A robot's tower up to its last joint that moves, if one does: what is fixed to that are frames of sensors."""
+    """Cut a robot's tower after its last moving joint.
+
+    Frames of sensors are fixed to that joint. A tower without a moving joint stays as it is.
+    """
     moving = [place for place, row in enumerate(tower) if figure.skeleton.kinds[row] != Kind.FIXED]
     return tower[: moving[-1] + 1] if figure.is_robot and moving else tower
 

@@ -93,7 +93,7 @@ class Word(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def read(name: str, *, roll_is_axis: bool = False, rl_is_right: bool = False) -> Word:
-    """Read a name.
+    """Read the words of a name.
 
     roll_is_axis  where the rig names its hinges pitch, roll and yaw: else a roll is a twist bone
     rl_is_right   where RL is the right leg, beside LL: else it is the rear left one

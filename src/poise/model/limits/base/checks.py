@@ -71,7 +71,10 @@ def checked_soft(soft: float) -> float:
 
 
 def is_collection(value: Any) -> bool:
-    """Whether a value has entries and is no text: a list, a tuple, an array with an axis."""
+    """Return whether a value has entries and is no text.
+
+    A list, a tuple, an array with an axis.
+    """
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)

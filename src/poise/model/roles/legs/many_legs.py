@@ -120,7 +120,10 @@ def _mirrored(figure: Candidate, limbs: Sequence[list[int]], up: Floats) -> Floa
 
 
 def _asymmetry(points: Floats, across: Floats) -> float:
-    """The mean distance of mirrored points from the nearest point there is; 0 of too many to compare each with each."""
+    """Measure the mean distance of mirrored points from the nearest point.
+
+    0 for more points than can be compared with each other.
+    """
     if not 0 < len(points) <= _MOST_POINTS:
         return 0.0
     other = points - 2.0 * np.outer(points @ across, across)

@@ -104,7 +104,9 @@ def _begins_inside(figure: Candidate, rows: list[int], other: list[int]) -> bool
 
 
 def _sides(figure: Candidate, pair: Pair, looks: Facing, said: Floats | None) -> tuple[tuple[str, ...], str, bool]:
-    """The sides of a pair's limbs, why, and whether they lie clearly to these sides.
+    """Find the sides of a pair's limbs, the reason, and its clarity.
+
+    The last is whether the limbs lie clearly to these sides.
 
     By the words in their names; by those of the other pair, whose way to the left is `said`; else by where they are.
     """
@@ -119,13 +121,16 @@ def _sides(figure: Candidate, pair: Pair, looks: Facing, said: Floats | None) ->
 
 
 def _votes(figure: Candidate, pair: Pair) -> list[int]:
-    """How many more names say left than right, for each limb."""
+    """Count for each limb how many more names say left than right."""
     says = [[figure.words[row].side for row in rows] for rows in pair.limbs]
     return [sides.count("left") - sides.count("right") for sides in says]
 
 
 def _said_left(figure: Candidate, body: Body, looks: Facing) -> Floats | None:
-    """The way to the left (3,) that names of one pair of limbs say, a unit vector; None where no names say sides."""
+    """Find the direction to the left implied by names.
+
+    A unit vector (3,) from one pair of limbs; None where no name has a side.
+    """
     for pair in (body.legs, body.arms):
         votes = [0, 0] if pair is None else _votes(figure, pair)
         if pair is not None and votes[0] != votes[1]:
