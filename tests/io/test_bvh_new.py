@@ -161,6 +161,13 @@ class TestNames:
         ours, theirs = (rig.clips[0].at(0.3).world.positions for rig in (new, s))
         assert np.array_equal(ours, theirs)
 
+    def test_closed_loops_and_motors_follow(self):
+        (loop, motor) = (poise.Loop("rod", ("b c", None), ((0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0),) * 2), poise.Motor(1.0))
+        s = Skeleton.build(["a", "b c"], [-1, 0], [Kind.BALL, Kind.HINGE], loops=(loop,), motors={"b c": motor})
+        new = renamed(Rig(s, Pose(s, s.rest_q)), ("a", "b_c")).skeleton
+        assert [one.joints for one in new.loops] == [("b_c", None)]
+        assert new.motors == {"b_c": motor}
+
 
 # --- what the reader would refuse --------------------------------------------------------------------
 

@@ -43,6 +43,10 @@ def _skeleton(s: Skeleton, names: tuple[str, ...], new: dict[str, str]) -> Skele
         aliases={alias: row for alias, row in s.aliases.items() if alias not in names},
         chains={name: (new.get(root, root), new.get(tip, tip)) for name, (root, tip) in s.chains.items()},
         roles={role: new.get(joint, joint) for role, joint in s.roles.items()},
+        loops=tuple(
+            dataclasses.replace(loop, joints=tuple(joint and new.get(joint, joint) for joint in loop.joints))
+            for loop in s.loops
+        ),
         motors={new.get(joint, joint): motor for joint, motor in s.motors.items()},
         source=None,
     )

@@ -153,7 +153,8 @@ def checked_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
 def bracket(times: Floats, t: Floats) -> tuple[np.ndarray, Floats]:
     """Find the two times around t, and the place between them.
 
-    The index of the last time at or before t, and the fraction 0 to 1 of the way to the next; both are held at the two ends.
+    The index of the last time at or before t, and the fraction 0 to 1 of the way to the next; both
+    are held at the two ends.
     """
     lower = np.clip(np.searchsorted(times, t, side="right") - 1, 0, max(len(times) - 2, 0))
     upper = np.minimum(lower + 1, len(times) - 1)
