@@ -86,6 +86,23 @@ FAULTS = {
         "comments with two dashes in them, which XML does not allow, are passed over (2)",
     ),
     "more after the robot": (PLAIN + "\0\0", "what follows the end of <robot> is ignored"),
+    "a second robot": (PLAIN + PLAIN, "what follows the end of <robot> is ignored"),
+    "a second robot after a comment with an end": (
+        PLAIN.replace("<link", "<!-- </robot> --><link", 1) + "<robot/>",
+        "what follows the end of <robot> is ignored",
+    ),
+    "output of a program before the robot": (
+        f"xacro: in-order processing\n{PLAIN}",
+        "the text before the first element is ignored",
+    ),
+    "bare ampersands": (
+        PLAIN.replace("</robot>", "<gazebo>a & b &nbsp; &amp; &#65;</gazebo></robot>"),
+        "XML does not allow a bare &, which is read as _ (2)",
+    ),
+    "control characters": (
+        PLAIN.replace("</robot>", "<gazebo>\x1b[0m</gazebo></robot>"),
+        "XML does not allow a control character, which is read as _ (1)",
+    ),
 }
 
 

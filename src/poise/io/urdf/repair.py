@@ -1,27 +1,35 @@
 """Repair of small XML faults in URDF files.
 
-Faults that other readers forgive are replaced by blanks, so that every byte keeps its position.
+Faults that other readers forgive are replaced by blanks or `_`, so that every byte keeps its position.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _DECLARATION = re.compile(rb"\s*(<\?xml\s[^<>]*\?>)")
 _MARK = b"\xef\xbb\xbf"  # of UTF-8, at the beginning of a file
 _NOT_NEWLINE = re.compile(rb"[^\r\n]")
-_ROOT_END = b"</robot>"
+_ROBOT = re.compile(rb"<(/?)robot(?=[\s/>])[^<>]*>")
+_AMPERSAND = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);)")
+_CONTROL = re.compile(rb"[\x01-\x08\x0b\x0c\x0e-\x1f]")
+_INSTEAD = b"_"  # of a character that XML does not allow; a name of a joint keeps its length
 
 
 def well_formed(data: bytes) -> tuple[bytes, list[str]]:
-    """Replace forgivable faults by blanks.
+    """Replace forgivable faults by blanks or `_`.
 
-    Return the bytes and a sentence for each kind of fault; no sentence where no fault was found.
-
-    An XML declaration that does not begin the file, dashes within comments, and what follows the robot.
+    Return the bytes and a sentence for each kind of fault; no sentence where no fault was found. Faults are text before
+    the first element, an XML declaration that does not begin the file, dashes within comments, a bare `&`, control
+    characters, and what follows the robot.
     """
     notes: list[str] = []
     first = len(_MARK) if data.startswith(_MARK) else 0
+    begin = data.find(b"<", first)
+    if begin > first and data[first:begin].strip():
+        data = _blanked(data, first, begin)
+        notes.append("the text before the first element is ignored")
     start, end = first, first
     while declaration := _DECLARATION.match(data, end):
         start = declaration.end() if declaration.start(1) == first else start  # that one is where it must be
@@ -32,8 +40,12 @@ def well_formed(data: bytes) -> tuple[bytes, list[str]]:
     data, count = _without_dashes(data)
     if count:
         notes.append(f"comments with two dashes in them, which XML does not allow, are passed over ({count})")
-    end = data.rfind(_ROOT_END) + len(_ROOT_END)
-    if end >= len(_ROOT_END) and _is_more(data[end:]):
+    for fault, what in ((_AMPERSAND, "a bare &"), (_CONTROL, "a control character")):
+        data, count = fault.subn(_INSTEAD, data)
+        if count:
+            notes.append(f"XML does not allow {what}, which is read as _ ({count})")
+    end = _end_of_robot(data)
+    if end < len(data):
         data = _blanked(data, end, len(data))
         notes.append("what follows the end of <robot> is ignored")
     return data, notes
@@ -43,26 +55,41 @@ def _blanked(data: bytes, start: int, end: int) -> bytes:
     return data[:start] + _NOT_NEWLINE.sub(b" ", data[start:end]) + data[end:]
 
 
+def _comments(data: bytes) -> Iterator[tuple[int, int]]:
+    """Find the first and last + 1 byte of each comment, in time that grows with the file."""
+    end = 0
+    while (start := data.find(b"<!--", end)) >= 0 and (close := data.find(b"-->", start + 4)) >= 0:
+        end = close + 3
+        yield start, end
+
+
 def _without_dashes(data: bytes) -> tuple[bytes, int]:
     """Blank out comments with two dashes in them.
 
     Return the bytes and the number of these comments.
     """
+    bad = [(a, b) for a, b in _comments(data) if b"--" in data[a + 4 : b - 3] or data[a + 4 : b - 3].endswith(b"-")]
+    return _all_blanked(data, bad), len(bad)
+
+
+def _all_blanked(data: bytes, spans: list[tuple[int, int]]) -> bytes:
     parts: list[bytes] = []
-    done = count = 0
-    while (start := data.find(b"<!--", done)) >= 0 and (end := data.find(b"-->", start + 4)) >= 0:
-        inside = data[start + 4 : end]
-        end += 3
-        bad = b"--" in inside or inside.endswith(b"-")
-        count += bad
-        parts += [data[done:start], _NOT_NEWLINE.sub(b" ", data[start:end]) if bad else data[start:end]]
+    done = 0
+    for start, end in spans:
+        parts += [data[done:start], _NOT_NEWLINE.sub(b" ", data[start:end])]
         done = end
-    return b"".join([*parts, data[done:]]), count
+    return b"".join([*parts, data[done:]])
 
 
-def _is_more(rest: bytes) -> bool:
-    """Return whether anything but blanks and comments remains.
+def _end_of_robot(data: bytes) -> int:
+    """Find the byte after the first <robot>.
 
-    Comments are well formed by now.
+    The end of the file where only blanks and comments follow.
     """
-    return bool(re.sub(rb"<!--.*?-->", b"", rest, flags=re.DOTALL).strip())
+    data = _all_blanked(data, list(_comments(data)))
+    depth = 0
+    for tag in _ROBOT.finditer(data):
+        depth += -1 if tag[1] else not tag[0].endswith(b"/>")
+        if depth <= 0:
+            return tag.end() if data[tag.end() :].strip() else len(data)
+    return len(data)
