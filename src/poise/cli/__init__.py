@@ -19,7 +19,10 @@ from poise.errors import InputError, PoiseError, PoiseWarning, UnknownNameError,
 
 
 class Listed(NamedTuple):
-    """The place of a verb's function below `poise.cli`, and its line in `poise --help`: its docstring's first one."""
+    """The function of a verb and its line in `poise --help`.
+
+    The function stands below `poise.cli`. The line is the first sentence of its docstring.
+    """
 
     place: str
     summary: str
@@ -189,7 +192,7 @@ def main() -> None:
 
 
 def _show_warning(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Print a warning about a new file as a note; the other ones as Python does."""
+    """Print a warning about a new file as a note. Python prints the other ones."""
     if issubclass(category, WriteWarning):
         say(f"note: {message}", err=True)
     else:

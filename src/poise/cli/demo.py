@@ -144,7 +144,7 @@ def _serve(folder: Path) -> None:
 
 
 def _row(scene: DemoSolve, result: Result) -> tuple[str, ...]:
-    """A row of the table; lengths of a rig whose unit is unknown are in its own units."""
+    """Make a row of the table. Without a known unit of the rig its lengths are in its own units."""
     unit = " units" if result.problem.skeleton.metres_per_unit is None else ""
     return (
         scene.sample,

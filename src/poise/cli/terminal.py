@@ -10,9 +10,10 @@ from poise.errors import one_line
 
 
 def say(*lines: str, err: bool = False) -> None:
-    r"""Print lines; names of files and joints in them cannot steer the terminal.
+    r"""Print lines as plain text.
 
-    Each text is one line: a line break or another control character inside it is printed as an escape such as `\x1b`.
+    Names of files and joints in them cannot steer the terminal: each text is one line, and a line break or another
+    control character inside it is printed as an escape such as `\x1b`.
     A letter that the terminal's encoding lacks is printed as an escape, too.
 
     Parameters

@@ -144,8 +144,8 @@ def _jacobians() -> None:
     pose.jacobian("tool", np.zeros(3))
 
 
-def _limited() -> None:
-    """Say of an arm that its limits keep the target away, and which."""
+def _name_limits() -> None:
+    """Solve an arm with narrow limits, and name them in the message."""
     arm = _arm()
     moving = [name for name in arm.skeleton.names if arm.skeleton[name].kind == Kind.HINGE]
     tight = arm.skeleton.limited({name: Range(-0.05, 0.05) for name in moving})
@@ -246,7 +246,7 @@ _STEPS: tuple[tuple[str, str, Callable[[], Any]], ...] = (
     ("Jacobians", "arms", _jacobians),
     ("arms: one target", "arms", _arm_one),
     ("arms: many targets", "arms", _arm_many),
-    ("arms: limits", "arms", _limited),
+    ("arms: limits", "arms", _name_limits),
     ("limbs of two bones", "figures", _two_bone),
     ("figures: any goals", "figures", _figure),
     ("joint by joint: ccd", "methods", _ccd),

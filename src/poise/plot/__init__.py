@@ -21,7 +21,7 @@ from poise.model.pose import Pose
 from poise.plot.curve import ErrorCurve, curve_of
 from poise.plot.feet import rendered_feet
 from poise.plot.paint import rendered
-from poise.plot.scene import prepared, words
+from poise.plot.scene import check_words, prepared
 from poise.problem.goals import Pole
 from poise.solving.result import Result
 
@@ -74,7 +74,7 @@ def draw_poses(
     Up is the skeleton's up axis; where the file does not say, y or z, whichever the figure extends along more. Rows
     above the first joint are left out; helper bones far from the figure are drawn faintly.
     """
-    path, title = _checked(path), words(title, "the title")
+    path, title = _checked(path), check_words(title, "the title")
     write_atomically(path, rendered(path.suffix.lower()[1:], *prepared(poses, target, chain), title))
 
 
@@ -111,7 +111,7 @@ def draw_solve(
     that follows would sweep them; in the colour of the target where the joint stands at its end. A pole is a line from
     the joint that bends to the point of the pole. A legend names the lines that are there.
     """
-    path, title, label = _checked(path), words(title, "the title"), words(label, "the label")
+    path, title, label = _checked(path), check_words(title, "the title"), check_words(label, "the label")
     require(start, Pose, "the pose before a solve")
     if require(result, Result, "the result that is drawn").shape:
         raise InputError(f"draw one result, not a batch of shape {result.shape}: solve for one target")

@@ -29,7 +29,10 @@ def canvas(width: float, height: float) -> Generator[Any]:
 
 
 def written(figure: Any, kind: str) -> bytes:
-    """The bytes of a file of this format, the same every time; names in it have escapes for what cannot be drawn."""
+    """Make the bytes of a file of this format, the same every time.
+
+    Characters without a picture are drawn as escapes.
+    """
     from matplotlib.text import Text  # noqa: PLC0415  (canvas() has found it)
 
     for text in figure.findobj(Text):

@@ -30,11 +30,14 @@ _MANY = 40  # joints; more are drawn as small dots
 def rendered(
     kind: str, panels: list[Panel], scene: Scene, title: str, curve: ErrorCurve | None = None, *, legend: bool = False
 ) -> bytes:
-    """Render to bytes of a file format, the same bytes every time; `legend` names the lines below the figures."""
+    """Render to bytes of a file format, the same bytes every time.
+
+    With `legend` the names of the lines stand below the figures.
+    """
     extent = scene.high - scene.low
     words = max(_LETTER * len(title) / len(panels), *(0.85 * _LETTER * len(panel.label) for panel in panels))
     width = max(float(np.clip(_HEIGHT * extent[0] / extent[1], 2.3, 6.5)), words + 0.2)
-    styles = _styles(panels, scene) if legend else {}
+    styles = _list_styles(panels, scene) if legend else {}
     rows = -(-sum(_ENTRY + _LETTER * len(name) for name in styles) // (width * len(panels)))
     head, foot = (0.95 if title else 0.6), 0.32 + _LINE * rows  # room for words [inch]
     beside = _CURVE if curve is not None else 0.0
@@ -58,8 +61,8 @@ def rendered(
         return written(figure, kind)
 
 
-def _styles(panels: list[Panel], scene: Scene) -> dict[str, dict[str, Any]]:
-    """What each kind of line that is drawn means, with its looks."""
+def _list_styles(panels: list[Panel], scene: Scene) -> dict[str, dict[str, Any]]:
+    """List the name and the looks of each kind of line in the picture."""
     ends = {at_end for panel in panels for _, at_end in panel.limits}
     drawn: list[tuple[bool, str, dict[str, Any]]] = [
         (scene.target is not None, "target", {"color": _TARGET, "marker": "+", "ms": 9, "mew": 2, "lw": 0}),
@@ -74,7 +77,7 @@ def _styles(panels: list[Panel], scene: Scene) -> dict[str, dict[str, Any]]:
 
 
 def _draw_legend(figure: Any, styles: dict[str, dict[str, Any]], rows: int, x: float, y: float) -> None:
-    """Write what the lines mean, centred at x and above y, in so many rows."""
+    """Write the names of the lines in rows, centred at x and above y."""
     from matplotlib.lines import Line2D  # noqa: PLC0415
 
     figure.legend(

@@ -60,7 +60,7 @@ def prepared(
     trail: Result | None = None,
     poles: Sequence[tuple[str, Floats]] = (),
 ) -> tuple[list[Panel], Scene]:
-    """Check what draw_poses was given, and lay it out.
+    """Check the arguments of draw_poses, and lay the picture out.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def prepared(
         Name of the middle joint, and point (3,) in the world, of each pole that is drawn.
     """
     given = several(poses, "the poses that are drawn", "[('rest', rig.rest)]")
-    poses = [_labelled(one) for one in given]
+    poses = [_check_pair(one) for one in given]
     chain = names(chain, "the joints of the chain")
     if not poses:
         message = "draw_poses needs at least one (label, pose)"
@@ -94,7 +94,7 @@ def prepared(
     return panels, _scene(panels, point)
 
 
-def words(value: Any, what: str) -> str:
+def check_words(value: Any, what: str) -> str:
     """Return a title or a label: a text of at most 200 characters, because a picture is as wide as its words."""
     found = text(value, what)
     if len(found) > _LONGEST:
@@ -103,12 +103,12 @@ def words(value: Any, what: str) -> str:
     return found
 
 
-def _labelled(pair: Any) -> tuple[str, Pose]:
+def _check_pair(pair: Any) -> tuple[str, Pose]:
     if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Pose):  # noqa: PLR2004  # pyright: ignore[reportUnknownArgumentType]
         message = f"poses are drawn as pairs such as ('rest', rig.rest), not {short(pair)}"
         raise InputError(message)
     label, pose = cast("tuple[Any, Pose]", pair)
-    return words(label, "the label"), pose
+    return check_words(label, "the label"), pose
 
 
 def _panel(

@@ -1,4 +1,4 @@
-"""Which chains a solver takes: all together, one after the other, or only some of them."""
+"""Plans of solvers for several chains: all together, one after the other, or only some of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from poise.viewer.document.chains import ChainTarget
 
 
 class ChainPlan(NamedTuple):
-    """How a solver goes about several chains, each known by its number.
+    """The order in which a solver takes several chains, each by its number.
 
     Parameters
     ----------
@@ -38,22 +38,22 @@ class ChainPlan(NamedTuple):
     free_root: bool = False
     refused: str | None = None
 
-    def rooted(self, chains: Sequence[ChainTarget]) -> list[ChainTarget]:
-        """The chains with the joints from which they move."""
+    def set_roots(self, chains: Sequence[ChainTarget]) -> list[ChainTarget]:
+        """Return the chains with the roots of this plan."""
         return [chain.but(root=self.roots.get(i, chain.root)) for i, chain in enumerate(chains)]
 
 
-def plan_of(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> ChainPlan:
-    """Plan how a solver goes about chains; nothing is solved for it.
+def plan_chains(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> ChainPlan:
+    """Plan the order in which a solver takes chains. Nothing is solved for it.
 
     Parameters
     ----------
     solver
-        What is asked.
+        The solver whose abilities count.
     start
-        The pose that it would start from.
+        The pose before the solve.
     chains
-        Those that are switched on.
+        The chains of the document, switched on.
     free_root
         Whether the root of the rig may move, too.
 
@@ -65,16 +65,16 @@ def plan_of(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], 
     numbers = list(range(len(chains)))
     if len(chains) > 1 and _is_one_at_a_time(solver):
         joints = {i: chain.joints(start.skeleton) for i, chain in enumerate(chains)}
-        reasons = _refusals(
-            solver, start, ChainPlan(groups=(), roots=own_roots(joints)).rooted(chains), free_root=False
+        reasons = _find_refusals(
+            solver, start, ChainPlan(groups=(), roots=find_own_roots(joints)).set_roots(chains), free_root=False
         )
         taken = [i for i in numbers if i not in reasons] or numbers
-        roots = own_roots({i: joints[i] for i in taken})
+        roots = find_own_roots({i: joints[i] for i in taken})
         taken.sort(key=lambda i: len(start.skeleton.ancestors(roots.get(i, joints[i][0]))))
         plan = ChainPlan(tuple((i,) for i in taken), roots=roots)
     else:
-        whole = _refusal(solver, start, chains, free_root=free_root)
-        reasons = {} if whole is None else _refusals(solver, start, chains, free_root=free_root)
+        whole = _find_refusal(solver, start, chains, free_root=free_root)
+        reasons = {} if whole is None else _find_refusals(solver, start, chains, free_root=free_root)
         taken = [i for i in numbers if i not in reasons] or numbers
         plan = ChainPlan((tuple(taken),), free_root=free_root)
         if whole is not None and (len(chains) == 1 or not reasons):
@@ -84,18 +84,18 @@ def plan_of(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], 
     return plan._replace(left_out=reasons)
 
 
-def own_roots(joints: Mapping[int, Sequence[str]]) -> dict[int, str]:
-    """Return the roots from which chains that share joints move none of them.
+def find_own_roots(joints: Mapping[int, Sequence[str]]) -> dict[int, str]:
+    """Find roots below the joints of several chains.
 
     Parameters
     ----------
     joints
-        Of each chain by its number, those from root to tip.
+        The joints of each chain, from root to tip, by its number.
 
     Returns
     -------
-        The first joint below all that another chain moves, too. Chains that share nothing, or have no joint of their
-        own, keep the root that they have and are left out.
+        The first joint of each chain below all joints of other chains. Chains without shared joints, or without a
+        joint of their own, keep their roots and are left out.
     """
     roots: dict[int, str] = {}
     for i, mine in joints.items():
@@ -111,14 +111,16 @@ def _is_one_at_a_time(solver: solvers.Solver) -> bool:
     return solver.handles.one_joint or not solver.handles.several
 
 
-def _refusals(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> dict[int, str]:
-    """Why a solver cannot take some of the chains, each looked at alone."""
-    alone = {i: _refusal(solver, start, [chain], free_root=free_root) for i, chain in enumerate(chains)}
+def _find_refusals(
+    solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool
+) -> dict[int, str]:
+    """Find the reason against each chain alone. Chains without one are left out."""
+    alone = {i: _find_refusal(solver, start, [chain], free_root=free_root) for i, chain in enumerate(chains)}
     return {i: reason for i, reason in alone.items() if reason is not None}
 
 
-def _refusal(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> str | None:
-    """Why a solver cannot take chains together; None if it can."""
+def _find_refusal(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> str | None:
+    """Find the reason against chains together; None if there is none."""
     made: Any = solver
     goals: list[Goal] = [goal for chain in chains for goal in chain.goals(start.skeleton)]
     try:

@@ -1,4 +1,4 @@
-"""Which solvers can take no chain of a document, each with its own sentence: the page greys them."""
+"""Sentences of solvers without a chain to take. The page greys these solvers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from poise import solvers
 from poise.errors import PoiseError, UnsupportedError
 from poise.maths.remember import remember
 from poise.model import plain
-from poise.viewer.abilities import plan_of
+from poise.viewer.abilities import plan_chains
 from poise.viewer.document.document import Document
 
 
 def refusals(document: Document) -> dict[str, str]:
-    """The sentence of each solver that takes none of the chains that are switched on; nothing is solved for it.
+    """Find the sentence of each solver without a chain to take. Nothing is solved for it.
 
-    One that takes some of them leaves the others out, and says so when it solves.
-    What only an option or a target makes impossible is said when it is solved. A start pose remembers its last answer.
+    Chains that are switched off do not count. A solver of some chains leaves the others out, and names them when it
+    solves. Reasons of an option or a target show at the solve only. A start pose remembers its last answer.
     """
     if document.driven or not document.active:
         return {}
@@ -33,6 +33,6 @@ def _refusal(document: Document, name: str) -> str | None:
     except UnsupportedError:  # an extra that is not installed: the list says so already
         return None
     try:
-        return plan_of(made, document.started, document.active, free_root=document.free_root).refused
+        return plan_chains(made, document.started, document.active, free_root=document.free_root).refused
     except PoiseError as error:
         return str(error)

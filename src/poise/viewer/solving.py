@@ -20,7 +20,7 @@ from poise.solvers.base.status import Status
 from poise.solving.prepared import Prepared
 from poise.solving.result import Result
 from poise.solving.solve import chosen_solver, prepare, solve
-from poise.viewer.abilities import ChainPlan, plan_of
+from poise.viewer.abilities import ChainPlan, plan_chains
 from poise.viewer.document.chains import ChainTarget
 from poise.viewer.document.document import Choice, Document
 from poise.viewer.protocol import NOTHING, REFUSED
@@ -92,7 +92,7 @@ class Solving:
         if watched in self._plan.left_out:
             return None
         try:
-            chains = self._plan.rooted(chains)
+            chains = self._plan.set_roots(chains)
             group = next((group for group in self._plan.groups if watched in group), (watched,))
             goals = [goal for i in group for goal in chains[i].goals(self.base.skeleton)]
             pose = self.base.with_q(start[0])
@@ -104,7 +104,7 @@ class Solving:
     def _solved(self, chains: Sequence[ChainTarget], start: Floats) -> Outcome:
         if self._solver is None:
             self._solver = self._choose(chains)
-        chains = self._plan.rooted(chains)
+        chains = self._plan.set_roots(chains)
         goals = [chain.goals(self.base.skeleton) for chain in chains]
         q, results = start, list[Result]()
         for number, group in enumerate(self._plan.groups):
@@ -114,13 +114,13 @@ class Solving:
         note = _NOTE if len(self._plan.groups) > 1 else None
         without = tuple((chains[i].id, reason) for i, reason in self._plan.left_out.items())
         outcome = _outcome(results, q, start, note, without)
-        outcome = _undone(outcome, results)
-        return _unfinished(outcome, results) if self._iterate and outcome.moved else outcome
+        outcome = _mark_undone(outcome, results)
+        return _mark_unfinished(outcome, results) if self._iterate and outcome.moved else outcome
 
     def _choose(self, chains: Sequence[ChainTarget]) -> solvers.Solver:
-        """Make the solver, and plan how it goes about the chains; UnsupportedError where it takes none."""
+        """Make the solver and its plan for the chains. UnsupportedError if it takes none."""
         solver = self._made([goal for chain in chains for goal in chain.goals(self.base.skeleton)])
-        self._plan = plan_of(solver, self.base, chains, free_root=self._settings["free_root"])
+        self._plan = plan_chains(solver, self.base, chains, free_root=self._settings["free_root"])
         self._settings["free_root"] = self._plan.free_root
         if self._plan.refused is not None:
             raise UnsupportedError(self._plan.refused)
@@ -198,8 +198,8 @@ def _outcome(
     )  # fmt: skip
 
 
-def _undone(outcome: Outcome, results: Sequence[Result]) -> Outcome:
-    """The outcome where chains move what others have reached before them: then that is not reached."""
+def _mark_undone(outcome: Outcome, results: Sequence[Result]) -> Outcome:
+    """Mark an outcome as contradictory where later chains undo earlier ones."""
     if outcome.status != Status.reached:
         return outcome
     left = 0.0
@@ -215,8 +215,8 @@ def _undone(outcome: Outcome, results: Sequence[Result]) -> Outcome:
     return dataclasses.replace(outcome, status=int(Status.contradictory), sentence=sentence, left=left)
 
 
-def _unfinished(outcome: Outcome, results: Sequence[Result]) -> Outcome:
-    """The outcome of one iteration after which more may follow: how far it is, and no reason why it ended."""
+def _mark_unfinished(outcome: Outcome, results: Sequence[Result]) -> Outcome:
+    """Mark an outcome of one iteration as on the way: more may follow it."""
     if outcome.status != Status.stalled:
         return outcome
     left = max(float(_left(result).max()) for result in results)

@@ -67,8 +67,8 @@ def view(thing: Rig | Pose | Clip, *, host: str = "127.0.0.1", port: int = 0, op
     thing
         What is shown: a rig in its pose, a pose, or a clip that plays.
     host
-        The address to listen at. Only this machine can reach the default; with any other host whoever has the link can
-        use the viewer.
+        The address to listen at. Only this machine can reach the default; with any other host everyone with the link
+        can use the viewer.
     port
         The port; 0: a free one.
     open_browser
@@ -172,7 +172,7 @@ class View:
 
     @property
     def url(self) -> str:
-        """The address, with a link that opens the page in one browser; ask again for another one."""
+        """The address of the page, for one browser. Each used address is followed by a new one."""
         return self._start()[1].url
 
     @property

@@ -1,10 +1,13 @@
-"""Panels of a command's help: options that belong together stand together, under one title in every command."""
+"""Panels of a command's help.
+
+Each panel has one title in every command, and the same options stand in it.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-_FEW = 14  # options of a command; so many are read at once
+_FEW = 14  # options: a command with at most this many fits into one screen of help, without panels
 
 PANELS: dict[str, tuple[str, ...]] = {
     "Joints and goals": (
@@ -31,7 +34,7 @@ _PANEL_OF = {name: title for title, names in PANELS.items() for name in names}
 
 
 def arrange(command: Any) -> Any:
-    """Put the options of a command into their panels, where there are many; return the command."""
+    """Put the options of a command into their panels; return the command. A command of few options has no panels."""
     options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
     if len(options) > _FEW:
         for option in options:

@@ -1,4 +1,4 @@
-"""Options that had another name in the version before: they work once more, with a warning."""
+"""Old names of options. They work for one version more, with a warning."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from poise.errors import InputError
 
 
 class Renamed(NamedTuple):
-    """How many values an old option takes, and the words that it is written with now; {0} is its first value."""
+    """The number of values of an old option, and its words of today.
+
+    `{0}` in the words stands for its first value.
+    """
 
     values: int
     now: tuple[str, ...]
 
-    def written(self, given: Sequence[str]) -> list[str]:
-        """The words of today for values, or for the names of values."""
+    def write(self, given: Sequence[str]) -> list[str]:
+        """Write the words of today for values, or for the names of values."""
         return [word.format(*given) for word in self.now]
 
 
@@ -36,14 +39,16 @@ RENAMED: dict[str, dict[str, Renamed]] = {
 
 
 def renew(verb: str, words: Sequence[str]) -> list[str]:
-    """Write a command line with the names of today, and warn on standard error of each old one.
+    """Write a command line with the names of today.
+
+    Each old name is answered by a warning on standard error.
 
     Parameters
     ----------
     verb
         The command.
     words
-        What was typed after it.
+        The words after it on the command line.
 
     Raises
     ------
@@ -59,13 +64,13 @@ def renew(verb: str, words: Sequence[str]) -> list[str]:
         del left[0]
         given = ([value] if equals else []) + left
         renamed = old[name]
-        today = " ".join(renamed.written(("ROOT", "JOINT") if renamed.values > 1 else ("NAME",)))
+        today = " ".join(renamed.write(("ROOT", "JOINT") if renamed.values > 1 else ("NAME",)))
         if len(given) < renamed.values:
             raise InputError(f"{name} is written {today} now; its values are missing")
         if renamed.now[0] in said:
             raise InputError(f"give {said[renamed.now[0]]} or {name}, not both")
         said[renamed.now[0]] = name
-        found += renamed.written(given)
+        found += renamed.write(given)
         left = given[renamed.values :]
         say(f"note: {name} is written {today} now; the next version does not know the old name", err=True)
     return found + left

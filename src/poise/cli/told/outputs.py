@@ -31,7 +31,10 @@ def check_pose_file(path: Path, source: Path | None) -> None:
 
 
 def save_and_note(thing: Saveable, path: Path, rig: Rig) -> None:
-    """Write a pose or clips of a rig; a note on standard error says which closed loops the file cannot hold."""
+    """Write a pose or clips of a rig.
+
+    A note on standard error names the closed loops of the rig if the file format has none.
+    """
     save(thing, path, like=rig)
     lost = lost_loops(rig.skeleton, path)
     if lost:
@@ -55,7 +58,10 @@ def check_table(path: Path) -> None:
 
 
 def check_place(path: Path) -> None:
-    """The folder exists and takes files, and a file can stand in the file's place; links are followed."""
+    """Check the place of a new file. Links are followed.
+
+    Its folder exists and takes files, and no folder has its name.
+    """
     folder = written_place(path).parent
     if not folder.is_dir():
         raise FileError(path, f"cannot write here: there is no folder {str(folder)!r}")

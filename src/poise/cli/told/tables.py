@@ -92,7 +92,7 @@ def _npy_head(file: BinaryIO, count: int, nq: int) -> None:
 
 @contextmanager
 def _part_of(out: Path) -> Generator[Path]:
-    """Give FILE.part, which becomes FILE at the end; where FILE is a link, both stand where it leads."""
+    """Give FILE.part for writing; rename it to FILE at the end. Of a link both stand at its target."""
     target = written_place(out)
     part = part_of(target)
     try:

@@ -18,7 +18,7 @@ _NAME = re.compile(r"[\w.-]+|\[[\da-fA-F:.]+\]", re.ASCII)  # a host; no zone of
 
 
 class _Use(NamedTuple):
-    """The last token that was used: by which browser, and when by the monotonic clock [s]."""
+    """The last used token, its browser, and the time of use by the monotonic clock [s]."""
 
     token: str
     browser: str
@@ -50,12 +50,12 @@ class Access:
         return self._token is None
 
     def admit(self, token: object, key: object, browser: object = None) -> str | None:
-        """Return the key of a page that shows a good token or key, else None.
+        """Return the key of a page for a good token or key, else None.
 
         Parameters
         ----------
         token, key
-            What the page shows. A token that opens the viewer makes a new key, and the key before is good no more.
+            The two that the page shows. A token that opens the viewer makes a new key; the key before is good no more.
         browser
             The name of the page's browser; without one the token is good once.
         """
@@ -69,7 +69,7 @@ class Access:
         return self._key
 
     def _is_used_again(self, token: object, browser: object) -> bool:
-        """Whether the browser that used the token last shows it again within a minute."""
+        """Whether the same browser shows the last token again within a minute."""
         use = self._use
         if use is None or time.monotonic() - use.time > _AGAIN:
             return False

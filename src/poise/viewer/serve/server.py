@@ -95,7 +95,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The address that opens the viewer, in one browser; after it was used there is a new one."""
+        """The address of the viewer, for one browser. After its use there is a new one."""
         host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  (compared)
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/?token={self.access.token}"
 

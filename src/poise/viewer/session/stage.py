@@ -18,7 +18,7 @@ from poise.viewer.document.document import Document
 from poise.viewer.parts.rows import frame_rows, width_of
 from poise.viewer.protocol import GHOST, ITERATING, PLAYING, POSE, Head, Solved, pack_poses
 from poise.viewer.session.playing import Playhead
-from poise.viewer.session.state import answer_view, at_limit, selected, unmoved
+from poise.viewer.session.state import answer_view, at_limit, find_unmoved, selected
 from poise.viewer.solving import Outcome, Solving, posed
 
 _FRAME = 1 / 60  # [s] between frames that nobody's hand asks for
@@ -298,15 +298,15 @@ class Stage:
         return {
             "kind": "answer",
             "version": self.version,
-            "views": [self._answer_of(view, base, list(joints)) for view in range(document.views)],
+            "views": [self._make_answer(view, base, list(joints)) for view in range(document.views)],
             "selected": None if self.selected is None else selected(single, self.selected),
         }
 
-    def _answer_of(self, view: int, base: Pose, joints: list[str]) -> dict[str, Any]:
-        """How a view was solved, and which of the joints stand at their limits."""
+    def _make_answer(self, view: int, base: Pose, joints: list[str]) -> dict[str, Any]:
+        """Make the answer of a view: its outcome, and the joints at their limits."""
         pose = self.pose_of(view)
         at_ends = at_limit(pose, joints)
-        resting = unmoved(pose, self.document.start, at_ends)
+        resting = find_unmoved(pose, self.document.start, at_ends)
         return answer_view(self._told(view), self._curve(view, base), at_ends, resting)
 
     def _told(self, view: int) -> Outcome:

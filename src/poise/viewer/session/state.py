@@ -33,7 +33,7 @@ from poise.viewer.session.receiving.uploads import MOST_BYTES
 from poise.viewer.solving import Outcome
 
 _AUTO_TEXT = "two_bone for a limb of two bones, levenberg_marquardt for everything else"
-_STILL = 1e-6  # [rad, file units] to which a joint has not moved: what solvers leave of a goal that is met
+_STILL = 1e-6  # [rad, file units] between values of a joint at rest: solvers leave up to this of a goal that is met
 _WORDS = {REFUSED: "refused", NOTHING: "nothing"}
 
 
@@ -176,7 +176,7 @@ def answer_view(
 ) -> dict[str, Any]:
     """How one view was solved: the error after each iteration, and the joints that stand at an end of their limits.
 
-    `resting` are those of them that stand there in the start pose, too, where the goals are met: none is in the way.
+    `resting` are those of them at their limits in the start pose, too. They are in the way of no goal that is met.
     """
     status = _WORDS.get(outcome.status) or Status(outcome.status).name
     return {
@@ -198,17 +198,17 @@ def at_limit(pose: Pose, joints: Sequence[str]) -> list[str]:
     return found
 
 
-def unmoved(pose: Pose, start: Pose, joints: Sequence[str]) -> list[str]:
-    """Those of the joints that stand as in the start pose."""
-    return [name for name in joints if _is_same(_values(pose, name), _values(start, name))]
+def find_unmoved(pose: Pose, start: Pose, joints: Sequence[str]) -> list[str]:
+    """Find the joints with the same values as in the start pose."""
+    return [name for name in joints if _is_same(_read_values(pose, name), _read_values(start, name))]
 
 
-def _values(pose: Pose, name: str) -> Floats:
+def _read_values(pose: Pose, name: str) -> Floats:
     return pose.q[pose.skeleton.q_slice(name)]
 
 
 def _is_same(values: Floats, others: Floats) -> bool:
-    """Whether two joints have the same values; a quaternion and its negative are one rotation."""
+    """Whether two joints have the same values. A quaternion and its negative are one rotation."""
     if values.shape != others.shape:  # a root that was made free
         return False
     return bool(min(np.abs(values - others).max(initial=0.0), np.abs(values + others).max(initial=0.0)) < _STILL)

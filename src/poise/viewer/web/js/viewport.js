@@ -154,7 +154,7 @@ export class Viewport {
     this._paintHandles();
   }
 
-  /** A hand goes to a handle. @param {import("poise/handles.js").Wanted} handle */
+  /** Give the gizmo to a handle. @param {import("poise/handles.js").Wanted} handle */
   take({ key, what, id, tip }) {
     if (what !== "handle") this.told.onTake?.(String(id), tip);
     this.activate(key);

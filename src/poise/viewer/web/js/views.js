@@ -127,7 +127,7 @@ export class Views {
     this.fill(view);
   }
 
-  /** A target is in hand: its effector is selected, but for who picks a joint or turns bones. */
+  /** Make a target the active one. Its effector is selected, except while a joint is picked or bones are turned. */
   take(chain, tip) {
     const { store } = this;
     if (!store.get("picking") && !store.get("turning")) this.hands.onSelect(tip);
