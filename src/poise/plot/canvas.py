@@ -29,7 +29,7 @@ def canvas(width: float, height: float) -> Generator[Any]:
 
 
 def written(figure: Any, kind: str) -> bytes:
-    """Make the bytes of a file of this format, the same every time.
+    """Make the bytes of a file, the same every time.
 
     Characters without a picture are drawn as escapes.
     """

@@ -62,7 +62,7 @@ def rendered(
 
 
 def _list_styles(panels: list[Panel], scene: Scene) -> dict[str, dict[str, Any]]:
-    """List the name and the looks of each kind of line in the picture."""
+    """List name and looks of each kind of line in the picture."""
     ends = {at_end for panel in panels for _, at_end in panel.limits}
     drawn: list[tuple[bool, str, dict[str, Any]]] = [
         (scene.target is not None, "target", {"color": _TARGET, "marker": "+", "ms": 9, "mew": 2, "lw": 0}),
@@ -77,7 +77,7 @@ def _list_styles(panels: list[Panel], scene: Scene) -> dict[str, dict[str, Any]]
 
 
 def _draw_legend(figure: Any, styles: dict[str, dict[str, Any]], rows: int, x: float, y: float) -> None:
-    """Write the names of the lines in rows, centred at x and above y."""
+    """Write the names of lines in rows, centred at x, above y."""
     from matplotlib.lines import Line2D  # noqa: PLC0415
 
     figure.legend(

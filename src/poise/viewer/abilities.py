@@ -16,7 +16,7 @@ from poise.viewer.document.chains import ChainTarget
 
 
 class ChainPlan(NamedTuple):
-    """The order in which a solver takes several chains, each by its number.
+    """The order of several chains for a solver, each by its number.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class ChainPlan(NamedTuple):
 
 
 def plan_chains(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> ChainPlan:
-    """Plan the order in which a solver takes chains. Nothing is solved for it.
+    """Plan the order of chains for a solver. Nothing is solved for it.
 
     Parameters
     ----------

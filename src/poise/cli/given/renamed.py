@@ -10,7 +10,7 @@ from poise.errors import InputError
 
 
 class Renamed(NamedTuple):
-    """The number of values of an old option, and its words of today.
+    """An old option: the number of its values, and its new words.
 
     `{0}` in the words stands for its first value.
     """
@@ -19,7 +19,7 @@ class Renamed(NamedTuple):
     now: tuple[str, ...]
 
     def write(self, given: Sequence[str]) -> list[str]:
-        """Write the words of today for values, or for the names of values."""
+        """Write the new words for values, or for names of values."""
         return [word.format(*given) for word in self.now]
 
 

@@ -18,7 +18,7 @@ _NAME = re.compile(r"[\w.-]+|\[[\da-fA-F:.]+\]", re.ASCII)  # a host; no zone of
 
 
 class _Use(NamedTuple):
-    """The last used token, its browser, and the time of use by the monotonic clock [s]."""
+    """The last used token, its browser, and its time [s, monotonic clock]."""
 
     token: str
     browser: str
@@ -50,7 +50,7 @@ class Access:
         return self._token is None
 
     def admit(self, token: object, key: object, browser: object = None) -> str | None:
-        """Return the key of a page for a good token or key, else None.
+        """Return the key of a page, or None for a bad token and key.
 
         Parameters
         ----------
