@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise.cli.told.limits import limit_words
 from poise.io import samples
 from tests.command_line import run
 
@@ -131,3 +132,22 @@ def test_names_that_need_quotes_and_joints_without_a_limit(data, tmp_path):
     file = shutil.copy(data / "bvh/rest/walk_rolled.bvh", tmp_path)
     said = run("limits", file, "--anatomical").stdout
     assert "no limit for LeftUpLeg: clips of the file leave it in 100 % of" in said
+
+
+@pytest.mark.parametrize(
+    ("limit", "kind", "words"),
+    [
+        (poise.Range(-np.inf, np.inf, axis=(0, 0, 1)), poise.Kind.BALL, "hinge about z free"),
+        (poise.Range(-np.inf, 0.5), poise.Kind.SLIDE, "up to 0.5"),
+        (poise.Range(np.radians(-20), np.inf), poise.Kind.HINGE, "from -20 deg"),
+        (poise.Range(0.0, 0.0), poise.Kind.HINGE, "0 deg"),
+        (poise.Range(-0.5, 0.5), poise.Kind.SLIDE, "-0.5..0.5"),
+        (
+            poise.EulerBox("ZYX", x=np.radians([-10, 10]), y=(0.0, 0.0), z=(-np.inf, np.inf)),
+            poise.Kind.BALL,
+            "ZYX Z free Y 0 deg X +-10 deg",
+        ),
+    ],
+)
+def test_a_limit_without_an_end_or_without_extent_is_written_in_words(limit, kind, words):
+    assert limit_words(limit, kind) == words

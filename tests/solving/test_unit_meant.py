@@ -39,6 +39,18 @@ def test_another_unit_is_asked_for_where_it_brings_the_target_within_reach(facto
     assert message.count("is it in") == bool(asked)
 
 
+@pytest.mark.parametrize(
+    ("metres", "asked"),
+    [
+        (1.0, "(is it in centimetres? the file's unit is 1 m)"),
+        (None, "(a hundredth of it is nearly within reach: is it in the unit of the file?)"),
+    ],
+)
+def test_another_unit_is_asked_for_where_it_brings_the_target_nearly_within_reach(metres, asked):
+    assert "beyond the longest reach" in said([0.8, 1.1, 0.4])
+    assert asked in said([80.0, 110.0, 40.0], metres)
+
+
 @pytest.mark.parametrize("target", [[-40.0, 1.2, -400.0], [np.nextafter(0, 1), 0.0, 0.0], [1e100, 0.0, 0.0]])
 def test_nothing_is_asked_where_no_unit_brings_it_near(target):
     message = said(target)

@@ -28,6 +28,7 @@ from poise.solving.judge import standing
 _METRE_FROM = 0.1  # lengths below are written in millimetres
 _UNITS = {"centimetres": 0.01, "millimetres": 0.001, "metres": 1.0}  # [m]
 _FAR, _CLOSE = 10.0, 0.05  # of a limb's length: a target beyond, or this near to the origin, is suspected of its unit
+_NEARLY = 1.5  # of the longest reach: in its own unit a target is at most this far, for a root further up may help
 _SMALL_ANGLE = 1e-3  # [rad] angles above are written in degrees
 
 
@@ -198,30 +199,32 @@ def _beyond(ended: Ended) -> str:
 
 
 def _unit_meant(ended: Ended, column: int, number: int) -> str:
-    """Ask for another unit, where a target far out of reach, or near the origin, is within reach in that unit."""
+    """Ask for another unit where it brings a far target, or one at the origin, about within reach."""
     problem, target = ended.problem, ended.target
     metres = problem.skeleton.metres_per_unit
     reach = reaches(problem, target)[max(number - 1, 0)]
     if not reach.longest:  # a joint that stays where it is has no size to compare with
         return ""
     point = float(np.linalg.norm(target[0, column : column + 3])) / (reach.longest * problem.plan.unit)
-    for question, factor in _units(metres):
+    for share, factor in _units(metres):
         if not (point > _FAR if factor < 1.0 else point < _CLOSE):
             continue
         scaled = target.copy()
         scaled[:, column : column + 3] *= factor
-        if reaches(problem, scaled)[max(number - 1, 0)].wanted[0] <= reach.longest:
-            return f" ({question})"
+        times = float(reaches(problem, scaled)[max(number - 1, 0)].wanted[0] / reach.longest)
+        if times > _NEARLY:
+            continue
+        if metres is not None:
+            return f" (is it in {share}? the file's unit is {metres:g} m)"
+        return f" ({share} {'within' if times <= 1.0 else 'nearly within'} reach: is it in the unit of the file?)"
     return ""
 
 
 def _units(metres: float | None) -> list[tuple[str, float]]:
-    """Questions about units other than that of the file, each with the size of such a unit in file units."""
+    """Name units other than that of the file, or shares of an unknown one, with their sizes in file units."""
     if metres is None:
-        shares = (("a hundredth of it is", 0.01), ("a thousandth of it is", 0.001), ("it is, times a hundred,", 100.0))
-        return [(f"{share} within reach: is it in the unit of the file?", factor) for share, factor in shares]
-    file = f"the file's unit is {metres:g} m"
-    return [(f"is it in {name}? {file}", size / metres) for name, size in _UNITS.items() if size != metres]
+        return [("a hundredth of it is", 0.01), ("a thousandth of it is", 0.001), ("it is, times a hundred,", 100.0)]
+    return [(name, size / metres) for name, size in _UNITS.items() if size != metres]
 
 
 def _left_out(problem: Problem) -> str:

@@ -31,13 +31,22 @@ def limit_words(limit: Limit, kind: Kind) -> str:
 
 def _degrees(pair: tuple[float, float]) -> str:
     low, high = (math.degrees(end) for end in pair)
-    if not math.isfinite(low) and not math.isfinite(high):
+    if low == -high and 0.0 < high < math.inf:
+        return f"+-{write_number(high)} deg"
+    return _from_to(low, high, " deg")
+
+
+def _from_to(low: float, high: float, unit: str) -> str:
+    """Write a range with its unit: both ends, the one that it has, or `free`."""
+    if math.isinf(low) and math.isinf(high):
         return "free"
-    return f"+-{write_number(high)} deg" if low == -high else f"{write_number(low)}..{write_number(high)} deg"
+    if math.isinf(low) or math.isinf(high):
+        return f"{f'up to {write_number(high)}' if math.isinf(low) else f'from {write_number(low)}'}{unit}"
+    return f"{write_number(low)}{unit}" if low == high else f"{write_number(low)}..{write_number(high)}{unit}"
 
 
 def _range(limit: Range, kind: Kind) -> str:
     axis = f"hinge about {axis_words(limit.axis)} " if limit.axis else ""
     if kind == Kind.SLIDE:
-        return f"{axis}{write_number(limit.low)}..{write_number(limit.high)}"
-    return f"{axis}{write_number(math.degrees(limit.low))}..{write_number(math.degrees(limit.high))} deg"
+        return f"{axis}{_from_to(limit.low, limit.high, '')}"
+    return f"{axis}{_from_to(math.degrees(limit.low), math.degrees(limit.high), ' deg')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from poise.errors import shown
+from poise.maths.in_words import counted
 from poise.model.roles import Leg, Roles
 from poise.model.roles.face import sight_of
 from poise.model.roles.vrm import BONES, FINGER_BONES, SIDES
@@ -46,7 +47,9 @@ def role_lines(roles: Roles) -> list[str]:
     ]
     fingers = {side: sum(role.startswith(side) for role in roles.joints if role in _FINGERS) for side in SIDES}
     if any(fingers.values()):
-        lines.append(f"  fingers: {fingers['left']} joints left, {fingers['right']} right (--json lists them)")
+        lines.append(
+            f"  fingers: {counted(fingers['left'], 'joint')} left, {fingers['right']} right (--json lists them)"
+        )
     if roles.kind == "humanoid" and roles.missing:
         lines.append(f"  not found: {', '.join(roles.missing)}")
     lines += [shown(f"  left out: {role}: {why}") for role, why in roles.left_out.items()]
