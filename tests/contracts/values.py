@@ -79,6 +79,11 @@ VALUES = {
     ),
     "Contacts": lambda: planted().contacts,
     "Coupling": lambda: poise.Coupling(1, 0.7, 0.1),
+    "Loop": lambda: poise.Loop(
+        "bar", ("a", None), ((0.1, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0), (0.0,) * 3 + (1.0,) + (0.0,) * 3)
+    ),
+    "Motor": lambda: poise.Motor(2.0, 30.0, poise.SafetyController(-1.0, 1.0, 20.0, 4.0)),
+    "SafetyController": lambda: poise.SafetyController(-1.0, 1.0, 20.0, 4.0),
     "FileError": lambda: poise.FileError("a.bvh", "it ends", place="line 3"),
     "Fitted": lambda: poise.fit(walk().poses[0], walk().poses.world.positions),
     "Grounder": lambda: Grounder(walk(".glb"), Terrain.noise(0.1)),

@@ -32,10 +32,13 @@ REQUIRED = {
     "frame/geom": {"size": "1"},
     "replicate": {"count": "2"},
     "equality/joint": {"joint1": "k"},
+    "equality/connect": {"body1": "b", "anchor": "0 0 0"},
+    "equality/weld": {"body1": "b"},
 }
 KEPT = (
     "compiler", "default", "default/joint", "default/geom", "default/site", "body", "body/joint", "body/freejoint",
-    "body/geom", "body/site", "body/inertial", "frame", "replicate", "equality/joint", "keyframe/key",
+    "body/geom", "body/site", "body/inertial", "frame", "replicate", "equality/joint", "equality/connect",
+    "equality/weld", "keyframe/key",
 )  # fmt: skip
 OUTSIDE = {"frame": ["name", "childclass"], "replicate": ["count", "sep"]}  # the printed schema leaves these two out
 HOLD_NAMES = {
@@ -43,7 +46,8 @@ HOLD_NAMES = {
     "body/geom name", "body/geom class", "body/geom material", "body/geom mesh", "body/geom hfield",
     "default/geom material", "default/geom mesh", "default/geom hfield", "default/site material", "body/site name",
     "body/site class", "body/site material", "frame name", "frame childclass", "replicate sep", "equality/joint name",
-    "equality/joint class", "equality/joint joint2", "keyframe/key name",
+    "equality/joint class", "equality/joint joint2", "equality/connect name", "equality/connect body2",
+    "equality/weld name", "equality/weld body2", "keyframe/key name",
 }  # fmt: skip
 NAMES = ("light_gray", "visual/white 1.5")
 
