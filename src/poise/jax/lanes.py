@@ -17,7 +17,7 @@ from poise.timing.clock import note_pause
 
 
 def _note_compiling(event: str, duration_secs: float, **_more: Any) -> None:
-    """Leave what JAX compiles out of the time of a call, as what Numba does."""
+    """Leave the compiling by JAX out of the time of a call."""
     if event.startswith("/jax/core/compile/"):
         note_pause(duration_secs)
 

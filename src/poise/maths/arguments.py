@@ -13,7 +13,7 @@ from poise.maths.arrays import short
 
 Wanted = TypeVar("Wanted")
 
-# By class name, what a value of it is called in a message, with where one is had from.
+# By class name, the words for a value in a message, with an example.
 _SUCH = {
     "Clip": "a Clip, such as rig.clips[0]",
     "Contacts": "a poise.Contacts, such as planted.contacts",
@@ -26,7 +26,7 @@ _SUCH = {
 
 
 def require(value: Any, kind: type[Wanted], what: str) -> Wanted:
-    """Return a value that is of a class.
+    """Return a value of a class; raise InputError for any other.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def require(value: Any, kind: type[Wanted], what: str) -> Wanted:
     Raises
     ------
     InputError
-        For a value of another class. The message says where one of the right class is had from.
+        For a value of another class. The message names a source of the right class.
     """
     if isinstance(value, kind):
         return value
@@ -48,7 +48,7 @@ def require(value: Any, kind: type[Wanted], what: str) -> Wanted:
 
 
 def wrong_kind(value: Any, kinds: tuple[type, ...], what: str) -> InputError:
-    """Make the error that says that a value is of none of these classes."""
+    """Make the InputError for a value of none of these classes."""
     wanted = " or ".join(_SUCH.get(kind.__name__, _article(kind.__name__)) for kind in kinds)
     return InputError(f"{what} must be {wanted}, not {named(value)}")
 
@@ -60,7 +60,7 @@ def named(value: Any) -> str:
 
 
 def text(value: Any, what: str) -> str:
-    """Return a text; InputError for anything else, and for half a character, which no file can hold."""
+    """Return a text. InputError for other values and for half a character: no file can hold that."""
     if not isinstance(value, str):
         message = f"{what} must be a text, not {named(value)}"
         raise InputError(message)
@@ -101,7 +101,7 @@ def several(value: Any, what: str, such: str, entries: str = "values") -> list[A
 
 
 def names(value: Any, what: str, such: str = "['hips', 'spine']") -> tuple[str, ...]:
-    """Return several names as a tuple; InputError for a single text and for entries that are no texts."""
+    """Return several names as a tuple. InputError for a single text and for entries of other kinds."""
     found = several(value, what, such, "names")
     for one in found:
         if not isinstance(one, str):
@@ -111,7 +111,7 @@ def names(value: Any, what: str, such: str = "['hips', 'spine']") -> tuple[str, 
 
 
 def function(value: Any, what: str) -> Callable[..., Any]:
-    """Return a value that can be called; InputError for anything else."""
+    """Return a function, or any other value to call; InputError otherwise."""
     if not callable(value):
         message = f"{what} must be a function, not {named(value)}"
         raise InputError(message)

@@ -60,7 +60,7 @@ def finite(values: ArrayLike, what: str, *, last: int | None = None, truths: boo
 
 
 def numbers_or_nan(values: ArrayLike, what: str) -> Floats:
-    """Return a new array of float64 of numbers of which some may be NaN or infinite; InputError for anything else."""
+    """Copy numbers to a new array of float64. NaN and infinite numbers pass; InputError for other values."""
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "iuf" or isinstance(values, np.ma.MaskedArray):
@@ -112,7 +112,7 @@ def real(value: Any, what: str) -> float:
 
 
 def shared_shape(what: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Broadcast batch shapes against each other; InputError, naming `what`, where they do not go together."""
+    """Broadcast batch shapes against each other. InputError, with `what` for a name, where they do not fit."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
@@ -121,7 +121,7 @@ def shared_shape(what: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def together(*arrays: Floats) -> tuple[Floats, ...]:
-    """Broadcast the leading axes of arrays against each other; each keeps a last axis of its own.
+    """Broadcast the leading axes of arrays against each other. Each keeps a last axis of its own.
 
     Raises
     ------

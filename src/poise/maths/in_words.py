@@ -1,4 +1,4 @@
-"""Counts with their noun, numbers and times as people read them, and the repr of values that hold much in one line."""
+"""Write counts, numbers, times and large values in words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6}
 
 
 def write_number(value: float, digits: int = 4, size: float = 1.0) -> str:
-    """Write a number with so many digits, and 0 for a rounding error.
+    """Write a number with few digits, and a rounding error as 0.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def write_number(value: float, digits: int = 4, size: float = 1.0) -> str:
     digits
         How many digits it has at most; they are significant ones.
     size
-        The size of the numbers that it was worked out from: what is below 1e-12 of it is 0.
+        The size of the numbers behind it: a number below 1e-12 of that size is written as 0.
     """
     return "0" if abs(value) <= _ROUNDING * size else f"{value:.{digits}g}"
 

@@ -1,4 +1,4 @@
-"""Checks of matrices that stand for rotations and for rigid transforms."""
+"""Check matrices of rotations and of rigid transforms."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _BOTTOM = 1e-9  # how far the last row of a 4 x 4 matrix may be off
 
 
 def parted(matrices: ArrayLike, what: str) -> tuple[Floats, Floats]:
-    """Split rigid transforms (..., 4, 4) or (..., 3, 4) into positions (..., 3) and linear parts (..., 3, 3).
+    """Split rigid transforms into positions (..., 3) and linear parts.
 
-    The linear parts are not checked.
+    Transforms are (..., 4, 4) or (..., 3, 4). The linear parts are not checked.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def parted(matrices: ArrayLike, what: str) -> tuple[Floats, Floats]:
 
 
 def check_proper(matrices: Floats, what: str) -> None:
-    """Raise InputError for a matrix (..., 3, 3) that is no rotation: not orthogonal within 1e-6, or mirrored."""
+    """Refuse matrices (..., 3, 3) other than rotations. These are orthogonal within 1e-6, and not mirrored."""
     with np.errstate(over="ignore", invalid="ignore"):  # huge numbers: the gap is then infinite or NaN
         gaps = np.abs(np.swapaxes(matrices, -1, -2) @ matrices - np.eye(3)).max(axis=(-2, -1), initial=0.0)
     if not (gaps <= _ORTHOGONAL).all():

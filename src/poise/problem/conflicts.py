@@ -1,7 +1,7 @@
-"""Goals that no pose meets together: shown from lengths between joints, and from what stands on one rigid body.
+"""Prove conflicts between goals from lengths between joints and from rigid bodies.
 
 Two points on the way of one chain are neither farther apart than the bones between them are long, nor nearer than
-these can fold. What stands on one body keeps its distances and angles in every pose. Limits are not considered.
+these can fold. Points and axes of one body keep their distances and angles in every pose. Limits are not considered.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from poise.problem.problem import Problem, Tolerance
 
 
 class Conflict(NamedTuple):
-    """Things that are measured and do not fit together, by their numbers among the measures of the problem.
+    """Two or three measures of a problem with targets in conflict.
 
     kind      "far", "near", "turned" (two rotations or directions) or "askew" (two points and a rotation)
     measures  two numbers; of "askew" three, the rotation last
-    wanted    (k,) the distance or angle between the targets [file units, rad]; of "askew" by how much they do not fit
-    possible  the nearest distance or angle that poses have
-    over      (k,) by how much the difference exceeds what the tolerances allow; above 0 no pose meets both
+    wanted    (k,) the distance or angle between the targets [file units, rad]; of "askew" their mismatch
+    possible  the nearest distance or angle of any pose
+    over      (k,) the difference less the tolerances; above 0 no pose meets both
     """
 
     kind: str
@@ -39,9 +39,10 @@ class Conflict(NamedTuple):
 
 
 def conflicts(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> list[Conflict]:
-    """Compare each two goals of a problem; q (k, nq) are any poses of it.
+    """Compare each two goals of a problem.
 
-    Scale that is not uniform changes distances within a body: then only points that coincide are compared.
+    q (k, nq) are any poses of it. Scale that is not uniform changes distances within a body: then only points that
+    coincide are compared.
     """
     measures = problem.measures
     if len(measures) < 2 or len(problem.goals) < 2 or not len(q):  # noqa: PLR2004  (a conflict takes two)
@@ -55,7 +56,7 @@ def conflicts(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance
 
 
 def conflicting(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Ints:
-    """Find for each row the number of its first conflict, counted from 1; 0 where there is none."""
+    """Find for each row the number of its first conflict. Numbers begin at 1; 0 is no conflict."""
     numbers = np.zeros(len(q), dtype=np.int64)
     for n, conflict in enumerate(conflicts(problem, q, targets, tolerance), start=1):
         numbers = np.where((numbers == 0) & (conflict.over > 0.0), n, numbers)
@@ -66,7 +67,7 @@ def conflicting(problem: Problem, q: Floats, targets: Floats, tolerance: Toleran
 
 
 def _apart(problem: Problem, aims: list[Floats], tolerance: Tolerance) -> list[Conflict]:
-    """Points whose targets are farther from each other, or nearer, than the bones between them allow."""
+    """Compare distances between targets with the bones between their points."""
     found: list[Conflict] = []
     points = [i for i, measure in enumerate(problem.measures) if measure.kind == POSITION]
     for i, j in combinations(points, 2):
@@ -80,7 +81,7 @@ def _apart(problem: Problem, aims: list[Floats], tolerance: Tolerance) -> list[C
 
 
 def _between(problem: Problem, i: int, j: int) -> tuple[float, float]:
-    """The shortest and longest distance [file units] that lengths allow between the points of two measures."""
+    """Bound the distance [file units] of two points by bone lengths."""
     plan, (first, second) = problem.plan, (problem.measures[i], problem.measures[j])
     goals = problem.goals[first.goal], problem.goals[second.goal]
     if first.row == second.row and offset_of(goals[0]) == offset_of(goals[1]):
@@ -97,11 +98,11 @@ def _is_of(term: object, measure: Measure) -> bool:
     return all(getattr(term, name) == getattr(measure, name) for name in ("kind", "goal", "row", "column"))
 
 
-# --- what stands on one body -------------------------------------------------------------------------------------
+# --- measures of one body -------------------------------------------------------------------------------------
 
 
 def _on_one_body(problem: Problem, q: Floats, aims: list[Floats], tolerance: Tolerance) -> list[Conflict]:
-    """Rotations, directions and points of one rigid body whose targets do not have the body's own angles."""
+    """Compare targets of one rigid body with its shape."""
     measures = problem.measures
     members: dict[int, list[int]] = {}
     for i, measure in enumerate(measures):
@@ -127,13 +128,16 @@ def _on_one_body(problem: Problem, q: Floats, aims: list[Floats], tolerance: Tol
 
 
 def _body(problem: Problem, row: int) -> int:
-    """The nearest joint that moves, of a row and those above it; -1 where none does."""
+    """Find the nearest moving joint at or above a row. -1 is none."""
     moving = problem.plan.layout.joints
     return next((above for above in reversed(problem.skeleton.way(row)) if above in moving), -1)
 
 
 def _of_the_body(problem: Problem, q: Floats) -> list[Floats]:
-    """What is measured in poses q: points (k, 3), rotations (k, 4), axes (k, 3); anything for other kinds."""
+    """Measure points, rotations and axes (k, 3 or 4) in poses q.
+
+    Measures of other kinds give the rotation of their joint.
+    """
     places, found = Places(problem.posed_as(np.array(q))), list[Floats]()
     for measure in problem.measures:
         goal = problem.goals[measure.goal]
@@ -147,7 +151,7 @@ def _of_the_body(problem: Problem, q: Floats) -> list[Floats]:
 
 
 def _turned(first: int, second: int, has: tuple[Floats, Floats], wants: tuple[Floats, Floats]) -> Floats:
-    """By which angle (k,) the second of two rotations or directions is off, where the first is as wanted."""
+    """Find errors (k,) [rad] of the second measure at the first target."""
     if first == DIRECTION:
         return np.abs(direction_left(*wants) - direction_left(*has))
     if second == ROTATION:
@@ -157,5 +161,5 @@ def _turned(first: int, second: int, has: tuple[Floats, Floats], wants: tuple[Fl
 
 
 def _seen_from(turns: Floats, ways: Floats) -> Floats:
-    """Vectors (k, 3) in frames that are turned by rotations (k, 4)."""
+    """Express vectors (k, 3) in frames turned by rotations (k, 4)."""
     return rotations.rotate(rotations.inverse(turns), ways)

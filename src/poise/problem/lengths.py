@@ -52,9 +52,10 @@ class Lengths:
         return sum(self._spans(i)) * (1 + margin)
 
     def between(self, i: int, j: int) -> tuple[float, float]:
-        """The shortest and longest distance between the points of terms i and j, both of them positions.
+        """Bound the distance between the points of terms i and j.
 
-        Only for plans without stretch. Points that no joint moves apart have one distance.
+        Both terms are positions. Only for plans without stretch. Points that no joint moves apart have one distance.
+
         """
         first, second = self._ends(i), self._ends(j)
         shared = [a[0] == b[0] for a, b in zip(first, second, strict=False)]
@@ -67,7 +68,10 @@ class Lengths:
         return shortest * (1 - self._margin), longest * (1 + self._margin)
 
     def _ends(self, i: int) -> list[tuple[int, Floats]]:
-        """The moving nodes above term i from the base (-1) on; with each, in its moved frame, where the next begins."""
+        """List the moving nodes above term i from the base (-1) on.
+
+        With each comes the origin (3,) of the next, in its own moved frame.
+        """
         node, point = self._carrier(self.layout.terms[i].node, self.aims[i, :3])
         ends = [(node, point)]
         while node >= 0:
@@ -76,7 +80,10 @@ class Lengths:
         return ends[::-1]
 
     def _carrier(self, node: int, point: Floats) -> tuple[int, Floats]:
-        """The nearest node that moves, at or above a node, and a point (3,) of that node in its moved frame."""
+        """Find the nearest moving node at or above a node.
+
+        With it comes the point (3,) of the first node in the moved frame of the second.
+        """
         while node >= 0 and self.layout.nodes[node].kind == FIXED:
             frame = self.frames[0, node]
             point, node = frame[:3] + rotations.rotate(frame[3:7], point), self.layout.nodes[node].parent

@@ -1,4 +1,4 @@
-"""Measure by forward kinematics the gaps that poses leave in the closed loops of a file.
+"""Measure gaps in the closed loops of a file by forward kinematics.
 
 Digits of a file are rounded, and so its loops may be open by a hair at rest already. Such a gap of the file itself is
 no fault of a pose: it is added to the tolerance wherever a loop is judged.
@@ -25,7 +25,7 @@ _ROUNDED = 1e-4  # of the rig's size, and [rad]: files write four digits or more
 
 
 class Gap(NamedTuple):
-    """Gaps that poses (k,) leave in a loop, and the part of a gap that rounds the digits of the file.
+    """Gaps of poses (k,) in a loop, and of the file at rest.
 
     distance, angle  (k,) the whole gap [file units, rad]
     own              distance and angle of the gap at rest, each 0 where it is more than rounding
@@ -37,11 +37,11 @@ class Gap(NamedTuple):
     own: tuple[float, float] = (0.0, 0.0)
 
     def is_apart(self, tolerance: Tolerance) -> Bools:
-        """Compare the distances with a tolerance added to that of the file itself."""
+        """Compare the distances with a tolerance beyond the file's own."""
         return self.distance > tolerance.distance + self.own[0]
 
     def is_turned(self, tolerance: Tolerance) -> Bools:
-        """Compare the angles with a tolerance added to that of the file itself."""
+        """Compare the angles with a tolerance beyond the file's own."""
         return self.angle > tolerance.angle + self.own[1]
 
     def is_open(self, tolerance: Tolerance) -> Bools:
@@ -50,7 +50,7 @@ class Gap(NamedTuple):
 
 
 def gaps_of(problem: Problem, q: Floats) -> list[Gap]:
-    """Measure every loop of the skeleton in poses q (k, nq) of a problem."""
+    """Measure every loop in poses q (k, nq) of a problem."""
     skeleton = problem.skeleton
     if not skeleton.loops:
         return []
@@ -60,7 +60,7 @@ def gaps_of(problem: Problem, q: Floats) -> list[Gap]:
 
 
 def _gaps(pose: Pose, q: Floats) -> list[Gap]:
-    """Measure every loop in a batch of poses with numbers q (k, nq)."""
+    """Measure every loop in poses with numbers q (k, nq)."""
     loops, skeleton = pose.skeleton.loops, pose.skeleton
     rows = {skeleton.index(joint) for loop in loops for joint in loop.joints if joint is not None}
     places = Places(pose, rows, q)
@@ -68,7 +68,7 @@ def _gaps(pose: Pose, q: Floats) -> list[Gap]:
 
 
 def _gaps_at_rest(skeleton: Skeleton) -> list[tuple[float, float]]:
-    """Measure the gap of every loop at rest as far as the digits of a file explain it."""
+    """Measure gaps at rest from the rounded digits of a file. Wider gaps count as 0."""
     rest = Pose(skeleton, skeleton.rest_q[None])
     size = float(np.ptp(rest.world.positions[0], axis=0).max(initial=0.0))
     found = [(float(gap.distance[0]), float(gap.angle[0])) for gap in _gaps(rest, np.array(rest.q))]
@@ -76,7 +76,7 @@ def _gaps_at_rest(skeleton: Skeleton) -> list[tuple[float, float]]:
 
 
 def leave_loops_closed(problem: Problem, q: Floats, tolerance: Tolerance) -> Bools:
-    """Find the poses q (k, nq) that leave every loop of the skeleton closed."""
+    """Find the poses q (k, nq) with every loop closed."""
     closed = np.ones(len(q), dtype=np.bool_)
     for gap in gaps_of(problem, q):
         closed &= ~gap.is_open(tolerance)

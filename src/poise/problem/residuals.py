@@ -137,7 +137,7 @@ def _plan_columns(plan: Plan, columns: Floats) -> Floats:
 
 
 class _PlanColumns(NamedTuple):
-    """From which columns of the skeleton those of a plan come (nd,), and what they are divided by (nd,).
+    """Columns of the skeleton for a plan (nd,), with divisors (nd,).
 
     bent  (dof, first column, axis) of each ball that a limit makes a hinge
     """

@@ -1,4 +1,7 @@
-"""Which limb a Pole speaks of among other goals: it shares the chain of the goal at its tip and adds no joint to it."""
+"""Find the limb of a Pole among other goals.
+
+A Pole shares the chain of the goal at its tip and adds no joint to it.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ from poise.problem.goals.pole import LimbRows
 
 
 def limb_of_pole(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> LimbRows:
-    """The rows of a pole's limb where these are all goals; InputError where its joint is not inside it."""
+    """Find the rows of a pole's limb among all goals. InputError where its joint is not inside the limb."""
     return pole.limb(skeleton, shared_chain(skeleton, pole, goals))
 
 
 def moved_by_pole(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> list[int]:
-    """Rows that move for a pole alone: its limb, and none where it shares the chain of another goal."""
+    """List rows of a limb moved by a pole alone. None where the pole shares the chain of another goal."""
     chain = shared_chain(skeleton, pole, goals)
     if chain and pole.root is None:
         return []
@@ -25,10 +28,11 @@ def moved_by_pole(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> l
 
 
 def shared_chain(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> Sequence[int]:
-    """Rows above a pole's tip that move for the goals there, parents first; none where no goal speaks of the tip.
+    """List rows above a pole's tip moved by its goals, parents first.
 
-    A goal of a joint below the tip counts where the pole's joint moves for it. A goal that only turns the tip counts in
-    the same way: a hand that turns by itself moves no elbow.
+    There are none where no goal is at or below the tip. A goal of a joint below the tip counts where the pole's
+    joint moves for it. A goal that only turns the tip counts in the same way: a hand that turns by itself moves no
+    elbow.
     """
     middle, tip = skeleton.index(pole.joint), pole.tip_row(skeleton)
     way, shared = skeleton.way(tip), set[int]()
@@ -45,19 +49,19 @@ def shared_chain(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> Se
 
 
 def turns_alone(skeleton: Skeleton, goal: JointGoal) -> bool:
-    """Whether a goal has its own joint for a root: nothing above it moves, and that it turns must count."""
+    """Whether a goal has its own joint for a root. Then nothing above moves, and its turning counts."""
     return goal.root is not None and skeleton.index(goal.root) == skeleton.index(goal.joint)
 
 
 def chain_rows(skeleton: Skeleton, goal: JointGoal) -> list[int]:
-    """Rows above the joint of a goal that may move for it, parents first."""
+    """List moving rows above the joint of a goal, parents first."""
     if turns_alone(skeleton, goal):
         return []
     return [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
 
 
 def with_own_roots(skeleton: Skeleton, goals: Sequence[Goal]) -> list[Goal]:
-    """The same goals, each Pole with the root that it has among them: for use without some of the others."""
+    """Name the root of every Pole among these goals. So each is the same without the others."""
     return [_rooted(skeleton, goal, goals) if isinstance(goal, Pole) else goal for goal in goals]
 
 

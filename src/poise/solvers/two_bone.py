@@ -121,7 +121,7 @@ class TwoBone:
 
     @property
     def restraints(self) -> dict[str, float]:
-        """Options that keep the tip from targets within reach, each with the value that lets it go there."""
+        """Map options in the way of targets within reach to harmless values."""
         free = {"soft": 0.0, "weight": 1.0}
         return {name: value for name, value in free.items() if getattr(self, name) != value}
 

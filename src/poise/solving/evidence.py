@@ -38,7 +38,7 @@ _CLOSED_FORM = "two_bone"  # a method that needs no search where it fits
 
 @dataclass(frozen=True, kw_only=True)
 class _Search(LevenbergMarquardt):
-    """The engine without the steps that settle an answer which misses its goals."""
+    """The engine without the last steps of a failed descent."""
 
     @cached_property
     def arm_options(self) -> Options:
@@ -59,14 +59,14 @@ class Without(NamedTuple):
 
 
 def without_limits(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints) -> Without:
-    """Search for poses that meet the goals where no joint has a limit.
+    """Search for poses without limits to meet the goals.
 
     Parameters
     ----------
     problem, q, targets, tolerance
-        What was solved, the poses (k, nq) that miss, the rows of targets (k, W), and what counts as reached.
+        The problem, poses (k, nq) away from their goals, rows of targets (k, W), and the largest errors of a met goal.
     work
-        (k,) iterations that the solve took: they bound the search.
+        (k,) iterations of the solve: they bound the search.
     """
     found, is_met = _search(_without_limits(problem), q, targets, tolerance, work)
     legal, rows = np.zeros(len(q), dtype=np.bool_), np.flatnonzero(is_met)
@@ -79,7 +79,7 @@ def without_limits(problem: Problem, q: Floats, targets: Floats, tolerance: Tole
 
 
 def met_one_by_one(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints) -> Bools:
-    """Find the rows (k,) whose goals can each be met alone, limits kept."""
+    """Find the rows (k,) with every goal met by itself, limits kept."""
     is_met = np.ones(len(q), dtype=np.bool_)
     columns = [np.arange(m.column, m.column + NUMBERS[m.kind]) for m in problem.measures]
     for i, goal in enumerate(problem.goals):
@@ -94,7 +94,10 @@ def met_one_by_one(problem: Problem, q: Floats, targets: Floats, tolerance: Tole
 
 
 def held_by(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance) -> list[tuple[str, ...]]:
-    """For each row the options of the solver without which it meets the goals from the same start; often none."""
+    """Find for each row the options in the way of goals.
+
+    The same start leads to the goals without them. There are often none.
+    """
     names = tuple(restraints_of(solver))
     found: list[tuple[str, ...]] = [()] * len(targets)
     tried = [*((name,) for name in names), names] if len(names) > 1 else [names] * bool(names)
@@ -106,7 +109,7 @@ def held_by(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance
 
 
 def restraints_of(solver: Any) -> dict[str, Any]:
-    """The options in use that keep a solver from targets within reach, with the values that do not."""
+    """Map options in the way of targets within reach to harmless values."""
     return getattr(getattr(solver, "inner", solver), "restraints", {})
 
 
@@ -118,7 +121,7 @@ def _released(solver: Any, names: tuple[str, ...]) -> Any:
 
 
 def _without_limits(problem: Problem) -> Problem:
-    """The problem on the skeleton without limits, and without the poses that Near prefers."""
+    """Make the same problem without limits and without Near."""
     start, skeleton, plan = problem.start, problem.skeleton, problem.plan
     room = _ROOM * (plan.length or plan.size)
     free = remember(skeleton, "without limits", room, lambda: _unlimited(skeleton, room))
@@ -128,7 +131,7 @@ def _without_limits(problem: Problem) -> Problem:
 
 
 def _unlimited(skeleton: Skeleton, room: float) -> Skeleton:
-    """The skeleton without limits; slides go `room` beyond theirs, as the engine starts within finite ranges."""
+    """Make the same skeleton without limits. Slides go `room` farther: the engine starts in finite ranges."""
     rows: list[Limit | None] = [None] * len(skeleton)
     for row, limit in enumerate(skeleton.limits):
         if isinstance(limit, Range) and skeleton.kinds[row] == Kind.SLIDE:
@@ -164,7 +167,7 @@ def _engine(iterations: int, restarts: int) -> _Search:
 
 
 def _has_closed_form(problem: Problem, targets: Floats, tolerance: Tolerance) -> bool:
-    """Whether it is a limb of two bones for which a pose follows from its target."""
+    """Whether the closed form of a limb of two bones fits."""
     closed = solvers.named(_CLOSED_FORM)
     if closed.handles.refusal(closed.name, problem, Request()) is not None:
         return False
@@ -186,11 +189,11 @@ def _attempt(problem: Problem, targets: Floats, solver: Any, tolerance: Toleranc
 
 
 def _kept(start: Pose, count: int) -> list[Floats | None]:
-    """The translations and the scales of the starts, one row for each of `count` poses."""
+    """Repeat translations and scales of the starts for `count` poses."""
     given = start.translations, start.scales
     return [None if v is None else np.broadcast_to(v.reshape(-1, *v.shape[-2:]), (count, *v.shape[-2:])) for v in given]
 
 
 def _doublings(numbers: Ints) -> Ints:
-    """The largest power of two that is not above each number, 0 for 0: few kinds of searches serve all rows."""
+    """Round numbers down to powers of two; 0 stays 0. So few kinds of searches serve all rows."""
     return np.where(numbers > 0, 2 ** np.floor(np.log2(np.maximum(numbers, 1))).astype(np.int64), 0)

@@ -86,10 +86,10 @@ def legal(skeleton: Skeleton, q: Floats) -> Floats:
 
 
 def why(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints | None = None) -> Ints:
-    """Status codes of poses q that miss their targets; the iterations `work` (k,) that found them bound the searches.
+    """Find status codes of poses q away from their targets.
 
-    What lengths and angles prove comes first. A pose that no joint alone brings nearer is then compared with what the
-    same goals allow without limits, and with what each goal allows alone (evidence.py).
+    Proofs from lengths and angles come first. Where no joint alone brings a pose nearer, searches follow (evidence.py):
+    for poses without limits, and for poses of each goal alone. `work` (k,) bounds them: the iterations of the solve.
     """
     if not problem.joints:
         return np.full(len(q), int(Status.nothing_to_move))
@@ -104,7 +104,7 @@ def why(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work
 
 
 def _searched(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints) -> Ints:
-    """Status codes of poses that miss for no reason that lengths prove; searches look for other poses where needed."""
+    """Find status codes by searches for other poses. Lengths have proved no reason here."""
     codes = np.full(len(q), int(Status.stalled))
     stands = standing(problem, q, targets)
     blocked, none_found = stands.stationary & stands.blocks.any(axis=1), np.zeros(len(q), dtype=np.bool_)
@@ -125,7 +125,7 @@ def _searched(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance
 
 
 def _parts(problem: Problem, q: Floats, targets: Floats, rows: Ints) -> tuple[Problem, Floats, Floats]:
-    """The problem, poses and targets of some rows; nothing is copied where these are all."""
+    """Take the problem, poses and targets of some rows. All rows are not copied."""
     if len(rows) == len(q):
         return problem, q, np.broadcast_to(targets, (len(q), targets.shape[1]))
     return problem.part(rows), q[rows], _part(targets, rows)
@@ -136,7 +136,7 @@ def _part(targets: Floats, rows: Ints) -> Floats:
 
 
 def _ranks(problem: Problem, q: Floats, targets: Floats) -> tuple[Bools, Bools]:
-    """Whether more than rounding is left (k,); whether every degree of freedom does something of its own (k,).
+    """Find rows with errors above rounding, and rows with full rank (k,).
 
     A pose that is stuck in a singular one may only stall. Neither units nor weights count.
     """

@@ -338,14 +338,17 @@ class Result(FrozenValue):
         return sentence(Ended(problem, q, target, errors, status, count, self.tolerances, held, of_pose))
 
     def _checked_number(self, i: Any, what: str) -> int:
-        """The number of a problem of the batch; InputError for what is none."""
+        """Check the number of a problem of the batch."""
         size = math.prod(self.shape)
         if isinstance(i, bool) or not isinstance(i, int | np.integer) or not 0 <= i < size:
             raise InputError(f"{what} takes the number of a problem, 0 to {size - 1}, not {short(i)}")
         return int(i)
 
     def open_loops(self, i: int = 0) -> tuple[OpenLoop, ...]:
-        """The closed loops of the file that a pose leaves open, by more than the tolerances.
+        """List the closed loops of the file left open by a pose.
+
+        A gap counts above the tolerance; a gap of the file itself at rest is added to it where it is no more than
+        rounding (1e-4 of the rig's size, 1e-4 rad).
 
         Parameters
         ----------
@@ -355,7 +358,7 @@ class Result(FrozenValue):
         Returns
         -------
         tuple of OpenLoop
-            With each its name, the joints that it ties, the distance [file units] and the angle [rad] that is left.
+            With each its name, its two joints, and the distance [file units] and the angle [rad] of the gap.
         """
         i = self._checked_number(i, "open_loops()")
         found = gaps_of(self.problem.part(slice(i, i + 1)), _flat_q(self)[i : i + 1])
@@ -424,7 +427,7 @@ def _codes_of(result: Result, rows: Ints) -> Ints:
 
 
 def _held_back(result: Result, missed: Ints, codes: Ints) -> Bools:
-    """Which of the missed targets the solver reaches without its own restraints; their codes are written."""
+    """Find missed targets within reach of the solver without its restraints. It writes their codes."""
     if result.restrained is None:
         return np.zeros(len(missed), dtype=np.bool_)
     for some in _sharing(result.problem, missed):

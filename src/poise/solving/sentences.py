@@ -100,7 +100,7 @@ def _sentence(ended: Ended) -> str:
 
 
 def loops_in_words(problem: Problem, q: Floats, tolerance: Tolerance) -> str:
-    """Say which loops a pose q (1, nq) leaves open and by how much, and which were open at the start already."""
+    """Name open loops of a pose q (1, nq) with their gaps."""
     parts: list[str] = []
     for gap, before in zip(gaps_of(problem, q), gaps_of_start(problem), strict=True):
         if not gap.is_open(tolerance)[0]:
@@ -113,25 +113,25 @@ def loops_in_words(problem: Problem, q: Floats, tolerance: Tolerance) -> str:
 
 
 def outside_in_words(skeleton: Skeleton, q: Floats) -> str:
-    """Name the joints of a pose q (nq,) outside their limits; "" where there are none."""
+    """Name joints of a pose q (nq,) outside their limits. "" is none."""
     names = skeleton.legal(q)[1]
     return f"still outside {'its' if len(names) == 1 else 'their'} limits: {listed(names)}" if names else ""
 
 
 def _gap(skeleton: Skeleton, gap: Gap, tolerance: Tolerance) -> str:
-    """Write the distance and the angle of a gap, each where it is too large."""
+    """Write distance and angle of a gap, where too large."""
     parts = [length_in_words(skeleton, float(gap.distance[0]))] if gap.is_apart(tolerance)[0] else []
     return " and ".join([*parts, _angle(float(gap.angle[0]))] if gap.is_turned(tolerance)[0] else parts)
 
 
 def _at_limits(ended: Ended) -> str:
-    """Which joints of a pose that no joint alone brings nearer stand at their limits: no reason, an observation."""
+    """Name joints at their limits, where no joint alone helps. It is an observation, and no reason."""
     stands = standing(ended.problem, ended.q, ended.target)
     return f"; {_blocking(ended)}" if stands.stationary[0] and stands.blocks[0].any() else ""
 
 
 def _conflict(ended: Ended) -> str:
-    """What of the goals does not fit together."""
+    """Name goals in conflict, and say how far they are apart."""
     problem, names = ended.problem, ended.problem.skeleton.names
     found = conflicts(problem, ended.q, ended.target, ended.tolerance)
     proved = next((conflict for conflict in found if conflict.over[0] > 0.0), None)
@@ -228,7 +228,7 @@ def _units(metres: float | None) -> list[tuple[str, float]]:
 
 
 def _left_out(problem: Problem) -> str:
-    """The joints above that could move with a free root, or with a root that is named."""
+    """Name joints above to move by a free root, or by `root`."""
     skeleton = problem.skeleton
     named = [goal.joint for goal in problem.goals if is_of_joint(goal)]
     roots = dict.fromkeys(n for joint in named for n in skeleton.ancestors(joint) if skeleton[n].kind == Kind.FREE)

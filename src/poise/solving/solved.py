@@ -22,7 +22,7 @@ _CHUNK, _LEAST = 4096, 1024  # most and least targets that are solved and measur
 
 
 class Judged(NamedTuple):
-    """What a solver answered, and how far that is from the targets (k, c), measured by forward kinematics."""
+    """A solver's answer, and its errors (k, c) by forward kinematics."""
 
     answer: Answer
     errors: Floats
@@ -64,7 +64,7 @@ class _Progress:
         self.told = 0
 
     def __call__(self, count: int) -> None:
-        """So many more are done."""
+        """Add to the targets done."""
         self.told += count
         self.tell(count)
 
@@ -111,7 +111,7 @@ def _in_groups(
 
 
 def _joined(parts: Iterable[tuple[slice | np.ndarray, Judged]], count: int) -> Judged:
-    """One answer for all `count` targets; each part is copied and let go, so that its memory is the next one's."""
+    """Join the parts to one answer for all `count` targets. Each part is freed once it is copied."""
     whole: dict[str, np.ndarray] = {}
     trace = solutions = None
     for rows, (answer, errors) in parts:

@@ -14,7 +14,7 @@ from time import perf_counter
 
 
 class Pauses:
-    """The pauses of the calls of one thread and of the threads that work for it: (begin, end) each.
+    """Pauses (begin, end) of one thread and its helper threads.
 
     newest  of the class, for all threads: when the newest pause ended; a call that began later had none
     """
@@ -30,7 +30,7 @@ class Pauses:
         Pauses.newest = max(Pauses.newest, end)
 
     def total_since(self, began: float) -> float:
-        """The seconds of all pauses since a time; those of several threads may overlap, and count once."""
+        """Add up the seconds of all pauses since a time. Where pauses of threads overlap, they count once."""
         total, until = 0.0, began
         for begin, end in sorted(self.spans):
             total += max(end - max(begin, until), 0.0)
@@ -39,7 +39,7 @@ class Pauses:
 
 
 class _Thread(threading.local):
-    """Each thread has pauses of its own, until it works for another one."""
+    """Pauses of the current thread, or of its employer thread."""
 
     def __init__(self) -> None:
         self.pauses = Pauses()
@@ -51,27 +51,27 @@ _THREAD = _Thread()
 
 
 def count_seconds(began: float) -> float:
-    """Count the seconds since `began`, a time of `perf_counter()` in this thread, without pauses."""
+    """Count the seconds since `began` without pauses. `began` is a `perf_counter()` of this thread."""
     seconds = perf_counter() - began
     return seconds if began >= Pauses.newest else seconds - _THREAD.pauses.total_since(began)
 
 
 def stop_clock() -> None:
-    """Begin a pause in this thread; inside another pause it is a part of that one."""
+    """Begin a pause in this thread. Inside another pause it is a part of that one."""
     if not _THREAD.depth:
         _THREAD.begin = perf_counter()
     _THREAD.depth += 1
 
 
 def start_clock() -> None:
-    """End the pause that `stop_clock` began."""
+    """End the pause begun by `stop_clock`."""
     _THREAD.depth -= 1
     if not _THREAD.depth:
         _THREAD.pauses.add(_THREAD.begin, perf_counter())
 
 
 def note_pause(seconds: float) -> None:
-    """Note a pause of so many seconds that ends now."""
+    """Note a pause of these seconds up to now."""
     now = perf_counter()
     _THREAD.pauses.add(now - seconds, now)
 
@@ -87,10 +87,10 @@ def pause_clock() -> Generator[None]:
 
 
 def get_pauses() -> Pauses:
-    """Get the pauses of this thread, for `share_pauses` in a thread that works for it."""
+    """Get the pauses of this thread, for `share_pauses` in a helper thread."""
     return _THREAD.pauses
 
 
 def share_pauses(pauses: Pauses) -> None:
-    """Note the pauses of this thread, from now on, with those of the thread that it works for."""
+    """Note pauses of this thread with those of another from now."""
     _THREAD.pauses = pauses

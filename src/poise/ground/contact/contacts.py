@@ -232,7 +232,7 @@ def _intervals_of(contacts: Contacts) -> Intervals:
 
 
 def frame_times(times: ArrayLike) -> Floats:
-    """Check the times of frames (F,) [s]; InputError for what is none, goes back, or is empty."""
+    """Check the times of frames (F,) [s]. InputError for other values, times in wrong order, and no times."""
     given = finite(times, "the times of the frames")
     if given.ndim != 1 or not len(given) or (np.diff(given) < 0).any():
         raise InputError(f"the times of the frames are one or more in a row that do not decrease, not {short(times)}")

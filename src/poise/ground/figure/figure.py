@@ -122,7 +122,7 @@ def _chosen(roles: Roles, names: Sequence[str] | None) -> tuple[Leg, ...]:
 
 
 def _check_sure(roles: Roles, leg: Leg) -> None:
-    """Refuse a leg that is only guessed, as natural poses do: what is planted on fins or tails is no motion.
+    """Refuse a leg with a doubtful role, as natural poses do. Fins and tails do not stand.
 
     Legs of animals on four legs or more have no roles; they are those that stand on the ground.
     """

@@ -175,7 +175,9 @@ class Terrain:
         return dataclasses.replace(ground, unit=1.0, storey=storey)
 
     def for_clip(self, metre: float, up: str) -> Terrain:
-        """Return the ground in the lengths and the frame of a clip, bit for bit the one that its feet are put on.
+        """Return the ground in the lengths and the frame of a clip.
+
+        Feet are planted on the same ground, bit for bit.
 
         Parameters
         ----------

@@ -1,1 +1,1 @@
-"""What people call themselves: the functions of `maths` with every argument checked."""
+"""Public functions of `maths` with every argument checked."""

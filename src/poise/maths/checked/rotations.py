@@ -41,7 +41,7 @@ _UNIT = 1e-14  # what is left in a squared length of an axis after scaling it to
 
 
 def unit(q: ArrayLike) -> Floats:
-    """Scale quaternions (..., 4) to unit length; keep those that have it to rounding bit for bit.
+    """Scale quaternions (..., 4) to unit length. Those of unit length to rounding stay bit for bit.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def about(axis: ArrayLike, angle: ArrayLike) -> Floats:
 
 
 def as_matrix(q: ArrayLike) -> Floats:
-    """Make rotation matrices (..., 3, 3) of rotations (..., 4); columns are the rotated axes.
+    """Make rotation matrices (..., 3, 3) of rotations (..., 4). Columns are the rotated axes.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def from_matrix(m: ArrayLike) -> Floats:
 
 
 def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Floats:
-    """Rotate from a to b (..., 4) by the fraction t (...) along the shorter arc, at constant speed.
+    """Rotate from a to b (..., 4) by the fraction t (...). The way is the shorter arc, at constant speed.
 
     Parameters
     ----------
@@ -198,10 +198,10 @@ def from_vector(v: ArrayLike) -> Floats:
 
 
 def twist_angle(q: ArrayLike, axis: ArrayLike) -> Floats:
-    """Find the angle [rad] in (-pi, pi] of the twist of rotations (..., 4) about axes (..., 3).
+    """Find twist angles [rad] of rotations (..., 4) about axes (..., 3).
 
-    It is the rotation about the axis that is nearest to q. At half a turn about a perpendicular axis every twist is
-    equally near; 0 is returned.
+    It is in (-pi, pi]. The twist is the rotation about the axis that is nearest to q. At half a turn about a
+    perpendicular axis every twist is equally near; 0 is returned.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def twist_angle(q: ArrayLike, axis: ArrayLike) -> Floats:
 
 
 def rotation_part(linear: ArrayLike) -> Floats:
-    """Find the proper rotations (..., 3, 3) nearest to linear maps (..., 3, 3).
+    """Find the proper rotations (..., 3, 3) nearest to linear maps.
 
     A mirrored map is negated first. A map that flattens space to a line or point has no rotation: the identity.
 
@@ -246,7 +246,7 @@ def _turns(q: ArrayLike) -> Floats:
 
 
 def _vectors(v: ArrayLike, what: str) -> Floats:
-    """Vectors (..., 3) whose squares are finite; may be the caller's own array."""
+    """Check vectors (..., 3) with finite squares. The array may be the caller's own."""
     given = finite(v, what, last=3)
     if np.abs(given).max(initial=0.0) > _FARTHEST:
         message = f"{what} has a number beyond {_FARTHEST:g}"

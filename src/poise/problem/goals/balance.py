@@ -149,7 +149,7 @@ class Balance:
 
 
 def _pairs(masses: tuple[Any, ...]) -> list[tuple[str, Any]]:
-    """Masses as pairs of a name and a BodyMass; InputError for anything else."""
+    """Check masses as pairs of a name and a BodyMass."""
     for one in masses:
         pair: Any = one
         if not isinstance(pair, tuple) or len(pair) != _PAIR or not isinstance(pair[0], str):  # pyright: ignore[reportUnknownArgumentType]

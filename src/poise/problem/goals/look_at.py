@@ -117,7 +117,7 @@ class LookAt(PointTarget):
         return sight_of(skeleton, skeleton.index(self.joint))
 
     def warn_unseen(self, skeleton: Skeleton) -> None:
-        """Warn where no axis is given and nothing says where the face is; once for each joint of a skeleton."""
+        """Warn where neither an axis nor a role gives the face. Each joint of a skeleton warns once."""
         sight = self.sight(skeleton)
         if not sight.seen:
             joint = skeleton.names[skeleton.index(self.joint)]

@@ -120,12 +120,12 @@ class Pole(PointTarget):
         return LimbRows(first, middle, tip)
 
     def tip_row(self, skeleton: Skeleton) -> int:
-        """Row of the joint at the limb's end; InputError where it has to be named."""
+        """Find the row of the limb's tip. InputError where `joint` has no child or several, and `tip` is None."""
         row = require(skeleton, Skeleton, "the skeleton").index(self.tip if self.tip is not None else self.joint)
         return row if self.tip is not None else self._only_child(skeleton, row)
 
     def _begins(self, skeleton: Skeleton, middle: int, tip: int, chain: Sequence[int]) -> list[int]:
-        """Rows that the limb may begin at; the lowest counts."""
+        """List possible first rows of the limb; the lowest counts."""
         usual = [skeleton.index(name) for name in skeleton.chain(self.root, skeleton.names[tip])]
         if self.root is not None:
             return usual[:1]
@@ -144,7 +144,7 @@ class Pole(PointTarget):
 
 
 def _first_by_role(skeleton: Skeleton, middle: int, tip: int) -> int | None:
-    """The row of the upper arm or upper leg above an elbow or a knee; None where the roles are not sure."""
+    """Find the upper arm or leg above an elbow or knee. None where the roles are not sure."""
     from poise.model.roles.lookup import row_of_role  # noqa: PLC0415  (other goals need not wait for roles)
 
     for side in ("left", "right"):

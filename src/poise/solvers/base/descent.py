@@ -41,7 +41,7 @@ _KEPT = 1e-3  # share of a push that a limit takes away, where it counts
 
 
 class DescentPatience(NamedTuple):
-    """After so many steps a descent ends that gained no more than a share of what was left."""
+    """A count of steps, and the least share to gain in them."""
 
     steps: int
     share: float
@@ -108,7 +108,7 @@ def _try_again(
 def _try_from(
     problem: Problem, found: Descent, rows: Ints, first: Floats, targets: Floats, tolerance: Tolerance, tried: range
 ) -> None:
-    """Descend from the poses with these numbers about `first` (r, nu), and keep of each row what is better."""
+    """Descend from `first` (r, nu); keep the better answer of each row."""
     count, every = len(tried), np.repeat(rows, len(tried))
     part, seeds = problem.part(every), seeds_of(len(problem.plan.layout.dofs))
     starts = [problem.plan.scattered(first, seeds[i], min(_SPREAD * (i + 1), 2.0)) for i in tried]
@@ -122,7 +122,7 @@ def _try_from(
 
 
 def _keep(found: Descent, rows: Ints, other: Descent, theirs: Ints) -> None:
-    """Take over the numbers, the costs and what is met."""
+    """Copy the numbers, costs and met goals of some rows."""
     for mine, new in zip(found[:3], other[:3], strict=True):
         mine[rows] = new[theirs]
 

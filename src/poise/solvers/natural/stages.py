@@ -133,7 +133,9 @@ def _may_bend(problem: Problem, limb: RoleLimb, held: set[int]) -> bool:
 
 
 def _poles_alone(goals: Sequence[Goal], skeleton: Skeleton, limb: RoleLimb) -> list[int] | None:
-    """The numbers of the Poles beside the one other goal of a limb, one at most; None where more is wanted of it.
+    """Number the Poles beside the one other goal of a limb.
+
+    There is one at most; None where other goals move the limb, too.
 
     Another goal for its tip, knee or elbow is left to the engine, and so is a Pole of other joints.
     """

@@ -46,11 +46,11 @@ class Approach:
 
     @property
     def bounds(self) -> tuple[str, ...]:
-        """Names of the arguments that slow it down."""
+        """Names of the arguments with a bound on the pace."""
         return ("speed",) * bool(np.isfinite(self._rows[:, _SPEED]).any()) + ("damping",) * bool(self.half_life)
 
     def without(self, name: str) -> Approach:
-        """The same without a bound that `bounds` names."""
+        """Copy it without one of its `bounds`."""
         rows, other = self._rows.copy(), copy(self)
         if name == "speed":
             rows[:, _SPEED] = np.inf
@@ -64,7 +64,7 @@ class Approach:
         return legal(self.skeleton, self._moved(self._rows, q, goal, seconds))
 
     def from_outside(self, q: Floats, goal: Floats, seconds: float) -> Floats:
-        """Go the same way from a configuration q that breaks limits towards a legal `goal`.
+        """Go the same way from an illegal q to a legal `goal`.
 
         Joints outside their limits come back at their own pace, so that the answer (nq,) may still be outside.
         """
@@ -87,14 +87,14 @@ class Approach:
 
 
 def _columns(row: Floats) -> slice:
-    """The columns of q that a row of `_rows` moves."""
+    """Find the columns of q for a row of `_rows`."""
     at = int(row[PACE_COLUMN])
     return slice(at, at + _WIDTHS[int(row[PACE_KIND])])
 
 
 @dataclass(frozen=True, eq=False)
 class Pace:
-    """How one frame of a Tracker went: what status and sentence of its pose are worked out from.
+    """How one frame of a Tracker went: the status and the sentence of its pose follow from it.
 
     before, solved  (nq,) the pose shown in the frame before, and the one that the solver found
     approach        how the shown pose goes from one to the other, in so many seconds
@@ -110,7 +110,7 @@ class Pace:
     is_outside: bool = False
 
     def held_by(self, shown: Floats) -> tuple[str, ...]:
-        """Find what keeps the shown pose (nq,) from the solved one, and that one from its goals."""
+        """Name the bounds between the shown pose (nq,) and the goals."""
         budget = (self.budget,) * bool(self.budget)
         if np.array_equal(shown, self.solved):
             return budget
@@ -120,7 +120,7 @@ class Pace:
         return (*(binding or bounds), *budget)
 
     def _shown_by(self, approach: Approach) -> Floats:
-        """The pose (nq,) that another approach shows in this frame."""
+        """Find the pose (nq,) of this frame with another approach."""
         if self.is_outside:
             return approach.from_outside(self.before, self.solved, self.seconds)
         return approach(self.before, self.solved, self.seconds)

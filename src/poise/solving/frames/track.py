@@ -152,9 +152,9 @@ class Tracker:
         return f"Tracker({self.solver.name}, at most {budget} a frame)"
 
     def reset(self, pose: Pose | None = None) -> None:
-        """Go back to the first pose, or to another one of the same skeleton, which may be outside its limits.
+        """Begin again at the first pose or another of the skeleton.
 
-        A Pin then holds its joint where it is in that pose, or in the nearest legal one.
+        It may be outside its limits. A Pin then holds its joint where it is in that pose, or in the nearest legal one.
         """
         start = self._prepared.problem.start
         if pose is not None:
@@ -196,7 +196,7 @@ class Tracker:
         return self._judged(result, self._shown, targets, began, pace=pace)
 
     def _returned(self, result: Result, targets: Floats, seconds: float, began: float) -> Result:
-        """A frame that begins at a pose outside its limits; its Result names the joints that are."""
+        """Make a frame from a pose outside its limits. The Result names those joints."""
         names, instant = self._outside, self._approach.instant
         pace = Pace(self._shown, self._solved, self._approach, seconds, self._spent, is_outside=True)
         self._shown = self._solved if instant else self._approach.from_outside(self._shown, self._solved, seconds)
