@@ -79,6 +79,10 @@ def test_pictures(name, kind):
         axes.plot([1.0, 1000.0], [0.0, 1.0], label=name)
         axes.legend()
         data = written(figure, kind)
+    ticks = [tick for tick in axes.get_xticklabels() if "$" in tick.get_text()]
+    assert ticks
+    assert all(tick.get_parse_math() for tick in ticks)  # Matplotlib's own powers of ten
+    assert not any(text.get_parse_math() for text in (axes.title, axes.xaxis.label))
     if kind == "svg":
         ET.fromstring(data)  # noqa: S314  (our own)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 from poise.errors import UnsupportedError, one_line
 
 PAPER = "#FFFFFF"
-_POWER = re.compile(r"\$\\mathdefault\{[-+0-9.^{} ]*\}\$")  # what Matplotlib writes beside an axis
 _UNDATED: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
@@ -34,11 +32,14 @@ def written(figure: Any, kind: str) -> bytes:
     Characters without a picture are drawn as escapes.
     """
     from matplotlib.text import Text  # noqa: PLC0415  (canvas() has found it)
+    from matplotlib.ticker import LogFormatter  # noqa: PLC0415
 
-    for text in figure.findobj(Text):
-        if not _POWER.fullmatch(text.get_text()):
-            text.set_parse_math(False)  # a name with two dollar signs is no formula
-            text.set_text("\n".join(map(one_line, text.get_text().split("\n"))))
+    axes = [axis for one in figure.axes for axis in (one.xaxis, one.yaxis)]
+    powers = [axis for axis in axes if isinstance(axis.get_major_formatter(), LogFormatter)]
+    formulas = {text for axis in powers for text in axis.findobj(Text) if text is not axis.label}
+    for text in set(figure.findobj(Text)) - formulas:
+        text.set_parse_math(False)  # a name with two dollar signs is no formula
+        text.set_text("\n".join(map(one_line, text.get_text().split("\n"))))
     file = io.BytesIO()
     figure.savefig(file, format=kind, dpi=160, metadata=_UNDATED[kind])
     return file.getvalue()
