@@ -77,6 +77,20 @@ def test_the_tree_says_what_is_selected_and_has_room(served):
     assert tree["height"] > 0.5 * panel["height"]
 
 
+def test_a_row_at_the_lower_end_stays_in_sight_when_the_panel_of_its_bone_opens(served):
+    tab = served(document_of(poise.load(samples.path("humanoid.glb"))), height=700)
+    low = """[...document.querySelectorAll("[data-testid=outliner] .joint:not([hidden])")].reverse()
+        .find((row) => row.offsetTop + row.offsetHeight <= row.parentElement.clientHeight).dataset.joint"""
+    joint = tab.get(low)
+    tall = tab.at("outliner").bounding_box()["height"]
+    tab.click(f"joint-{joint}")
+    tab.until(f"window.poise.answer?.selected?.joint === '{joint}'")
+    tab.pictures()
+    tree, row = (tab.at(name).bounding_box() for name in ("outliner", f"joint-{joint}"))
+    assert tree["height"] < tall
+    assert row["y"] + row["height"] <= tree["y"] + tree["height"] + 1.0
+
+
 def test_names_are_told_apart(served):
     tab = served("biped")
     chain = tab.state["chains"][0]

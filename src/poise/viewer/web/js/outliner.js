@@ -23,6 +23,7 @@ export class Outliner {
     this.rows = [];
     this.folded = new Set();
     this.marked = ""; // what the marks were drawn from
+    this.height = 0; // [px] of the list, as it was laid out last
     this.search = element("input", {
       type: "search",
       class: "search",
@@ -63,6 +64,7 @@ export class Outliner {
       this.none,
       this.list,
     );
+    new ResizeObserver(() => this.resize()).observe(this.list);
     store.on("model", ({ message }) => this.build(message));
     store.on("selected", (name) => this.choose(name));
     store.on(["state", "answer"], () => this.mark());
@@ -115,6 +117,15 @@ export class Outliner {
     this.rows[i].setAttribute("aria-selected", "true");
     this.rows[i].scrollIntoView({ block: "nearest" });
     this.list.setAttribute("aria-activedescendant", this.rows[i].id);
+  }
+
+  /** Keep the chosen row in sight: a panel below that grows with it takes its place. */
+  resize() {
+    const { list, height } = this;
+    this.height = list.clientHeight;
+    const chosen = list.querySelector(".selected");
+    const top = chosen ? chosen.offsetTop - list.scrollTop : -1;
+    if (top >= 0 && top < height) chosen.scrollIntoView({ block: "nearest" });
   }
 
   index(name) {
