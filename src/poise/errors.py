@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
+from itertools import accumulate
 from os import PathLike
 from typing import Any
 
@@ -33,7 +34,8 @@ _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066
 _QUOTED = 120  # characters of a quoted value, and of each listed name: two lines of a terminal
 _SHORT = 70  # characters; shorter texts stay below _QUOTED with quotes and escapes added
 _QUOTED_PATH = 200  # characters of a quoted path: the most that a message quotes
-_LONGEST_NAME = 200  # longer ones are like no other name, and comparing them takes time
+_LONGEST_NAME = 200  # characters; longer names are like no other one, and comparing them takes time
+_MOST_COMPARED = 4_000_000  # letters times letters of the compared names: a few tenths of a second
 
 
 class PoiseError(Exception):
@@ -258,7 +260,9 @@ def _nearest(name: str, names: list[str]) -> list[str]:
     plain = {_plain(known): known for known in reversed(names)}
     if _plain(name) in plain:
         return [plain[_plain(name)]]
-    return [plain[match] for match in difflib.get_close_matches(_plain(name), plain, n=2, cutoff=0.6)]
+    letters = accumulate(len(name) * len(known) for known in plain)
+    compared = [known for known, total in zip(plain, letters, strict=True) if total <= _MOST_COMPARED]
+    return [plain[match] for match in difflib.get_close_matches(_plain(name), compared, n=2, cutoff=0.6)]
 
 
 def _plain(name: str) -> str:

@@ -259,8 +259,9 @@ def test_counts_that_differ_use_what_fits_and_say_so(small):
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_a_file_without_motion_is_a_rig_without_clips(small, tmp_path, newline):
-    text = SMALL[: SMALL.index("MOTION")].replace("\n", newline)
+@pytest.mark.parametrize("word", ["", "MOTION\n"])
+def test_a_file_without_motion_is_a_rig_without_clips(small, tmp_path, newline, word):
+    text = (SMALL[: SMALL.index("MOTION")] + word).replace("\n", newline)
     rig = small(text)
     assert (rig.clips, rig.notes) == ((), ("it has no MOTION block, and so no clip: the rest pose alone",))
     assert np.array_equal(rig.pose.q, small().skeleton.rest_q)

@@ -350,6 +350,19 @@ class TestRobots:
         assert rig.skeleton["j"].limit is None
         assert rig.notes == ("the range of joint /j is ignored: its lower limit 9 is above its upper limit 3",)
 
+    @pytest.mark.parametrize(
+        ("line", "note"),
+        [
+            ('token physics:axis = "z"', "the axis 'z' of joint /j is not X, Y or Z: X is read"),
+            ("float physics:lowerLimit = nan", "the range of joint /j is ignored: a limit is not a number"),
+        ],
+    )
+    def test_an_axis_and_a_limit_without_a_meaning_are_noted(self, read, line, note):
+        bodies = "rel physics:body0 = </a>\nrel physics:body1 = </b>\n"
+        rig = read(f'{HEAD}{BODIES}def PhysicsRevoluteJoint "j"\n{{\n{bodies}{line}\n}}\n')
+        assert note in rig.notes
+        assert (rig.skeleton["j"].axis, rig.skeleton["j"].limit) == ((1.0, 0.0, 0.0), None)
+
     @pytest.mark.parametrize("bodies", [("/a", "/b"), ("", "/b"), ("/b", "")])
     def test_a_joint_of_six_freedoms_keeps_its_slides(self, read, bodies):
         """Along x and z, and a turn about y: the order of the two bodies decides the sense, as for other joints."""

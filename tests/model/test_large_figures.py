@@ -94,12 +94,19 @@ def test_joints_above_and_below_are_those_of_the_tree():
         assert seen.is_above_any(row, seen.places_of(some)) == any(row in above[one] for one in some)
 
 
-@pytest.mark.parametrize("piece", ["x", "leg", "rx", "_left", "Aa"])
+@pytest.mark.parametrize("piece", ["x", "leg", "rx", "_left", "Aa", "1a"])
 def test_a_name_of_a_million_letters_is_read_at_once(piece):
     name = "abc" + piece * (1_000_000 // len(piece))
     with no_hang():
         read(name)
         assert poise.humanoid(skeleton_of(["hips", name], [-1, 0], [(0, 0, 0), (0, 1, 0)])).kind == "other"
+
+
+def test_an_unknown_joint_among_many_long_names_is_reported_at_once():
+    names = [f"{'x' * 190}{row}" for row in range(5_000)]
+    skeleton = skeleton_of(names, chain(5_000), np.zeros((5_000, 3)))
+    with no_hang(), pytest.raises(poise.UnknownNameError, match="no joint 'xxx"):
+        skeleton.index("x" * 195)
 
 
 @pytest.mark.long

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from poise.maths.arrays import Floats, frozen
 
 MOST_JOINTS = 10_000  # with End Sites; ten times a film character, so a hostile file of a million braces stays cheap
+_MOTION = re.compile(rb"(?<=[\s}])MOTION\s*\Z", re.IGNORECASE)  # without anything after it
 DEFAULT_FRAME_TIME = 1.0 / 30.0  # [s] where nothing says one
 _USABLE_FRAME_TIME = (1e-6, 1e6)  # [s]
 
@@ -99,7 +101,8 @@ class BvhDocument:
         """The file with other motion rows; the frame time stays as written unless it is given."""
         if self.spans is None:
             time = repr(DEFAULT_FRAME_TIME) if frame_time is None else frame_time
-            lines = [self.data.rstrip(), b"MOTION", f"Frames: {count}".encode(), f"Frame Time: {time}".encode()]
+            hierarchy = _MOTION.sub(b"", self.data).rstrip()
+            lines = [hierarchy, b"MOTION", f"Frames: {count}".encode(), f"Frame Time: {time}".encode()]
             return self.newline.join([*lines, rows])
         (count_start, count_end), (time_start, time_end) = self.spans
         time = self.data[time_start:time_end] if frame_time is None else frame_time.encode()

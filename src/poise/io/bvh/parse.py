@@ -49,6 +49,8 @@ def parse_header(path: Path, data: bytes) -> Header:
     tree = _Hierarchy(scanner)
     if not tree.read():
         return Header(tree.nodes, tree.width, None)
+    if scanner.is_at_end():
+        return Header(tree.nodes, tree.width, None)
     count, count_span = scanner.field(_FRAMES, "'Frames: COUNT' after MOTION")
     if not re.fullmatch(r"\+?\d{1,18}", count, re.ASCII):
         scanner.fail(f"the number of frames must be a whole number, not {shown(count)}")
@@ -83,6 +85,10 @@ class Scanner:
             return ""
         self.word_at, self.at = match.span()
         return match.group().decode("latin-1")
+
+    def is_at_end(self) -> bool:
+        """Return whether only blanks are left."""
+        return not self.data[self.at :].strip()
 
     def back(self) -> None:
         """Unread the last word."""

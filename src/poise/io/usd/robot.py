@@ -11,7 +11,7 @@ import numpy as np
 
 from poise.errors import FileError, InputError, listed
 from poise.io.child.ask import ChildAnswer
-from poise.io.numbers import LARGEST
+from poise.io.numbers import LARGEST, shown
 from poise.io.usd.matrices import parts_of
 from poise.maths import rotations
 from poise.maths.arrays import Floats
@@ -82,6 +82,8 @@ class PhysicsTree:
         closing = [joint for joint in joints if joint["apart"]]
         held = [joint for joint in waiting if _WORLD in joint["bodies"]]
         waiting = [joint for joint in waiting if _WORLD not in joint["bodies"]]
+        for joint in joints:
+            self._check(joint)
         for joint in sorted(held, key=lambda joint: joint["kind"] != "fixed"):
             body = joint["bodies"][0] or joint["bodies"][1]
             if body not in self.row_of and joint["kind"] == "fixed":
@@ -109,6 +111,15 @@ class PhysicsTree:
         if closing:
             paths = listed(joint["path"] for joint in closing)
             self.notes.append(f"joints that close a loop are no part of the tree, and poses can open the loop: {paths}")
+
+    def _check(self, joint: dict[str, Any]) -> None:
+        """Replace an axis or limits without a meaning, with a note."""
+        if joint["axis"] not in ("X", "Y", "Z"):
+            self.notes.append(f"the axis {shown(joint['axis'])} of joint {joint['path']} is not X, Y or Z: X is read")
+            joint["axis"] = "X"
+        if math.isnan(joint["low"]) or math.isnan(joint["high"]):
+            self.notes.append(f"the range of joint {joint['path']} is ignored: a limit is not a number")
+            joint["low"], joint["high"] = -math.inf, math.inf
 
     def _late(self, joint: dict[str, Any]) -> bool:
         """Add a joint that stands apart from its articulation where it carries a body that nothing else does."""
@@ -145,7 +156,7 @@ class PhysicsTree:
 
         The axis is X, Y or Z.
         """
-        axis = joint["axis"] if joint["axis"] in ("X", "Y", "Z") else "X"
+        axis = joint["axis"]
         known: dict[str, tuple[Hold, ...]] = {
             "fixed": ("point", "turn"), "revolute": ("point", "axis"), "prismatic": ("line", "turn"),
             "spherical": ("point",),
@@ -226,7 +237,7 @@ class PhysicsTree:
         The last one has the joint's own name, the slides before it that name with the letter of their axis.
         """
         kind, limit = self._motion(joint, back=back)
-        axis = np.eye(3)["XYZ".index(joint["axis"] if joint["axis"] in ("X", "Y", "Z") else "X")]
+        axis = np.eye(3)["XYZ".index(joint["axis"])]
         turn = _Motion(joint["path"], kind, axis, limit)
         if joint["kind"] != "free":
             return [turn]

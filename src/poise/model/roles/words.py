@@ -99,17 +99,17 @@ def read(name: str, *, roll_is_axis: bool = False, rl_is_right: bool = False) ->
     rl_is_right   where RL is the right leg, beside LL: else it is the rear left one
     """
     words = cut(name)
-    numbers: tuple[int, ...] = ()
+    numbers: list[int] = []
     part = side = ""
     unknown: list[str] = []
     helper = name.startswith("__") or ("roll" in words and not roll_is_axis)
     for word, after in zip(words, [*words, ""][1:], strict=True):
         if word.isdecimal():
-            numbers += (int(word[-6:]),)
+            numbers.append(int(word[-6:]))
         elif (word, after) in _PAIRS:
-            part, numbers = _PAIRS[word, after], ()
+            part, numbers = _PAIRS[word, after], []
         elif word in _PART:
-            part, numbers = _merged(part, _PART[word]), ()
+            part, numbers = _merged(part, _PART[word]), []
         elif word in _SIDES:
             side = side or ("right" if word == "rl" and rl_is_right else _SIDES[word])
         elif word == "ll" and rl_is_right:
@@ -121,7 +121,7 @@ def read(name: str, *, roll_is_axis: bool = False, rl_is_right: bool = False) ->
     helper |= bool(part) and words[-1] == "ft"  # a sensor of force and torque
     metacarpal = bool(_METACARPALS.intersection(words)) or ("in", "hand") in pairwise(words)
     other = not _OTHER_LIMBS.isdisjoint(words)
-    return Word(side, part, numbers, tuple(unknown), helper, metacarpal, words[:1] == ("def",), other)
+    return Word(side, part, tuple(numbers), tuple(unknown), helper, metacarpal, words[:1] == ("def",), other)
 
 
 def _merged(before: str, part: str) -> str:
