@@ -27,7 +27,7 @@ from poise.cli.library.plan import FilePair
 from poise.cli.library.verbs import VERBS
 from poise.errors import PoiseWarning
 from poise.io import samples
-from poise.io.files import leftovers, write_atomically
+from poise.io.files import find_leftovers, write_atomically
 from tests.command_line import run
 from tests.compile_once import once
 from tests.patience import PROCESS
@@ -386,8 +386,8 @@ class TestInterrupted:
         seen = []
         (tmp_path / ".a.settings").write_text("mine")
         write_atomically(tmp_path / "a.glb", b"data")
-        assert [path.name for path in leftovers([tmp_path / "a.glb"])] == seen
-        assert leftovers([tmp_path / "b.glb"]) == []
+        assert [path.name for path in find_leftovers([tmp_path / "a.glb"])] == seen
+        assert find_leftovers([tmp_path / "b.glb"]) == []
 
 
 def contents(folder):

@@ -14,7 +14,7 @@ import pytest
 
 import poise
 from poise.errors import WriteWarning
-from poise.io.bvh.names import names_in_file
+from poise.io.bvh.names import find_file_names
 from poise.io.registry import formats
 from poise.io.values.read import read_values
 from tests.amounts import amount
@@ -85,7 +85,7 @@ def assert_alike(path, thing):
     size = max(float(np.abs(wanted.world.positions).max(initial=0.0)), 1e-9)
     moving = wanted.skeleton.moving_depth > 0  # a BVH file leaves trees without motion out
     names = wanted.skeleton.names
-    words = names_in_file(wanted.skeleton) if path.suffix == ".bvh" else names  # what a BVH file calls them
+    words = find_file_names(wanted.skeleton) if path.suffix == ".bvh" else names  # what a BVH file calls them
     assert set(np.array(words)[moving]) <= set(there.skeleton.names)
     near = NEAR if path.suffix != ".bvh" or is_steady(thing) else BETWEEN_FRAMES
     for name, word in zip(names, words, strict=True):

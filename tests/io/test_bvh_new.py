@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import poise
 from poise.errors import PoiseWarning, UnsupportedError
 from poise.io.formats import bvh
-from poise.libraries.renamed import renamed
+from poise.libraries.rename import rename_joints
 from poise.maths import euler, rotations
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -153,7 +153,7 @@ class TestNames:
     def test_everything_that_names_joints_follows(self):
         s = poise.load(poise.sample("humanoid.glb"))
         names = tuple(f"my_{name}" for name in s.skeleton.names)
-        new = renamed(s, names)
+        new = rename_joints(s, names)
         assert new.skeleton.names == names
         assert {role: f"my_{joint}" for role, joint in s.humanoid.items()} == new.humanoid
         assert new.skeleton.chains == {k: (f"my_{a}", f"my_{b}") for k, (a, b) in s.skeleton.chains.items()}
@@ -164,7 +164,7 @@ class TestNames:
     def test_closed_loops_and_motors_follow(self):
         (loop, motor) = (poise.Loop("rod", ("b c", None), ((0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0),) * 2), poise.Motor(1.0))
         s = Skeleton.build(["a", "b c"], [-1, 0], [Kind.BALL] * 2, loops=(loop,), motors={"b c": motor})
-        new = renamed(Rig(s, Pose(s, s.rest_q)), ("a", "b_c")).skeleton
+        new = rename_joints(Rig(s, Pose(s, s.rest_q)), ("a", "b_c")).skeleton
         assert [one.joints for one in new.loops] == [("b_c", None)]
         assert new.motors == {"b_c": motor}
 

@@ -12,7 +12,7 @@ import pytest
 import poise
 from poise.cli.library.journal import sweep
 from poise.errors import FileError
-from poise.io.files import leftovers, part_of, write_atomically
+from poise.io.files import find_leftovers, part_of, write_atomically
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from tests.command_line import run
@@ -139,9 +139,9 @@ def test_what_a_killed_process_left_is_found(tmp_path, monkeypatch):
     for path in (long, link):
         write_atomically(path, b"data")
     monkeypatch.undo()
-    found = leftovers([long, link])
+    found = find_leftovers([long, link])
     assert len(found) == 2
-    assert leftovers([tmp_path / ("n" * 249)]) == []
+    assert find_leftovers([tmp_path / ("n" * 249)]) == []
     sweep([long, link])
     assert not any(path.exists() for path in found)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.model.couplings import composed, without_blocking_ranges
+from poise.model.couplings import composed, drop_blocking_ranges
 from tests.patience import assert_linear
 
 INF = float("inf")
@@ -18,7 +18,7 @@ def left_out(leader, *followers):
     names = ["lead", *(f"f{i}" for i in range(len(followers)))]
     limits = [leader and poise.Range(*leader), *(poise.Range(low, high) for low, high, _, _ in followers)]
     couplings = [None, *(poise.Coupling(0, ratio, offset) for _, _, ratio, offset in followers)]
-    kept, notes = without_blocking_ranges(names, np.full(len(names), HINGE), limits, couplings)
+    kept, notes = drop_blocking_ranges(names, np.full(len(names), HINGE), limits, couplings)
     assert [limit is None for limit in kept[1:]].count(True) == len(notes)
     assert kept[0] == limits[0]
     return [f"f{i}" for i in range(len(followers)) if kept[i + 1] is None]
@@ -64,7 +64,7 @@ def test_followers_are_counted_together():
 
 def test_the_note_names_both_joints():
     limits, couplings = [poise.Range(0, 0.8), poise.Range(0, 0.9)], [None, poise.Coupling(0, -1.0, 0.0)]
-    _, notes = without_blocking_ranges(["finger", "inner"], np.full(2, HINGE), limits, couplings)
+    _, notes = drop_blocking_ranges(["finger", "inner"], np.full(2, HINGE), limits, couplings)
     (note,) = notes
     assert note.startswith(
         "the range of 'inner', 0 to 0.9, leaves 'finger', which it follows with ratio -1 and offset 0,"
@@ -75,9 +75,9 @@ def test_the_note_names_both_joints():
 def test_a_follower_of_a_follower_counts_with_both_ratios():
     limits = [poise.Range(0, 1), None, poise.Range(0, 1)]
     couplings = [None, poise.Coupling(0, -1.0, 0.0), poise.Coupling(1, -1.0, 0.0)]
-    assert without_blocking_ranges("abc", np.full(3, HINGE), limits, couplings) == (tuple(limits), [])
+    assert drop_blocking_ranges("abc", np.full(3, HINGE), limits, couplings) == (tuple(limits), [])
     couplings[2] = poise.Coupling(1, 1.0, 0.0)
-    kept, notes = without_blocking_ranges("abc", np.full(3, HINGE), limits, couplings)
+    kept, notes = drop_blocking_ranges("abc", np.full(3, HINGE), limits, couplings)
     assert kept[2] is None
     assert len(notes) == 1
 

@@ -123,19 +123,19 @@ def write_atomically(path: Path, data: bytes) -> None:
     path = as_path(path)
     if not isinstance(data, bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InputError(f"what is written into a file are bytes, not {named(data)}")
-    target = written_place(path)
+    target = resolve_target(path)
     temporary, handle = _create_beside(target, path)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        rename_over(temporary, target)
+        replace_file(temporary, target)
     except OSError as error:
         raise FileError(path, f"cannot write: {error.strerror}") from error
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def written_place(path: Path) -> Path:
+def resolve_target(path: Path) -> Path:
     """Resolve the file replaced by a write to `path`.
 
     Parameters
@@ -170,7 +170,7 @@ def written_place(path: Path) -> Path:
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
-def rename_over(temporary: Path, target: Path) -> None:
+def replace_file(temporary: Path, target: Path) -> None:
     """Rename a finished file to its target.
 
     It takes over the mode of the file that it replaces.
@@ -180,7 +180,7 @@ def rename_over(temporary: Path, target: Path) -> None:
     temporary
         The finished file, in the folder of `target`.
     target
-        Its name, as `written_place` finds it.
+        Its name, as `resolve_target` finds it.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def part_of(target: Path) -> Path:
     Parameters
     ----------
     target
-        The table, as `written_place` finds it. A name that is too long for a suffix is shortened to a digest.
+        The table, as `resolve_target` finds it. A name that is too long for a suffix is shortened to a digest.
     """
     fits = len(os.fsencode(target.name)) + len(_PART) <= _LONGEST_NAME
     return target.with_name((target.name if fits else _label(target.name)) + _PART)
@@ -263,7 +263,7 @@ def encode_text(text: str) -> bytes:
     return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text).encode("utf-8", "backslashreplace")
 
 
-def clip_name_of(path: Path) -> str:
+def name_clip(path: Path) -> str:
     """Name a clip after its file, without the suffix.
 
     Parameters
@@ -274,7 +274,7 @@ def clip_name_of(path: Path) -> str:
     return _SURROGATE.sub("\ufffd", path.stem)
 
 
-def leftovers(paths: Iterable[Path]) -> list[Path]:
+def find_leftovers(paths: Iterable[Path]) -> list[Path]:
     """Find temporary files left by killed processes.
 
     Parameters

@@ -136,7 +136,7 @@ def load(path: str | PathLike[str], *, include_root: str | PathLike[str] | None 
         For an `include_root` that is no folder.
     """
     path = as_path(path)
-    rig = read(path, include_root=as_folder(include_root))
+    rig = read(path, include_root=check_folder(include_root))
     for note in rig.notes:
         warnings.warn(f"{path}: {note}", PoiseWarning, stacklevel=2)
     return rig
@@ -221,12 +221,12 @@ def save(
             raise UnsupportedError(
                 f"rest={rest!r} is for BVH files; {module.NAME} files keep the rest pose of their joints"
             )
-    lost = lost_loops(skeleton, path)
+    lost = describe_lost_loops(skeleton, path)
     if lost:
         warnings.warn(f"{path}: {lost}", PoiseWarning, stacklevel=2)
 
 
-def lost_loops(skeleton: Skeleton, path: Path) -> str:
+def describe_lost_loops(skeleton: Skeleton, path: Path) -> str:
     """Write a sentence on the closed loops lost in a format.
 
     Empty where none is lost.
@@ -276,7 +276,7 @@ def _look_into(path: Path) -> None:
         raise FileError(path, held)
 
 
-def as_folder(path: Any) -> Path | None:
+def check_folder(path: Any) -> Path | None:
     """Return the folder of `include_root`, or None.
 
     InputError for a path without a folder.

@@ -21,7 +21,7 @@ from poise.io.vrma.write import is_animation
 from poise.libraries.clip_files import ALL, clip_paths, holds_one_clip
 from poise.libraries.losses import carried, losses, meshes_of, unit_of
 from poise.libraries.moved import Move, moved, turn_between
-from poise.libraries.renamed import renamed
+from poise.libraries.rename import rename_joints
 from poise.libraries.roots import one_tree
 from poise.maths import rotations
 from poise.maths.arguments import text
@@ -238,7 +238,7 @@ def _named(rig: Rig, module: Any) -> tuple[Rig, list[str]]:
     if not hasattr(module, "names_of"):
         return rig, []
     names, note = module.names_of(rig)
-    return (rig, []) if names == rig.skeleton.names else (renamed(rig, names), [note])
+    return (rig, []) if names == rig.skeleton.names else (rename_joints(rig, names), [note])
 
 
 # --- times -----------------------------------------------------------------------------------------------------------

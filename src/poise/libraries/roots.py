@@ -11,7 +11,7 @@ from poise.errors import InputError, UnsupportedError, listed, quoted
 from poise.maths.arrays import Floats
 from poise.maths.in_words import counted
 from poise.model.clip import Clip, KeyedClip
-from poise.model.loops import loops_within
+from poise.model.loops import select_loops
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles import humanoid
@@ -139,7 +139,7 @@ def _named(s: Skeleton, new: dict[int, int]) -> dict[str, Any]:
     return {
         "aliases": {name: new[row] for name, row in s.aliases.items() if row in new},
         "chains": {name: ends for name, ends in s.chains.items() if kept.issuperset(ends)},
-        "loops": loops_within(s.loops, kept),
+        "loops": select_loops(s.loops, kept),
         "motors": {joint: motor for joint, motor in s.motors.items() if joint in kept},
         "roles": {role: joint for role, joint in s.roles.items() if joint in kept},
     }

@@ -19,7 +19,7 @@ from poise.maths.remember import FrozenValue
 from poise.model.pose import Pose
 from poise.model.same import check_same
 from poise.model.skeleton import Kind, Skeleton
-from poise.model.tracks import Track, bracket, checked_tracks
+from poise.model.tracks import Track, bracket, check_tracks
 
 _ROUNDING = 1.2e-7  # of the largest time: what two times in 32 bits, each rounded, may be off together
 _NTSC = 1.001  # film and television for NTSC run slower by this
@@ -192,7 +192,7 @@ class KeyedClip(Clip):
 
     def __init__(self, skeleton: Skeleton, tracks: Iterable[Track], name: str = "") -> None:
         skeleton = require(skeleton, Skeleton, "the skeleton of a KeyedClip")
-        kept = checked_tracks(skeleton, tracks)
+        kept = check_tracks(skeleton, tracks)
         for field, value in (("_skeleton", skeleton), ("tracks", kept), ("name", text(name, "the name of a clip"))):
             object.__setattr__(self, field, value)  # the clip is frozen
 

@@ -20,7 +20,7 @@ _ANY: _Ends = (-math.inf, math.inf)
 _NOTHING: _Ends = (math.inf, -math.inf)
 
 
-def checked_couplings(couplings: Any, count: int) -> tuple[Coupling | None, ...]:
+def check_couplings(couplings: Any, count: int) -> tuple[Coupling | None, ...]:
     """Check one coupling or None per joint; return a tuple.
 
     None stands for no couplings at all.
@@ -80,7 +80,7 @@ def _own(couplings: Sequence[Coupling | None], row: int) -> Coupling:
     return coupling
 
 
-def without_blocking_ranges(
+def drop_blocking_ranges(
     names: Sequence[str], kinds: Ints, limits: Sequence[Limit | None], couplings: Sequence[Coupling | None]
 ) -> tuple[tuple[Limit | None, ...], list[str]]:
     """Drop ranges of followers blocking their leader.

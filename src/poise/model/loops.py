@@ -104,7 +104,7 @@ class OpenLoop(NamedTuple):
     angle: float
 
 
-def loops_within(loops: Sequence[Loop], joints: Collection[str]) -> tuple[Loop, ...]:
+def select_loops(loops: Sequence[Loop], joints: Collection[str]) -> tuple[Loop, ...]:
     """Select the loops between joints of these names, or the world."""
     return tuple(loop for loop in loops if loop.is_within(joints))
 

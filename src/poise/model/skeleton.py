@@ -23,7 +23,7 @@ from poise.maths.in_words import counted
 from poise.maths.options import whole_number
 from poise.maths.remember import remember
 from poise.model import joints
-from poise.model.couplings import checked_couplings, composed
+from poise.model.couplings import check_couplings, composed
 from poise.model.free_root import Freed, bound, freed
 from poise.model.joints import Coupling, Joint, Kind
 from poise.model.limits import Limit
@@ -156,7 +156,7 @@ class Skeleton:
         kinds_ = joints.whole_numbers(kinds, "kinds")
         parents_ = joints.whole_numbers(parents, "parents")
         joints.check_tree(names, parents_, kinds_)
-        couplings_ = composed(names, kinds_, checked_couplings(couplings, n))
+        couplings_ = composed(names, kinds_, check_couplings(couplings, n))
         rows = (None,) * n if limits is None else several(limits, "the limits of joints", "[None, Range(0, 2)]")
         if len(rows) != n:
             raise InputError(f"the limits of {n} joints are {n} limits or None, not {len(rows)}")

@@ -124,7 +124,7 @@ class Track(NamedTuple):
         return rotations.normalised(value) if self.path == "rotation" else value
 
 
-def checked_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
+def check_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
     """Check tracks against a skeleton; return them as a tuple.
 
     Raises

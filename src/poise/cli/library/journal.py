@@ -17,7 +17,7 @@ import poise
 from poise.cli.library.plan import FilePair
 from poise.cli.library.verbs import Row
 from poise.errors import FileError
-from poise.io.files import leftovers, write_atomically
+from poise.io.files import find_leftovers, write_atomically
 
 _ENDED = json.dumps({"ended": True})
 
@@ -120,5 +120,5 @@ def _is_there(entry: dict[str, Any], pair: FilePair) -> bool:
 
 def sweep(outs: Iterable[Path]) -> None:
     """Remove what this job, killed, had half written of its new files; every other hidden file is somebody's own."""
-    for path in leftovers(outs):
+    for path in find_leftovers(outs):
         path.unlink(missing_ok=True)

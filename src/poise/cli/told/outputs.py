@@ -7,8 +7,8 @@ from pathlib import Path
 
 from poise.cli.terminal import say
 from poise.errors import FileError, InputError, UnsupportedError
-from poise.io.files import written_place
-from poise.io.registry import lost_loops, save, writer
+from poise.io.files import resolve_target
+from poise.io.registry import describe_lost_loops, save, writer
 from poise.model.rig import Rig, Saveable
 
 TABLES = (".csv", ".npy")
@@ -36,7 +36,7 @@ def save_and_note(thing: Saveable, path: Path, rig: Rig) -> None:
     A note on standard error names the closed loops of the rig if the file format has none.
     """
     save(thing, path, like=rig)
-    lost = lost_loops(rig.skeleton, path)
+    lost = describe_lost_loops(rig.skeleton, path)
     if lost:
         say(f"note: {path}: {lost}", err=True)
 
@@ -62,7 +62,7 @@ def check_place(path: Path) -> None:
 
     Its folder exists and takes files, and no folder has its name.
     """
-    folder = written_place(path).parent
+    folder = resolve_target(path).parent
     if not folder.is_dir():
         raise FileError(path, f"cannot write here: there is no folder {str(folder)!r}")
     if not os.access(folder, os.W_OK | os.X_OK):

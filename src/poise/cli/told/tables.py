@@ -18,7 +18,7 @@ import numpy as np
 
 from poise.cli.terminal import say
 from poise.errors import FileError, UnsupportedError, listed
-from poise.io.files import part_of, rename_over, written_place
+from poise.io.files import part_of, replace_file, resolve_target
 from poise.io.values.rows import columns_of, joint_numbers, table_columns
 from poise.model.skeleton import Skeleton
 from poise.solvers.base.status import Status
@@ -93,11 +93,11 @@ def _npy_head(file: BinaryIO, count: int, nq: int) -> None:
 @contextmanager
 def _part_of(out: Path) -> Generator[Path]:
     """Give FILE.part for writing; rename it to FILE at the end. Of a link both stand at its target."""
-    target = written_place(out)
+    target = resolve_target(out)
     part = part_of(target)
     try:
         yield part
-        rename_over(part, target)
+        replace_file(part, target)
     except KeyboardInterrupt:
         say(f"finished rows are in {part}", err=True)
         raise

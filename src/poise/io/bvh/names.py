@@ -17,7 +17,7 @@ _NOT_PLAIN = re.compile("[\\s{}\\x00-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u2028-\\u20
 _NAMELESS = "joint"
 
 
-def names_in_file(skeleton: Skeleton) -> tuple[str, ...]:
+def find_file_names(skeleton: Skeleton) -> tuple[str, ...]:
     """Find the names of the joints in a new BVH hierarchy.
 
     Blanks, line breaks, braces and control characters become `_`; a number makes a name unique that is taken then. A
@@ -48,7 +48,7 @@ def names_in_file(skeleton: Skeleton) -> tuple[str, ...]:
     return tuple(wanted)
 
 
-def note_of_names(old: tuple[str, ...], new: tuple[str, ...]) -> str:
+def describe_renames(old: tuple[str, ...], new: tuple[str, ...]) -> str:
     """List the joints with a changed name in a sentence.
 
     Parameters
@@ -60,7 +60,7 @@ def note_of_names(old: tuple[str, ...], new: tuple[str, ...]) -> str:
     return f"names in a BVH file have no blanks, line breaks or braces, so that joints are renamed: {pairs}"
 
 
-def roots_of(skeleton: Skeleton) -> list[int]:
+def find_roots(skeleton: Skeleton) -> list[int]:
     """Find the roots of moving trees, else the first root.
 
     Trees in which nothing moves, such as a glTF's mesh nodes, have no motion to lose, and most programs refuse a BVH
@@ -73,7 +73,7 @@ def roots_of(skeleton: Skeleton) -> list[int]:
 
 def _written(skeleton: Skeleton) -> list[bool]:
     """Return for each row whether its tree is written."""
-    roots, below = set(roots_of(skeleton)), list[bool]()
+    roots, below = set(find_roots(skeleton)), list[bool]()
     for row, parent in enumerate(skeleton.parents.tolist()):
         below.append(row in roots if parent < 0 else below[parent])
     return below

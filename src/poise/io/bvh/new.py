@@ -17,7 +17,7 @@ import numpy as np
 
 from poise.errors import UnsupportedError, listed
 from poise.io.bvh.document import MOST_JOINTS, completed
-from poise.io.bvh.names import names_in_file, roots_of
+from poise.io.bvh.names import find_file_names, find_roots
 from poise.io.bvh.rows import degrees_of, rows_text, too_large
 from poise.io.numbers import LARGEST, LONGEST_NAME, shown
 from poise.maths import rotations as turning
@@ -66,7 +66,7 @@ def new_text(poses: Pose, frame_time: float, *, rest: str = "keep") -> bytes:
 
 
 def _check(skeleton: Skeleton) -> None:
-    roots = roots_of(skeleton)
+    roots = find_roots(skeleton)
     if len(roots) != 1:
         names = listed(skeleton.names[root] for root in roots)
         message = (
@@ -74,7 +74,7 @@ def _check(skeleton: Skeleton) -> None:
             "poise.convert() takes the one that is named as root"
         )
         raise UnsupportedError(message)
-    for name in names_in_file(skeleton):
+    for name in find_file_names(skeleton):
         if len(name.encode()) > LONGEST_NAME:
             message = f"the joint name {shown(name)} is too long for a BVH file; {LONGEST_NAME} bytes are read again"
             raise UnsupportedError(message)
@@ -89,7 +89,7 @@ def _parts(poses: Pose) -> _Parts:
     moves = (np.abs(positions - offsets) > slack).any(axis=(0, 2)) | np.isin(skeleton.kinds, (2, 4))
     moves[skeleton.parents < 0] = True
     orders = tuple(completed(order) for order in skeleton.euler or ("",) * len(skeleton))
-    return _Parts(skeleton, names_in_file(skeleton), offsets, positions, poses.local_rotations, moves, orders)
+    return _Parts(skeleton, find_file_names(skeleton), offsets, positions, poses.local_rotations, moves, orders)
 
 
 def _from_zero(parts: _Parts) -> _Parts:
@@ -162,7 +162,7 @@ def _hierarchy(parts: _Parts) -> tuple[list[str], list[int]]:
     """Lines of the HIERARCHY block, and the rows that have channels in the order of the file: depth first."""
     skeleton = parts.skeleton
     lines, order = ["HIERARCHY"], list[int]()
-    root = roots_of(skeleton)[0]
+    root = find_roots(skeleton)[0]
     stack: list[tuple[int, int, bool]] = [(root, 0, False)]
     while stack:
         i, depth, done = stack.pop()

@@ -15,7 +15,7 @@ import numpy as np
 from poise.errors import UnsupportedError, WriteWarning, listed
 from poise.io.bvh.document import DEFAULT_FRAME_TIME, BvhDocument, Channels, is_usable_time
 from poise.io.bvh.motion import angles_of_values
-from poise.io.bvh.names import names_in_file, note_of_names
+from poise.io.bvh.names import describe_renames, find_file_names
 from poise.io.bvh.new import new_text
 from poise.io.bvh.rows import degrees_of, rows_text
 from poise.maths import euler
@@ -35,7 +35,7 @@ def text_of(thing: Saveable, like: Skeleton, *, rest: str = "keep") -> bytes:
     """The bytes of a BVH file that shows a rig's only clip, a clip, a pose, or a batch of poses as frames.
 
     With `rest` "zero" a new hierarchy has its rest pose where all angles are zero; one that was read has it there.
-    Names that cannot stand in it are changed, with a WriteWarning; see `names_in_file`.
+    Names that cannot stand in it are changed, with a WriteWarning; see `find_file_names`.
     UnsupportedError for what BVH cannot hold: several clips, joints without the channels that the motion
     needs, scale that is not uniform.
     """
@@ -44,9 +44,9 @@ def text_of(thing: Saveable, like: Skeleton, *, rest: str = "keep") -> bytes:
     if isinstance(document, BvhDocument):
         return _into(document, moving, like)
     poses, frame_time = _frames(moving)
-    old, new = poses.skeleton.names, names_in_file(poses.skeleton)
+    old, new = poses.skeleton.names, find_file_names(poses.skeleton)
     if old != new:
-        warnings.warn(note_of_names(old, new), WriteWarning, stacklevel=2)
+        warnings.warn(describe_renames(old, new), WriteWarning, stacklevel=2)
     return new_text(poses, frame_time or DEFAULT_FRAME_TIME, rest=rest)
 
 

@@ -17,7 +17,7 @@ from poise.io.asf.motion import AmcMotion, outside_limits, parse_amc, q_of_motio
 from poise.io.asf.pair import skeleton_beside
 from poise.io.asf.parse import ROOT, TURNS, AsfFile, parse_asf
 from poise.io.asf.skeleton import Rows, build_skeleton
-from poise.io.files import clip_name_of, read_bytes
+from poise.io.files import name_clip, read_bytes
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -76,7 +76,7 @@ def _moving(path: Path, file: AsfFile, rows: Rows, motion: AmcMotion, notes: lis
     if still:
         notes.append(f"the file has no values for these, which stay at zero: {listed(still)}")
     outside = outside_limits(file, rows.bones, motion)
-    clip = Clip.at_rate(Pose(skeleton, q), motion.rate, clip_name_of(path))
+    clip = Clip.at_rate(Pose(skeleton, q), motion.rate, name_clip(path))
     pose = Pose(skeleton, q[0] if len(q) == 1 else skeleton.rest_q)
     told = (*notes, *motion.notes, *([outside] if outside else []))
     return dataclasses.replace(Rig(skeleton, pose, (clip,), path=path), notes=told)

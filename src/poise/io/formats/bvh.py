@@ -15,10 +15,10 @@ import numpy as np
 from poise.errors import FileError
 from poise.io.bvh.document import DEFAULT_FRAME_TIME, BvhDocument, BvhJoint, BvhName, Channels, is_usable_time
 from poise.io.bvh.motion import q_of_values, read_rows
-from poise.io.bvh.names import names_in_file, note_of_names
+from poise.io.bvh.names import describe_renames, find_file_names
 from poise.io.bvh.parse import MotionHeader, parse_header
 from poise.io.bvh.write import text_of
-from poise.io.files import clip_name_of, read_bytes, write_checked
+from poise.io.files import name_clip, read_bytes, write_checked
 from poise.io.free_root import without_free_root
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
@@ -61,7 +61,7 @@ def _read(path: Path, data: bytes) -> Rig:
     spans = None if motion is None else (motion.count_span, motion.time_span)
     document = BvhDocument(data, spans, names, channels, header.width, values, times, q)
     skeleton = dataclasses.replace(skeleton, source=document)
-    clips = () if motion is None else (Clip(times, Pose(skeleton, q), clip_name_of(path)),)
+    clips = () if motion is None else (Clip(times, Pose(skeleton, q), name_clip(path)),)
     all_notes = (*notes, *more, *note, *_root_note(header.nodes, names, values))
     shown = q[0] if len(q) == 1 else skeleton.rest_q
     return Rig(skeleton, Pose(skeleton, shown), clips, notes=all_notes, path=path)
@@ -86,8 +86,8 @@ def names_of(rig: Rig) -> tuple[tuple[str, ...], str]:
     skeleton = rig.skeleton
     if isinstance(skeleton.source, BvhDocument):
         return skeleton.names, ""
-    names = names_in_file(skeleton)
-    return names, note_of_names(skeleton.names, names)
+    names = find_file_names(skeleton)
+    return names, describe_renames(skeleton.names, names)
 
 
 def _names(nodes: list[BvhJoint]) -> tuple[tuple[str, ...], list[str]]:

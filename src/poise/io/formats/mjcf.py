@@ -14,15 +14,15 @@ import numpy as np
 from poise.errors import FileError, InputError
 from poise.io.files import read_bytes
 from poise.io.mjcf.bodies import document_of
-from poise.io.mjcf.engine import CompiledModel, compiled, explained
+from poise.io.mjcf.engine import CompiledModel, compiled, report_malformed
 from poise.io.mjcf.include import read_whole
-from poise.io.mjcf.loops import loops_of
+from poise.io.mjcf.loops import read_loops
 from poise.io.mjcf.rows import MjcfRows, rows_of
 from poise.io.mjcf.select import Selection, select
 from poise.io.mjcf.values import couplings_of, keyframes_of, left_out, limits_of, rest_of
 from poise.io.numbers import LARGEST
 from poise.io.xml_files import NotWellFormedError
-from poise.model.couplings import without_blocking_ranges
+from poise.model.couplings import drop_blocking_ranges
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Skeleton
@@ -49,7 +49,7 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
     try:
         whole = read_whole(path, read_bytes(path), include_root)
     except NotWellFormedError as error:
-        raise explained(error) from error
+        raise report_malformed(error) from error
     selection = select(whole.root)
     model, notes = _compiled(path, selection)
     found = rows_of(model)
@@ -74,7 +74,7 @@ def _compiled(path: Path, selection: Selection) -> tuple[CompiledModel, list[str
     except FileError as error:
         if not selection.has_loops():
             raise
-        model = compiled(path, selection.without_loops())
+        model = compiled(path, selection.drop_loops())
         return model, [f"loops (<connect>, <weld>) are not read, so that poses may open them: {error.reason}"]
 
 
@@ -86,7 +86,7 @@ def _skeleton(model: CompiledModel, found: MjcfRows) -> Skeleton:
         message = "a place or a reference value is too large"
         raise InputError(message)
     names, kinds, couplings = [row.name for row in rows], [row.kind for row in rows], couplings_of(model, found)
-    limits, ignored = without_blocking_ranges(names, np.array(kinds), limits_of(model, found), couplings)
+    limits, ignored = drop_blocking_ranges(names, np.array(kinds), limits_of(model, found), couplings)
     found.notes += ignored
     skeleton = Skeleton.build(
         names,
@@ -102,7 +102,7 @@ def _skeleton(model: CompiledModel, found: MjcfRows) -> Skeleton:
         metres_per_unit=1.0,
         up="z",
         source=document_of(model, found),
-        loops=tuple(loops_of(model, found)),
+        loops=tuple(read_loops(model, found)),
     )
     rest, _ = skeleton.legal(rest_of(model, skeleton, found))
     return dataclasses.replace(skeleton, rest_q=rest)

@@ -21,7 +21,7 @@ from poise.io.urdf.parse import XACRO, parse_robot
 from poise.io.urdf.srdf import with_srdf
 from poise.io.urdf.tree import free_leaders, in_order, root_link
 from poise.io.urdf.write import text_of
-from poise.model.couplings import without_blocking_ranges
+from poise.model.couplings import drop_blocking_ranges
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Coupling, Kind, Skeleton
@@ -142,7 +142,7 @@ class _SkeletonRows:
         for name, mimic in self.mimics.items():
             couplings[self.row_of[name]] = Coupling(self.row_of[mimic.leader], mimic.ratio, mimic.offset)
         names, kinds = [row.name for row in self.rows], np.array([row.kind for row in self.rows])
-        limits, notes = without_blocking_ranges(names, kinds, [row.limit for row in self.rows], couplings)
+        limits, notes = drop_blocking_ranges(names, kinds, [row.limit for row in self.rows], couplings)
         self.notes += notes
         return Skeleton.build(
             names,

@@ -44,7 +44,7 @@ def compiled(path: Path, selection: Selection) -> CompiledModel:
     return CompiledModel(mj, model, str(spec.modelname), frozenset(weightless))
 
 
-def explained(error: NotWellFormedError) -> FileError:
+def report_malformed(error: NotWellFormedError) -> FileError:
     """Find out whether MuJoCo reads a malformed file, and report it.
 
     MuJoCo gets the text behind an element of our own, which is then the root: it goes through the text as XML, and

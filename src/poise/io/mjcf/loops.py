@@ -15,7 +15,7 @@ from poise.model.loops import Frame, Hold, Loop
 _NO_TURN = (1.0, 0.0, 0.0, 0.0)
 
 
-def loops_of(given: CompiledModel, found: MjcfRows) -> list[Loop]:
+def read_loops(given: CompiledModel, found: MjcfRows) -> list[Loop]:
     """Collect the loops active from the start.
 
     Inactive loops and those of mocap bodies get a note.

@@ -128,7 +128,7 @@ class Selection:
         """Return whether some bodies are tied to others beside the tree."""
         return any(element is not None and element.tag in _LOOPS for element in self.elements)
 
-    def without_loops(self) -> Selection:
+    def drop_loops(self) -> Selection:
         """Return the same selection without <connect> and <weld>.
 
         Each of these has two lines: the element, and the end of it.

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from poise.errors import FileError, InputError
-from poise.io.files import clip_name_of, read_bytes
+from poise.io.files import name_clip, read_bytes
 from poise.io.motion.from_csv import from_csv, has_names, parsed, plain
 from poise.io.motion.from_npz import from_npz
 from poise.io.motion.root import MotionRoot, root_of
@@ -178,6 +178,6 @@ def _checked(path: Path, times: Floats, poses: Pose) -> Clip:
     if poses.shape != times.shape:
         raise FileError(path, f"{len(times)} times and poses of the shape {poses.shape}")
     try:
-        return Clip(times, poses, clip_name_of(path))
+        return Clip(times, poses, name_clip(path))
     except InputError as error:
         raise FileError(path, str(error)) from error

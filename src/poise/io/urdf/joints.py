@@ -9,7 +9,7 @@ from typing import NamedTuple, NoReturn
 from poise.errors import FileError
 from poise.io.numbers import LARGEST, is_number, number, shown
 from poise.io.urdf.document import Attributes, JointElement
-from poise.io.urdf.motors import motor_of
+from poise.io.urdf.motors import read_motor
 from poise.maths import euler
 from poise.model.limits import Range, unit_axis
 from poise.model.motors import Motor
@@ -148,7 +148,7 @@ class JointReader:
 
         None, without a note, for a joint that does not move.
         """
-        motor, notes = motor_of(self.element) if kind != Kind.FIXED else (None, [])
+        motor, notes = read_motor(self.element) if kind != Kind.FIXED else (None, [])
         self.notes += notes
         return motor
 

@@ -20,7 +20,7 @@ class ReadMotor(NamedTuple):
     notes: list[str]
 
 
-def motor_of(joint: JointElement) -> ReadMotor:
+def read_motor(joint: JointElement) -> ReadMotor:
     """Read the motor of a joint.
 
     A negative number, and a text that is no number, are ignored with a note.

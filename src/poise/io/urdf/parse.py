@@ -9,7 +9,7 @@ from poise.errors import FileError, listed
 from poise.io.files import guessed_kind
 from poise.io.numbers import LONGEST_NAME, shown
 from poise.io.urdf.document import JointElement, RobotElement
-from poise.io.urdf.repair import well_formed
+from poise.io.urdf.repair import repair_xml
 from poise.io.xml_files import Attributes, NotWellFormedError, XmlReader
 
 _ROBOT, _PART, _DETAIL, _INERTIA, _MESH = 0, 1, 2, 3, 4  # depths: <robot>, <link>, <inertial>, its <mass>, a <mesh>
@@ -44,7 +44,7 @@ def read_with(handlers: type[_Reader], path: Path, data: bytes) -> _Reader:
     try:
         reader.read(data)
     except NotWellFormedError:
-        mended, notes = well_formed(data)
+        mended, notes = repair_xml(data)
         if not notes:
             raise
         reader = handlers(path)

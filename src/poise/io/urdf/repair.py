@@ -17,7 +17,7 @@ _CONTROL = re.compile(rb"[\x01-\x08\x0b\x0c\x0e-\x1f]")
 _INSTEAD = b"_"  # of a character that XML does not allow; a name of a joint keeps its length
 
 
-def well_formed(data: bytes) -> tuple[bytes, list[str]]:
+def repair_xml(data: bytes) -> tuple[bytes, list[str]]:
     """Replace forgivable faults by blanks or `_`.
 
     Return the bytes and a sentence for each kind of fault; no sentence where no fault was found. Faults are text before

@@ -125,7 +125,7 @@ def humanoid(rig: Rig | Skeleton) -> Roles:
     names, body = Names(figure), structure.body(figure)
     if not any(map(is_of_a_limb, given)):
         told = names.tell_a_humanoid()
-        if len(structure.leg_pairs(figure)) > len(SIDES):  # legs of a crab may have the names of a person's
+        if len(structure.find_leg_pairs(figure)) > len(SIDES):  # legs of a crab may have the names of a person's
             if body.many and body.up is not None:
                 return _multi_legged(figure, body.many, body.up, given)
             return _roles(figure, _overlaid({}, given), [], "other", {"legs": _MANY})

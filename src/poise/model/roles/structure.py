@@ -116,7 +116,7 @@ def _doubt(figure: Candidate, legs: Pair, arms: Pair, every: list[Pair]) -> str:
     return ""
 
 
-def leg_pairs(figure: Candidate) -> list[Pair]:
+def find_leg_pairs(figure: Candidate) -> list[Pair]:
     """Find up to three pairs of limbs named as legs.
 
     Of pairs at the same place one is taken, and all belong to one body.

@@ -10,7 +10,7 @@ from poise.model.rig import Rig, Skin
 from poise.model.skeleton import Skeleton
 
 
-def renamed(rig: Rig, names: tuple[str, ...]) -> Rig:
+def rename_joints(rig: Rig, names: tuple[str, ...]) -> Rig:
     """Give the joints of a rig other names.
 
     The rig loses its document, which has the old names.
