@@ -122,7 +122,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     """
     path = as_path(path)
     if not isinstance(data, bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InputError(f"what is written into a file are bytes, not {named(data)}")
+        raise InputError(f"the content of a file must be bytes, not {named(data)}")
     target = resolve_target(path)
     temporary, handle = _create_beside(target, path)
     try:

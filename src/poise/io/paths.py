@@ -38,7 +38,9 @@ def as_path(path: Any) -> Path:
             raise FileError(path, "the name is longer than that of a file can be") from error
         return Path(path)  # the function that opens it explains the error
     except ValueError as error:  # UnicodeEncodeError among them
-        raise FileError(ascii(str(path))[1:-1], "no file can have this name: it holds what is no character") from error
+        raise FileError(
+            ascii(str(path))[1:-1], "no file can have this name: it contains an invalid character"
+        ) from error
     except TypeError as error:  # a path of bytes
         message = f"a file is given by its path, such as 'rig.glb', not by {named(path)}"
         raise InputError(message) from error

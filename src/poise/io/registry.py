@@ -263,7 +263,7 @@ def _refuse_missing(path: Path) -> None:
     except FileNotFoundError as error:
         readable = {suffix for suffix, module in formats().items() if hasattr(module, "read")}
         hint = offer_neighbours(path, readable)
-        if hint or path.suffix.lower() in readable:  # else the suffix is what is wrong
+        if hint or path.suffix.lower() in readable:  # else the suffix is wrong
             raise FileError(path, f"{error.strerror}{hint}") from error
     except (OSError, ValueError):
         return  # the reader explains it

@@ -15,7 +15,7 @@ from poise.model.limits import Limit, Range
 
 _Ends: TypeAlias = tuple[float, float]
 
-_LEAST_SHARE = 0.01  # of the leader's own range: in files of grippers what is left is 0, or a tenth and more
+_LEAST_SHARE = 0.01  # of the leader's own range: files of grippers leave 0, or a tenth and more
 _ANY: _Ends = (-math.inf, math.inf)
 _NOTHING: _Ends = (math.inf, -math.inf)
 
@@ -58,7 +58,7 @@ def composed(names: Sequence[str], kinds: Ints, couplings: Sequence[Coupling | N
     done: list[Coupling | None] = [None] * len(couplings)
     is_done = [coupling is None for coupling in couplings]
     for i in range(len(couplings)):
-        line: dict[int, None] = {}  # followers on the way to what is known, in order: each is visited once in all
+        line: dict[int, None] = {}  # unfinished followers, in order: each is visited once
         row = i
         while not is_done[row]:
             if row in line:

@@ -234,7 +234,7 @@ def check_rows(skeleton: Any) -> None:
             raise InputError(f"{name} of a skeleton must be finite")
     parents, kinds = skeleton.parents, skeleton.kinds
     if n and ((parents < -1) | (parents >= np.arange(n)) | (kinds < 0) | (kinds >= len(Kind))).any():
-        check_tree(names, parents, kinds)  # which says what is wrong
+        check_tree(names, parents, kinds)  # it raises the error
     for name, allowed in (("limits", Limit), ("couplings", Coupling)):
         values = getattr(skeleton, name)
         right = type(values) is tuple and all(issubclass(one, allowed | None) for one in set(map(type, values)))

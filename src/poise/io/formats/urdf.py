@@ -48,7 +48,7 @@ def _read(path: Path, data: bytes) -> Rig:
     except InputError as error:
         raise FileError(path, str(error)) from error
     except FileError as error:
-        if robot.xacro:  # what is missing may be what xacro would have put there
+        if robot.xacro:  # xacro may create the missing part
             reason = f"{XACRO}; as it is, it cannot be read: {error.reason}"
             raise FileError(path, reason, place=error.place or f"line {robot.xacro[0][1]}") from error
         raise

@@ -27,7 +27,7 @@ _Reader = TypeVar("_Reader", bound="UrdfHandlers")
 def parse_robot(path: Path, data: bytes) -> RobotElement:
     """Read the robot of a URDF file; FileError with the line for anything that is not well formed.
 
-    Repairs that other readers make, too, are told in the robot's notes.
+    Repairs get a note of the robot; other readers make them, too.
     """
     looks_like = guessed_kind(data)
     if looks_like and "XML" not in looks_like:

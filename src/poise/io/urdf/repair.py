@@ -56,7 +56,10 @@ def _blanked(data: bytes, start: int, end: int) -> bytes:
 
 
 def _comments(data: bytes) -> Iterator[tuple[int, int]]:
-    """Find the first and last + 1 byte of each comment, in time that grows with the file."""
+    """Find the start and the end of each comment.
+
+    The time grows with the file, also where comments stay open.
+    """
     end = 0
     while (start := data.find(b"<!--", end)) >= 0 and (close := data.find(b"-->", start + 4)) >= 0:
         end = close + 3

@@ -65,7 +65,7 @@ def body(figure: Candidate) -> Body:
     """The two longest pairs of limbs and what they are; or all that stand, where there are more."""
     every = sorted(pairs(figure), key=lambda pair: -pair.length)
     if len(every) > _MOST_PAIRS:
-        return Body(None, None, doubt=f"it has {len(every)} pairs of limbs; legs are told of up to {_MOST_PAIRS}")
+        return Body(None, None, doubt=f"it has {len(every)} pairs of limbs; legs are sought in up to {_MOST_PAIRS}")
     found = [pair for pair in every if pair.length >= _LONG * every[0].length]
     if len(found) > _TWO:
         found, up = standing(figure, every)
@@ -108,7 +108,7 @@ def _doubt(figure: Candidate, legs: Pair, arms: Pair, every: list[Pair]) -> str:
     if legs.length < _STANDING * trunk:
         return f"{which} are short beside the trunk: they may be fins"
     along = unit(figure.positions[arms.attach] - figure.positions[legs.attach])
-    if legs.length < trunk and abs(float(along @ unit(direction))) < _ALONG:  # who bows has longer legs
+    if legs.length < trunk and abs(float(along @ unit(direction))) < _ALONG:  # the legs of a bowing person are longer
         return f"{which} stand across the trunk, as those of a fish or an animal"
     others = [pair for pair in every if pair is not legs and pair is not arms]
     if any(pair.length >= _STANDING * min(legs.length, arms.length) for pair in others):
