@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 import poise
 from poise import Direction, Orientation, Place, Position
-from poise.problem.conflicts import conflicting, conflicts
+from poise.problem.conflicts import find_conflicts, number_conflicts
 from poise.problem.problem import Problem, Tolerance
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain
 
@@ -35,7 +35,7 @@ def test_what_one_pose_meets_is_no_contradiction(seed):
         problem = Problem(poses[0], tuple(goals))
         targets = problem.target_rows([goal.rows() for goal in goals], ())
         loose = Tolerance(1e-6 * max(problem.plan.unit, 1.0), 1e-6)
-        found = conflicting(problem, poses[1].q[None], targets, loose)
+        found = number_conflicts(problem, poses[1].q[None], targets, loose)
     except poise.UnsupportedError:
         return  # a scale of zero
     still = [name for name in skeleton.names if name not in problem.joints]
@@ -54,6 +54,6 @@ def test_the_bound_is_exact(over):
     goals = (Position("j1", [0, 1, 0]), Position("tip", [3 + over, 1, 0]))
     problem = Problem(poise.Pose(chain, chain.rest_q), goals)
     targets = problem.target_rows([goal.rows() for goal in goals], ())
-    assert bool(conflicting(problem, chain.rest_q[None], targets, TIGHT)[0]) == (over > 0)
-    far = next(found for found in conflicts(problem, chain.rest_q[None], targets, TIGHT) if found.kind == "far")
+    assert bool(number_conflicts(problem, chain.rest_q[None], targets, TIGHT)[0]) == (over > 0)
+    far = next(found for found in find_conflicts(problem, chain.rest_q[None], targets, TIGHT) if found.kind == "far")
     assert far.possible[0] == pytest.approx(3.0, abs=1e-9)

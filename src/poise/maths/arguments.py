@@ -44,10 +44,10 @@ def require(value: Any, kind: type[Wanted], what: str) -> Wanted:
     """
     if isinstance(value, kind):
         return value
-    raise wrong_kind(value, (kind,), what)
+    raise make_kind_error(value, (kind,), what)
 
 
-def wrong_kind(value: Any, kinds: tuple[type, ...], what: str) -> InputError:
+def make_kind_error(value: Any, kinds: tuple[type, ...], what: str) -> InputError:
     """Make the InputError for a value of none of these classes."""
     wanted = " or ".join(_SUCH.get(kind.__name__, _article(kind.__name__)) for kind in kinds)
     return InputError(f"{what} must be {wanted}, not {named(value)}")

@@ -59,7 +59,7 @@ def finite(values: ArrayLike, what: str, *, last: int | None = None, truths: boo
     return array
 
 
-def numbers_or_nan(values: ArrayLike, what: str) -> Floats:
+def copy_numbers_or_nan(values: ArrayLike, what: str) -> Floats:
     """Copy numbers to a new array of float64. NaN and infinite numbers pass; InputError for other values."""
     try:
         array = np.asarray(values)
@@ -120,7 +120,7 @@ def shared_shape(what: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise InputError(message) from error
 
 
-def together(*arrays: Floats) -> tuple[Floats, ...]:
+def broadcast_together(*arrays: Floats) -> tuple[Floats, ...]:
     """Broadcast the leading axes of arrays against each other. Each keeps a last axis of its own.
 
     Raises

@@ -12,7 +12,7 @@ _ORTHOGONAL = 1e-6  # how far a dot product of two columns of a rotation matrix 
 _BOTTOM = 1e-9  # how far the last row of a 4 x 4 matrix may be off
 
 
-def parted(matrices: ArrayLike, what: str) -> tuple[Floats, Floats]:
+def split_transforms(matrices: ArrayLike, what: str) -> tuple[Floats, Floats]:
     """Split rigid transforms into positions (..., 3) and linear parts.
 
     Transforms are (..., 4, 4) or (..., 3, 4). The linear parts are not checked.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InputError
-from poise.maths.arrays import Floats, finite, together
+from poise.maths.arrays import Floats, broadcast_together, finite
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 IDENTITY.setflags(write=False)
@@ -123,7 +123,7 @@ def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
     With unit vectors and m = a + b, the quaternion is `(m . m / 2, a x m)`, normalised: half the angle comes from the
     half vector, so that there is no trigonometry and no loss of digits near half a turn.
     """
-    a, b = together(finite(a, "the first vector", last=3), finite(b, "the second vector", last=3))
+    a, b = broadcast_together(finite(a, "the first vector", last=3), finite(b, "the second vector", last=3))
     a, a_is_zero = _direction(a)
     b, b_is_zero = _direction(b)
     m = a + b

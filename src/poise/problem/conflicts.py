@@ -38,7 +38,7 @@ class Conflict(NamedTuple):
     over: Floats
 
 
-def conflicts(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> list[Conflict]:
+def find_conflicts(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> list[Conflict]:
     """Compare each two goals of a problem.
 
     q (k, nq) are any poses of it. Scale that is not uniform changes distances within a body: then only points that
@@ -55,10 +55,10 @@ def conflicts(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance
     return found
 
 
-def conflicting(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Ints:
+def number_conflicts(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Ints:
     """Find for each row the number of its first conflict. Numbers begin at 1; 0 is no conflict."""
     numbers = np.zeros(len(q), dtype=np.int64)
-    for n, conflict in enumerate(conflicts(problem, q, targets, tolerance), start=1):
+    for n, conflict in enumerate(find_conflicts(problem, q, targets, tolerance), start=1):
         numbers = np.where((numbers == 0) & (conflict.over > 0.0), n, numbers)
     return numbers
 

@@ -25,7 +25,7 @@ _ROUNDED = 1e-4  # of the rig's size, and [rad]: files write four digits or more
 
 
 class Gap(NamedTuple):
-    """Gaps of poses (k,) in a loop, and of the file at rest.
+    """Gaps of poses (k,) in a loop and of the file.
 
     distance, angle  (k,) the whole gap [file units, rad]
     own              distance and angle of the gap at rest, each 0 where it is more than rounding

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError, listed
 from poise.maths import rotations
-from poise.maths.arguments import names, wrong_kind
-from poise.maths.arrays import Bools, Floats, frozen, numbers_or_nan, real
+from poise.maths.arguments import make_kind_error, names
+from poise.maths.arrays import Bools, Floats, copy_numbers_or_nan, frozen, real
 from poise.maths.in_words import counted, in_words, write_number
 from poise.maths.options import truth
 from poise.model.clip import Clip
@@ -107,7 +107,7 @@ def fit(
     """
     refine = truth("refine", refine)
     if not isinstance(on, Pose | Skeleton):
-        raise wrong_kind(on, (Skeleton, Pose), "what fit() moves")
+        raise make_kind_error(on, (Skeleton, Pose), "what fit() moves")
     base = on if isinstance(on, Pose) else Pose(on, on.rest_q)
     if base.shape:
         raise InputError("fit() takes a skeleton or a single pose")
@@ -136,7 +136,7 @@ def _columns(skeleton: Skeleton, positions: ArrayLike, joints: Iterable[str] | N
     if len(set(rows)) != len(rows):
         twice = listed(sorted({skeleton.names[row] for row in rows if rows.count(row) > 1}))
         raise InputError(f"a joint has one column of positions; given twice: {twice}")
-    given = numbers_or_nan(positions, "positions")
+    given = copy_numbers_or_nan(positions, "positions")
     if given.ndim != 3 or given.shape[1:] != (len(rows), 3):  # noqa: PLR2004  (frames, joints, x y z)
         shape = f"(frames, {len(rows)}, 3)"
         raise InputError(f"positions of {len(rows)} joints are numbers of shape {shape}, not {given.shape}")

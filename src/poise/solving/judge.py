@@ -18,7 +18,7 @@ from poise.model.limits.base.rows import nearest_turns
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.chain import Chain, chain_of
-from poise.problem.conflicts import conflicting
+from poise.problem.conflicts import number_conflicts
 from poise.problem.geometry import SIMILAR
 from poise.problem.layout import DOFS, SLIDE
 from poise.problem.problem import Problem, Tolerance
@@ -94,7 +94,7 @@ def why(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work
     if not problem.joints:
         return np.full(len(q), int(Status.nothing_to_move))
     codes = np.full(len(q), int(Status.stalled))
-    codes[conflicting(problem, q, targets, tolerance) != 0] = Status.contradictory
+    codes[number_conflicts(problem, q, targets, tolerance) != 0] = Status.contradictory
     codes[beyond_reach(problem, targets, tolerance) != 0] = Status.out_of_reach
     rows = np.flatnonzero(codes == Status.stalled)
     if len(rows):

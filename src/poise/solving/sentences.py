@@ -15,7 +15,7 @@ from poise.model.limits import EulerBox, SwingTwist
 from poise.model.limits.base.rows import edges
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.ways import FLAT, is_flat
-from poise.problem.conflicts import conflicts
+from poise.problem.conflicts import find_conflicts
 from poise.problem.goals import LookAt, Place, is_of_joint
 from poise.problem.layout import LENGTHS
 from poise.problem.loops import Gap, gaps_of, gaps_of_start
@@ -133,7 +133,7 @@ def _at_limits(ended: Ended) -> str:
 def _conflict(ended: Ended) -> str:
     """Name goals in conflict, and say how far they are apart."""
     problem, names = ended.problem, ended.problem.skeleton.names
-    found = conflicts(problem, ended.q, ended.target, ended.tolerance)
+    found = find_conflicts(problem, ended.q, ended.target, ended.tolerance)
     proved = next((conflict for conflict in found if conflict.over[0] > 0.0), None)
     if proved is None:
         return "each goal alone is met, and no pose was found that meets all of them"
@@ -199,7 +199,7 @@ def _beyond(ended: Ended) -> str:
 
 
 def _unit_meant(ended: Ended, column: int, number: int) -> str:
-    """Ask for another unit where it brings a far target, or one at the origin, about within reach."""
+    """Ask for another unit, where it brings the target about within reach."""
     problem, target = ended.problem, ended.target
     metres = problem.skeleton.metres_per_unit
     reach = reaches(problem, target)[max(number - 1, 0)]
@@ -221,7 +221,7 @@ def _unit_meant(ended: Ended, column: int, number: int) -> str:
 
 
 def _units(metres: float | None) -> list[tuple[str, float]]:
-    """Name units other than that of the file, or shares of an unknown one, with their sizes in file units."""
+    """Name other units, or shares of one, with sizes in file units."""
     if metres is None:
         return [("a hundredth of it is", 0.01), ("a thousandth of it is", 0.001), ("it is, times a hundred,", 100.0)]
     return [(name, size / metres) for name, size in _UNITS.items() if size != metres]

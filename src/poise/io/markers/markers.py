@@ -10,7 +10,7 @@ import numpy as np
 
 from poise.errors import InputError, UnknownNameError
 from poise.maths.arguments import names
-from poise.maths.arrays import Bools, Floats, frozen, numbers_or_nan
+from poise.maths.arrays import Bools, Floats, copy_numbers_or_nan, frozen
 from poise.maths.in_words import in_words
 from poise.maths.remember import FrozenValue
 from poise.model.clip import checked_rate
@@ -55,7 +55,7 @@ class Markers(FrozenValue):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", names(self.names, "the names of markers", "['LASI', 'RASI']"))
-        points = numbers_or_nan(self.positions, "positions of markers")
+        points = copy_numbers_or_nan(self.positions, "positions of markers")
         if points.ndim != _SPACE or points.shape[-1] != _SPACE or points.shape[1] != len(self.names):
             message = f"{len(self.names)} markers need positions (frames, {len(self.names)}, 3), not {points.shape}"
             raise InputError(message)

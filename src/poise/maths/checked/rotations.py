@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths import rotations
-from poise.maths.arrays import Floats, finite, together
-from poise.maths.matrices import check_proper, parted
+from poise.maths.arrays import Floats, broadcast_together, finite
+from poise.maths.matrices import check_proper, split_transforms
 from poise.maths.rotations import IDENTITY, normalised, rotation_between
 
 __all__ = [
@@ -69,7 +69,7 @@ def multiply(a: ArrayLike, b: ArrayLike) -> Floats:
     InputError
         For a quaternion of zero length, and for leading axes that do not go together.
     """
-    return rotations.multiply(*together(_turns(a), _turns(b)))
+    return rotations.multiply(*broadcast_together(_turns(a), _turns(b)))
 
 
 def inverse(q: ArrayLike) -> Floats:
@@ -98,7 +98,7 @@ def rotate(q: ArrayLike, v: ArrayLike) -> Floats:
     InputError
         For a quaternion of zero length, a coordinate beyond 1e100, and for leading axes that do not go together.
     """
-    return rotations.rotate(*together(_turns(q), _vectors(v, "a vector")))
+    return rotations.rotate(*broadcast_together(_turns(q), _vectors(v, "a vector")))
 
 
 def about(axis: ArrayLike, angle: ArrayLike) -> Floats:
@@ -116,7 +116,7 @@ def about(axis: ArrayLike, angle: ArrayLike) -> Floats:
     InputError
         For an axis of zero length, and for leading axes that do not go together.
     """
-    axes, angles = together(_axes(axis), finite(angle, "the angle")[..., None])
+    axes, angles = broadcast_together(_axes(axis), finite(angle, "the angle")[..., None])
     return rotations.about(axes, angles[..., 0])
 
 
@@ -148,7 +148,7 @@ def from_matrix(m: ArrayLike) -> Floats:
     """
     given = finite(m, "the matrix")
     if given.shape[-2:] in {(3, 4), (4, 4)}:
-        given = parted(given, "the rigid transform")[1]
+        given = split_transforms(given, "the rigid transform")[1]
     if given.shape[-2:] != (3, 3):
         message = f"the matrix needs the shape (..., 3, 3), (..., 3, 4) or (..., 4, 4); its shape is {given.shape}"
         raise InputError(message)
@@ -171,7 +171,7 @@ def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Floats:
     InputError
         For a quaternion of zero length, and for leading axes that do not go together.
     """
-    a, b, t = together(_turns(a), _turns(b), finite(t, "the fraction")[..., None])
+    a, b, t = broadcast_together(_turns(a), _turns(b), finite(t, "the fraction")[..., None])
     return rotations.slerp(a, b, t[..., 0])
 
 
@@ -215,7 +215,7 @@ def twist_angle(q: ArrayLike, axis: ArrayLike) -> Floats:
     InputError
         For a quaternion or an axis of zero length, and for leading axes that do not go together.
     """
-    return rotations.twist_angle(*together(_turns(q), _axes(axis)))
+    return rotations.twist_angle(*broadcast_together(_turns(q), _axes(axis)))
 
 
 def rotation_part(linear: ArrayLike) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError, quoted
 from poise.maths.arrays import Floats, finite, frozen
 from poise.maths.in_words import in_words
-from poise.maths.matrices import parted
+from poise.maths.matrices import split_transforms
 from poise.maths.remember import FrozenValue
 from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, rank_of, set_fields
 from poise.problem.goals.base.targets import places
@@ -119,7 +119,7 @@ class Place(FrozenValue):
         InputError
             The last row of a 4 x 4 matrix is not 0 0 0 1 within 1e-9, or its 3 x 3 part is no rotation.
         """
-        parts = parted(matrices, f"the target of {quoted(joint)}")
+        parts = split_transforms(matrices, f"the target of {quoted(joint)}")
         return cls(
             joint, *parts, root=root, weight=weight, offset=offset, rotation_weight=rotation_weight, optional=optional
         )
@@ -159,7 +159,7 @@ class Place(FrozenValue):
         if given.shape[-1:] == (self.width,):
             return given[..., :3], given[..., 3:]
         if given.shape[-2:] in {(3, 4), (4, 4)}:
-            return parted(given, what)
+            return split_transforms(given, what)
         message = (
             f"{what} needs a 4 x 4 or 3 x 4 matrix, 7 numbers x y z w x y z, or a tuple (position, rotation); "
             f"its shape is {given.shape}"
