@@ -213,3 +213,10 @@ def test_two_bone_with_the_elbow_named_turns_the_upper_arm():
     result = poise.solve(REST, goals, solver=poise.TwoBone(mid="LeftForeArm"))
     assert result.reached.all()
     assert joints_that_moved(REST, result.pose) <= set(limb[:2])
+
+
+@pytest.mark.parametrize("row", [-1, 10**6])
+def test_a_row_of_the_chain_elsewhere_is_named(row):
+    rig = poise.load(samples.path("humanoid.glb"))
+    with pytest.raises(poise.InputError, match=f"row {row} does not"):
+        Pole("LeftForeArm", [0, 0, 1]).limb(rig.skeleton, [row])

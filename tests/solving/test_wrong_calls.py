@@ -172,3 +172,10 @@ def test_euler_angles_are_those_of_the_rotations():
         (turned.euler("XYZ", degrees=True) - REST.euler("XYZ", degrees=True))[row], [0, 30, 0], atol=1e-9
     )
     np.testing.assert_allclose(np.degrees(turned.euler()), turned.euler("XYZ", degrees=True))
+
+
+@pytest.mark.parametrize("how", [{"prefer": "closest", "seeds": np.array(4)}, {"threads": np.array(1)}])
+def test_a_whole_number_of_numpy_without_axes_counts(how):
+    goal = poise.Position("tool", [0.3, 0.2, 0.5])
+    plain = {name: value if isinstance(value, str) else int(value) for name, value in how.items()}
+    np.testing.assert_array_equal(poise.solve(ARM.rest, goal, **how).q, poise.solve(ARM.rest, goal, **plain).q)

@@ -37,6 +37,9 @@ class Settings:
     def __post_init__(self) -> None:
         check_request(prefer=self.prefer, seeds=self.seeds, threads=self.threads, progress=self.progress)
         object.__setattr__(self, "trace", truth("trace", self.trace))
+        for name in ("seeds", "threads"):  # as plain numbers: arrays without axes have no hash
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else int(value))
 
     def request(self, count: int) -> Request:
         """The request for so many targets, threads chosen; InputError for what only a single one can have."""

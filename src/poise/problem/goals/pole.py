@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError, quoted
 from poise.maths.arguments import require, several
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Floats, short
 from poise.maths.in_words import in_words
 from poise.maths.options import whole_number
 from poise.model.skeleton import Skeleton
@@ -101,13 +101,17 @@ class Pole(PointTarget):
         Raises
         ------
         InputError
-            Where `joint` is not inside the limb, or its tip has to be named.
+            Where `joint` is not inside the limb, its tip has to be named, or a row of `chain` is not above the tip.
         """
         middle, tip = require(skeleton, Skeleton, "the skeleton").index(self.joint), self.tip_row(skeleton)
         chain = [
             whole_number(row, "each row of the chain") for row in several(chain, "the rows of the chain", "[2, 3]")
         ]
         way = skeleton.way(tip)
+        elsewhere = [row for row in chain if row not in way]
+        if elsewhere:
+            tip_name = quoted(skeleton.names[tip])
+            raise InputError(f"the rows of the chain lead to the tip {tip_name}; row {short(elsewhere[0])} does not")
         begins = self._begins(skeleton, middle, tip, chain)
         first = max(begins, key=way.index, default=-1)
         if middle not in way or first < 0 or way.index(middle) <= way.index(first):
