@@ -43,6 +43,20 @@ def test_two_old_names_of_one_option_contradict_each_other():
         renew("compare", ["--full", "--quick"])
 
 
+@pytest.mark.parametrize(
+    ("words", "both"),
+    [
+        ("--quick --effort full", "--quick or --effort"),
+        ("--effort=full --quick", "--quick or --effort"),
+        ("--chain A B --joint C", "--chain or --joint"),
+        ("--root C --chain A B", "--chain or --root"),
+    ],
+)
+def test_an_old_name_contradicts_that_of_today(words, both):
+    with pytest.raises(InputError, match=f"give {both}, not both"):
+        renew("compare", words.split())
+
+
 def test_an_old_call_gives_what_todays_gives():
     limb, targets = ("base_turn", "tool"), ("--goal", "position", "--targets", "path", "--json", "--solvers", "ccd")
     old = run("compare", ARM, "--chain", *limb, "--quick", *targets)

@@ -53,7 +53,7 @@ def renew(verb: str, words: Sequence[str]) -> list[str]:
     Raises
     ------
     InputError
-        Where an old option lacks values, or two of them stand for different values of one option.
+        Where an old option lacks values, or stands beside another option for the same thing.
     """
     old, left, found, said = RENAMED.get(verb, {}), list(words), list[str](), dict[str, str]()
     while left and left[0] != "--":
@@ -69,8 +69,12 @@ def renew(verb: str, words: Sequence[str]) -> list[str]:
             raise InputError(f"{name} is written {today} now; its values are missing")
         if renamed.now[0] in said:
             raise InputError(f"give {said[renamed.now[0]]} or {name}, not both")
-        said[renamed.now[0]] = name
+        said |= {word: name for word in renamed.now if word.startswith("--")}
         found += renamed.write(given)
         left = given[renamed.values :]
         say(f"note: {name} is written {today} now; the next version does not know the old name", err=True)
+    options = {word.partition("=")[0] for word in words[: len(words) - len(left)]}
+    for today, name in said.items():
+        if today in options:
+            raise InputError(f"give {name} or {today}, not both")
     return found + left
