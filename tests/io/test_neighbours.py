@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import poise
+from poise.cli.given.targets import open_targets
 from poise.errors import FileError
+from poise.ground.terrain.words import terrain_of
 from poise.io.neighbours import offer_neighbours
 from tests.command_line import run
 
@@ -55,3 +59,21 @@ def test_a_suffix_that_is_nearly_one_is_offered():
     done = run("solve", "--joint", "tool", "--to", "0", "0", "1", poise.samples.path("arm.urdf"), "-o", "posed.gbl")
     assert done.returncode == 2
     assert "cannot write files named '.gbl' (did you mean .glb?)" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("read", "missing", "meant"),
+    [
+        (terrain_of, "hills.png", "hills.npz"),
+        (terrain_of, "hils.obj", "hills.npz"),
+        (lambda path: open_targets(Path(path), "LeftHand", None), "targets.npy", "Targets.csv"),
+        (poise.load_markers, "walk.c3d", "walk.trc"),
+    ],
+)
+def test_a_file_of_the_same_kind_with_another_suffix_is_offered(folder, read, missing, meant):
+    (folder / "walk.trc").write_text("x")
+    with pytest.raises(FileError, match="No such file") as refused:
+        read(str(folder / missing))
+    assert str(refused.value).endswith(f"; did you mean {str(folder / meant)!r}?")
+    with pytest.raises(FileError, match="No such file or directory$"):
+        read(str(folder / missing.replace(".", "_is_elsewhere.")))

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -63,7 +63,7 @@ def is_folder(path: Path) -> bool:
         return False
 
 
-def read_bytes(path: Path, *, may_be_empty: bool = False) -> bytes:
+def read_bytes(path: Path, *, may_be_empty: bool = False, suffixes: Collection[str] = ()) -> bytes:
     """Read a regular file.
 
     Parameters
@@ -72,6 +72,9 @@ def read_bytes(path: Path, *, may_be_empty: bool = False) -> bytes:
         The file.
     may_be_empty
         Whether an empty file is read, too.
+    suffixes
+        Suffixes in small letters that do as well as the path's own. Files with one of them are named where the file is
+        missing and they are similar.
 
     Raises
     ------
@@ -85,7 +88,7 @@ def read_bytes(path: Path, *, may_be_empty: bool = False) -> bytes:
                 raise FileError(path, "is not a regular file")
             data = file.read()
     except FileNotFoundError as error:
-        raise FileError(path, f"{error.strerror}{offer_neighbours(path)}") from error
+        raise FileError(path, f"{error.strerror}{offer_neighbours(path, suffixes)}") from error
     except OSError as error:
         raise FileError(path, error.strerror or str(error)) from error
     except ValueError as error:  # a NUL in the name

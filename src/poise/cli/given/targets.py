@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from poise.errors import FileError, InputError, listed
+from poise.io.neighbours import offer_neighbours
 from poise.io.numbers import table
 from poise.maths.arrays import Floats
 from poise.problem.goals import Orientation, Place, Position
 
 CHUNK = 16_384  # rows that are in memory at once
 
+_SUFFIXES = (".csv", ".npy")
 _POINT, _TURN = ("x", "y", "z"), ("qw", "qx", "qy", "qz")
 _WIDTHS = {3: "position", 4: "orientation", 7: "place"}
 _SHAPES = {
@@ -57,7 +59,7 @@ def open_targets(path: Path, joint: str, root: str | None) -> Targets:
 
     A table without rows is no mistake: count is 0. FileError names the file, the target and the reason.
     """
-    if path.suffix.lower() not in (".csv", ".npy"):
+    if path.suffix.lower() not in _SUFFIXES:
         raise FileError(path, "targets are read from .csv or .npy files")
     _check_regular(path)
     kind, read = _npy(path) if path.suffix.lower() == ".npy" else _csv(path)
@@ -68,6 +70,8 @@ def open_targets(path: Path, joint: str, root: str | None) -> Targets:
 def _check_regular(path: Path) -> None:
     try:
         found = path.stat()
+    except FileNotFoundError as error:
+        raise FileError(path, f"{error.strerror}{offer_neighbours(path, _SUFFIXES)}") from error
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise FileError(path, getattr(error, "strerror", None) or str(error)) from error
     if not stat.S_ISREG(found.st_mode):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ from poise.errors import FileError, InputError, UnknownNameError
 from poise.ground.terrain.directions import turned_by
 from poise.ground.terrain.files.mesh_files import UPS
 from poise.ground.terrain.terrain import Terrain
+from poise.io.neighbours import offer_neighbours
 from poise.io.numbers import number
 
 _MAPS = (".png", ".npz")
@@ -89,6 +92,10 @@ def terrain_of(
         way = _way(name, turn, direction, up or "y") if at or direction is not None else {}
         return _SHAPES[name].make(*numbers, **way, up=up or "y", unit=unit)
     unit = 1.0 if unit is None else unit
+    if suffix in (*_MAPS, *UPS) and not _exists(text):
+        hint = offer_neighbours(Path(text), (*_MAPS, *UPS))
+        if hint:  # else the reader explains it
+            raise FileError(text, f"{os.strerror(errno.ENOENT)}{hint}")
     if suffix in _MAPS:
         return Terrain.heightmap(text, size=size, height=height, origin=origin, up=up or "y", unit=unit)
     if suffix in UPS:

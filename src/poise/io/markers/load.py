@@ -38,7 +38,9 @@ def load_markers(path: str | PathLike[str]) -> Markers:
         known = ", ".join(sorted(MARKERS))
         which = f"files named {suffix!r}" if suffix else "a file without a suffix"
         raise FileError(path, f"cannot read markers from {which}; known: {known}")
-    markers: Markers = importlib.import_module(f"poise.io.markers.{suffix[1:]}").read(path, read_bytes(path))
+    markers: Markers = importlib.import_module(f"poise.io.markers.{suffix[1:]}").read(
+        path, read_bytes(path, suffixes=MARKERS)
+    )
     for note in markers.notes:
         warnings.warn(f"{path}: {note}", PoiseWarning, stacklevel=2)
     return markers
