@@ -194,3 +194,10 @@ def test_names_that_a_new_file_changes_are_said(tmp_path):
     done = checked("convert", path, tmp_path / "new.bvh")
     assert "Left Hand -> Left_Hand" in done.stdout
     assert "note" not in done.stderr
+
+
+def test_a_comparison_names_its_file(tmp_path, name):
+    rig, report = tmp_path / f"{name}.glb", tmp_path / "report.html"
+    shutil.copy(HUMANOID, rig)
+    checked("compare", rig, "--effort", "quick", "--solvers", "two_bone", "--out", report)
+    assert report.read_bytes().decode("utf-8")

@@ -21,7 +21,7 @@ from poise.comparison import compare as comparing
 from poise.comparison.comparison import SUFFIXES, Comparison
 from poise.comparison.findings.table import text_table
 from poise.comparison.trials.task import OneGoal
-from poise.errors import InputError
+from poise.errors import InputError, one_line
 from poise.io import samples
 from poise.model.clip import Clip
 from poise.model.rig import Rig
@@ -175,7 +175,7 @@ def _solvers(words: str) -> Any:
 
 
 def _name(rig: Rig) -> str:
-    return "" if rig.path is None else rig.path.name
+    return "" if rig.path is None else one_line(rig.path.name)  # a report is UTF-8, not each name of a file is
 
 
 def _say(found: Comparison, out: Path | None, *, as_json: bool) -> None:
