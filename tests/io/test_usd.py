@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 
 import numpy as np
@@ -511,3 +513,11 @@ def test_without_the_extra_the_way_out_is_told(monkeypatch, tmp_path):
 def test_it_is_not_written_and_what_is_instead_is_told(read, tmp_path):
     with pytest.raises(poise.FileError, match=r"USD files are read, not written; save as \.glb or \.bvh"):
         poise.save(read(FIGURE).rest, tmp_path / "b.usdc")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse this name")
+def test_a_path_that_is_not_utf_8_is_refused_in_a_sentence(tmp_path):
+    path = tmp_path / os.fsdecode(b"wei\xdf.usda")
+    path.write_text("#usda 1.0\n")
+    with pytest.raises(poise.FileError, match="path that is not UTF-8: rename it"):
+        poise.load(path)

@@ -36,6 +36,8 @@ def work(_: bytes) -> tuple[dict[str, Any], list[array[float]]]:
     """The skeletons, animations and joints of a stage as a JSON object and blocks of numbers."""
     os.environ["PXR_WORK_THREAD_LIMIT"] = "1"
     sdf, tf, usd = (pxr(name) for name in ("Sdf", "Tf", "Usd"))
+    if any("\udc80" <= letter <= "\udcff" for letter in sys.argv[3]):  # bytes of a name, as Python reads them
+        raise Refused("usd-core opens no file with a path that is not UTF-8: rename it")
     try:
         layer = sdf.Layer.FindOrOpen(sys.argv[3])
         if layer is None:
