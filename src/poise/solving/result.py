@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from functools import cached_property
 from os import PathLike
+from time import perf_counter
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -33,7 +34,7 @@ from poise.solvers.base.status import Statuses, statuses
 from poise.solving.evidence import held_by
 from poise.solving.judge import largest_violation, why
 from poise.solving.sentences import Ended, length_in_words, loops_in_words, outside_in_words, sentence
-from poise.timing.clock import count_seconds
+from poise.timing.clock import Pauses, count_seconds
 
 _ARRAY = np.ndarray
 _new, _set = object.__new__, object.__setattr__  # a Result is frozen; this is how it is made
@@ -106,14 +107,16 @@ class Result(FrozenValue):
             if type(value) is _ARRAY:
                 value.setflags(write=False)
         _set(self, "__dict__", found)
-        found["seconds"] = count_seconds(began)
+        unbroken = began >= Pauses.newest  # no pause since: a call less, which a small solve notices
+        found["seconds"] = perf_counter() - began if unbroken else count_seconds(began)
 
     @staticmethod
     def of_frozen(found: dict[str, Any], began: float) -> Result:
         """The same of arrays that are read-only already; half as long, which a small solve notices."""
         result = _new(Result)
         _set(result, "__dict__", found)
-        found["seconds"] = count_seconds(began)
+        unbroken = began >= Pauses.newest  # no pause since: a call less, which a small solve notices
+        found["seconds"] = perf_counter() - began if unbroken else count_seconds(began)
         return result
 
     def __getattr__(self, name: str) -> Any:

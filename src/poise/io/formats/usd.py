@@ -76,8 +76,7 @@ def _rig(path: Path, answer: ChildAnswer) -> Rig:
             notes.append(f"the {len(header['joints'])} physics joints beside the skeleton are not read")
         shown = [clip for clip in clips if len(clip.times) == 1]  # as in a BVH of one frame: what the file shows
         pose = shown[0].poses[0] if len(clips) == 1 and shown else Pose(figures.skeleton, figures.skeleton.rest_q)
-        skins = tuple(skin for skin in figures.skins if len(skin.bind))
-        return Rig(figures.skeleton, pose, clips, skins, notes=tuple(notes), path=path)
+        return Rig(figures.skeleton, pose, clips, figures.skins, notes=tuple(notes), path=path)
     robot = PhysicsTree(answer, notes)
     if header["odd"]:
         notes.append(f"attributes of another type than USD gives them are not read: {listed(header['odd'])}")

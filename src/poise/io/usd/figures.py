@@ -79,7 +79,7 @@ def figures_of(answer: ChildAnswer, notes: list[str], units: dict[str, Any]) -> 
     again = [new for new, old in zip(skeleton.names, names, strict=True) if new != old]
     if again:
         notes.append(f"joints with the name of another one are called here: {listed(again)}")
-    return Figures(skeleton, parts, tuple(_skin(skeleton, *bind) for bind in binds))
+    return Figures(skeleton, parts, tuple(_skin(skeleton, *bind) for bind in binds if len(bind[2])))
 
 
 def _skin(skeleton: Skeleton, name: str, rows: list[int], bind: Floats) -> Skin:

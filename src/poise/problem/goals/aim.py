@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from poise.errors import quoted
 from poise.maths.arrays import Floats
 from poise.maths.in_words import in_words
 from poise.model.limits import unit_axis
@@ -68,5 +67,5 @@ class Aim(PointTarget):
         optional: bool = False,
     ) -> None:
         set_fields(self, joint=joint, axis=unit_axis(axis), offset=checked_offset(offset, joint))
-        set_fields(self, root=root, weight=checked_weight(weight, quoted(joint)), optional=optional)
+        set_fields(self, root=root, weight=checked_weight(weight, joint=joint), optional=optional)
         self._keep_target(target)

@@ -69,7 +69,7 @@ class Direction(FrozenValue):
             joint=joint,
             axis=unit_axis(axis),
             root=root,
-            weight=checked_weight(weight, quoted(joint)),
+            weight=checked_weight(weight, joint=joint),
             optional=optional,
         )
         rows = self.parse(direction)

@@ -92,7 +92,7 @@ class LookAt(PointTarget):
         set_fields(self, joint=joint, axis=AHEAD if axis is None or by_face else unit_axis(axis), over=shares)
         set_fields(self, looks=(shares, by_face))
         set_fields(
-            self, offset=checked_offset(offset, joint), weight=checked_weight(weight, quoted(joint)), optional=optional
+            self, offset=checked_offset(offset, joint), weight=checked_weight(weight, joint=joint), optional=optional
         )
         self._keep_target(target)
 

@@ -7,7 +7,6 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 
-from poise.errors import quoted
 from poise.maths.arrays import Floats, frozen
 from poise.maths.in_words import in_words
 from poise.maths.remember import FrozenValue
@@ -52,7 +51,7 @@ class Orientation(FrozenValue):
     def __init__(
         self, joint: str, rotation: ArrayLike, *, root: str | None = None, weight: float = 1.0, optional: bool = False
     ) -> None:
-        set_fields(self, joint=joint, root=root, weight=checked_weight(weight, quoted(joint)), optional=optional)
+        set_fields(self, joint=joint, root=root, weight=checked_weight(weight, joint=joint), optional=optional)
         rows = self.parse(rotation)
         frozen(rows)
         set_fields(self, rotation=rows)

@@ -72,7 +72,7 @@ class Pin:
             rotation=turns,
             position=stays,
             root=root,
-            weight=checked_weight(weight, quoted(joint)),
+            weight=checked_weight(weight, joint=joint),
             optional=optional,
         )
 

@@ -76,7 +76,7 @@ class Place(FrozenValue):
         rotation_weight: float = 1.0,
         optional: bool = False,
     ) -> None:
-        weight, offset = checked_weight(weight, quoted(joint)), checked_offset(offset, joint)
+        weight, offset = checked_weight(weight, joint=joint), checked_offset(offset, joint)
         rotation_weight = checked_weight(rotation_weight, f"the rotation of {quoted(joint)}")
         set_fields(
             self,

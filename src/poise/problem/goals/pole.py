@@ -83,9 +83,7 @@ class Pole(PointTarget):
         weight: float = 1.0,
         optional: bool = False,
     ) -> None:
-        set_fields(
-            self, joint=joint, root=root, tip=tip, weight=checked_weight(weight, quoted(joint)), optional=optional
-        )
+        set_fields(self, joint=joint, root=root, tip=tip, weight=checked_weight(weight, joint=joint), optional=optional)
         self._keep_target(target)
 
     def limb(self, skeleton: Skeleton, chain: Sequence[int] = ()) -> LimbRows:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from poise.errors import quoted
 from poise.maths.arrays import Floats
 from poise.maths.in_words import in_words
 from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, set_fields
@@ -61,7 +60,7 @@ class Position(PointTarget):
         offset: ArrayLike = ORIGIN,
         optional: bool = False,
     ) -> None:
-        weight = checked_weight(weight, quoted(joint))
+        weight = checked_weight(weight, joint=joint)
         offset = ORIGIN if offset is ORIGIN else checked_offset(offset, joint)
         set_fields(self, joint=joint, root=root, weight=weight, offset=offset, optional=optional)
         self._keep_target(target)

@@ -114,7 +114,7 @@ def set_fields(goal: object, **values: object) -> None:
         object.__setattr__(goal, name, value)
 
 
-def checked_weight(weight: float, what: str) -> float:
+def checked_weight(weight: float, what: str = "", *, joint: str | None = None) -> float:
     """Check a weight.
 
     Parameters
@@ -122,7 +122,9 @@ def checked_weight(weight: float, what: str) -> float:
     weight
         A finite number above 0.
     what
-        What has the weight, for the message.
+        Owner of the weight, for the message.
+    joint
+        Name of the joint that owns it, in place of `what`; quoted only where the weight is wrong.
 
     Raises
     ------
@@ -131,9 +133,10 @@ def checked_weight(weight: float, what: str) -> float:
     """
     if type(weight) is float and 0.0 < weight < math.inf:
         return weight
-    number = real(weight, f"the weight of {what}")
+    owner = what if joint is None else quoted(joint)
+    number = real(weight, f"the weight of {owner}")
     if not 0.0 < number < math.inf:
-        message = f"the weight of {what} must be finite and above 0, not {short(weight)}"
+        message = f"the weight of {owner} must be finite and above 0, not {short(weight)}"
         raise InputError(message)
     return number
 
