@@ -7,7 +7,10 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.util.inspect import TypeAliasForwardRef
 
+import poise
+
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+sys.modules["poise.rotations"] = poise.rotations  # autodoc imports the name; the module stands elsewhere
 
 project = "Poise"
 author = "the authors of Poise"

@@ -34,7 +34,6 @@ def row(first="0", width=66):
 
 
 BVH_FILES = {
-    "motion that ends": (HIERARCHY + "MOTION\n", "expected 'Frames: COUNT' after MOTION"),
     "a row of other width": (motion(f"{row()}\n{row(width=65)}\n"), "frame 1 has 65 numbers; the channels need 66"),
     "rows that do not divide": (motion(f"{row(width=50)}\n" * 3), "frame 0 has 50 numbers"),
     "an underscore": (motion(f"{row('1_0')}\n{row()}\n"), "'1_0' is not a number"),

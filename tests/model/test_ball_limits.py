@@ -252,8 +252,8 @@ class TestFiles:
 
         poise.save(rest_of(straight_chain(3).limited(LIMITS)), tmp_path / "a.glb")
         text = CliRunner().invoke(app, ["info", str(tmp_path / "a.glb")]).output
-        assert "ZXY Z -5.73..171.9 deg X -inf..8.185 deg Y free" in text
-        assert "twist -114.6..inf deg soft 0.25" in text
+        assert "ZXY Z -5.73..171.9 deg X up to 8.185 deg Y free" in text
+        assert "twist from -114.6 deg soft 0.25" in text
         told = json.loads(CliRunner().invoke(app, ["info", "--json", str(tmp_path / "a.glb")]).output)
         limit = next(joint["limit"] for joint in told["joints"] if joint["name"] == "j0")
         assert limit["kind"] == "SwingTwist"

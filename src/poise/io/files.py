@@ -13,7 +13,7 @@ from pathlib import Path
 from poise.errors import FileError, InputError, PoiseError, UnsupportedError, one_line, quoted_path
 from poise.io.neighbours import offer_neighbours
 from poise.io.paths import as_path
-from poise.maths.arguments import named
+from poise.maths.arguments import named, names
 
 _MARK = ".poise-tmp-"  # in the name of an incomplete file; no other program uses it
 _LONGEST_LABEL = 60  # [bytes] with it a temporary name has 80, fewer than any file system takes (143 on eCryptfs)
@@ -79,9 +79,12 @@ def read_bytes(path: Path, *, may_be_empty: bool = False, suffixes: Collection[s
     Raises
     ------
     FileError
-        For anything else.
+        For a path that is no regular file, or for an empty one.
+    InputError
+        For suffixes that are no texts.
     """
     path = as_path(path)  # Python would take a number for a file that is open
+    suffixes = names(suffixes, "the suffixes", "['.bvh']")
     try:
         with open(path, "rb", opener=without_blocking) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
