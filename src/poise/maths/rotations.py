@@ -35,13 +35,23 @@ def normalised(q: ArrayLike) -> Floats:
     InputError
         For a quaternion of zero length, and for numbers that are not finite.
     """
-    given = finite(q, "a quaternion", last=4)
-    largest = np.abs(given).max(axis=-1, keepdims=True)
+    message = "a quaternion of zero length is no rotation; the identity is (1, 0, 0, 0)"
+    return scale_to_unit(finite(q, "a quaternion", last=4), message)
+
+
+def scale_to_unit(v: Floats, message: str) -> Floats:
+    """Scale finite vectors (..., n) to unit length. InputError with `message` for one of zero length."""
+    largest = np.abs(v).max(axis=-1, keepdims=True)
     if (largest == 0.0).any():
-        message = "a quaternion of zero length is no rotation; the identity is (1, 0, 0, 0)"
         raise InputError(message)
-    scaled = given / largest  # first, so that squares of huge or tiny numbers stay representable
+    scaled = v / largest  # first, so that squares of huge or tiny numbers stay representable
     return scaled / np.sqrt((scaled * scaled).sum(axis=-1, keepdims=True))
+
+
+def is_off_unit(v: Floats) -> NDArray[np.bool_]:
+    """Return where vectors (..., n) differ from unit length by more than rounding (..., 1)."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.abs((v * v).sum(axis=-1, keepdims=True) - 1.0) > _ROUNDING
 
 
 def unit(q: Floats) -> Floats:
@@ -49,8 +59,7 @@ def unit(q: Floats) -> Floats:
 
     Zero length is an InputError, never a NaN.
     """
-    with np.errstate(over="ignore", under="ignore"):
-        off = np.abs((q * q).sum(axis=-1, keepdims=True) - 1.0) > _ROUNDING
+    off = is_off_unit(q)
     if not off.any():
         return q
     return np.where(off, normalised(np.where(off, q, IDENTITY)), q)

@@ -37,7 +37,6 @@ __all__ = [
 ]
 
 _FARTHEST = 1e100  # no length and no angle is meant beyond this, and squares stay finite
-_UNIT = 1e-14  # what is left in a squared length of an axis after scaling it to unit length, times ten
 
 
 def unit(q: ArrayLike) -> Floats:
@@ -257,11 +256,5 @@ def _vectors(v: ArrayLike, what: str) -> Floats:
 def _axes(axis: ArrayLike) -> Floats:
     """Unit vectors (..., 3); may be the caller's own array."""
     given = finite(axis, "an axis", last=3)
-    largest = np.abs(given).max(axis=-1, keepdims=True)
-    if (largest == 0.0).any():
-        message = "an axis of zero length has no direction"
-        raise InputError(message)
-    scaled = given / largest  # first, so that squares of huge or tiny numbers stay representable
-    with np.errstate(over="ignore", under="ignore"):
-        off = np.abs((given * given).sum(axis=-1, keepdims=True) - 1.0) > _UNIT
-    return np.where(off, scaled / np.sqrt((scaled * scaled).sum(axis=-1, keepdims=True)), given)
+    scaled = rotations.scale_to_unit(given, "an axis of zero length has no direction")
+    return np.where(rotations.is_off_unit(given), scaled, given)
