@@ -31,8 +31,8 @@ IMPERATIVES = {"bed", "embed", "feed", "need", "read", "seed", "shed", "speed"}
 IRREGULAR = {
     "begun", "bent", "bound", "brought", "built", "chosen", "done", "drawn", "driven", "felt", "found", "frozen",
     "given", "gone", "grown", "held", "hidden", "hung", "kept", "known", "laid", "left", "lent", "lost", "made",
-    "meant", "met", "paid", "said", "seen", "sent", "shown", "shrunk", "sought", "spent", "spoken", "stood", "sunk", "swung",
-    "taken", "taught", "thrown", "told", "torn", "understood", "worn", "written",
+    "meant", "met", "paid", "said", "seen", "sent", "shown", "shrunk", "sought", "spent", "spoken", "stood", "sunk",
+    "swung",     "taken", "taught", "thrown", "told", "torn", "understood", "worn", "written",
 }  # fmt: skip
 
 
@@ -144,7 +144,8 @@ class Figures(NamedTuple):
         """Format the measures as a row of the table."""
         cells = (
             self.files, self.lines, f"{self.median:.0f}", f"{100 * self.imports:.1f}", f"{self.words:.1f}",
-            f"{100 * self.relative:.1f}", f"{100 * self.one_word:.0f}", self.participles, self.over_twelve, self.over_ten,
+            f"{100 * self.relative:.1f}", f"{100 * self.one_word:.0f}", self.participles,
+            self.over_twelve, self.over_ten,
         )  # fmt: skip
         return format_cells(name, cells)
 
