@@ -1,5 +1,5 @@
 # pyright: standard
-"""Kernels: plain functions on numbers, compiled by Numba when their module is first used, in rooms by what they solve.
+"""Numba kernels, one module per problem. They are plain functions on numbers, compiled on first use.
 
 `poise.kernels.forward` and the others are imported on first access, so that `import poise` and commands that never
 solve do not pay for Numba.

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Compiling is never silent: one line on standard error says that it is done, and for how long it has been going on.
+"""Report compilation on standard error. One line shows that kernels are compiled, and for how many seconds.
 
 Numba tells when it begins and ends to compile a function. Where a person looks (a terminal or a notebook) the line has
 a bar that runs until the kernel is there; elsewhere it is written once in a process. What Numba loads from its cache
@@ -26,7 +26,9 @@ _PACKAGE = __name__.rpartition(".")[0]
 
 
 class Announcer(Listener):
-    """Says what is compiled. Numba compiles one function at a time, those that it calls inside of it."""
+    """Listener reporting compiled kernels. Numba compiles one function at a time; functions that it calls are nested
+    inside. Numba compiles one function at a time, those that it calls inside of it.
+    """
 
     def __init__(self) -> None:
         self.quiet = 0  # how many callers say it themselves
@@ -36,7 +38,7 @@ class Announcer(Listener):
         self._line: _Line | None = None
 
     def on_start(self, event: Event) -> None:
-        """A function begins to be compiled; the outermost is a kernel."""
+        """Start the progress line. The outermost function is the kernel."""
         self._depth += 1
         if self._depth > 1 or not _is_ours(event) or self.quiet or sys.stderr is None:
             return
@@ -47,7 +49,7 @@ class Announcer(Listener):
         self._said = True
 
     def on_end(self, event: Event) -> None:
-        """It is compiled, or failed to be."""
+        """Close the progress line after success or failure."""
         self._depth -= 1
         if self._depth > 0 or not _is_ours(event):
             return
@@ -57,7 +59,7 @@ class Announcer(Listener):
 
 
 class _Line:
-    """A line that is written anew several times a second, by a thread of its own, and wiped out in the end."""
+    """Progress line on a terminal. Its own thread redraws it several times a second; closing erases it."""
 
     def __init__(self, stream: TextIO, before: float) -> None:
         self._stream, self._before, self._began = stream, before, time.perf_counter()
@@ -75,11 +77,11 @@ class _Line:
 
     @property
     def seconds(self) -> float:
-        """How long this kernel and those before it took."""
+        """Return the seconds spent on this and all earlier kernels."""
         return self._before + time.perf_counter() - self._began
 
     def close(self) -> float:
-        """Wipe the line out; the seconds until now."""
+        """Erase the line and return the seconds until now."""
         seconds = self.seconds
         self._ended.set()
         self._thread.join()
@@ -96,7 +98,7 @@ class _Line:
 
 
 def bar(step: int, seconds: float) -> str:
-    """The line at a step: the mark runs to and fro, for nobody knows how much is left."""
+    """Format the progress line at a step. The mark runs to and fro because the remaining time is unknown."""
     room = _WIDTH - _MARK
     place = abs(room - step % (2 * room))
     left = " " * (room - place)
@@ -108,7 +110,7 @@ def _is_ours(event: Event) -> bool:
 
 
 def _is_watched(stream: TextIO) -> bool:
-    """Whether a person looks at what is written: a terminal, or the cell of a notebook."""
+    """Return whether a stream is interactive. That is a terminal, or the cell of a notebook."""
     return stream.isatty() or "ipykernel" in type(stream).__module__
 
 
@@ -117,7 +119,7 @@ ANNOUNCER = Announcer()
 
 @contextmanager
 def quiet() -> Generator[None]:
-    """Say nothing of what is compiled inside: the caller does."""
+    """Suppress progress messages of enclosed compilations. The caller reports them itself."""
     ANNOUNCER.quiet += 1
     try:
         yield
@@ -126,13 +128,13 @@ def quiet() -> Generator[None]:
 
 
 class Pausing(Listener):
-    """Pauses the clock of calls while a kernel is loaded or compiled.
+    """Listener pausing the call clock while a kernel is loaded or compiled.
 
     It pauses, too, while this thread waits for another one that does so.
     """
 
     def on_start(self, event: Event) -> None:
-        """Stop the clock: the thread asks for the compiler lock.
+        """Stop the clock when the thread requests the compiler lock.
 
         Numba holds it while it loads or compiles a function.
         """
@@ -140,7 +142,7 @@ class Pausing(Listener):
         stop_clock()
 
     def on_end(self, event: Event) -> None:
-        """Start the clock: the thread has given the lock back."""
+        """Start the clock when the thread has released the lock."""
         del event
         start_clock()
 

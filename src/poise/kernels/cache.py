@@ -1,5 +1,5 @@
 # pyright: standard
-"""Compiled kernels on the disk: a kernel whose file cannot be read or written is compiled in memory.
+"""Disk cache of compiled kernels. A kernel with an unreadable or unwritable file is compiled in memory.
 
 Numba would end the call with an error of its own: it unpickles what a crash or a full disk left of a file, and makes no
 kernel at all where it finds no folder that takes one.

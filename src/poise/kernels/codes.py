@@ -1,4 +1,4 @@
-"""The numbers that Python and the compiled kernels share: kinds, columns of packed rows, rules, sizes of scratch.
+"""Constants shared by Python and the kernels. They are kinds, columns of packed rows, rules and workspace sizes.
 
 Packing in Python writes rows of numbers and kernels read them; both take the meaning of a column from here. This module
 imports nothing, so that packing need not wait for Numba. A kernel freezes these numbers when it is compiled, and the

@@ -1,5 +1,5 @@
 # pyright: standard
-"""`kernel`: compile a plain Python function with Numba and cache it on disk.
+"""Decorators compiling plain Python functions with Numba, cached on disk.
 
 Numba stamps a cached function with the file it stands in only, so that a change in a function that it
 calls from another file would go unnoticed and old machine code would run. Here every kernel is stamped
@@ -55,13 +55,13 @@ _KERNEL: dict[str, Any] = {**_ARITHMETIC, "no_cfunc_wrapper": True}  # only Pyth
 
 
 def kernel(function: Function) -> Function:
-    """Compile a kernel that Python calls: cached on disk, releases the interpreter."""
+    """Compile an entry point for Python. It is cached on disk and releases the interpreter lock."""
     compiled: Any = njit(nogil=True, **_KERNEL)(function)
     return _kept(compiled)
 
 
 def short_kernel(function: Function) -> Function:
-    """A `kernel` for calls of a few microseconds: releasing the interpreter would cost a tenth of one."""
+    """Compile an entry point holding the interpreter lock."""
     compiled: Any = njit(**_KERNEL)(function)
     return _kept(compiled)
 
@@ -78,34 +78,38 @@ _APART: dict[str, Any] = {**_HELPER, "pipeline_class": PipelineApart}
 
 
 def inline(function: Function) -> Function:
-    """Compile a piece that is built into its callers: a small one, or one that is called once. It must not allocate."""
+    """Compile a device function inlined into its callers. It must not allocate."""
     return njit(**_INLINE)(function)  # pyright: ignore[reportReturnType]
 
 
 def exact(function: Function) -> Function:
-    """`inline` for code that counts on the order of its sums."""
+    """Compile an inlined function with ordered sums."""
     flags: dict[str, Any] = {**_INLINE, "fastmath": {"contract"}}
     return njit(**flags)(function)  # pyright: ignore[reportReturnType]
 
 
 def strict(function: Function) -> Function:
-    """`inline` for what has to have the same bits in every kernel: operations are rounded one by one, in order."""
+    """Compile an inlined function without fast math. It has the same bits in every kernel: operations are rounded one
+    by one, in order.
+    """
     flags: dict[str, Any] = {**_INLINE, "fastmath": False}
     return njit(**flags)(function)  # pyright: ignore[reportReturnType]
 
 
 def part(function: Function) -> Function:
-    """Compile a larger piece, left to the optimiser to build in or to call. Never call it from Python."""
+    """Compile a device function; the optimizer decides about inlining. Never call it from Python. Never call it from
+    Python.
+    """
     return njit(**_HELPER)(function)  # pyright: ignore[reportReturnType]
 
 
 def apart(function: Function) -> Function:
-    """Compile a piece that stays a function of its own, where that is quicker: code built in shares its registers."""
+    """Compile a device function without inlining. For code that is faster with registers of its own."""
     return njit(**_APART)(function)  # pyright: ignore[reportReturnType]
 
 
 def _kept(compiled: Any) -> Any:
-    """The same function with a cache on the disk. A private attribute: a test guards it for each Numba release."""
+    """Give a compiled function its disk cache. A private attribute: a test guards it for each Numba release."""
     if hasattr(compiled, "_cache"):  # absent with NUMBA_DISABLE_JIT=1
         compiled._cache = cache.cache_of(compiled.py_func, STAMP)  # noqa: SLF001  (Numba has no public way)
     return compiled

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Forward kinematics: world_i = world_parent . A_i . J_i(q_i) . B_i, one loop because parents come first.
+"""Forward kinematics of a skeleton. world_i = world_parent . A_i . J_i(q_i) . B_i, in one loop: parents come first.
 
 Several poses stand side by side (values/lanes.py), and the constants A and B are folded into the motions:
 
@@ -60,13 +60,13 @@ LARGEST_ANGLE = 1e5  # [rad] half_turn is exact up to here
 
 @part
 def small_angle(x):
-    """The same angle within half a turn; exact, and slow."""
+    """Wrap an angle to half a turn. Exact, and slow."""
     return math.atan2(math.sin(x), math.cos(x))
 
 
 @inline
 def sine_cosine(kind, x):
-    """Sine and cosine of any angle [rad]."""
+    """Compute sine and cosine of any angle [rad]."""
     # A robot may count its turns; angles of a hundred thousand radians are still rare, and take the slow way alone.
     huge = bits(maximum(x, -x) > LARGEST_ANGLE)
     if huge != 0:
@@ -79,7 +79,7 @@ def sine_cosine(kind, x):
 
 @inline
 def compose(a, b, out):
-    """The affine maps b, then a, as twelve numbers each; `out` is neither of them."""
+    """Compose affine maps: b first, then a. Each has twelve numbers; `out` is neither of them."""
     for r in range(0, 12, 4):
         for c in range(4):
             out[r + c] = a[r] * b[c] + a[r + 1] * b[4 + c] + a[r + 2] * b[8 + c]
@@ -89,7 +89,7 @@ def compose(a, b, out):
 
 @inline
 def put_turn(m, q):
-    """Store the matrix of a unit quaternion in an affine map."""
+    """Write the matrix of a unit quaternion into an affine map."""
     xx, yy, zz = q.x * q.x, q.y * q.y, q.z * q.z
     xy, yz, zx = q.x * q.y, q.y * q.z, q.z * q.x
     wx, wy, wz = q.w * q.x, q.w * q.y, q.w * q.z
@@ -100,7 +100,7 @@ def put_turn(m, q):
 
 @inline
 def put_ball(kind, row, numbers, at, moves, motion, before, m):
-    """A . J . B of a ball joint, or of a free one that also moves; `motion` and `before` are scratch."""
+    """Write the local map A . J . B of a ball or free joint. `motion` and `before` are workspace."""
     for j in range(3, 12, 4):
         motion[j] = fill(kind, 0.0)
     if moves:
@@ -117,7 +117,7 @@ def put_ball(kind, row, numbers, at, moves, motion, before, m):
 
 @inline
 def put_local(kind, row, numbers, motion, before, m):
-    """A . J . B of one row as twelve numbers; `motion` and `before` are scratch."""
+    """Write the local map A . J . B of one row. `motion` and `before` are workspace."""
     moves, at = int(row[FK_KIND]), int(row[FK_START])
     if moves == HINGE:
         s, c = sine_cosine(kind, numbers[at] * row[FK_RATIO] + row[FK_SHIFT])
@@ -138,14 +138,14 @@ def put_local(kind, row, numbers, motion, before, m):
 
 @inline
 def put_identity(kind, m):
-    """The affine map that moves nothing."""
+    """Write the identity map."""
     for j in range(12):
         m[j] = fill(kind, 1.0 if j % 5 == 0 else 0.0)
 
 
 @inline
 def put_given(given, i, m):
-    """Translate what row i adds to its parent, and scale it on the inside."""
+    """Apply the offset and scale of row i."""
     for r in range(3):
         m[4 * r + 3] = m[4 * r + 3] + given[6 * i + r]
         for c in range(3):
@@ -154,7 +154,8 @@ def put_given(given, i, m):
 
 @inline
 def gather(work, start, rows, columns, first, count, w):
-    """Put these columns of `count` rows from `first` on side by side; further lanes repeat the last."""
+    """Gather columns of several rows side by side. Takes `count` rows from `first` on; further lanes repeat the last.
+    """
     for l in range(w):
         i = min(first + l, first + count - 1)
         for j in range(columns.shape[0]):
@@ -163,7 +164,7 @@ def gather(work, start, rows, columns, first, count, w):
 
 @inline
 def gather_all(work, start, rows, first, count, w):
-    """`gather` of every column; a single row serves all poses."""
+    """Gather every column. A single row serves all poses."""
     for l in range(w):
         i = min(first + l, first + count - 1, rows.shape[0] - 1)
         for j in range(rows.shape[1]):
@@ -172,7 +173,9 @@ def gather_all(work, start, rows, first, count, w):
 
 @inline
 def scatter(work, start, first, count, w, out):
-    """Write `count` lanes from element `start` of the work array on to rows of `out`, from `first` on."""
+    """Scatter lanes back to rows. Writes `count` lanes from element `start` of the work array to rows of `out` from
+    `first` on.
+    """
     for l in range(count):
         for j in range(out.shape[1]):
             out[first + l, j] = work[start + j * w + l]
@@ -180,7 +183,7 @@ def scatter(work, start, first, count, w, out):
 
 @inline
 def world_maps(kind, table, q, used, given, work, world):
-    """Fill `world`; `work` has room for (u + 12 (r + 1) + 6 r) values, aligned to 64 bytes."""
+    """Compute world maps. `work` holds (u + 12 (r + 1) + 6 r) values, aligned to 64 bytes."""
     w, k, r, u = width(kind), q.shape[0], table.shape[0], used.shape[0]
     numbers, maps, end = part_of(kind, work, 0, u), part_of(kind, work, u * w, r + 1, 12), (u + 12 * (r + 1)) * w
     extra = part_of(kind, work, end, 6 * r)
@@ -202,13 +205,13 @@ def world_maps(kind, table, q, used, given, work, world):
 
 @kernel
 def world_maps4(table, q, used, given, work, world):
-    """`world_maps`, four poses side by side."""
+    """Compute world maps of four poses side by side."""
     world_maps(LANES4, table, q, used, given, work, world)
 
 
 @kernel
 def world_maps8(table, q, used, given, work, world):
-    """`world_maps`, eight poses side by side."""
+    """Compute world maps of eight poses side by side."""
     world_maps(LANES8, table, q, used, given, work, world)
 
 
@@ -234,7 +237,9 @@ def moved(kind, axis, A, i, q, start, ratio, offset):
 
 @kernel
 def local_transforms(kinds, axes, A, starts, couplings, q, positions, rotations):
-    """Fill positions (k, n, 3) and rotations (k, n, 4) of A . J for k configurations q (k, nq)."""
+    """Compute local transforms A . J for k configurations q (k, nq): positions (k, n, 3) and rotations (k, n, 4). J for
+    k configurations q (k, nq).
+    """
     for k in range(q.shape[0]):
         for i in range(kinds.shape[0]):
             axis = Vec(axes[i, 0], axes[i, 1], axes[i, 2])
@@ -245,14 +250,14 @@ def local_transforms(kinds, axes, A, starts, couplings, q, positions, rotations)
 
 @inline
 def toward(w, x, y, z):
-    """The unit quaternion along w x y z, with w >= 0."""
+    """Normalise a quaternion w x y z, with w >= 0."""
     k = math.copysign(1.0 / math.sqrt(w * w + x * x + y * y + z * z), w)
     return Quat(w * k, x * k, y * k, z * k)
 
 
 @inline
 def turn_of_matrix(a, b, c, d, e, f, g, h, i):
-    """The quaternion of a rotation matrix, given row by row: divided by its largest number (Shepperd 1978)."""
+    """Convert a rotation matrix, row by row, to a quaternion. Divides by its largest component (Shepperd 1978)."""
     trace = a + e + i
     # The largest of the four squares 4 w^2, 4 x^2, 4 y^2, 4 z^2, so that no small number is divided by.
     if trace >= max(2.0 * a, 2.0 * e, 2.0 * i) - trace:
@@ -266,7 +271,9 @@ def turn_of_matrix(a, b, c, d, e, f, g, h, i):
 
 @part
 def turn_of_nearly_similar(m):
-    """The rotation, w >= 0, nearest to an affine map that is nearly a rotation times a factor, and whether it is so."""
+    """Find the rotation nearest to a near similarity. Returns a quaternion, w >= 0, and whether the map is near enough
+    to a rotation times a factor.
+    """
     x, y, z, near = nearest_rotation(m)
     if not near:
         return Quat(-1.0, 0.0, 0.0, 0.0), False
@@ -275,7 +282,8 @@ def turn_of_nearly_similar(m):
 
 @inline
 def turn_of_similar(m, exact):
-    """The rotation, w >= 0, nearest to an affine map, and whether that is near: see values/polar.py.
+    """Find the rotation nearest to an affine map. Returns a quaternion, w >= 0, and whether it is near: see
+    `nearest_rotation`.
 
     Of a rotation times a factor, which may be negative, it is found at once; lengths and volume may be off by the share
     `exact` for that. Files in single precision round: nearly all that is no such map is so by that alone.
@@ -296,7 +304,7 @@ def turn_of_similar(m, exact):
 
 @kernel
 def turns_of_similar(world, exact, turns):
-    """Rotations (k, 4), w >= 0, nearest to affine maps (k, 12); w is -1 where none is near: for others to tell."""
+    """Find rotations nearest to affine maps (k, 12). They are quaternions (k, 4), w >= 0."""
     for k in range(world.shape[0]):
         q, near = turn_of_similar(world[k], exact)
         turns[k, 0] = -1.0

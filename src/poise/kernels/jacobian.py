@@ -1,5 +1,5 @@
 # pyright: standard
-"""Geometric Jacobians: velocity of a point on a joint, and the joint's angular velocity, per unit of each freedom.
+"""Geometric Jacobians of points on joints.
 
     table  (r, 41)     the path from the root to the joint; see forward.py, as for q, used and given
     dofs   (r, 13)     JACOBIAN_FIRST: the row's first column in the Jacobian; JACOBIAN_ORIGIN: A's translation;
@@ -35,7 +35,7 @@ from poise.kernels.values.linear import Vec, add, cross, scale, sub, vec_in
 
 @inline
 def linear(m, v):
-    """A vector under the linear part of an affine map."""
+    """Apply the linear part of an affine map to a vector."""
     return Vec(
         m[0] * v.x + m[1] * v.y + m[2] * v.z,
         m[4] * v.x + m[5] * v.y + m[6] * v.z,
@@ -45,7 +45,7 @@ def linear(m, v):
 
 @inline
 def add_column(columns, start, nv, v, factor):
-    """Add to three numbers of a column: another joint may be coupled to the same freedom."""
+    """Add to three numbers of a column. Several joints may be coupled to the same degree of freedom."""
     columns[start] = columns[start] + v.x * factor
     columns[start + nv] = columns[start + nv] + v.y * factor
     columns[start + 2 * nv] = columns[start + 2 * nv] + v.z * factor
@@ -53,7 +53,9 @@ def add_column(columns, start, nv, v, factor):
 
 @inline
 def add_columns(row, dof, numbers, above, gain, arm, nv, columns):
-    """Add what one row contributes; `above` is the parent's world map, `arm` the point from A's origin, seen there."""
+    """Add the contribution of one row. `above` is the parent's world map, `arm` the point relative to A's origin in the
+    parent's frame.
+    """
     moves, at, ratio, first = int(row[FK_KIND]), int(row[FK_START]), row[FK_RATIO], int(dof[JACOBIAN_FIRST])
     # A free joint moves along the axes of A and turns afterwards, about where it has moved to.
     if moves in (SLIDE, FREE):
@@ -76,7 +78,7 @@ def add_columns(row, dof, numbers, above, gain, arm, nv, columns):
 
 @inline
 def jacobians(kind, table, dofs, q, used, given, gains, points, work, out):
-    """Fill `out`; `work` has room for (u + 12 + 6 nv + 31 r + 3) values, aligned to 64 bytes."""
+    """Compute Jacobians. `work` holds (u + 12 + 6 nv + 31 r + 3) values, aligned to 64 bytes."""
     w, k, r, u, nv = width(kind), q.shape[0], table.shape[0], used.shape[0], out.shape[1] // 6
     numbers, at_maps = part_of(kind, work, 0, u), u * w
     maps, at_locals = part_of(kind, work, at_maps, r + 1, 12), at_maps + 12 * (r + 1) * w
@@ -115,11 +117,11 @@ def jacobians(kind, table, dofs, q, used, given, gains, points, work, out):
 
 @kernel
 def jacobians4(table, dofs, q, used, given, gains, points, work, out):
-    """`jacobians`, four poses side by side."""
+    """Compute Jacobians of four poses side by side."""
     jacobians(LANES4, table, dofs, q, used, given, gains, points, work, out)
 
 
 @kernel
 def jacobians8(table, dofs, q, used, given, gains, points, work, out):
-    """`jacobians`, eight poses side by side."""
+    """Compute Jacobians of eight poses side by side."""
     jacobians(LANES8, table, dofs, q, used, given, gains, points, work, out)

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Modules that are imported when somebody asks for them: Numba, which all kernels need, takes a quarter of a second."""
+"""Lazy import of submodules. All kernels need Numba, whose import takes a quarter of a second."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from poise.timing.clock import pause_clock
 
 
 def imported_when_asked(package: str, *names: str) -> Callable[[str], ModuleType]:
-    """Make the `__getattr__` of a package that imports these modules or rooms of it on first access."""
+    """Make the `__getattr__` of a package with lazy submodules."""
 
     def find(name: str) -> ModuleType:
         if name in names:

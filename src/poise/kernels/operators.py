@@ -1,5 +1,6 @@
 # pyright: standard
-"""How kernels find operators and attributes: what one gives for types that nothing is added to is looked up once.
+"""Cached typing of operators and attributes. Results for built-in numeric types and Poise's own types are looked up
+once.
 
 Numba tries all that is known of an operator, some forty cases, each time that it stands in a kernel, and again where
 the kernel is lowered; and it compiles `min`, `max` and `int` for every choice of argument types as functions of their
@@ -21,7 +22,7 @@ from numba.extending import models, register_model
 
 
 class SettledType(types.Type):
-    """A type of Poise's own, with operators that nothing is added to: what they give is remembered."""
+    """Base of Poise's own Numba types. Their operators never change, so their typing results are cached."""
 
 
 _VALUES = types.Number, types.Boolean, SettledType, types.Array  # and what is literally a number or a truth value
@@ -35,14 +36,14 @@ def _is_settled(given: Any) -> bool:
 
 
 class _Operator(types.Function):
-    """An operator that remembers what it gives."""
+    """Operator with cached signatures."""
 
     def __init__(self, template: Any) -> None:
         super().__init__(template)
         self._found: dict[Any, Any] = {}
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
-        """The signature for arguments of these types."""
+        """Return the signature for these argument types."""
         key = tuple(args)
         if kws or not all(map(_is_settled, key)):
             return super().get_call_type(context, args, kws)
@@ -55,18 +56,18 @@ register_model(_Operator)(models.OpaqueModel)  # as Numba's own
 
 
 class _Inline(AbstractTemplate):
-    """A function of Python's on numbers, lowered where it stands."""
+    """Python function on numbers, lowered in place."""
 
     key: Any
 
     def get_impl_key(self, sig: Any) -> Any:
-        """A name of its own, so that only kernels find it."""
+        """Return a key found by these kernels only."""
         return f"poise.{self.key.__name__}"
 
 
 class _Extremum(_Inline):
     def generic(self, args: Any, kws: Any) -> Any:
-        """All arguments as the type that holds each of them."""
+        """Type all arguments as their common type."""
         if kws or len(args) < 2 or not all(isinstance(each, types.Integer | types.Float) for each in args):
             return None
         unified = self.context.unify_types(*args)
@@ -85,7 +86,7 @@ class _Int(_Inline):
     key = int
 
     def generic(self, args: Any, kws: Any) -> Any:
-        """A float towards zero."""
+        """Type the truncation of a float towards zero."""
         return signature(types.intp, *args) if not kws and isinstance(args[0], types.Float) else None
 
 
@@ -114,7 +115,7 @@ def _operator(known: types.Function) -> _Operator:
 
 @cache
 def remembering(context: Any) -> Any:
-    """A copy of a typing context that remembers what operators give and what attributes are."""
+    """Copy a typing context, with cached operators and attributes."""
 
     def lookup_global(value: Any) -> Any:
         known = look(value)

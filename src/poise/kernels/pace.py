@@ -1,5 +1,5 @@
 # pyright: standard
-"""From one configuration towards another in a given time, each joint at its own pace: one call for all of them.
+"""Move a configuration towards another with speed limits per joint. One call handles all joints.
 
     rows  (j, PACE_ROW)  the joints that have numbers of their own; see the columns PACE_ of codes.py
     q     (nq,)          where they are
@@ -36,7 +36,7 @@ _STRAIGHT = 1e-9  # [rad] below this the weights of slerp are those of a straigh
 
 @inline
 def left_of(distance, seconds, speed, half_life):
-    """What is left of a distance after so many seconds; a half-life of 0 and an infinite speed are no bounds."""
+    """Compute the remaining distance after some seconds. A half-life of 0 and an infinite speed are no bounds."""
     left, rest = distance, seconds
     if speed < math.inf:
         # A straight line down to the distance where both bounds are equal, an exponential from there on.
@@ -50,13 +50,13 @@ def left_of(distance, seconds, speed, half_life):
 
 @inline
 def share_done(distance, seconds, speed, half_life):
-    """The share of the way that is done; 1 where there is no way."""
+    """Compute the covered fraction of a distance; 1 for distance 0."""
     return 1.0 - left_of(distance, seconds, speed, half_life) / distance if distance > 0.0 else 1.0
 
 
 @inline
 def along(row, q, goal, seconds, half_life, out):
-    """A hinge or slide; a hinge takes the shorter way round where its range allows."""
+    """Step a hinge or slide. A hinge takes the shorter direction where its range allows."""
     at = int(row[PACE_COLUMN])
     a, b = q[at], goal[at]
     if row[PACE_KIND] == HINGE:
@@ -69,7 +69,7 @@ def along(row, q, goal, seconds, half_life, out):
 
 @inline
 def across(row, q, goal, seconds, half_life, out):
-    """The place of a free joint, in a straight line."""
+    """Step the translation of a free joint along a straight line."""
     at = int(row[PACE_COLUMN])
     x, y, z = goal[at] - q[at], goal[at + 1] - q[at + 1], goal[at + 2] - q[at + 2]
     done = share_done(math.sqrt(x * x + y * y + z * z), seconds, row[PACE_SPEED], half_life)
@@ -79,7 +79,9 @@ def across(row, q, goal, seconds, half_life, out):
 
 @inline
 def turned(row, q, goal, seconds, half_life):
-    """A ball: how far it has come by slerp, and whether it is there, so that the goal's own numbers stand."""
+    """Step a ball joint by slerp. Returns its rotation, and whether it has arrived; then the goal's own numbers are
+    used.
+    """
     a, b = quat_in(q, int(row[PACE_COLUMN])), quat_in(goal, int(row[PACE_COLUMN]))
     if a.w * b.w + a.x * b.x + a.y * b.y + a.z * b.z < 0.0:
         b = Quat(-b.w, -b.x, -b.y, -b.z)
@@ -96,7 +98,7 @@ def turned(row, q, goal, seconds, half_life):
 
 @inline
 def angle_in(row, turn):
-    """The angle of a ball that a range makes a hinge: the nearest in its range to the twist in (-pi, pi]."""
+    """Compute the angle of a hinged ball. It is the angle in its range nearest to the twist in (-pi, pi]."""
     angle = twist_angle(turn, vec_in(row, PACE_AXIS))
     if angle > math.pi:
         angle -= TURN
@@ -107,7 +109,7 @@ def angle_in(row, turn):
 
 @inline
 def bent(row, q, goal, seconds, half_life):
-    """A ball that a range makes a hinge: its angle goes along the range, never across what that forbids."""
+    """Step a hinged ball along its range. It never crosses forbidden angles."""
     at = int(row[PACE_COLUMN])
     a, b = angle_in(row, quat_in(q, at)), angle_in(row, quat_in(goal, at))
     done = share_done(abs(b - a), seconds, row[PACE_SPEED], half_life)
@@ -116,7 +118,7 @@ def bent(row, q, goal, seconds, half_life):
 
 @short_kernel
 def approach(rows, q, goal, seconds, half_life, out):
-    """Fill `out`."""
+    """Step all joints towards the goal; fill `out`."""
     for i in range(goal.shape[0]):
         out[i] = goal[i]
     for j in range(rows.shape[0]):

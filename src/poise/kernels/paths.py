@@ -1,5 +1,5 @@
 # pyright: standard
-"""How far goals are from being met: forward kinematics along the paths to their joints, several poses side by side.
+"""Goal errors by forward kinematics along joint paths. Several poses are measured side by side.
 
     table   (r, 23)    rows of the skeleton from the root to each joint, one path after the other; see the columns
     spans   (c, 2)     first and last row of the path of each measure
@@ -69,7 +69,7 @@ from poise.kernels.values.linear import Quat, Vec, add, cross, dot, multiply, qu
 
 @inline
 def place_of(kind, table, first, last, numbers):
-    """World position, rotation and scale at the end of a path, for the numbers of q that it needs."""
+    """Compute world position, rotation and scale at a path's end."""
     zero = fill(kind, 0.0)
     position, rotation, factor = Vec(zero, zero, zero), identity(kind), 1.0
     for i in range(first, last):
@@ -100,7 +100,7 @@ def place_of(kind, table, first, last, numbers):
 
 @inline
 def left_of(kind, ask, target, position, rotation, factor):
-    """The two numbers of `out` for one measure of a place."""
+    """Measure the error of one goal term. Returns the two numbers of `out`."""
     # Most goals speak of the joint itself: nothing to rotate.
     if ask[ASK_POINT] != 0.0 or ask[ASK_POINT + 1] != 0.0 or ask[ASK_POINT + 2] != 0.0:
         position = add(position, rotate(rotation, scale(vec_in(ask, ASK_POINT), factor)))
@@ -129,13 +129,15 @@ def left_of(kind, ask, target, position, rotation, factor):
 
 @inline
 def length(v):
-    """|v|."""
+    """Return |v|."""
     return sqrt(dot(v, v))
 
 
 @part
 def side_left(kind, table, start, end, ask, numbers, target):
-    """The two numbers of `out` for a pole: of the angle about the line from the limb's first joint to its tip."""
+    """Measure the error of a pole. Returns the two numbers of `out`, of the angle about the line from the limb's first
+    joint to its tip.
+    """
     first, _, _ = place_of(kind, table, start, start + int(ask[ASK_VECTOR]), numbers)
     middle, _, _ = place_of(kind, table, start, start + int(ask[ASK_VECTOR + 1]), numbers)
     tip, _, _ = place_of(kind, table, start, end, numbers)
@@ -152,7 +154,7 @@ def side_left(kind, table, start, end, ask, numbers, target):
 
 @inline
 def measure_all(kind, table, spans, asks, q, used, targets, work, out):
-    """Fill `out`; `work` has room for (used + 7) values, aligned to 64 bytes."""
+    """Measure all errors. `work` holds (used + 7) values, aligned to 64 bytes."""
     w, k = width(kind), q.shape[0]
     numbers = part_of(kind, work, 0, used.shape[0])
     target = part_of(kind, work, used.shape[0] * w, 7)
@@ -175,7 +177,7 @@ def measure_all(kind, table, spans, asks, q, used, targets, work, out):
 
 @inline
 def gather(work, start, q, block, w, used):
-    """Put the used columns of w rows of q side by side; rows beyond the last repeat it."""
+    """Gather the used columns of w rows of q side by side. Rows beyond the last repeat it."""
     for j in range(used.shape[0]):
         for l in range(w):
             work[start + j * w + l] = q[min(block * w + l, q.shape[0] - 1), used[j]]
@@ -183,19 +185,19 @@ def gather(work, start, q, block, w, used):
 
 @kernel
 def measure4(table, spans, asks, q, used, targets, work, out):
-    """`measure_all`, four poses side by side."""
+    """Measure errors of four poses side by side."""
     measure_all(LANES4, table, spans, asks, q, used, targets, work, out)
 
 
 @kernel
 def measure8(table, spans, asks, q, used, targets, work, out):
-    """`measure_all`, eight poses side by side."""
+    """Measure errors of eight poses side by side."""
     measure_all(LANES8, table, spans, asks, q, used, targets, work, out)
 
 
 @inline
 def error_of(kind, a, b):
-    """The distance or angle of a measure of this kind, from its two numbers of `out`."""
+    """Compute a distance or angle from the two numbers of `out`."""
     if kind == POSITION:
         return a
     angle = 0.0 if a == 0.0 and b == 0.0 else math.atan2(abs(a), b)  # 0 over -0 would be half a turn
@@ -204,7 +206,7 @@ def error_of(kind, a, b):
 
 @short_kernel
 def measure_one(table, spans, asks, used, allowed, q, target, work, errors):
-    """Fill errors (c,) of one pose q (nq,) from target (1, w); whether each is within `allowed` (c,).
+    """Measure errors (c,) of one pose q (nq,). The target is (1, w).
 
     `work` has room for used + 7 + 2 c numbers.
     """

@@ -1,5 +1,5 @@
 # pyright: standard
-"""How Numba compiles a kernel: with all that it calls inside it, and optimised as a whole, once.
+"""Numba compiler of the kernels. A kernel contains all its callees and is optimised as a whole, once.
 
 Numba gives every function machine code of its own and lets the loader choose, for a call that was not built in, among
 the copies that all kernels brought along. Then a call's last bits depend on which kernel was loaded before, and on
@@ -29,7 +29,7 @@ from poise.kernels.operators import remembering
 
 
 class Pipeline(Compiler):
-    """Numba's own compiler, with the libraries and flags below."""
+    """Numba's compiler with the libraries and flags below."""
 
     apart: ClassVar[bool] = False  # whether a piece stays a function of its own
 
@@ -48,7 +48,7 @@ class Pipeline(Compiler):
             self.state.library.enable_object_caching()
 
     def define_pipelines(self) -> list[PassManager]:
-        """Numba's passes, without those for what no kernel has."""
+        """Return Numba's passes without the needless ones."""
         given = DefaultPassBuilder.define_nopython_pipeline(self.state)
         manager = PassManager("kernels")
         manager.passes.extend(each for each in given.passes if each[0] not in _NEEDLESS)
@@ -56,7 +56,7 @@ class Pipeline(Compiler):
         return [manager]
 
     def compile_extra(self, func: Any) -> Any:
-        """Compile a function, and what it calls."""
+        """Compile a function and its callees."""
         with _uncollected():
             return super().compile_extra(func)
 
@@ -65,13 +65,15 @@ _NEEDLESS = InlineClosureLikes, NopythonRewrites  # closures and comprehensions;
 
 
 class PipelineApart(Pipeline):
-    """`Pipeline` for pieces that are quicker where the optimiser does not mix them with what is around their calls."""
+    """Compiler of functions kept out of line. They are faster where the optimiser does not mix them with the code
+    around their calls.
+    """
 
     apart = True
 
 
 class _Kernel(JITCodeLibrary):
-    """What Python calls: its own functions are seen from outside, those that they call are not.
+    """Library of an entry kernel. Its own functions are visible from outside, its callees are not.
 
     Pieces that call each other in a circle would need to be seen; there are none.
     """
@@ -84,12 +86,12 @@ class _Kernel(JITCodeLibrary):
 
 
 class _Piece(JITCodeLibrary):
-    """What only kernels call: optimised, and turned into machine code, where it is in one of them."""
+    """Library of a device function. It is optimised, and turned into machine code, inside the kernels that call it."""
 
     apart = False
 
     def add_ir_module(self, ir_module: Any) -> None:
-        """Take over the function itself."""
+        """Add the function's own module."""
         for function in ir_module.functions:
             if self.apart and not function.is_declaration:
                 function.attributes.add("noinline")
@@ -108,14 +110,14 @@ class _Piece(JITCodeLibrary):
 
 
 def _without_machine_code(library: _Piece, described: Any, environment: Any) -> Any:
-    """What stands for a piece among Python's functions: it has no code to call."""
+    """Make a function object without machine code. It represents a device function among Python's functions."""
     library._ensure_finalized()  # noqa: SLF001  (Numba's own does it by asking for an address)
     name = described.qualname.split(".")[-1]
     return _dynfunc.make_function(described.lookup_module(), name, "", 0, environment, (library,))
 
 
 def _settled(context: Any) -> Any:
-    """A copy of a target context for one compile, in which what it is asked for does not change.
+    """Copy a target context with fixed answers for one compilation.
 
     Numba looks for new definitions each time that it finds none of its own, as for every array, and lets LLVM read a
     module to tell the size of a type: each a fortieth of the compile time.
@@ -141,7 +143,7 @@ def _settled(context: Any) -> Any:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without Python's search for cycles, which finds next to nothing and takes a twelfth of the compile time."""
+    """Disable garbage collection. It finds next to nothing and takes a twelfth of the compile time."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -155,7 +157,7 @@ _ANY = hash(Flags())
 
 
 class _SettledFlags(Flags):
-    """Flags of a compile that remember what they say until one of them is set.
+    """Compiler flags with cached values. The cache is cleared when a flag is set.
 
     Numba looks overloads up by them, tens of thousands of times for a kernel, and asks them one by one each time: a
     fifteenth of the compile time.
@@ -164,7 +166,7 @@ class _SettledFlags(Flags):
     __slots__ = ("_said",)
 
     def values(self) -> dict[str, Any]:
-        """Every flag by its name."""
+        """Return every flag by its name."""
         if not hasattr(self, "_said"):
             object.__setattr__(self, "_said", super().values())
         return self._said

@@ -1,1 +1,1 @@
-"""Arrays and numbers, without a skeleton: rotations, vectors, checks of what people type."""
+"""Arrays and numbers without a skeleton: rotations, vectors, argument checks."""

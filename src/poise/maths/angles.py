@@ -1,4 +1,4 @@
-"""By which angles goals are missed, over arrays: of rotations, of axes and directions, of limbs and their poles."""
+"""Angular errors of goals over arrays: rotations, directions, and limbs with poles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from poise.maths.arrays import Bools, Floats
 
 
 class Side(NamedTuple):
-    """To which side limbs bend, and where their poles are.
+    """Bend directions of limbs, and their poles.
 
     line    (k, 3) the unit vector from the first joint to the tip
     reach   (k,)   from the first joint to the tip
@@ -31,18 +31,19 @@ class Side(NamedTuple):
 
 
 def rotation_left(turned: Floats, wanted: Floats) -> Floats:
-    """Angles (k,) from rotations (k, 4) to others."""
+    """Measure angles (k,) between rotations (k, 4)."""
     left = rotations.multiply(wanted, rotations.inverse(turned))
     return 2.0 * np.arctan2(length(left[:, 1:]), np.abs(left[:, 0]))
 
 
 def direction_left(axis: Floats, wanted: Floats) -> Floats:
-    """Angles (k,) between vectors (k, 3); 0 where one has no length."""
+    """Measure angles (k,) between vectors (k, 3). 0 for zero length."""
     return np.arctan2(length(np.cross(axis, wanted)), (axis * wanted).sum(axis=-1) + 0.0)  # no -0: half a turn
 
 
 def side_of(first: Floats, middle: Floats, tip: Floats, target: Floats) -> Side:
-    """To which side limbs bend, against their poles; points are (k, 3), the definition is in problem/goals/pole.py."""
+    """Find bend directions of limbs and their pole angles. Points are (k, 3); problem/goals/pole.py has the definition.
+    """
     line, bend, away = tip - first, middle - first, target - first
     reach, limb = length(line), length(bend) + length(tip - middle)
     n = line / np.maximum(reach, TINY)[:, None]
@@ -55,5 +56,5 @@ def side_of(first: Floats, middle: Floats, tip: Floats, target: Floats) -> Side:
 
 
 def length(v: Floats) -> Floats:
-    """|v| (...)."""
+    """Return |v| (...)."""
     return np.sqrt((v**2).sum(axis=-1))

@@ -1,4 +1,4 @@
-"""Checks of the kind of an argument: a value of the library, a text, names, a function.
+"""Argument checks: library values, texts, names, functions.
 
 Numbers and arrays of numbers are checked by `maths/arrays.py`, options by `maths/options.py`.
 """
@@ -54,13 +54,15 @@ def make_kind_error(value: Any, kinds: tuple[type, ...], what: str) -> InputErro
 
 
 def named(value: Any) -> str:
-    """Name a value in a message: one of the library by its class, another one as `short` writes it."""
+    """Describe a value in a message. Library values by their class, others as `abbreviate` writes them."""
     kind: type = type(value)
     return _article(kind.__name__) if kind.__module__.partition(".")[0] == "poise" else short(value)
 
 
 def text(value: Any, what: str) -> str:
-    """Return a text. InputError for other values and for half a character: no file can hold that."""
+    """Check a text. InputError for other values and for half a character: no file can hold that. InputError for other
+    values and for half a character: no file can hold that.
+    """
     if not isinstance(value, str):
         message = f"{what} must be a text, not {named(value)}"
         raise InputError(message)
@@ -101,7 +103,7 @@ def several(value: Any, what: str, such: str, entries: str = "values") -> list[A
 
 
 def names(value: Any, what: str, such: str = "['hips', 'spine']") -> tuple[str, ...]:
-    """Return several names as a tuple. InputError for a single text and for entries of other kinds."""
+    """Check several names; return a tuple. InputError for a single text and for entries of other kinds."""
     found = several(value, what, such, "names")
     for one in found:
         if not isinstance(one, str):
@@ -111,7 +113,7 @@ def names(value: Any, what: str, such: str = "['hips', 'spine']") -> tuple[str, 
 
 
 def function(value: Any, what: str) -> Callable[..., Any]:
-    """Return a function, or any other value to call; InputError otherwise."""
+    """Check a function or any other callable. InputError for other values."""
     if not callable(value):
         message = f"{what} must be a function, not {named(value)}"
         raise InputError(message)

@@ -1,4 +1,4 @@
-"""Array aliases and the checks that turn what a person types into an array of known shape."""
+"""Array types, and checks converting input to arrays of known shape."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def copy_numbers_or_nan(values: ArrayLike, what: str) -> Floats:
 
 
 def _check_numbers(values: ArrayLike, array: NDArray[Any], what: str) -> None:
-    """Refuse what NumPy would make numbers of: texts, dates, truth values, what is masked."""
+    """Reject values converted to numbers by NumPy only. These are texts, dates, truth values and masked entries."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         message = f"{what} must be numbers; some of them are masked"
         raise InputError(message)
@@ -87,7 +87,7 @@ def _check_numbers(values: ArrayLike, array: NDArray[Any], what: str) -> None:
 
 
 def real(value: Any, what: str) -> float:
-    """Return one number as a float; infinity and NaN are allowed.
+    """Return one number as a float. Infinity and NaN are allowed.
 
     Parameters
     ----------
@@ -136,12 +136,13 @@ def broadcast_together(*arrays: Floats) -> tuple[Floats, ...]:
 
 
 def short(value: object) -> str:
-    """Write a value in a message, shortened; by its type where it cannot be written."""
+    """Abbreviate a value for a message. By its type where it cannot be written."""
     return quoted(value, _SHOWN)
 
 
 def for_kernel(array: Floats) -> Floats:
-    """The same numbers as kernels are compiled for: float64 in C order, aligned, writable; a copy where they are not.
+    """Return an array in the layout of compiled kernels. It is float64 in C order, aligned, writable; a copy only where
+    needed.
 
     Numba would compile for seconds for every other kind of array, and refuse numbers in another byte order.
     """
@@ -149,10 +150,10 @@ def for_kernel(array: Floats) -> Floats:
 
 
 def frozen(array: NDArray[np.generic]) -> None:
-    """Make an array read-only, so that a frozen value stays what it is."""
+    """Make an array read-only."""
     array.setflags(write=False)
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are equal, arrays number by number."""
+    """Return whether two values are equal, arrays number by number."""
     return np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)

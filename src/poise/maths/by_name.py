@@ -1,4 +1,6 @@
-"""Options are given by name: a call that Python cannot match to a signature gets a sentence with the right call."""
+"""Keyword options with helpful errors. A call that Python cannot match to a signature gets a sentence with the right
+call.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ _OF_SOLVE = ("tolerance", "angle_tolerance", "free_root", "prefer", "seeds", "th
 
 
 def options_by_name(of: Class) -> Class:
-    """Make a class of keyword options say, as an InputError, how it is called, where Python would raise TypeError.
+    """Raise InputError for wrong calls of a class. The message shows the right call, where Python would raise
+    TypeError.
 
     A class decorator. It costs nothing in solving: who makes a solver pays for one more call.
     """
@@ -45,7 +48,8 @@ def options_by_name(of: Class) -> Class:
 
 
 def _by_position(of: type, given: tuple[Any, ...], names: Iterable[str]) -> str:
-    """What to write instead of CCD(50): the first option that takes such a value, iterations before others."""
+    """Format the message for CCD(50). It proposes the first option that takes such a value, iterations before others.
+    """
     likely = next(
         (name for name in sorted(names, key=lambda name: name != "iterations") if _takes(of, name, given[0])), ""
     )
@@ -54,7 +58,7 @@ def _by_position(of: type, given: tuple[Any, ...], names: Iterable[str]) -> str:
 
 
 def _written(value: Any) -> str:
-    """The value as one would type it; of another solver its name is enough."""
+    """Format a value as typed; another solver by its name."""
     return f"poise.{type(value).__name__}(...)" if dataclasses.is_dataclass(value) else short(value)
 
 
@@ -73,7 +77,7 @@ def _no_option(kind: str, name: str, names: Iterable[str]) -> UnknownNameError |
 
 
 def no_such_argument(function: str, unknown: Iterable[str], names: Iterable[str], options: Iterable[str]) -> Exception:
-    """The error for a keyword that a function does not take: it belongs to a solver, or nobody knows it.
+    """Make the error for an unknown keyword of a function. It belongs to a solver, or is unknown.
 
     `names` are those of the function, `options` those that solvers have.
     """
@@ -88,7 +92,7 @@ def no_such_argument(function: str, unknown: Iterable[str], names: Iterable[str]
 
 
 def _example(option: str) -> str:
-    """A solver that has the option."""
+    """Return a solver with the option."""
     if option in {"pole", "soft", "keep_tip", "swivel"}:
         return "TwoBone"
     return "LevenbergMarquardt" if option == "damping" else "CCD"

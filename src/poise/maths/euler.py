@@ -1,4 +1,4 @@
-"""Euler angles <-> quaternions for the six orders of three different axes, intrinsic, as motion files use them.
+"""Euler angles and quaternions. There are six intrinsic orders of three different axes, as in motion files.
 
 An order is read like the product of matrices: "ZXY" with angles (a, b, c) is Rz(a) Rx(b) Ry(c): first a turn
 about z, then about the turned x, then about the twice turned y. Angles [rad] have any leading axes.
@@ -17,7 +17,8 @@ _LOCKED = 1e-12  # the cosine of the middle angle below this is zero to rounding
 
 
 def to_quaternion(angles: ArrayLike, order: str) -> Floats:
-    """Quaternions w x y z (..., 4) of angles [rad] (..., 3) in an order such as "ZXY".
+    """Convert Euler angles to quaternions w x y z (..., 4). Angles [rad] are (..., 3), the order is a text such as
+    "ZXY".
 
     The product of the three half-angle quaternions, written out. An unknown order or angles that are not
     finite are an InputError.
@@ -35,7 +36,8 @@ def to_quaternion(angles: ArrayLike, order: str) -> Floats:
 
 
 def from_quaternion(q: ArrayLike, order: str) -> Floats:
-    """Angles [rad] (..., 3) of unit quaternions w x y z (..., 4); the middle one is in -pi/2..pi/2.
+    """Convert unit quaternions to Euler angles [rad] (..., 3). Quaternions are w x y z (..., 4); the middle angle is in
+    -pi/2..pi/2.
 
     With half sums and differences of the outer angles: (w + y', x + z') = (cos b/2 + sin b/2)(cos, sin)((a + c)/2)
     and (w - y', x - z') = (cos b/2 - sin b/2)(cos, sin)((a - c)/2), where x y z are the components along the
@@ -55,13 +57,13 @@ def from_quaternion(q: ArrayLike, order: str) -> Floats:
 
 
 def wrapped(angle: ArrayLike) -> Floats:
-    """The same angles [rad] modulo a turn, in -pi..pi."""
+    """Wrap angles [rad] to -pi..pi."""
     angle = np.asarray(angle, dtype=np.float64)
     return angle - 2.0 * np.pi * np.round(angle / (2.0 * np.pi))
 
 
 def nearest(angles: Floats, reference: Floats) -> Floats:
-    """The equal rotations' angles [rad] (..., 3) that are nearest to reference angles (..., 3), in any order.
+    """Find equivalent angles nearest to reference angles. Both are (..., 3) [rad], in any order.
 
     Every rotation has two triples modulo turns, (a, b, c) and (a + pi, pi - b, c + pi).
     """
@@ -72,7 +74,8 @@ def nearest(angles: Floats, reference: Floats) -> Floats:
 
 
 def continuous(angles: Floats) -> Floats:
-    """The same rotations (frames, ..., 3) with angles [rad] that go on from frame to frame without a jump.
+    """Unwrap Euler angles over time. The rotations (frames, ..., 3) [rad] stay the same, without jumps from frame to
+    frame.
 
     At each frame the triple nearest to that of the frame before is taken; the first frame stays.
     """
@@ -89,12 +92,14 @@ def continuous(angles: Floats) -> Floats:
 
 
 def other(angles: Floats) -> Floats:
-    """The second triple of the same rotation in the same order: (a + pi, pi - b, c + pi)."""
+    """Return the alternative angles of the same rotation. In the same order: (a + pi, pi - b, c + pi)."""
     return np.array([0.0, np.pi, 0.0]) + np.array([1.0, -1.0, 1.0]) * angles + np.array([np.pi, 0.0, np.pi])
 
 
 def axes_of(order: str) -> tuple[int, int, int, float]:
-    """Numbers of the three axes, and +1 where they follow each other cyclically, else -1."""
+    """Parse a rotation order. Returns the indices of the three axes, and +1 where they follow each other cyclically,
+    else -1.
+    """
     if not isinstance(order, str) or order not in ORDERS:  # pyright: ignore[reportUnnecessaryIsInstance]
         message = f"unknown rotation order {quoted(order)}; known: {', '.join(ORDERS)}"
         raise InputError(message)

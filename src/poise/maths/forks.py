@@ -1,4 +1,6 @@
-"""Forked processes: threads are not forked, so that nobody in a child gives back the locks that they held."""
+"""Fork safety: release held locks in forked processes. Fork copies no threads, so locks held by them would never be
+released.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ _held: list[Any] = []
 
 
 def survive_forks() -> None:
-    """See to it that no process which is forked while other threads work waits for them; called once.
+    """Register handlers keeping forked processes free of held locks. Called once.
 
     Numba's lock is held while a kernel is compiled, or read from the disk: fork waits until it is free.
     """

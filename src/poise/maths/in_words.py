@@ -1,4 +1,4 @@
-"""Write counts, numbers, times and large values in words."""
+"""Format counts, numbers, times and large values as text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6}
 
 
 def write_number(value: float, digits: int = 4, size: float = 1.0) -> str:
-    """Write a number with few digits, and a rounding error as 0.
+    """Format a number with few digits. A rounding error becomes 0.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def write_number(value: float, digits: int = 4, size: float = 1.0) -> str:
 
 
 def write_time(seconds: float) -> str:
-    """Write a time with two digits and its unit: `26 us`, `0.48 ms`, `12 ms`, `3.3 s`."""
+    """Format a time with two digits and unit. Examples: `26 us`, `0.48 ms`, `12 ms`, `3.3 s`."""
     least_of = next(unit for least, unit in _TIMES if not abs(seconds) < 0.995 * least)
     value = seconds * _PER_SECOND[least_of]
     if not value or not math.isfinite(value):
@@ -42,12 +42,14 @@ def write_time(seconds: float) -> str:
 
 
 def counted(count: int, what: str, several: str = "") -> str:
-    """`1 target`, `1,200 targets`; `several` is the plural where it is not made with an s."""
+    """Format a count with its noun. Examples: `1 target`, `1,200 targets`; `several` is the plural where it is not made
+    with an s.
+    """
     return f"{count:,} {what if count == 1 else several or f'{what}s'}"
 
 
 def in_words(self: Any) -> str:
-    """Write a dataclass or a named tuple with its fields, each shortened: at most 400 letters, in one line.
+    """Format a dataclass or named tuple with abbreviated fields. At most 400 letters, in one line.
 
     Meant as the `__repr__` of a class. Arrays of more than 8 numbers are told by their shape, collections of more than
     4 entries by their count. Fields that have their plain default are left out.
@@ -64,7 +66,7 @@ def in_words(self: Any) -> str:
 
 
 def brief(value: Any) -> str:
-    """Write a value in one line of at most 72 letters."""
+    """Format a value in one short line. It has at most 72 letters."""
     if isinstance(value, np.ndarray):
         numbers = " ".join(np.array2string(value, precision=6, separator=", ").split())
         return numbers if value.size <= _NUMBERS else f"<array {value.shape}>"
@@ -80,7 +82,7 @@ def brief(value: Any) -> str:
 
 
 def _is_usual(field: dataclasses.Field[Any], value: Any) -> bool:
-    """Whether a field has its default; of plain values only: arrays are not compared."""
+    """Return whether a field has its default. Only plain values are compared, no arrays."""
     if value is None:
         return field.default is None
     return isinstance(value, bool | int | float | str | tuple) and field.default == value

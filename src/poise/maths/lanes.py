@@ -1,4 +1,4 @@
-"""How wide this machine's SIMD registers are, and memory aligned for them."""
+"""SIMD width of this machine, and memory aligned for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEPT = 1 << 16  # numbers of scratch that a thread keeps at most
 
 @cache
 def lane_width() -> int:
-    """How many problems the kernels solve side by side: 8 float64 where the processor has AVX-512, else 4.
+    """Return the number of problems solved side by side. 8 float64 where the processor has AVX-512, else 4.
 
     The environment variable POISE_LANES (4 or 8) decides otherwise.
     """
@@ -34,14 +34,14 @@ def lane_width() -> int:
 
 
 def aligned(count: int) -> Floats:
-    """Uninitialised float64 numbers, the first on a 64-byte boundary."""
+    """Allocate uninitialised float64 numbers on a 64-byte boundary."""
     room = np.empty(count + _ALIGNMENT // 8)
     skip = (-room.ctypes.data // 8) % (_ALIGNMENT // 8)
     return room[skip : skip + count]
 
 
 class _Scratch(threading.local):
-    """What a thread's kernels write to and forget."""
+    """Workspace of one thread's kernels."""
 
     work = aligned(0)
 
@@ -50,7 +50,9 @@ _SCRATCH = _Scratch()
 
 
 def scratch(count: int) -> Floats:
-    """`aligned` numbers, this many or more, for one call of a kernel: the next one of this thread gets the same."""
+    """Return a reused workspace of at least `count` aligned numbers. For one call of a kernel: the next call in this
+    thread gets the same memory.
+    """
     work = _SCRATCH.work
     if len(work) < count:
         work = aligned(count)

@@ -61,7 +61,7 @@ def whole_number(value: Any, what: str) -> int:
 
 
 def one_of(option: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """Check that an option is one of some words.
+    """Check an option against a list of words.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def one_of(option: str, value: Any, allowed: tuple[str, ...]) -> None:
 
 
 def truth(option: str, value: Any) -> bool:
-    """Check that an option is True or False, and return which.
+    """Check a boolean option and return it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The one way in which Poise keeps what it worked out from a value that never changes.
+"""Cache of results derived from immutable values.
 
 Skeletons, poses and plans are frozen, so that what follows from one stays true as long as it lives. It is kept with
 the value itself and goes when that goes; it is no part of it: not compared, not pickled (`own_fields`, `FrozenValue`).
@@ -22,7 +22,7 @@ _MOST = 128  # of one subject, so that endless new questions (another offset in 
 
 
 def remember(owner: object, subject: str, key: Hashable, make: Callable[[], Found], most: int = _MOST) -> Found:
-    """Return what `make()` gave for this owner, subject and key, calling it where that is not known yet.
+    """Return the cached result for owner, subject and key. Calls `make()` where there is none yet.
 
     Of each subject `most` keys are kept; then the oldest makes room. Threads that ask for the same
     thing at once may both make it, and one of the two is kept.
@@ -41,7 +41,7 @@ def remember(owner: object, subject: str, key: Hashable, make: Callable[[], Foun
 
 
 def own_fields(owner: Any) -> dict[str, Any]:
-    """What is pickled of a value: what it was made with, and not what was worked out from that."""
+    """Return the constructor fields of a value, for pickling. Cached results are left out."""
     kind = type(owner)
     return {
         name: value
@@ -51,7 +51,9 @@ def own_fields(owner: Any) -> dict[str, Any]:
 
 
 class FrozenValue:
-    """A value whose arrays nobody writes to. Its copies and pickles are so, too, and hold nothing but what it is."""
+    """Base of immutable values. Copies and pickles have read-only arrays, too, and hold the constructor fields only.
+    Its copies and pickles are so, too, and hold nothing but what it is.
+    """
 
     def __getstate__(self) -> dict[str, Any]:
         return own_fields(self)
@@ -62,7 +64,7 @@ class FrozenValue:
 
 
 def freeze_arrays(values: Iterable[object]) -> None:
-    """Make the arrays among some values read-only, those in named tuples too: pickle and deepcopy forget that."""
+    """Make arrays read-only, also those in named tuples. Pickle and deepcopy make them writable."""
     for value in values:
         if isinstance(value, np.ndarray):
             value.setflags(write=False)

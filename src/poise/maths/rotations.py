@@ -1,4 +1,4 @@
-"""Rotations as arrays: unit quaternions w x y z with any leading axes.
+"""Rotations as arrays of unit quaternions w x y z. Arrays have any leading axes.
 
 `q` and `-q` are the same rotation. Products compose like matrices: `multiply(a, b)` rotates by b first.
 Kernels do the same to one rotation at a time (kernels/values/linear.py); tests hold both to the same values.
@@ -49,13 +49,13 @@ def scale_to_unit(v: Floats, message: str) -> Floats:
 
 
 def is_off_unit(v: Floats) -> NDArray[np.bool_]:
-    """Return where vectors (..., n) differ from unit length by more than rounding (..., 1)."""
+    """Find vectors (..., n) without unit length. Returns (..., 1) where they differ by more than rounding."""
     with np.errstate(over="ignore", under="ignore"):
         return np.abs((v * v).sum(axis=-1, keepdims=True) - 1.0) > _ROUNDING
 
 
 def unit(q: Floats) -> Floats:
-    """Scale quaternions (..., 4) to unit length; those that have it to rounding are kept bit for bit.
+    """Scale quaternions (..., 4) to unit length. Those of unit length to rounding stay bit for bit.
 
     Zero length is an InputError, never a NaN.
     """
@@ -66,7 +66,7 @@ def unit(q: Floats) -> Floats:
 
 
 def multiply(a: Floats, b: Floats) -> Floats:
-    """Compose two rotations (..., 4): the result rotates by b, then by a."""
+    """Compose two rotations (..., 4). The result rotates by b, then by a."""
     aw, ax, ay, az = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
     bw, bx, by, bz = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
     w = aw * bw - ax * bx - ay * by - az * bz
@@ -79,12 +79,12 @@ def multiply(a: Floats, b: Floats) -> Floats:
 
 
 def inverse(q: Floats) -> Floats:
-    """Invert unit quaternions (..., 4): negate the vector part."""
+    """Invert unit quaternions (..., 4). The vector part is negated."""
     return q * np.array([1.0, -1.0, -1.0, -1.0])
 
 
 def rotate(q: Floats, v: Floats) -> Floats:
-    """Rotate vectors (..., 3) by unit quaternions (..., 4): v + 2 w (u x v) + 2 u x (u x v)."""
+    """Rotate vectors (..., 3) by unit quaternions (..., 4). Uses v + 2 w (u x v) + 2 u x (u x v)."""
     w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
     a, b, c = v[..., 0], v[..., 1], v[..., 2]
     s, t, u = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)  # np.cross takes twice as long
@@ -97,7 +97,7 @@ def rotate(q: Floats, v: Floats) -> Floats:
 
 
 def about(axis: Floats, angle: ArrayLike) -> Floats:
-    """Rotation by `angle` [rad] about unit axes (..., 3): (cos a/2, sin a/2 axis)."""
+    """Make rotations by `angle` [rad] about unit axes. With axes (..., 3): (cos a/2, sin a/2 axis)."""
     half = 0.5 * np.asarray(angle, dtype=np.float64)[..., None]
     return _join(np.cos(half), np.sin(half) * axis)
 
@@ -108,7 +108,7 @@ def _join(w: Floats, v: Floats) -> Floats:
 
 
 def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Shortest rotation that turns one direction onto another.
+    """Find the shortest rotation between two directions.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
 
 
 def _direction(v: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Unit vectors of v (..., 3), and (..., 1) where v is zero (there the first axis is returned)."""
+    """Normalise vectors v (..., 3). Also returns (..., 1) where v is zero; the first axis is returned there."""
     largest = np.abs(v).max(axis=-1, keepdims=True)
     zero = largest == 0.0
     v = np.where(zero, [1.0, 0.0, 0.0], v / np.where(zero, 1.0, largest))
@@ -152,13 +152,13 @@ def _direction(v: Floats) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def _perpendicular(v: Floats) -> Floats:
-    """A unit vector perpendicular to each unit v (..., 3): v x the axis that v is least along."""
+    """Find a unit vector perpendicular to each unit v (..., 3). It is v x the axis with v's smallest component."""
     axis = np.eye(3)[np.abs(v).argmin(axis=-1)]
     return _direction(np.cross(v, axis))[0]
 
 
 def as_matrix(q: Floats) -> Floats:
-    """Rotation matrices (..., 3, 3) of unit quaternions (..., 4); columns are the rotated axes."""
+    """Make rotation matrices (..., 3, 3) of unit quaternions. Columns are the rotated axes."""
     w, x, y, z = np.moveaxis(q, -1, 0)
     numbers = (
         1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
@@ -169,7 +169,7 @@ def as_matrix(q: Floats) -> Floats:
 
 
 def from_matrix(m: Floats) -> Floats:
-    """Unit quaternions (..., 4), w >= 0, of rotation matrices (..., 3, 3).
+    """Make unit quaternions of rotation matrices (..., 3, 3). They are (..., 4), w >= 0.
 
     Of the four ways to write the quaternion, the one that divides by its largest component
     (Shepperd, J. Guidance and Control 1(3), 1978).
@@ -194,7 +194,7 @@ def from_matrix(m: Floats) -> Floats:
 
 
 def slerp(a: Floats, b: Floats, t: ArrayLike) -> Floats:
-    """Rotate from a to b (..., 4) by the fraction t (...) along the shorter arc, at constant speed.
+    """Interpolate rotations a to b (..., 4) by fractions (...). It follows the shorter arc, at constant speed.
 
     sin((1-t) h) a + sin(t h) b, over sin h, with h the angle between the two quaternions, taken from
     chord lengths so that it is exact near 0; equal ends return that end (Shoemake, SIGGRAPH 1985).
@@ -211,7 +211,9 @@ def slerp(a: Floats, b: Floats, t: ArrayLike) -> Floats:
 
 
 def as_vector(q: Floats) -> Floats:
-    """Rotation vectors (..., 3) of unit quaternions (..., 4): axis times angle, of the shorter way, at most pi long."""
+    """Make rotation vectors (..., 3) of unit quaternions (..., 4). They are axis times angle of the shorter arc, at
+    most pi long.
+    """
     q = np.where(q[..., :1] < 0, -q, q)
     sine = np.sqrt((q[..., 1:] ** 2).sum(axis=-1, keepdims=True))
     angle = 2.0 * np.arctan2(sine, q[..., :1])
@@ -219,7 +221,9 @@ def as_vector(q: Floats) -> Floats:
 
 
 def from_vector(v: Floats) -> Floats:
-    """Unit quaternions (..., 4) of rotation vectors (..., 3): cos |v|/2, and v/|v| sin |v|/2. Zero: the identity."""
+    """Make unit quaternions (..., 4) of rotation vectors (..., 3). cos |v|/2, and v/|v| sin |v|/2. Zero is the
+    identity. Zero: the identity.
+    """
     angle = np.sqrt((v * v).sum(axis=-1, keepdims=True))
     half = 0.5 * angle
     k = np.where(angle > _STRAIGHT, np.sin(half) / np.maximum(angle, _STRAIGHT), 0.5)
@@ -227,7 +231,7 @@ def from_vector(v: Floats) -> Floats:
 
 
 def twist_angle(q: Floats, axis: Floats) -> Floats:
-    """Angle [rad] in (-pi, pi] of the twist of q (..., 4) about the unit `axis` (..., 3).
+    """Compute twist angles [rad] about unit axes. In (-pi, pi], of q (..., 4) about `axis` (..., 3).
 
     2 atan2(v.axis, w), the rotation about the axis that is nearest to q. At half a turn about a
     perpendicular axis every twist is equally near; 0 is returned.
@@ -238,7 +242,7 @@ def twist_angle(q: Floats, axis: Floats) -> Floats:
 
 
 def rotation_part(linear: Floats) -> Floats:
-    """Nearest proper rotations (..., 3, 3) of linear maps; a mirrored map is negated first.
+    """Find the rotations nearest to linear maps. They are proper, (..., 3, 3); a mirrored map is negated first.
 
     Similar maps (uniform scale) are divided by their scale; others go through the polar decomposition.
     A map that flattens space to a line or point has no rotation: the identity is returned.

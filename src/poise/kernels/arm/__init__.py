@@ -1,5 +1,5 @@
 # pyright: standard
-"""A serial arm of hinges and slides: the engine's fastest kernels."""
+"""Levenberg-Marquardt on serial arms of hinges and slides."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Many targets for one serial arm: a problem per lane; a lane that is done takes the next problem.
+"""Batch Levenberg-Marquardt solver of a serial arm. Each lane has one problem and takes the next when it is done.
 
     targets  (k, 7)      x y z, w x y z of the tip in the base frame
     starts   (1|k, m)    values to start from
@@ -85,7 +85,7 @@ BOOK_ROOM, VALUES_ROOM = ROWS * WIDEST, LARGEST * WIDEST  # named: Numba takes n
 
 @part
 def restarts_for(links, target, settings):
-    """How many restarts a target is worth."""
+    """Return the number of restarts for a target."""
     away = square(sub(Vec(target[0], target[1], target[2]), offset_of(links, 0)))
     # Outside the shell that the lengths reach no seed will do; a few attempts still find the nearest pose.
     beyond = (
@@ -98,7 +98,7 @@ def restarts_for(links, target, settings):
 
 @part
 def begin(book, w, l, k, target, restarts):
-    """Give lane l of w the problem k."""
+    """Load problem k into lane l of w."""
     for j in range(7):
         book[(GOAL + j) * w + l] = target[j]
     book[PROBLEM * w + l] = k
@@ -108,7 +108,9 @@ def begin(book, w, l, k, target, restarts):
 
 @part
 def attempt(book, values, w, l, start, m, most, patience):
-    """Start lane l from these values, for this many iterations; `patience` is spent before it can stall."""
+    """Start an attempt of lane l from these values. `most` limits its iterations; `patience` is used up before it can
+    stall.
+    """
     for i in range(m):
         values[i * w + l] = start[i]
     book[BEST * w + l] = HUGE
@@ -120,14 +122,14 @@ def attempt(book, values, w, l, start, m, most, patience):
 
 @part
 def start_lane(book, values, w, l, start, m, most, patience, caution):
-    """`attempt`, with a caution for its damping."""
+    """Start an attempt with a damping caution."""
     attempt(book, values, w, l, start, m, most, patience)
     book[CAUTION * w + l], book[LAST * w + l] = caution, HUGE
 
 
 @part
 def keep_best(book, tested, w, l, m, error, is_met, x, errors, counts):
-    """Write what lane l found, if it is the best of its problem so far."""
+    """Store lane l's result if it is the best."""
     k = int(book[PROBLEM * w + l])
     counts[k, 2] = 1 if is_met else 0
     # The last iteration only measured: its step is not part of the answer.
@@ -139,7 +141,7 @@ def keep_best(book, tested, w, l, m, error, is_met, x, errors, counts):
 
 @part
 def put_best(book, tested, w, l, m, error, x, errors):
-    """Lane l has the best of its problem so far."""
+    """Write the values of lane l as the best of its problem."""
     k = int(book[PROBLEM * w + l])
     errors[k] = error
     for i in range(m):
@@ -148,7 +150,7 @@ def put_best(book, tested, w, l, m, error, x, errors):
 
 @part
 def keep_seen(book, tested, w, l, m, caution, error, x, errors):
-    """Keep the values that lane l has just tested where they are the best so far and no end of an attempt will tell.
+    """Store tested values of lane l if they are best. Only values that the end of an attempt does not report:
 
     These are the start of every attempt, and every pose of one that settles: where a target cannot be met steps may
     overshoot, and the last pose need not be the best. So no answer is worse than the start pose.
@@ -160,13 +162,13 @@ def keep_seen(book, tested, w, l, m, caution, error, x, errors):
 
 @part
 def last_attempt(restarts, settings):
-    """The number of the last attempt at a problem that is worth so many restarts, the first being 0."""
+    """Return the number of the last attempt, counted from 0."""
     return restarts + (POLISHES if settings[ARM_POLISH] > 0.0 else 0.0)
 
 
 @part
 def begin_attempt(kind, seeds, poses, targets, starts, settings, book, values, l, x, number):
-    """Lane l begins attempt `number` at its problem: from the start, from a seed, or one that settles."""
+    """Start attempt `number` of lane l. It starts from the start, from a seed, or as a final polish."""
     w, m = width(kind), seeds.shape[1]
     k, allowed = int(book[PROBLEM * w + l]), book[ALLOWED * w + l]
     book[ATTEMPT * w + l] = number
@@ -187,7 +189,7 @@ def begin_attempt(kind, seeds, poses, targets, starts, settings, book, values, l
 
 @part
 def put_start(starts, k, x, errors):
-    """Until something better is found, the start is the answer to problem k."""
+    """Write the start as the first result of problem k."""
     start = starts[min(k, starts.shape[0] - 1)]
     errors[k] = HUGE
     for i in range(start.shape[0]):
@@ -196,7 +198,7 @@ def put_start(starts, k, x, errors):
 
 @part
 def take(kind, links, seeds, poses, targets, starts, settings, book, values, l, x, errors, k):
-    """Lane l begins problem k."""
+    """Assign problem k to lane l."""
     begin(book, width(kind), l, k, targets[k], restarts_for(links, targets[k], settings))
     begin_attempt(kind, seeds, poses, targets, starts, settings, book, values, l, x, 0.0)
     put_start(starts, k, x, errors)
@@ -204,7 +206,7 @@ def take(kind, links, seeds, poses, targets, starts, settings, book, values, l, 
 
 @part
 def go_on(kind, links, seeds, poses, targets, starts, settings, book, values, l, is_met, x, errors, following, last):
-    """What lane l does next: another attempt, or problem number `following`.
+    """Schedule lane l: next attempt, or problem number `following`.
 
     Returns whether it took that problem; with none left it idles.
     """
@@ -225,7 +227,9 @@ def go_on(kind, links, seeds, poses, targets, starts, settings, book, values, l,
 
 @part
 def fill_lanes(kind, race, seeds, poses, targets, starts, settings, book, values, x, k, restarts, most):
-    """At most so many idle lanes begin the next attempts at problem k. Returns how many lanes are at work."""
+    """Start the next attempts at problem k on idle lanes. Starts at most `most`; returns the number of busy lanes.
+    Returns how many lanes are at work.
+    """
     w, live, begun, last = width(kind), 0, 0, last_attempt(restarts, settings)
     for l in range(w):
         if book[PROBLEM * w + l] < 0.0 and begun < most and may_begin(race, restarts + 1.0, last):
@@ -239,7 +243,9 @@ def fill_lanes(kind, race, seeds, poses, targets, starts, settings, book, values
 
 @part
 def fill_hurried(kind, race, seeds, poses, targets, starts, settings, book, values, k, restarts):
-    """All lanes begin at once, where the first that arrives is to win. Returns how many."""
+    """Start attempts on all lanes at once. For races that the first arrival wins. Returns their number. Returns how
+    many.
+    """
     w, m, count = width(kind), seeds.shape[1], min(width(kind), int(restarts) + 1)
     for l in range(count):
         begin(book, w, l, k, targets[k], restarts)
@@ -253,7 +259,7 @@ def fill_hurried(kind, race, seeds, poses, targets, starts, settings, book, valu
 
 @part
 def is_decided(race, settings, book, w, restarts, counts, k):
-    """Whether the race for problem k is over, and if so, what is told of it."""
+    """Return whether the race for problem k is over. If so, write its counts."""
     # Lane 0 began with the attempt from the start, and keeps it while that lasts.
     over = is_over(race, last_attempt(restarts, settings), settings[ARM_RACE] > 0.0, book[LAST * w])
     if over:
@@ -264,7 +270,9 @@ def is_decided(race, settings, book, w, restarts, counts, k):
 
 @part
 def keep_raced(race, book, tested, w, l, m, error, is_met, ends, x, errors):
-    """As `keep_seen` and `keep_best`, for lane l of a race; a lane whose attempt ends idles."""
+    """Store the result of lane l in a race. As `store_if_best` and `store_best`; a lane whose attempt ends becomes
+    idle.
+    """
     k, number = int(book[PROBLEM * w + l]), book[ATTEMPT * w + l]
     seen = ends or book[SPENT * w + l] == 1.0 or book[CAUTION * w + l] > 0.0
     first = is_met and ends and number < race[WINNER]
@@ -278,7 +286,7 @@ def keep_raced(race, book, tested, w, l, m, error, is_met, ends, x, errors):
 
 @part
 def note(trace, row, tested, w, m, error):
-    """Keep an iteration of the first problem, which stands in lane 0."""
+    """Record an iteration of the first problem, in lane 0."""
     if row < trace.shape[0]:
         trace[row, 0] = error
         for i in range(m):

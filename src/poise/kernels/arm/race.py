@@ -1,5 +1,5 @@
 # pyright: standard
-"""A lone problem has all lanes to itself: they run its attempts side by side, ahead of their turn.
+"""Parallel attempts at a lone problem. All lanes run its attempts side by side, ahead of their turn.
 
 The answer is the one that attempts one after the other have: that of the first, in their order, that meets the target.
 So a later one that arrives sooner waits for those before it, and iterations of attempts after the winner do not count.
@@ -29,7 +29,7 @@ CLOSE = (
 
 @part
 def open_race(race):
-    """Before any attempt."""
+    """Initialise a race."""
     for i in range(RACE_ROOM):
         race[i] = -1.0
     race[NEXT], race[OLDEST], race[WINNER], race[TOTAL], race[KEPT] = 0.0, 0.0, NOBODY, 0.0, 0.0
@@ -37,7 +37,9 @@ def open_race(race):
 
 @part
 def may_begin(race, settling, last):
-    """Whether the next attempt may begin, up to `last`; number `settling` needs the best pose of all before it."""
+    """Return whether the next attempt may start. `last` is the last one; attempt `settling` needs the best pose of all
+    before it.
+    """
     number = race[NEXT]
     if number > last or number > race[WINNER] or number - race[OLDEST] >= RING:
         return False
@@ -46,7 +48,7 @@ def may_begin(race, settling, last):
 
 @part
 def may_keep(race, number, error, least):
-    """Whether attempt `number` has a better pose than the best so far: of equal ones the first counts."""
+    """Return whether attempt `number` beats the best pose. Among equal ones the earliest attempt wins."""
     if race[WINNER] < NOBODY:
         return False
     return error < least or (error == least and number < race[KEPT])
@@ -54,7 +56,7 @@ def may_keep(race, number, error, least):
 
 @part
 def enter(race, number, iterations, is_met):
-    """Attempt `number` has ended."""
+    """Record the end of attempt `number`."""
     race[RING_AT + int(number) % RING] = iterations
     if is_met and number < race[WINNER]:
         race[WINNER] = number
@@ -67,7 +69,8 @@ def enter(race, number, iterations, is_met):
 
 @part
 def is_over(race, last, hurries, least):
-    """Whether nothing that could still end would change the answer, or, where it `hurries`, nothing is waited for.
+    """Return whether a race is over. No unfinished attempt could change the result; with `hurries`, nothing is waited
+    for.
 
     least  squared error of the attempt from the start, while it lasts
     """

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Targets of a serial arm: into its base, solved, and back into q; a single one is measured, too, in the same call.
+"""Solve world targets of a serial arm. Targets are converted to the base frame, solved, and converted back to q.
 
 One kernel for one target and for many, so that they have the same bits. A call into compiled code costs about 30 ns for
 every array and half a microsecond for a tuple of eight, where solving takes two. So everything that stays the same
@@ -64,7 +64,7 @@ _FAR = 1e100  # file units: no target is meant beyond this, and squares stay fin
 
 @part
 def is_plain(row, width):
-    """Whether the numbers of a target can be used: finite, a rotation, which is scaled to unit length."""
+    """Return whether a target is valid. It must be finite; its rotation is scaled to unit length."""
     for i in range(width):
         # Not `>`: a NaN is never less or equal, and is refused, too.
         if not abs(row[i]) <= _FAR:
@@ -74,7 +74,7 @@ def is_plain(row, width):
 
 @part
 def is_legal(q, ranges):
-    """Whether every number of q is inside its range, and none is NaN."""
+    """Return whether q is inside all ranges; NaN is not."""
     for i in range(q.shape[0]):
         # Written so that a NaN is not legal.
         if not ranges[2 * i] <= q[i] <= ranges[2 * i + 1]:
@@ -84,7 +84,7 @@ def is_legal(q, ranges):
 
 @part
 def into_base(row, width, base, unit, target):
-    """A world target in the base's frame and kernel units (7,); `unit`: world units in one of these."""
+    """Convert a world target to the base frame and kernel units (7,). `unit` is world units per kernel unit."""
     turn, p, q = turn_into(base), Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
     if width != 4:
         p = rotate(turn, sub(Vec(row[0], row[1], row[2]), Vec(base[3], base[7], base[11])))
@@ -97,7 +97,7 @@ def into_base(row, width, base, unit, target):
 
 @part
 def put_answer(x, columns, turns, gains, ranges, q):
-    """Write what was found into q; a hinge as few turns from the start as its range allows."""
+    """Write the solution into q. A hinge takes as few turns from the start as its range allows."""
     for i in range(columns.shape[0]):
         j = columns[i]
         low, high = ranges[2 * j], ranges[2 * j + 1]
@@ -108,7 +108,8 @@ def put_answer(x, columns, turns, gains, ranges, q):
 
 @inline
 def measured(numbers, layout, q, row):
-    """Whether (1 or 0) q meets the target, and the two errors: by the judge's own path along the skeleton's rows."""
+    """Measure whether q meets the target (1 or 0). Also returns the two errors, measured along the skeleton's own path.
+    """
     count, width = layout[REACH_MEASURES], layout[REACH_WIDTH]
     work, out = room(SCALAR, REACH_WORK), room(SCALAR, 4)
     rows = part_of(SCALAR, numbers, layout[REACH_AT_TABLE], layout[REACH_ROWS], PATH_ROW)
@@ -133,7 +134,7 @@ def measured(numbers, layout, q, row):
 
 @inline
 def reach(kind, numbers, layout, rows, bases, q, first, last, work):
-    """Solve for targets first..last; where the layout has paths to measure along, for one that need not be plain.
+    """Solve targets first..last. With measuring paths in the layout, there is one target and it is validated first.
 
     Returns of the first target whether it is reached, or a reason below 0; its iterations; two errors.
     """
@@ -178,11 +179,11 @@ def reach(kind, numbers, layout, rows, bases, q, first, last, work):
 
 @kernel
 def reach4(numbers, layout, rows, bases, q, first, last, work):
-    """`reach` with four targets, or attempts at one, side by side."""
+    """Solve with four targets or attempts side by side."""
     return reach(LANES4, numbers, layout, rows, bases, q, first, last, work)
 
 
 @kernel
 def reach8(numbers, layout, rows, bases, q, first, last, work):
-    """`reach` with eight targets, or attempts at one, side by side."""
+    """Solve with eight targets or attempts side by side."""
     return reach(LANES8, numbers, layout, rows, bases, q, first, last, work)

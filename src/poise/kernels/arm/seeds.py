@@ -1,5 +1,5 @@
 # pyright: standard
-"""Where an arm starts again: values spread over its ranges, those first whose tip is nearest to the target.
+"""Restart seeds of an arm, sorted by tip distance. They are spread over its ranges.
 
     seeds  (s, m)   the values
     poses  flat     where they put the tip: blocks of as many seeds as there are lanes, in each x y z w x y z, lane by
@@ -21,13 +21,13 @@ HUGE = 1e300  # a squared error that any other one is below; infinity would give
 
 @inline
 def seed_at(seeds, number, i):
-    """Value i of seed `number` of endless ones: those of a table (s, m), then their values mixed with each other's."""
+    """Return value i of seed `number`. Numbers beyond the table (s, m) mix values of its seeds."""
     return seeds[(number + i * (number // seeds.shape[0])) % seeds.shape[0], i]
 
 
 @inline
 def cost_of(kind, poses, block, target, weights):
-    """How far from the target (7 numbers) the seeds of a block put the tip: squared errors."""
+    """Compute squared tip errors of a block of seeds. The target has 7 numbers."""
     at = part_of(kind, poses, block * 7 * width(kind), 7)
     x, y, z = at[0] - target[0], at[1] - target[1], at[2] - target[2]
     cosine = at[3] * target[3] + at[4] * target[4] + at[5] * target[5] + at[6] * target[6]
@@ -38,7 +38,7 @@ def cost_of(kind, poses, block, target, weights):
 
 @part
 def put_costs(kind, poses, first, count, target, weights, costs):
-    """Fill costs (count,) of seeds from `first` on."""
+    """Compute costs (count,) of seeds from `first` on."""
     w = width(kind)
     for b in range(count // w):
         cost = cost_of(kind, poses, first // w + b, target, weights)
@@ -48,7 +48,7 @@ def put_costs(kind, poses, first, count, target, weights, costs):
 
 @part
 def ranked(costs, count, rank):
-    """Which of the costs is the least; for rank 1 the next, ...: of equal ones the first comes first."""
+    """Return the index of the cost of a given rank. Rank 0 is the least; among equal costs the first comes first."""
     found, reached = 0, -HUGE
     for r in range(rank + 1):
         before, best = found, HUGE
@@ -62,7 +62,7 @@ def ranked(costs, count, rank):
 
 @part
 def put_seed(kind, seeds, poses, target, settings, values, l, number):
-    """Start lane l for restart `number`, counted from 0."""
+    """Load the seed of restart `number`, counted from 0, into lane l."""
     count, m, w = int(settings[ARM_CANDIDATES]), seeds.shape[1], width(kind)
     groups = seeds.shape[0] // count
     if number < groups * count:
@@ -79,7 +79,7 @@ def put_seed(kind, seeds, poses, target, settings, values, l, number):
 
 @part
 def put_nearest(kind, seeds, poses, target, settings, values):
-    """Start all lanes but the first at once: each for the best of its own seeds in eight blocks."""
+    """Load seeds into all lanes but the first. Each lane takes the best of its own seeds in eight blocks."""
     w, m = width(kind), seeds.shape[1]
     best, found = fill(kind, HUGE), fill(kind, 0.0)
     for b in range(min(BLOCKS, seeds.shape[0] // w)):

@@ -1,5 +1,5 @@
 # pyright: standard
-"""A serial arm of hinges and slides, and one damped step of its tip towards a place.
+"""Kinematics and damped steps of a serial arm.
 
     links   (m + 1, 10)  x y z, w x y z: from the moved frame before to this link's frame, whose z is the axis;
                          lowest and highest value; 1 for a slide, else 0. The last row leads to the tip
@@ -28,19 +28,19 @@ MORE, LESS, LEAST = 4.0, 0.7, 1.0  # by which caution grows and shrinks, and whe
 
 @inline
 def offset_of(links, i):
-    """Translation from the frame before to link i's frame."""
+    """Return the translation from the previous frame to link i."""
     return Vec(links[i, 0], links[i, 1], links[i, 2])
 
 
 @inline
 def turn_of(links, i):
-    """Rotation from the frame before to link i's frame."""
+    """Return the rotation from the previous frame to link i."""
     return Quat(links[i, 3], links[i, 4], links[i, 5], links[i, 6])
 
 
 @inline
 def first_frame(kind, links):
-    """Position and rotation of link 0's frame: constants."""
+    """Return the constant position and rotation of link 0's frame."""
     p, q = offset_of(links, 0), turn_of(links, 0)
     # Constants of all lanes: nothing is multiplied by an identity for the first link.
     position = Vec(fill(kind, p.x), fill(kind, p.y), fill(kind, p.z))
@@ -49,7 +49,9 @@ def first_frame(kind, links):
 
 @inline
 def forward(kind, links, x, keep, axes, origins):
-    """Position and rotation of the tip in the base frame; fills axes and origins if they are to be kept."""
+    """Compute position and rotation of the tip. They are in the base frame; axes and origins are filled if `keep` is
+    set.
+    """
     m = links.shape[0] - 1
     position, rotation = first_frame(kind, links)
     for i in range(m):
@@ -71,14 +73,14 @@ def forward(kind, links, x, keep, axes, origins):
 
 @inline
 def put_error(e, off, turn, weights):
-    """The six weighted numbers of the error."""
+    """Write the six weighted numbers of the error."""
     e[0], e[1], e[2] = off.x * weights[0], off.y * weights[0], off.z * weights[0]
     e[3], e[4], e[5] = turn.x * weights[1], turn.y * weights[1], turn.z * weights[1]
 
 
 @inline
 def column(links, i, axis, origin, tip):
-    """The tip's velocity and angular velocity per unit of link i's value: its column of the Jacobian."""
+    """Compute link i's column of the Jacobian. It is the tip's velocity and angular velocity per unit of its value."""
     if links[i, ARM_SLIDES] > 0.0:
         return axis, scale(axis, 0.0)
     return cross(axis, sub(tip, origin)), axis
@@ -86,7 +88,7 @@ def column(links, i, axis, origin, tip):
 
 @inline
 def damped_step(links, x, axes, origins, tip, e, weights, damping, J, A, d, y):
-    """x += J^T (J J^T + damping I)^-1 e, clamped to the limits; e and J carry the weights.
+    """Apply a damped step, clamped to the limits. x += J^T (J J^T + damping I)^-1 e; e and J carry the weights.
 
     A value that stands at a limit and is pushed out of it by the gradient J e is frozen: its row of J is zeroed before
     the step, so that the others make the whole step. With clamping alone the share of the frozen values would be
@@ -124,7 +126,7 @@ def damped_step(links, x, axes, origins, tip, e, weights, damping, J, A, d, y):
 
 @inline
 def cautious(caution, last, error):
-    """The factor of the next step's damping in an attempt that settles: larger whenever the error has grown.
+    """Update the damping factor of a polishing attempt. It grows whenever the error has grown.
 
     `caution` is the factor so far, `last` the squared error before the last step. An attempt settles when it looks for
     the pose nearest to a target that cannot be met: there the residual does not vanish, its second derivative, which
@@ -137,7 +139,7 @@ def cautious(caution, last, error):
 
 @inline
 def damping_of(caution, error, factor, floor):
-    """The damping: `factor` times the squared error and a floor, times the caution where there is one."""
+    """Compute the damping. It is `factor` times the squared error, plus a floor, times the caution if any."""
     # The damping is large far away, where the Jacobian says little, and vanishes at the goal, where it says all. Steps
     # are never refused: 17.7 iterations for a pose of a Panda, 25.2 with the damping of the textbook, which grows and
     # shrinks by success.
@@ -146,13 +148,13 @@ def damping_of(caution, error, factor, floor):
 
 @inline
 def square(v):
-    """Squared length."""
+    """Return the squared length."""
     return dot(v, v)
 
 
 @kernel
 def tips(links, x, places):
-    """Fill places (k, 7), x y z w x y z, with where values x (k, m) put the tip in the base frame."""
+    """Compute tip transforms (k, 7) in the base frame. Rows are x y z w x y z, for values x (k, m)."""
     axes, origins = room2(SCALAR, 1, 3), room2(SCALAR, 1, 3)
     for k in range(x.shape[0]):
         position, rotation = forward(SCALAR, links, x[k], False, axes, origins)

@@ -1,5 +1,5 @@
 # pyright: standard
-"""A chain from joint to joint: CCD, FABRIK, and how they finish and start again."""
+"""Chains of joints: CCD and FABRIK, with polish and restarts."""
 
 from __future__ import annotations
 

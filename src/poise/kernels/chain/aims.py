@@ -1,5 +1,5 @@
 # pyright: standard
-"""What goals of one joint aim at: a point, a rotation and a direction, carried together from frame to frame.
+"""Effector targets: a point, a rotation and a direction. They are transformed together from frame to frame.
 
     aims     (k, 10)  x y z, w x y z, x y z: of the tip in the last link's moved frame, or of a target in the base frame
     weights  Weights  squared weight of each of the three, 0 where it is not asked for; lengths in chain sizes
@@ -36,7 +36,7 @@ from poise.kernels.values.linear import (
 
 
 class ChainAim(NamedTuple):
-    """A point, a rotation and a unit vector, seen from some frame."""
+    """Point, rotation and unit vector in one frame."""
 
     point: Vec
     turn: Quat
@@ -52,7 +52,7 @@ class Weights(NamedTuple):
 
 
 class EasedLinks(NamedTuple):
-    """The chain of one problem, see kernels/chain/links.py; `ease` (m,) is 1 / (1 + stiffness) of each joint."""
+    """Chain of one problem with joint weights; see `KernelChain`. `ease` (m,) is 1 / (1 + stiffness) of each joint."""
 
     kinds: Any
     axes: Any
@@ -64,13 +64,13 @@ class EasedLinks(NamedTuple):
 
 @inline
 def aim_in(row):
-    """The aim that ten numbers are."""
+    """Read a target from a row of ten numbers."""
     return ChainAim(vec_in(row, 0), quat_in(row, 3), vec_in(row, 7))
 
 
 @inline
 def put_aim(row, aim):
-    """Store an aim."""
+    """Write a target into a row."""
     row[0], row[1], row[2] = aim.point.x, aim.point.y, aim.point.z
     row[3], row[4], row[5], row[6] = aim.turn.w, aim.turn.x, aim.turn.y, aim.turn.z
     row[7], row[8], row[9] = aim.axis.x, aim.axis.y, aim.axis.z
@@ -78,20 +78,22 @@ def put_aim(row, aim):
 
 @inline
 def out_of(aim, offset, rotation):
-    """An aim in a frame that stands at this offset and rotation, seen from outside."""
+    """Transform a target to the parent frame. Offset and rotation are those of the local frame in it."""
     return ChainAim(add(offset, rotate(rotation, aim.point)), multiply(rotation, aim.turn), rotate(rotation, aim.axis))
 
 
 @inline
 def into(aim, offset, rotation):
-    """An aim from outside, seen in a frame that stands at this offset and rotation."""
+    """Transform a target from the parent to the local frame. Offset and rotation are those of the local frame in the
+    parent's.
+    """
     back = conjugate(rotation)
     return ChainAim(rotate(back, sub(aim.point, offset)), multiply(back, aim.turn), rotate(back, aim.axis))
 
 
 @inline
 def motion(kind, axis, x, i):
-    """Link i's motion as an offset and a rotation."""
+    """Compute link i's motion as an offset and a rotation."""
     if kind == BALL:
         return Vec(0.0, 0.0, 0.0), quat_at(x, i)
     if kind == HINGE:
@@ -103,14 +105,15 @@ def motion(kind, axis, x, i):
 
 @inline
 def rotation_left(now, wanted):
-    """The rotation from one to the other, w >= 0."""
+    """Compute the rotation from `now` to `wanted`, w >= 0."""
     left = multiply(wanted, conjugate(now))
     return Quat(-left.w, -left.x, -left.y, -left.z) if left.w < 0.0 else left
 
 
 @inline
 def parts_left(now, wanted):
-    """The three squared lengths of the error: of the way, and (2 sin(angle / 2))^2 of rotation and direction."""
+    """Compute the three squared errors. They are of the position, and (2 sin(angle / 2))^2 of rotation and direction.
+    """
     # The chord between two unit vectors is 2 sin of half their angle: no arc cosine, and exact for small angles.
     way, across = sub(wanted.point, now.point), sub(wanted.axis, now.axis)
     left = rotation_left(now.turn, wanted.turn)
@@ -119,14 +122,14 @@ def parts_left(now, wanted):
 
 @inline
 def squared_error(now, wanted, weights):
-    """E of the module's head."""
+    """Compute the weighted squared error E."""
     left = parts_left(now, wanted)
     return weights.point * left.point + weights.turn * left.turn + weights.axis * left.axis
 
 
 @inline
 def is_met(now, wanted, weights, allowed):
-    """Whether what is asked for is within `allowed`, a distance and 2 sin(angle / 2)."""
+    """Return whether all weighted parts are within tolerance. `allowed` is a distance and 2 sin(angle / 2)."""
     left = parts_left(now, wanted)
     distance, chord = allowed[0] * allowed[0], allowed[1] * allowed[1]
     return (
@@ -139,7 +142,7 @@ def is_met(now, wanted, weights, allowed):
 
 @part
 def carried_down(links, tip, x):
-    """The tip in the base frame."""
+    """Compute the tip in the base frame."""
     aim = tip
     for k in range(links.kinds.shape[0]):
         i = links.kinds.shape[0] - 1 - k
@@ -150,7 +153,9 @@ def carried_down(links, tip, x):
 
 @part
 def placed(links, tip, x, origins, rotations):
-    """The tip in the base frame; keeps origin and rotation of every link's frame, before its motion."""
+    """Compute the tip and all link frames. The tip is in the base frame; stores origin and rotation of every link's
+    frame, before its motion.
+    """
     origin, rotation = Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
     for i in range(links.kinds.shape[0]):
         origin, rotation = next_frame(links.frames, i, origin, rotation)

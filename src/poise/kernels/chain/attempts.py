@@ -1,5 +1,7 @@
 # pyright: standard
-"""How descents follow one another: first from the start pose, where that stalls from elsewhere; the best is kept."""
+"""Restart loop of chain descents. The first starts from the given pose, later ones from perturbed poses; the best
+result is kept.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ SLOW = 1e-2  # where a restart is left, because from elsewhere the error is like
 
 @inline
 def keep(x, error, met, found, best):
-    """Keep x if it is the best so far."""
+    """Store x if it is the best so far."""
     if met or error < found[0]:
         found[0], found[1] = error, 1.0 if met else 0.0
         copy(x, best)
@@ -26,7 +28,7 @@ def keep(x, error, met, found, best):
 
 @inline
 def keep_first(x, error, met, found, count, best, trace_x, trace_error):
-    """`keep` what a descent begins with, bent or kicked; where that meets the goals, it is all that is to be done."""
+    """Store the first pose of a descent, bent or perturbed. If it meets the goals, the descent is done."""
     keep(x, error, met, found, best)
     # An iteration: an answer that took none would be the start.
     if met:
@@ -36,7 +38,8 @@ def keep_first(x, error, met, found, count, best, trace_x, trace_error):
 
 @inline
 def search(descend, measure, links, tip, target, setup, within, start, x, found, count, room, trace_x, trace_error):
-    """Descend from the start pose; where that stalls, descend again from other poses. x becomes the best one found.
+    """Descend from the start pose, with restarts after stalls. x becomes the best pose found. x becomes the best one
+    found.
 
     within   whether the lengths of the chain can reach the target at all: else no restart is worth its time
     descend  (links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error): moves x downhill,

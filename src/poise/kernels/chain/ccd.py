@@ -1,5 +1,6 @@
 # pyright: standard
-"""Cyclic coordinate descent: each joint in turn brings the tip as near to its target as it alone can.
+"""Cyclic coordinate descent for a position goal. Each joint in turn brings the tip as near to its target as it alone
+can.
 
 This is the kernel for a point alone, with the sweeps of ccd_sweep.py: three times as fast as the general one, which
 knows all goals, stiffness and windows (ccd_goals.py). Where sweeps creep, a finish moves all joints at once
@@ -38,7 +39,7 @@ FARTHEST = 32.0  # times the change of the last sweep: the longest leap along a 
 
 
 class PointSetup(NamedTuple):
-    """How to solve for a point: what the options say, the same for every problem."""
+    """Solver options for a position goal, equal for every problem."""
 
     tolerance: float  # distance, chain sizes
     iterations: int  # sweeps and steps of the finish at most, of all attempts
@@ -51,7 +52,7 @@ class PointSetup(NamedTuple):
 
 
 class PointRoom(NamedTuple):
-    """Scratch for one problem, (m, 4) each.
+    """Workspace of one problem, (m, 4) each.
 
     Not made in a `kernel`, which counts references: Numba then frees arrays in tuples too soon.
     """
@@ -69,7 +70,7 @@ def solve(
     kinds, axes, ranges, limits, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x,
     trace_error,
 ):  # fmt: skip
-    """Solve k targets (k, 3), each from its own start (1|k, m, 4); limits (m, LIMIT) of balls.
+    """Solve k position targets (k, 3). Each has its own start (1|k, m, 4).
 
     reach (1|k, 2): shortest and longest distance of the tip from the first link's frame; a target outside is not worth
     a restart. options: see `PointSetup`. errors (k, 2): the error, and 1 where it is within the tolerance.
@@ -90,7 +91,7 @@ def solve_one(
     kinds, axes, ranges, limits, frames, tip, reach, start, target, options, x, found, count, scratch, trace_x,
     trace_error,
 ):  # fmt: skip
-    """`solve` for one target."""
+    """Solve one target."""
     links = Links(kinds, axes, ranges, limits, frames)
     setup = PointSetup(
         options[0], int(options[1]), int(options[2]), options[3], options[4], int(options[5]),
@@ -104,14 +105,14 @@ def solve_one(
 
 @inline
 def measure(links, tip, target, setup, x):
-    """The error of a configuration, and whether that is within the tolerance."""
+    """Measure the error, and whether it is within tolerance."""
     error = norm(sub(target, tip_position(links.kinds, links.axes, links.frames, tip, x)))
     return error, error <= setup.tolerance
 
 
 @inline
 def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
-    """Sweep until the tip is within tolerance, the sweeps run out or stall; `found` and room.best keep the best seen.
+    """Sweep until converged, stalled or out of sweeps. `found` and room.best hold the best pose.
 
     A sweep that gains little is followed by the finish, which goes on for as long as it gains.
     """
@@ -150,7 +151,7 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
 
 @inline
 def sweep(links, tip, target, setup, lagging, reach_on, x, room):
-    """One sweep; base first, where that lags, one from the tip, and then on in the direction of its change.
+    """Sweep once. A base-first sweep that lags is followed by one from the tip, and by an extrapolation of its change.
 
     Returns the error and how far to go on the next time.
     """
@@ -170,7 +171,8 @@ def sweep(links, tip, target, setup, lagging, reach_on, x, room):
 
 @kernel
 def probe(kinds, axes, ranges, frames, tips, targets, x, errors):
-    """What each joint alone could still do: the errors (k, m, 2) with its range, and without one."""
+    """Measure the error within reach of each joint alone. errors is (k, m, 2): with the joint's range, and without one.
+    """
     m = kinds.shape[0]
     points, turns = np.empty((m, 3)), np.empty((m, 2))
     one, alone, free_ball = np.empty((1, 4)), np.empty((1, 2)), np.zeros(LIMIT)

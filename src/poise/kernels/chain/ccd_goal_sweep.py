@@ -1,5 +1,5 @@
 # pyright: standard
-"""Sweeps of cyclic coordinate descent for any goals of one joint, with stiffness, limits and roles.
+"""CCD sweeps for any goals of one joint. They respect stiffness, limits and roles.
 
 The error of kernels/chain/aims.py, as a function of one hinge angle alone, is const - 2 [k21 cos phi + k3 sin phi]:
 
@@ -46,13 +46,13 @@ STILL = Vec(0.0, 0.0, 0.0)  # no translation
 
 @inline
 def across(axis, a, b):
-    """How much of a.b stands across the axis."""
+    """Compute the part of a.b perpendicular to the axis."""
     return dot(a, b) - dot(a, axis) * dot(b, axis)
 
 
 @inline
 def hinge_step(axis, value, low, high, ease, max_turn, now, wanted, weights):
-    """The hinge value in its range with the least error; `now` as it is turned by `value`."""
+    """Compute the best hinge value in its range. `now` is the tip rotated by `value`."""
     left = rotation_left(now.turn, wanted.turn)
     along = axis.x * left.x + axis.y * left.y + axis.z * left.z
     k21 = weights.point * across(axis, wanted.point, now.point) + weights.axis * across(axis, wanted.axis, now.axis)
@@ -77,7 +77,7 @@ def hinge_step(axis, value, low, high, ease, max_turn, now, wanted, weights):
 
 @part
 def ball_turn(now, wanted, weights, ease, room):
-    """The turn of a ball joint with the least error, and the stiffness's share in it."""
+    """Compute the best rotation of a ball joint, with stiffness."""
     stiffness = 1.0 / ease - 1.0
     if stiffness == 0.0 and weights.turn == 0.0:
         if weights.axis == 0.0:
@@ -100,13 +100,13 @@ def ball_turn(now, wanted, weights, ease, room):
 
 @inline
 def turned(aim, q):
-    """An aim of the moved frame of a ball joint, seen in its frame."""
+    """Rotate a target from a ball's moved frame to its frame."""
     return out_of(aim, STILL, q)
 
 
 @part
 def ball_step(links, i, max_turn, weights, tip, wanted, x, room):
-    """Turn ball i; a step that its limit bends so far that the error would grow is halved, or not taken."""
+    """Step ball i. A step whose clamped rotation would raise the error is halved, or not taken."""
     q, limit = quat_at(x, i), links.limits[i]
     now = turned(tip, q)
     turn = ball_turn(now, wanted, weights, links.ease[i], room)
@@ -127,7 +127,7 @@ def ball_step(links, i, max_turn, weights, tip, wanted, x, room):
 
 @inline
 def slide_step(links, i, weights, tip, wanted, x):
-    """Slide link i so that the point comes nearest."""
+    """Step slide i to bring the point nearest."""
     axis, low, high = vec_at(links.axes, i), links.ranges[i, 0], links.ranges[i, 1]
     length = dot(axis, axis)
     if length > 0.0 and weights.point > 0.0:
@@ -138,7 +138,7 @@ def slide_step(links, i, weights, tip, wanted, x):
 
 @part
 def step(links, i, max_turn, weights, tip, wanted, x, room):
-    """Move joint i alone so that `tip`, seen in its moved frame, is nearest to `wanted` in its frame."""
+    """Step joint i to bring the tip nearest. `tip` is in its moved frame, `wanted` in its frame."""
     kind, axis = links.kinds[i], vec_at(links.axes, i)
     if weights.point + weights.turn + weights.axis == 0.0:  # nothing that this joint works for
         return
@@ -157,13 +157,13 @@ def step(links, i, max_turn, weights, tip, wanted, x, room):
 
 @inline
 def role(weights, shares, i):
-    """The weights that joint i works for; `shares` (m, 3) of all."""
+    """Select the weights of joint i; `shares` (m, 3) of all joints."""
     return Weights(weights.point * shares[i, 0], weights.turn * shares[i, 1], weights.axis * shares[i, 2])
 
 
 @part
 def sweep_from_tip(links, tip, target, weights, shares, max_turn, first, x, room):
-    """One sweep over the joints from the last down to `first`."""
+    """Sweep over the joints from the last down to `first`."""
     m, wanted = links.kinds.shape[0], target
     for i in range(m):
         wanted = into(wanted, link_offset(links.frames, i), link_rotation(links.frames, i))
@@ -180,7 +180,7 @@ def sweep_from_tip(links, tip, target, weights, shares, max_turn, first, x, room
 
 @part
 def sweep_from_base(links, tip, target, weights, shares, max_turn, x, room):
-    """One sweep over the joints from the first up to the last."""
+    """Sweep over the joints from the first up."""
     m, now = links.kinds.shape[0], tip
     for k in range(m):
         i = m - 1 - k
@@ -197,7 +197,9 @@ def sweep_from_base(links, tip, target, weights, shares, max_turn, x, room):
 
 @part
 def grow_window(links, tip, target, weights, shares, max_turn, width, x, room):
-    """Sweep from the tip over the last `width` joints, then one more, and so on; returns how many steps that took."""
+    """Sweep from the tip with a window of growing size. It starts with the last `width` joints. Returns the number of
+    steps.
+    """
     m, steps = links.kinds.shape[0], 0
     # What the joints near the tip can do alone they do; those below move only for what is left.
     for first in range(m - width, -1, -1):

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Cyclic coordinate descent for any goals of one joint, with stiffness, roles and the growing window.
+"""Cyclic coordinate descent for any goals of one joint. With stiffness, roles and the growing window.
 
 Sweeps are in ccd_goal_sweep.py; where they creep, finish.py moves all joints at once. A point alone has its own kernel
 (ccd.py), which is quicker to compile and to run.
@@ -31,7 +31,7 @@ ROWS = 9  # of the finish at most: of a point, a rotation and a direction
 
 
 class GoalSetup(NamedTuple):
-    """How to solve: what the options and goals say, the same for every problem."""
+    """Solver options and goal weights, equal for every problem."""
 
     tolerance: float  # distance, chain sizes
     iterations: int  # sweeps and steps of the finish at most, of all attempts
@@ -46,7 +46,7 @@ class GoalSetup(NamedTuple):
 
 
 class GoalRoom(NamedTuple):
-    """Scratch for one problem.
+    """Workspace of one problem.
 
     Not made in a `kernel`, which counts references: Numba then frees arrays in tuples too soon.
     """
@@ -68,7 +68,7 @@ def solve(
     kinds, axes, ranges, limits, ease, shares, frames, tips, reach, starts, targets, options, x_out, errors, counts,
     trace_x, trace_error,
 ):  # fmt: skip
-    """Solve k targets (k, 10), each from its own start (1|k, m, 4); see kernels/chain/aims.py for targets and tips.
+    """Solve k targets (k, 10). Each has its own start (1|k, m, 4). Targets and tips: see `EffectorTarget`.
 
     ease (m,) is what stiffness leaves of a step. options, shares: see `GoalSetup`. errors (k, 2): the error, and 1
     where the goals are met. The rest: see kernels/chain/ccd.py.
@@ -95,7 +95,7 @@ def solve_one(
     kinds, axes, ranges, limits, ease, shares, frames, tip_row, reach, start, target_row, options, x, found, count,
     motions, held, columns, steps, normal, vectors, davenport, trace_x, trace_error,
 ):  # fmt: skip
-    """`solve` for one target."""
+    """Solve one target."""
     links = EasedLinks(kinds, axes, ranges, limits, frames, ease)
     setup = GoalSetup(
         options[0], int(options[1]), int(options[2]), options[3], options[4], int(options[5]), options[6] > 0.0,
@@ -109,7 +109,7 @@ def solve_one(
 
 @part
 def measure(links, tip, target, setup, x):
-    """The error of a configuration, and whether what is asked for is within what is allowed."""
+    """Measure the error, and whether all goals are met."""
     now = carried_down(links, tip, x)
     met = is_met(now, target, setup.weights, (setup.tolerance, setup.chord))
     return math.sqrt(squared_error(now, target, setup.weights)), met
@@ -117,7 +117,7 @@ def measure(links, tip, target, setup, x):
 
 @part
 def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
-    """Sweep until the goals are met, the sweeps run out or stall; `found` and room.best keep the best seen."""
+    """Sweep until converged, stalled or out of sweeps. `found` and room.best hold the best pose."""
     # A straight chain hides only from a point on its own line; rotations and directions turn it anyhow.
     m, bends = links.kinds.shape[0], setup.bend > 0.0 and setup.weights.point > 0.0
     if bends and unbend(
@@ -149,7 +149,7 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
 
 @inline
 def sweep(links, tip, target, setup, x, room):
-    """One sweep; returns how many joints were visited."""
+    """Sweep once; return the number of visited joints."""
     m, weights, shares, most = links.kinds.shape[0], setup.weights, setup.shares, setup.max_turn
     if setup.order == BASE_FIRST:
         sweep_from_base(links, tip, target, weights, shares, most, x, room)

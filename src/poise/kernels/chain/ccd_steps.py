@@ -1,5 +1,7 @@
 # pyright: standard
-"""One joint's step of coordinate descent for a point: turn or slide so that the tip comes nearest to the target."""
+"""CCD step of one joint for a position goal. It rotates or slides the joint so that the tip comes nearest to the
+target.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ HALVINGS = 3  # most, of a step of a ball that its limit bends
 
 @inline
 def hinge_exact(axis, value, low, high, max_turn, h, d):
-    """The hinge value in its range that brings the tip h nearest to the target d.
+    """Compute the best hinge angle inside its range. It brings the tip h nearest to the target d.
 
     Turning h about a by phi gives |d - h|^2 = const - 2 [k1 (1 - cos phi) + k2 cos phi + k3 sin phi] with
     k1 = (d.a)(h.a), k2 = d.h, k3 = a.(h x d): one cosine with its minimum at phi = atan2(k3, k2 - k1).
@@ -52,7 +54,8 @@ def hinge_exact(axis, value, low, high, max_turn, h, d):
 
 @inline
 def hinge_project(axis, value, low, high, max_turn, h, d):
-    """The classic way: turn freely, turn back so that the axis returns, read the angle, keep it in range.
+    """Compute a hinge angle by projecting a free rotation. Rotates freely, rotates back so that the axis returns, reads
+    the angle and clamps it.
 
     This keeps the twist of the free turn about the axis, which is a smaller angle than the best one (`hinge_exact`).
     """
@@ -66,14 +69,14 @@ def hinge_project(axis, value, low, high, max_turn, h, d):
 
 @inline
 def half(q):
-    """The rotation half as far."""
+    """Halve a rotation."""
     sign = -1.0 if q.w < 0.0 else 1.0
     return normalise(Quat(1.0 + sign * q.w, sign * q.x, sign * q.y, sign * q.z))
 
 
 @part
 def step_limited_ball(limit, x, i, max_turn, point, d):
-    """`step` for a ball with a limit; one that it bends so far that the error would grow is halved, or not taken."""
+    """Step a ball with a limit. A step whose clamped rotation would raise the error is halved, or not taken."""
     q = quat_at(x, i)
     h = rotate(q, point)
     turn, off = capped(rotation_between(h, d), max_turn), sub(h, d)
@@ -92,7 +95,7 @@ def step_limited_ball(limit, x, i, max_turn, point, d):
 
 @inline
 def step_ball(x, i, max_turn, point, d):
-    """`step` for a ball joint without a limit."""
+    """Step a ball joint without a limit."""
     q = quat_at(x, i)
     h = rotate(q, point)
     turn = rotation_between(h, d)
@@ -109,7 +112,7 @@ def step_ball(x, i, max_turn, point, d):
 
 @inline
 def step_hinge(axis, low, high, hinge, max_turn, x, turns, i, point, d):
-    """`step` for a hinge."""
+    """Step a hinge."""
     value = x[i, 0]
     h = spin(axis, turns[i, 0], turns[i, 1], point)
     if hinge == EXACT:
@@ -125,7 +128,7 @@ def step_hinge(axis, low, high, hinge, max_turn, x, turns, i, point, d):
 
 @inline
 def step(kind, axis, low, high, limit, hinge, max_turn, x, turns, i, point, d):
-    """Move joint i so that `point` of its moved frame comes nearest to d in its frame.
+    """Step joint i to bring the point nearest to d. `point` is in its moved frame, d in its frame.
 
     Returns both as they then are: the point in the joint's frame, d in the moved frame.
     """

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Sweeps of cyclic coordinate descent for a point, in O(n): they turn points only, no frames.
+"""CCD sweeps for a position goal, in O(n). They transform points only, no frames.
 
 Turning a joint moves nothing between the base and it, and everything between it and the tip as one rigid piece. So a
 sweep from the tip needs the target as every joint sees it, which no turn nearer to the tip changes: it is carried from
@@ -18,7 +18,9 @@ from poise.kernels.values.linear import norm, put_vec, sub, vec_at
 
 @apart
 def sweep_from_tip(links, tip, target, hinge, max_turn, x, turns, points):
-    """One sweep tip to base; returns the distance left. `points` holds the target in each link's frame."""
+    """Sweep tip to base; return the remaining distance. `points` holds the target in each link's frame. `points` holds
+    the target in each link's frame.
+    """
     kinds, axes, ranges, limits, frames = links
     m = kinds.shape[0]
     carry_up(kinds, axes, frames, target, x, turns, points)
@@ -34,7 +36,9 @@ def sweep_from_tip(links, tip, target, hinge, max_turn, x, turns, points):
 
 @apart
 def sweep_from_base(links, tip, target, hinge, max_turn, x, turns, points):
-    """One sweep base to tip; returns the distance left. `points` holds the tip in each moved frame."""
+    """Sweep base to tip; return the remaining distance. `points` holds the tip in each moved frame. `points` holds the
+    tip in each moved frame.
+    """
     kinds, axes, ranges, limits, frames = links
     m = kinds.shape[0]
     point = tip

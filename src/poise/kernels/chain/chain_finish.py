@@ -1,5 +1,6 @@
 # pyright: standard
-"""The finish: damped Gauss-Newton steps in the space of the joints, where sweeps from joint to joint creep.
+"""Gauss-Newton polish of position goals. Damped steps of all joints at once, where sweeps from joint to joint converge
+slowly.
 
 Sweeps come near a target in a few iterations and lose their last digits slowly. A step turns all joints at once:
 x += J^T (J J^T + l I)^-1 e with l = caution |e|^2 (Levenberg-Marquardt in its dual form; Chan and Lawrence, ICRA 1988,
@@ -46,7 +47,7 @@ STEADY = 1e-2  # a step that lowers the error by less than this share of it gain
 
 
 class Symmetric(NamedTuple):
-    """A symmetric 3 x 3 matrix."""
+    """Symmetric 3 x 3 matrix."""
 
     xx: float
     yy: float
@@ -58,7 +59,7 @@ class Symmetric(NamedTuple):
 
 @inline
 def with_column(a, c):
-    """A + c c^T."""
+    """Return A + c c^T."""
     return Symmetric(
         a.xx + c.x * c.x, a.yy + c.y * c.y, a.zz + c.z * c.z, a.xy + c.x * c.y, a.xz + c.x * c.z, a.yz + c.y * c.z
     )
@@ -66,7 +67,7 @@ def with_column(a, c):
 
 @inline
 def with_ball(a, h):
-    """A + h.h I - h h^T: the three columns of a ball joint at -h from the tip."""
+    """Return A + h.h I - h h^T. The sum adds the three columns of a ball joint at -h from the tip."""
     xx, yy, zz = h.x * h.x, h.y * h.y, h.z * h.z
     return Symmetric(
         a.xx + yy + zz, a.yy + xx + zz, a.zz + xx + yy, a.xy - h.x * h.y, a.xz - h.x * h.z, a.yz - h.y * h.z
@@ -75,7 +76,7 @@ def with_ball(a, h):
 
 @inline
 def without_column(a, c):
-    """A - c c^T."""
+    """Return A - c c^T."""
     return Symmetric(
         a.xx - c.x * c.x, a.yy - c.y * c.y, a.zz - c.z * c.z, a.xy - c.x * c.y, a.xz - c.x * c.z, a.yz - c.y * c.z
     )
@@ -83,7 +84,7 @@ def without_column(a, c):
 
 @inline
 def solved(a, damping, e):
-    """(A + damping I)^-1 e, by L D L^T."""
+    """Solve (A + damping I) x = e by L D L^T."""
     # Written out: three unknowns, and a loop over small arrays costs more than the arithmetic.
     d0 = a.xx + damping
     l10, l20 = a.xy / d0, a.xz / d0
@@ -99,20 +100,22 @@ def solved(a, damping, e):
 
 @inline
 def column_of(kind, axis, h, rotation):
-    """How a hinge, per radian, or a slide, per length of its way whatever its unit, moves the tip in the base frame."""
+    """Compute the Jacobian column of a hinge or slide. It is the tip's motion in the base frame, per radian of a hinge,
+    or per length of a slide whatever its unit.
+    """
     axis = rotate(rotation, axis)
     return cross(axis, h) if kind == HINGE else scale(axis, 1.0 / norm(axis))
 
 
 @inline
 def is_held(ranges, x, i, push):
-    """Whether hinge or slide i stands at an end of its range, and is pushed out of it."""
+    """Return whether a limit blocks hinge or slide i. It stands at an end of its range and is pushed out of it."""
     return (x[i, 0] <= ranges[i, 0] and push < 0.0) or (x[i, 0] >= ranges[i, 1] and push > 0.0)
 
 
 @inline
 def system_of(kinds, axes, ranges, x, tip_at, e, origins, rotations, walls):
-    """J J^T without the columns that a limit holds, and without turns of a ball about its wall's normal."""
+    """Build J J^T without blocked columns. Rotations of a ball about its wall's normal are removed."""
     a = Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for i in range(kinds.shape[0]):
         h = sub(tip_at, vec_at(origins, i))
@@ -133,13 +136,13 @@ def system_of(kinds, axes, ranges, x, tip_at, e, origins, rotations, walls):
 
 @inline
 def small_turn(v):
-    """The rotation about v by 2 atan(|v| / 2): nearly |v|, and never more than half a turn."""
+    """Make the rotation about v by 2 atan(|v| / 2). Nearly |v|, and never more than half a turn."""
     return normalise(Quat(1.0, 0.5 * v.x, 0.5 * v.y, 0.5 * v.z))
 
 
 @inline
 def put_ball(limit, x, i, step, walls, trial):
-    """Turn ball i by a step, as far as its limit lets it; returns whether it met a wall that was not known.
+    """Step ball i, clamped to its limit. Returns whether it met a new wall.
 
     A wall is what a limit is to a ball nearby: its normal, in the link's frame, is the way that the step cannot go.
     """
@@ -162,7 +165,7 @@ def put_ball(limit, x, i, step, walls, trial):
 
 @inline
 def put_step(kinds, axes, ranges, limits, x, tip_at, e, y, origins, rotations, walls, trial):
-    """Fill in the motions after the step J^T y; returns whether it met walls that were not known."""
+    """Write the motions after the step J^T y. Returns whether it met new walls."""
     met = False
     for i in range(kinds.shape[0]):
         h, rotation = sub(tip_at, vec_at(origins, i)), quat_at(rotations, i)
@@ -183,7 +186,7 @@ def put_step(kinds, axes, ranges, limits, x, tip_at, e, y, origins, rotations, w
 
 @inline
 def take_step(kinds, axes, ranges, limits, x, tip_at, e, caution, origins, rotations, walls, trial):
-    """Fill in the motions after a step; where balls meet walls, after one that goes along them."""
+    """Write the motions after a damped step. Where balls meet walls, the step is repeated along them."""
     for i in range(kinds.shape[0]):
         put_vec(walls, i, Vec(0.0, 0.0, 0.0))
     for _ in range(PASSES):
@@ -203,7 +206,8 @@ def finish(
     kinds, axes, ranges, limits, frames, tip, target, tolerance, most, x, count, trial, origins, rotations, walls,
     trace_x, trace_error,
 ):  # fmt: skip
-    """Step until the tip is within tolerance, `most` iterations are counted, or steps gain little.
+    """Polish until the tip is within tolerance. Ends also after `most` iterations, or when steps reduce the error
+    little.
 
     x becomes the best motions found; returns their error. count: iterations and single joint updates so far, counted
     on. A step that is not taken counts too. Each joint must be inside its limits, and stays there.

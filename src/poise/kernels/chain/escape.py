@@ -1,5 +1,7 @@
 # pyright: standard
-"""Ways out of the places where a coordinate method makes no progress: straight chains, limits, narrow valleys."""
+"""Remedies for stalled coordinate descent. Straight chains are bent, restarts perturbed, sweeps extrapolated along
+narrow valleys.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ BALL_KICK = 1.0  # [rad] most that a restart turns a ball joint without limits
 
 @inline
 def first_turning(kinds):
-    """The first joint that turns; -1 where none does. Links before it only slide, which no bend would help."""
+    """Return the first rotating joint; -1 if there is none. Links before it only slide, and bending does not help them.
+    Links before it only slide, which no bend would help.
+    """
     for i in range(kinds.shape[0]):
         if kinds[i] == BALL or kinds[i] == HINGE:
             return i
@@ -41,7 +45,9 @@ def first_turning(kinds):
 
 @part
 def is_straight(kinds, tip_at, origins, bend):
-    """Whether all turning joints and the tip lie on one line through the first of them, within `bend`."""
+    """Return whether a chain is straight. All rotating joints and the tip lie on one line through the first of them,
+    within `bend`.
+    """
     first = first_turning(kinds)
     if first < 0:
         return False
@@ -58,7 +64,9 @@ def is_straight(kinds, tip_at, origins, bend):
 
 @part
 def bend_chain(kinds, ranges, line, rotations, bend, x):
-    """Turn every joint by `bend` to one side: balls about an axis across the line, hinges into their range."""
+    """Bend every joint to one side by `bend`. Balls turn about an axis perpendicular to the line, hinges into their
+    range.
+    """
     side = perpendicular(line)
     for i in range(kinds.shape[0]):
         if kinds[i] == BALL:
@@ -74,7 +82,7 @@ def bend_chain(kinds, ranges, line, rotations, bend, x):
 
 @part
 def unbend(kinds, axes, ranges, frames, tip, bend, x, origins, rotations):
-    """Bend a chain if it is straight; returns whether it was."""
+    """Bend a chain if it is straight; return whether it was."""
     tip_at = store_frames(kinds, axes, frames, tip, x, origins, rotations)
     straight = is_straight(kinds, tip_at, origins, bend)
     if straight:
@@ -84,7 +92,7 @@ def unbend(kinds, axes, ranges, frames, tip, bend, x, origins, rotations):
 
 @part
 def kick(kinds, ranges, start, attempt, x):
-    """Start again from elsewhere: a mix of the start pose and a point of a low-discrepancy sequence.
+    """Perturb the start pose for a restart. The result mixes it with a point of a low-discrepancy sequence.
 
     The first attempts stay near the start, the fourth and later ones range over all that the limits allow. A slide
     without two ends stays: there is no length that would mean the same in all units.
@@ -115,7 +123,7 @@ def kick(kinds, ranges, start, attempt, x):
 
 @part
 def keep_turns(kinds, limits, x):
-    """Move every ball inside its limit: a bend or a kick asks nobody."""
+    """Clamp every ball to its limit. Bends and perturbations ignore limits."""
     for i in range(kinds.shape[0]):
         if kinds[i] == BALL and limits[i, LIMIT_KIND] != NO_LIMIT:
             put_quat(x, i, nearest_turn(limits[i], normalise(quat_at(x, i))))
@@ -123,14 +131,14 @@ def keep_turns(kinds, limits, x):
 
 @inline
 def draw(g, dimension, n):
-    """Coordinate of the n-th point of the R_d sequence, in 0..1."""
+    """Sample the R_d sequence in 0..1. Returns one coordinate of its n-th point."""
     value = 0.5 + n * g ** (-(dimension + 1.0))
     return value - math.floor(value)
 
 
 @part
 def go_on(links, tip, target, share, error, previous, x, turns):
-    """Go on by `share` of the last sweep's change, if that lowers the error; returns the error.
+    """Extrapolate the last sweep by `share`. Undone where it does not lower the error; returns the error.
 
     Where sweeps creep along a valley, this leaps along it: the pattern move of Hooke and Jeeves, J. ACM 8, 1961.
     """

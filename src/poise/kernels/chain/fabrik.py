@@ -1,5 +1,5 @@
 # pyright: standard
-"""FABRIK on a chain of balls: the joints are points, each sweep drags them from the tip to the base and back.
+"""FABRIK for chains of ball joints. The joints are points; each sweep drags them from the tip to the base and back.
 
 Aristidou and Lasenby, "FABRIK: a fast, iterative solver for the inverse kinematics problem", Graphical Models 73(5),
 2011. A sweep knows no rotations; they are found once, at the end, so that every bone keeps its length exactly. What
@@ -44,7 +44,9 @@ SLOW = 0.7  # with a finish: a sweep that leaves more than this share of the err
 
 @inline
 def put_along(anchor, point, length, otherwise):
-    """The point at `length` from the anchor towards `point`; towards `otherwise`, a direction, where that is no way."""
+    """Place a point at `length` from the anchor towards `point`. Towards the direction `otherwise` where the two
+    coincide.
+    """
     way = sub(point, anchor)
     squared = dot(way, way)
     if not squared > NO_LENGTH:
@@ -56,7 +58,8 @@ def put_along(anchor, point, length, otherwise):
 
 @part
 def sweep(lengths, target, points):
-    """Drag the chain by its tip to the target, then by its base back to where it stands; returns the distance left.
+    """Sweep tip to base and back; return the remaining distance. First the tip is dragged to the target, then the base
+    to its own position.
 
     Where two points fall together, a bone keeps the direction that it had.
     """
@@ -82,13 +85,13 @@ def sweep(lengths, target, points):
 
 @inline
 def bone_of(frames, tip, i):
-    """The bone of joint i in its moved frame: where the next joint, or the tip, is."""
+    """Return the bone of joint i in its moved frame. It is the position of the next joint, or of the tip."""
     return link_offset(frames, i + 1) if i + 1 < frames.shape[0] else tip
 
 
 @part
 def put_lengths(frames, tip, lengths):
-    """Fill in the lengths of the bones; returns their sum and the longest one."""
+    """Compute the bone lengths; return their sum and maximum."""
     total, longest = 0.0, 0.0
     for i in range(lengths.shape[0]):
         lengths[i] = norm(bone_of(frames, tip, i))
@@ -99,7 +102,7 @@ def put_lengths(frames, tip, lengths):
 
 @part
 def point_along(lengths, target, longest, far, points):
-    """Lay the chain on the line through its base and a target that it cannot reach, as near to it as lengths allow.
+    """Straighten the chain towards an unreachable target. It comes as near as lengths allow.
 
     Stretched towards a target that is too far. For one that is too near, the longest bone points towards it and all
     others back: the tip comes as near to the base as it can, on the target's side.
@@ -120,7 +123,7 @@ def point_along(lengths, target, longest, far, points):
 
 @part
 def put_motions(frames, tip, points, start, x):
-    """Turn the balls so that the bones go along the points: shortest arcs in the parent's new frame from the start.
+    """Compute ball rotations from the points. Shortest arcs from the start, in the parent's new frame, align the bones.
 
     A shortest arc turns no bone about itself, so that each keeps the twist that it had.
     """
@@ -139,7 +142,7 @@ def put_motions(frames, tip, points, start, x):
 
 @part
 def put_points(kinds, axes, ranges, frames, tip, bend, x, points, rotations):
-    """Fill in the points of the motions x; a chain that is straight within `bend` is bent by it first."""
+    """Compute the points of the motions x. A chain that is straight within `bend` is bent by it first."""
     m = kinds.shape[0]
     tip_at = store_frames(kinds, axes, frames, tip, x, points, rotations)
     if bend > 0.0 and is_straight(kinds, tip_at, points, bend):
@@ -152,7 +155,7 @@ def put_points(kinds, axes, ranges, frames, tip, bend, x, points, rotations):
 def solve(
     kinds, axes, ranges, limits, frames, tips, starts, targets, options, x_out, errors, counts, trace_x, trace_error
 ):  # fmt: skip
-    """Solve k targets (k, 3) for a chain of balls without limits, each from its own start (1|k, m, 4).
+    """Solve k targets (k, 3) for a chain of free balls. Each has its own start (1|k, m, 4).
 
     options: tolerance, iterations, bend, finish. counts (k, 2): iterations, single joint updates.
     trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the last target.
@@ -181,7 +184,8 @@ def search(
     kinds, axes, ranges, limits, frames, tip, target, tip_at, total, longest, home, start, options, x, count, lengths,
     points, twists, rotations, trial, walls, trace_x, trace_error,
 ):  # fmt: skip
-    """Closed form where the target is out of reach, else sweeps and the finish. Returns the error of x.
+    """Solve one target and return the error of x. Closed form where the target is out of reach, else sweeps and the
+    polish. Returns the error of x.
 
     tip_at is where the start has its tip, home the points that sweeps start from; total and longest are of lengths.
     """
@@ -223,7 +227,7 @@ def reach(
     kinds, axes, ranges, limits, frames, tip, target, options, x, count, lengths, points, twists, rotations, trial,
     walls, trace_x, trace_error,
 ):  # fmt: skip
-    """Sweep, and where sweeps creep finish, in turn: a folded chain that stalls the finish unfolds in a sweep."""
+    """Alternate sweeps and polish. A folded chain that stalls the polish unfolds in a sweep."""
     tolerance, iterations, finishes = options[0], int(options[1]), options[3] > 0.0
     error = drag(frames, tip, target, options, x, count, lengths, points, twists, trace_x, trace_error)
     while finishes and error > tolerance and count[0] < iterations:
@@ -247,7 +251,7 @@ def reach(
 
 @part
 def drag(frames, tip, target, options, x, count, lengths, points, twists, trace_x, trace_error):
-    """Sweep until the tip is within tolerance, the iterations are used up, or a finish is the better way on.
+    """Sweep until the tip is within tolerance or sweeps are slow. Also ends when the iterations are used up.
 
     x becomes the motions; returns the distance left.
     """

@@ -1,5 +1,5 @@
 # pyright: standard
-"""FABRIK on a chain with limits: hinges, ranges, and balls that are kept inside a limit.
+"""FABRIK for chains with limits: hinges, ranges, and limited balls.
 
 Points alone cannot tell what a limit allows, so that here every joint has its motion besides. On the way to the base as
 on the way to the tip, each bone is turned towards the point that it should reach, as far as the limit of the joint
@@ -48,7 +48,9 @@ SWEEPS = 3  # with a finish: how many come before it
 
 @inline
 def turned_towards(kind, axis, low, high, limit, x, i, bone, wanted):
-    """Joint i's motion, as a row of x, with which `bone` of its moved frame points towards `wanted` of its frame."""
+    """Compute joint i's motion pointing `bone` towards `wanted`. The bone is in its moved frame, `wanted` in its frame;
+    the result is a row of x.
+    """
     h = rotate(motion_rotation(kind, axis, x, i), bone)
     if kind == HINGE:
         return Quat(hinge_exact(axis, x[i, 0], low, high, math.inf, h, wanted), 0.0, 0.0, 0.0)
@@ -58,13 +60,15 @@ def turned_towards(kind, axis, low, high, limit, x, i, bone, wanted):
 
 @inline
 def as_rotation(kind, axis, row):
-    """The rotation of a row of x."""
+    """Convert a row of x to a rotation."""
     return about(axis, row.w) if kind == HINGE else row
 
 
 @part
 def drag_to_target(kinds, axes, ranges, limits, frames, tip, target, x, last, points):
-    """Carry the chain by its tip to the target, bone by bone; x stays. `last` is the last bone's rotation so far."""
+    """Drag the chain by its tip to the target, bone by bone. x stays; `last` is the last bone's current rotation.
+    `last` is the last bone's rotation so far.
+    """
     m = kinds.shape[0]
     # The last bone first: nothing beyond the tip limits it.
     bone = rotate(last, tip)
@@ -87,7 +91,9 @@ def drag_to_target(kinds, axes, ranges, limits, frames, tip, target, x, last, po
 
 @part
 def drag_to_base(kinds, axes, ranges, limits, frames, tip, x, points):
-    """Carry the chain by its base back to where it stands; x becomes its motions. Returns the last bone's rotation."""
+    """Drag the chain by its base back to its position. x becomes its motions. Returns the last bone's rotation. Returns
+    the last bone's rotation.
+    """
     point, frame, rotation = vec_at(points, 0), link_rotation(frames, 0), Quat(1.0, 0.0, 0.0, 0.0)
     for i in range(kinds.shape[0]):
         axis, bone = vec_at(axes, i), bone_of(frames, tip, i)
@@ -106,7 +112,8 @@ def drag_to_base(kinds, axes, ranges, limits, frames, tip, x, points):
 def solve(
     kinds, axes, ranges, limits, frames, tips, starts, targets, options, x_out, errors, counts, trace_x, trace_error
 ):  # fmt: skip
-    """Solve k targets (k, 3) for a chain of balls and hinges, each from its own start (1|k, m, 4), inside its limits.
+    """Solve k targets (k, 3) for a limited chain. It has balls and hinges. Each target has its own start (1|k, m, 4),
+    inside the limits.
 
     options: tolerance, iterations, bend, finish, restarts. The rest: see kernels/chain/fabrik.py.
     """
@@ -127,7 +134,9 @@ def search(
     kinds, axes, ranges, limits, frames, tip, target, start, options, x, count, points, rotations, trial, walls, best,
     trace_x, trace_error,
 ):  # fmt: skip
-    """Sweep and finish from the start; where that ends short, again from kicks. Returns the error of x, the best."""
+    """Solve one target, with restarts; return the error of x. Sweeps and polishes from the start, then from perturbed
+    poses. Returns the error of x, the best.
+    """
     tolerance, iterations, bend, finishes = options[0], int(options[1]), options[2], options[3] > 0.0
     restarts = int(options[4]) if finishes else 0
     count[0] = 0
@@ -161,7 +170,7 @@ def search(
 
 @inline
 def keep(x, error, best, least):
-    """Keep x if it is better; returns the least error."""
+    """Store x if it is better; return the least error."""
     if error < least:
         copy(x, best)
         return error
@@ -173,7 +182,9 @@ def sweeps(
     kinds, axes, ranges, limits, frames, tip, target, options, least, x, count, points, rotations, best, trace_x,
     trace_error,
 ):  # fmt: skip
-    """Sweep a few times with a finish, else as often as may be; `best` keeps the best. Returns its error."""
+    """Sweep a few times before a polish, else until done. `best` stores the best pose. Returns its error. Returns its
+    error.
+    """
     m, tolerance, iterations = kinds.shape[0], options[0], int(options[1])
     last = count[0] + SWEEPS if options[3] > 0.0 else iterations
     put_points(kinds, axes, ranges, frames, tip, 0.0, x, points, rotations)

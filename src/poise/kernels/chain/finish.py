@@ -1,5 +1,5 @@
 # pyright: standard
-"""A damped Gauss-Newton step on all joints of a chain at once: the end of what coordinate descent does slowly.
+"""Gauss-Newton polish of all goals. Damped steps of all joints at once end a slow coordinate descent.
 
 dx = W J^T (J W J^T + l I)^-1 e with up to nine rows: the point's, the rotation's, the direction's (aims.py).
 W is each joint's ease. Values at a limit that the gradient pushes against take no part; limits are applied to the
@@ -41,19 +41,19 @@ LONGEST = 1.0  # [rad, chain sizes] most that one step moves a joint
 
 @inline
 def put_rows(row, first, weight, v):
-    """Three numbers times a weight."""
+    """Write three weighted numbers."""
     row[first], row[first + 1], row[first + 2] = weight * v.x, weight * v.y, weight * v.z
 
 
 @inline
 def twice_vector(left):
-    """2 sin(angle / 2) along a rotation's axis."""
+    """Compute 2 sin(angle / 2) along a rotation's axis."""
     return Vec(2.0 * left.x, 2.0 * left.y, 2.0 * left.z)
 
 
 @inline
 def put_residual(now, wanted, weights, e):
-    """Fill e with the rows that are asked for; returns how many."""
+    """Write the weighted residual rows; return their number."""
     rows = 0
     if weights.point > 0.0:
         put_rows(e, rows, math.sqrt(weights.point), sub(wanted.point, now.point))
@@ -69,7 +69,7 @@ def put_residual(now, wanted, weights, e):
 
 @inline
 def put_column(column, turns, way, lever, now, weights):
-    """What the rows gain per unit of one degree of freedom that turns about `way`, or moves along it."""
+    """Write the residual's derivative by one degree of freedom. It rotates about `way` or moves along it."""
     rows = 0
     if weights.point > 0.0:
         put_rows(column, rows, math.sqrt(weights.point), cross(way, lever) if turns else way)
@@ -84,19 +84,19 @@ def put_column(column, turns, way, lever, now, weights):
 
 @inline
 def unit(j):
-    """The j-th axis of a frame."""
+    """Return the j-th axis of a frame."""
     return Vec(1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
 
 
 @inline
 def dofs(kind):
-    """How many columns a link has."""
+    """Return the number of columns of a link."""
     return 3 if kind == BALL or kind == MOVE else 1
 
 
 @inline
 def way_of(kind, axis, rotation, j):
-    """The unit vector in the base frame that column j of a link turns about or moves along; balls take the base's."""
+    """Return the base-frame axis of column j. The link rotates about it or moves along it; balls use the base axes."""
     if kind == BALL:
         return unit(j)
     if kind == MOVE:
@@ -109,13 +109,13 @@ def way_of(kind, axis, rotation, j):
 
 @inline
 def is_stuck(kind, value, low, high, push):
-    """Whether a value stands at the end that its gradient pushes against."""
+    """Return whether the gradient pushes a value out of its range."""
     return (kind == HINGE or kind == SLIDE) and ((value <= low and push < 0.0) or (value >= high and push > 0.0))
 
 
 @inline
 def build(links, now, weights, rows, x, room):
-    """Fill the columns and J W J^T, lower triangle."""
+    """Build the columns and J W J^T, lower triangle."""
     normal, columns, e = room.normal, room.columns, room.vectors[0]
     for r in range(rows):
         for s in range(r + 1):
@@ -143,7 +143,7 @@ def build(links, now, weights, rows, x, room):
 
 @inline
 def moved(links, i, j, room, rows):
-    """How far column j of link i goes."""
+    """Compute the step of column j of link i."""
     y, column, far = room.vectors[3], room.columns[3 * i + j], 0.0
     for r in range(rows):
         far += column[r] * y[r]
@@ -152,7 +152,7 @@ def moved(links, i, j, room, rows):
 
 @inline
 def apply(links, room, rows, cap, x, to):
-    """The motions after the step, shortened as a whole so that nothing moves farther than `cap`, limits kept."""
+    """Apply the step, with limits. It is shortened as a whole so that nothing moves farther than `cap`."""
     largest = 0.0
     for i in range(links.kinds.shape[0]):
         step = Vec(0.0, 0.0, 0.0)
@@ -182,7 +182,7 @@ def apply(links, room, rows, cap, x, to):
 
 @inline
 def finish_step(links, tip, target, weights, max_turn, damping, x, trial, room):
-    """Take the step if the error falls; returns the error then."""
+    """Take one damped step if it lowers the error; return the error."""
     now = placed(links, tip, x, room.origins, room.rotations)
     error = squared_error(now, target, weights)
     rows = put_residual(now, target, weights, room.vectors[0])

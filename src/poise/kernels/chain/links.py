@@ -1,5 +1,5 @@
 # pyright: standard
-"""A chain as the solvers see it: links from the base to the tip, each a fixed transform, then a motion.
+"""Kinematics of a chain of links. Each link is a fixed transform, then a motion, from the base to the tip.
 
     kinds   (m,)        BALL, HINGE, SLIDE or MOVE (translation along all three axes), see codes.py
     axes    (m, 3)      hinge: unit axis; slide: displacement per unit of its value
@@ -38,7 +38,7 @@ from poise.kernels.values.linear import (
 
 
 class Links(NamedTuple):
-    """The chain of one problem; limits (m, LIMIT) of balls, see kernels/limits/rotations.py."""
+    """Chain of one problem. limits: (m, LIMIT_ROW) of balls, see kernels/limits.py."""
 
     kinds: Any
     axes: Any
@@ -49,19 +49,19 @@ class Links(NamedTuple):
 
 @inline
 def link_offset(frames, i):
-    """Translation of link i's fixed transform."""
+    """Return the translation of link i's fixed transform."""
     return Vec(frames[i, 0], frames[i, 1], frames[i, 2])
 
 
 @inline
 def link_rotation(frames, i):
-    """Rotation of link i's fixed transform."""
+    """Return the rotation of link i's fixed transform."""
     return Quat(frames[i, 3], frames[i, 4], frames[i, 5], frames[i, 6])
 
 
 @inline
 def motion_rotation(kind, axis, x, i):
-    """Rotation part of link i's motion."""
+    """Compute the rotation part of link i's motion."""
     if kind == BALL:
         return quat_at(x, i)
     if kind == HINGE:
@@ -71,7 +71,7 @@ def motion_rotation(kind, axis, x, i):
 
 @inline
 def moved_point(kind, axis, x, i, point):
-    """A point of link i's moved frame, seen in the link's frame."""
+    """Transform a point from link i's moved frame to its frame."""
     if kind == BALL or kind == HINGE:
         return rotate(motion_rotation(kind, axis, x, i), point)
     if kind == SLIDE:
@@ -81,7 +81,7 @@ def moved_point(kind, axis, x, i, point):
 
 @inline
 def move_frame(kind, axis, x, i, origin, rotation):
-    """Origin and rotation of link i's moved frame, from those of its frame."""
+    """Compute origin and rotation of link i's moved frame."""
     if kind == BALL or kind == HINGE:
         return origin, multiply(rotation, motion_rotation(kind, axis, x, i))
     return add(origin, rotate(rotation, moved_point(kind, axis, x, i, Vec(0.0, 0.0, 0.0)))), rotation
@@ -89,14 +89,14 @@ def move_frame(kind, axis, x, i, origin, rotation):
 
 @inline
 def next_frame(frames, i, origin, rotation):
-    """Origin and rotation of link i's frame, from those of the moved frame before it."""
+    """Compute link i's frame from the previous moved frame. Frames are origin and rotation."""
     origin = add(origin, rotate(rotation, link_offset(frames, i)))
     return origin, multiply(rotation, link_rotation(frames, i))
 
 
 @inline
 def out_of_link(frames, i, point):
-    """A point of link i's frame, seen in the moved frame before it."""
+    """Transform a point out of link i's frame. The result is in the previous moved frame."""
     r = link_rotation(frames, i)
     if r.x != 0.0 or r.y != 0.0 or r.z != 0.0:  # many links are only an offset
         point = rotate(r, point)
@@ -105,7 +105,7 @@ def out_of_link(frames, i, point):
 
 @inline
 def into_link(frames, i, point):
-    """A point of the moved frame before link i, seen in the link's frame."""
+    """Transform a point into link i's frame. The point is in the previous moved frame."""
     r = link_rotation(frames, i)
     point = sub(point, link_offset(frames, i))
     # The same short cut on the way back.
@@ -116,14 +116,14 @@ def into_link(frames, i, point):
 
 @inline
 def put_turn(turns, i, angle):
-    """Remember the cosine and sine of hinge i: sweeps use them often, and they are dear."""
+    """Cache cosine and sine of hinge i. Sweeps use them often, and they are expensive."""
     turns[i, 0] = math.cos(angle)
     turns[i, 1] = math.sin(angle)
 
 
 @part
 def put_turns(kinds, x, turns):
-    """Remember the cosines and sines of all hinges."""
+    """Cache cosines and sines of all hinges."""
     for i in range(kinds.shape[0]):
         if kinds[i] == HINGE:
             put_turn(turns, i, x[i, 0])
@@ -131,7 +131,7 @@ def put_turns(kinds, x, turns):
 
 @inline
 def out_of_moved(kind, axis, x, turns, i, point):
-    """`moved_point` with what `put_turns` remembers."""
+    """Transform a point out of link i's moved frame. Uses the cached cosines and sines."""
     if kind == HINGE:
         return spin(axis, turns[i, 0], turns[i, 1], point)
     return moved_point(kind, axis, x, i, point)
@@ -139,7 +139,7 @@ def out_of_moved(kind, axis, x, turns, i, point):
 
 @inline
 def into_moved(kind, axis, x, turns, i, point):
-    """A point of link i's frame, seen in its moved frame."""
+    """Transform a point from link i's frame to its moved frame."""
     if kind == BALL:
         return rotate(conjugate(quat_at(x, i)), point)
     if kind == HINGE:
@@ -151,7 +151,7 @@ def into_moved(kind, axis, x, turns, i, point):
 
 @part
 def tip_position(kinds, axes, frames, tip, x):
-    """Where the tip is, in the base frame: carried from link to link down to the base."""
+    """Compute the tip position in the base frame. The point is transformed from link to link down to the base."""
     point = tip
     for k in range(kinds.shape[0]):
         # From the tip down only one point is carried, which is less work than placing every frame from the base up.
@@ -163,7 +163,7 @@ def tip_position(kinds, axes, frames, tip, x):
 
 @part
 def store_frames(kinds, axes, frames, tip, x, origins, rotations):
-    """Keep origin and rotation of every link's frame, before its motion; returns where the tip is."""
+    """Store origin and rotation of every link's frame, before its motion. Returns the tip position."""
     origin, rotation = Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
     for i in range(kinds.shape[0]):
         origin, rotation = next_frame(frames, i, origin, rotation)
@@ -175,7 +175,7 @@ def store_frames(kinds, axes, frames, tip, x, origins, rotations):
 
 @part
 def carry_up(kinds, axes, frames, target, x, turns, points):
-    """Keep the target as seen in every link's frame."""
+    """Store the target in every link's frame."""
     d = target
     for i in range(kinds.shape[0]):
         d = into_link(frames, i, d)
@@ -185,7 +185,7 @@ def carry_up(kinds, axes, frames, target, x, turns, points):
 
 @kernel
 def tips(kinds, axes, frames, tip, x, out):
-    """Fill out (k, 3) with where the tips are, in the base frame, for the motions x (k, m, 4)."""
+    """Compute tip positions (k, 3) in the base frame. Motions x are (k, m, 4)."""
     for k in range(x.shape[0]):
         local = vec_at(tip, min(k, tip.shape[0] - 1))
         put_vec(out, k, tip_position(kinds, axes, frames[min(k, frames.shape[0] - 1)], local, x[k]))
@@ -200,7 +200,7 @@ def copy(source, to):
 
 @inline
 def record(trace_x, trace_error, row, x, error):
-    """Keep the state after an iteration, if a trace was asked for."""
+    """Record the state after an iteration, if there is a trace."""
     if row < trace_error.shape[0]:
         copy(x, trace_x[row])
         trace_error[row] = error

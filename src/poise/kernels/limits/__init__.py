@@ -1,5 +1,5 @@
 # pyright: standard
-"""Limits of angles and of whole rotations: one definition for every solver."""
+"""Limits of angles and of whole rotations, shared by every solver."""
 
 from __future__ import annotations
 

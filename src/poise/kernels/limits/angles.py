@@ -1,5 +1,5 @@
 # pyright: standard
-"""Limits of one angle or length: the one place where a hinge or slide is kept inside its range, for every solver."""
+"""Limits of one angle or length. The single implementation for hinges and slides, shared by every solver."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ TURN = 2.0 * math.pi
 
 @inline
 def clamp(value, low, high):
-    """The value in low..high nearest to `value` (slides)."""
+    """Clamp a value to low..high (slides)."""
     return min(max(value, low), high)
 
 
 @inline
 def best_angle(angle, low, high):
-    """The angle x in low..high with the greatest cos(x - angle).
+    """Return the angle x in low..high with the greatest cos(x - angle).
 
     That is `angle` itself modulo a turn if the range holds it, else the end nearer to it on the circle.
     Every objective of one hinge angle here is a cosine, so this is its exact minimiser inside the range;
@@ -40,7 +40,9 @@ def best_angle(angle, low, high):
 
 @inline
 def nearest_turn(angle, start, low, high):
-    """Of the angles in low..high that are `angle`, which is there, but for whole turns: the one nearest to `start`."""
+    """Return the equivalent angle in low..high nearest to `start`. Equivalent: `angle`, which is in the range, plus
+    whole turns.
+    """
     if abs(angle - start) <= math.pi:
         return angle
     turned = angle + TURN * math.floor((start - angle) / TURN + 0.5)
@@ -53,13 +55,15 @@ def nearest_turn(angle, start, low, high):
 
 @inline
 def twist_angle(q, axis):
-    """Angle of q about a unit axis, -2 pi..2 pi: the rotation about the axis nearest to q (modulo a turn)."""
+    """Return the angle of q about a unit axis. It is in -2 pi..2 pi; the twist is the rotation about the axis nearest
+    to q (modulo a turn).
+    """
     return 2.0 * math.atan2(q.x * axis.x + q.y * axis.y + q.z * axis.z, q.w)
 
 
 @inline
 def capped(q, largest):
-    """The rotation q, or one about the same axis by the angle `largest` where q turns further."""
+    """Limit the angle of rotation q to `largest`, about the same axis."""
     sine = math.sqrt(q.x * q.x + q.y * q.y + q.z * q.z)
     half = 0.5 * largest
     if math.atan2(sine, abs(q.w)) <= half:

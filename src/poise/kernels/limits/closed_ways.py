@@ -1,5 +1,7 @@
 # pyright: standard
-"""Which ways a limit is closed to a ball that stands at it: gradients of its bounds, so that steps go along them."""
+"""Blocked directions of a ball joint at its limit. They are gradients of its bounds; steps are projected to run along
+the bounds.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from poise.kernels.values.linear import Quat, Vec, conjugate, dot, norm, quat_in
 
 @part
 def closed_ways(limit, q, push):
-    """Up to three perpendicular unit vectors in which a ball at rotation q, pushed this way, cannot go on; else zeros.
+    """Find the blocked directions of a pushed ball. Up to three perpendicular unit vectors at rotation q; zeros where
+    there are fewer.
 
     Angular velocities in the joint's rest frame. They span the gradients of those bounds at which q stands and that
     the push leads out of: a step without its part along them stays legal to first order.
@@ -43,21 +46,21 @@ def closed_ways(limit, q, push):
 
 @inline
 def _unit(v):
-    """v at length one, or zero."""
+    """Scale v to length one; zero stays zero."""
     size = norm(v)
     return scale(v, 1.0 / size) if size > 0.0 else v
 
 
 @inline
 def _across(v, unit):
-    """What of v is square to a unit vector; zero where that is hardly anything."""
+    """Project v perpendicular to a unit vector. Zero where that is hardly anything."""
     rest = sub(v, scale(unit, dot(unit, v)))
     return rest if dot(rest, rest) > 1e-12 * dot(v, v) else Vec(0.0, 0.0, 0.0)
 
 
 @inline
 def _twist_gradient(limit, q):
-    """What turns the twist most, away from the end at which it stands; zero where it stands at none.
+    """Compute the gradient of the twist out of its range. Zero where it stands at no end.
 
     With q to exp(w / 2) q, tau = 2 atan2(z, w) changes by (B w_x - A w_y) / n^2 + w_z, A and B as in `_swing_twist`.
     """
@@ -71,7 +74,7 @@ def _twist_gradient(limit, q):
 
 @part
 def _swing_gradient(limit, q):
-    """What turns the swing out of its cone most; zero where it does not stand at the edge.
+    """Compute the gradient of the swing out of its cone. Zero where it does not stand at the edge.
 
     With u along the swing axis, t across it and m the gradient (s_x / a^2, s_y / b^2): the swing angle changes by
     w . u, its axis turns by w_z + cot(angle) w . t.
@@ -96,7 +99,7 @@ def _swing_gradient(limit, q):
 
 @part
 def _box_gradients(limit, q):
-    """What turns each of the three angles out of its range most; zero for one that stands at no end.
+    """Compute the gradients of three angles out of their ranges. Zero for an angle that stands at no end.
 
     The angles change with the angular velocities about x, Rx y and Rx Ry z; the gradients are the reciprocal vectors.
     """
@@ -118,7 +121,7 @@ def _box_gradients(limit, q):
 
 @inline
 def _off_box(limit, a, b, c):
-    """How far the angles are outside their ranges, at most."""
+    """Measure the largest excess of the angles beyond their ranges."""
     a = abs(math.sin(0.5 * (best_angle(a, limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1]) - a)))
     b = abs(math.sin(0.5 * (best_angle(b, limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3]) - b)))
     return max(max(a, b), abs(math.sin(0.5 * (best_angle(c, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5]) - c))))
@@ -126,7 +129,7 @@ def _off_box(limit, a, b, c):
 
 @inline
 def _end(angle, low, high):
-    """-1 where an angle stands at the low end of its range, 1 at the high one, else 0."""
+    """Return the side of a range end. -1 at the low end, 1 at the high one, else 0."""
     if high - low >= TURN:
         return 0.0
     if abs(math.sin(0.5 * (angle - high))) < AT_EDGE:

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Limits of whole rotations: the one place where a ball joint's quaternion is kept inside its limit, for every solver.
+"""Limits of whole rotations. The single implementation for ball joints, shared by every solver.
 
 A limit is a row of LIMIT numbers, packed by model/limits/base/rows.py (the columns LIMIT_ of codes.py):
 
@@ -42,13 +42,13 @@ AT_EDGE = 1e-6  # [rad, of the ellipse] what is this near to a bound stands at i
 
 @inline
 def binds(limit):
-    """Whether a limit bounds the whole rotation of a ball, and hard."""
+    """Return whether a limit bounds a ball's rotation, and hard."""
     return limit[LIMIT_SOFT] == 0.0 and (limit[LIMIT_KIND] == SWING_TWIST or limit[LIMIT_KIND] == EULER_BOX)
 
 
 @inline
 def is_free(limit, q):
-    """Whether a rotation stands at no end of its limit for sure; most do not, and this is quick."""
+    """Return whether a rotation is clearly inside its limit. A quick test; most rotations pass it."""
     if limit[LIMIT_KIND] != SWING_TWIST:
         return False
     # Only swing and twist have a test without arc functions.
@@ -57,7 +57,7 @@ def is_free(limit, q):
 
 @part
 def nearest_turn(limit, q):
-    """The rotation that the limit allows, nearest to the unit quaternion q; q itself, bit for bit, if it is legal.
+    """Clamp a unit quaternion to its limit. A legal one is returned bit for bit, else the nearest legal rotation.
 
     Of a quaternion and its negative, which are the same rotation, the one nearer to q.
     """
@@ -82,14 +82,14 @@ def nearest_turn(limit, q):
 
 @inline
 def turn_excess(q, legal):
-    """The angle [rad] between two unit quaternions of one sign; exactly 0 for equal ones."""
+    """Return the angle [rad] between two unit quaternions. They have one sign; exactly 0 for equal ones."""
     w, x, y, z = q.w - legal.w, q.x - legal.x, q.y - legal.y, q.z - legal.z
     return 4.0 * math.asin(min(0.5 * math.sqrt(w * w + x * x + y * y + z * z), 1.0))
 
 
 @kernel
 def largest_excess(columns, limits, q):
-    """The largest angle [rad] by which a ball leaves its limit in configurations q (k, nq).
+    """Find the largest rotation excess [rad] of ball joints. Configurations are q (k, nq).
 
     Number b of the limits (b, LIMIT) bounds the quaternion that begins in column b of columns (b,).
     """
@@ -103,7 +103,9 @@ def largest_excess(columns, limits, q):
 
 @kernel
 def put_inside(columns, limits, q):
-    """Move the balls of configurations q (k, n) inside their limits: columns and limits as for `largest_excess`."""
+    """Clamp the balls of configurations q (k, n) to their limits. columns and limits: as for
+    `find_max_rotation_excess`.
+    """
     for k in range(q.shape[0]):
         for b in range(columns.shape[0]):
             put_quat_in(q[k], columns[b], nearest_turn(limits[b], quat_in(q[k], columns[b])))
@@ -114,7 +116,8 @@ def put_inside(columns, limits, q):
 
 @inline
 def _clearly_inside(limit, w, v):
-    """Whether a swing and twist is legal, and at no end, for sure; without any function of an angle. Most are.
+    """Return whether a swing and twist is clearly legal. It stands at no end; the test needs no function of an angle,
+    and most rotations pass. Most are.
 
     The twist against the tangents of half its ends, the swing with an angle that is at most 0.8 % too large up to a
     quarter turn: atan t <= t (15 + 4 t^2) / (15 + 9 t^2), from its continued fraction.
@@ -135,7 +138,8 @@ def _clearly_inside(limit, w, v):
 
 @part
 def _swing_twist(limit, q):
-    """Whether q, in the limit's frame, is legal, and the legal swing and twist, each nearest to its own.
+    """Clamp a rotation to a swing and twist limit. Returns whether q, in the limit's frame, is legal, and the clamped
+    rotation: swing and twist are each moved to the nearest legal value.
 
     At a swing of half a turn the twist is not defined (zero is taken), and next to it hardly: it counts less there.
     """
@@ -165,7 +169,9 @@ def _swing_twist(limit, q):
 
 @inline
 def _nearest_swing(limit, x, y):
-    """The legal swing nearest to the swing (x, y), or to the same rotation the other way round; how far that is."""
+    """Find the legal swing nearest to (x, y). Also returns its distance, and considers the same rotation the other way
+    round.
+    """
     to_x, to_y = _nearest_in_ellipse(limit, x, y)
     off = math.sqrt((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y))
     angle = math.sqrt(x * x + y * y)
@@ -185,7 +191,7 @@ def _nearest_swing(limit, x, y):
 
 @part
 def _nearest_in_ellipse(limit, x, y):
-    """The point nearest to (x, y) of a region of four quarter ellipses; itself if it is inside.
+    """Find the nearest point of four quarter ellipses. A point (x, y) inside is returned itself.
 
     On a quarter with semi-axes a and b it is (a^2 x / (t + a^2), b^2 y / (t + b^2)) with t > 0 such that it lies on
     the ellipse (Eberly, Distance from a point to an ellipse, 2013). In t that is a falling convex function: Newton's
@@ -217,7 +223,8 @@ def _nearest_in_ellipse(limit, x, y):
 
 @part
 def _euler_box(limit, q):
-    """Whether q, in the limit's frame, is legal, and the nearest rotation whose angles are all legal.
+    """Clamp a rotation to a box of Euler angles. Returns whether q, in the limit's frame, is legal, and the nearest
+    rotation with legal angles.
 
     A rotation has two triples of angles, (a, b, c) and (a + pi, pi - b, c + pi), modulo turns: the one that is in the
     box counts, else the one that leads to the nearer rotation. Moving each angle into its range is not yet the nearest
@@ -248,7 +255,9 @@ def _euler_box(limit, q):
 
 @inline
 def angles_of(q):
-    """Angles a b c of q = Rx(a) Ry(b) Rz(c), b within a quarter turn; see `from_quaternion` in maths/euler.py."""
+    """Compute angles a b c of q = Rx(a) Ry(b) Rz(c). b is within a quarter turn; see `from_quaternion` in
+    maths/euler.py.
+    """
     long = math.sqrt((q.w + q.y) * (q.w + q.y) + (q.x + q.z) * (q.x + q.z))
     short = math.sqrt((q.w - q.y) * (q.w - q.y) + (q.x - q.z) * (q.x - q.z))
     half_sum, half_difference = math.atan2(q.x + q.z, q.w + q.y), math.atan2(q.x - q.z, q.w - q.y)
@@ -258,7 +267,7 @@ def angles_of(q):
 
 @inline
 def _boxed(limit, angles):
-    """Each angle moved to the nearest in its range, on the circle."""
+    """Clamp each angle to its range, on the circle."""
     return Vec(
         best_angle(angles.x, limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1]),
         best_angle(angles.y, limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3]),
@@ -268,7 +277,7 @@ def _boxed(limit, angles):
 
 @part
 def _swept(limit, q, angles):
-    """Each angle in turn moved to the value in its range that brings the rotation nearest to q."""
+    """Optimise each angle in turn inside its range. The result is the rotation nearest to q."""
     y, z = about(Vec(0.0, 1.0, 0.0), angles.y), about(Vec(0.0, 0.0, 1.0), angles.z)
     left = multiply(q, conjugate(multiply(y, z)))
     a = best_angle(2.0 * math.atan2(left.x, left.w), limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1])
@@ -282,7 +291,7 @@ def _swept(limit, q, angles):
 
 @part
 def _turned(angles):
-    """Rx(a) Ry(b) Rz(c)."""
+    """Return Rx(a) Ry(b) Rz(c)."""
     ca, cb, cc = math.cos(0.5 * angles.x), math.cos(0.5 * angles.y), math.cos(0.5 * angles.z)
     sa, sb, sc = math.sin(0.5 * angles.x), math.sin(0.5 * angles.y), math.sin(0.5 * angles.z)
     return Quat(
@@ -295,7 +304,7 @@ def _turned(angles):
 
 @inline
 def _chord(p, q):
-    """How far two unit quaternions are apart, as rotations: 2 sin(angle / 4)."""
+    """Return the distance of two rotations. It is 2 sin(angle / 4), of unit quaternions."""
     minus = (p.w - q.w) * (p.w - q.w) + (p.x - q.x) * (p.x - q.x) + (p.y - q.y) * (p.y - q.y)
     plus = (p.w + q.w) * (p.w + q.w) + (p.x + q.x) * (p.x + q.x) + (p.y + q.y) * (p.y + q.y)
     minus, plus = minus + (p.z - q.z) * (p.z - q.z), plus + (p.z + q.z) * (p.z + q.z)

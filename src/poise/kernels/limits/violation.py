@@ -1,5 +1,5 @@
 # pyright: standard
-"""By how much configurations leave hard ranges: values of q, and ball joints that a range makes hinges.
+"""Range violations of configurations. Ranges bound values of q, and ball joints reduced to hinges.
 
 The judge asks it of every answer. Its oracle over arrays is among the tests; whole rotations are measured in
 kernels/limits/rotations.py.
@@ -16,7 +16,7 @@ from poise.kernels.values.linear import Quat, about, quat_in, vec_in
 
 @kernel
 def largest(bounded, ranges, columns, axes, low, high, q):
-    """The largest excess [rad, file units] over configurations q (k, nq); NaN where one is.
+    """Find the largest range excess of configurations. [rad, file units], over q (k, nq); NaN where one is.
 
     bounded (c,)     columns of q whose values the rows of `ranges` (nq, 2) bound
     columns (h, 4)   where the quaternions of the hinges stand, the first of each
@@ -35,7 +35,7 @@ def largest(bounded, ranges, columns, axes, low, high, q):
 
 @kernel
 def stands(turns, bounded, ranges, columns, axes, low, high, q, unit, most):
-    """Whether one configuration q (nq,) can be solved from as it is: finite, its rotations of unit length, legal.
+    """Return whether a configuration is a valid start. q (nq,) must be finite and legal, with rotations of unit length.
 
     turns    (b,)  where the quaternions stand, the first column of each
     unit, most     how far their squared lengths may be from one, and values from their ranges; others as in `largest`
@@ -59,7 +59,8 @@ def stands(turns, bounded, ranges, columns, axes, low, high, q, unit, most):
 
 @inline
 def hinge_excess(turn, axis, low, high):
-    """Twice the largest difference in a component from the nearest turn about the axis by an angle in low..high.
+    """Measure the excess of a hinged ball. Twice the largest difference in a component from the nearest rotation about
+    the axis by an angle in low..high.
 
     For small ones that is no more than the angle [rad] between the two.
     """
@@ -79,11 +80,11 @@ def hinge_excess(turn, axis, low, high):
 
 @inline
 def furthest(a, b):
-    """The largest difference in a component."""
+    """Return the largest difference in a component."""
     return larger(larger(abs(a.w - b.w), abs(a.x - b.x)), larger(abs(a.y - b.y), abs(a.z - b.z)))
 
 
 @inline
 def larger(a, b):
-    """The larger one; NaN where one of them is."""
+    """Return the larger number; NaN where one of them is."""
     return b if b > a or b != b else a

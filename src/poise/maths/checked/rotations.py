@@ -1,4 +1,4 @@
-"""Rotations as unit quaternions w x y z with any leading axes.
+"""Rotations as unit quaternions w x y z, arguments checked. Arrays have any leading axes.
 
 `q` and `-q` are the same rotation. Products compose like matrices: `multiply(a, b)` rotates by b first.
 
@@ -56,7 +56,7 @@ def unit(q: ArrayLike) -> Floats:
 
 
 def multiply(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Compose two rotations (..., 4): the result rotates by b, then by a.
+    """Compose two rotations (..., 4). The result rotates by b, then by a.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def rotate(q: ArrayLike, v: ArrayLike) -> Floats:
 
 
 def about(axis: ArrayLike, angle: ArrayLike) -> Floats:
-    """Make rotations (..., 4) by angles (...) [rad] about axes (..., 3).
+    """Make rotations (..., 4) about axes (..., 3). Angles (...) are in [rad].
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def as_matrix(q: ArrayLike) -> Floats:
 
 
 def from_matrix(m: ArrayLike) -> Floats:
-    """Make unit quaternions (..., 4), w >= 0, of rotation matrices.
+    """Make unit quaternions of rotation matrices. They are (..., 4), w >= 0.
 
     Parameters
     ----------
@@ -156,7 +156,8 @@ def from_matrix(m: ArrayLike) -> Floats:
 
 
 def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Floats:
-    """Rotate from a to b (..., 4) by the fraction t (...). The way is the shorter arc, at constant speed.
+    """Interpolate rotations a to b (..., 4) by fractions (...). 0 is a, 1 is b. The way is the shorter arc, at constant
+    speed.
 
     Parameters
     ----------
@@ -175,7 +176,7 @@ def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Floats:
 
 
 def as_vector(q: ArrayLike) -> Floats:
-    """Make rotation vectors (..., 3) of rotations (..., 4): axis times angle [rad], at most pi long.
+    """Make rotation vectors (..., 3) of rotations (..., 4). They are axis times angle [rad], at most pi long.
 
     Parameters
     ----------
@@ -197,7 +198,7 @@ def from_vector(v: ArrayLike) -> Floats:
 
 
 def twist_angle(q: ArrayLike, axis: ArrayLike) -> Floats:
-    """Find twist angles [rad] of rotations (..., 4) about axes (..., 3).
+    """Find twist angles [rad] of rotations about axes.
 
     It is in (-pi, pi]. The twist is the rotation about the axis that is nearest to q. At half a turn about a
     perpendicular axis every twist is equally near; 0 is returned.
@@ -240,7 +241,7 @@ def rotation_part(linear: ArrayLike) -> Floats:
 
 
 def _turns(q: ArrayLike) -> Floats:
-    """Unit quaternions (..., 4); may be the caller's own array."""
+    """Check unit quaternions (..., 4). The array may be the caller's own."""
     return rotations.unit(finite(q, "a quaternion", last=4))
 
 
@@ -254,7 +255,7 @@ def _vectors(v: ArrayLike, what: str) -> Floats:
 
 
 def _axes(axis: ArrayLike) -> Floats:
-    """Unit vectors (..., 3); may be the caller's own array."""
+    """Check axes (..., 3) and scale them to unit length. The array may be the caller's own."""
     given = finite(axis, "an axis", last=3)
     scaled = rotations.scale_to_unit(given, "an axis of zero length has no direction")
     return np.where(rotations.is_off_unit(given), scaled, given)
