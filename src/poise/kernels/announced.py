@@ -26,8 +26,10 @@ _PACKAGE = __name__.rpartition(".")[0]
 
 
 class Announcer(Listener):
-    """Listener reporting compiled kernels. Numba compiles one function at a time; functions that it calls are nested
-    inside. Numba compiles one function at a time, those that it calls inside of it.
+    """Listener reporting compiled kernels.
+
+    Numba compiles one function at a time; functions that it calls are nested inside. Numba compiles one function at a
+    time, those that it calls inside of it.
     """
 
     def __init__(self) -> None:

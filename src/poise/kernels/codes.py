@@ -32,7 +32,7 @@ UNIT_SLACK = 1e-12  # a squared length this near to one is one to rounding: divi
 NO_LEVERAGE = 1e-14  # of a chain's or tree's size squared: a hinge moves what it turns neither to a target nor away
 ROUNDING = 1e-9  # of a tolerance: what is this little beyond it counts as reached
 
-# --- limits of balls (b, LIMIT): model/limits/base/rows.py, kernels/limits/rotations.py -------------------------------
+# --- limits of balls (b, LIMIT): model/limits/base/rows.py, kernels/limits.py -------------------------------
 
 LIMIT = 14  # numbers in a row
 LIMIT_KIND = 0  # one of the four below
@@ -46,16 +46,16 @@ WIDEST_SWING = math.pi - 5e-3  # of what is moved inside: closer to half a turn 
 ELLIPSE_STEPS = 20  # most steps of Newton's method to the nearest point of an ellipse; it takes four to seven
 BOX_SWEEPS = 8  # most rounds over the angles of a box; it takes one to four
 
-# --- forward kinematics (r, FK_ROW): model/kinematics.py, kernels/forward.py ------------------------------------------
+# --- forward kinematics (r, FK_ROW): model/kinematics.py, kernels/kinematics.py
 
 FK_ROW = 41
 FK_KIND, FK_PARENT, FK_START, FK_RATIO, FK_SHIFT = 0, 1, 2, 3, 4  # kind, 1 + row of the parent, first number, coupling
 FK_STILL, FK_SINE, FK_COSINE = 5, 17, 29  # twelve numbers of an affine map each, row by row
 FK_AFTER = FK_COSINE  # of a ball or free joint, which has no cosine: 0 where B is the identity
-JACOBIAN_ROW = 13  # of the rows that only Jacobians need, kernels/jacobian.py
+JACOBIAN_ROW = 13  # of the rows that only Jacobians need, kernels/kinematics.py
 JACOBIAN_FIRST, JACOBIAN_ORIGIN, JACOBIAN_WAYS = 0, 1, 4  # first column of the Jacobian, A's translation, three axes
 
-# --- the judge's paths (r, PATH_ROW), what is asked of their ends (c, ASK_ROW): problem/measuring, kernels/paths.py
+# --- the judge's paths (r, PATH_ROW), what is asked of their ends (c, MEASURE_ROW): problem/measuring, kernels/goal_errors.py
 
 PATH_ROW = 23
 PATH_KIND, PATH_AXIS = 0, 1  # how the joint moves, and its axis
@@ -70,7 +70,7 @@ ASK_VECTOR = (
 )
 ASK_POINT = 5  # POSITION, AIM: a point in the joint's frame
 
-# --- how joints go from one configuration towards another (j, PACE_ROW): solving/frames/pace.py, kernels/pace.py ------
+# --- how joints go from one configuration towards another (j, PACE_ROW): solving/frames/pace.py, kernels/approach.py
 
 PACE_ROW = 8
 PACE_KIND = (
@@ -117,10 +117,10 @@ PSEUDO_INVERSE = 2  # smallest singular value that counts, of the largest
 DAMPED = 3  # damping; damping per squared error
 SELECTIVE = 4  # most that a singular direction may turn a joint [rad]
 
-# --- a serial arm: problem/arm.py, kernels/arm/serial.py and many.py --------------------------------------------------
+# --- a serial arm: problem/arm.py, kernels/arm_lm.py and many.py --------------------------------------------------
 
 LONG_WAY = 16.0  # joints on the way to a goal; with more, turns are smaller and damping is larger, in proportion
-LARGEST_ARM = 16  # most links, which kernels keep on the stack: a longer chain is a tree, see LONG_WAY
+LARGEST_ARM = 16  # most links, which kernels keep on the stack: a longer chain is a tree, see LONG_PATH_JOINTS
 ARM_LINK = 10  # numbers of a link: x y z, w x y z, then
 ARM_LOW, ARM_HIGH, ARM_SLIDES = 7, 8, 9  # lowest and highest value; 1 for a slide, 0 for a hinge
 ARM_SETTINGS = 13
@@ -133,7 +133,7 @@ ARM_SHORTEST, ARM_LONGEST = 9, 10  # distance of the tip from the first link: ou
 ARM_POLISH = 11  # iterations that settle the best of all attempts where none reached the target
 ARM_RACE = 12  # 1 where the attempt that arrives first is to win a lone problem
 
-# --- targets of an arm: problem/arm.py, kernels/arm/reach.py. Where things stand in `layout` ------------------------
+# --- targets of an arm: problem/arm.py, kernels/arm_targets.py. Where things stand in `layout` ------------------------
 
 REACH_LINKS, REACH_SEEDS, REACH_ROWS, REACH_MEASURES, REACH_USED, REACH_NQ = 0, 1, 2, 3, 4, 5  # how many there are
 REACH_AT_LINKS, REACH_AT_SEEDS, REACH_AT_POSES, REACH_AT_SETTINGS, REACH_AT_UNIT = 6, 7, 8, 9, 10  # starts in `numbers`

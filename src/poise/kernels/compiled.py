@@ -66,9 +66,10 @@ def short_kernel(function: Function) -> Function:
     return _kept(compiled)
 
 
-# Only kernels call these. `Pipeline` knows them by having no wrapper for Python: Python must not call one, for it has
-# no door, and the interpreter would crash. No reference counts: they own no array, and an atomic increment per array
-# and call would cost more than the arithmetic. Where nothing is said of `forceinline`, Numba takes over the caller's.
+# Only kernels call these. `KernelCompiler` knows them by having no wrapper for Python: Python must not call one, for it
+# has no door, and the interpreter would crash. No reference counts: they own no array, and an atomic increment per
+# array and call would cost more than the arithmetic. Where nothing is said of `forceinline`, Numba takes over the
+# caller's.
 _HELPER: dict[str, Any] = {
     **_ARITHMETIC, "nogil": True, "_nrt": False, "forceinline": False,
     "no_cfunc_wrapper": True, "no_cpython_wrapper": True,
@@ -89,16 +90,18 @@ def exact(function: Function) -> Function:
 
 
 def strict(function: Function) -> Function:
-    """Compile an inlined function without fast math. It has the same bits in every kernel: operations are rounded one
-    by one, in order.
+    """Compile an inlined function without fast math.
+
+    It has the same bits in every kernel: operations are rounded one by one, in order.
     """
     flags: dict[str, Any] = {**_INLINE, "fastmath": False}
     return njit(**flags)(function)  # pyright: ignore[reportReturnType]
 
 
 def part(function: Function) -> Function:
-    """Compile a device function; the optimizer decides about inlining. Never call it from Python. Never call it from
-    Python.
+    """Compile a device function; the optimizer decides about inlining.
+
+    Never call it from Python. Never call it from Python.
     """
     return njit(**_HELPER)(function)  # pyright: ignore[reportReturnType]
 

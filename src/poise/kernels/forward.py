@@ -154,7 +154,9 @@ def put_given(given, i, m):
 
 @inline
 def gather(work, start, rows, columns, first, count, w):
-    """Gather columns of several rows side by side. Takes `count` rows from `first` on; further lanes repeat the last.
+    """Gather columns of several rows side by side.
+
+    Takes `count` rows from `first` on; further lanes repeat the last.
     """
     for l in range(w):
         i = min(first + l, first + count - 1)
@@ -173,8 +175,9 @@ def gather_all(work, start, rows, first, count, w):
 
 @inline
 def scatter(work, start, first, count, w, out):
-    """Scatter lanes back to rows. Writes `count` lanes from element `start` of the work array to rows of `out` from
-    `first` on.
+    """Scatter lanes back to rows.
+
+    Writes `count` lanes from element `start` of the work array to rows of `out` from `first` on.
     """
     for l in range(count):
         for j in range(out.shape[1]):
@@ -237,8 +240,9 @@ def moved(kind, axis, A, i, q, start, ratio, offset):
 
 @kernel
 def local_transforms(kinds, axes, A, starts, couplings, q, positions, rotations):
-    """Compute local transforms A . J for k configurations q (k, nq): positions (k, n, 3) and rotations (k, n, 4). J for
-    k configurations q (k, nq).
+    """Compute local transforms A .
+
+    J for k configurations q (k, nq): positions (k, n, 3) and rotations (k, n, 4). J for k configurations q (k, nq).
     """
     for k in range(q.shape[0]):
         for i in range(kinds.shape[0]):
@@ -271,8 +275,9 @@ def turn_of_matrix(a, b, c, d, e, f, g, h, i):
 
 @part
 def turn_of_nearly_similar(m):
-    """Find the rotation nearest to a near similarity. Returns a quaternion, w >= 0, and whether the map is near enough
-    to a rotation times a factor.
+    """Find the rotation nearest to a near similarity.
+
+    Returns a quaternion, w >= 0, and whether the map is near enough to a rotation times a factor.
     """
     x, y, z, near = nearest_rotation(m)
     if not near:
@@ -282,11 +287,12 @@ def turn_of_nearly_similar(m):
 
 @inline
 def turn_of_similar(m, exact):
-    """Find the rotation nearest to an affine map. Returns a quaternion, w >= 0, and whether it is near: see
-    `nearest_rotation`.
+    """Find the rotation nearest to an affine map.
+
+    Returns a quaternion, w >= 0, and whether it is near: see `nearest_rotation`.
 
     Of a rotation times a factor, which may be negative, it is found at once; lengths and volume may be off by the share
-    `exact` for that. Files in single precision round: nearly all that is no such map is so by that alone.
+    `tolerance` for that. Files in single precision round: nearly all that is no such map is so by that alone.
     """
     a, b, c = m[0], m[1], m[2]
     d, e, f = m[4], m[5], m[6]

@@ -1,9 +1,9 @@
 # pyright: standard
 """Geometric Jacobians of points on joints.
 
-    table  (r, 41)     the path from the root to the joint; see forward.py, as for q, used and given
+    table  (r, 41)     the path from the root to the joint; see kinematics.py, as for q, used and given
     dofs   (r, 13)     JACOBIAN_FIRST: the row's first column in the Jacobian; JACOBIAN_ORIGIN: A's translation;
-                       JACOBIAN_WAYS: the axis of a hinge or slide, or all three axes, turned by A
+                       JACOBIAN_AXES: the axis of a hinge or slide, or all three axes, turned by A
     gains  (1|k, r)    1 / scale of what stands above each row
     points (1|k, 3)    in the joint's frame
     out    (k, 6 nv)   rows: three of velocity, three of angular velocity, in world axes
@@ -53,8 +53,9 @@ def add_column(columns, start, nv, v, factor):
 
 @inline
 def add_columns(row, dof, numbers, above, gain, arm, nv, columns):
-    """Add the contribution of one row. `above` is the parent's world map, `arm` the point relative to A's origin in the
-    parent's frame.
+    """Add the contribution of one row.
+
+    `world_from_parent` is the parent's world map, `arm` the point relative to A's origin in the parent's frame.
     """
     moves, at, ratio, first = int(row[FK_KIND]), int(row[FK_START]), row[FK_RATIO], int(dof[JACOBIAN_FIRST])
     # A free joint moves along the axes of A and turns afterwards, about where it has moved to.

@@ -1,6 +1,7 @@
 # pyright: standard
-"""Cached typing of operators and attributes. Results for built-in numeric types and Poise's own types are looked up
-once.
+"""Cached typing of operators and attributes.
+
+Results for built-in numeric types and Poise's own types are looked up once.
 
 Numba tries all that is known of an operator, some forty cases, each time that it stands in a kernel, and again where
 the kernel is lowered; and it compiles `min`, `max` and `int` for every choice of argument types as functions of their

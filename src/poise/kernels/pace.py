@@ -1,7 +1,7 @@
 # pyright: standard
 """Move a configuration towards another with speed limits per joint. One call handles all joints.
 
-    rows  (j, PACE_ROW)  the joints that have numbers of their own; see the columns PACE_ of codes.py
+    rows  (j, PACE_ROW)  the joints that have numbers of their own; see the columns PACE_ of layout.py
     q     (nq,)          where they are
     goal  (nq,)          where they go
     out   (nq,)          where they are so many seconds later; numbers of no row are those of the goal
@@ -79,8 +79,9 @@ def across(row, q, goal, seconds, half_life, out):
 
 @inline
 def turned(row, q, goal, seconds, half_life):
-    """Step a ball joint by slerp. Returns its rotation, and whether it has arrived; then the goal's own numbers are
-    used.
+    """Step a ball joint by slerp.
+
+    Returns its rotation, and whether it has arrived; then the goal's own numbers are used.
     """
     a, b = quat_in(q, int(row[PACE_COLUMN])), quat_in(goal, int(row[PACE_COLUMN]))
     if a.w * b.w + a.x * b.x + a.y * b.y + a.z * b.z < 0.0:

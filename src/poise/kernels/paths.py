@@ -135,8 +135,9 @@ def length(v):
 
 @part
 def side_left(kind, table, start, end, ask, numbers, target):
-    """Measure the error of a pole. Returns the two numbers of `out`, of the angle about the line from the limb's first
-    joint to its tip.
+    """Measure the error of a pole.
+
+    Returns the two numbers of `out`, of the angle about the line from the limb's first joint to its tip.
     """
     first, _, _ = place_of(kind, table, start, start + int(ask[ASK_VECTOR]), numbers)
     middle, _, _ = place_of(kind, table, start, start + int(ask[ASK_VECTOR + 1]), numbers)

@@ -65,8 +65,9 @@ _NEEDLESS = InlineClosureLikes, NopythonRewrites  # closures and comprehensions;
 
 
 class PipelineApart(Pipeline):
-    """Compiler of functions kept out of line. They are faster where the optimiser does not mix them with the code
-    around their calls.
+    """Compiler of functions kept out of line.
+
+    They are faster where the optimiser does not mix them with the code around their calls.
     """
 
     apart = True

@@ -42,7 +42,9 @@ def direction_left(axis: Floats, wanted: Floats) -> Floats:
 
 
 def side_of(first: Floats, middle: Floats, tip: Floats, target: Floats) -> Side:
-    """Find bend directions of limbs and their pole angles. Points are (k, 3); problem/goals/pole.py has the definition.
+    """Find bend directions of limbs and their pole angles.
+
+    Points are (k, 3); problem/goals/pole.py has the definition.
     """
     line, bend, away = tip - first, middle - first, target - first
     reach, limb = length(line), length(bend) + length(tip - middle)

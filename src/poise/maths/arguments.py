@@ -1,6 +1,6 @@
 """Argument checks: library values, texts, names, functions.
 
-Numbers and arrays of numbers are checked by `maths/arrays.py`, options by `maths/options.py`.
+Numbers and arrays of numbers are checked by `maths/arrays.py`, options by `maths/arguments.py`.
 """
 
 from __future__ import annotations
@@ -60,8 +60,10 @@ def named(value: Any) -> str:
 
 
 def text(value: Any, what: str) -> str:
-    """Check a text. InputError for other values and for half a character: no file can hold that. InputError for other
-    values and for half a character: no file can hold that.
+    """Check a text.
+
+    InputError for other values and for half a character: no file can hold that. InputError for other values and for
+    half a character: no file can hold that.
     """
     if not isinstance(value, str):
         message = f"{what} must be a text, not {named(value)}"

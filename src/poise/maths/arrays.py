@@ -112,7 +112,7 @@ def real(value: Any, what: str) -> float:
 
 
 def shared_shape(what: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Broadcast batch shapes against each other. InputError, with `what` for a name, where they do not fit."""
+    """Broadcast batch shapes against each other. InputError, with `label` for a name, where they do not fit."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
@@ -141,8 +141,9 @@ def short(value: object) -> str:
 
 
 def for_kernel(array: Floats) -> Floats:
-    """Return an array in the layout of compiled kernels. It is float64 in C order, aligned, writable; a copy only where
-    needed.
+    """Return an array in the layout of compiled kernels.
+
+    It is float64 in C order, aligned, writable; a copy only where needed.
 
     Numba would compile for seconds for every other kind of array, and refuse numbers in another byte order.
     """

@@ -1,5 +1,6 @@
-"""Keyword options with helpful errors. A call that Python cannot match to a signature gets a sentence with the right
-call.
+"""Keyword options with helpful errors.
+
+A call that Python cannot match to a signature gets a sentence with the right call.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ _OF_SOLVE = ("tolerance", "angle_tolerance", "free_root", "prefer", "seeds", "th
 
 
 def options_by_name(of: Class) -> Class:
-    """Raise InputError for wrong calls of a class. The message shows the right call, where Python would raise
-    TypeError.
+    """Raise InputError for wrong calls of a class.
+
+    The message shows the right call, where Python would raise TypeError.
 
     A class decorator. It costs nothing in solving: who makes a solver pays for one more call.
     """
@@ -48,7 +50,9 @@ def options_by_name(of: Class) -> Class:
 
 
 def _by_position(of: type, given: tuple[Any, ...], names: Iterable[str]) -> str:
-    """Format the message for CCD(50). It proposes the first option that takes such a value, iterations before others.
+    """Format the message for CCD(50).
+
+    It proposes the first option that takes such a value, iterations before others.
     """
     likely = next(
         (name for name in sorted(names, key=lambda name: name != "iterations") if _takes(of, name, given[0])), ""

@@ -17,8 +17,9 @@ _LOCKED = 1e-12  # the cosine of the middle angle below this is zero to rounding
 
 
 def to_quaternion(angles: ArrayLike, order: str) -> Floats:
-    """Convert Euler angles to quaternions w x y z (..., 4). Angles [rad] are (..., 3), the order is a text such as
-    "ZXY".
+    """Convert Euler angles to quaternions w x y z (..., 4).
+
+    Angles [rad] are (..., 3), the order is a text such as "ZXY".
 
     The product of the three half-angle quaternions, written out. An unknown order or angles that are not
     finite are an InputError.
@@ -36,8 +37,9 @@ def to_quaternion(angles: ArrayLike, order: str) -> Floats:
 
 
 def from_quaternion(q: ArrayLike, order: str) -> Floats:
-    """Convert unit quaternions to Euler angles [rad] (..., 3). Quaternions are w x y z (..., 4); the middle angle is in
-    -pi/2..pi/2.
+    """Convert unit quaternions to Euler angles [rad] (..., 3).
+
+    Quaternions are w x y z (..., 4); the middle angle is in -pi/2..pi/2.
 
     With half sums and differences of the outer angles: (w + y', x + z') = (cos b/2 + sin b/2)(cos, sin)((a + c)/2)
     and (w - y', x - z') = (cos b/2 - sin b/2)(cos, sin)((a - c)/2), where x y z are the components along the
@@ -74,8 +76,9 @@ def nearest(angles: Floats, reference: Floats) -> Floats:
 
 
 def continuous(angles: Floats) -> Floats:
-    """Unwrap Euler angles over time. The rotations (frames, ..., 3) [rad] stay the same, without jumps from frame to
-    frame.
+    """Unwrap Euler angles over time.
+
+    The rotations (frames, ..., 3) [rad] stay the same, without jumps from frame to frame.
 
     At each frame the triple nearest to that of the frame before is taken; the first frame stays.
     """
@@ -97,8 +100,9 @@ def other(angles: Floats) -> Floats:
 
 
 def axes_of(order: str) -> tuple[int, int, int, float]:
-    """Parse a rotation order. Returns the indices of the three axes, and +1 where they follow each other cyclically,
-    else -1.
+    """Parse a rotation order.
+
+    Returns the indices of the three axes, and +1 where they follow each other cyclically, else -1.
     """
     if not isinstance(order, str) or order not in ORDERS:  # pyright: ignore[reportUnnecessaryIsInstance]
         message = f"unknown rotation order {quoted(order)}; known: {', '.join(ORDERS)}"

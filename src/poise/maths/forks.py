@@ -1,5 +1,6 @@
-"""Fork safety: release held locks in forked processes. Fork copies no threads, so locks held by them would never be
-released.
+"""Fork safety: release held locks in forked processes.
+
+Fork copies no threads, so locks held by them would never be released.
 """
 
 from __future__ import annotations

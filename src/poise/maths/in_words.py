@@ -42,8 +42,9 @@ def write_time(seconds: float) -> str:
 
 
 def counted(count: int, what: str, several: str = "") -> str:
-    """Format a count with its noun. Examples: `1 target`, `1,200 targets`; `several` is the plural where it is not made
-    with an s.
+    """Format a count with its noun.
+
+    Examples: `1 target`, `1,200 targets`; `plural` is the plural where it is not made with an s.
     """
     return f"{count:,} {what if count == 1 else several or f'{what}s'}"
 

@@ -50,8 +50,9 @@ _SCRATCH = _Scratch()
 
 
 def scratch(count: int) -> Floats:
-    """Return a reused workspace of at least `count` aligned numbers. For one call of a kernel: the next call in this
-    thread gets the same memory.
+    """Return a reused workspace of at least `count` aligned numbers.
+
+    For one call of a kernel: the next call in this thread gets the same memory.
     """
     work = _SCRATCH.work
     if len(work) < count:

@@ -1,8 +1,8 @@
 """Cache of results derived from immutable values.
 
 Skeletons, poses and plans are frozen, so that what follows from one stays true as long as it lives. It is kept with
-the value itself and goes when that goes; it is no part of it: not compared, not pickled (`own_fields`, `FrozenValue`).
-Functions of options alone, such as a row of settings, keep their last answers with functools.
+the value itself and goes when that goes; it is no part of it: not compared, not pickled (`select_own_fields`,
+`FrozenValue`). Functions of options alone, such as a row of settings, keep their last answers with functools.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST = 128  # of one subject, so that endless new questions (another offset in 
 def remember(owner: object, subject: str, key: Hashable, make: Callable[[], Found], most: int = _MOST) -> Found:
     """Return the cached result for owner, subject and key. Calls `make()` where there is none yet.
 
-    Of each subject `most` keys are kept; then the oldest makes room. Threads that ask for the same
+    Of each subject `max_keys` keys are kept; then the oldest makes room. Threads that ask for the same
     thing at once may both make it, and one of the two is kept.
     """
     memory: dict[str, dict[Hashable, Any]] = owner.__dict__.setdefault(_NAME, {})
@@ -51,8 +51,10 @@ def own_fields(owner: Any) -> dict[str, Any]:
 
 
 class FrozenValue:
-    """Base of immutable values. Copies and pickles have read-only arrays, too, and hold the constructor fields only.
-    Its copies and pickles are so, too, and hold nothing but what it is.
+    """Base of immutable values.
+
+    Copies and pickles have read-only arrays, too, and hold the constructor fields only. Its copies and pickles are so,
+    too, and hold nothing but what it is.
     """
 
     def __getstate__(self) -> dict[str, Any]:

@@ -211,8 +211,9 @@ def slerp(a: Floats, b: Floats, t: ArrayLike) -> Floats:
 
 
 def as_vector(q: Floats) -> Floats:
-    """Make rotation vectors (..., 3) of unit quaternions (..., 4). They are axis times angle of the shorter arc, at
-    most pi long.
+    """Make rotation vectors (..., 3) of unit quaternions (..., 4).
+
+    They are axis times angle of the shorter arc, at most pi long.
     """
     q = np.where(q[..., :1] < 0, -q, q)
     sine = np.sqrt((q[..., 1:] ** 2).sum(axis=-1, keepdims=True))
@@ -221,8 +222,9 @@ def as_vector(q: Floats) -> Floats:
 
 
 def from_vector(v: Floats) -> Floats:
-    """Make unit quaternions (..., 4) of rotation vectors (..., 3). cos |v|/2, and v/|v| sin |v|/2. Zero is the
-    identity. Zero: the identity.
+    """Make unit quaternions (..., 4) of rotation vectors (..., 3).
+
+    cos |v|/2, and v/|v| sin |v|/2. Zero is the identity. Zero: the identity.
     """
     angle = np.sqrt((v * v).sum(axis=-1, keepdims=True))
     half = 0.5 * angle

@@ -20,8 +20,9 @@ def eased(u: Floats) -> Floats:
 
 
 def averaged(values: Floats, half: int) -> Floats:
-    """Average values (F, ...) with a Hann window. It covers `half` frames to each side; ends are held, and constant
-    values stay constant. Constant stays constant.
+    """Average values (F, ...) with a Hann window.
+
+    It covers `half` frames to each side; ends are held, and constant values stay constant. Constant stays constant.
     """
     if half < 1:
         return values
@@ -50,8 +51,9 @@ def largest_near(values: Floats, half: int) -> Floats:
 
 
 def _windows(values: Floats, half: int) -> Floats:
-    """Stack the window around each frame. The result is (F, ..., 2 half + 1); the first and last values are held beyond
-    the ends.
+    """Stack the window around each frame.
+
+    The result is (F, ..., 2 half + 1); the first and last values are held beyond the ends.
     """
     return sliding_window_view(_held(values, half), 2 * half + 1, axis=0)
 
@@ -79,7 +81,9 @@ def rows_at(values: Rows, frames: Ints) -> Rows:
 
 
 def time_from(times: Floats, mask: Bools) -> tuple[Floats, Floats]:
-    """Measure times to the nearest true frames. (F, L) each: since and until the mask is true [s]; infinite if never.
+    """Measure times to the nearest true frames.
+
+    (F, L) each: since and until the mask is true [s]; infinite if never.
     """
     before, after = last_of(mask), next_of(mask)
     since = np.where(before >= 0, times[:, None] - times[before], np.inf)
@@ -88,8 +92,9 @@ def time_from(times: Floats, mask: Bools) -> tuple[Floats, Floats]:
 
 
 def far_from(times: Floats, marked: Bools, seconds: float) -> Floats:
-    """Compute weights fading from marked frames. (F, ...): 0 in marked frames, 1 from so many seconds before and after
-    on, smoothly between.
+    """Compute weights fading from marked frames.
+
+    (F, ...): 0 in marked frames, 1 from so many seconds before and after on, smoothly between.
     """
     return eased(np.minimum(*time_from(times, marked)) / seconds)
 

@@ -4,16 +4,16 @@
     targets  (k, 7)      x y z, w x y z of the tip in the base frame
     starts   (1|k, m)    values to start from
     seeds    (s, m)      values to start again from
-    poses    flat        where they put the tip, see seeds.py
-    settings (13,)       the columns ARM_ of codes.py
+    poses    flat        where they put the tip, see arm_lm.py
+    settings (13,)       the columns ARM_ of layout.py
     x        (k, m)      the answers
     errors   (k,)        weighted squared error of each answer; 1e300 where no pose had a smaller one
     counts   (k, 3)      iterations and attempts spent; 1 where the target was met
     trace    (t, m + 1)  error and values of all that the first problem tried, attempt after attempt; t may be 0
 
 The answer to a problem depends on that problem alone, not on the batch that it comes in: lanes do not mix, and every
-problem goes through the same attempts in the same order: from its start, from seeds (seeds.py), and where none has met
-the target, attempts that settle for the nearest pose. A lone problem has its attempts side by side (race.py).
+problem goes through the same attempts in the same order: from its start, from seeds (arm_lm.py), and where none has met
+the target, attempts that settle for the nearest pose. A lone problem has its attempts side by side (arm_lm.py).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ STALL = 8  # iterations in a row without progress; a negative one is patience th
 SPENT, MOST = 9, 10  # iterations of this attempt so far, and at most
 PROBLEM = 11  # number of the lane's problem; -1 while it idles
 ATTEMPT, ALLOWED = 12, 13  # attempts that have ended, and restarts that the target is worth
-CAUTION = 14  # factor of the damping while an attempt settles, see `cautious`; else 0
+CAUTION = 14  # factor of the damping while an attempt settles, see `update_caution`; else 0
 LAST = 15  # squared error of the iteration before
 ROWS = 16
 WIDEST = 8  # lanes
@@ -108,8 +108,9 @@ def begin(book, w, l, k, target, restarts):
 
 @part
 def attempt(book, values, w, l, start, m, most, patience):
-    """Start an attempt of lane l from these values. `most` limits its iterations; `patience` is used up before it can
-    stall.
+    """Start an attempt of lane l from these values.
+
+    `max_iterations` limits its iterations; `patience` is used up before it can stall.
     """
     for i in range(m):
         values[i * w + l] = start[i]
@@ -150,12 +151,12 @@ def put_best(book, tested, w, l, m, error, x, errors):
 
 @part
 def keep_seen(book, tested, w, l, m, caution, error, x, errors):
-    """Store tested values of lane l if they are best. Only values that the end of an attempt does not report:
+    """Store the tested values of lane l if they are best.
 
-    These are the start of every attempt, and every pose of one that settles: where a target cannot be met steps may
-    overshoot, and the last pose need not be the best. So no answer is worse than the start pose.
+    It applies to the start of every attempt, and to every pose of a polish: where a target cannot be met, steps may
+    overshoot, and the last pose need not be the best. So no result is worse than the start pose.
     """
-    # After the first iteration SPENT is 1, and what was tested is the start of the attempt itself.
+    # After the first iteration LANE_SPENT is 1, and what was tested is the start of the attempt itself.
     if (book[SPENT * w + l] == 1.0 or caution > 0.0) and error < errors[int(book[PROBLEM * w + l])]:
         put_best(book, tested, w, l, m, error, x, errors)
 
@@ -227,8 +228,9 @@ def go_on(kind, links, seeds, poses, targets, starts, settings, book, values, l,
 
 @part
 def fill_lanes(kind, race, seeds, poses, targets, starts, settings, book, values, x, k, restarts, most):
-    """Start the next attempts at problem k on idle lanes. Starts at most `most`; returns the number of busy lanes.
-    Returns how many lanes are at work.
+    """Start the next attempts at problem k on idle lanes.
+
+    Starts at most `max_starts`; returns the number of busy lanes. Returns how many lanes are at work.
     """
     w, live, begun, last = width(kind), 0, 0, last_attempt(restarts, settings)
     for l in range(w):
@@ -243,8 +245,9 @@ def fill_lanes(kind, race, seeds, poses, targets, starts, settings, book, values
 
 @part
 def fill_hurried(kind, race, seeds, poses, targets, starts, settings, book, values, k, restarts):
-    """Start attempts on all lanes at once. For races that the first arrival wins. Returns their number. Returns how
-    many.
+    """Start attempts on all lanes at once.
+
+    For races that the first arrival wins. Returns their number. Returns how many.
     """
     w, m, count = width(kind), seeds.shape[1], min(width(kind), int(restarts) + 1)
     for l in range(count):
@@ -270,8 +273,9 @@ def is_decided(race, settings, book, w, restarts, counts, k):
 
 @part
 def keep_raced(race, book, tested, w, l, m, error, is_met, ends, x, errors):
-    """Store the result of lane l in a race. As `store_if_best` and `store_best`; a lane whose attempt ends becomes
-    idle.
+    """Store the result of lane l in a race.
+
+    As `store_if_best` and `store_best`; a lane whose attempt ends becomes idle.
     """
     k, number = int(book[PROBLEM * w + l]), book[ATTEMPT * w + l]
     seen = ends or book[SPENT * w + l] == 1.0 or book[CAUTION * w + l] > 0.0

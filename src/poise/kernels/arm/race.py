@@ -6,7 +6,7 @@ So a later one that arrives sooner waits for those before it, and iterations of 
 Who asks for the first that arrives (ARM_RACE) need not wait, unless the attempt from the start is about to arrive: who
 follows a moving target from frame to frame must not jump to another branch of solutions.
 
-    race  (RACE_ROOM,)  four numbers, and a ring of the iterations of attempts that have ended before others that began
+    race  (RACE_SIZE,)  four numbers, and a ring of the iterations of attempts that have ended before others that began
                         sooner; -1 for those that have not
 """
 
@@ -16,8 +16,8 @@ from poise.kernels.compiled import part
 
 NEXT = 0  # attempt that begins next
 OLDEST = 1  # the first attempt that has not ended
-WINNER = 2  # the first attempt that has met the target; NOBODY while there is none
-TOTAL = 3  # iterations of all attempts before OLDEST
+WINNER = 2  # the first attempt that has met the target; NO_WINNER while there is none
+TOTAL = 3  # iterations of all attempts before RACE_OLDEST
 KEPT = 4  # the attempt that the best pose so far is of
 RING_AT, RING = 5, 64
 RACE_ROOM = 69
@@ -37,8 +37,9 @@ def open_race(race):
 
 @part
 def may_begin(race, settling, last):
-    """Return whether the next attempt may start. `last` is the last one; attempt `settling` needs the best pose of all
-    before it.
+    """Return whether the next attempt may start.
+
+    `last` is the last one; attempt `first_polish` needs the best pose of all before it.
     """
     number = race[NEXT]
     if number > last or number > race[WINNER] or number - race[OLDEST] >= RING:
@@ -69,8 +70,9 @@ def enter(race, number, iterations, is_met):
 
 @part
 def is_over(race, last, hurries, least):
-    """Return whether a race is over. No unfinished attempt could change the result; with `hurries`, nothing is waited
-    for.
+    """Return whether a race is over.
+
+    No unfinished attempt could change the result; with `takes_first`, nothing is waited for.
 
     least  squared error of the attempt from the start, while it lasts
     """

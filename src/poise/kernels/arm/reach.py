@@ -4,12 +4,12 @@
 One kernel for one target and for many, so that they have the same bits. A call into compiled code costs about 30 ns for
 every array and half a microsecond for a tuple of eight, where solving takes two. So everything that stays the same
 between targets comes in two arrays: `numbers`, and `layout`, which says where they stand (the columns REACH_ of
-codes.py). Besides:
+layout.py). Besides:
 
     rows    (k, W)       world targets, W = 3, 4 or 7 numbers: x y z, w x y z
     bases   (1|k, 12)    what the arm stands on, as world transforms are stored, without scale
     q       (k + t, nq + 4)  where to start, then the answers, and behind each what is told of it: see REACH_TOLD. The
-                         last t rows are for a trace, see many.py
+                         last t rows are for a trace, see arm_lm.py
     work    flat         REACH_EACH and two for each link, for each target from `first` to `last`; one needs none
 """
 
@@ -108,7 +108,9 @@ def put_answer(x, columns, turns, gains, ranges, q):
 
 @inline
 def measured(numbers, layout, q, row):
-    """Measure whether q meets the target (1 or 0). Also returns the two errors, measured along the skeleton's own path.
+    """Measure whether q meets the target (1 or 0).
+
+    Also returns the two errors, measured along the skeleton's own path.
     """
     count, width = layout[REACH_MEASURES], layout[REACH_WIDTH]
     work, out = room(SCALAR, REACH_WORK), room(SCALAR, 4)

@@ -49,8 +49,9 @@ def first_frame(kind, links):
 
 @inline
 def forward(kind, links, x, keep, axes, origins):
-    """Compute position and rotation of the tip. They are in the base frame; axes and origins are filled if `keep` is
-    set.
+    """Compute position and rotation of the tip.
+
+    They are in the base frame; axes and origins are filled if `store_frames` is set.
     """
     m = links.shape[0] - 1
     position, rotation = first_frame(kind, links)
@@ -128,10 +129,10 @@ def damped_step(links, x, axes, origins, tip, e, weights, damping, J, A, d, y):
 def cautious(caution, last, error):
     """Update the damping factor of a polishing attempt. It grows whenever the error has grown.
 
-    `caution` is the factor so far, `last` the squared error before the last step. An attempt settles when it looks for
-    the pose nearest to a target that cannot be met: there the residual does not vanish, its second derivative, which
-    Gauss and Newton leave out, bends the error, and steps of the plain damping overshoot. Other attempts have a caution
-    of 0, which stays 0.
+    `caution` is the factor so far, `last_error` the squared error before the last step. An attempt settles when it
+    looks for the pose nearest to a target that cannot be met: there the residual does not vanish, its second
+    derivative, which Gauss and Newton leave out, bends the error, and steps of the plain damping overshoot. Other
+    attempts have a caution of 0, which stays 0.
     """
     # The last term lets the caution fall to LEAST and no further, but leaves a caution of 0 alone.
     return select(error > last, MORE * caution, maximum(LESS * caution, minimum(caution, LEAST + 0.0 * error)))

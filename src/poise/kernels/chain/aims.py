@@ -84,8 +84,9 @@ def out_of(aim, offset, rotation):
 
 @inline
 def into(aim, offset, rotation):
-    """Transform a target from the parent to the local frame. Offset and rotation are those of the local frame in the
-    parent's.
+    """Transform a target from the parent to the local frame.
+
+    Offset and rotation are those of the local frame in the parent's.
     """
     back = conjugate(rotation)
     return ChainAim(rotate(back, sub(aim.point, offset)), multiply(back, aim.turn), rotate(back, aim.axis))
@@ -105,14 +106,16 @@ def motion(kind, axis, x, i):
 
 @inline
 def rotation_left(now, wanted):
-    """Compute the rotation from `now` to `wanted`, w >= 0."""
+    """Compute the rotation from `current` to `target`, w >= 0."""
     left = multiply(wanted, conjugate(now))
     return Quat(-left.w, -left.x, -left.y, -left.z) if left.w < 0.0 else left
 
 
 @inline
 def parts_left(now, wanted):
-    """Compute the three squared errors. They are of the position, and (2 sin(angle / 2))^2 of rotation and direction.
+    """Compute the three squared errors.
+
+    They are of the position, and (2 sin(angle / 2))^2 of rotation and direction.
     """
     # The chord between two unit vectors is 2 sin of half their angle: no arc cosine, and exact for small angles.
     way, across = sub(wanted.point, now.point), sub(wanted.axis, now.axis)
@@ -129,7 +132,7 @@ def squared_error(now, wanted, weights):
 
 @inline
 def is_met(now, wanted, weights, allowed):
-    """Return whether all weighted parts are within tolerance. `allowed` is a distance and 2 sin(angle / 2)."""
+    """Return whether all weighted parts are within tolerance. `tolerances` is a distance and 2 sin(angle / 2)."""
     left = parts_left(now, wanted)
     distance, chord = allowed[0] * allowed[0], allowed[1] * allowed[1]
     return (
@@ -153,8 +156,9 @@ def carried_down(links, tip, x):
 
 @part
 def placed(links, tip, x, origins, rotations):
-    """Compute the tip and all link frames. The tip is in the base frame; stores origin and rotation of every link's
-    frame, before its motion.
+    """Compute the tip and all link frames.
+
+    The tip is in the base frame; stores origin and rotation of every link's frame, before its motion.
     """
     origin, rotation = Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
     for i in range(links.kinds.shape[0]):

@@ -1,6 +1,7 @@
 # pyright: standard
-"""Restart loop of chain descents. The first starts from the given pose, later ones from perturbed poses; the best
-result is kept.
+"""Restart loop of chain descents.
+
+The first starts from the given pose, later ones from perturbed poses; the best result is kept.
 """
 
 from __future__ import annotations
@@ -38,12 +39,13 @@ def keep_first(x, error, met, found, count, best, trace_x, trace_error):
 
 @inline
 def search(descend, measure, links, tip, target, setup, within, start, x, found, count, room, trace_x, trace_error):
-    """Descend from the start pose, with restarts after stalls. x becomes the best pose found. x becomes the best one
-    found.
+    """Descend from the start pose, with restarts after stalls.
+
+    x becomes the best pose found. x becomes the best one found.
 
     within   whether the lengths of the chain can reach the target at all: else no restart is worth its time
     descend  (links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error): moves x downhill,
-             counts on, and keeps the best in `found` and room.best
+             counts on, and keeps the best in `best_error` and room.best
     measure  (links, tip, target, setup, x): the error, and whether the goals are met
     found    (2,) out: error of the best pose, and 1 where it meets the goals
     setup    has `iterations`, of all descents together, and `restarts`

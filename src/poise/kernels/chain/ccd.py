@@ -1,10 +1,11 @@
 # pyright: standard
-"""Cyclic coordinate descent for a position goal. Each joint in turn brings the tip as near to its target as it alone
-can.
+"""Cyclic coordinate descent for a position goal.
 
-This is the kernel for a point alone, with the sweeps of ccd_sweep.py: three times as fast as the general one, which
+Each joint in turn brings the tip as near to its target as it alone can.
+
+This is the kernel for a point alone, with the sweeps of ccd_position.py: three times as fast as the general one, which
 knows all goals, stiffness and windows (ccd_goals.py). Where sweeps creep, a finish moves all joints at once
-(chain_finish.py). Where both stall, attempts.py begins elsewhere.
+(chain_polish.py). Where both stall, chain_restarts.py begins elsewhere.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ class PointRoom(NamedTuple):
     previous: Any  # the motions before the last sweep; trial of the finish
     origins: Any  # origins of links, or a point as each link sees it
     rotations: Any  # rotations of links
-    turns: Any  # cosine and sine of hinges, see kernels/chain/links.py
-    walls: Any  # normals of the walls that balls have met, see kernels/chain/chain_finish.py
+    turns: Any  # cosine and sine of hinges, see kernels/chain_kinematics.py
+    walls: Any  # normals of the walls that balls have met, see kernels/chain_polish.py
 
 
 @kernel
@@ -73,7 +74,7 @@ def solve(
     """Solve k position targets (k, 3). Each has its own start (1|k, m, 4).
 
     reach (1|k, 2): shortest and longest distance of the tip from the first link's frame; a target outside is not worth
-    a restart. options: see `PointSetup`. errors (k, 2): the error, and 1 where it is within the tolerance.
+    a restart. options: see `CcdPositionOptions`. errors (k, 2): the error, and 1 where it is within the tolerance.
     counts (k, 2): sweeps, single joint updates. trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the
     last target.
     """
@@ -112,7 +113,7 @@ def measure(links, tip, target, setup, x):
 
 @inline
 def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
-    """Sweep until converged, stalled or out of sweeps. `found` and room.best hold the best pose.
+    """Sweep until converged, stalled or out of sweeps. `best_error` and room.best hold the best pose.
 
     A sweep that gains little is followed by the finish, which goes on for as long as it gains.
     """
@@ -171,7 +172,9 @@ def sweep(links, tip, target, setup, lagging, reach_on, x, room):
 
 @kernel
 def probe(kinds, axes, ranges, frames, tips, targets, x, errors):
-    """Measure the error within reach of each joint alone. errors is (k, m, 2): with the joint's range, and without one.
+    """Measure the error within reach of each joint alone.
+
+    errors is (k, m, 2): with the joint's range, and without one.
     """
     m = kinds.shape[0]
     points, turns = np.empty((m, 3)), np.empty((m, 2))

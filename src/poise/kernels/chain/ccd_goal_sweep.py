@@ -1,7 +1,8 @@
 # pyright: standard
 """CCD sweeps for any goals of one joint. They respect stiffness, limits and roles.
 
-The error of kernels/chain/aims.py, as a function of one hinge angle alone, is const - 2 [k21 cos phi + k3 sin phi]:
+The error of kernels/chain_kinematics.py, as a function of one hinge angle alone, is const - 2 [k21 cos phi + k3 sin
+phi]:
 
     point      k21 = d.h - (d.a)(h.a)    k3 = a.(h x d)    tip h and target d from the joint, its axis a
     direction  the same for the two unit vectors
@@ -52,7 +53,7 @@ def across(axis, a, b):
 
 @inline
 def hinge_step(axis, value, low, high, ease, max_turn, now, wanted, weights):
-    """Compute the best hinge value in its range. `now` is the tip rotated by `value`."""
+    """Compute the best hinge value in its range. `current` is the tip rotated by `value`."""
     left = rotation_left(now.turn, wanted.turn)
     along = axis.x * left.x + axis.y * left.y + axis.z * left.z
     k21 = weights.point * across(axis, wanted.point, now.point) + weights.axis * across(axis, wanted.axis, now.axis)
@@ -138,7 +139,7 @@ def slide_step(links, i, weights, tip, wanted, x):
 
 @part
 def step(links, i, max_turn, weights, tip, wanted, x, room):
-    """Step joint i to bring the tip nearest. `tip` is in its moved frame, `wanted` in its frame."""
+    """Step joint i to bring the tip nearest. `tip` is in its moved frame, `target` in its frame."""
     kind, axis = links.kinds[i], vec_at(links.axes, i)
     if weights.point + weights.turn + weights.axis == 0.0:  # nothing that this joint works for
         return
@@ -197,8 +198,9 @@ def sweep_from_base(links, tip, target, weights, shares, max_turn, x, room):
 
 @part
 def grow_window(links, tip, target, weights, shares, max_turn, width, x, room):
-    """Sweep from the tip with a window of growing size. It starts with the last `width` joints. Returns the number of
-    steps.
+    """Sweep from the tip with a window of growing size.
+
+    It starts with the last `width` joints. Returns the number of steps.
     """
     m, steps = links.kinds.shape[0], 0
     # What the joints near the tip can do alone they do; those below move only for what is left.

@@ -1,8 +1,8 @@
 # pyright: standard
 """Cyclic coordinate descent for any goals of one joint. With stiffness, roles and the growing window.
 
-Sweeps are in ccd_goal_sweep.py; where they creep, finish.py moves all joints at once. A point alone has its own kernel
-(ccd.py), which is quicker to compile and to run.
+Sweeps are in ccd_goals.py; where they creep, chain_polish.py moves all joints at once. A point alone has its own kernel
+(ccd_position.py), which is quicker to compile and to run.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class GoalRoom(NamedTuple):
     previous: Any  # (m, 4) trial of the finish
     origins: Any  # (m, 4) origins and
     rotations: Any  # (m, 4) rotations of links
-    held: Any  # (m, CHAIN_AIM) the target, or the tip, as each link sees it
+    held: Any  # (m, CHAIN_TARGET) the target, or the tip, as each link sees it
     columns: Any  # (3 m, ROWS) the Jacobian of the finish, a row a degree of freedom
     steps: Any  # (m, 3) what the finish moves each link by
     normal: Any  # (ROWS, ROWS) its normal matrix
@@ -70,8 +70,8 @@ def solve(
 ):  # fmt: skip
     """Solve k targets (k, 10). Each has its own start (1|k, m, 4). Targets and tips: see `EffectorTarget`.
 
-    ease (m,) is what stiffness leaves of a step. options, shares: see `GoalSetup`. errors (k, 2): the error, and 1
-    where the goals are met. The rest: see kernels/chain/ccd.py.
+    ease (m,) is what stiffness leaves of a step. options, shares: see `CcdGoalOptions`. errors (k, 2): the error, and 1
+    where the goals are met. The rest: see kernels/ccd_position.py.
     """
     m = kinds.shape[0]
     motions, held, columns, steps = (
@@ -117,7 +117,7 @@ def measure(links, tip, target, setup, x):
 
 @part
 def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
-    """Sweep until converged, stalled or out of sweeps. `found` and room.best hold the best pose."""
+    """Sweep until converged, stalled or out of sweeps. `best_error` and room.best hold the best pose."""
     # A straight chain hides only from a point on its own line; rotations and directions turn it anyhow.
     m, bends = links.kinds.shape[0], setup.bend > 0.0 and setup.weights.point > 0.0
     if bends and unbend(

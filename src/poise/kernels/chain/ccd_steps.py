@@ -1,6 +1,7 @@
 # pyright: standard
-"""CCD step of one joint for a position goal. It rotates or slides the joint so that the tip comes nearest to the
-target.
+"""CCD step of one joint for a position goal.
+
+It rotates or slides the joint so that the tip comes nearest to the target.
 """
 
 from __future__ import annotations
@@ -54,10 +55,12 @@ def hinge_exact(axis, value, low, high, max_turn, h, d):
 
 @inline
 def hinge_project(axis, value, low, high, max_turn, h, d):
-    """Compute a hinge angle by projecting a free rotation. Rotates freely, rotates back so that the axis returns, reads
-    the angle and clamps it.
+    """Compute a hinge angle by projecting a free rotation.
 
-    This keeps the twist of the free turn about the axis, which is a smaller angle than the best one (`hinge_exact`).
+    Rotates freely, rotates back so that the axis returns, reads the angle and clamps it.
+
+    This keeps the twist of the free turn about the axis, which is a smaller angle than the best one
+    (`compute_best_hinge_angle`).
     """
     free = capped(rotation_between(h, d), max_turn)
     turned = multiply(free, about(axis, value))

@@ -18,8 +18,9 @@ from poise.kernels.values.linear import norm, put_vec, sub, vec_at
 
 @apart
 def sweep_from_tip(links, tip, target, hinge, max_turn, x, turns, points):
-    """Sweep tip to base; return the remaining distance. `points` holds the target in each link's frame. `points` holds
-    the target in each link's frame.
+    """Sweep tip to base; return the remaining distance.
+
+    `points` holds the target in each link's frame. `points` holds the target in each link's frame.
     """
     kinds, axes, ranges, limits, frames = links
     m = kinds.shape[0]
@@ -36,8 +37,9 @@ def sweep_from_tip(links, tip, target, hinge, max_turn, x, turns, points):
 
 @apart
 def sweep_from_base(links, tip, target, hinge, max_turn, x, turns, points):
-    """Sweep base to tip; return the remaining distance. `points` holds the tip in each moved frame. `points` holds the
-    tip in each moved frame.
+    """Sweep base to tip; return the remaining distance.
+
+    `points` holds the tip in each moved frame. `points` holds the tip in each moved frame.
     """
     kinds, axes, ranges, limits, frames = links
     m = kinds.shape[0]

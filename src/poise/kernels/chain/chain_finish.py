@@ -1,6 +1,7 @@
 # pyright: standard
-"""Gauss-Newton polish of position goals. Damped steps of all joints at once, where sweeps from joint to joint converge
-slowly.
+"""Gauss-Newton polish of position goals.
+
+Damped steps of all joints at once, where sweeps from joint to joint converge slowly.
 
 Sweeps come near a target in a few iterations and lose their last digits slowly. A step turns all joints at once:
 x += J^T (J J^T + l I)^-1 e with l = caution |e|^2 (Levenberg-Marquardt in its dual form; Chan and Lawrence, ICRA 1988,
@@ -100,8 +101,9 @@ def solved(a, damping, e):
 
 @inline
 def column_of(kind, axis, h, rotation):
-    """Compute the Jacobian column of a hinge or slide. It is the tip's motion in the base frame, per radian of a hinge,
-    or per length of a slide whatever its unit.
+    """Compute the Jacobian column of a hinge or slide.
+
+    It is the tip's motion in the base frame, per radian of a hinge, or per length of a slide whatever its unit.
     """
     axis = rotate(rotation, axis)
     return cross(axis, h) if kind == HINGE else scale(axis, 1.0 / norm(axis))
@@ -128,7 +130,7 @@ def system_of(kinds, axes, ranges, x, tip_at, e, origins, rotations, walls):
         else:
             column = column_of(kinds[i], vec_at(axes, i), h, quat_at(rotations, i))
             # Held values take no part, so that the others make the whole step, see `damped_step` in
-            # kernels/arm/serial.py.
+            # kernels/arm_lm.py.
             if not is_held(ranges, x, i, dot(column, e)):
                 a = with_column(a, column)
     return a
@@ -206,8 +208,9 @@ def finish(
     kinds, axes, ranges, limits, frames, tip, target, tolerance, most, x, count, trial, origins, rotations, walls,
     trace_x, trace_error,
 ):  # fmt: skip
-    """Polish until the tip is within tolerance. Ends also after `most` iterations, or when steps reduce the error
-    little.
+    """Polish until the tip is within tolerance.
+
+    Ends also after `max_iterations` iterations, or when steps reduce the error little.
 
     x becomes the best motions found; returns their error. count: iterations and single joint updates so far, counted
     on. A step that is not taken counts too. Each joint must be inside its limits, and stays there.

@@ -1,6 +1,7 @@
 # pyright: standard
-"""Remedies for stalled coordinate descent. Straight chains are bent, restarts perturbed, sweeps extrapolated along
-narrow valleys.
+"""Remedies for stalled coordinate descent.
+
+Straight chains are bent, restarts perturbed, sweeps extrapolated along narrow valleys.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ BALL_KICK = 1.0  # [rad] most that a restart turns a ball joint without limits
 
 @inline
 def first_turning(kinds):
-    """Return the first rotating joint; -1 if there is none. Links before it only slide, and bending does not help them.
-    Links before it only slide, which no bend would help.
+    """Return the first rotating joint; -1 if there is none.
+
+    Links before it only slide, and bending does not help them. Links before it only slide, which no bend would help.
     """
     for i in range(kinds.shape[0]):
         if kinds[i] == BALL or kinds[i] == HINGE:
@@ -45,8 +47,9 @@ def first_turning(kinds):
 
 @part
 def is_straight(kinds, tip_at, origins, bend):
-    """Return whether a chain is straight. All rotating joints and the tip lie on one line through the first of them,
-    within `bend`.
+    """Return whether a chain is straight.
+
+    All rotating joints and the tip lie on one line through the first of them, within `bend`.
     """
     first = first_turning(kinds)
     if first < 0:
@@ -64,8 +67,9 @@ def is_straight(kinds, tip_at, origins, bend):
 
 @part
 def bend_chain(kinds, ranges, line, rotations, bend, x):
-    """Bend every joint to one side by `bend`. Balls turn about an axis perpendicular to the line, hinges into their
-    range.
+    """Bend every joint to one side by `bend`.
+
+    Balls turn about an axis perpendicular to the line, hinges into their range.
     """
     side = perpendicular(line)
     for i in range(kinds.shape[0]):

@@ -3,7 +3,7 @@
 
 Aristidou and Lasenby, "FABRIK: a fast, iterative solver for the inverse kinematics problem", Graphical Models 73(5),
 2011. A sweep knows no rotations; they are found once, at the end, so that every bone keeps its length exactly. What
-turns about axes or is kept by limits goes through fabrik_limited.py, several effectors through fabrik_tree.py.
+turns about axes or is kept by limits goes through fabrik.py, several effectors through fabrik_tree.py.
 
     points  (m + 1, 3+)  where the joints are, and the tip, in the base frame
     lengths (m,)         of the bones: from a joint to the next one, the last one's to the tip
@@ -44,8 +44,9 @@ SLOW = 0.7  # with a finish: a sweep that leaves more than this share of the err
 
 @inline
 def put_along(anchor, point, length, otherwise):
-    """Place a point at `length` from the anchor towards `point`. Towards the direction `otherwise` where the two
-    coincide.
+    """Place a point at `length` from the anchor towards `point`.
+
+    Towards the direction `fallback` where the two coincide.
     """
     way = sub(point, anchor)
     squared = dot(way, way)
@@ -58,8 +59,9 @@ def put_along(anchor, point, length, otherwise):
 
 @part
 def sweep(lengths, target, points):
-    """Sweep tip to base and back; return the remaining distance. First the tip is dragged to the target, then the base
-    to its own position.
+    """Sweep tip to base and back; return the remaining distance.
+
+    First the tip is dragged to the target, then the base to its own position.
 
     Where two points fall together, a bone keeps the direction that it had.
     """
@@ -184,8 +186,9 @@ def search(
     kinds, axes, ranges, limits, frames, tip, target, tip_at, total, longest, home, start, options, x, count, lengths,
     points, twists, rotations, trial, walls, trace_x, trace_error,
 ):  # fmt: skip
-    """Solve one target and return the error of x. Closed form where the target is out of reach, else sweeps and the
-    polish. Returns the error of x.
+    """Solve one target and return the error of x.
+
+    Closed form where the target is out of reach, else sweeps and the polish. Returns the error of x.
 
     tip_at is where the start has its tip, home the points that sweeps start from; total and longest are of lengths.
     """

@@ -48,8 +48,9 @@ SWEEPS = 3  # with a finish: how many come before it
 
 @inline
 def turned_towards(kind, axis, low, high, limit, x, i, bone, wanted):
-    """Compute joint i's motion pointing `bone` towards `wanted`. The bone is in its moved frame, `wanted` in its frame;
-    the result is a row of x.
+    """Compute joint i's motion pointing `bone` towards `target`.
+
+    The bone is in its moved frame, `target` in its frame; the result is a row of x.
     """
     h = rotate(motion_rotation(kind, axis, x, i), bone)
     if kind == HINGE:
@@ -66,8 +67,9 @@ def as_rotation(kind, axis, row):
 
 @part
 def drag_to_target(kinds, axes, ranges, limits, frames, tip, target, x, last, points):
-    """Drag the chain by its tip to the target, bone by bone. x stays; `last` is the last bone's current rotation.
-    `last` is the last bone's rotation so far.
+    """Drag the chain by its tip to the target, bone by bone.
+
+    x stays; `last` is the last bone's current rotation. `last` is the last bone's rotation so far.
     """
     m = kinds.shape[0]
     # The last bone first: nothing beyond the tip limits it.
@@ -91,8 +93,9 @@ def drag_to_target(kinds, axes, ranges, limits, frames, tip, target, x, last, po
 
 @part
 def drag_to_base(kinds, axes, ranges, limits, frames, tip, x, points):
-    """Drag the chain by its base back to its position. x becomes its motions. Returns the last bone's rotation. Returns
-    the last bone's rotation.
+    """Drag the chain by its base back to its position.
+
+    x becomes its motions. Returns the last bone's rotation. Returns the last bone's rotation.
     """
     point, frame, rotation = vec_at(points, 0), link_rotation(frames, 0), Quat(1.0, 0.0, 0.0, 0.0)
     for i in range(kinds.shape[0]):
@@ -112,10 +115,11 @@ def drag_to_base(kinds, axes, ranges, limits, frames, tip, x, points):
 def solve(
     kinds, axes, ranges, limits, frames, tips, starts, targets, options, x_out, errors, counts, trace_x, trace_error
 ):  # fmt: skip
-    """Solve k targets (k, 3) for a limited chain. It has balls and hinges. Each target has its own start (1|k, m, 4),
-    inside the limits.
+    """Solve k targets (k, 3) for a limited chain.
 
-    options: tolerance, iterations, bend, finish, restarts. The rest: see kernels/chain/fabrik.py.
+    It has balls and hinges. Each target has its own start (1|k, m, 4), inside the limits.
+
+    options: tolerance, iterations, bend, finish, restarts. The rest: see kernels/fabrik.py.
     """
     m = kinds.shape[0]
     scratch, points = np.empty((4, m, 4)), np.empty((m + 1, 3))
@@ -134,8 +138,9 @@ def search(
     kinds, axes, ranges, limits, frames, tip, target, start, options, x, count, points, rotations, trial, walls, best,
     trace_x, trace_error,
 ):  # fmt: skip
-    """Solve one target, with restarts; return the error of x. Sweeps and polishes from the start, then from perturbed
-    poses. Returns the error of x, the best.
+    """Solve one target, with restarts; return the error of x.
+
+    Sweeps and polishes from the start, then from perturbed poses. Returns the error of x, the best.
     """
     tolerance, iterations, bend, finishes = options[0], int(options[1]), options[2], options[3] > 0.0
     restarts = int(options[4]) if finishes else 0
@@ -182,8 +187,9 @@ def sweeps(
     kinds, axes, ranges, limits, frames, tip, target, options, least, x, count, points, rotations, best, trace_x,
     trace_error,
 ):  # fmt: skip
-    """Sweep a few times before a polish, else until done. `best` stores the best pose. Returns its error. Returns its
-    error.
+    """Sweep a few times before a polish, else until done.
+
+    `best` stores the best pose. Returns its error. Returns its error.
     """
     m, tolerance, iterations = kinds.shape[0], options[0], int(options[1])
     last = count[0] + SWEEPS if options[3] > 0.0 else iterations

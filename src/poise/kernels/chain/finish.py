@@ -1,9 +1,10 @@
 # pyright: standard
 """Gauss-Newton polish of all goals. Damped steps of all joints at once end a slow coordinate descent.
 
-dx = W J^T (J W J^T + l I)^-1 e with up to nine rows: the point's, the rotation's, the direction's (aims.py).
-W is each joint's ease. Values at a limit that the gradient pushes against take no part; limits are applied to the
-result. Levenberg, Q. Appl. Math. 2, 1944; in its dual form Nakamura and Hanafusa, J. Dyn. Sys. 108, 1986.
+dx = W J^T (J W J^T + l I)^-1 e with up to nine rows: the point's, the rotation's, the direction's
+(chain_kinematics.py). W is each joint's ease. Values at a limit that the gradient pushes against take no part; limits
+are applied to the result. Levenberg, Q. Appl. Math. 2, 1944; in its dual form Nakamura and Hanafusa, J. Dyn. Sys. 108,
+1986.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def put_residual(now, wanted, weights, e):
 
 @inline
 def put_column(column, turns, way, lever, now, weights):
-    """Write the residual's derivative by one degree of freedom. It rotates about `way` or moves along it."""
+    """Write the residual's derivative by one degree of freedom. It rotates about `axis` or moves along it."""
     rows = 0
     if weights.point > 0.0:
         put_rows(column, rows, math.sqrt(weights.point), cross(way, lever) if turns else way)
@@ -152,7 +153,7 @@ def moved(links, i, j, room, rows):
 
 @inline
 def apply(links, room, rows, cap, x, to):
-    """Apply the step, with limits. It is shortened as a whole so that nothing moves farther than `cap`."""
+    """Apply the step, with limits. It is shortened as a whole so that nothing moves farther than `max_step`."""
     largest = 0.0
     for i in range(links.kinds.shape[0]):
         step = Vec(0.0, 0.0, 0.0)

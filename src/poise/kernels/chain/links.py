@@ -1,7 +1,7 @@
 # pyright: standard
 """Kinematics of a chain of links. Each link is a fixed transform, then a motion, from the base to the tip.
 
-    kinds   (m,)        BALL, HINGE, SLIDE or MOVE (translation along all three axes), see codes.py
+    kinds   (m,)        BALL, HINGE, SLIDE or MOVE (translation along all three axes), see layout.py
     axes    (m, 3)      hinge: unit axis; slide: displacement per unit of its value
     ranges  (m, 2)      lowest and highest value of a hinge [rad] or slide
     frames  (1|k, m, 7) x y z w x y z: from the previous link's moved frame to this link's frame

@@ -40,8 +40,9 @@ def best_angle(angle, low, high):
 
 @inline
 def nearest_turn(angle, start, low, high):
-    """Return the equivalent angle in low..high nearest to `start`. Equivalent: `angle`, which is in the range, plus
-    whole turns.
+    """Return the equivalent angle in low..high nearest to `start`.
+
+    Equivalent: `angle`, which is in the range, plus whole turns.
     """
     if abs(angle - start) <= math.pi:
         return angle
@@ -55,15 +56,16 @@ def nearest_turn(angle, start, low, high):
 
 @inline
 def twist_angle(q, axis):
-    """Return the angle of q about a unit axis. It is in -2 pi..2 pi; the twist is the rotation about the axis nearest
-    to q (modulo a turn).
+    """Return the angle of q about a unit axis.
+
+    It is in -2 pi..2 pi; the twist is the rotation about the axis nearest to q (modulo a turn).
     """
     return 2.0 * math.atan2(q.x * axis.x + q.y * axis.y + q.z * axis.z, q.w)
 
 
 @inline
 def capped(q, largest):
-    """Limit the angle of rotation q to `largest`, about the same axis."""
+    """Limit the angle of rotation q to `max_angle`, about the same axis."""
     sine = math.sqrt(q.x * q.x + q.y * q.y + q.z * q.z)
     half = 0.5 * largest
     if math.atan2(sine, abs(q.w)) <= half:

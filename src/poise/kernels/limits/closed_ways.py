@@ -1,6 +1,7 @@
 # pyright: standard
-"""Blocked directions of a ball joint at its limit. They are gradients of its bounds; steps are projected to run along
-the bounds.
+"""Blocked directions of a ball joint at its limit.
+
+They are gradients of its bounds; steps are projected to run along the bounds.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from poise.kernels.values.linear import Quat, Vec, conjugate, dot, norm, quat_in
 
 @part
 def closed_ways(limit, q, push):
-    """Find the blocked directions of a pushed ball. Up to three perpendicular unit vectors at rotation q; zeros where
-    there are fewer.
+    """Find the blocked directions of a pushed ball.
+
+    Up to three perpendicular unit vectors at rotation q; zeros where there are fewer.
 
     Angular velocities in the joint's rest frame. They span the gradients of those bounds at which q stands and that
     the push leads out of: a step without its part along them stays legal to first order.

@@ -1,7 +1,7 @@
 # pyright: standard
 """Limits of whole rotations. The single implementation for ball joints, shared by every solver.
 
-A limit is a row of LIMIT numbers, packed by model/limits/base/rows.py (the columns LIMIT_ of codes.py):
+A limit is a row of LIMIT numbers, packed by model/limits/base/rows.py (the columns LIMIT_ of layout.py):
 
     0      kind: NO_LIMIT, SWING_TWIST, EULER_BOX; or RANGE, a soft limit of one value that no turn is bound by
     1-4    w x y z from the limit's own frame to the joint's rest frame
@@ -103,8 +103,9 @@ def largest_excess(columns, limits, q):
 
 @kernel
 def put_inside(columns, limits, q):
-    """Clamp the balls of configurations q (k, n) to their limits. columns and limits: as for
-    `find_max_rotation_excess`.
+    """Clamp the balls of configurations q (k, n) to their limits.
+
+    columns and limits: as for `find_max_rotation_excess`.
     """
     for k in range(q.shape[0]):
         for b in range(columns.shape[0]):
@@ -116,8 +117,9 @@ def put_inside(columns, limits, q):
 
 @inline
 def _clearly_inside(limit, w, v):
-    """Return whether a swing and twist is clearly legal. It stands at no end; the test needs no function of an angle,
-    and most rotations pass. Most are.
+    """Return whether a swing and twist is clearly legal.
+
+    It stands at no end; the test needs no function of an angle, and most rotations pass. Most are.
 
     The twist against the tangents of half its ends, the swing with an angle that is at most 0.8 % too large up to a
     quarter turn: atan t <= t (15 + 4 t^2) / (15 + 9 t^2), from its continued fraction.
@@ -138,8 +140,10 @@ def _clearly_inside(limit, w, v):
 
 @part
 def _swing_twist(limit, q):
-    """Clamp a rotation to a swing and twist limit. Returns whether q, in the limit's frame, is legal, and the clamped
-    rotation: swing and twist are each moved to the nearest legal value.
+    """Clamp a rotation to a swing and twist limit.
+
+    Returns whether q, in the limit's frame, is legal, and the clamped rotation: swing and twist are each moved to the
+    nearest legal value.
 
     At a swing of half a turn the twist is not defined (zero is taken), and next to it hardly: it counts less there.
     """
@@ -169,8 +173,9 @@ def _swing_twist(limit, q):
 
 @inline
 def _nearest_swing(limit, x, y):
-    """Find the legal swing nearest to (x, y). Also returns its distance, and considers the same rotation the other way
-    round.
+    """Find the legal swing nearest to (x, y).
+
+    Also returns its distance, and considers the same rotation the other way round.
     """
     to_x, to_y = _nearest_in_ellipse(limit, x, y)
     off = math.sqrt((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y))
@@ -223,8 +228,9 @@ def _nearest_in_ellipse(limit, x, y):
 
 @part
 def _euler_box(limit, q):
-    """Clamp a rotation to a box of Euler angles. Returns whether q, in the limit's frame, is legal, and the nearest
-    rotation with legal angles.
+    """Clamp a rotation to a box of Euler angles.
+
+    Returns whether q, in the limit's frame, is legal, and the nearest rotation with legal angles.
 
     A rotation has two triples of angles, (a, b, c) and (a + pi, pi - b, c + pi), modulo turns: the one that is in the
     box counts, else the one that leads to the nearer rotation. Moving each angle into its range is not yet the nearest
@@ -255,8 +261,9 @@ def _euler_box(limit, q):
 
 @inline
 def angles_of(q):
-    """Compute angles a b c of q = Rx(a) Ry(b) Rz(c). b is within a quarter turn; see `from_quaternion` in
-    maths/euler.py.
+    """Compute angles a b c of q = Rx(a) Ry(b) Rz(c).
+
+    b is within a quarter turn; see `from_quaternion` in maths/euler.py.
     """
     long = math.sqrt((q.w + q.y) * (q.w + q.y) + (q.x + q.z) * (q.x + q.z))
     short = math.sqrt((q.w - q.y) * (q.w - q.y) + (q.x - q.z) * (q.x - q.z))

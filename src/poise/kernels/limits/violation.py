@@ -2,7 +2,7 @@
 """Range violations of configurations. Ranges bound values of q, and ball joints reduced to hinges.
 
 The judge asks it of every answer. Its oracle over arrays is among the tests; whole rotations are measured in
-kernels/limits/rotations.py.
+kernels/limits.py.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def stands(turns, bounded, ranges, columns, axes, low, high, q, unit, most):
     """Return whether a configuration is a valid start. q (nq,) must be finite and legal, with rotations of unit length.
 
     turns    (b,)  where the quaternions stand, the first column of each
-    unit, most     how far their squared lengths may be from one, and values from their ranges; others as in `largest`
+    unit, most     how far their squared lengths may be from one, and values from their ranges; others as in `find_max_violation`
     """
     for j in range(q.shape[0]):
         if not math.isfinite(q[j]):
@@ -59,8 +59,9 @@ def stands(turns, bounded, ranges, columns, axes, low, high, q, unit, most):
 
 @inline
 def hinge_excess(turn, axis, low, high):
-    """Measure the excess of a hinged ball. Twice the largest difference in a component from the nearest rotation about
-    the axis by an angle in low..high.
+    """Measure the excess of a hinged ball.
+
+    Twice the largest difference in a component from the nearest rotation about the axis by an angle in low..high.
 
     For small ones that is no more than the angle [rad] between the two.
     """

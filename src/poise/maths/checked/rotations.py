@@ -156,8 +156,9 @@ def from_matrix(m: ArrayLike) -> Floats:
 
 
 def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Floats:
-    """Interpolate rotations a to b (..., 4) by fractions (...). 0 is a, 1 is b. The way is the shorter arc, at constant
-    speed.
+    """Interpolate rotations a to b (..., 4) by fractions (...).
+
+    0 is a, 1 is b. The way is the shorter arc, at constant speed.
 
     Parameters
     ----------
