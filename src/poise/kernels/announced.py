@@ -1,9 +1,9 @@
 # pyright: standard
 """Report compilation on standard error. One line shows that kernels are compiled, and for how many seconds.
 
-Numba tells when it begins and ends to compile a function. Where a person looks (a terminal or a notebook) the line has
-a bar that runs until the kernel is there; elsewhere it is written once in a process. What Numba loads from its cache
-on disk is not compiled, and nothing is said. Both pause the clock of calls.
+Numba sends events when it starts and ends compiling a function. In a terminal or a notebook the line has a moving bar;
+elsewhere it is written once per process. Kernels loaded from the disk cache are not reported. Loading and compiling
+both pause the clock of calls.
 """
 
 from __future__ import annotations
@@ -20,23 +20,22 @@ from numba.core.event import Event, Listener, register
 from poise.timing.clock import start_clock, stop_clock
 
 _TEXT = "poise: compiling for this machine, once"
-_WIDTH, _MARK = 16, 4  # letters of the bar, and of the mark that runs in it
-_PERIOD = 0.2  # [s] between two pictures of the bar
+_WIDTH, _MARK = 16, 4  # letters of the bar, and of the mark moving in it
+_PERIOD = 0.2  # [s] between two redraws of the bar
 _PACKAGE = __name__.rpartition(".")[0]
 
 
 class Announcer(Listener):
     """Listener reporting compiled kernels.
 
-    Numba compiles one function at a time; functions that it calls are nested inside. Numba compiles one function at a
-    time, those that it calls inside of it.
+    Numba compiles one function at a time; events of its callees are nested.
     """
 
     def __init__(self) -> None:
-        self.quiet = 0  # how many callers say it themselves
+        self.quiet = 0  # number of callers reporting it themselves
         self._depth = 0
         self._said = False
-        self._seconds = 0.0  # of the kernels before
+        self._seconds = 0.0  # [s] spent on earlier kernels
         self._line: _Line | None = None
 
     def on_start(self, event: Event) -> None:
@@ -95,7 +94,7 @@ class _Line:
         try:
             self._stream.write(f"\r{text}")
             self._stream.flush()
-        except (OSError, ValueError):  # closed, or nobody reads it: compiling goes on
+        except (OSError, ValueError):  # closed stream: compiling continues
             self._ended.set()
 
 
@@ -132,7 +131,7 @@ def quiet() -> Generator[None]:
 class Pausing(Listener):
     """Listener pausing the call clock while a kernel is loaded or compiled.
 
-    It pauses, too, while this thread waits for another one that does so.
+    It also pauses while this thread waits for another one that compiles.
     """
 
     def on_start(self, event: Event) -> None:

@@ -1,8 +1,8 @@
 # pyright: standard
 """Disk cache of compiled kernels. A kernel with an unreadable or unwritable file is compiled in memory.
 
-Numba would end the call with an error of its own: it unpickles what a crash or a full disk left of a file, and makes no
-kernel at all where it finds no folder that takes one.
+Numba alone would raise an error: it unpickles files truncated by a crash or a full disk, and makes no kernel at all
+where it finds no writable folder.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class KernelCache(FunctionCache):
         try:
             return super().load_overload(sig, target_context)
         except Exception as error:  # noqa: BLE001  (what the files hold may fail anywhere in Numba or LLVM)
-            _say_once(f"cannot read compiled kernels in {self.cache_path} ({_reason(error)}); they are compiled anew")
+            _say_once(f"cannot read compiled kernels in {self.cache_path} ({_reason(error)}); they are compiled again")
             with contextlib.suppress(Exception):
-                self.flush()  # a damaged list of what there is would fail once more when the new code is saved
+                self.flush()  # a damaged index would fail again when the new code is saved
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -43,7 +43,7 @@ class KernelCache(FunctionCache):
             _say_once(f"cannot write compiled kernels to {self.cache_path} ({_reason(error)}); {_EACH}")
 
 
-_EACH = "each process compiles them anew"
+_EACH = "each process compiles them again"
 
 
 def cache_of(function: Any, stamp: str) -> Any:
@@ -60,7 +60,7 @@ def cache_of(function: Any, stamp: str) -> Any:
     """
     try:
         cache = KernelCache(function)
-    except (RuntimeError, OSError):  # no folder; or one for which the system's question itself fails
+    except (RuntimeError, OSError):  # no folder, or the system cannot check it
         _say_once(f"no folder takes compiled kernels; {_EACH}")
         return NullCache()
     cache._cache_file._source_stamp = stamp  # noqa: SLF001  (Numba has no public way: a test guards it)

@@ -1,9 +1,9 @@
 # pyright: standard
 """Decorators compiling plain Python functions with Numba, cached on disk.
 
-Numba stamps a cached function with the file it stands in only, so that a change in a function that it
-calls from another file would go unnoticed and old machine code would run. Here every kernel is stamped
-with a hash over the whole kernel package instead: changing any kernel file recompiles all of them.
+Numba stamps a cached function with its own file only: changing a callee in another file would go unnoticed, and old
+machine code would run. Here every kernel is stamped with a hash over the whole kernel package instead: changing any
+kernel file recompiles all of them.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from poise.kernels.pipeline import Pipeline, PipelineApart
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-entrypoints.init_all()  # at its first compile Numba reads what every installed package says of itself: part of loading
+entrypoints.init_all()  # Numba would read the entry points of all packages at its first compile
 
-# These import, announce and keep kernels, and nothing of them is compiled.
+# These modules import, report and cache kernels; nothing in them is compiled.
 _WITHOUT_CODE = {Path(str(module.__file__)) for module in (announced, cache, on_demand)}
 
 
 def _package_stamp() -> str:
     digest = hashlib.sha256()
     folder = Path(__file__).parent
-    # Sorted, for folders list their files in any order; with the name, for a renamed file is another program.
+    # Sorted, because folders list files in any order; with the name, because a renamed file changes the program.
     for path in sorted(folder.rglob("*.py")):
         if path in _WITHOUT_CODE:
             continue
@@ -42,8 +42,8 @@ def _package_stamp() -> str:
 STAMP = _package_stamp()
 
 
-# Division by zero gives inf or NaN. `a * b + c` may be rounded once, sums may be taken in another order and a zero may
-# lose its sign: a third of the time. Nothing else of "fast math": NaN and infinity mean what they mean.
+# Division by zero gives inf or NaN. `a * b + c` may be rounded once, sums may be reordered and zeros may lose their
+# sign, which saves a third of the time. No other "fast math" flags: NaN and infinity keep their meaning.
 _ARITHMETIC: dict[str, Any] = {
     "pipeline_class": Pipeline,
     "error_model": "numpy",
@@ -51,7 +51,7 @@ _ARITHMETIC: dict[str, Any] = {
 }
 
 
-_KERNEL: dict[str, Any] = {**_ARITHMETIC, "no_cfunc_wrapper": True}  # only Python calls one
+_KERNEL: dict[str, Any] = {**_ARITHMETIC, "no_cfunc_wrapper": True}  # called by Python only
 
 
 def kernel(function: Function) -> Function:
@@ -61,15 +61,17 @@ def kernel(function: Function) -> Function:
 
 
 def short_kernel(function: Function) -> Function:
-    """Compile an entry point holding the interpreter lock."""
+    """Compile an entry point holding the interpreter lock.
+
+    For calls of a few microseconds: releasing the lock would cost a tenth of one.
+    """
     compiled: Any = njit(**_KERNEL)(function)
     return _kept(compiled)
 
 
-# Only kernels call these. `KernelCompiler` knows them by having no wrapper for Python: Python must not call one, for it
-# has no door, and the interpreter would crash. No reference counts: they own no array, and an atomic increment per
-# array and call would cost more than the arithmetic. Where nothing is said of `forceinline`, Numba takes over the
-# caller's.
+# Device functions are called by kernels only. `KernelCompiler` recognises them by the missing Python wrapper; calling
+# one from Python would crash the interpreter. No reference counts: they own no array, and an atomic increment per array
+# and call would cost more than the arithmetic. Without `forceinline`, Numba would inherit the caller's.
 _HELPER: dict[str, Any] = {
     **_ARITHMETIC, "nogil": True, "_nrt": False, "forceinline": False,
     "no_cfunc_wrapper": True, "no_cpython_wrapper": True,
@@ -79,7 +81,10 @@ _APART: dict[str, Any] = {**_HELPER, "pipeline_class": PipelineApart}
 
 
 def inline(function: Function) -> Function:
-    """Compile a device function inlined into its callers. It must not allocate."""
+    """Compile a device function inlined into its callers.
+
+    For small functions and those called once. It must not allocate.
+    """
     return njit(**_INLINE)(function)  # pyright: ignore[reportReturnType]
 
 
@@ -101,7 +106,7 @@ def strict(function: Function) -> Function:
 def part(function: Function) -> Function:
     """Compile a device function; the optimizer decides about inlining.
 
-    Never call it from Python. Never call it from Python.
+    For larger functions. Never call it from Python.
     """
     return njit(**_HELPER)(function)  # pyright: ignore[reportReturnType]
 

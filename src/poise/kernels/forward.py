@@ -1,7 +1,7 @@
 # pyright: standard
 """Forward kinematics of a skeleton. world_i = world_parent . A_i . J_i(q_i) . B_i, in one loop: parents come first.
 
-Several poses stand side by side (values/lanes.py), and the constants A and B are folded into the motions:
+Several poses are computed side by side (values/lanes.py). The constants A and B are multiplied into the motions:
 
     hinge   A R(x) B = still + sin x  sine + cos x  cosine      with R = a a^T + sin x [a] + cos x (1 - a a^T)
     slide   A T(x) B = still + x  sine
@@ -11,7 +11,7 @@ Several poses stand side by side (values/lanes.py), and the constants A and B ar
     table   (r, 41)     rows, parents first: see the columns. FK_PARENT is 0 for a root, else 1 + the row of the parent
     q       (k, nq)     poses
     used    (u,)        the columns of q that the table needs; FK_START counts in these
-    given   (0|k, 6 r)  per pose and row: a translation added before A, a scale x y z after B; no rows: none
+    local_offsets (0|k, 6 r)  per pose and row: a translation added before A, a scale x y z after B; may be empty
     world   (k, 12 m)   affine 3 x 4 of the last m rows
 """
 
@@ -52,7 +52,7 @@ from poise.kernels.values.lanes import (
 from poise.kernels.values.linear import Quat, Vec, about, add, multiply, rotate, scale
 from poise.kernels.values.polar import nearest_rotation
 
-LARGEST_ANGLE = 1e5  # [rad] half_turn is exact up to here
+LARGEST_ANGLE = 1e5  # [rad] half_turn is exact up to this angle
 
 
 # --- several poses side by side ----------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ def small_angle(x):
 @inline
 def sine_cosine(kind, x):
     """Compute sine and cosine of any angle [rad]."""
-    # A robot may count its turns; angles of a hundred thousand radians are still rare, and take the slow way alone.
+    # Continuous joints may count turns; angles above a hundred thousand radians are rare and take the slow path.
     huge = bits(maximum(x, -x) > LARGEST_ANGLE)
     if huge != 0:
         for l in range(width(kind)):
@@ -107,7 +107,7 @@ def put_ball(kind, row, numbers, at, moves, motion, before, m):
         motion[3], motion[7], motion[11] = numbers[at], numbers[at + 1], numbers[at + 2]
         at += 3
     put_turn(motion, Quat(numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]))
-    # Most rigs have no B: one product of matrices less.
+    # Most rigs have no B, which saves a matrix product.
     if row[FK_AFTER] > 0.0:
         compose(row[FK_STILL:FK_SINE], motion, before)
         compose(before, row[FK_SINE:FK_COSINE], m)
@@ -122,8 +122,8 @@ def put_local(kind, row, numbers, motion, before, m):
     if moves == HINGE:
         s, c = sine_cosine(kind, numbers[at] * row[FK_RATIO] + row[FK_SHIFT])
         for j in range(12):
-            # Rodrigues with A and B multiplied in beforehand: two products a number, instead of two products of
-            # matrices.
+            # Rodrigues' formula with A and B multiplied in beforehand: two products per number instead of two matrix
+            # products.
             m[j] = s * row[FK_SINE + j] + c * row[FK_COSINE + j] + row[FK_STILL + j]
     elif moves == SLIDE:
         x = numbers[at] * row[FK_RATIO] + row[FK_SHIFT]
@@ -201,7 +201,7 @@ def world_maps(kind, table, q, used, given, work, world):
             put_local(kind, table[i], numbers, motion, before, local)
             if given.shape[0] > 0:
                 put_given(extra, i, local)
-            # Roots have the parent 0: the identity, put in front so that no row needs a branch.
+            # Roots have parent 0, the identity, so that no row needs a branch.
             compose(maps[int(table[i, FK_PARENT])], local, maps[i + 1])
         scatter(work, end - world.shape[1] * w, first, count, w, world)
 
@@ -223,7 +223,7 @@ def world_maps8(table, q, used, given, work, world):
 
 @inline
 def moved(kind, axis, A, i, q, start, ratio, offset):
-    """Position and rotation of A . J(q), relative to the parent."""
+    """Compute position and rotation of A . J(q) in the parent's frame."""
     p = Vec(A[i, 0], A[i, 1], A[i, 2])
     r = Quat(A[i, 3], A[i, 4], A[i, 5], A[i, 6])
     if kind == HINGE:
@@ -240,9 +240,9 @@ def moved(kind, axis, A, i, q, start, ratio, offset):
 
 @kernel
 def local_transforms(kinds, axes, A, starts, couplings, q, positions, rotations):
-    """Compute local transforms A .
+    """Compute the local transforms of k configurations q (k, nq).
 
-    J for k configurations q (k, nq): positions (k, n, 3) and rotations (k, n, 4). J for k configurations q (k, nq).
+    Fills positions (k, n, 3) and rotations (k, n, 4) of A . J.
     """
     for k in range(q.shape[0]):
         for i in range(kinds.shape[0]):
@@ -263,7 +263,7 @@ def toward(w, x, y, z):
 def turn_of_matrix(a, b, c, d, e, f, g, h, i):
     """Convert a rotation matrix, row by row, to a quaternion. Divides by its largest component (Shepperd 1978)."""
     trace = a + e + i
-    # The largest of the four squares 4 w^2, 4 x^2, 4 y^2, 4 z^2, so that no small number is divided by.
+    # Divide by the largest of 4 w^2, 4 x^2, 4 y^2, 4 z^2, never by a small number.
     if trace >= max(2.0 * a, 2.0 * e, 2.0 * i) - trace:
         return toward(1.0 + trace, h - f, c - g, d - b)
     if a >= e and a >= i:
@@ -291,8 +291,8 @@ def turn_of_similar(m, exact):
 
     Returns a quaternion, w >= 0, and whether it is near: see `nearest_rotation`.
 
-    Of a rotation times a factor, which may be negative, it is found at once; lengths and volume may be off by the share
-    `tolerance` for that. Files in single precision round: nearly all that is no such map is so by that alone.
+    A rotation times a factor, which may be negative, is handled in closed form; its lengths and volume may deviate by
+    the fraction `tolerance`. Other maps use the polar decomposition; most of them deviate by single precision only.
     """
     a, b, c = m[0], m[1], m[2]
     d, e, f = m[4], m[5], m[6]
@@ -310,7 +310,10 @@ def turn_of_similar(m, exact):
 
 @kernel
 def turns_of_similar(world, exact, turns):
-    """Find rotations nearest to affine maps (k, 12). They are quaternions (k, 4), w >= 0."""
+    """Find rotations nearest to affine maps (k, 12).
+
+    They are quaternions (k, 4), w >= 0; w is -1 where no rotation is near, for the caller to report.
+    """
     for k in range(world.shape[0]):
         q, near = turn_of_similar(world[k], exact)
         turns[k, 0] = -1.0

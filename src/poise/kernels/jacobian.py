@@ -1,16 +1,16 @@
 # pyright: standard
 """Geometric Jacobians of points on joints.
 
-    table  (r, 41)     the path from the root to the joint; see kinematics.py, as for q, used and given
+    table  (r, 41)     the path from the root to the joint; table, q, used and local_offsets as for world maps
     dofs   (r, 13)     JACOBIAN_FIRST: the row's first column in the Jacobian; JACOBIAN_ORIGIN: A's translation;
                        JACOBIAN_AXES: the axis of a hinge or slide, or all three axes, turned by A
-    gains  (1|k, r)    1 / scale of what stands above each row
+    gains  (1|k, r)    1 / scale of each row's parent
     points (1|k, 3)    in the joint's frame
     out    (k, 6 nv)   rows: three of velocity, three of angular velocity, in world axes
 
-With x the point as the parent sees it, L the linear part of the parent's world map and a an axis turned by A:
-a turn gives velocity L (a x (x - origin)) and angular velocity L a gain, a slide velocity L a. No inverse and
-no difference of world positions, so that any affine B is right, and nothing is lost far from the origin.
+With x the point in the parent's frame, L the linear part of the parent's world map and a an axis rotated by A: a
+rotation gives velocity L (a x (x - origin)) and angular velocity L a gain, a slide velocity L a. There is no inverse and
+no difference of world positions: any affine B is exact, and no precision is lost far from the origin.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ def add_columns(row, dof, numbers, above, gain, arm, nv, columns):
     `world_from_parent` is the parent's world map, `arm` the point relative to A's origin in the parent's frame.
     """
     moves, at, ratio, first = int(row[FK_KIND]), int(row[FK_START]), row[FK_RATIO], int(dof[JACOBIAN_FIRST])
-    # A free joint moves along the axes of A and turns afterwards, about where it has moved to.
+    # A free joint translates along the axes of A, then rotates about its translated origin.
     if moves in (SLIDE, FREE):
         for c in range(1 if moves == SLIDE else 3):
             way = vec_in(dof, JACOBIAN_WAYS + 3 * c)
             add_column(columns, first + c, nv, linear(above, way), ratio)
             if moves == FREE:
-                # The turns of a free joint come after its moves: their arm begins where those end.
+                # The rotation's lever arm starts at the translated origin.
                 arm = sub(arm, scale(way, numbers[at + c]))
     if moves in (SLIDE, FIXED):
         return
@@ -73,7 +73,7 @@ def add_columns(row, dof, numbers, above, gain, arm, nv, columns):
     for c in range(1 if moves == HINGE else 3):
         axis = vec_in(dof, JACOBIAN_WAYS + 3 * c)
         add_column(columns, first + c, nv, linear(above, cross(axis, arm)), ratio)
-        # Angular velocities do not scale: the factor above, which L has in it, is taken out.
+        # Angular velocities do not scale: divide by the parent's scale contained in L.
         add_column(columns, first + c + 3 * nv, nv, linear(above, axis), gain * ratio)
 
 
@@ -105,7 +105,7 @@ def jacobians(kind, table, dofs, q, used, given, gains, points, work, out):
         for j in range(6 * nv):
             columns[j] = fill(kind, 0.0)
         x = Vec(point[0], point[1], point[2])
-        # From the joint towards the root: the point is carried from frame to frame, so that no map is ever inverted.
+        # From the joint to the root the point is transformed from frame to frame, without inverting a map.
         for i in range(r - 1, -1, -1):
             m = locals_[i]
             x = add(linear(m, x), Vec(m[3], m[7], m[11]))

@@ -3,9 +3,9 @@
 
 Results for built-in numeric types and Poise's own types are looked up once.
 
-Numba tries all that is known of an operator, some forty cases, each time that it stands in a kernel, and again where
-the kernel is lowered; and it compiles `min`, `max` and `int` for every choice of argument types as functions of their
-own. Together they took a fifth of the compile time.
+Numba tries all known cases of an operator, about forty, for each use in a kernel, and again when the kernel is lowered;
+and it compiles `min`, `max` and `int` as separate functions for every combination of argument types. Together they took
+a fifth of the compile time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SettledType(types.Type):
     """Base of Poise's own Numba types. Their operators never change, so their typing results are cached."""
 
 
-_VALUES = types.Number, types.Boolean, SettledType, types.Array  # and what is literally a number or a truth value
+_VALUES = types.Number, types.Boolean, SettledType, types.Array  # including literal types
 _OPERATORS = frozenset(each for each in vars(operator).values() if callable(each)) | {bool, int, min, max}
 
 
@@ -53,7 +53,7 @@ class _Operator(types.Function):
         return self._found[key]
 
 
-register_model(_Operator)(models.OpaqueModel)  # as Numba's own
+register_model(_Operator)(models.OpaqueModel)  # as for Numba's own functions
 
 
 class _Inline(AbstractTemplate):
@@ -133,5 +133,5 @@ def remembering(context: Any) -> Any:
     look = context._lookup_global  # noqa: SLF001
     copied = copy.copy(context)
     copied._lookup_global, copied.resolve_getattr = lookup_global, resolve_getattr  # noqa: SLF001
-    copied.refresh = context.refresh  # what is new is written down in one place
+    copied.refresh = context.refresh  # new definitions are registered in the original
     return copied

@@ -1,12 +1,12 @@
 # pyright: standard
 """Move a configuration towards another with speed limits per joint. One call handles all joints.
 
-    rows  (j, PACE_ROW)  the joints that have numbers of their own; see the columns PACE_ of layout.py
-    q     (nq,)          where they are
-    goal  (nq,)          where they go
-    out   (nq,)          where they are so many seconds later; numbers of no row are those of the goal
+    rows  (j, PACE_ROW)  independent joints; see the columns PACE_ of layout.py
+    q     (nq,)          current configuration
+    goal  (nq,)          goal configuration
+    out   (nq,)          configuration after the given seconds; numbers without a row are those of the goal
 
-A distance shrinks at the rate min(speed, distance ln 2 / half-life); solving/frames/pace.py says more.
+A distance decreases at the rate min(speed, distance ln 2 / half-life); see solving/frames/pace.py.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from poise.kernels.values.lanes import nearest
 from poise.kernels.values.linear import Quat, about, normalise, quat_in, vec_in
 
 _LN2 = math.log(2.0)
-_STRAIGHT = 1e-9  # [rad] below this the weights of slerp are those of a straight line to rounding
+_STRAIGHT = 1e-9  # [rad] below, slerp weights equal linear ones to rounding
 
 
 @inline
@@ -39,7 +39,7 @@ def left_of(distance, seconds, speed, half_life):
     """Compute the remaining distance after some seconds. A half-life of 0 and an infinite speed are no bounds."""
     left, rest = distance, seconds
     if speed < math.inf:
-        # A straight line down to the distance where both bounds are equal, an exponential from there on.
+        # Linear down to the distance where both bounds are equal, exponential from there on.
         corner = speed * half_life / _LN2
         straight = min(max((distance - corner) / speed, 0.0), seconds)
         left, rest = distance - speed * straight, seconds - straight

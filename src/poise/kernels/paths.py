@@ -1,18 +1,18 @@
 # pyright: standard
 """Goal errors by forward kinematics along joint paths. Several poses are measured side by side.
 
-    table   (r, 23)    rows of the skeleton from the root to each joint, one path after the other; see the columns
+    table   (r, 23)    rows of the skeleton from the root to each joint, path by path; see the columns
     spans   (c, 2)     first and last row of the path of each measure
-    asks    (c, 8)     kind of each measure, its first column in a target; 2-4: for a direction or aim the joint's
-                       axis, for a pole how many rows lead to the limb's first joint and to the one that bends (the
-                       path is that of its tip); 5-7: for a position or aim the point in the joint's frame
+    measures (c, 8)    kind of each measure, its first column in a target; 2-4: direction, aim: the joint's axis;
+                       pole: path lengths of the limb's first and middle joint (the path is that of its tip);
+                       5-7: position, aim: the point in the joint's frame
     q       (k, nq)    poses
-    used    (u,)       the columns of q that the table needs; it counts in these
+    used    (u,)       the columns of q used by the table, which counts in these
     targets (1|k, w)   world
-    out     (k, c, 2)  position: distance, 0. Rotation: |sin|, |cos| of half the angle left. Others: |sin|, cos of the
-                       angle times a common factor; 0, 0 where an aim is at its target or a pole has no side
+    out     (k, c, 2)  position: distance, 0. Rotation: |sin|, |cos| of half the angle. Others: |sin|, cos of the
+                       angle times a common factor; 0, 0 where an aim is at its target or a pole is undefined
 
-This walks the skeleton's own rows, not what a solver was given: it is the judge's. `places` gives the transforms.
+The kernels use the skeleton's own rows, independently of the solver's packed problem.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def place_of(kind, table, first, last, numbers):
         row = table[i]
         position = add(position, rotate(rotation, scale(vec_in(row, PATH_OFFSET), factor)))
         rotation = multiply(rotation, quat_in(row, PATH_TURN))
-        # Every path begins at the root again, also where paths share rows: they are few, and no place need be kept.
+        # Every path starts at the root, even where paths share rows: paths are few, and nothing need be stored.
         motion, at = int(row[PATH_KIND]), int(row[PATH_START])
         if motion == HINGE:
             axis = vec_in(row, PATH_AXIS)
@@ -90,7 +90,7 @@ def place_of(kind, table, first, last, numbers):
         elif motion == FREE:
             position = add(position, rotate(rotation, scale(vec_in(numbers, at), factor)))
             rotation = multiply(rotation, quat_in(numbers, at + 3))
-        # B comes with a uniform scale only; where it does not, the judge takes the whole transforms instead.
+        # B has a uniform scale here; otherwise the caller uses the full transforms instead.
         if row[PATH_AFTER] > 0.0:
             position = add(position, rotate(rotation, scale(vec_in(row, PATH_AFTER_OFFSET), factor)))
             rotation = multiply(rotation, quat_in(row, PATH_AFTER_TURN))
@@ -101,12 +101,12 @@ def place_of(kind, table, first, last, numbers):
 @inline
 def left_of(kind, ask, target, position, rotation, factor):
     """Measure the error of one goal term. Returns the two numbers of `out`."""
-    # Most goals speak of the joint itself: nothing to rotate.
+    # Most goals measure the joint's origin, with no offset to rotate.
     if ask[ASK_POINT] != 0.0 or ask[ASK_POINT + 1] != 0.0 or ask[ASK_POINT + 2] != 0.0:
         position = add(position, rotate(rotation, scale(vec_in(ask, ASK_POINT), factor)))
     if kind == POSITION:
         off = sub(vec_in(target, 0), position)
-        # Times zero: a zero of the same kind, number or lanes.
+        # Times zero gives a zero of the same type, number or lanes.
         return sqrt(dot(off, off)), dot(off, off) * 0.0
     if kind == ROTATION:
         w = quat_in(target, 0)
@@ -114,13 +114,13 @@ def left_of(kind, ask, target, position, rotation, factor):
         y = w.y * rotation.w - w.w * rotation.y + w.x * rotation.z - w.z * rotation.x
         z = w.z * rotation.w - w.w * rotation.z + w.y * rotation.x - w.x * rotation.y
         cosine = w.w * rotation.w + w.x * rotation.x + w.y * rotation.y + w.z * rotation.z
-        # q and -q are the same rotation: the absolute cosine takes the shorter way.
+        # q and -q are the same rotation: the absolute cosine gives the smaller angle.
         return sqrt(x * x + y * y + z * z), maximum(cosine, -cosine)
     wanted = vec_in(target, 0)
     if kind == AIM:
         away = sub(wanted, position)
         there = dot(away, away) <= SAME * (dot(wanted, wanted) + dot(position, position))
-        # At the target no direction is wrong: both numbers become zero, and so does the angle.
+        # At the target every direction is right: both numbers and the angle become zero.
         wanted = scale(away, select(there, dot(away, away) * 0.0, dot(away, away) * 0.0 + 1.0))
     axis = rotate(rotation, vec_in(ask, ASK_VECTOR))
     across = cross(axis, wanted)
@@ -146,7 +146,7 @@ def side_left(kind, table, start, end, ask, numbers, target):
     reach, limb = length(line), length(bend) + length(sub(tip, middle))
     n = scale(line, 1.0 / maximum(reach, TINY))
     k, p = sub(bend, scale(n, dot(n, bend))), sub(away, scale(n, dot(n, away)))
-    # A straight limb, a pole on its line, a tip in the first joint: there is no side, and nothing is missed.
+    # For a straight limb, a pole on its line or a tip at the first joint, the bend is undefined and the error zero.
     straight = minimum(minimum(length(k), length(p)), reach) <= STRAIGHT * limb
     sine, cosine = dot(n, cross(k, p)), dot(k, p)
     zero = sine * 0.0
@@ -201,7 +201,7 @@ def error_of(kind, a, b):
     """Compute a distance or angle from the two numbers of `out`."""
     if kind == POSITION:
         return a
-    angle = 0.0 if a == 0.0 and b == 0.0 else math.atan2(abs(a), b)  # 0 over -0 would be half a turn
+    angle = 0.0 if a == 0.0 and b == 0.0 else math.atan2(abs(a), b)  # atan2(0, -0) is half a turn
     return 2.0 * angle if kind == ROTATION else angle
 
 
@@ -217,7 +217,7 @@ def measure_one(table, spans, asks, used, allowed, q, target, work, errors):
     is_met = True
     for i in range(c):
         errors[i] = error_of(int(asks[i, ASK_KIND]), left[0, i, 0], left[0, i, 1])
-        # Written so that a NaN is not met.
+        # NaN counts as not met.
         if not errors[i] <= allowed[i] * (1.0 + ROUNDING):
             is_met = False
     return is_met

@@ -1,12 +1,12 @@
 # pyright: standard
 """Numba compiler of the kernels. A kernel contains all its callees and is optimised as a whole, once.
 
-Numba gives every function machine code of its own and lets the loader choose, for a call that was not built in, among
-the copies that all kernels brought along. Then a call's last bits depend on which kernel was loaded before, and on
-whether this process compiled it or found it on the disk. Here a kernel calls its own copies only; and a function that
-only kernels call is kept as code to build in, which saves a sixth of the time.
+Numba compiles every function separately and lets the loader choose, for a call that was not inlined, among the copies
+in all kernels. Then the last bits of a result depend on the kernels loaded before, and on whether this process compiled
+them or read them from disk. Here a kernel calls its own copies only, and device functions are kept as code for
+inlining, which saves a sixth of the time.
 
-Numba has no public way to any of this: `tests/kernels/test_pipeline.py` guards each part for its next release.
+Numba has no public API for this: `tests/kernels/test_pipeline.py` checks each private attribute for its next release.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from poise.kernels.operators import remembering
 class Pipeline(Compiler):
     """Numba's compiler with the libraries and flags below."""
 
-    apart: ClassVar[bool] = False  # whether a piece stays a function of its own
+    apart: ClassVar[bool] = False  # whether inlining is disabled
 
     def __init__(
         self, typingctx: Any, targetctx: Any, library: Any, args: Any, result: Any, flags: Any, own: Any
@@ -61,7 +61,7 @@ class Pipeline(Compiler):
             return super().compile_extra(func)
 
 
-_NEEDLESS = InlineClosureLikes, NopythonRewrites  # closures and comprehensions; arithmetic with whole arrays
+_NEEDLESS = InlineClosureLikes, NopythonRewrites  # closures and comprehensions; whole-array arithmetic
 
 
 class PipelineApart(Pipeline):
@@ -76,7 +76,7 @@ class PipelineApart(Pipeline):
 class _Kernel(JITCodeLibrary):
     """Library of an entry kernel. Its own functions are visible from outside, its callees are not.
 
-    Pieces that call each other in a circle would need to be seen; there are none.
+    Mutually recursive device functions would have to be visible; there are none.
     """
 
     def _optimize_final_module(self) -> None:
@@ -106,7 +106,7 @@ class _Piece(JITCodeLibrary):
         for function in self._final_module.functions:
             if function.linkage == Linkage.external and not function.is_declaration:
                 function.linkage = Linkage.linkonce_odr
-        self._shared_module = self._final_module  # Numba would keep a copy with these linkages beside it
+        self._shared_module = self._final_module  # Numba would keep an additional copy with these linkages
         self._finalized = True
 
 
@@ -120,8 +120,8 @@ def _without_machine_code(library: _Piece, described: Any, environment: Any) -> 
 def _settled(context: Any) -> Any:
     """Copy a target context with fixed answers for one compilation.
 
-    Numba looks for new definitions each time that it finds none of its own, as for every array, and lets LLVM read a
-    module to tell the size of a type: each a fortieth of the compile time.
+    Numba looks for new definitions after every failed lookup, as for every array, and lets LLVM read a module to find
+    the size of a type: each takes a fortieth of the compile time.
     """
 
     def refresh() -> None:
@@ -135,7 +135,7 @@ def _settled(context: Any) -> Any:
             sizes[name] = context.get_abi_sizeof(of)
         return sizes[name]
 
-    looked: list[bool] = []  # beside the copy, for Numba copies that again
+    looked: list[bool] = []  # outside of the copy, because Numba copies that again
     sizes: dict[str, int] = {}
     copied = copy.copy(context)
     copied.refresh, copied.get_abi_sizeof = refresh, get_abi_sizeof
@@ -160,8 +160,8 @@ _ANY = hash(Flags())
 class _SettledFlags(Flags):
     """Compiler flags with cached values. The cache is cleared when a flag is set.
 
-    Numba looks overloads up by them, tens of thousands of times for a kernel, and asks them one by one each time: a
-    fifteenth of the compile time.
+    Numba uses flags as keys of overloads, tens of thousands of times per kernel, and reads them one by one each time,
+    which takes a fifteenth of the compile time.
     """
 
     __slots__ = ("_said",)
@@ -173,7 +173,7 @@ class _SettledFlags(Flags):
         return self._said
 
     def __hash__(self) -> int:
-        return _ANY  # Numba's own is of the names alone, too: flags that are equal must have the same
+        return _ANY  # Numba's own hash also covers the names only: equal flags must have equal hashes
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)

@@ -21,12 +21,12 @@ def clamp(value, low, high):
 def best_angle(angle, low, high):
     """Return the angle x in low..high with the greatest cos(x - angle).
 
-    That is `angle` itself modulo a turn if the range holds it, else the end nearer to it on the circle.
-    Every objective of one hinge angle here is a cosine, so this is its exact minimiser inside the range;
-    plain clamping can pick the wrong end. Of several turns inside, the one nearest to `angle`.
+    It is `angle` modulo a turn if that is in the range, else the end nearer on the circle. Every objective of one hinge
+    angle here is a cosine, so this is its exact minimiser inside the range; plain clamping may pick the wrong end. Of
+    several equivalent angles in the range, it is the one nearest to `angle`.
     """
     if angle < low:
-        # By whole turns into the range, as few as will do: the nearest of several.
+        # As few whole turns as possible: the nearest equivalent in the range.
         turned = angle + TURN * math.ceil((low - angle) / TURN)
     elif angle > high:
         turned = angle - TURN * math.ceil((angle - high) / TURN)
@@ -34,7 +34,7 @@ def best_angle(angle, low, high):
         return angle
     if low <= turned <= high:
         return turned
-    # Nearer on the circle: an angle just beyond the high end of a wide range may be nearer to the low end.
+    # On the circle, an angle just beyond the high end of a wide range may be nearer to the low end.
     return low if math.cos(low - angle) >= math.cos(high - angle) else high
 
 

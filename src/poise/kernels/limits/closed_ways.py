@@ -19,10 +19,9 @@ from poise.kernels.values.linear import Quat, Vec, conjugate, dot, norm, quat_in
 def closed_ways(limit, q, push):
     """Find the blocked directions of a pushed ball.
 
-    Up to three perpendicular unit vectors at rotation q; zeros where there are fewer.
-
-    Angular velocities in the joint's rest frame. They span the gradients of those bounds at which q stands and that
-    the push leads out of: a step without its part along them stays legal to first order.
+    Returns up to three perpendicular unit vectors at rotation q; zeros where there are fewer. They are angular
+    velocities in the joint's rest frame and span the gradients of the active bounds that the push would violate: a step
+    without its part along them stays legal to first order.
     """
     frame, none = quat_in(limit, LIMIT_FRAME), Vec(0.0, 0.0, 0.0)
     v = rotate(conjugate(frame), Vec(q.x, q.y, q.z))
@@ -32,10 +31,10 @@ def closed_ways(limit, q, push):
     else:
         a, b, c = _box_gradients(limit, Quat(q.w, v.x, v.y, v.z))
     out = rotate(conjugate(frame), push)
-    # Gradients of bounds that the push leads out of, made perpendicular one after the other (Gram and Schmidt).
+    # Gradients of bounds violated by the push, orthogonalised by Gram-Schmidt.
     first = a if dot(a, out) > 0.0 else (b if dot(b, out) > 0.0 else (c if dot(c, out) > 0.0 else none))
     first = _unit(first)
-    # Along the first wall the push may still lead out of a second, and along both of a third.
+    # Along the first bound the push may still violate a second one, and along both a third.
     out = sub(out, scale(first, dot(first, out)))
     b, c = _across(b, first), _across(c, first)
     second = b if dot(b, out) > 0.0 else (c if dot(c, out) > 0.0 else _across(a, first))
@@ -55,19 +54,19 @@ def _unit(v):
 
 @inline
 def _across(v, unit):
-    """Project v perpendicular to a unit vector. Zero where that is hardly anything."""
+    """Project v perpendicular to a unit vector. Results of rounding size become zero."""
     rest = sub(v, scale(unit, dot(unit, v)))
     return rest if dot(rest, rest) > 1e-12 * dot(v, v) else Vec(0.0, 0.0, 0.0)
 
 
 @inline
 def _twist_gradient(limit, q):
-    """Compute the gradient of the twist out of its range. Zero where it stands at no end.
+    """Compute the gradient of the twist out of its range. Zero where it is at no end.
 
-    With q to exp(w / 2) q, tau = 2 atan2(z, w) changes by (B w_x - A w_y) / n^2 + w_z, A and B as in `_swing_twist`.
+    With q to exp(w / 2) q, tau = 2 atan2(z, w) changes by (B w_x - A w_y) / n^2 + w_z, A and B as in `_clamp_swing_twist`.
     """
     nn = q.w * q.w + q.z * q.z
-    # Zero unless the twist stands at an end: what is inside is pushed by nothing.
+    # Zero unless the twist is at an end.
     k = _end(2.0 * math.atan2(q.z, q.w), limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
     if nn == 0.0 or k == 0.0:
         return Vec(0.0, 0.0, 0.0)
@@ -76,7 +75,7 @@ def _twist_gradient(limit, q):
 
 @part
 def _swing_gradient(limit, q):
-    """Compute the gradient of the swing out of its cone. Zero where it does not stand at the edge.
+    """Compute the gradient of the swing out of its cone. Zero where it is not at the edge.
 
     With u along the swing axis, t across it and m the gradient (s_x / a^2, s_y / b^2): the swing angle changes by
     w . u, its axis turns by w_z + cot(angle) w . t.
@@ -88,7 +87,7 @@ def _swing_gradient(limit, q):
     ux, uy = (q.w * q.x - q.z * q.y) / (n * r), (q.w * q.y + q.z * q.x) / (n * r)
     angle = 2.0 * math.atan2(r, n)
     x, y = angle * ux, angle * uy
-    # Limits that allow no swing to a side have an axis of zero there: a hair instead, to divide by.
+    # Limits without swing to one side have a semi-axis of zero there, replaced by a small divisor.
     a = max(limit[LIMIT_BOUNDS + 1] if x >= 0.0 else -limit[LIMIT_BOUNDS], AT_EDGE)
     b = max(limit[LIMIT_BOUNDS + 3] if y >= 0.0 else -limit[LIMIT_BOUNDS + 2], AT_EDGE)
     if (x / a) * (x / a) + (y / b) * (y / b) < 1.0 - AT_EDGE:
@@ -101,12 +100,12 @@ def _swing_gradient(limit, q):
 
 @part
 def _box_gradients(limit, q):
-    """Compute the gradients of three angles out of their ranges. Zero for an angle that stands at no end.
+    """Compute the gradients of three angles out of their ranges. Zero for an angle at no end.
 
     The angles change with the angular velocities about x, Rx y and Rx Ry z; the gradients are the reciprocal vectors.
     """
     a, b, c = angles_of(q)
-    # Of the two triples the one that stands in the box: its ends are the ones that count.
+    # Use the triple inside the box; its ends are the active bounds.
     if _off_box(limit, a, b, c) > AT_EDGE:
         a, b, c = a + math.pi, math.pi - b, c + math.pi
     k = -1.0 if math.cos(b) < 0.0 else 1.0

@@ -1,19 +1,19 @@
 # pyright: standard
 """Limits of whole rotations. The single implementation for ball joints, shared by every solver.
 
-A limit is a row of LIMIT numbers, packed by model/limits/base/rows.py (the columns LIMIT_ of layout.py):
+A limit is a row of LIMIT_ROW numbers, packed by model/limits/base/rows.py (the columns LIMIT_ of layout.py):
 
-    0      kind: NO_LIMIT, SWING_TWIST, EULER_BOX; or RANGE, a soft limit of one value that no turn is bound by
+    0      kind: NO_LIMIT, SWING_TWIST, EULER_BOX; or RANGE, a soft limit of one value, not of a rotation
     1-4    w x y z from the limit's own frame to the joint's rest frame
     5-10   bounds [rad], three pairs of lowest and highest:
            SWING_TWIST  swing about x, swing about y (-pi..0 and 0..pi), twist about z
            EULER_BOX    angles a b c of Rx(a) Ry(b) Rz(c)
     11     0 for a hard limit; else the weight of a soft one
-    12-13  SWING_TWIST: tangents of half the ends of the twist, a hair inside; where an end is beyond half a turn 1, -1
+    12-13  SWING_TWIST: tangents of half the ends of the twist, slightly inside; 1, -1 for ends beyond half a turn
 
 Swing and twist: q = swing . twist, twist about z and swing about an axis in the xy plane. The swing is bounded as a
-rotation vector s: (s_x / a)^2 + (s_y / b)^2 <= 1 with a and b of the side that s is on (Baerlocher and Boulic, in
-Deformable Avatars, 2001). That holds up to half a turn, where s and -s are the same rotation.
+rotation vector s: (s_x / a)^2 + (s_y / b)^2 <= 1 with a and b of the quarter containing s (Baerlocher and Boulic, in
+Deformable Avatars, 2001). This is valid up to half a turn, where s and -s are the same rotation.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.limits.angles import TURN, best_angle
 from poise.kernels.values.linear import Quat, Vec, about, conjugate, multiply, put_quat_in, quat_in, rotate
 
-AT_EDGE = 1e-6  # [rad, of the ellipse] what is this near to a bound stands at it
+AT_EDGE = 1e-6  # [rad, fraction of the ellipse] closer to a bound counts as being at it
 
 
 @inline
 def binds(limit):
-    """Return whether a limit bounds a ball's rotation, and hard."""
+    """Return whether a limit is hard and bounds a rotation."""
     return limit[LIMIT_SOFT] == 0.0 and (limit[LIMIT_KIND] == SWING_TWIST or limit[LIMIT_KIND] == EULER_BOX)
 
 
@@ -59,7 +59,7 @@ def is_free(limit, q):
 def nearest_turn(limit, q):
     """Clamp a unit quaternion to its limit. A legal one is returned bit for bit, else the nearest legal rotation.
 
-    Of a quaternion and its negative, which are the same rotation, the one nearer to q.
+    The sign of the result is that of q: the nearer one of the two equivalent quaternions.
     """
     kind = limit[LIMIT_KIND]
     if kind != SWING_TWIST and kind != EULER_BOX:
@@ -75,7 +75,7 @@ def nearest_turn(limit, q):
     if is_legal:
         return q
     v = rotate(frame, Vec(turn.x, turn.y, turn.z))
-    # Of one sign with q, so that callers may take differences and means of the two.
+    # The same sign as q, so that callers may take differences and means of the two.
     sign = -1.0 if q.w * turn.w + q.x * v.x + q.y * v.y + q.z * v.z < 0.0 else 1.0
     return Quat(sign * turn.w, sign * v.x, sign * v.y, sign * v.z)
 
@@ -91,7 +91,7 @@ def turn_excess(q, legal):
 def largest_excess(columns, limits, q):
     """Find the largest rotation excess [rad] of ball joints. Configurations are q (k, nq).
 
-    Number b of the limits (b, LIMIT) bounds the quaternion that begins in column b of columns (b,).
+    Row b of limits (b, LIMIT_ROW) bounds the quaternion starting at column columns[b].
     """
     most = 0.0
     for k in range(q.shape[0]):
@@ -119,9 +119,9 @@ def put_inside(columns, limits, q):
 def _clearly_inside(limit, w, v):
     """Return whether a swing and twist is clearly legal.
 
-    It stands at no end; the test needs no function of an angle, and most rotations pass. Most are.
+    It is at no end. The test needs no function of an angle, and most rotations pass.
 
-    The twist against the tangents of half its ends, the swing with an angle that is at most 0.8 % too large up to a
+    The twist is compared with the tangents of half its ends. The swing uses an angle up to 0.8 % too large, for up to a
     quarter turn: atan t <= t (15 + 4 t^2) / (15 + 9 t^2), from its continued fraction.
     """
     low, high = limit[LIMIT_TANGENTS], limit[LIMIT_TANGENTS + 1]
@@ -133,7 +133,7 @@ def _clearly_inside(limit, w, v):
     x, y, tt = w * v.x - v.z * v.y, w * v.y + v.z * v.x, (v.x * v.x + v.y * v.y) / nn
     a = limit[LIMIT_BOUNDS + 1] if x >= 0.0 else limit[LIMIT_BOUNDS]
     b = limit[LIMIT_BOUNDS + 3] if y >= 0.0 else limit[LIMIT_BOUNDS + 2]
-    # 2 atan(t) / t with t = tan of half the swing, too large by 0.8 % at most: on the safe side.
+    # 2 atan(t) / t with t = tan of half the swing; at most 0.8 % too large, which is conservative.
     k = 2.0 * (15.0 + 4.0 * tt) / ((15.0 + 9.0 * tt) * nn)
     return tt <= 1.0 and (k * x / a) * (k * x / a) + (k * y / b) * (k * y / b) < 1.0 - 2.0 * AT_EDGE
 
@@ -145,14 +145,13 @@ def _swing_twist(limit, q):
     Returns whether q, in the limit's frame, is legal, and the clamped rotation: swing and twist are each moved to the
     nearest legal value.
 
-    At a swing of half a turn the twist is not defined (zero is taken), and next to it hardly: it counts less there.
+    At a swing of half a turn the twist is undefined (zero is used); near it, the twist has a smaller weight.
     """
     n, r = math.sqrt(q.w * q.w + q.z * q.z), math.sqrt(q.x * q.x + q.y * q.y)
     twist = 2.0 * math.atan2(q.z, q.w)
     kept = best_angle(twist, limit[LIMIT_BOUNDS + 4], limit[LIMIT_BOUNDS + 5])
     x, y = q.x, q.y
-    # The swing is q times the inverse twist. At a swing of half a turn (n = 0) no twist is defined, and none is taken
-    # off.
+    # The swing is q times the inverse twist. At a swing of half a turn (n = 0) the twist is undefined and left out.
     if n > 0.0:
         x, y = (q.w * q.x - q.z * q.y) / n, (q.w * q.y + q.z * q.x) / n
     k = 2.0 * math.atan2(r, n) / r if r > 0.0 else 0.0
@@ -160,10 +159,10 @@ def _swing_twist(limit, q):
     to_x, to_y, off = _nearest_swing(limit, x, y)
     if off == 0.0 and kept == twist:
         return True, q
-    # Near a swing of half a turn the twist hardly changes the rotation: its excess counts by how much it does.
+    # Near a swing of half a turn the twist hardly changes the rotation: its excess is weighted by that change.
     is_legal = off <= SLACK and n * 2.0 * abs(math.sin(0.5 * (kept - twist))) <= SLACK
     angle = math.sqrt(to_x * to_x + to_y * to_y)
-    # What is moved inside must stay inside when it is measured again, which is only sure away from half a turn.
+    # A clamped rotation must stay legal when measured again, which is certain only away from half a turn.
     half = 0.5 * min(angle, WIDEST_SWING)
     cosine = math.cos(half)
     k = math.sin(half) / angle if angle > 0.0 else 0.0
@@ -183,7 +182,7 @@ def _nearest_swing(limit, x, y):
     widest = max(
         max(-limit[LIMIT_BOUNDS], limit[LIMIT_BOUNDS + 1]), max(-limit[LIMIT_BOUNDS + 2], limit[LIMIT_BOUNDS + 3])
     )
-    # The other way round is longer than any legal swing can make up for, but for wide limits.
+    # The opposite direction can only be nearer for wide limits.
     if TURN - angle - widest < off:
         k = 1.0 - TURN / angle
         x, y = k * x, k * y
@@ -199,9 +198,9 @@ def _nearest_in_ellipse(limit, x, y):
     """Find the nearest point of four quarter ellipses. A point (x, y) inside is returned itself.
 
     On a quarter with semi-axes a and b it is (a^2 x / (t + a^2), b^2 y / (t + b^2)) with t > 0 such that it lies on
-    the ellipse (Eberly, Distance from a point to an ellipse, 2013). In t that is a falling convex function: Newton's
-    method climbs to its root from any point before it and cannot overshoot. It starts where one of the two
-    coordinates alone would be on the ellipse, so that what is left is between 0 and 1.
+    the ellipse (Eberly, Distance from a point to an ellipse, 2013). The residual is a decreasing convex function of t:
+    Newton's method increases t monotonically from any point before the root and cannot overshoot. It starts where one
+    of the two coordinates alone would be on the ellipse, with a residual between 0 and 1.
     """
     a = limit[LIMIT_BOUNDS + 1] if x >= 0.0 else -limit[LIMIT_BOUNDS]
     b = limit[LIMIT_BOUNDS + 3] if y >= 0.0 else -limit[LIMIT_BOUNDS + 2]
@@ -211,7 +210,7 @@ def _nearest_in_ellipse(limit, x, y):
     if (x / a) * (x / a) + (y / b) * (y / b) <= 1.0:
         return x, y
     aa, bb = a * a, b * b
-    # Where x alone or y alone would be on the ellipse: both are at or before the root, so that Newton climbs.
+    # Start where x alone or y alone would be on the ellipse: at or before the root.
     t = max(0.0, max(a * abs(x) - aa, b * abs(y) - bb))
     for _ in range(ELLIPSE_STEPS):
         g, h = a * x / (t + aa), b * y / (t + bb)
@@ -232,11 +231,10 @@ def _euler_box(limit, q):
 
     Returns whether q, in the limit's frame, is legal, and the nearest rotation with legal angles.
 
-    A rotation has two triples of angles, (a, b, c) and (a + pi, pi - b, c + pi), modulo turns: the one that is in the
-    box counts, else the one that leads to the nearer rotation. Moving each angle into its range is not yet the nearest
-    rotation, for a and c turn about axes that are not perpendicular: so each angle in turn takes its best value for
-    what the other two are. That also shares out a and c where b is at a quarter turn (gimbal lock) and only their
-    sum or difference is defined.
+    A rotation has two triples of angles, (a, b, c) and (a + pi, pi - b, c + pi), modulo turns. The triple inside the
+    box is used, else the one with the nearer rotation. Clamping each angle does not give the nearest rotation, because
+    the axes of a and c are not perpendicular: each angle in turn takes its best value for the other two. This also
+    distributes a and c at gimbal lock (b at a quarter turn), where only their sum or difference is defined.
     """
     a, b, c = angles_of(q)
     is_inside = (
@@ -244,13 +242,13 @@ def _euler_box(limit, q):
     )
     if is_inside and limit[LIMIT_BOUNDS + 4] <= c <= limit[LIMIT_BOUNDS + 5]:
         return True, q
-    # Ranges may go beyond a quarter turn of b, where only the second triple is inside.
+    # Ranges of b may exceed a quarter turn, where only the second triple is inside.
     angles = _boxed(limit, Vec(a, b, c))
     other = _boxed(limit, Vec(a + math.pi, math.pi - b, c + math.pi))
     if _chord(q, _turned(other)) < _chord(q, _turned(angles)):
         angles = other
     for _ in range(BOX_SWEEPS):
-        # Again, because the best value of each angle depends on the other two.
+        # Iterate, because the best value of each angle depends on the other two.
         before = angles
         angles = _swept(limit, q, angles)
         if max(max(abs(angles.x - before.x), abs(angles.y - before.y)), abs(angles.z - before.z)) <= SLACK:

@@ -1,8 +1,7 @@
 # pyright: standard
 """Range violations of configurations. Ranges bound values of q, and ball joints reduced to hinges.
 
-The judge asks it of every answer. Its oracle over arrays is among the tests; whole rotations are measured in
-kernels/limits.py.
+Every solution is checked with it. The tests hold a reference implementation over arrays.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from poise.kernels.values.linear import Quat, about, quat_in, vec_in
 
 @kernel
 def largest(bounded, ranges, columns, axes, low, high, q):
-    """Find the largest range excess of configurations. [rad, file units], over q (k, nq); NaN where one is.
+    """Find the largest range excess of configurations. In [rad] or file units, over q (k, nq); NaN propagates.
 
-    bounded (c,)     columns of q whose values the rows of `ranges` (nq, 2) bound
-    columns (h, 4)   where the quaternions of the hinges stand, the first of each
-    axes    (h, 3)   their axes, and
-    low, high (h,)   the ends of their angles
+    bounded (c,)     columns of q bounded by the rows of `ranges` (nq, 2)
+    columns (h, 4)   columns of the hinges' quaternions
+    axes    (h, 3)   axes of the hinges
+    low, high (h,)   ranges of their angles
     """
     most = 0.0
     for i in range(q.shape[0]):
@@ -35,10 +34,13 @@ def largest(bounded, ranges, columns, axes, low, high, q):
 
 @kernel
 def stands(turns, bounded, ranges, columns, axes, low, high, q, unit, most):
-    """Return whether a configuration is a valid start. q (nq,) must be finite and legal, with rotations of unit length.
+    """Return whether a configuration is a valid start.
 
-    turns    (b,)  where the quaternions stand, the first column of each
-    unit, most     how far their squared lengths may be from one, and values from their ranges; others as in `find_max_violation`
+    q (nq,) must be finite and legal, with rotations of unit length.
+
+    quaternion_columns (b,)  first column of each quaternion
+    unit_tolerance           of their squared lengths
+    max_excess               of values beyond their ranges; the others as in `find_max_violation`
     """
     for j in range(q.shape[0]):
         if not math.isfinite(q[j]):
@@ -61,18 +63,17 @@ def stands(turns, bounded, ranges, columns, axes, low, high, q, unit, most):
 def hinge_excess(turn, axis, low, high):
     """Measure the excess of a hinged ball.
 
-    Twice the largest difference in a component from the nearest rotation about the axis by an angle in low..high.
-
-    For small ones that is no more than the angle [rad] between the two.
+    It is twice the largest component difference from the nearest rotation about the axis by an angle in low..high. For
+    small differences it does not exceed the angle [rad] between the two.
     """
     q = Quat(-turn.w, -turn.x, -turn.y, -turn.z) if turn.w < 0.0 else turn
     angle = twist_angle(q, axis)
     along = q.x * axis.x + q.y * axis.y + q.z * axis.z
     length = math.sqrt(q.w * q.w + along * along)
-    if low <= angle <= high and length > 0.0:  # most are: cosine and sine of half the angle are there already
+    if low <= angle <= high and length > 0.0:  # the usual case: cosine and sine of half the angle are known
         s = along / length
         return 2.0 * furthest(q, Quat(q.w / length, s * axis.x, s * axis.y, s * axis.z))
-    # The nearest legal quaternion has two signs; differences are measured to the one on this side.
+    # Of the two signs of the nearest legal quaternion, differences are measured to the nearer one.
     near = about(axis, best_angle(angle, low, high))
     if q.w * near.w + q.x * near.x + q.y * near.y + q.z * near.z < 0.0:
         near = Quat(-near.w, -near.x, -near.y, -near.z)
