@@ -9,8 +9,8 @@
     out    (k, 6 nv)   rows: three of velocity, three of angular velocity, in world axes
 
 With x the point in the parent's frame, L the linear part of the parent's world map and a an axis rotated by A: a
-rotation gives velocity L (a x (x - origin)) and angular velocity L a gain, a slide velocity L a. There is no inverse and
-no difference of world positions: any affine B is exact, and no precision is lost far from the origin.
+rotation gives velocity L (a x (x - origin)) and angular velocity L a gain, a slide velocity L a. There is no inverse
+and no difference of world positions: any affine B is exact, and no precision is lost far from the origin.
 """
 
 from __future__ import annotations

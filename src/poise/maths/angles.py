@@ -16,10 +16,10 @@ class Side(NamedTuple):
 
     line    (k, 3) the unit vector from the first joint to the tip
     reach   (k,)   from the first joint to the tip
-    bend    (k, 3) from the line to the joint that bends
+    bend    (k, 3) from the line to the middle joint
     pole    (k, 3) from the line to the pole
-    shares  (k, 2) how far along the line, as a share of it, the joint that bends and the pole are
-    angle   (k,)   [rad] about the line from bend to pole, -pi to pi; 0 where the limb or the pole shows no side
+    shares  (k, 2) positions of middle joint and pole along the line, as fractions of it
+    angle   (k,)   [rad] about the line from bend to pole, -pi to pi; 0 where a bend direction is undefined
     """
 
     line: Floats

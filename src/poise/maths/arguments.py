@@ -1,6 +1,6 @@
 """Argument checks: library values, texts, names, functions.
 
-Numbers and arrays of numbers are checked by `maths/arrays.py`, options by `maths/arguments.py`.
+`maths/arrays.py` checks numbers and arrays of numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from poise.maths.arrays import short
 
 Wanted = TypeVar("Wanted")
 
-# By class name, the words for a value in a message, with an example.
+# Description of a value in a message, with an example, by class name.
 _SUCH = {
     "Clip": "a Clip, such as rig.clips[0]",
     "Contacts": "a poise.Contacts, such as planted.contacts",
@@ -62,8 +62,7 @@ def named(value: Any) -> str:
 def text(value: Any, what: str) -> str:
     """Check a text.
 
-    InputError for other values and for half a character: no file can hold that. InputError for other values and for
-    half a character: no file can hold that.
+    InputError for other values and for half a character: no file can hold that.
     """
     if not isinstance(value, str):
         message = f"{what} must be a text, not {named(value)}"
@@ -111,7 +110,7 @@ def names(value: Any, what: str, such: str = "['hips', 'spine']") -> tuple[str, 
         if not isinstance(one, str):
             message = f"{what} are names, such as {such}; one of them is {named(one)}"
             raise InputError(message)
-    return tuple(map(str, found))  # of plain texts, where NumPy's own were given
+    return tuple(map(str, found))  # converts NumPy's strings
 
 
 def function(value: Any, what: str) -> Callable[..., Any]:

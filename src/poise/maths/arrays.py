@@ -15,7 +15,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 _NO_NUMBERS = (str, bytes, bool, type(None))
 _FLOAT = np.dtype(np.float64)
-_SHOWN = 80  # characters of a value that a message quotes
+_SHOWN = 80  # letters of a value quoted in a message
 
 
 def finite(values: ArrayLike, what: str, *, last: int | None = None, truths: bool = False) -> Floats:

@@ -16,7 +16,7 @@ from poise.maths.arrays import short
 
 Class = TypeVar("Class", bound=type)
 
-# What options are called elsewhere, in small letters and without separators, with the name that they have here.
+# Names of options in other libraries, lower case without separators, and their names here.
 ELSEWHERE = {
     "maxiterations": "iterations", "maxiter": "iterations", "maxiters": "iterations", "iters": "iterations",
     "steps": "iterations", "maxsteps": "iterations", "sweeps": "iterations", "iteration": "iterations",
@@ -31,7 +31,7 @@ def options_by_name(of: Class) -> Class:
 
     The message shows the right call, where Python would raise TypeError.
 
-    A class decorator. It costs nothing in solving: who makes a solver pays for one more call.
+    A class decorator. It costs one more call per solver made, and nothing in solving.
     """
     plain: Any = of.__init__
 
@@ -83,7 +83,7 @@ def _no_option(kind: str, name: str, names: Iterable[str]) -> UnknownNameError |
 def no_such_argument(function: str, unknown: Iterable[str], names: Iterable[str], options: Iterable[str]) -> Exception:
     """Make the error for an unknown keyword of a function. It belongs to a solver, or is unknown.
 
-    `names` are those of the function, `options` those that solvers have.
+    `names` are the arguments of the function, `options` those of solvers.
     """
     name = next(iter(unknown))
     meant = ELSEWHERE.get("".join(letter for letter in name.casefold() if letter.isalnum()), name)

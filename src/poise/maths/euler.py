@@ -1,7 +1,7 @@
 """Euler angles and quaternions. There are six intrinsic orders of three different axes, as in motion files.
 
-An order is read like the product of matrices: "ZXY" with angles (a, b, c) is Rz(a) Rx(b) Ry(c): first a turn
-about z, then about the turned x, then about the twice turned y. Angles [rad] have any leading axes.
+An order reads as a product of matrices: "ZXY" with angles (a, b, c) is Rz(a) Rx(b) Ry(c): a rotation about z, then about
+the rotated x, then about the twice rotated y. Angles [rad] have any leading axes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from poise.errors import InputError, quoted
 from poise.maths.arrays import Floats, finite
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
-_LOCKED = 1e-12  # the cosine of the middle angle below this is zero to rounding: only one of the outer two counts
+_LOCKED = 1e-12  # gimbal lock: smaller cosines of the middle angle are zero to rounding
 
 
 def to_quaternion(angles: ArrayLike, order: str) -> Floats:
@@ -43,8 +43,8 @@ def from_quaternion(q: ArrayLike, order: str) -> Floats:
 
     With half sums and differences of the outer angles: (w + y', x + z') = (cos b/2 + sin b/2)(cos, sin)((a + c)/2)
     and (w - y', x - z') = (cos b/2 - sin b/2)(cos, sin)((a - c)/2), where x y z are the components along the
-    order's axes. No digits are lost anywhere. With the middle angle at a quarter turn (gimbal lock) only a + c
-    or a - c is defined; c is 0 there and the rotation is still the same.
+    order's axes. No precision is lost for any angle. With the middle angle at a quarter turn (gimbal lock) only a + c
+    or a - c is defined; c is 0 there, and the rotation is the same.
     """
     i, j, k, sign = axes_of(order)
     w, *xyz = np.moveaxis(finite(q, "a quaternion", last=4), -1, 0)
@@ -80,13 +80,13 @@ def continuous(angles: Floats) -> Floats:
 
     The rotations (frames, ..., 3) [rad] stay the same, without jumps from frame to frame.
 
-    At each frame the triple nearest to that of the frame before is taken; the first frame stays.
+    Each frame uses the triple nearest to that of the previous frame; the first frame stays.
     """
     if len(angles) < 2:  # noqa: PLR2004  (nothing to go on from)
         return angles
     both = np.stack([angles, other(angles)], axis=1)  # (frames, 2, ..., 3)
     steps = wrapped(both[1:, :, None] - both[:-1, None])  # (frames - 1, to, from, ..., 3)
-    best = np.abs(steps).sum(axis=-1).argmin(axis=1)  # (frames - 1, from, ...): where to go on from either triple
+    best = np.abs(steps).sum(axis=-1).argmin(axis=1)  # (frames - 1, from, ...): next triple after either one
     chosen = np.zeros(angles.shape[:-1], dtype=np.int64)
     for frame, (from_first, from_second) in enumerate(zip(best[:, 0], best[:, 1], strict=True), start=1):
         chosen[frame] = np.where(chosen[frame - 1] == 0, from_first, from_second)

@@ -41,7 +41,7 @@ def _go_on() -> None:
 def _renew() -> None:
     """Renew the locks of cached properties.
 
-    Until Python 3.12 each has one for all values of its class, which is held while one is worked out.
+    Before Python 3.12 each has one lock for all instances of its class, held while one of them is computed.
     """
     modules = [module for name, module in list(sys.modules.items()) if name.startswith("poise.")]
     for kind in {kind for module in modules for kind in vars(module).values() if isinstance(kind, type)}:

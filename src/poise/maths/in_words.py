@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-_NUMBERS, _ENTRIES, _TEXT, _MOST = 8, 4, 72, 380  # what is written out: numbers, entries; letters of a part, of all
+_NUMBERS, _ENTRIES, _TEXT, _MOST = 8, 4, 72, 380  # items, entries and letters written
 
-_ROUNDING = 1e-12  # what double precision leaves of a zero, beside numbers of about 1
-_TIMES = ((1.0, "s"), (1e-4, "ms"), (0.0, "us"))  # [s] the least time that is written with each unit
+_ROUNDING = 1e-12  # rounding error of a zero among numbers of about 1
+_TIMES = ((1.0, "s"), (1e-4, "ms"), (0.0, "us"))  # [s] smallest time in each unit
 _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6}
 
 
@@ -25,9 +25,9 @@ def write_number(value: float, digits: int = 4, size: float = 1.0) -> str:
     value
         The number.
     digits
-        How many digits it has at most; they are significant ones.
+        Maximum number of significant digits.
     size
-        The size of the numbers behind it: a number below 1e-12 of that size is written as 0.
+        The size of the underlying numbers: a number below 1e-12 of that size is written as 0.
     """
     return "0" if abs(value) <= _ROUNDING * size else f"{value:.{digits}g}"
 
@@ -52,8 +52,8 @@ def counted(count: int, what: str, several: str = "") -> str:
 def in_words(self: Any) -> str:
     """Format a dataclass or named tuple with abbreviated fields. At most 400 letters, in one line.
 
-    Meant as the `__repr__` of a class. Arrays of more than 8 numbers are told by their shape, collections of more than
-    4 entries by their count. Fields that have their plain default are left out.
+    Used as the `__repr__` of a class. Arrays of more than 8 numbers are shown by their shape, collections of more than
+    4 entries by their count. Fields with their plain default are left out.
     """
     if isinstance(self, tuple):  # a named tuple
         parts = [f"{name}={brief(getattr(self, name))}" for name in getattr(self, "_fields", ())]

@@ -11,9 +11,9 @@ import numpy as np
 from poise.errors import InputError
 from poise.maths.arrays import Floats
 
-_ALIGNMENT = 64  # bytes: a register of AVX-512
+_ALIGNMENT = 64  # bytes of an AVX-512 register
 _WIDTHS = ("4", "8")
-_KEPT = 1 << 16  # numbers of scratch that a thread keeps at most
+_KEPT = 1 << 16  # numbers kept per thread
 
 
 @cache

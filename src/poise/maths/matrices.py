@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError
 from poise.maths.arrays import Floats, finite
 
-_ORTHOGONAL = 1e-6  # how far a dot product of two columns of a rotation matrix may be off
-_BOTTOM = 1e-9  # how far the last row of a 4 x 4 matrix may be off
+_ORTHOGONAL = 1e-6  # largest error of a dot product of two columns of a rotation matrix
+_BOTTOM = 1e-9  # largest error of the last row of a 4 x 4 matrix
 
 
 def split_transforms(matrices: ArrayLike, what: str) -> tuple[Floats, Floats]:

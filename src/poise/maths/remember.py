@@ -1,8 +1,8 @@
 """Cache of results derived from immutable values.
 
-Skeletons, poses and plans are frozen, so that what follows from one stays true as long as it lives. It is kept with
-the value itself and goes when that goes; it is no part of it: not compared, not pickled (`select_own_fields`,
-`FrozenValue`). Functions of options alone, such as a row of settings, keep their last answers with functools.
+Skeletons, poses and plans are immutable, so derived results stay valid. They are stored in the value's own `__dict__`
+and freed with it, but neither compared nor pickled (`select_own_fields`, `FrozenValue`). Functions of options alone,
+such as a row of settings, use functools for caching.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from poise.maths.forks import survive_forks
 Found = TypeVar("Found")
 
 _NAME = "_remembered"
-_MOST = 128  # of one subject, so that endless new questions (another offset in each frame) do not fill the memory
+_MOST = 128  # keys per subject; bounds the memory of varying keys, such as an offset per frame
 
 
 def remember(owner: object, subject: str, key: Hashable, make: Callable[[], Found], most: int = _MOST) -> Found:
     """Return the cached result for owner, subject and key. Calls `make()` where there is none yet.
 
-    Of each subject `max_keys` keys are kept; then the oldest makes room. Threads that ask for the same
-    thing at once may both make it, and one of the two is kept.
+    Each subject has at most `max_keys` keys; the oldest is removed first. Concurrent threads may both compute a result;
+    one of the two is stored.
     """
     memory: dict[str, dict[Hashable, Any]] = owner.__dict__.setdefault(_NAME, {})
     known = memory.get(subject)
@@ -35,7 +35,7 @@ def remember(owner: object, subject: str, key: Hashable, make: Callable[[], Foun
     if found is _NAME:
         found = make()
         while len(known) >= most:
-            known.pop(next(iter(tuple(known)), None), None)  # of a copy: other threads may put something in
+            known.pop(next(iter(tuple(known)), None), None)  # of a copy: other threads may add keys
         known[key] = found
     return found
 
@@ -53,8 +53,7 @@ def own_fields(owner: Any) -> dict[str, Any]:
 class FrozenValue:
     """Base of immutable values.
 
-    Copies and pickles have read-only arrays, too, and hold the constructor fields only. Its copies and pickles are so,
-    too, and hold nothing but what it is.
+    Their arrays are read-only. Copies and pickles also have read-only arrays, and hold the constructor fields only.
     """
 
     def __getstate__(self) -> dict[str, Any]:
@@ -74,4 +73,4 @@ def freeze_arrays(values: Iterable[object]) -> None:
             freeze_arrays(value)
 
 
-survive_forks()  # here, since whatever works something out, with a kernel or in a property, imports this
+survive_forks()  # here, because every module with kernels or cached properties imports this one

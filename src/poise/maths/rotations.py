@@ -1,7 +1,7 @@
 """Rotations as arrays of unit quaternions w x y z. Arrays have any leading axes.
 
 `q` and `-q` are the same rotation. Products compose like matrices: `multiply(a, b)` rotates by b first.
-Kernels do the same to one rotation at a time (kernels/values/linear.py); tests hold both to the same values.
+Kernels implement the same for single rotations (kernels/values/linear.py); tests compare both.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from poise.maths.arrays import Floats, broadcast_together, finite
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 IDENTITY.setflags(write=False)
-_ROUNDING = 1e-14  # ten times what is left in a squared length after normalising
-_STRAIGHT = 1e-9  # [rad] below this the weights of slerp equal those of a straight line to rounding
-_OPPOSITE = 1e-30  # |a + b|^2 of two unit vectors below this: opposite to rounding, any perpendicular axis will do
+_ROUNDING = 1e-14  # ten times the rounding error of a normalised squared length
+_STRAIGHT = 1e-9  # [rad] below, slerp weights equal linear ones to rounding
+_OPPOSITE = 1e-30  # |a + b|^2 of opposite unit vectors; any perpendicular axis is used
 
 
-_UNIFORM = 1e-12  # lengths this near to each other are equal to rounding
+_UNIFORM = 1e-12  # relative difference of equal lengths
 
 
 def normalised(q: ArrayLike) -> Floats:
@@ -118,7 +118,7 @@ def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
     Returns
     -------
     array
-        (..., 4) quaternions w x y z that turn a onto b. Parallel directions: the identity. Opposite ones: half a turn
+        (..., 4) quaternions w x y z rotating a onto b. Parallel directions: the identity. Opposite ones: half a turn
         about an axis perpendicular to a (there is no shortest one; the choice depends on a only). A zero vector has no
         direction: the identity.
 
@@ -129,8 +129,8 @@ def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
 
     Notes
     -----
-    With unit vectors and m = a + b, the quaternion is `(m . m / 2, a x m)`, normalised: half the angle comes from the
-    half vector, so that there is no trigonometry and no loss of digits near half a turn.
+    With unit vectors and m = a + b, the quaternion is `(m . m / 2, a x m)`, normalised. The half vector gives half the
+    angle without trigonometry and without loss of precision near half a turn.
     """
     a, b = broadcast_together(finite(a, "the first vector", last=3), finite(b, "the second vector", last=3))
     a, a_is_zero = _direction(a)
@@ -171,8 +171,8 @@ def as_matrix(q: Floats) -> Floats:
 def from_matrix(m: Floats) -> Floats:
     """Make unit quaternions of rotation matrices (..., 3, 3). They are (..., 4), w >= 0.
 
-    Of the four ways to write the quaternion, the one that divides by its largest component
-    (Shepperd, J. Guidance and Control 1(3), 1978).
+    Of the four formulas the one dividing by the largest component is used (Shepperd, J. Guidance and Control 1(3),
+    1978).
     """
     d = np.diagonal(m, axis1=-2, axis2=-1)
     trace = d.sum(axis=-1)
@@ -196,8 +196,8 @@ def from_matrix(m: Floats) -> Floats:
 def slerp(a: Floats, b: Floats, t: ArrayLike) -> Floats:
     """Interpolate rotations a to b (..., 4) by fractions (...). It follows the shorter arc, at constant speed.
 
-    sin((1-t) h) a + sin(t h) b, over sin h, with h the angle between the two quaternions, taken from
-    chord lengths so that it is exact near 0; equal ends return that end (Shoemake, SIGGRAPH 1985).
+    sin((1-t) h) a + sin(t h) b, over sin h, with h the angle between the two quaternions, computed from chord lengths
+    to be exact near 0; equal ends return that end (Shoemake, SIGGRAPH 1985).
     """
     t = np.asarray(t, dtype=np.float64)[..., None]
     b = np.where((a * b).sum(axis=-1, keepdims=True) < 0, -b, b)
@@ -224,7 +224,7 @@ def as_vector(q: Floats) -> Floats:
 def from_vector(v: Floats) -> Floats:
     """Make unit quaternions (..., 4) of rotation vectors (..., 3).
 
-    cos |v|/2, and v/|v| sin |v|/2. Zero is the identity. Zero: the identity.
+    cos |v|/2, and v/|v| sin |v|/2; zero is the identity.
     """
     angle = np.sqrt((v * v).sum(axis=-1, keepdims=True))
     half = 0.5 * angle
@@ -235,8 +235,8 @@ def from_vector(v: Floats) -> Floats:
 def twist_angle(q: Floats, axis: Floats) -> Floats:
     """Compute twist angles [rad] about unit axes. In (-pi, pi], of q (..., 4) about `axis` (..., 3).
 
-    2 atan2(v.axis, w), the rotation about the axis that is nearest to q. At half a turn about a
-    perpendicular axis every twist is equally near; 0 is returned.
+    2 atan2(v.axis, w), of the rotation about the axis nearest to q. At half a turn about a perpendicular axis every
+    twist is equally near; 0 is returned.
     """
     along = (q[..., 1:] * axis).sum(axis=-1)
     angle = 2 * np.arctan2(along, q[..., 0])

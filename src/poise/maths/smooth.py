@@ -22,7 +22,7 @@ def eased(u: Floats) -> Floats:
 def averaged(values: Floats, half: int) -> Floats:
     """Average values (F, ...) with a Hann window.
 
-    It covers `half` frames to each side; ends are held, and constant values stay constant. Constant stays constant.
+    It covers `half` frames to each side; ends are held, and constant values stay constant.
     """
     if half < 1:
         return values
@@ -41,7 +41,7 @@ def above(values: Floats, half: int) -> Floats:
 def largest_near(values: Floats, half: int) -> Floats:
     """Compute the maximum in a window. Values are (F, ...), the window has `half` frames to each side.
 
-    The largest of twice as many frames is that of two halves; two windows that overlap give the last, odd one.
+    Windows are doubled: the maximum of a window is that of its halves; two overlapping windows give the odd width.
     """
     largest, size, width = _held(values, half), 1, 2 * half + 1
     while 2 * size <= width:

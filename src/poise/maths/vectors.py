@@ -16,7 +16,7 @@ def dots(a: Floats, b: Floats) -> Floats:
 
 
 def cross(a: Floats, b: Floats) -> Floats:
-    """Compute the cross product as np.cross does, number for number. For few vectors it takes half the time."""
+    """Compute the cross product as np.cross does, number for number. For few vectors it is twice as fast."""
     x = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
     y = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
     return np.stack([x, y, a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]], axis=-1)

@@ -3,17 +3,17 @@
 
     targets  (k, 7)      x y z, w x y z of the tip in the base frame
     starts   (1|k, m)    values to start from
-    seeds    (s, m)      values to start again from
-    poses    flat        where they put the tip, see arm_lm.py
+    seeds    (s, m)      values of restarts
+    poses    flat        tip transforms of the seeds
     settings (13,)       the columns ARM_ of layout.py
-    x        (k, m)      the answers
-    errors   (k,)        weighted squared error of each answer; 1e300 where no pose had a smaller one
+    x        (k, m)      the solutions
+    errors   (k,)        weighted squared error of each solution; 1e300 where no pose had a smaller one
     counts   (k, 3)      iterations and attempts spent; 1 where the target was met
-    trace    (t, m + 1)  error and values of all that the first problem tried, attempt after attempt; t may be 0
+    trace    (t, m + 1)  error and values of every iteration of the first problem, attempt after attempt; t may be 0
 
-The answer to a problem depends on that problem alone, not on the batch that it comes in: lanes do not mix, and every
-problem goes through the same attempts in the same order: from its start, from seeds (arm_lm.py), and where none has met
-the target, attempts that settle for the nearest pose. A lone problem has its attempts side by side (arm_lm.py).
+The solution of a problem does not depend on the rest of its batch: lanes do not mix, and every problem runs the same
+attempts in the same order: from its start, from seeds, and, where none has met the target, polish attempts towards the
+nearest pose. The attempts of a lone problem run side by side.
 """
 
 from __future__ import annotations
@@ -61,33 +61,33 @@ from poise.kernels.values.axes import rotation_error
 from poise.kernels.values.lanes import SCALAR, bits, lane, minimum, part_of, room, room2, select, width
 from poise.kernels.values.linear import Quat, Vec, sub
 
-# An attempt ends after 4 iterations that lower the squared error by less than 20 %. Giving up early pays, because a
-# restart is cheap: with this rule a pose of a Panda takes 12.8 iterations on the mean, without it 16.8.
+# An attempt ends after 4 iterations that lower the squared error by less than 20 %. Stopping early pays, because a
+# restart is cheap: with this rule a pose of a Panda takes 12.8 iterations on average, without it 16.8.
 STALL_SHARE, STALL_COUNT = 0.8, 4.0
-POLISHES = 3  # attempts that settle where none has met the target: the best so far, then two from other seeds
-ALONE = 2  # iterations before a lone problem begins a second attempt,
-TOGETHER = 2  # and so many begin with each from then on
-VAIN_RESTARTS = 4.0  # most restarts for a target that the lengths cannot reach
+POLISHES = 3  # polish attempts where none has met the target: best pose, then two other seeds
+ALONE = 2  # iterations before a lone problem starts a second attempt
+TOGETHER = 2  # attempts started per iteration after that
+VAIN_RESTARTS = 4.0  # maximum restarts for a target out of reach
 
-# Rows of the lanes' book: what the driver knows of each lane, one number a lane.
+# Rows of the lane state, one number per lane.
 GOAL = 0  # seven rows: the target, x y z, w x y z
-BEST = 7  # least squared error of this attempt so far
-STALL = 8  # iterations in a row without progress; a negative one is patience that must be used up first
-SPENT, MOST = 9, 10  # iterations of this attempt so far, and at most
-PROBLEM = 11  # number of the lane's problem; -1 while it idles
-ATTEMPT, ALLOWED = 12, 13  # attempts that have ended, and restarts that the target is worth
-CAUTION = 14  # factor of the damping while an attempt settles, see `update_caution`; else 0
-LAST = 15  # squared error of the iteration before
+BEST = 7  # smallest squared error of this attempt
+STALL = 8  # consecutive iterations without progress; negative: remaining patience
+SPENT, MOST = 9, 10  # iterations of this attempt, and their maximum
+PROBLEM = 11  # number of the lane's problem; -1: idle
+ATTEMPT, ALLOWED = 12, 13  # number of the attempt, and number of restarts
+CAUTION = 14  # damping factor of a polish, see `update_caution`; else 0
+LAST = 15  # squared error of the previous iteration
 ROWS = 16
 WIDEST = 8  # lanes
-BOOK_ROOM, VALUES_ROOM = ROWS * WIDEST, LARGEST * WIDEST  # named: Numba takes no products as sizes of stack arrays
+BOOK_ROOM, VALUES_ROOM = ROWS * WIDEST, LARGEST * WIDEST  # stack array sizes
 
 
 @part
 def restarts_for(links, target, settings):
     """Return the number of restarts for a target."""
     away = square(sub(Vec(target[0], target[1], target[2]), offset_of(links, 0)))
-    # Outside the shell that the lengths reach no seed will do; a few attempts still find the nearest pose.
+    # Outside the reachable shell no seed succeeds; a few attempts still find the nearest pose.
     beyond = (
         away > settings[ARM_LONGEST] * settings[ARM_LONGEST] or away < settings[ARM_SHORTEST] * settings[ARM_SHORTEST]
     )
@@ -115,7 +115,7 @@ def attempt(book, values, w, l, start, m, most, patience):
     for i in range(m):
         values[i * w + l] = start[i]
     book[BEST * w + l] = HUGE
-    # Counted from below zero: an attempt that may rise at first stalls only once its patience is used up.
+    # Counted from below zero: the attempt stalls only after its patience is used up, so its error may rise at first.
     book[STALL * w + l] = -patience
     book[SPENT * w + l] = 0.0
     book[MOST * w + l] = most
@@ -133,7 +133,7 @@ def keep_best(book, tested, w, l, m, error, is_met, x, errors, counts):
     """Store lane l's result if it is the best."""
     k = int(book[PROBLEM * w + l])
     counts[k, 2] = 1 if is_met else 0
-    # The last iteration only measured: its step is not part of the answer.
+    # The last iteration only measures: its step is not part of the solution.
     counts[k, 0] += int(book[SPENT * w + l]) - 1
     counts[k, 1] += 1
     if is_met or error < errors[k]:
@@ -156,7 +156,7 @@ def keep_seen(book, tested, w, l, m, caution, error, x, errors):
     It applies to the start of every attempt, and to every pose of a polish: where a target cannot be met, steps may
     overshoot, and the last pose need not be the best. So no result is worse than the start pose.
     """
-    # After the first iteration LANE_SPENT is 1, and what was tested is the start of the attempt itself.
+    # After the first iteration LANE_SPENT is 1, and the tested values are the start of the attempt.
     if (book[SPENT * w + l] == 1.0 or caution > 0.0) and error < errors[int(book[PROBLEM * w + l])]:
         put_best(book, tested, w, l, m, error, x, errors)
 
@@ -177,13 +177,13 @@ def begin_attempt(kind, seeds, poses, targets, starts, settings, book, values, l
         start = starts[min(k, starts.shape[0] - 1)]
         start_lane(book, values, w, l, start, m, settings[ARM_ITERATIONS], 0.0, 0.0)
         return
-    # x[k] only fills the values here, unless this attempt settles the best pose so far; else the seed replaces them.
+    # x[k] only initialises the values, unless this attempt polishes the best pose; otherwise a seed replaces them.
     if number <= allowed:
         start_lane(book, values, w, l, x[k], m, settings[ARM_ITERATIONS], 0.0, 0.0)
     else:
-        # It may not stall (all its iterations are patience), and its caution of 1 makes damping adapt.
+        # A polish never stalls (all its iterations are patience); its caution of 1 makes the damping adaptive.
         start_lane(book, values, w, l, x[k], m, settings[ARM_POLISH], settings[ARM_POLISH], 1.0)
-    # The nearest pose may lie in another branch than the best attempt ended in: later ones settle there as well.
+    # The nearest pose may be in another solution branch than the best attempt: later attempts polish other seeds.
     if number != allowed + 1.0:
         put_seed(kind, seeds, poses, targets[k], settings, values, l, int(number) - 1)
 
@@ -209,7 +209,7 @@ def take(kind, links, seeds, poses, targets, starts, settings, book, values, l, 
 def go_on(kind, links, seeds, poses, targets, starts, settings, book, values, l, is_met, x, errors, following, last):
     """Schedule lane l: next attempt, or problem number `following`.
 
-    Returns whether it took that problem; with none left it idles.
+    Returns whether it took that problem. Without further problems the lane becomes idle.
     """
     w = width(kind)
     tries = book[ATTEMPT * w + l] + 1.0
@@ -230,7 +230,7 @@ def go_on(kind, links, seeds, poses, targets, starts, settings, book, values, l,
 def fill_lanes(kind, race, seeds, poses, targets, starts, settings, book, values, x, k, restarts, most):
     """Start the next attempts at problem k on idle lanes.
 
-    Starts at most `max_starts`; returns the number of busy lanes. Returns how many lanes are at work.
+    Starts at most `max_starts`; returns the number of busy lanes.
     """
     w, live, begun, last = width(kind), 0, 0, last_attempt(restarts, settings)
     for l in range(w):
@@ -245,10 +245,7 @@ def fill_lanes(kind, race, seeds, poses, targets, starts, settings, book, values
 
 @part
 def fill_hurried(kind, race, seeds, poses, targets, starts, settings, book, values, k, restarts):
-    """Start attempts on all lanes at once.
-
-    For races that the first arrival wins. Returns their number. Returns how many.
-    """
+    """Start attempts on all lanes; return their number. Used where the first attempt to arrive wins."""
     w, m, count = width(kind), seeds.shape[1], min(width(kind), int(restarts) + 1)
     for l in range(count):
         begin(book, w, l, k, targets[k], restarts)
@@ -263,7 +260,7 @@ def fill_hurried(kind, race, seeds, poses, targets, starts, settings, book, valu
 @part
 def is_decided(race, settings, book, w, restarts, counts, k):
     """Return whether the race for problem k is over. If so, write its counts."""
-    # Lane 0 began with the attempt from the start, and keeps it while that lasts.
+    # Lane 0 runs the attempt from the start as long as that lasts.
     over = is_over(race, last_attempt(restarts, settings), settings[ARM_RACE] > 0.0, book[LAST * w])
     if over:
         counts[k, 0], counts[k, 1] = race[TOTAL], race[OLDEST]
@@ -307,10 +304,10 @@ def solve_range(kind, links, seeds, poses, targets, starts, settings, first, las
     rows, v, tested = part_of(kind, book, 0, ROWS), part_of(kind, values, 0, m), part_of(kind, before, 0, m)
     weights = settings[ARM_WEIGHTS : ARM_WEIGHTS + 2]
     hurried = settings[ARM_RACE] > 0.0
-    # A lone problem begins with one attempt, or where the first that arrives is to win with as many as there are lanes.
+    # A lone problem starts with one attempt, or on all lanes where the first attempt to arrive wins.
     live, begins, passes = min(w, last - first), 0 if hurried else 1, 0
     following, ended = first + live, False
-    # A trace tells of attempts one after the other.
+    # A trace records attempts sequentially.
     lone, restarts, race = last - first == 1 and w > 1 and trace.shape[0] == 0, 0.0, room(SCALAR, RACE_ROOM)
     for l in range(w):
         book[PROBLEM * w + l] = -1.0
@@ -329,8 +326,8 @@ def solve_range(kind, links, seeds, poses, targets, starts, settings, first, las
             live = fill_lanes(
                 kind, race, seeds, poses, targets, starts, settings, book, values, x, first, restarts, begins
             )
-        # One forward pass serves for both: the error belongs to the values before the step, and those are what is kept
-        # of a lane that ends here.
+        # One forward pass serves both: the error belongs to the values before the step, which are stored when a lane
+        # ends here.
         tip, rotation = forward(kind, links, v, True, axes, origins)
         off = sub(Vec(rows[0], rows[1], rows[2]), tip)
         turn = rotation_error(Quat(rows[3], rows[4], rows[5], rows[6]), rotation)
@@ -339,14 +336,13 @@ def solve_range(kind, links, seeds, poses, targets, starts, settings, first, las
         met = (distance <= settings[ARM_DISTANCE]) & (angle <= settings[ARM_ANGLE])
         rows[CAUTION] = cautious(rows[CAUTION], rows[LAST], error)
         rows[LAST] = error
-        # Progress is measured against the best of the attempt, not the iteration before: an error that swings makes
+        # Progress is measured against the best of the attempt, not the previous iteration: an oscillating error makes
         # none.
         rows[STALL] = select(error > rows[BEST] * STALL_SHARE, rows[STALL] + 1.0, minimum(rows[STALL], 0.0))
         rows[BEST] = minimum(rows[BEST], error)
         ends = bits(met | (rows[STALL] >= STALL_COUNT) | (rows[SPENT] >= rows[MOST]))
         rows[SPENT] = rows[SPENT] + 1.0
-        # Taking single numbers out of lanes is slow, so that nobody looks unless an attempt ends, began here, or
-        # settles.
+        # Reading single numbers of lanes is slow, and done only when an attempt ends, has just started, or is a polish.
         looks = ends | bits((rows[SPENT] == 1.0) | (rows[CAUTION] > 0.0))
         if lone:
             for l in range(w if looks != 0 else 0):
@@ -360,11 +356,10 @@ def solve_range(kind, links, seeds, poses, targets, starts, settings, first, las
         for i in range(m):
             tested[i] = v[i]
         damping = damping_of(rows[CAUTION], error, settings[ARM_FACTOR], settings[ARM_FLOOR])
-        # A lane that has arrived steps once more than it needs: cheaper than to mask its step, and `tested` has the
-        # answer.
+        # A lane that has arrived makes one superfluous step: cheaper than masking it, and `tested` has the solution.
         damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
         if lone:
-            # A few at a time: choosing where they start takes time, which is lost where the first attempt arrives soon.
+            # A few at a time: choosing seeds takes time, which is lost where the first attempt arrives soon.
             passes += 1
             begins = TOGETHER if passes > ALONE or ended else 0
             continue
@@ -378,7 +373,7 @@ def solve_range(kind, links, seeds, poses, targets, starts, settings, first, las
             keep_seen(book, before, w, l, m, book[CAUTION * w + l], lane(error, l), x, errors)
             if (ends >> l) & 1:
                 keep_best(book, before, w, l, m, lane(error, l), is_met, x, errors, counts)
-                # A lane that is done goes on with a problem of its own at once: nobody waits for the slowest of eight.
+                # A finished lane takes its next problem at once, without waiting for the slowest lane.
                 if go_on(
                     kind, links, seeds, poses, targets, starts, settings, book, values, l, is_met, x, errors,
                     following, last,

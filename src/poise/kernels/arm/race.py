@@ -1,30 +1,28 @@
 # pyright: standard
 """Parallel attempts at a lone problem. All lanes run its attempts side by side, ahead of their turn.
 
-The answer is the one that attempts one after the other have: that of the first, in their order, that meets the target.
-So a later one that arrives sooner waits for those before it, and iterations of attempts after the winner do not count.
-Who asks for the first that arrives (ARM_RACE) need not wait, unless the attempt from the start is about to arrive: who
-follows a moving target from frame to frame must not jump to another branch of solutions.
+The solution equals that of sequential attempts: the first one in their order that meets the target wins. A later attempt
+that arrives sooner waits for the earlier ones, and iterations of attempts after the winner do not count. With ARM_RACE
+the first attempt to arrive wins, unless the attempt from the start is about to arrive: tracking a moving target must not
+jump to another solution branch.
 
-    race  (RACE_SIZE,)  four numbers, and a ring of the iterations of attempts that have ended before others that began
-                        sooner; -1 for those that have not
+    race  (RACE_SIZE,)  five numbers, and a ring of the iterations of attempts that ended before earlier ones; -1 for
+                        unfinished attempts
 """
 
 from __future__ import annotations
 
 from poise.kernels.compiled import part
 
-NEXT = 0  # attempt that begins next
-OLDEST = 1  # the first attempt that has not ended
-WINNER = 2  # the first attempt that has met the target; NO_WINNER while there is none
+NEXT = 0  # next attempt to start
+OLDEST = 1  # first unfinished attempt
+WINNER = 2  # first attempt that met the target; NO_WINNER if none
 TOTAL = 3  # iterations of all attempts before RACE_OLDEST
-KEPT = 4  # the attempt that the best pose so far is of
+KEPT = 4  # attempt of the best pose
 RING_AT, RING = 5, 64
 RACE_ROOM = 69
 NOBODY = 1e18
-CLOSE = (
-    0.05  # squared error below which the attempt from the start is waited for: it converges quadratically from there
-)
+CLOSE = 0.05  # squared error of the attempt from the start: below, it converges quadratically and is waited for
 
 
 @part
@@ -74,10 +72,10 @@ def is_over(race, last, hurries, least):
 
     No unfinished attempt could change the result; with `takes_first`, nothing is waited for.
 
-    least  squared error of the attempt from the start, while it lasts
+    start_error  squared error of the attempt from the start, while it lasts
     """
     if hurries and race[WINNER] < NOBODY and (race[OLDEST] > 0.0 or least > CLOSE):
-        # At least one iteration: none would say that the start is the answer.
+        # At least one iteration: zero would mean that the start is the solution.
         race[TOTAL] += max(race[RING_AT + int(race[WINNER]) % RING], 1.0) if race[OLDEST] <= race[WINNER] else 0.0
         race[OLDEST] = race[WINNER] + 1.0
     return race[OLDEST] > last or race[OLDEST] > race[WINNER]

@@ -1,16 +1,16 @@
 # pyright: standard
 """Solve world targets of a serial arm. Targets are converted to the base frame, solved, and converted back to q.
 
-One kernel for one target and for many, so that they have the same bits. A call into compiled code costs about 30 ns for
-every array and half a microsecond for a tuple of eight, where solving takes two. So everything that stays the same
-between targets comes in two arrays: `numbers`, and `layout`, which says where they stand (the columns REACH_ of
-layout.py). Besides:
+One kernel solves one target or many, with the same bits. A call into compiled code costs about 30 ns per array and half
+a microsecond for a tuple of eight, while solving takes two microseconds. Constant data are therefore in two arrays:
+`numbers`, and `layout` with their offsets (the columns REACH_ of layout.py). The others are:
 
     rows    (k, W)       world targets, W = 3, 4 or 7 numbers: x y z, w x y z
-    bases   (1|k, 12)    what the arm stands on, as world transforms are stored, without scale
-    q       (k + t, nq + 4)  where to start, then the answers, and behind each what is told of it: see REACH_TOLD. The
-                         last t rows are for a trace, see arm_lm.py
-    work    flat         REACH_EACH and two for each link, for each target from `first` to `last`; one needs none
+    bases   (1|k, 12)    world transforms of the arm's base, without scale
+    q       (k + t, nq + 4)  starts, then solutions, each followed by REACH_RESULT numbers. The last t rows are for a
+                         trace, see arm_lm.py
+    work    flat         REACH_WORK_PER_TARGET and two per link, for each target from `first` to `last`; a single target
+                         needs none
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ from poise.kernels.values.lanes import LANES4, LANES8, SCALAR, part_of, room
 from poise.kernels.values.linear import Quat, Vec, multiply, rotate, sub
 from poise.kernels.values.turns import scale_to_unit, turn_into
 
-_FAR = 1e100  # file units: no target is meant beyond this, and squares stay finite
+_FAR = 1e100  # file units; keeps squares finite
 
 
 @part
 def is_plain(row, width):
     """Return whether a target is valid. It must be finite; its rotation is scaled to unit length."""
     for i in range(width):
-        # Not `>`: a NaN is never less or equal, and is refused, too.
+        # Not `>`: a NaN is never less or equal, and is rejected.
         if not abs(row[i]) <= _FAR:
             return False
     return width == 3 or scale_to_unit(row, width - 4, 4)
@@ -76,7 +76,7 @@ def is_plain(row, width):
 def is_legal(q, ranges):
     """Return whether q is inside all ranges; NaN is not."""
     for i in range(q.shape[0]):
-        # Written so that a NaN is not legal.
+        # NaN is outside.
         if not ranges[2 * i] <= q[i] <= ranges[2 * i + 1]:
             return False
     return True
@@ -101,7 +101,7 @@ def put_answer(x, columns, turns, gains, ranges, q):
     for i in range(columns.shape[0]):
         j = columns[i]
         low, high = ranges[2 * j], ranges[2 * j + 1]
-        # Dividing by the gain may leave a range by a rounding.
+        # Dividing by the gain may exceed a range by rounding.
         value = min(max(x[i] / gains[i], low), high)
         q[j] = nearest_turn(value, q[j], low, high) if turns[i] > 0 else value
 
@@ -124,7 +124,7 @@ def measured(numbers, layout, q, row):
     reached, first, second = 1, 0.0, 0.0
     for c in range(count):
         error = left[0, c, 0] if asks[c, ASK_KIND] == POSITION else 2.0 * math.atan2(left[0, c, 0], left[0, c, 1])
-        # Not `>`: a NaN meets nothing.
+        # Not `>`: a NaN is not met.
         if not error <= numbers[layout[REACH_AT_ALLOWED] + c] * (1.0 + ROUNDING):
             reached = 0
         if c == 0:
@@ -138,7 +138,7 @@ def measured(numbers, layout, q, row):
 def reach(kind, numbers, layout, rows, bases, q, first, last, work):
     """Solve targets first..last. With measuring paths in the layout, there is one target and it is validated first.
 
-    Returns of the first target whether it is reached, or a reason below 0; its iterations; two errors.
+    Returns for the first target: whether it is reached, or a negative status; its iterations; two errors.
     """
     m, nq, n, width = layout[REACH_LINKS], layout[REACH_NQ], last - first, layout[REACH_WIDTH]
     alone = layout[REACH_ROWS] > 0
@@ -168,7 +168,7 @@ def reach(kind, numbers, layout, rows, bases, q, first, last, work):
     turns = layout[layout[REACH_TURNS] : layout[REACH_TURNS] + m]
     for k in range(n):
         answer = q[first + k]
-        # No iteration: the start meets the target, and q stays as it is, bit for bit.
+        # No iteration: the start meets the target, and q stays unchanged bit for bit.
         if counts[k, 0] > 0.0:
             put_answer(x[k], columns, turns, gains, ranges, answer)
         answer[nq], answer[nq + 1], answer[nq + 2] = counts[k, 0], counts[k, 1], counts[k, 2]

@@ -2,11 +2,10 @@
 """Restart seeds of an arm, sorted by tip distance. They are spread over its ranges.
 
     seeds  (s, m)   the values
-    poses  flat     where they put the tip: blocks of as many seeds as there are lanes, in each x y z w x y z, lane by
-                    lane
+    poses  flat     their tip transforms: blocks of as many seeds as lanes, in each x y z w x y z, lane by lane
 
-Restarts go through the table group by group, and take the best of each group; then the second best of each, and so on
-until all are taken. Later ones are mixed: the value of each joint from another seed. So no start comes twice.
+Restarts go through the table group by group and take the best seed of each group, then the second best, until all are
+used. Later ones are mixed, with the value of each joint from another seed, so that no start is repeated.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from poise.kernels.codes import ARM_CANDIDATES, ARM_MOST_CANDIDATES, ARM_WEIGHTS
 from poise.kernels.compiled import inline, part
 from poise.kernels.values.lanes import SCALAR, fill, lane, part_of, room, select, width
 
-BLOCKS = 8  # of seeds that lanes in a hurry choose from
-HUGE = 1e300  # a squared error that any other one is below; infinity would give NaN where it is multiplied by zero
+BLOCKS = 8  # blocks of seeds compared in a race
+HUGE = 1e300  # larger than any squared error; infinity times zero would be NaN
 
 
 @inline
@@ -31,7 +30,7 @@ def cost_of(kind, poses, block, target, weights):
     at = part_of(kind, poses, block * 7 * width(kind), 7)
     x, y, z = at[0] - target[0], at[1] - target[1], at[2] - target[2]
     cosine = at[3] * target[3] + at[4] * target[4] + at[5] * target[5] + at[6] * target[6]
-    # 4 (1 - cos^2) of half the angle is (2 sin)^2 of it, the same measure that the error has.
+    # 4 (1 - cos^2) of half the angle is (2 sin)^2 of it, as in the error.
     away, turned = x * x + y * y + z * z, 1.0 - cosine * cosine
     return away * (weights[0] * weights[0]) + turned * (4.0 * weights[1] * weights[1])
 
@@ -66,7 +65,7 @@ def put_seed(kind, seeds, poses, target, settings, values, l, number):
     count, m, w = int(settings[ARM_CANDIDATES]), seeds.shape[1], width(kind)
     groups = seeds.shape[0] // count
     if number < groups * count:
-        # Looking at four seeds before a restart brought poses of a Panda that are solved from 99.95 to 99.98 %.
+        # Comparing four seeds at a restart raised the solved poses of a Panda from 99.95 to 99.98 %.
         costs, first = room(SCALAR, ARM_MOST_CANDIDATES), (number % groups) * count
         put_costs(kind, poses, first, count, target, settings[ARM_WEIGHTS:], costs)
         seed = first + ranked(costs, count, number // groups)

@@ -1,16 +1,16 @@
 # pyright: standard
 """Kinematics and damped steps of a serial arm.
 
-    links   (m + 1, 10)  x y z, w x y z: from the moved frame before to this link's frame, whose z is the axis;
-                         lowest and highest value; 1 for a slide, else 0. The last row leads to the tip
+    links   (m + 1, 10)  x y z, w x y z: from the previous moved frame to this link's frame, whose z is the axis;
+                         min and max value; 1 for a slide, else 0. The last row is the tip
     x       (m,)         values: radians, or displacement along the axis
     axes    (m, 3)       each link's axis in the base frame
     origins (m, 3)       a point on it
     J       (m, 6)       the tip's motion per unit of each value: velocity, angular velocity, in the base frame
 
-The step is Levenberg and Marquardt's in its dual form, x += J^T (J J^T + l I)^-1 e: the system is 6 x 6 however
-many links there are. Damping l follows the squared error (Chan and Lawrence, ICRA 1988; Sugihara, IEEE T-RO 27(5),
-2011): large far away, none at the goal, so that convergence is quadratic without a line search.
+The step is Levenberg-Marquardt in its dual form, x += J^T (J J^T + l I)^-1 e: the system is 6 x 6 for any number of
+links. The damping l is proportional to the squared error (Chan and Lawrence, ICRA 1988; Sugihara, IEEE T-RO 27(5),
+2011): large far away and zero at the goal, so that convergence is quadratic without a line search.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from poise.kernels.values.lanes import SCALAR, fill, half_turn, maximum, minimum
 from poise.kernels.values.linear import Quat, Vec, add, cross, dot, multiply, put_vec, rotate, scale, sub, vec_at
 from poise.kernels.values.small_solve import factor, substitute
 
-LARGEST = LARGEST_ARM + 1  # room for the links and the tip; stack arrays of whole pages would share cache sets
-MORE, LESS, LEAST = 4.0, 0.7, 1.0  # by which caution grows and shrinks, and where it stays
+LARGEST = LARGEST_ARM + 1  # links and tip; stack arrays of whole pages would share cache sets
+MORE, LESS, LEAST = 4.0, 0.7, 1.0  # growth, decay and minimum of the caution factor
 
 
 @inline
@@ -42,7 +42,7 @@ def turn_of(links, i):
 def first_frame(kind, links):
     """Return the constant position and rotation of link 0's frame."""
     p, q = offset_of(links, 0), turn_of(links, 0)
-    # Constants of all lanes: nothing is multiplied by an identity for the first link.
+    # Constant in all lanes, which saves a product with the identity for the first link.
     position = Vec(fill(kind, p.x), fill(kind, p.y), fill(kind, p.z))
     return position, Quat(fill(kind, q.w), fill(kind, q.x), fill(kind, q.y), fill(kind, q.z))
 
@@ -59,14 +59,14 @@ def forward(kind, links, x, keep, axes, origins):
         if i > 0:
             position = add(position, rotate(rotation, offset_of(links, i)))
             rotation = multiply(rotation, turn_of(links, i))
-        # A Jacobian needs both; the places of seeds, which are made once, do not.
+        # Needed by a Jacobian, but not by the tip transforms of seeds.
         if keep:
             put_vec(axes, i, third_axis(rotation))
             put_vec(origins, i, position)
         if links[i, ARM_SLIDES] > 0.0:
             position = add(position, scale(third_axis(rotation), x[i]))
         else:
-            # Frames are packed so that every axis is z: a turn is then 8 products, a general one 16.
+            # Frames are packed with z as the axis: such a rotation takes 8 products, a general one 16.
             s, c = half_turn(x[i])
             rotation = turned_about_z(rotation, s, c)
     return add(position, rotate(rotation, offset_of(links, m))), multiply(rotation, turn_of(links, m))
@@ -91,23 +91,22 @@ def column(links, i, axis, origin, tip):
 def damped_step(links, x, axes, origins, tip, e, weights, damping, J, A, d, y):
     """Apply a damped step, clamped to the limits. x += J^T (J J^T + damping I)^-1 e; e and J carry the weights.
 
-    A value that stands at a limit and is pushed out of it by the gradient J e is frozen: its row of J is zeroed before
-    the step, so that the others make the whole step. With clamping alone the share of the frozen values would be
-    lost.
+    A value at a limit, pushed out of it by the gradient J e, is frozen: its row of J is zeroed before the step, so that
+    the others make the whole step. With clamping alone the contribution of frozen values would be lost.
     """
     m = links.shape[0] - 1
     for r in range(6):
         for k in range(r):
-            # Times zero: a zero of the damping's own type, which is a number or lanes.
+            # Times zero gives a zero of the damping's type, number or lanes.
             A[r, k] = damping * 0.0
         A[r, r] = damping
     for i in range(m):
         motion, turn = column(links, i, vec_at(axes, i), vec_at(origins, i), tip)
         motion, turn = scale(motion, weights[0]), scale(turn, weights[1])
-        # J e of this row: the way in which plain descent would move the value.
+        # J e of this row: the gradient descent direction of the value.
         push = motion.x * e[0] + motion.y * e[1] + motion.z * e[2] + turn.x * e[3] + turn.y * e[4] + turn.z * e[5]
-        # Freezing by the sign of the gradient, against clamping alone: 17.7 iterations for a pose of a Panda instead of
-        # 39.6, and 99.92 % solved instead of 98.8.
+        # Freezing by the sign of the gradient, compared with clamping alone: 17.7 iterations for a pose of a Panda
+        # instead of 39.6, and 99.92 % solved instead of 98.8.
         stuck = ((x[i] <= links[i, ARM_LOW]) & (push < 0.0)) | ((x[i] >= links[i, ARM_HIGH]) & (push > 0.0))
         free = select(stuck, push * 0.0, push * 0.0 + 1.0)
         motion, turn = scale(motion, free), scale(turn, free)
@@ -116,12 +115,12 @@ def damped_step(links, x, axes, origins, tip, e, weights, damping, J, A, d, y):
         for r in range(6):
             for k in range(r + 1):
                 A[r, k] = A[r, k] + J[i, r] * J[i, k]
-    # No pivoting: the damping on the diagonal keeps the matrix positive definite at singular poses, too.
+    # No pivoting: the damping on the diagonal keeps the matrix positive definite even at singular poses.
     factor(A, d, 6)
     substitute(A, d, e, y, 6)
     for i in range(m):
         step = J[i, 0] * y[0] + J[i, 1] * y[1] + J[i, 2] * y[2] + J[i, 3] * y[3] + J[i, 4] * y[4] + J[i, 5] * y[5]
-        # Clamped, so that a value comes to stand at its limit; the next step sees whether it is pushed out of it.
+        # Clamped values are exactly at their limit; the next step tests whether the gradient pushes them out.
         x[i] = minimum(maximum(x[i] + step, links[i, ARM_LOW]), links[i, ARM_HIGH])
 
 
@@ -129,21 +128,20 @@ def damped_step(links, x, axes, origins, tip, e, weights, damping, J, A, d, y):
 def cautious(caution, last, error):
     """Update the damping factor of a polishing attempt. It grows whenever the error has grown.
 
-    `caution` is the factor so far, `last_error` the squared error before the last step. An attempt settles when it
-    looks for the pose nearest to a target that cannot be met: there the residual does not vanish, its second
-    derivative, which Gauss and Newton leave out, bends the error, and steps of the plain damping overshoot. Other
-    attempts have a caution of 0, which stays 0.
+    `caution` is the current factor, `last_error` the squared error before the last step. A polish looks for the pose
+    nearest to an unreachable target: there the residual does not vanish, its second derivative, neglected by
+    Gauss-Newton, matters, and steps with the plain damping overshoot. Other attempts have a caution of 0, which stays
+    0.
     """
-    # The last term lets the caution fall to LEAST and no further, but leaves a caution of 0 alone.
+    # The last term keeps the caution at MIN_CAUTION or above, but leaves a caution of 0 unchanged.
     return select(error > last, MORE * caution, maximum(LESS * caution, minimum(caution, LEAST + 0.0 * error)))
 
 
 @inline
 def damping_of(caution, error, factor, floor):
     """Compute the damping. It is `factor` times the squared error, plus a floor, times the caution if any."""
-    # The damping is large far away, where the Jacobian says little, and vanishes at the goal, where it says all. Steps
-    # are never refused: 17.7 iterations for a pose of a Panda, 25.2 with the damping of the textbook, which grows and
-    # shrinks by success.
+    # The damping is large far away, where the linearisation is inaccurate, and vanishes at the goal. Steps are never
+    # rejected: 17.7 iterations for a pose of a Panda, 25.2 with the textbook damping, which adapts to success.
     return select(caution > 0.0, caution, 1.0 + 0.0 * error) * (error * factor + floor)
 
 

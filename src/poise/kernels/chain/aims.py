@@ -1,11 +1,11 @@
 # pyright: standard
 """Effector targets: a point, a rotation and a direction. They are transformed together from frame to frame.
 
-    aims     (k, 10)  x y z, w x y z, x y z: of the tip in the last link's moved frame, or of a target in the base frame
-    weights  Weights  squared weight of each of the three, 0 where it is not asked for; lengths in chain sizes
+    targets  (k, 10)      x y z, w x y z, x y z: the tip in the last link's moved frame, or a target in the base frame
+    weights  GoalWeights  squared weights of the three, 0 where unused; lengths in chain sizes
 
-The error is E = p |t - e|^2 + o (2 sin(a/2))^2 + d (2 sin(b/2))^2 with the weights p, o, d, the angle a of the rotation
-that is left and the angle b between the directions.
+The error is E = p |t - e|^2 + o (2 sin(a/2))^2 + d (2 sin(b/2))^2 with the weights p, o, d, the angle a between the
+rotations and the angle b between the directions.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def parts_left(now, wanted):
 
     They are of the position, and (2 sin(angle / 2))^2 of rotation and direction.
     """
-    # The chord between two unit vectors is 2 sin of half their angle: no arc cosine, and exact for small angles.
+    # The chord between two unit vectors is 2 sin of half their angle: without arc cosine, and exact for small angles.
     way, across = sub(wanted.point, now.point), sub(wanted.axis, now.axis)
     left = rotation_left(now.turn, wanted.turn)
     return Weights(dot(way, way), 4.0 * (left.x * left.x + left.y * left.y + left.z * left.z), dot(across, across))
@@ -136,7 +136,7 @@ def is_met(now, wanted, weights, allowed):
     left = parts_left(now, wanted)
     distance, chord = allowed[0] * allowed[0], allowed[1] * allowed[1]
     return (
-        # Each on its own: a small weighted sum may still hide one goal that is missed.
+        # Each part separately: a small weighted sum may hide a missed goal.
         (weights.point == 0.0 or left.point <= distance)
         and (weights.turn == 0.0 or left.turn <= chord)
         and (weights.axis == 0.0 or left.axis <= chord)

@@ -14,9 +14,9 @@ from poise.kernels.codes import BALL
 from poise.kernels.compiled import inline
 from poise.kernels.values.linear import normalise, put_quat, quat_at
 
-# A descent ends where three times in a row its error falls by less than this share:
-STALLED = 1e-6  # where it is the last one,
-SLOW = 1e-2  # where a restart is left, because from elsewhere the error is likely to fall faster
+# Fraction of the error: a descent ends after three consecutive iterations with a smaller decrease.
+STALLED = 1e-6  # of the last descent
+SLOW = 1e-2  # of a descent before a restart, because another start is likely to converge faster
 
 
 @inline
@@ -31,7 +31,7 @@ def keep(x, error, met, found, best):
 def keep_first(x, error, met, found, count, best, trace_x, trace_error):
     """Store the first pose of a descent, bent or perturbed. If it meets the goals, the descent is done."""
     keep(x, error, met, found, best)
-    # An iteration: an answer that took none would be the start.
+    # Count an iteration: zero iterations would mean the start.
     if met:
         count[0] += 1
         record(trace_x, trace_error, count[0], x, error)
@@ -41,11 +41,11 @@ def keep_first(x, error, met, found, count, best, trace_x, trace_error):
 def search(descend, measure, links, tip, target, setup, within, start, x, found, count, room, trace_x, trace_error):
     """Descend from the start pose, with restarts after stalls.
 
-    x becomes the best pose found. x becomes the best one found.
+    x becomes the best pose found.
 
-    within   whether the lengths of the chain can reach the target at all: else no restart is worth its time
+    within   whether the target is within reach of the chain: else there are no restarts
     descend  (links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error): moves x downhill,
-             counts on, and keeps the best in `best_error` and room.best
+             counts iterations, and stores the best in found and room.best
     measure  (links, tip, target, setup, x): the error, and whether the goals are met
     found    (2,) out: error of the best pose, and 1 where it meets the goals
     setup    has `iterations`, of all descents together, and `restarts`
@@ -56,16 +56,15 @@ def search(descend, measure, links, tip, target, setup, within, start, x, found,
     error, met = measure(links, tip, target, setup, x)
     record(trace_x, trace_error, 0, x, error)
     found[0], found[1] = error, 1.0 if met else 0.0
-    # An error that is NaN is not less than infinity either: such a start is given back as it is.
+    # A start with a NaN error is returned unchanged.
     if met or not error < math.inf or links.kinds.shape[0] == 0:
         return
     copy(x, room.best)
-    # The start, the restarts, and once more from the best.
+    # The start, the restarts, and a last descent from the best.
     for attempt in range(restarts + 2 if restarts > 0 else 1):
         if count[0] >= setup.iterations or found[1] > 0.0:
             break
-        # Attempts before the last were cut short while they still gained a little: what the best of them has left to
-        # gain is gained now.
+        # Attempts before the last were stopped while still decreasing slowly: the best of them is now continued.
         if attempt > restarts:
             copy(room.best, x)
         elif attempt > 0:
@@ -74,7 +73,7 @@ def search(descend, measure, links, tip, target, setup, within, start, x, found,
         least_gain = SLOW if attempt < restarts else STALLED
         descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error)
     copy(room.best, x)
-    # Products of many unit quaternions drift by rounding. A start that was not moved stays as it is, bit for bit.
+    # Products of many unit quaternions drift by rounding. An unmoved start stays bit for bit.
     for i in range(links.kinds.shape[0]):
         if links.kinds[i] == BALL and count[0] > 0:
             put_quat(x, i, normalise(quat_at(x, i)))

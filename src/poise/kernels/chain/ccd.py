@@ -3,9 +3,9 @@
 
 Each joint in turn brings the tip as near to its target as it alone can.
 
-This is the kernel for a point alone, with the sweeps of ccd_position.py: three times as fast as the general one, which
-knows all goals, stiffness and windows (ccd_goals.py). Where sweeps creep, a finish moves all joints at once
-(chain_polish.py). Where both stall, chain_restarts.py begins elsewhere.
+This kernel handles a position goal only. It is three times as fast as the general one with all goals, stiffness and
+windows (ccd_goals.py). Where sweeps converge slowly, a polish moves all joints at once (chain_polish.py). Where both
+stall, the chain restarts from a perturbed pose (chain_restarts.py).
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ from poise.kernels.codes import BASE_FIRST, EXACT, LIMIT, TIP_FIRST
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.values.linear import norm, put_quat, quat_at, sub, vec_at
 
-LAGGING = 0.2  # a sweep that lowers the error by less than this share is followed by the finish, or by one from the tip
-FARTHEST = 32.0  # times the change of the last sweep: the longest leap along a valley
+LAGGING = 0.2  # fraction of the error: after a smaller decrease, polish or sweep from the tip next
+FARTHEST = 32.0  # maximum extrapolation, in changes of the last sweep
 
 
 class PointSetup(NamedTuple):
     """Solver options for a position goal, equal for every problem."""
 
     tolerance: float  # distance, chain sizes
-    iterations: int  # sweeps and steps of the finish at most, of all attempts
+    iterations: int  # maximum of sweeps and polish steps, over all attempts
     order: int  # TIP_FIRST or BASE_FIRST
-    bend: float  # [rad] by which a straight chain is bent first; 0: not at all
-    max_turn: float  # [rad] of a joint in one step
+    bend: float  # [rad] initial bend of a straight chain; 0: none
+    max_turn: float  # [rad] maximum rotation of a joint in one step
     restarts: int
-    finish: bool  # whether all joints move at once where sweeps creep
+    finish: bool  # whether to polish where sweeps converge slowly
     hinge: int  # EXACT or PROJECT
 
 
 class PointRoom(NamedTuple):
     """Workspace of one problem, (m, 4) each.
 
-    Not made in a `kernel`, which counts references: Numba then frees arrays in tuples too soon.
+    Not created in a `kernel`, which counts references: Numba then frees arrays in tuples too soon.
     """
 
-    best: Any  # the best motions so far
-    previous: Any  # the motions before the last sweep; trial of the finish
-    origins: Any  # origins of links, or a point as each link sees it
+    best: Any  # best motions
+    previous: Any  # motions before the last sweep; trial of the polish
+    origins: Any  # origins of links, or a point in each link's frame
     rotations: Any  # rotations of links
     turns: Any  # cosine and sine of hinges, see kernels/chain_kinematics.py
-    walls: Any  # normals of the walls that balls have met, see kernels/chain_polish.py
+    walls: Any  # normals of the active limits of balls, see kernels/chain_polish.py
 
 
 @kernel
@@ -73,8 +73,8 @@ def solve(
 ):  # fmt: skip
     """Solve k position targets (k, 3). Each has its own start (1|k, m, 4).
 
-    reach (1|k, 2): shortest and longest distance of the tip from the first link's frame; a target outside is not worth
-    a restart. options: see `CcdPositionOptions`. errors (k, 2): the error, and 1 where it is within the tolerance.
+    limits: (m, LIMIT_ROW) of balls. reach (1|k, 2): min and max distance of the tip from the first link's frame; there
+    are no restarts for targets outside. options: see `CcdPositionOptions`. errors (k, 2): the error, and 1 if met.
     counts (k, 2): sweeps, single joint updates. trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the
     last target.
     """
@@ -99,7 +99,7 @@ def solve_one(
         options[6] > 0.0 and options[4] >= math.pi, int(options[7]),
     )  # fmt: skip
     room = PointRoom(scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5])
-    # Outside the shell that the lengths allow no restart can meet the target: one attempt finds the nearest pose.
+    # Outside the reachable shell no restart can meet the target: one attempt finds the nearest pose.
     within = kinds.shape[0] > 0 and reach[0] <= norm(sub(target, link_offset(frames, 0))) <= reach[1]
     search(descend, measure, links, tip, target, setup, within, start, x, found, count, room, trace_x, trace_error)
 
@@ -115,7 +115,7 @@ def measure(links, tip, target, setup, x):
 def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
     """Sweep until converged, stalled or out of sweeps. `best_error` and room.best hold the best pose.
 
-    A sweep that gains little is followed by the finish, which goes on for as long as it gains.
+    After a sweep with a small decrease the polish runs as long as it converges.
     """
     m = links.kinds.shape[0]
     if setup.bend > 0.0 and unbend(
@@ -126,12 +126,12 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
     error, met = measure(links, tip, target, setup, x)
     keep_first(x, error, met, found, count, room.best, trace_x, trace_error)
     put_turns(links.kinds, x, room.turns)
-    # slow: iterations in a row that gained little; lagging: whether the last sweep crept; reach_on: how far to go on in
-    # the direction of a sweep, in its own changes.
+    # slow: consecutive iterations with a small decrease; is_lagging: whether the last sweep had one; extrapolation: in
+    # changes of the last sweep.
     slow, lagging, reach_on = 0, False, 1.0
     while count[0] < setup.iterations and error > setup.tolerance and slow < 3 and error < math.inf:
         before, tries = error, 1
-        # The finish counts its own iterations. Twice as slow where it gained nothing: sweeps had crept before it.
+        # The polish counts its own iterations. Without progress it counts twice, because the sweep before it was slow.
         if lagging and setup.finish:
             error = finish(
                 links.kinds, links.axes, links.ranges, links.limits, links.frames, tip, target, setup.tolerance,
@@ -154,17 +154,17 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
 def sweep(links, tip, target, setup, lagging, reach_on, x, room):
     """Sweep once. A base-first sweep that lags is followed by one from the tip, and by an extrapolation of its change.
 
-    Returns the error and how far to go on the next time.
+    Returns the error and the next extrapolation.
     """
     copy(x, room.previous)
-    # Sweeps from the base unroll a chain in 2.5 iterations where those from the tip take 41 (20 balls); where they
-    # creep, the other order often gains.
+    # Sweeps from the base unroll a chain of 20 balls in 2.5 iterations, those from the tip in 41; where they converge
+    # slowly, the other order often helps.
     if setup.order == TIP_FIRST or lagging:
         error = sweep_from_tip(links, tip, target, setup.hinge, setup.max_turn, x, room.turns, room.origins)
     else:
         error = sweep_from_base(links, tip, target, setup.hinge, setup.max_turn, x, room.turns, room.origins)
     if setup.order == BASE_FIRST and lagging and setup.max_turn >= math.pi:
-        # A leap that paid is tried twice as far the next time, one that did not is the last change once more.
+        # A successful extrapolation is doubled the next time, a failed one is reset to the last change.
         farther = go_on(links, tip, target, reach_on, error, room.previous, x, room.turns)
         return farther, min(2.0 * reach_on, FARTHEST) if farther < error else 1.0
     return error, reach_on

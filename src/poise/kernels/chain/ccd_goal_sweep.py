@@ -6,10 +6,10 @@ phi]:
 
     point      k21 = d.h - (d.a)(h.a)    k3 = a.(h x d)    tip h and target d from the joint, its axis a
     direction  the same for the two unit vectors
-    rotation   k21 = w^2 - (a.v)^2       k3 = 2 w (a.v)    left to turn: (w, v)
+    rotation   k21 = w^2 - (a.v)^2       k3 = 2 w (a.v)    rotation error: (w, v)
 
-each times its weight. So the sum has its minimum at atan2(k3, k21), and a stiffness mu, a cost mu A (1 - cos phi) with
-the amplitude A, moves it to atan2(k3, k21 + mu A). For a ball joint the sum is q^T K q (kernels/values/davenport.py).
+each times its weight. The sum has its minimum at atan2(k3, k21). A stiffness mu, a cost mu A (1 - cos phi) with the
+amplitude A, moves it to atan2(k3, k21 + mu A). For a ball joint the sum is q^T K q (kernels/values/davenport.py).
 """
 
 from __future__ import annotations
@@ -70,8 +70,7 @@ def hinge_step(axis, value, low, high, ease, max_turn, now, wanted, weights):
     if amplitude <= NO_LEVERAGE:
         return value
     if ease < 1.0:
-        # ease = 1 / (1 + mu), so this adds mu A: a wish to stay where the joint is, as strong as all that turning can
-        # gain.
+        # joint_weight = 1 / (1 + mu), so this adds mu A: the cost of moving, relative to the largest decrease.
         k21 += (1.0 / ease - 1.0) * amplitude
     return best_angle(value + math.atan2(k3, k21), max(low, value - max_turn), min(high, value + max_turn))
 
@@ -94,7 +93,7 @@ def ball_turn(now, wanted, weights, ease, room):
     davenport.add_vectors(K, weights.axis, now.axis, wanted.axis)
     davenport.add_rotation(K, weights.turn, left)
     amplitude = weights.point * norm(now.point) * norm(wanted.point) + weights.axis + weights.turn
-    # K[0, 0] is what the identity gains: stiffness is a wish not to turn.
+    # K[0, 0] is the gain of the identity: stiffness favours no rotation.
     K[0, 0] += 2.0 * stiffness * amplitude
     return davenport.best_turn(K, room.davenport[1])
 
@@ -119,7 +118,7 @@ def ball_step(links, i, max_turn, weights, tip, wanted, x, room):
     most = squared_error(now, wanted, weights)
     for _ in range(HALVINGS + 1):
         legal = nearest_turn(limit, normalise(multiply(turn, q)))
-        # The nearest legal rotation to the best one need not be the best legal one, and may be worse than none.
+        # The legal rotation nearest to the best one need not be the best legal one, and may raise the error.
         if squared_error(turned(tip, legal), wanted, weights) <= most:
             put_quat(x, i, legal)
             return
@@ -141,7 +140,7 @@ def slide_step(links, i, weights, tip, wanted, x):
 def step(links, i, max_turn, weights, tip, wanted, x, room):
     """Step joint i to bring the tip nearest. `tip` is in its moved frame, `target` in its frame."""
     kind, axis = links.kinds[i], vec_at(links.axes, i)
-    if weights.point + weights.turn + weights.axis == 0.0:  # nothing that this joint works for
+    if weights.point + weights.turn + weights.axis == 0.0:  # no goal for this joint
         return
     if kind == BALL:
         ball_step(links, i, max_turn, weights, tip, wanted, x, room)
@@ -203,7 +202,7 @@ def grow_window(links, tip, target, weights, shares, max_turn, width, x, room):
     It starts with the last `width` joints. Returns the number of steps.
     """
     m, steps = links.kinds.shape[0], 0
-    # What the joints near the tip can do alone they do; those below move only for what is left.
+    # Joints near the tip move first; lower ones only reduce the remaining error.
     for first in range(m - width, -1, -1):
         sweep_from_tip(links, tip, target, weights, shares, max_turn, first, x, room)
         steps += m - first

@@ -1,8 +1,8 @@
 # pyright: standard
 """Cyclic coordinate descent for any goals of one joint. With stiffness, roles and the growing window.
 
-Sweeps are in ccd_goals.py; where they creep, chain_polish.py moves all joints at once. A point alone has its own kernel
-(ccd_position.py), which is quicker to compile and to run.
+Where sweeps converge slowly, chain_polish.py moves all joints at once. A single position goal has its own kernel
+(ccd_position.py), which compiles and runs faster.
 """
 
 from __future__ import annotations
@@ -23,43 +23,43 @@ from poise.kernels.codes import BASE_FIRST, CHAIN_AIM, WINDOW
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.values.linear import norm, sub
 
-# The damping of the finish, in squared errors: at first, and its bounds. It adapts, because a step that does not lower
-# the error is not taken, and is tried again shorter.
+# Damping of the polish, as a factor of the squared error: initial value and bounds. It adapts: a step that does not lower
+# the error is rejected and repeated with more damping.
 DAMPING, LEAST, MOST = 0.04, 1e-3, 1e3
-LESS, MORE = 0.3, 8.0  # what a step that lowers the error does to the damping, and one that does not
-ROWS = 9  # of the finish at most: of a point, a rotation and a direction
+LESS, MORE = 0.3, 8.0  # factors of the damping after a step that lowers the error, and after one that does not
+ROWS = 9  # maximum residual rows: point, rotation, direction
 
 
 class GoalSetup(NamedTuple):
     """Solver options and goal weights, equal for every problem."""
 
     tolerance: float  # distance, chain sizes
-    iterations: int  # sweeps and steps of the finish at most, of all attempts
+    iterations: int  # maximum of sweeps and polish steps, over all attempts
     order: int  # TIP_FIRST, BASE_FIRST or WINDOW
-    bend: float  # [rad] by which a straight chain is bent first; 0: not at all
-    max_turn: float  # [rad] of a joint in one step
+    bend: float  # [rad] initial bend of a straight chain; 0: none
+    max_turn: float  # [rad] maximum rotation of a joint in one step
     restarts: int
-    finish: bool  # whether all joints move at once where sweeps creep
-    chord: float  # 2 sin(angle / 2) of the angle that is allowed
+    finish: bool  # whether to polish where sweeps converge slowly
+    chord: float  # 2 sin(angle / 2) of the angle tolerance
     weights: Weights
-    shares: Any  # (m, 3) 1 or 0: whether a joint works for the point, the rotation, the direction
+    shares: Any  # (m, 3) 1 or 0: whether a joint is used for the point, the rotation, the direction
 
 
 class GoalRoom(NamedTuple):
     """Workspace of one problem.
 
-    Not made in a `kernel`, which counts references: Numba then frees arrays in tuples too soon.
+    Not created in a `kernel`, which counts references: Numba then frees arrays in tuples too soon.
     """
 
-    best: Any  # (m, 4) the best motions so far
-    previous: Any  # (m, 4) trial of the finish
-    origins: Any  # (m, 4) origins and
+    best: Any  # (m, 4) best motions
+    previous: Any  # (m, 4) trial of the polish
+    origins: Any  # (m, 4) origins of links
     rotations: Any  # (m, 4) rotations of links
-    held: Any  # (m, CHAIN_TARGET) the target, or the tip, as each link sees it
-    columns: Any  # (3 m, ROWS) the Jacobian of the finish, a row a degree of freedom
-    steps: Any  # (m, 3) what the finish moves each link by
-    normal: Any  # (ROWS, ROWS) its normal matrix
-    vectors: Any  # (4, ROWS) residual, reciprocal pivots, unused, multipliers
+    held: Any  # (m, CHAIN_TARGET) the target, or the tip, in each link's frame
+    columns: Any  # (3 m, MAX_RESIDUAL_ROWS) Jacobian of the polish, a row per degree of freedom
+    steps: Any  # (m, 3) polish step of each link
+    normal: Any  # (MAX_RESIDUAL_ROWS, MAX_RESIDUAL_ROWS) normal matrix of the polish
+    vectors: Any  # (4, MAX_RESIDUAL_ROWS) residual, reciprocal pivots, unused, multipliers
     davenport: Any  # (2, 4, 4) see kernels/values/davenport.py
 
 
@@ -70,8 +70,8 @@ def solve(
 ):  # fmt: skip
     """Solve k targets (k, 10). Each has its own start (1|k, m, 4). Targets and tips: see `EffectorTarget`.
 
-    ease (m,) is what stiffness leaves of a step. options, shares: see `CcdGoalOptions`. errors (k, 2): the error, and 1
-    where the goals are met. The rest: see kernels/ccd_position.py.
+    joint_weights (m,): 1 / (1 + stiffness). options, shares: see `CcdGoalOptions`. errors (k, 2): the error, and 1 where
+    the goals are met. The rest: see kernels/ccd_position.py.
     """
     m = kinds.shape[0]
     motions, held, columns, steps = (
@@ -118,7 +118,7 @@ def measure(links, tip, target, setup, x):
 @part
 def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
     """Sweep until converged, stalled or out of sweeps. `best_error` and room.best hold the best pose."""
-    # A straight chain hides only from a point on its own line; rotations and directions turn it anyhow.
+    # A straight chain is singular for a point on its own line only; rotations and directions turn it.
     m, bends = links.kinds.shape[0], setup.bend > 0.0 and setup.weights.point > 0.0
     if bends and unbend(
         links.kinds, links.axes, links.ranges, links.frames, tip.point, setup.bend, x, room.origins, room.rotations
@@ -137,9 +137,9 @@ def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_
             count[1] += sweep(links, tip, target, setup, x, room)
         error, met = measure(links, tip, target, setup, x)
         if finishing:
-            # A step that failed was not taken: the next one is shorter and nearer to steepest descent.
+            # A failed step was rejected: the next one is shorter and nearer to steepest descent.
             damping = max(LEAST, LESS * damping) if error < before else min(MOST, MORE * damping)
-        # After a finish that gained, another one; after one that did not, a sweep.
+        # A successful polish step is followed by another one, an unsuccessful one by a sweep.
         lagging = before - error < LAGGING * before if not finishing else before - error >= LAGGING * before
         count[0] += 1
         slow = slow + 1 if before - error <= least_gain * before else 0

@@ -33,23 +33,23 @@ from poise.kernels.values.linear import (
     sub,
 )
 
-HALVINGS = 3  # most, of a step of a ball that its limit bends
+HALVINGS = 3  # maximum halvings of a ball's step at its limit
 
 
 @inline
 def hinge_exact(axis, value, low, high, max_turn, h, d):
     """Compute the best hinge angle inside its range. It brings the tip h nearest to the target d.
 
-    Turning h about a by phi gives |d - h|^2 = const - 2 [k1 (1 - cos phi) + k2 cos phi + k3 sin phi] with
-    k1 = (d.a)(h.a), k2 = d.h, k3 = a.(h x d): one cosine with its minimum at phi = atan2(k3, k2 - k1).
+    Rotating h about a by phi gives |d - h|^2 = const - 2 [k1 (1 - cos phi) + k2 cos phi + k3 sin phi] with
+        k1 = (d.a)(h.a), k2 = d.h, k3 = a.(h x d): one cosine with its minimum at phi = atan2(k3, k2 - k1).
     """
     k21 = dot(d, h) - dot(d, axis) * dot(h, axis)
     k3 = dot(axis, cross(h, d))
-    # Tip or target stand on the axis: every angle is as good, and an arc tangent of roundings would spin the hinge.
+    # Tip or target on the axis: every angle is equally good, and an arc tangent of rounding errors would spin the hinge.
     if k3 * k3 + k21 * k21 <= NO_LEVERAGE * NO_LEVERAGE:
         return value
-    # The cap narrows the range: of a cosine the best point in a range is its minimum or the nearer end, and that is
-    # exact.
+    # max_turn narrows the range, which is exact: the best point of a cosine in a range is its minimum or the nearer
+    # end.
     return best_angle(value + math.atan2(k3, k21), max(low, value - max_turn), min(high, value + max_turn))
 
 
@@ -59,7 +59,7 @@ def hinge_project(axis, value, low, high, max_turn, h, d):
 
     Rotates freely, rotates back so that the axis returns, reads the angle and clamps it.
 
-    This keeps the twist of the free turn about the axis, which is a smaller angle than the best one
+    The result is the twist of the free rotation about the axis, a smaller angle than the best one
     (`compute_best_hinge_angle`).
     """
     free = capped(rotation_between(h, d), max_turn)
@@ -88,7 +88,7 @@ def step_limited_ball(limit, x, i, max_turn, point, d):
         legal = nearest_turn(limit, normalise(multiply(turn, q)))
         h = rotate(legal, point)
         off = sub(h, d)
-        # The nearest legal rotation to the wanted one may raise the error: CCD takes no such step.
+        # The legal rotation nearest to the best one may raise the error: such a step is rejected.
         if dot(off, off) <= most:
             put_quat(x, i, legal)
             return h, rotate(conjugate(legal), d)
@@ -109,7 +109,7 @@ def step_ball(x, i, max_turn, point, d):
     pp, dd = dot(point, point), dot(d, d)
     if max_turn < math.pi or not have_directions(pp, dd):
         return rotate(turn, h), rotate(conjugate(q), d)
-    # Joint, tip and target now stand on one line: lengths alone say where, without waiting for the rotation.
+    # Joint, tip and target are now collinear: their lengths give the positions, without waiting for the rotation.
     return scale(d, math.sqrt(pp) / math.sqrt(dd)), scale(point, math.sqrt(dd) / math.sqrt(pp))
 
 
@@ -122,7 +122,7 @@ def step_hinge(axis, low, high, hinge, max_turn, x, turns, i, point, d):
         best = hinge_exact(axis, value, low, high, max_turn, h, d)
     else:
         best = hinge_project(axis, value, low, high, max_turn, h, d)
-    # Many hinges stand at an end of their range: cosine and sine are there already.
+    # Many hinges stay at an end of their range, with known cosine and sine.
     if best != value:
         x[i, 0] = best
         put_turn(turns, i, best)
@@ -133,7 +133,7 @@ def step_hinge(axis, low, high, hinge, max_turn, x, turns, i, point, d):
 def step(kind, axis, low, high, limit, hinge, max_turn, x, turns, i, point, d):
     """Step joint i to bring the point nearest to d. `point` is in its moved frame, d in its frame.
 
-    Returns both as they then are: the point in the joint's frame, d in the moved frame.
+    Returns both after the step: the point in the joint's frame, d in the moved frame.
     """
     if kind == BALL:
         if limit[LIMIT_KIND] == NO_LIMIT:

@@ -1,11 +1,11 @@
 # pyright: standard
 """CCD sweeps for a position goal, in O(n). They transform points only, no frames.
 
-Turning a joint moves nothing between the base and it, and everything between it and the tip as one rigid piece. So a
-sweep from the tip needs the target as every joint sees it, which no turn nearer to the tip changes: it is carried from
-the base to the tip once, and then the tip from joint to joint towards the base. A sweep from the base carries the tip
-towards the base once, and then the target towards the tip. Both end with the distance that is left, and need no forward
-kinematics besides. The textbook's sweep, which places all joints after each turn, is O(n^2).
+Moving a joint moves everything between it and the tip as one rigid body, and nothing between it and the base. A sweep
+from the tip needs the target in every joint's frame, which does not depend on joints nearer to the tip: the target is
+transformed from the base to the tip once, then the tip from joint to joint towards the base. A sweep from the base
+transforms the tip towards the base once, then the target towards the tip. Both end with the remaining distance and need
+no further forward kinematics. The textbook sweep, with forward kinematics after each joint, is O(n^2).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from poise.kernels.values.linear import norm, put_vec, sub, vec_at
 def sweep_from_tip(links, tip, target, hinge, max_turn, x, turns, points):
     """Sweep tip to base; return the remaining distance.
 
-    `points` holds the target in each link's frame. `points` holds the target in each link's frame.
+    `points` holds the target in each link's frame.
     """
     kinds, axes, ranges, limits, frames = links
     m = kinds.shape[0]
@@ -29,7 +29,7 @@ def sweep_from_tip(links, tip, target, hinge, max_turn, x, turns, points):
     for k in range(m):
         i = m - 1 - k
         low, high, d = ranges[i, 0], ranges[i, 1], vec_at(points, i)
-        # Only this joint's own turn is still to come for the target: `points` has it as the joint sees it.
+        # `points` has the target in the joint's frame, before the joint's own rotation.
         point, _ = step(kinds[i], vec_at(axes, i), low, high, limits[i], hinge, max_turn, x, turns, i, point, d)
         point = out_of_link(frames, i, point)
     return norm(sub(target, point))
@@ -39,7 +39,7 @@ def sweep_from_tip(links, tip, target, hinge, max_turn, x, turns, points):
 def sweep_from_base(links, tip, target, hinge, max_turn, x, turns, points):
     """Sweep base to tip; return the remaining distance.
 
-    `points` holds the tip in each moved frame. `points` holds the tip in each moved frame.
+    `points` holds the tip in each moved frame.
     """
     kinds, axes, ranges, limits, frames = links
     m = kinds.shape[0]
@@ -52,6 +52,6 @@ def sweep_from_base(links, tip, target, hinge, max_turn, x, turns, points):
     for i in range(m):
         d = into_link(frames, i, d)
         low, high, point = ranges[i, 0], ranges[i, 1], vec_at(points, i)
-        # Seen from the base the joints behind have not turned yet: `points` has the tip as it was before the sweep.
+        # The joints towards the tip have not moved yet: `points` has the tip from before the sweep.
         _, d = step(kinds[i], vec_at(axes, i), low, high, limits[i], hinge, max_turn, x, turns, i, point, d)
     return norm(sub(d, tip))

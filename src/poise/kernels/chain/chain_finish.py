@@ -3,11 +3,11 @@
 
 Damped steps of all joints at once, where sweeps from joint to joint converge slowly.
 
-Sweeps come near a target in a few iterations and lose their last digits slowly. A step turns all joints at once:
+Sweeps come near a target in a few iterations, but their final convergence is slow. The step is
 x += J^T (J J^T + l I)^-1 e with l = caution |e|^2 (Levenberg-Marquardt in its dual form; Chan and Lawrence, ICRA 1988,
-for the damping). Only the position of the tip counts, so that the system is 3 x 3 however long the chain, and a ball
-joint needs no columns: its three together give J J^T = h.h I - h h^T, h from the joint to the tip. A step that does
-not lower the error is not taken; more caution makes a shorter one, nearer to the steepest descent.
+for the damping). With a position goal the system is 3 x 3 for any chain length, and a ball joint needs no columns: its
+three together give J J^T = h.h I - h h^T, h from the joint to the tip. A step that does not lower the error is
+rejected; more caution makes a shorter one, nearer to steepest descent.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from poise.kernels.values.linear import (
     vec_at,
 )
 
-CAUTION = 0.04  # l / |e|^2 where steps succeed
-LESS, MORE = 0.1, 10.0  # what the caution is multiplied by after a step that lowers the error, and one that does not
-MOST = 1e9  # caution at which steps are too short to gain anything: the finish ends
-FLOOR = 1e-14  # of the system's own size: keeps it regular where no joint can move the tip in some direction
-NO_WALL = 1e-12  # [rad] a ball that its limit keeps back by less meets none
-PASSES = 2  # of a step: one that meets walls, one along them
-STEADY = 1e-2  # a step that lowers the error by less than this share of it gains little; three in a row end the finish
+CAUTION = 0.04  # minimum and initial l / |e|^2
+LESS, MORE = 0.1, 10.0  # factors of the caution after a successful step and a failed one
+MOST = 1e9  # caution of steps too short for progress: the polish ends
+FLOOR = 1e-14  # fraction of the trace: regularises the system where no joint moves the tip in some direction
+NO_WALL = 1e-12  # [rad] a limit correcting a ball by less is not counted as a wall
+PASSES = 2  # passes of a step: one meets walls, one follows them
+STEADY = 1e-2  # fraction of the error: three consecutive smaller decreases end the polish
 
 
 class Symmetric(NamedTuple):
@@ -86,7 +86,7 @@ def without_column(a, c):
 @inline
 def solved(a, damping, e):
     """Solve (A + damping I) x = e by L D L^T."""
-    # Written out: three unknowns, and a loop over small arrays costs more than the arithmetic.
+    # Unrolled: for three unknowns a loop over small arrays costs more than the arithmetic.
     d0 = a.xx + damping
     l10, l20 = a.xy / d0, a.xz / d0
     d1 = a.yy + damping - l10 * a.xy
@@ -123,13 +123,13 @@ def system_of(kinds, axes, ranges, x, tip_at, e, origins, rotations, walls):
         h = sub(tip_at, vec_at(origins, i))
         if kinds[i] == BALL:
             wall = rotate(quat_at(rotations, i), vec_at(walls, i))
-            # Turning about the normal of a wall is what the wall forbids: that direction is taken out of the three.
+            # Rotations about the normal of a wall are blocked: that direction is removed from the three.
             a = without_column(with_ball(a, h), cross(wall, h))
         elif kinds[i] == MOVE:
             a = Symmetric(a.xx + 1.0, a.yy + 1.0, a.zz + 1.0, a.xy, a.xz, a.yz)
         else:
             column = column_of(kinds[i], vec_at(axes, i), h, quat_at(rotations, i))
-            # Held values take no part, so that the others make the whole step, see `damped_step` in
+            # Blocked values are left out, so that the others make the whole step, see `apply_damped_step` in
             # kernels/arm_lm.py.
             if not is_held(ranges, x, i, dot(column, e)):
                 a = with_column(a, column)
@@ -146,13 +146,13 @@ def small_turn(v):
 def put_ball(limit, x, i, step, walls, trial):
     """Step ball i, clamped to its limit. Returns whether it met a new wall.
 
-    A wall is what a limit is to a ball nearby: its normal, in the link's frame, is the way that the step cannot go.
+    A wall is the limit linearised near a ball: its normal, in the link's frame, is the blocked direction of the step.
     """
     wall = vec_at(walls, i)
     step = sub(step, scale(wall, dot(wall, step)))
     q = quat_at(x, i)
     wanted = normalise(multiply(small_turn(step), q))
-    # As far as a known wall goes the step already runs along it; the limit has the last word, because walls are curved.
+    # The step already runs along known walls; it is still clamped, because limits are curved.
     turned = nearest_turn(limit, wanted)
     put_quat(trial, i, turned)
     if dot(wall, wall) > 0.0 or (turned.w == wanted.w and turned.x == wanted.x and turned.y == wanted.y):
@@ -194,7 +194,7 @@ def take_step(kinds, axes, ranges, limits, x, tip_at, e, caution, origins, rotat
     for _ in range(PASSES):
         a = system_of(kinds, axes, ranges, x, tip_at, e, origins, rotations, walls)
         damping = caution * dot(e, e) + FLOOR * (a.xx + a.yy + a.zz)
-        # Nothing moves the tip, or the error is NaN.
+        # No joint moves the tip, or the error is NaN.
         if not damping > 0.0:
             return False
         y = solved(a, damping, e)
@@ -212,8 +212,8 @@ def finish(
 
     Ends also after `max_iterations` iterations, or when steps reduce the error little.
 
-    x becomes the best motions found; returns their error. count: iterations and single joint updates so far, counted
-    on. A step that is not taken counts too. Each joint must be inside its limits, and stays there.
+    x becomes the best motions; returns their error. count: iterations and single joint updates, increased, also by
+    rejected steps. Each joint must start inside its limits, and stays there.
     """
     tip_at = store_frames(kinds, axes, frames, tip, x, origins, rotations)
     e = sub(target, tip_at)
@@ -226,7 +226,7 @@ def finish(
         count[1] += kinds.shape[0]
         if after < error:
             steady = steady + 1 if error - after <= STEADY * error else 0
-            # Back to small damping by factors of ten, not at once: where one step failed the next ones may.
+            # Reduce the damping by factors of ten, not at once: after one failed step the next ones may fail.
             error, caution = after, max(CAUTION, LESS * caution)
             copy(trial, x)
             tip_at = store_frames(kinds, axes, frames, tip, x, origins, rotations)

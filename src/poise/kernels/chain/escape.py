@@ -30,14 +30,14 @@ from poise.kernels.values.linear import (
     vec_at,
 )
 
-BALL_KICK = 1.0  # [rad] most that a restart turns a ball joint without limits
+BALL_KICK = 1.0  # [rad] maximum rotation of an unlimited ball at a restart
 
 
 @inline
 def first_turning(kinds):
     """Return the first rotating joint; -1 if there is none.
 
-    Links before it only slide, and bending does not help them. Links before it only slide, which no bend would help.
+    Links before it only slide, and bending does not help them.
     """
     for i in range(kinds.shape[0]):
         if kinds[i] == BALL or kinds[i] == HINGE:
@@ -59,7 +59,7 @@ def is_straight(kinds, tip_at, origins, bend):
     slack = math.sin(bend) * norm(line)
     for i in range(first + 1, kinds.shape[0]):
         away = sub(vec_at(origins, i), base)
-        # The sine of the angle at the base, without dividing: joints that stand in the base are on every line.
+        # Compare the sine of the angle at the base, without dividing: joints at the base are on every line.
         if norm(cross(away, line)) > slack * norm(away):
             return False
     return norm(line) > 0.0
@@ -74,8 +74,8 @@ def bend_chain(kinds, ranges, line, rotations, bend, x):
     side = perpendicular(line)
     for i in range(kinds.shape[0]):
         if kinds[i] == BALL:
-            # All balls bend about one axis of the base frame, to one side: the chain becomes an arc, not a zigzag that
-            # sums to a line.
+            # All balls bend about one axis of the base frame, to one side: the chain becomes an arc, not a zigzag
+            # along the line.
             axis = rotate(conjugate(quat_at(rotations, i)), side)
             put_quat(x, i, multiply(about(axis, bend), quat_at(x, i)))
         elif kinds[i] == HINGE:
@@ -98,17 +98,17 @@ def unbend(kinds, axes, ranges, frames, tip, bend, x, origins, rotations):
 def kick(kinds, ranges, start, attempt, x):
     """Perturb the start pose for a restart. The result mixes it with a point of a low-discrepancy sequence.
 
-    The first attempts stay near the start, the fourth and later ones range over all that the limits allow. A slide
-    without two ends stays: there is no length that would mean the same in all units.
+    The first attempts stay near the start, the fourth and later ones cover the whole limits. A slide without two ends
+    stays, because no length would be independent of units.
     The sequence is Roberts' R_d: u_i = frac(1/2 + n g^-(i+1)) with g^(d+1) = g + 1. It is the same for every
-    problem, so that a result depends on nothing but its own problem.
+    problem, so that a result depends on its own problem only.
     """
     d = 4 * kinds.shape[0]
     g = 1.5
-    # The root of g^(d + 1) = g + 1 by a fixed-point iteration, which converges from anywhere above 1.
+    # The root of g^(d + 1) = g + 1 by fixed-point iteration, which converges from any start above 1.
     for _ in range(32):
         g = (1.0 + g) ** (1.0 / (d + 1.0))
-    # Near the start at first: of several poses that meet a target the caller wants one near where the chain stands.
+    # Near the start at first: of several solutions the caller prefers one near the current pose.
     share = min(1.0, 0.25 * attempt)
     copy(start, x)
     for i in range(kinds.shape[0]):
@@ -118,7 +118,7 @@ def kick(kinds, ranges, start, attempt, x):
             if norm(axis) > 0.0:
                 put_quat(x, i, multiply(about(scale(axis, 1.0 / norm(axis)), share * BALL_KICK), quat_at(x, i)))
         elif kinds[i] == HINGE:
-            # Beyond half a turn either way the same places come again.
+            # Angles repeat beyond half a turn in either direction.
             low, high = max(ranges[i, 0], x[i, 0] - math.pi), min(ranges[i, 1], x[i, 0] + math.pi)
             x[i, 0] += share * (low + u * (high - low) - x[i, 0])
         elif kinds[i] == SLIDE and ranges[i, 1] - ranges[i, 0] < math.inf:
@@ -144,12 +144,12 @@ def draw(g, dimension, n):
 def go_on(links, tip, target, share, error, previous, x, turns):
     """Extrapolate the last sweep by `share`. Undone where it does not lower the error; returns the error.
 
-    Where sweeps creep along a valley, this leaps along it: the pattern move of Hooke and Jeeves, J. ACM 8, 1961.
+    It speeds up sweeps along a narrow valley: the pattern move of Hooke and Jeeves, J. ACM 8, 1961.
     """
     kinds, axes, ranges, limits, frames = links
     for i in range(kinds.shape[0]):
         now, before = quat_at(x, i), quat_at(previous, i)
-        # `previous` becomes the pose of now, to go back to where the leap does not pay.
+        # `previous` becomes the current pose, restored if the extrapolation fails.
         put_quat(previous, i, now)
         if kinds[i] == HINGE or kinds[i] == SLIDE:
             x[i, 0] = clamp(now.w + share * (now.w - before.w), ranges[i, 0], ranges[i, 1])

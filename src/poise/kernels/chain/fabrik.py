@@ -2,11 +2,11 @@
 """FABRIK for chains of ball joints. The joints are points; each sweep drags them from the tip to the base and back.
 
 Aristidou and Lasenby, "FABRIK: a fast, iterative solver for the inverse kinematics problem", Graphical Models 73(5),
-2011. A sweep knows no rotations; they are found once, at the end, so that every bone keeps its length exactly. What
-turns about axes or is kept by limits goes through fabrik.py, several effectors through fabrik_tree.py.
+2011. A sweep uses no rotations; they are computed once at the end, so that every bone keeps its length exactly. Chains
+with hinges or limits use `solve_limited`, several effectors kernels/tree/fabrik_tree.py.
 
-    points  (m + 1, 3+)  where the joints are, and the tip, in the base frame
-    lengths (m,)         of the bones: from a joint to the next one, the last one's to the tip
+    points  (m + 1, 3+)  positions of the joints and the tip in the base frame
+    lengths (m,)         bone lengths: from a joint to the next one, or to the tip
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from poise.kernels.values.linear import (
     vec_at,
 )
 
-NO_LENGTH = 1e-290  # a squared length below has no direction
-SLOW = 0.7  # with a finish: a sweep that leaves more than this share of the error is the last
+NO_LENGTH = 1e-290  # smaller squared lengths have no direction
+SLOW = 0.7  # fraction of the error: with a polish, a sweep with a larger remainder is the last
 
 
 @inline
@@ -63,20 +63,20 @@ def sweep(lengths, target, points):
 
     First the tip is dragged to the target, then the base to its own position.
 
-    Where two points fall together, a bone keeps the direction that it had.
+    Where two points coincide, the bone keeps its direction.
     """
     m = lengths.shape[0]
     base, point, before = vec_at(points, 0), target, vec_at(points, m)
     put_vec(points, m, target)
     for k in range(m - 1):
         i = m - 1 - k
-        # The base end of a bone is put on the line from its new tip end to where the base end was.
+        # The base end of a bone is placed on the line from its new tip end to its old base end.
         old = vec_at(points, i)
         point = put_along(point, old, lengths[i], sub(old, before))
         put_vec(points, i, point)
         before = old
-    # And back: the base stands where it stood, each bone points from it to where the dragging had put its far end.
-    point, dragged = base, add(vec_at(points, 1), sub(base, before))  # the first bone points as it did before
+    # Backwards: the base keeps its position, each bone points from its base end to the dragged far end.
+    point, dragged = base, add(vec_at(points, 1), sub(base, before))  # the first bone keeps its direction
     for i in range(m):
         wanted = vec_at(points, i + 1)
         point = put_along(point, wanted, lengths[i], sub(wanted, dragged))
@@ -106,8 +106,8 @@ def put_lengths(frames, tip, lengths):
 def point_along(lengths, target, longest, far, points):
     """Straighten the chain towards an unreachable target. It comes as near as lengths allow.
 
-    Stretched towards a target that is too far. For one that is too near, the longest bone points towards it and all
-    others back: the tip comes as near to the base as it can, on the target's side.
+    The chain is extended towards a target that is too far. For one that is too near, the longest bone points towards it
+    and all others back: the tip comes as near to the base as possible, on the target's side.
     """
     base = vec_at(points, 0)
     way = sub(target, base)
@@ -127,13 +127,13 @@ def point_along(lengths, target, longest, far, points):
 def put_motions(frames, tip, points, start, x):
     """Compute ball rotations from the points. Shortest arcs from the start, in the parent's new frame, align the bones.
 
-    A shortest arc turns no bone about itself, so that each keeps the twist that it had.
+    A shortest arc adds no rotation about the bone, so that each bone keeps its twist.
     """
     frame = Quat(1.0, 0.0, 0.0, 0.0)
     for i in range(x.shape[0]):
         frame = multiply(frame, link_rotation(frames, i))
-        # Arcs from the start pose, not from the last sweep: the answer depends on the points alone, not on how many
-        # sweeps led to them.
+        # Arcs from the start pose, not from the last sweep: the result depends on the points, not on the number of
+        # sweeps.
         before = quat_at(start, i)
         wanted = rotate(conjugate(frame), sub(vec_at(points, i + 1), vec_at(points, i)))
         turn = rotation_between(rotate(before, bone_of(frames, tip, i)), wanted)
@@ -169,7 +169,7 @@ def solve(
         chain_frames = frames[min(k, frames.shape[0] - 1)]
         start = starts[min(k, starts.shape[0] - 1)]
         tip = vec_at(tips, min(k, tips.shape[0] - 1))
-        if k == 0 or frames.shape[0] > 1 or starts.shape[0] > 1:  # else all begin alike
+        if k == 0 or frames.shape[0] > 1 or starts.shape[0] > 1:  # otherwise the start is the same for all
             total, longest = put_lengths(chain_frames, tip, lengths)
             tip_at = tip_position(kinds, axes, chain_frames, tip, start)
             copy(start, scratch[0])
@@ -188,9 +188,8 @@ def search(
 ):  # fmt: skip
     """Solve one target and return the error of x.
 
-    Closed form where the target is out of reach, else sweeps and the polish. Returns the error of x.
-
-    tip_at is where the start has its tip, home the points that sweeps start from; total and longest are of lengths.
+    Closed form where the target is out of reach, else sweeps and the polish. tip_at is the tip of the start, home the
+    initial points of sweeps; total and longest are the sum and maximum of lengths.
     """
     m, tolerance = kinds.shape[0], options[0]
     count[0] = 0
@@ -204,7 +203,7 @@ def search(
         put_vec(points, i, vec_at(home, i))
     copy(start, twists)
     distance = norm(sub(target, vec_at(points, 0)))
-    # Reach of a chain without limits: from the sum of its bones down to the longest minus all others.
+    # Reach of a chain without limits: from the longest bone minus all others to the sum of all bones.
     far, near = distance >= total - tolerance, distance <= 2.0 * longest - total + tolerance
     if far or near:
         point_along(lengths, target, longest, far, points)
@@ -218,7 +217,7 @@ def search(
             trial, walls, trace_x, trace_error,
         )  # fmt: skip
     error = norm(sub(target, tip_position(kinds, axes, frames, tip, x)))
-    # What ends no better than it began is given back as it began.
+    # Without progress the start is returned.
     if error >= first:
         copy(start, x)
         return first
@@ -240,14 +239,14 @@ def reach(
             rotations, walls, trace_x, trace_error,
         )  # fmt: skip
         if error > tolerance and count[0] < iterations:
-            # The finish has turned the bones about themselves: arcs start from its motions now.
+            # The polish has changed the twist of the bones: arcs now start from its motions.
             copy(x, twists)
             put_points(kinds, axes, ranges, frames, tip, 0.0, x, points, rotations)
             dragged = drag(frames, tip, target, options, x, count, lengths, points, twists, trace_x, trace_error)
             if dragged > error:
                 copy(twists, x)
             error = min(dragged, error)
-        # Neither the finish nor the sweeps after it gained one per cent: both stall.
+        # Neither the polish nor the sweeps reduced the error by one per cent: both stall.
         if error > (1.0 - STEADY) * before:
             break
 
@@ -256,7 +255,7 @@ def reach(
 def drag(frames, tip, target, options, x, count, lengths, points, twists, trace_x, trace_error):
     """Sweep until the tip is within tolerance or sweeps are slow. Also ends when the iterations are used up.
 
-    x becomes the motions; returns the distance left.
+    x becomes the motions; returns the remaining distance.
     """
     tolerance, iterations, finishes = options[0], int(options[1]), options[3] > 0.0
     error, before = math.inf, math.inf
@@ -266,7 +265,7 @@ def drag(frames, tip, target, options, x, count, lengths, points, twists, trace_
         count[0] += 1
         count[1] += lengths.shape[0]
         if count[0] < trace_error.shape[0]:
-            # Points are all that a sweep needs; motions are found once it is over, or for a trace.
+            # Sweeps need points only; motions are computed at the end, or for a trace.
             put_motions(frames, tip, points, twists, x)
             record(trace_x, trace_error, count[0], x, error)
     put_motions(frames, tip, points, twists, x)

@@ -1,14 +1,13 @@
 # pyright: standard
 """FABRIK for chains with limits: hinges, ranges, and limited balls.
 
-Points alone cannot tell what a limit allows, so that here every joint has its motion besides. On the way to the base as
-on the way to the tip, each bone is turned towards the point that it should reach, as far as the limit of the joint
-between it and the bone before lets it. A joint's motion relates the two bones whichever of them holds still: on the way
-to the base the bone nearer to the tip holds still, and the inverse motion turns the other one. Bones keep their twist
-about themselves, but where a limit changes it.
+Points alone do not determine whether limits are met, so every joint also has its motion. In both passes each bone is
+rotated towards its target point as far as the limit of the joint between it and the previous bone allows. A joint's
+motion relates the two bones, whichever of them is fixed: in the pass to the base the bone nearer to the tip is fixed,
+and the inverse motion rotates the other one. Bones keep their twist unless a limit changes it.
 
 Aristidou, Chrysanthou and Lasenby, "Extending FABRIK with model constraints", Computer Animation and Virtual Worlds
-27(1), 2016. Between hinges whose axes differ this is no descent; a finish in the space of the joints is.
+27(1), 2016. Between hinges with different axes the error may rise; the polish in joint space lowers it.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from poise.kernels.values.linear import (
     vec_at,
 )
 
-SWEEPS = 3  # with a finish: how many come before it
+SWEEPS = 3  # sweeps before a polish
 
 
 @inline
@@ -69,10 +68,10 @@ def as_rotation(kind, axis, row):
 def drag_to_target(kinds, axes, ranges, limits, frames, tip, target, x, last, points):
     """Drag the chain by its tip to the target, bone by bone.
 
-    x stays; `last` is the last bone's current rotation. `last` is the last bone's rotation so far.
+    x stays; `last` is the last bone's current rotation.
     """
     m = kinds.shape[0]
-    # The last bone first: nothing beyond the tip limits it.
+    # Start with the last bone, which no joint beyond the tip limits.
     bone = rotate(last, tip)
     rotation = multiply(rotation_between(bone, sub(target, vec_at(points, m - 1))), last)
     point = sub(target, rotate(rotation, tip))
@@ -82,8 +81,8 @@ def drag_to_target(kinds, axes, ranges, limits, frames, tip, target, x, last, po
         parent = rotate(back, scale(link_offset(frames, i), -1.0))
         way = rotate(conjugate(rotation), sub(vec_at(points, i - 1), point))
         put_vec(points, i, point)
-        # The child's bone holds still: the motion that brings the way to where the parent should be onto where the
-        # parent hangs in the joint's own frame.
+        # The child's bone is fixed: compute the motion aligning the direction to the parent's target point with the
+        # parent's offset in the joint's own frame.
         row = turned_towards(kinds[i], axis, ranges[i, 0], ranges[i, 1], limits[i], x, i, way, parent)
         frame = multiply(rotation, conjugate(as_rotation(kinds[i], axis, row)))
         point = add(point, rotate(frame, parent))
@@ -95,7 +94,7 @@ def drag_to_target(kinds, axes, ranges, limits, frames, tip, target, x, last, po
 def drag_to_base(kinds, axes, ranges, limits, frames, tip, x, points):
     """Drag the chain by its base back to its position.
 
-    x becomes its motions. Returns the last bone's rotation. Returns the last bone's rotation.
+    x becomes its motions. Returns the last bone's rotation.
     """
     point, frame, rotation = vec_at(points, 0), link_rotation(frames, 0), Quat(1.0, 0.0, 0.0, 0.0)
     for i in range(kinds.shape[0]):
@@ -140,7 +139,7 @@ def search(
 ):  # fmt: skip
     """Solve one target, with restarts; return the error of x.
 
-    Sweeps and polishes from the start, then from perturbed poses. Returns the error of x, the best.
+    Sweeps and polishes from the start, then from perturbed poses. x becomes the best pose.
     """
     tolerance, iterations, bend, finishes = options[0], int(options[1]), options[2], options[3] > 0.0
     restarts = int(options[4]) if finishes else 0
@@ -155,7 +154,7 @@ def search(
     while attempt <= restarts and count[0] < iterations and least > tolerance:
         if attempt > 0:
             kick(kinds, ranges, start, attempt, x)
-        # Bends a straight chain; a bend or kick asks no limit, so balls are moved inside theirs afterwards.
+        # Bends a straight chain; bends and perturbations ignore limits, so balls are clamped afterwards.
         put_points(kinds, axes, ranges, frames, tip, bend, x, points, rotations)
         keep_turns(kinds, limits, x)
         attempt += 1
@@ -189,7 +188,7 @@ def sweeps(
 ):  # fmt: skip
     """Sweep a few times before a polish, else until done.
 
-    `best` stores the best pose. Returns its error. Returns its error.
+    `best` stores the best pose. Returns its error.
     """
     m, tolerance, iterations = kinds.shape[0], options[0], int(options[1])
     last = count[0] + SWEEPS if options[3] > 0.0 else iterations
@@ -202,7 +201,7 @@ def sweeps(
         error = norm(sub(target, vec_at(points, m)))
         count[0] += 1
         count[1] += m
-        # Limits make this no descent: a sweep may raise the error, so the best is kept.
+        # With limits a sweep may raise the error, so the best pose is stored.
         least = keep(x, error, best, least)
         record(trace_x, trace_error, count[0], x, error)
     return least

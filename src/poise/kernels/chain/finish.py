@@ -1,10 +1,9 @@
 # pyright: standard
 """Gauss-Newton polish of all goals. Damped steps of all joints at once end a slow coordinate descent.
 
-dx = W J^T (J W J^T + l I)^-1 e with up to nine rows: the point's, the rotation's, the direction's
-(chain_kinematics.py). W is each joint's ease. Values at a limit that the gradient pushes against take no part; limits
-are applied to the result. Levenberg, Q. Appl. Math. 2, 1944; in its dual form Nakamura and Hanafusa, J. Dyn. Sys. 108,
-1986.
+dx = W J^T (J W J^T + l I)^-1 e with up to nine rows: point, rotation and direction (chain_kinematics.py). W holds the
+joint weights. Values pushed against a limit by the gradient are left out; the result is clamped to the limits.
+Levenberg, Q. Appl. Math. 2, 1944; in its dual form Nakamura and Hanafusa, J. Dyn. Sys. 108, 1986.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ from poise.kernels.values.linear import (
 )
 from poise.kernels.values.small_solve import factor, substitute
 
-LEAST_DAMPING = 1e-13  # keeps the system regular where no joint can change a row of the residual
-LONGEST = 1.0  # [rad, chain sizes] most that one step moves a joint
+LEAST_DAMPING = 1e-13  # regularises the system where no joint changes a residual row
+LONGEST = 1.0  # [rad, chain sizes] maximum joint motion of one step
 
 
 @inline
@@ -134,8 +133,8 @@ def build(links, now, weights, rows, x, room):
             if is_stuck(kind, x[i, 0], links.ranges[i, 0], links.ranges[i, 1], push):
                 ease = 0.0
             for r in range(rows):
-                # W once, in one of the two factors; a joint that is stuck has ease 0 and an empty column, so that it
-                # does not move.
+                # W in one of the two factors only; a blocked joint has weight 0 and an empty column, so that it does
+                # not move.
                 eased = ease * column[r]
                 for s in range(r + 1):
                     normal[r, s] += eased * column[s]
@@ -163,14 +162,14 @@ def apply(links, room, rows, cap, x, to):
             step = Vec(moved(links, i, 0, room, rows), 0.0, 0.0)
         largest = max(largest, norm(step))
         room.steps[i, 0], room.steps[i, 1], room.steps[i, 2] = step.x, step.y, step.z
-    # Shortened as a whole: to cap each joint for itself would change the direction of the step.
+    # Scaled as a whole: limiting each joint separately would change the direction of the step.
     share = 1.0 if largest <= cap else cap / largest
     for i in range(links.kinds.shape[0]):
         kind, step = links.kinds[i], scale(vec_at(room.steps, i), share)
         put_quat(to, i, quat_at(x, i))
         if kind == BALL:
             step = rotate(conjugate(quat_at(room.rotations, i)), scale(step, 0.5))
-            # A turn by 2 atan(|step|): never more than half a turn, and the same as the exponential to second order.
+            # A rotation by 2 atan(|step|): at most half a turn, and equal to the exponential map to second order.
             turned = normalise(multiply(Quat(1.0, step.x, step.y, step.z), quat_at(x, i)))
             put_quat(to, i, nearest_turn(links.limits[i], turned))
         elif kind == MOVE:

@@ -3,13 +3,13 @@
 
     kinds   (m,)        BALL, HINGE, SLIDE or MOVE (translation along all three axes), see layout.py
     axes    (m, 3)      hinge: unit axis; slide: displacement per unit of its value
-    ranges  (m, 2)      lowest and highest value of a hinge [rad] or slide
+    ranges  (m, 2)      min and max value of a hinge [rad] or slide
     frames  (1|k, m, 7) x y z w x y z: from the previous link's moved frame to this link's frame
     tips    (1|k, 3)    the tip in the last link's moved frame
     x       (m, 4)      the motion: w x y z of a ball; the value of a hinge or slide first; x y z of a move
-    turns   (m, 2+)     scratch: cosine and sine of each hinge's value
+    sincos  (m, 2+)     workspace: cosine and sine of each hinge's value
 
-Everything is rigid and in units of the chain's size: the problem takes scale out before.
+Everything is rigid and in units of the chain's size: the problem removes scale before.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def into_link(frames, i, point):
     """Transform a point into link i's frame. The point is in the previous moved frame."""
     r = link_rotation(frames, i)
     point = sub(point, link_offset(frames, i))
-    # The same short cut on the way back.
+    # The same short cut for the inverse.
     if r.x != 0.0 or r.y != 0.0 or r.z != 0.0:
         point = rotate(conjugate(r), point)
     return point
@@ -154,7 +154,7 @@ def tip_position(kinds, axes, frames, tip, x):
     """Compute the tip position in the base frame. The point is transformed from link to link down to the base."""
     point = tip
     for k in range(kinds.shape[0]):
-        # From the tip down only one point is carried, which is less work than placing every frame from the base up.
+        # Transforming one point from the tip down is less work than computing every frame from the base up.
         i = kinds.shape[0] - 1 - k
         point = moved_point(kinds[i], vec_at(axes, i), x, i, point)
         point = out_of_link(frames, i, point)

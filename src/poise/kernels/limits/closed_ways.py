@@ -63,7 +63,8 @@ def _across(v, unit):
 def _twist_gradient(limit, q):
     """Compute the gradient of the twist out of its range. Zero where it is at no end.
 
-    With q to exp(w / 2) q, tau = 2 atan2(z, w) changes by (B w_x - A w_y) / n^2 + w_z, A and B as in `_clamp_swing_twist`.
+    With q to exp(w / 2) q, tau = 2 atan2(z, w) changes by (B w_x - A w_y) / n^2 + w_z, A and B as in
+    `_clamp_swing_twist`.
     """
     nn = q.w * q.w + q.z * q.z
     # Zero unless the twist is at an end.
