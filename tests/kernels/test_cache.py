@@ -74,7 +74,7 @@ def test_where_no_folder_takes_them_they_are_in_memory(added, capsys):
     assert called(added) == called(added) == (0, 1)
     assert isinstance(cache.cache_of(added, "one"), NullCache)
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("poise: no folder takes compiled kernels; each process compiles them again: ")
+    assert line.startswith("poise: no folder for compiled kernels can be written; each process compiles them again: ")
     assert "NUMBA_CACHE_DIR" in line
 
 

@@ -61,7 +61,7 @@ def cache_of(function: Any, stamp: str) -> Any:
     try:
         cache = KernelCache(function)
     except (RuntimeError, OSError):  # no folder, or the system cannot check it
-        _say_once(f"no folder takes compiled kernels; {_EACH}")
+        _say_once(f"no folder for compiled kernels can be written; {_EACH}")
         return NullCache()
     cache._cache_file._source_stamp = stamp  # noqa: SLF001  (Numba has no public way: a test guards it)
     return cache

@@ -34,8 +34,8 @@ def require(value: Any, kind: type[Wanted], what: str) -> Wanted:
         The value.
     kind
         The class.
-    what
-        What the value is, for the message.
+    label
+        Name of the value in the message.
 
     Raises
     ------
@@ -82,17 +82,17 @@ def several(value: Any, what: str, such: str, entries: str = "values") -> list[A
     ----------
     value
         A list, a tuple, an array or any other iterable but a text.
-    what
-        What the entries are, for the message.
-    such
-        An example, for the message: "['hips', 'spine']".
+    label
+        Name of the collection in the message.
+    example
+        An example for the message: "['hips', 'spine']".
     entries
-        What the entries are called, for the message.
+        Name of the entries in the message.
 
     Raises
     ------
     InputError
-        For a text, and for a value that has no entries.
+        For a text, and for a value without entries.
     """
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
         try:

@@ -24,11 +24,11 @@ def finite(values: ArrayLike, what: str, *, last: int | None = None, truths: boo
     Parameters
     ----------
     values
-        Finite numbers, in any form that NumPy takes.
+        Finite numbers, in any form accepted by NumPy.
     what
-        What they are, for the message.
+        Name of the values in the message.
     last
-        The length that their last axis must have, if any.
+        Required length of the last axis, if any.
     truths
         Whether truth values count as 0 and 1.
 
@@ -74,7 +74,7 @@ def copy_numbers_or_nan(values: ArrayLike, what: str) -> Floats:
 
 
 def _check_numbers(values: ArrayLike, array: NDArray[Any], what: str) -> None:
-    """Reject values converted to numbers by NumPy only. These are texts, dates, truth values and masked entries."""
+    """Reject non-numbers: texts, dates, truth values, masked entries."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         message = f"{what} must be numbers; some of them are masked"
         raise InputError(message)
@@ -94,12 +94,12 @@ def real(value: Any, what: str) -> float:
     value
         The number.
     what
-        What it is, for the message.
+        Name of the number in the message.
 
     Raises
     ------
     InputError
-        For what is not a number, or too large for a float.
+        For other values, and for numbers too large for a float.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         message = f"{what} must be a number, not {short(value)}"
@@ -136,7 +136,7 @@ def broadcast_together(*arrays: Floats) -> tuple[Floats, ...]:
 
 
 def short(value: object) -> str:
-    """Abbreviate a value for a message. By its type where it cannot be written."""
+    """Abbreviate a value for a message. A value without text form is shown by its type."""
     return quoted(value, _SHOWN)
 
 

@@ -1,7 +1,7 @@
 """Euler angles and quaternions. There are six intrinsic orders of three different axes, as in motion files.
 
-An order reads as a product of matrices: "ZXY" with angles (a, b, c) is Rz(a) Rx(b) Ry(c): a rotation about z, then about
-the rotated x, then about the twice rotated y. Angles [rad] have any leading axes.
+An order reads as a product of matrices: "ZXY" with angles (a, b, c) is Rz(a) Rx(b) Ry(c): a rotation about z, then
+about the rotated x, then about the twice rotated y. Angles [rad] have any leading axes.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ def whole_number(value: Any, what: str) -> int:
     ----------
     value
         The number, also one of NumPy's.
-    what
-        What it is, for the message.
+    label
+        Name of the number in the message.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def truth(option: str, value: Any) -> bool:
     Raises
     ------
     InputError
-        For anything else: numbers and texts may mean either.
+        For anything else: numbers and texts are ambiguous.
     """
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{option} must be True or False, not {short(value)}")

@@ -1,10 +1,10 @@
 # pyright: standard
 """Parallel attempts at a lone problem. All lanes run its attempts side by side, ahead of their turn.
 
-The solution equals that of sequential attempts: the first one in their order that meets the target wins. A later attempt
-that arrives sooner waits for the earlier ones, and iterations of attempts after the winner do not count. With ARM_RACE
-the first attempt to arrive wins, unless the attempt from the start is about to arrive: tracking a moving target must not
-jump to another solution branch.
+The solution equals that of sequential attempts: the first one in their order that meets the target wins. A later
+attempt that arrives sooner waits for the earlier ones, and iterations of attempts after the winner do not count. With
+ARM_RACE the first attempt to arrive wins, unless the attempt from the start is about to arrive: tracking a moving
+target must not jump to another solution branch.
 
     race  (RACE_SIZE,)  five numbers, and a ring of the iterations of attempts that ended before earlier ones; -1 for
                         unfinished attempts

@@ -43,12 +43,12 @@ def search(descend, measure, links, tip, target, setup, within, start, x, found,
 
     x becomes the best pose found.
 
-    within   whether the target is within reach of the chain: else there are no restarts
-    descend  (links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error): moves x downhill,
-             counts iterations, and stores the best in found and room.best
-    measure  (links, tip, target, setup, x): the error, and whether the goals are met
-    found    (2,) out: error of the best pose, and 1 where it meets the goals
-    setup    has `iterations`, of all descents together, and `restarts`
+    is_reachable  whether the target is within reach of the chain: else there are no restarts
+    descend       (links, tip, target, options, min_gain, x, best_error, count, workspace, trace_x, trace_error): moves
+                  x downhill, counts iterations, and stores the best in best_error and workspace.best
+    measure       (links, tip, target, options, x): the error, and whether the goals are met
+    best_error    (2,) out: error of the best pose, and 1 where it meets the goals
+    options       has `iterations`, of all descents together, and `restarts`
     """
     restarts = setup.restarts if within else 0
     count[0], count[1] = 0, 0

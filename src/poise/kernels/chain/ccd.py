@@ -113,7 +113,7 @@ def measure(links, tip, target, setup, x):
 
 @inline
 def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
-    """Sweep until converged, stalled or out of sweeps. `best_error` and room.best hold the best pose.
+    """Sweep until converged, stalled or out of sweeps. `best_error` and workspace.best hold the best pose.
 
     After a sweep with a small decrease the polish runs as long as it converges.
     """

@@ -23,10 +23,10 @@ from poise.kernels.codes import BASE_FIRST, CHAIN_AIM, WINDOW
 from poise.kernels.compiled import inline, kernel, part
 from poise.kernels.values.linear import norm, sub
 
-# Damping of the polish, as a factor of the squared error: initial value and bounds. It adapts: a step that does not lower
-# the error is rejected and repeated with more damping.
+# Damping of the polish, as a factor of the squared error: initial value and bounds. It adapts: a step that does not
+# lower the error is rejected and repeated with more damping.
 DAMPING, LEAST, MOST = 0.04, 1e-3, 1e3
-LESS, MORE = 0.3, 8.0  # factors of the damping after a step that lowers the error, and after one that does not
+LESS, MORE = 0.3, 8.0  # factors of the damping after successful and failed steps
 ROWS = 9  # maximum residual rows: point, rotation, direction
 
 
@@ -70,8 +70,8 @@ def solve(
 ):  # fmt: skip
     """Solve k targets (k, 10). Each has its own start (1|k, m, 4). Targets and tips: see `EffectorTarget`.
 
-    joint_weights (m,): 1 / (1 + stiffness). options, shares: see `CcdGoalOptions`. errors (k, 2): the error, and 1 where
-    the goals are met. The rest: see kernels/ccd_position.py.
+    joint_weights (m,): 1 / (1 + stiffness). options, shares: see `CcdGoalOptions`. errors (k, 2): the error, and 1
+    where the goals are met. The rest: see kernels/ccd_position.py.
     """
     m = kinds.shape[0]
     motions, held, columns, steps = (
@@ -117,7 +117,7 @@ def measure(links, tip, target, setup, x):
 
 @part
 def descend(links, tip, target, setup, least_gain, x, found, count, room, trace_x, trace_error):
-    """Sweep until converged, stalled or out of sweeps. `best_error` and room.best hold the best pose."""
+    """Sweep until converged, stalled or out of sweeps. `best_error` and workspace.best hold the best pose."""
     # A straight chain is singular for a point on its own line only; rotations and directions turn it.
     m, bends = links.kinds.shape[0], setup.bend > 0.0 and setup.weights.point > 0.0
     if bends and unbend(

@@ -45,7 +45,7 @@ def hinge_exact(axis, value, low, high, max_turn, h, d):
     """
     k21 = dot(d, h) - dot(d, axis) * dot(h, axis)
     k3 = dot(axis, cross(h, d))
-    # Tip or target on the axis: every angle is equally good, and an arc tangent of rounding errors would spin the hinge.
+    # Tip or target on the axis: all angles are equal, and an arc tangent of rounding errors would spin the hinge.
     if k3 * k3 + k21 * k21 <= NO_LEVERAGE * NO_LEVERAGE:
         return value
     # max_turn narrows the range, which is exact: the best point of a cosine in a range is its minimum or the nearer
