@@ -169,7 +169,7 @@ def as_matrix(q: Floats) -> Floats:
 
 
 def from_matrix(m: Floats) -> Floats:
-    """Make unit quaternions of rotation matrices (..., 3, 3). They are (..., 4), w >= 0.
+    """Make unit quaternions of rotation matrices (..., 3, 3). The result is (..., 4), w >= 0.
 
     Of the four formulas the one dividing by the largest component is used (Shepperd, J. Guidance and Control 1(3),
     1978).
@@ -247,7 +247,7 @@ def rotation_part(linear: Floats) -> Floats:
     """Find the rotations nearest to linear maps. They are proper, (..., 3, 3); a mirrored map is negated first.
 
     Similar maps (uniform scale) are divided by their scale; others go through the polar decomposition.
-    A map that flattens space to a line or point has no rotation: the identity is returned.
+    A map of rank below 2 has no rotation: the identity is returned.
     """
     determinant = np.linalg.det(linear)
     signed = linear * np.where(determinant < 0, -1.0, 1.0)[..., None, None]

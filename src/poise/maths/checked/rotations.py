@@ -3,8 +3,8 @@
 `q` and `-q` are the same rotation. Products compose like matrices: `multiply(a, b)` rotates by b first.
 
 Arguments are lists or arrays of finite numbers; leading axes are broadcast against each other. Quaternions and axes may
-have any length but zero: they are scaled to unit length, and those that have it to rounding are taken bit for bit.
-Anything else is an `InputError`.
+have any length but zero: they are scaled to unit length, except those of unit length to rounding. Anything else is an
+`InputError`.
 """
 
 from __future__ import annotations
@@ -131,19 +131,19 @@ def as_matrix(q: ArrayLike) -> Floats:
 
 
 def from_matrix(m: ArrayLike) -> Floats:
-    """Make unit quaternions of rotation matrices. They are (..., 4), w >= 0.
+    """Make unit quaternions of rotation matrices. The result is (..., 4), w >= 0.
 
     Parameters
     ----------
     m
-        (..., 3, 3) rotation matrices, or rigid transforms (..., 4, 4) or (..., 3, 4), of which the rotation is taken.
-        They act on column vectors.
+        (..., 3, 3) rotation matrices, or rigid transforms (..., 4, 4) or (..., 3, 4) with such a rotation. They act on
+        column vectors.
 
     Raises
     ------
     InputError
-        For another shape, and for a matrix that is no rotation: not orthogonal within 1e-6, such as one with scale, or
-        mirrored. `rotation_part` takes scale and mirroring out.
+        For another shape, and for matrices other than rotations: not orthogonal within 1e-6, such as one with scale, or
+        mirrored. `rotation_part` removes scale and mirroring.
     """
     given = finite(m, "the matrix")
     if given.shape[-2:] in {(3, 4), (4, 4)}:
@@ -158,7 +158,7 @@ def from_matrix(m: ArrayLike) -> Floats:
 def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Floats:
     """Interpolate rotations a to b (..., 4) by fractions (...).
 
-    0 is a, 1 is b. The way is the shorter arc, at constant speed.
+    It follows the shorter arc at constant speed.
 
     Parameters
     ----------
@@ -201,8 +201,8 @@ def from_vector(v: ArrayLike) -> Floats:
 def twist_angle(q: ArrayLike, axis: ArrayLike) -> Floats:
     """Find twist angles [rad] of rotations about axes.
 
-    It is in (-pi, pi]. The twist is the rotation about the axis that is nearest to q. At half a turn about a
-    perpendicular axis every twist is equally near; 0 is returned.
+    Rotations are (..., 4), axes (..., 3), angles in (-pi, pi]. The twist is the rotation about the axis nearest to q.
+    At half a turn about a perpendicular axis every twist is equally near; 0 is returned.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def twist_angle(q: ArrayLike, axis: ArrayLike) -> Floats:
 def rotation_part(linear: ArrayLike) -> Floats:
     """Find the proper rotations (..., 3, 3) nearest to linear maps.
 
-    A mirrored map is negated first. A map that flattens space to a line or point has no rotation: the identity.
+    A mirrored map is negated first. A map of rank below 2 has no rotation: the result is the identity.
 
     Parameters
     ----------
