@@ -158,7 +158,7 @@ BEND_LEAST, BEND_THIGH, BEND_AXIS = 0.0, 1.0, 2.0  # rule of the rotation about 
 # joint and tip, and of the tip's own map; -1 is the world
 POSED_MAPS = 0  # four offsets
 POSED_HINGE, POSED_TURNS, POSED_BRANCH = 4, 5, 6  # middle joint is a hinge; tip rotates; side to bend to, or 0
-POSED_THIGH, POSED_SHIN = 7, 8  # preferred shares of thigh and shin direction for the middle joint
+POSED_THIGH, POSED_SHIN = 7, 8  # weights of thigh and shin in the preferred bend
 POSED_JOINTS = 9  # three rows of POSED_JOINT: first joint, middle joint, tip
 POSED_JOINT = 16
 POSED_ANGLED, POSED_COLUMN = 0, 1  # 1: q holds an angle, 0: a rotation; its column in q
