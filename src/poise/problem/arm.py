@@ -1,4 +1,7 @@
-"""A plan that is one serial arm of hinges and slides with one goal at its end: packed for kernels/arm."""
+"""Pack serial arms with one end-effector goal for kernels/arm.
+
+The links are hinges and slides; the goal is at the last one.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ _ENDS_FROM = 21  # the first group with ends of ranges: few poses without joints
 
 
 class Arm(NamedTuple):
-    """m links; see kernels/arm/serial.py and many.py.
+    """Serial arm of m links, packed. See kernels/arm/serial.py and many.py.
 
     links   (m + 1, 10)
     gains   (m,)        kernel units in one unit of q: 1 for hinges
@@ -51,12 +54,12 @@ class Arm(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many links."""
+        """Number of links."""
         return len(self.gains)
 
 
 def arm_of(problem: Problem) -> Arm | None:
-    """The problem as one of a serial arm, or None where it is none."""
+    """Return the packed serial arm, or None for other problems."""
     plan = problem.plan
     arm = remember(plan, "arm", None, lambda: _packed(plan) if _is_serial(plan) else None)
     return None if arm is None or problem.prefers else arm
@@ -97,7 +100,10 @@ def _packed(plan: Plan) -> Arm:
 
 
 def _seeds(links: Floats, m: int) -> tuple[Floats, Floats]:
-    """Values spread over the ranges (half a turn or one unit around zero where they are infinite), and their tips."""
+    """Draw joint values from the ranges, and compute their tips.
+
+    Infinite ranges are replaced by half a turn or one unit around zero.
+    """
     low, high = links[:m, 7].copy(), links[:m, 8].copy()
     widest = np.where(links[:m, 9] > 0, 1.0, np.pi)
     low = np.where(np.isfinite(low), low, np.minimum(-widest, high - 2 * widest))
@@ -109,7 +115,7 @@ def _seeds(links: Floats, m: int) -> tuple[Floats, Floats]:
 
 
 def _put_ends(seeds: Floats, ranges: Floats) -> None:
-    """Bring values of every second group of later seeds to ends of their ranges (m, 2).
+    """Set values of every second later seed group to range ends (m, 2).
 
     A pose whose joints stand at their limits is often the only one for its tip, and steps from elsewhere seldom end in
     it: without such seeds 1.9 % of these poses were missed where all joints do, and 0.2 % where half of them do. Each
@@ -128,7 +134,7 @@ def _put_ends(seeds: Floats, ranges: Floats) -> None:
 
 
 class ArmArrays(NamedTuple):
-    """What of an arm's targets stays the same, as kernels/arm/reach.py takes it.
+    """Inputs of kernels/arm/reach.py that all targets share.
 
     numbers  flat, parts aligned to 64 bytes
     layout   flat; both as the columns REACH_ of codes.py say
@@ -139,13 +145,16 @@ class ArmArrays(NamedTuple):
 
 
 def reach_in_u(problem: Problem, arm: Arm, settings: Floats) -> ArmArrays:
-    """For starts and answers in u: the numbers of the joints that move."""
+    """Pack the arm for starts and results in u. u holds the values of the moving joints."""
     ranges = np.ascontiguousarray(problem.plan.layout.dofs[:, :2])
     return _reach(problem, arm, settings, np.arange(arm.size), ranges, None, np.empty(0))
 
 
 def reach_in_q(problem: Problem, arm: Arm, settings: Floats, paths: Paths, allowed: Floats) -> ArmArrays:
-    """For starts and answers in q, measured along `paths` and compared with the tolerances `allowed` (c,)."""
+    """Pack the arm for starts and results in q.
+
+    Errors are measured along `paths` and compared with the tolerances `allowed` (c,).
+    """
     columns = np.array([node.q_start for node in problem.plan.layout.nodes])
     return _reach(problem, arm, settings, columns, problem.skeleton.value_ranges, paths, allowed)
 

@@ -1,4 +1,4 @@
-"""Goals of one joint as a chain: the plan as solvers see it that go from joint to joint.
+"""Pack the goals of one joint as a serial chain. CCD, FABRIK and the diagnostics go through it joint by joint.
 
 With goals of one joint the nodes of a plan that move stand one behind the other.
 """
@@ -30,7 +30,7 @@ _UP = np.array([0.0, 0.0, 1.0])
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """The joints that move for goals of one joint, packed for the kernels. m links.
+    """Moving joints of a single-joint goal set, packed for the kernels. m links.
 
     kinds, axes, ranges, frames  see kernels/chain/links.py
     limits   (m, LIMIT) hard ones of balls; see kernels/limits/rotations.py
@@ -60,12 +60,12 @@ class Chain:
 
     @cached_property
     def points(self) -> Floats:
-        """(1, 3) the point of the last link's moved frame that a position aims with."""
+        """(1, 3) effector point in the last link's moved frame."""
         return self.tips[:, :3].copy()
 
     @cached_property
     def lone(self) -> bool:
-        """Whether a position is asked for and nothing else."""
+        """Whether a position is the only thing measured."""
         return not self.weights[1:].any()
 
     @property
@@ -74,17 +74,17 @@ class Chain:
         return self.plan.unit
 
     def targets(self, problem: Problem, rows: Floats) -> Floats:
-        """World targets (k, W) of all goals as the kernels want them (k, 10)."""
+        """Convert world targets (k, W) into kernel targets (k, 10)."""
         out = _aims(len(rows))
         problem.put_targets(rows, self.terms, out)
         return out
 
     def starts(self, problem: Problem) -> Floats:
-        """The links' motions (1|k, m, 4) in the start poses."""
+        """Compute the link motions (1|k, m, 4) of the start poses."""
         return self._motions(problem.starts)
 
     def motions_of(self, q: Floats) -> Floats:
-        """The links' motions (k, m, 4) in poses q (k, nq)."""
+        """Compute the link motions (k, m, 4) of q (k, nq)."""
         return self._motions(self.plan.u_of(q))
 
     def _motions(self, u: Floats) -> Floats:
@@ -93,18 +93,24 @@ class Chain:
         return x
 
     def q_of(self, problem: Problem, x: Floats, moved: Bools, *, traced: bool = False) -> Floats:
-        """q (k, nq) with the links' motions x (k, m, 4) put in where `moved` (k,); else the start's, bit for bit."""
+        """Convert link motions x (k, m, 4) into q (k, nq).
+
+        Rows with `moved` (k,) False keep the start's q bit for bit.
+        """
         u = np.zeros((len(x), self.plan.layout.nu))
         kernels.tree.doors.numbers(for_kernel(x), self.links, u)
         return problem.q_of(u, moved, traced=traced)
 
     def allowed(self, tolerance: Tolerance) -> tuple[float, float]:
-        """The tolerance as the kernels measure: a distance, and 2 sin(angle / 2)."""
+        """Convert the tolerance into kernel units. Returns a distance and 2 sin(angle / 2)."""
         return tolerance.distance / self.unit, 2.0 * math.sin(0.5 * min(tolerance.angle, math.pi))
 
 
 def chain_of(problem: Problem, solver: str = "") -> Chain:
-    """The chain of goals of one joint; UnsupportedError where two ask for the same of it, or for coupled joints."""
+    """Return the packed chain of a problem.
+
+    Raises UnsupportedError for two goals of one kind and for coupled joints.
+    """
     plan = problem.plan
     refusal = remember(plan, "no chain", solver, lambda: _refusal(problem, solver))
     if refusal is not None:
@@ -150,7 +156,10 @@ def _packed(plan: Plan) -> Chain:
 
 
 def _axis(plan: Plan, number: int, node: Node) -> Floats:
-    """Frames of a plan have z along the axis; a slide's is as long as one unit of its value."""
+    """Return the axis of a node.
+
+    Frames of a plan have z along the axis; a slide's axis has the length of one unit of its value.
+    """
     if node.kind != SLIDE:
         return _UP
     return _UP * (plan.frames[0, number, 7] / gear_of(plan.skeleton, node)[0])
@@ -165,13 +174,13 @@ def _range(plan: Plan, node: Node) -> tuple[float, float]:
 
 
 def _link(plan: Plan, node: Node) -> list[float]:
-    """Kind, where it stands in u, ratio and offset, and the range of its number."""
+    """Pack kind, start in u, coupling ratio and offset, and range."""
     low, high = plan.layout.dofs[node.dof, :2].tolist()
     return [node.kind, node.at, *gear_of(plan.skeleton, node), low, high]
 
 
 def _aims(count: int) -> Floats:
-    """Rows (k, 10) that aim at the origin; rotation and direction are along."""
+    """Return rows (k, 10) with a zero point and identity rotation."""
     out = np.zeros((count, CHAIN_AIM))
     out[:, 3] = out[:, 9] = 1.0
     return out

@@ -1,4 +1,4 @@
-"""Prove conflicts between goals from lengths between joints and from rigid bodies.
+"""Detect conflicting goals from bone lengths and rigid bodies.
 
 Two points on the way of one chain are neither farther apart than the bones between them are long, nor nearer than
 these can fold. Points and axes of one body keep their distances and angles in every pose. Limits are not considered.
@@ -22,7 +22,7 @@ from poise.problem.problem import Problem, Tolerance
 
 
 class Conflict(NamedTuple):
-    """Two or three measures of a problem with targets in conflict.
+    """Conflict between two or three measures of a problem.
 
     kind      "far", "near", "turned" (two rotations or directions) or "askew" (two points and a rotation)
     measures  two numbers; of "askew" three, the rotation last
@@ -39,7 +39,7 @@ class Conflict(NamedTuple):
 
 
 def find_conflicts(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> list[Conflict]:
-    """Compare each two goals of a problem.
+    """Compare every pair of goals of a problem.
 
     q (k, nq) are any poses of it. Scale that is not uniform changes distances within a body: then only points that
     coincide are compared.
@@ -56,7 +56,7 @@ def find_conflicts(problem: Problem, q: Floats, targets: Floats, tolerance: Tole
 
 
 def number_conflicts(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Ints:
-    """Find for each row the number of its first conflict. Numbers begin at 1; 0 is no conflict."""
+    """Return the number of each row's first conflict. Numbers begin at 1; 0 is no conflict."""
     numbers = np.zeros(len(q), dtype=np.int64)
     for n, conflict in enumerate(find_conflicts(problem, q, targets, tolerance), start=1):
         numbers = np.where((numbers == 0) & (conflict.over > 0.0), n, numbers)
@@ -67,7 +67,7 @@ def number_conflicts(problem: Problem, q: Floats, targets: Floats, tolerance: To
 
 
 def _apart(problem: Problem, aims: list[Floats], tolerance: Tolerance) -> list[Conflict]:
-    """Compare distances between targets with the bones between their points."""
+    """Compare target distances with the bone lengths between their points."""
     found: list[Conflict] = []
     points = [i for i, measure in enumerate(problem.measures) if measure.kind == POSITION]
     for i, j in combinations(points, 2):
@@ -94,7 +94,7 @@ def _between(problem: Problem, i: int, j: int) -> tuple[float, float]:
 
 
 def _is_of(term: object, measure: Measure) -> bool:
-    """Whether a term of the plan packs this measure."""
+    """Return whether a term of the plan packs this measure."""
     return all(getattr(term, name) == getattr(measure, name) for name in ("kind", "goal", "row", "column"))
 
 
@@ -134,7 +134,7 @@ def _body(problem: Problem, row: int) -> int:
 
 
 def _of_the_body(problem: Problem, q: Floats) -> list[Floats]:
-    """Measure points, rotations and axes (k, 3 or 4) in poses q.
+    """Measure points, rotations and axes (k, 3|4) in poses q.
 
     Measures of other kinds give the rotation of their joint.
     """
@@ -151,7 +151,7 @@ def _of_the_body(problem: Problem, q: Floats) -> list[Floats]:
 
 
 def _turned(first: int, second: int, has: tuple[Floats, Floats], wants: tuple[Floats, Floats]) -> Floats:
-    """Find errors (k,) [rad] of the second measure at the first target."""
+    """Compute angles (k,) [rad] between actual and desired relative rotations."""
     if first == DIRECTION:
         return np.abs(direction_left(*wants) - direction_left(*has))
     if second == ROTATION:
@@ -161,5 +161,5 @@ def _turned(first: int, second: int, has: tuple[Floats, Floats], wants: tuple[Fl
 
 
 def _seen_from(turns: Floats, ways: Floats) -> Floats:
-    """Express vectors (k, 3) in frames turned by rotations (k, 4)."""
+    """Express vectors (k, 3) in rotated frames (k, 4)."""
     return rotations.rotate(rotations.inverse(turns), ways)

@@ -1,4 +1,6 @@
-"""The fixed transforms between a chain's motions: rigid, in units of the chain's size, scale taken out.
+"""Fixed rigid transforms between a tree's moving joints.
+
+Lengths are in units of the tree's size, and scale is taken out.
 
 A joint's linear part is s R, a rotation times one factor (negative: mirrored); offsets further out are multiplied by
 the factors before them. Only then does turning the joint keep distances. Where scale is not uniform, the map of this
@@ -26,7 +28,7 @@ _FLAT = 1e-6  # a scale that is this much smaller than the largest flattens spac
 
 
 class Transform(NamedTuple):
-    """Rigid transforms: offset (k, 3) and rotation (k, 4); `factor` (k,) is the scale that stands before them."""
+    """Rigid transforms with offset (k, 3) and rotation (k, 4). `factor` (k,) is the accumulated scale above them."""
 
     offset: Floats
     rotation: Floats
@@ -34,7 +36,7 @@ class Transform(NamedTuple):
 
 
 def constant_parts(start: Pose, moving: set[int], translating: Iterable[int] = ()) -> tuple[Floats, Floats]:
-    """What stands before and after each joint's solved motion, as affine maps (k, n, 3, 4).
+    """Build the fixed maps before and after each motion (k, n, 3, 4).
 
     Before: A with the pose's translation; for a joint that does not move, its motion too; for a free
     joint its translation, unless that is solved for too (`translating`).
@@ -55,14 +57,16 @@ def constant_parts(start: Pose, moving: set[int], translating: Iterable[int] = (
 
 
 def compose(a: Floats, b: Floats) -> Floats:
-    """The affine maps (..., 3, 4) b, then a."""
+    """Compose affine maps (..., 3, 4), b applied first."""
     product = a[..., :3] @ b
     product[..., 3] += a[..., 3]
     return product
 
 
 def still_map(skeleton: Skeleton, row: int) -> Floats | None:
-    """The world transform (1, 3, 4) of a row that no joint moves, in poses that say no scales; None where one does.
+    """Return the constant world transform (1, 3, 4) of a row.
+
+    It is None where a joint moves the row. Poses without scales of their own only.
 
     Most arms stand on one. It is remembered, and no kernel is needed for it.
     """
@@ -81,7 +85,9 @@ def still_map(skeleton: Skeleton, row: int) -> Floats | None:
 
 
 def similar(linear: Floats, skeleton: Skeleton, row: int) -> tuple[Floats, Floats, float]:
-    """Split linear maps (k, 3, 3) into a signed factor (k,) and rotations; by how much of itself a length may be off.
+    """Split linear maps (k, 3, 3) into signed factor and rotation.
+
+    Also return the largest relative length error of this split.
 
     The last is 0 where the maps are similar. UnsupportedError where they flatten space.
     """
@@ -100,7 +106,7 @@ def similar(linear: Floats, skeleton: Skeleton, row: int) -> tuple[Floats, Float
 
 
 def _flattens(skeleton: Skeleton, row: int, linear: Floats) -> str:
-    """What is said where a scale of zero stands above a joint that should turn."""
+    """Format the message about a zero scale above a rotating joint."""
     lengths = ", ".join(f"{value:.4g}" for value in np.sqrt((linear[0] ** 2).sum(axis=0)))
     return (
         f"the scale above {skeleton.names[row]!r} is zero ({lengths}): what hangs on it has no size; start from a pose "
@@ -109,7 +115,9 @@ def _flattens(skeleton: Skeleton, row: int, linear: Floats) -> str:
 
 
 def span_size(*measures: Iterable[Floats]) -> float:
-    """The power of two next above the longest span of the first measure that has one, or 1 where nothing has a length.
+    """Compute the kernel unit, a power of two.
+
+    It is the next one above the longest span of the first measure with a length, or 1 where there is none.
 
     The unit of a file must not matter, so that 1 is for a single joint that slides as far as it likes.
     """

@@ -1,4 +1,4 @@
-"""Which joints move for a set of goals, and what is measured of them: the part of packing that no pose changes.
+"""Degrees of freedom and measures of a set of goals. This part of the packing is the same for all poses.
 
 node   one motion: a hinge, slide, ball or move, or a fixed place that a goal stands in
 u      the configuration as the kernels see it: numbers of the joints that move
@@ -33,7 +33,11 @@ DOFS = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 3, MOVE: 3}
 
 
 class Node(NamedTuple):
-    """A motion: its row in the skeleton, kind, parent node, where it begins in u, the dofs and q."""
+    """One motion of the tree.
+
+    `row` is its skeleton row, `parent` its parent node; `u_start`, `dof_start` and `q_start` are its first index in u,
+    the dofs and q.
+    """
 
     row: int
     kind: int
@@ -44,7 +48,9 @@ class Node(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """One thing that is measured: kind (see TERMS), number of the goal, row of its joint, first column of a target.
+    """One measured quantity of a goal.
+
+    Fields: kind (see MEASURE_KINDS), goal number, row of its joint, first column of a target.
 
     A pole's row is that of its tip, and `limb` has the rows of the first joint and of the one that bends. A balance's
     row is that of the first joint that bears, and `limb` has the others.
@@ -58,7 +64,10 @@ class Measure(NamedTuple):
 
 
 class Term(NamedTuple):
-    """What goal number `goal` measures of the joint in `row`, which node `node` carries; `column` of a target row.
+    """One measure as packed for the kernels.
+
+    It belongs to goal number `goal` and the joint in `row`, which node `node` moves; `column` is its first number in a
+    target row.
 
     `limb` and `limb_nodes` are the same of a pole's two other joints.
     """
@@ -73,7 +82,9 @@ class Term(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The tree of a set of goals, and what they measure. `base` is the row that everything hangs in, -1 for the world.
+    """Kinematic tree of a set of goals, with their measures.
+
+    `base` is the row that everything hangs in, -1 for the world.
 
     terms stand in depth-first order of their nodes, so that each dof moves one range of rows. paths are the nodes that
     move each term for its goal. `below` are the rows between the base and what moves or is measured, `offset` those of
@@ -94,17 +105,17 @@ class Layout(NamedTuple):
 
     @property
     def joints(self) -> tuple[int, ...]:
-        """Rows of the joints that can move."""
+        """Rows of the moving joints."""
         return tuple(dict.fromkeys([node.row for node in self.nodes if node.kind != FIXED]))
 
     @property
     def asked(self) -> int:
-        """How many degrees of freedom the goals take."""
+        """Number of degrees of freedom constrained by the goals."""
         return sum([FIXES[term.kind] for term in self.terms])
 
 
 def moves_itself(skeleton: Skeleton, goal: JointGoal, tip: int) -> bool:
-    """Whether moving the joint in row `tip` itself, which the goal speaks of, changes what is measured.
+    """Return whether moving row `tip` itself changes the goal's measures.
 
     Turning a joint does not move its own origin, unless something constant stands behind the turn; a slide moves it.
     """
@@ -115,7 +126,7 @@ def moves_itself(skeleton: Skeleton, goal: JointGoal, tip: int) -> bool:
 
 
 def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
-    """The layout of these goals. UnsupportedError for a free root where there is none."""
+    """Build the layout of these goals. UnsupportedError for a free root where there is none."""
     aimed = [goal for goal in goals if is_of_joint(goal)]
     measures = measures_of(skeleton, goals)
     tips = [_tip(skeleton, goal) for goal in aimed]
@@ -152,7 +163,9 @@ def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) 
 def _moving_rows(
     skeleton: Skeleton, goals: Sequence[AnyGoal], aimed: Sequence[JointGoal], tips: Sequence[int], *, free_root: bool
 ) -> set[int]:
-    """Rows that move: each goal's chain; its own joint where that counts; what is coupled to them.
+    """Find the rows moved by any goal.
+
+    They are each goal's chain, its own joint where that has an effect, and coupled joints.
 
     `aimed` are those of the goals that speak of a joint, in the row of `tips`.
     """
@@ -182,7 +195,7 @@ def _moving_rows(
 
 
 def _free_rows(skeleton: Skeleton, tips: Iterable[int]) -> set[int]:
-    """The free joints at or above the goals' joints (with none: all of them)."""
+    """Find the free joints at or above the goals' joints. Without such joints all free joints are returned."""
     found = {row for tip in tips for row in skeleton.way(tip) if skeleton.kinds[row] == Kind.FREE}
     if not tips:
         found = set(np.flatnonzero(skeleton.kinds == Kind.FREE).tolist())
@@ -194,7 +207,7 @@ def _free_rows(skeleton: Skeleton, tips: Iterable[int]) -> set[int]:
 
 
 def _coupled(skeleton: Skeleton, rows: set[int], tips: Iterable[int]) -> set[int]:
-    """Joints on the way to a goal that share their numbers with one that moves."""
+    """Find joints on a goal's path that are coupled to moving ones."""
     if not any(skeleton.couplings):
         return set()
     starts = {int(skeleton.q_start[row]) for row in rows if skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE)}
@@ -210,7 +223,7 @@ def _coupled(skeleton: Skeleton, rows: set[int], tips: Iterable[int]) -> set[int
 def _nodes(
     skeleton: Skeleton, moving: set[int], tips: Sequence[int], *, free_root: bool
 ) -> tuple[tuple[Node, ...], dict[int, int]]:
-    """The nodes, parents first, and the node that carries each row on the way to a goal (or that moves)."""
+    """Build the nodes, parents first. Also return the node that carries each row on the way to a goal."""
     grounded = {tip for tip in tips if not moving.intersection(skeleton.way(tip))}
     wanted = _with_ancestors(skeleton, [*tips, *moving])
     nodes: list[Node] = []
@@ -235,7 +248,7 @@ def _nodes(
 
 
 def _with_ancestors(skeleton: Skeleton, rows: Iterable[int], base: int = -1) -> set[int]:
-    """These rows and all above them, up to, not including, the base."""
+    """Return these rows and all ancestors below the base."""
     found: set[int] = set()
     for row in rows:
         up = row
@@ -246,7 +259,7 @@ def _with_ancestors(skeleton: Skeleton, rows: Iterable[int], base: int = -1) -> 
 
 
 def _kinds(skeleton: Skeleton, row: int, *, moving: bool, grounded: bool, free_root: bool) -> tuple[int, ...]:
-    """The motions of a row, in order."""
+    """List the motions of a row, in order."""
     if not moving:
         return (FIXED,) if grounded else ()
     kind, turn = skeleton.kinds[row], BALL if hinge_axis(skeleton.limits[row]) is None else HINGE
@@ -256,7 +269,7 @@ def _kinds(skeleton: Skeleton, row: int, *, moving: bool, grounded: bool, free_r
 
 
 def measures_of(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> tuple[Measure, ...]:
-    """What is measured of these goals, in order."""
+    """List the measures of these goals, in order."""
     found: list[Measure] = []
     column = 0
     for i, goal in enumerate(goals):
@@ -274,14 +287,14 @@ def measures_of(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> tuple[Measure, 
 
 
 def _tip(skeleton: Skeleton, goal: AnyGoal) -> int:
-    """The row that a goal's chain leads to."""
+    """Return the row at the end of a goal's chain."""
     if isinstance(goal, Pole):
         return goal.tip_row(skeleton)
     return skeleton.index(goal.joint)  # pyright: ignore[reportAttributeAccessIssue]  (others speak of no joint)
 
 
 def _depth_first(nodes: Sequence[Node]) -> list[int]:
-    """The place of each node in depth-first order."""
+    """Return the depth-first rank of each node."""
     children: list[list[int]] = [[] for _ in nodes]
     stack = [i for i, node in enumerate(nodes) if node.parent < 0][::-1]
     for i, node in enumerate(nodes):
@@ -298,7 +311,7 @@ def _depth_first(nodes: Sequence[Node]) -> list[int]:
 
 
 def _path(nodes: Sequence[Node], node: int) -> tuple[int, ...]:
-    """The moving nodes from the base to `node`, itself included."""
+    """List the moving nodes from the base to `node`, inclusive."""
     path: list[int] = []
     while node >= 0:
         if nodes[node].kind != FIXED:
@@ -308,7 +321,10 @@ def _path(nodes: Sequence[Node], node: int) -> tuple[int, ...]:
 
 
 def _path_of(skeleton: Skeleton, nodes: Sequence[Node], term: Term, goal: AnyGoal) -> tuple[int, ...]:
-    """The nodes that move a term for its goal: all on the way, but for a LookAt those that look."""
+    """List the nodes that move a term for its goal.
+
+    Those are all on the path; for a LookAt only the joints of its `over`.
+    """
     path = _path(nodes, term.node)
     if not isinstance(goal, LookAt):
         return path
@@ -317,7 +333,10 @@ def _path_of(skeleton: Skeleton, nodes: Sequence[Node], term: Term, goal: AnyGoa
 
 
 def _eased(skeleton: Skeleton, nodes: Sequence[Node], goals: Sequence[AnyGoal]) -> Floats:
-    """The dofs, those of joints that look eased to their shares of the largest; the last LookAt counts."""
+    """Scale the mobility of dofs by the shares of a LookAt.
+
+    Shares are relative to the largest; the last LookAt counts.
+    """
     dofs = _dofs(skeleton, nodes)
     for goal in goals:
         if isinstance(goal, LookAt):
@@ -329,7 +348,7 @@ def _eased(skeleton: Skeleton, nodes: Sequence[Node], goals: Sequence[AnyGoal]) 
 
 
 def _dofs(skeleton: Skeleton, nodes: Sequence[Node]) -> Floats:
-    """(nd, 4) lowest and highest value, index in u, ease of each degree of freedom."""
+    """Build (nd, 4) range ends, index in u and mobility of the dofs."""
     count = max([node.dof + DOFS[node.kind] for node in nodes], default=0)
     rows = np.tile([-np.inf, np.inf, -1.0, 1.0], (count, 1))
     for node in nodes:
@@ -343,7 +362,7 @@ def _dofs(skeleton: Skeleton, nodes: Sequence[Node]) -> Floats:
 
 
 def _base(skeleton: Skeleton, nodes: Sequence[Node]) -> int:
-    """The last row above every node."""
+    """Find the lowest row above every node."""
     ways = [skeleton.way(int(skeleton.parents[node.row])) for node in nodes if node.parent < 0]
     base = -1
     for rows in zip(*ways, strict=False):
@@ -354,13 +373,16 @@ def _base(skeleton: Skeleton, nodes: Sequence[Node]) -> int:
 
 
 def _rows_below(skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], base: int) -> tuple[int, ...]:
-    """The rows below the base on the way to what moves or is measured, parents first."""
+    """List the rows between the base and the goals, parents first."""
     rows = [node.row for node in nodes] + [row for term in terms for row in (term.row, *term.limb)]
     return tuple(sorted(_with_ancestors(skeleton, rows, base)))
 
 
 def _still_columns(skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], below: Sequence[int]) -> Ints:
-    """The columns of q that stand in the frames between the nodes, because their joints keep still."""
+    """Find the columns of q with constant values for these goals.
+
+    They belong to joints that do not move, and stand in the frames between the nodes.
+    """
     moving = {node.row for node in nodes if node.kind != FIXED}
     translating = {node.row for node in nodes if node.kind == MOVE}
     above = {int(skeleton.parents[row]) for row in below}
@@ -379,7 +401,7 @@ def _still_columns(skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Te
 
 
 def coupled_pair(skeleton: Skeleton, nodes: Sequence[Node]) -> tuple[str, str] | None:
-    """Two joints that move together (one number of q), if there are: what moves joint by joint cannot serve both."""
+    """Return two coupled joints among the nodes, or None. Methods that move one joint at a time cannot serve both."""
     owner: dict[int, int] = {}
     for node in nodes:
         if node.kind in (HINGE, SLIDE) and owner.setdefault(node.at, node.row) != node.row:
@@ -388,7 +410,10 @@ def coupled_pair(skeleton: Skeleton, nodes: Sequence[Node]) -> tuple[str, str] |
 
 
 def columns(nodes: Iterable[Node], skeleton: Skeleton) -> tuple[Ints, Ints]:
-    """The columns of q and of u that are the same numbers: all but moves and balls that a limit makes hinges."""
+    """Return the columns of q and u with equal values.
+
+    Excluded are translations and balls that a limit makes hinges.
+    """
     pairs: list[tuple[int, int]] = []
     for node in nodes:
         is_ball = skeleton.kinds[node.row] >= Kind.BALL

@@ -1,4 +1,4 @@
-"""What the lengths of a plan alone say of how far its goals' joints reach.
+"""Bounds on the reach of each goal, from bone lengths only.
 
 Where scale is not uniform, each length is known only to the plan's `stretch`: the bounds are as much wider.
 """
@@ -20,7 +20,7 @@ _ROUNDING = 1e-12  # of a reach that is a sum of lengths
 
 @dataclass(frozen=True, eq=False)
 class Lengths:
-    """The lengths of a plan: kernel units, frame of the base; for the fields see `Plan`."""
+    """Bone lengths of a plan, in kernel units and the base frame. For the fields see `Plan`."""
 
     layout: Layout
     frames: Floats
@@ -28,7 +28,10 @@ class Lengths:
     stretch: float
 
     def reach(self, i: int) -> tuple[float, float, Floats]:
-        """Of term i the shortest and longest distance from its path's first node, and that node's origin (3,)."""
+        """Compute the reach of term i from its path's first node.
+
+        Returns the shortest and longest distance and the origin (3,) of that node.
+        """
         path = self.layout.paths[i]
         if not path:
             node, point = self.layout.terms[i].node, self.aims[i, :3]
@@ -45,7 +48,7 @@ class Lengths:
         return shortest, longest * (1 + self._margin) + slack, first
 
     def longest(self, i: int) -> float:
-        """The length of all that leads to term i."""
+        """Return the total bone length up to term i."""
         if not self.layout.paths[i]:
             return 0.0
         margin = 0.0 if self.stretch > SIMILAR else self._margin
@@ -68,7 +71,7 @@ class Lengths:
         return shortest * (1 - self._margin), longest * (1 + self._margin)
 
     def _ends(self, i: int) -> list[tuple[int, Floats]]:
-        """List the moving nodes above term i from the base (-1) on.
+        """List the moving nodes above term i, from the base (-1).
 
         With each comes the origin (3,) of the next, in its own moved frame.
         """
@@ -94,7 +97,10 @@ class Lengths:
         return max(SIMILAR, self.stretch) if self.stretch else _ROUNDING
 
     def _spans(self, i: int) -> list[float]:
-        """The most that each node on the path of a term can put between its origin and the next one's."""
+        """Compute the maximal span of each node on a term's path.
+
+        It is the distance between the node's origin and the next one's.
+        """
         path = self.layout.paths[i]
         ends = [self.frames[0, node, :3] for node in path[1:]] + [self.aims[i, :3]]
         return [self._span(node, end) for node, end in zip(path, ends, strict=True)]
@@ -112,14 +118,14 @@ class Lengths:
         return max(_length(end + _UP * value) for value in values)
 
     def _standing(self, node: int, point: Floats) -> Floats:
-        """Where a point (3,) in the frame of a node that no joint moves stands in the base's frame."""
+        """Transform a point (3,) of a fixed node into the base frame."""
         while node >= 0:
             frame = self.frames[0, node]
             point, node = frame[:3] + rotations.rotate(frame[3:7], point), self.layout.nodes[node].parent
         return point
 
     def _slack(self, node: int, further: float = 0.0) -> float:
-        """How far a node that no joint moves, or what stands in it, may be from where the frames have it."""
+        """Bound the position error of a fixed node, or a point in it."""
         if self.stretch <= SIMILAR:
             return 0.0
         away = further

@@ -1,4 +1,4 @@
-"""A limb: two joints of a chain that bend, everything else rigid. Which joints these are, or why there are none."""
+"""Two-bone limbs: two bending joints, everything else rigid. Which joints these are, or why there are none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from poise.problem.sides import limb_of_pole, turns_alone
 
 
 class Limb(NamedTuple):
-    """Rows of the skeleton: the joint that the limb hangs on, the one in its middle, its tip; which of them turn.
+    """Skeleton rows of a limb's first joint, middle joint and tip.
 
     planar  whether both are hinges
     turns   whether the tip's own joint is turned, too
@@ -32,7 +32,7 @@ class Limb(NamedTuple):
 
 
 def limb_of(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb:
-    """The limb of a Position or Place goal; UnsupportedError with a sentence where its chain is none.
+    """Return the limb of a Position or Place goal. Raises UnsupportedError, with a reason, for other chains.
 
     Both are remembered with the skeleton: they follow from it and from the kinds of goals, not from poses or targets.
     """
@@ -71,7 +71,7 @@ def _new_limb(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb:
 
 
 def goals_of(problem: Problem) -> tuple[Position | Place, Pole | None]:
-    """The goal of the tip and that of the middle joint; UnsupportedError for any other combination."""
+    """Return the goals of the tip and of the middle joint. Raises UnsupportedError for other combinations."""
     tips = [goal for goal in problem.goals if isinstance(goal, Position | Place)]
     poles = [goal for goal in problem.goals if isinstance(goal, Pole)]
     if len(tips) != 1 or len(poles) > 1:
@@ -128,19 +128,22 @@ def _refuse_other(skeleton: Skeleton, theirs: LimbRows, limb: Limb) -> None:
 
 
 def is_hinge(skeleton: Skeleton, row: int) -> bool:
-    """Whether a joint turns about one axis only: a hinge, or a ball that a range makes one."""
+    """Return whether a joint rotates about one axis only.
+
+    That is a hinge, or a ball joint with a Range about an axis.
+    """
     limit = skeleton.limits[row]
     return skeleton.kinds[row] == Kind.HINGE or hinge_axis(limit) is not None
 
 
 def axis_of(skeleton: Skeleton, row: int) -> Floats:
-    """The axis of a hinge, in the frame that it turns in."""
+    """Return the axis of a hinge in its own frame."""
     axis = hinge_axis(skeleton.limits[row])
     return np.array(skeleton.axes[row] if axis is None else axis)
 
 
 def range_of(skeleton: Skeleton, row: int) -> tuple[float, float]:
-    """The lowest and highest angle of a hinge; infinite where there is none."""
+    """Return the range of a hinge angle, infinite without limits."""
     limit = skeleton.limits[row]
     if isinstance(limit, Range) and limit.axis is not None:
         return limit.low, limit.high
@@ -151,5 +154,5 @@ def range_of(skeleton: Skeleton, row: int) -> tuple[float, float]:
 
 
 def column_of(skeleton: Skeleton, row: int) -> int:
-    """Where the numbers of its turn stand in q."""
+    """Return the first column in q of a joint's rotation."""
     return int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)

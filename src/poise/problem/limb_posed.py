@@ -1,4 +1,7 @@
-"""A posed limb as rows of numbers for kernels/limb: what no pose changes once for a plan, the rest by a kernel."""
+"""Pack two-bone limbs for kernels/limb.
+
+The constants are packed once for a plan; a kernel adds the numbers of each pose.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ _NOTHING = np.empty((0, 6))  # what poses are given that have neither translatio
 
 
 class LimbPlan(NamedTuple):
-    """What no pose changes of a limb, for poses that have translations or scales of their own, or none.
+    """Pose-independent data of a limb. It serves poses with translations or scales of their own, or those without.
 
     limb     which joints
     pole     where a Pole's numbers begin among the targets; -1 without one
@@ -67,7 +70,7 @@ class LimbPlan(NamedTuple):
 
 
 class LimbOptions(NamedTuple):
-    """What a solver decides of the packing; see `TwoBone`."""
+    """Options of a solver that the packing needs. See `TwoBone`."""
 
     mid: str | None
     keep_tip: bool
@@ -76,7 +79,7 @@ class LimbOptions(NamedTuple):
 
 
 class PosedLimb(NamedTuple):
-    """A limb in the start poses.
+    """Limb in its start poses.
 
     plan    what no pose changes
     rows    (1|k, LIMB_ROW), the fields of `LimbRow` in kernels/limb/rows.py; or (1|k, PLANE_ROW), those of `PlaneRow`
@@ -90,7 +93,7 @@ class PosedLimb(NamedTuple):
 
 
 def posed_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
-    """The limb of a problem in its start poses; UnsupportedError with a sentence where there is none."""
+    """Pack the limb of a problem in its start poses. Raises UnsupportedError, with a reason, where there is none."""
     plan = limb_plan(problem, options)
     if not plan.uniform:
         problem.plan  # noqa: B018  (which refuses scale that joints cannot be turned in)
@@ -98,7 +101,10 @@ def posed_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
 
 
 def limb_plan(problem: Problem, options: LimbOptions) -> LimbPlan:
-    """What no pose changes of a problem's limb, remembered with the skeleton; UnsupportedError where there is none."""
+    """Return the pose-independent data of a problem's limb.
+
+    It is remembered with the skeleton. Raises UnsupportedError where there is no limb.
+    """
     start = problem.start
     moved, scaled = start.translations is not None, start.scales is not None
     # Not with the problem's plan: that changes with joints which keep still, and takes longer than all of this.
@@ -107,7 +113,9 @@ def limb_plan(problem: Problem, options: LimbOptions) -> LimbPlan:
 
 
 def in_poses(plan: LimbPlan, start: Pose, maps: Floats | None = None) -> PosedLimb:
-    """The same limb in other poses of its skeleton, with translations and scales of their own where that has some.
+    """Pack the limb in other poses of its skeleton.
+
+    The poses may have translations and scales of their own where the plan was made for such.
 
     `maps` (1|k, 12 needed) are those of the plan's table, where somebody has them.
     """
@@ -128,7 +136,7 @@ def in_poses(plan: LimbPlan, start: Pose, maps: Floats | None = None) -> PosedLi
 
 
 def _put_turns(plan: LimbPlan, maps: Floats, turns: Floats) -> None:
-    """Put in the rotations of maps that are no rotation times a factor: rare, and worth a singular value each."""
+    """Fill in rotations of sheared maps. Such maps are rare, and each needs a singular value decomposition."""
     for j in range(4 if plan.limb.turns else 2):
         askew, at = np.flatnonzero(turns[:, 4 * j] < 0.0), 12 * int(plan.numbers[POSED_MAPS + j])
         if len(askew):

@@ -25,7 +25,7 @@ _ROUNDED = 1e-4  # of the rig's size, and [rad]: files write four digits or more
 
 
 class Gap(NamedTuple):
-    """Gaps of poses (k,) in a loop and of the file.
+    """Gaps of one loop in poses (k,) and in the file.
 
     distance, angle  (k,) the whole gap [file units, rad]
     own              distance and angle of the gap at rest, each 0 where it is more than rounding
@@ -37,20 +37,20 @@ class Gap(NamedTuple):
     own: tuple[float, float] = (0.0, 0.0)
 
     def is_apart(self, tolerance: Tolerance) -> Bools:
-        """Compare the distances with a tolerance beyond the file's own."""
+        """Return whether distances exceed the tolerance plus the rest gap."""
         return self.distance > tolerance.distance + self.own[0]
 
     def is_turned(self, tolerance: Tolerance) -> Bools:
-        """Compare the angles with a tolerance beyond the file's own."""
+        """Return whether angles exceed the tolerance plus the rest gap."""
         return self.angle > tolerance.angle + self.own[1]
 
     def is_open(self, tolerance: Tolerance) -> Bools:
-        """Find the poses (k,) with a gap above a tolerance."""
+        """Return whether either gap exceeds its tolerance (k,)."""
         return self.is_apart(tolerance) | self.is_turned(tolerance)
 
 
 def gaps_of(problem: Problem, q: Floats) -> list[Gap]:
-    """Measure every loop in poses q (k, nq) of a problem."""
+    """Measure every loop of a problem in poses q (k, nq)."""
     skeleton = problem.skeleton
     if not skeleton.loops:
         return []
@@ -60,7 +60,7 @@ def gaps_of(problem: Problem, q: Floats) -> list[Gap]:
 
 
 def _gaps(pose: Pose, q: Floats) -> list[Gap]:
-    """Measure every loop in poses with numbers q (k, nq)."""
+    """Measure every loop of a pose batch with numbers q (k, nq)."""
     loops, skeleton = pose.skeleton.loops, pose.skeleton
     rows = {skeleton.index(joint) for loop in loops for joint in loop.joints if joint is not None}
     places = Places(pose, rows, q)
@@ -76,7 +76,7 @@ def _gaps_at_rest(skeleton: Skeleton) -> list[tuple[float, float]]:
 
 
 def leave_loops_closed(problem: Problem, q: Floats, tolerance: Tolerance) -> Bools:
-    """Find the poses q (k, nq) with every loop closed."""
+    """Return whether poses q (k, nq) keep all loops closed."""
     closed = np.ones(len(q), dtype=np.bool_)
     for gap in gaps_of(problem, q):
         closed &= ~gap.is_open(tolerance)
@@ -109,7 +109,7 @@ def _gap(loop: Loop, places: Places, skeleton: Skeleton, count: int) -> Gap:
 def _world_of(
     joint: str | None, frame: tuple[float, ...], places: Places, skeleton: Skeleton, count: int
 ) -> tuple[Floats, Floats]:
-    """Where a frame of a joint stands in the world: points (k, 3) and rotations (k, 4)."""
+    """Compute the world points (k, 3) and rotations (k, 4) of a frame."""
     point, turn = np.array(frame[:3]), np.array(frame[3:])
     if joint is None:
         return np.tile(point, (count, 1)), np.tile(turn, (count, 1))

@@ -1,4 +1,4 @@
-"""Packing a tree: walk down the skeleton, fold what does not move, take scale out.
+"""Pack a kinematic tree: fold fixed joints and remove scale.
 
 Which joints move stands in layout.py; plan.py keeps what is packed here for as many poses as it serves.
 """
@@ -39,24 +39,24 @@ _ORIGIN = (0.0, 0.0, 0.0)
 
 
 def offset_of(goal: AnyGoal) -> tuple[float, float, float]:
-    """The point that a goal speaks of, in the frame of its joint."""
+    """Return the goal's point in the frame of its joint."""
     return getattr(goal, "offset", _ORIGIN)
 
 
 def weight_of(goal: AnyGoal, kind: int) -> float:
-    """The factor of one of a goal's residuals: its rotation may have another than its position."""
+    """Return the weight of one residual of a goal. A goal may weight its rotation differently from its position."""
     return goal.weight * (getattr(goal, "rotation_weight", 1.0) if kind == ROTATION else 1.0)
 
 
 def axis_in(skeleton: Skeleton, goal: AnyGoal) -> tuple[float, float, float]:
-    """The axis that a goal that measures a direction or an aim has in the frame of its joint."""
+    """Return the axis of a direction or aim in joint coordinates."""
     if isinstance(goal, LookAt):
         return goal.sight(skeleton).axis
     return goal.axis  # pyright: ignore[reportAttributeAccessIssue]  (what such a goal offers besides; see problem/goals/base/goal.py)
 
 
 def _aim(skeleton: Skeleton, term: Term, places: Sequence[Transform], goal: AnyGoal, *, mirrored: bool) -> Floats:
-    """A row of the aims, see kernels/tree/arrays.py, without the tolerance."""
+    """Pack a row of the aims without the tolerance. See kernels/tree/arrays.py."""
     row, place = np.zeros(15), places[0]
     row[:3], row[3:7], row[7] = place.offset[0], place.rotation[0], weight_of(goal, term.kind)
     if term.kind == DIRECTION:
@@ -72,7 +72,7 @@ def _aim(skeleton: Skeleton, term: Term, places: Sequence[Transform], goal: AnyG
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """The rigid frames of a tree. n nodes, t terms.
+    """Rigid frames of a tree. n nodes, t terms.
 
     frames   (1, n, 9) and aims (t, 15), without the tolerances: see kernels/tree/arrays.py
     size     file units in one kernel unit: a power of two
@@ -88,7 +88,10 @@ class Geometry:
 
 
 def geometry_of(start: Pose, layout: Layout, goals: Sequence[AnyGoal]) -> Geometry:
-    """Walk down the skeleton of a single pose, carrying each row's place in the moved frame of the node above it."""
+    """Compute the rigid frames of a tree for one pose.
+
+    The walk down the skeleton carries each row's transform in the moved frame of the node above it.
+    """
     skeleton = start.skeleton
     walk = _Walk(start, layout)
     for row in layout.below:
@@ -114,12 +117,15 @@ def geometry_of(start: Pose, layout: Layout, goals: Sequence[AnyGoal]) -> Geomet
 
 
 def _spans(layout: Layout, frames: Sequence[Transform]) -> list[Floats]:
-    """What lies between joints that move: how far the first ones are from the base is no measure of the limb."""
+    """List the offsets between moving joints.
+
+    The distance of the first ones from the base is no measure of the limb.
+    """
     return [frame.offset for node, frame in zip(layout.nodes, frames, strict=True) if node.parent >= 0]
 
 
 def _travels(skeleton: Skeleton, layout: Layout, frames: Sequence[Transform]) -> Iterator[Floats]:
-    """Where slides can stand: the lengths of a gantry that has no others."""
+    """List the end positions of slides. They are the only lengths of a gantry."""
     for node, frame in zip(layout.nodes, frames, strict=True):
         if node.kind == SLIDE:
             ratio, offset = gear_of(skeleton, node)
@@ -128,7 +134,7 @@ def _travels(skeleton: Skeleton, layout: Layout, frames: Sequence[Transform]) ->
 
 
 def _base_scale(start: Pose, layout: Layout) -> tuple[float, float]:
-    """The factor of the row that everything hangs in, and by how much of itself a length in it may be off at most.
+    """Compute the base row's scale factor and relative length error.
 
     Of the pose's own scales, whatever its q: what turns above must not change it, not even by a rounding.
     """
@@ -144,7 +150,7 @@ def _base_scale(start: Pose, layout: Layout) -> tuple[float, float]:
 
 
 def _stretch_above(start: Pose, base: int) -> float:
-    """By how much of itself a length below may be off at most, however the joints down to this row turn.
+    """Bound the relative length error caused by joints above a row.
 
     Scales that are not uniform may cancel at rest, and no longer when a joint between them turns; where none turns,
     they are one.
@@ -160,7 +166,7 @@ def _stretch_above(start: Pose, base: int) -> float:
 
 
 def gear_of(skeleton: Skeleton, node: Node) -> tuple[float, float]:
-    """What a coupling makes of a number in u: ratio and offset."""
+    """Return ratio and offset of a coupled joint's value."""
     if skeleton.kinds[node.row] in (Kind.HINGE, Kind.SLIDE):
         ratio, offset = skeleton.coupling_rows[node.row].tolist()
         return ratio, offset
@@ -168,7 +174,10 @@ def gear_of(skeleton: Skeleton, node: Node) -> tuple[float, float]:
 
 
 class _Walk:
-    """Carries transforms down from the base: affine maps since the last node above, the scale and stretch before it."""
+    """Walk down a tree with accumulated transforms.
+
+    It carries affine maps since the last node above, and the scale and length error before that node.
+    """
 
     def __init__(self, start: Pose, layout: Layout) -> None:
         skeleton = start.skeleton
@@ -185,7 +194,7 @@ class _Walk:
         self.stretch = 0.0  # the most of any row
 
     def visit(self, row: int) -> None:
-        """Carry the map over a row; where nodes stand in it, note their frames and begin anew."""
+        """Accumulate the map of a row. At a node its frame is stored and the accumulation restarts."""
         carried, factor, stretch = self.carried[int(self.skeleton.parents[row])]
         carried = compose(carried, self.before[:, row])
         for i in self.of_row.get(row, ()):
@@ -203,14 +212,14 @@ class _Walk:
         self.carried[row] = compose(carried, self.after[:, row]), factor, stretch
 
     def _alignment(self, node: Node) -> Floats:
-        """The rotation that takes z to the axis of a hinge or slide; none for others."""
+        """Return the rotation from z to a hinge or slide axis. Other nodes get the identity."""
         if node.kind not in (HINGE, SLIDE):
             return _IDENTITY
         axis = hinge_axis(self.skeleton.limits[node.row])
         return rotations.rotation_between(_UP, self.skeleton.axes[node.row] if axis is None else axis)
 
     def place(self, term: Term, row: int, point: tuple[float, float, float] = _ORIGIN) -> Transform:
-        """Where a point of a row is in the moved frame of the node that carries it; its rotation where that counts.
+        """Compute a point's transform in its node's moved frame. The rotation is set only where the term needs it.
 
         A point is where it is, however the row is scaled; only what turns can be sheared.
         """

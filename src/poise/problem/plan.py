@@ -1,4 +1,4 @@
-"""The plan of a problem: what no pose changes, packed once for the kernels and remembered with the skeleton.
+"""Pose-independent part of a problem, packed for the kernels. It is remembered with the skeleton.
 
 A start pose and targets are what changes: problem.py brings them into the plan's frames and units. The arrays are those
 that kernels/tree/arrays.py documents row by row.
@@ -61,7 +61,9 @@ _OWN = (
 def plan_of(
     start: Pose, goals: Sequence[AnyGoal], kinds: tuple[object, ...], *, free_root: bool, still: Floats | None = None
 ) -> Plan:
-    """The plan for goals of these kinds, and for poses whose joints that keep still stand as in `start`.
+    """Return the plan for goals of these kinds.
+
+    It serves all poses whose fixed joints have the same values as in `start`.
 
     That is a single pose, or a batch that shares a plan; `still` is its `still_part`, where somebody has it.
     UnsupportedError where scale above a joint that turns is zero, or where there is no free root to move.
@@ -74,7 +76,7 @@ def plan_of(
 
 
 def kinds_of(goals: Sequence[AnyGoal]) -> tuple[object, ...]:
-    """What of goals is not their targets, nor the pose that a Near prefers."""
+    """Return the key of goals without targets or preferred poses."""
     kinds: list[object] = []
     for goal in goals:
         if isinstance(goal, Near):
@@ -89,12 +91,15 @@ def kinds_of(goals: Sequence[AnyGoal]) -> tuple[object, ...]:
 def remembered_layout(
     skeleton: Skeleton, kinds: tuple[object, ...], goals: Sequence[AnyGoal], *, free_root: bool
 ) -> Layout:
-    """Which joints move for goals of these kinds, and what is measured."""
+    """Return the remembered layout of goals of these kinds."""
     return remember(skeleton, "layouts", (kinds, free_root), lambda: layout_of(skeleton, goals, free_root=free_root))
 
 
 def still_part(start: Pose, layout: Layout) -> Floats | None:
-    """(k, s) all numbers of start poses that stand in a plan: equal rows share one. None where there are none."""
+    """Collect the start values (k, s) that a plan depends on.
+
+    Starts with equal rows share a plan. None where there are none.
+    """
     parts: list[Floats] = []
     if len(layout.still):
         parts.append(start.flat_q[:, layout.still])
@@ -109,7 +114,7 @@ def still_part(start: Pose, layout: Layout) -> Floats | None:
 
 
 def groups_of(still: Floats | None) -> list[Ints] | None:
-    """Rows of a batch of start poses that share a plan, by what stands in it; None where all of them do."""
+    """Group the rows of a start batch by shared plan. None where all rows share one."""
     if still is None or not len(still) or (still == still[0]).all():
         return None
     _, group = np.unique(still, axis=0, return_inverse=True)
@@ -124,7 +129,7 @@ def _packed(start: Pose, goals: Sequence[AnyGoal], layout: Layout) -> Plan:
 
 
 class Doors(NamedTuple):
-    """Where numbers of q stand in u: what kernels/tree/doors.py goes by."""
+    """Index map between q and u for kernels/tree/doors.py."""
 
     same: Ints
     bent: Ints
@@ -135,7 +140,7 @@ class Doors(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The joints that move for a set of goals, packed for the kernels. n nodes, t terms.
+    """Moving joints of a set of goals, packed for the kernels. n nodes, t terms.
 
     measures  what is measured: the columns of the errors
     frames    (1, n, 9)  see kernels/tree/arrays.py
@@ -159,7 +164,7 @@ class Plan:
 
     @property
     def sheared(self) -> bool:
-        """Whether some scale is not quite uniform, so that answers have to be corrected."""
+        """Whether scale is non-uniform, so answers need correction."""
         return self.stretch > 0.0
 
     @cached_property
@@ -169,23 +174,25 @@ class Plan:
 
     @cached_property
     def scales(self) -> Floats:
-        """(12,) what the numbers of an affine map are divided by to take the scale out of its linear part."""
+        """(12,) divisors that remove scale from an affine map."""
         return np.where(np.arange(12) % 4 == 3, 1.0, self.scale)  # noqa: PLR2004  (the last of four is translation)
 
     @cached_property
     def joints(self) -> tuple[str, ...]:
-        """Names of the joints that can move."""
+        """Names of the moving joints."""
         return tuple([self.skeleton.names[row] for row in self.layout.joints])
 
     @cached_property
     def nodes(self) -> Ints:
-        """(n, 4) parent, kind, where it begins in u and in the dofs."""
+        """(n, 4) parent, kind, first index in u and in the dofs."""
         rows = [(node.parent, node.kind, node.at, node.dof) for node in self.layout.nodes]
         return np.array(rows, dtype=np.int64).reshape(-1, 4)
 
     @cached_property
     def limits(self) -> Floats:
-        """(n, LIMIT) limits of balls and soft ones of any joint, see kernels/limits/rotations.py; zeros elsewhere.
+        """(n, LIMIT) limits of balls and soft limits of all joints.
+
+        Other rows are zero. See kernels/limits/rotations.py.
 
         The soft range of a coupled joint is one of its leader's number.
         """
@@ -201,7 +208,9 @@ class Plan:
 
     @cached_property
     def binding(self) -> Floats | None:
-        """`limits`, or None for a plain tree: no limits, and no goal that looks or points somewhere.
+        """Limits for the kernels, or None for a plain tree.
+
+        A plain tree has no limits, and no goal with a direction or an aim.
 
         Its kernels have no code for these.
         """
@@ -210,12 +219,15 @@ class Plan:
 
     @cached_property
     def soft(self) -> bool:
-        """Whether soft limits make some configurations nicer than others."""
+        """Whether some joint has a soft limit."""
         return bool(self.limits[:, LIMIT_SOFT].any())
 
     @cached_property
     def terms(self) -> Ints:
-        """(t, 10) kind, node, first row, first number of a target, first and last of its path, and of a pole's limb.
+        """(t, 10) integer description of each term for the kernels.
+
+        Columns: kind, node, first row, first number of a target, first and last of its path, and those of a pole's
+        limb.
 
         Of its first joint and the one that bends: the nodes, and the last nodes of the path that move them.
         """
@@ -231,12 +243,12 @@ class Plan:
 
     @cached_property
     def paths(self) -> Ints:
-        """The moving nodes on the way to each term, one after the other."""
+        """Moving nodes on the path to each term, concatenated."""
         return np.array([node for path in self.layout.paths for node in path], dtype=np.int64)
 
     @cached_property
     def row_ranges(self) -> Ints:
-        """(nd, 2) first and last row of the residual that each dof moves."""
+        """(nd, 2) first and last residual row of each dof."""
         count = len(self.layout.dofs)
         first, last = np.full(count, 3 * len(self.layout.terms)), np.zeros(count, dtype=np.int64)
         for i, path in enumerate(self.layout.paths):
@@ -248,7 +260,10 @@ class Plan:
 
     @cached_property
     def turning(self) -> Ints:
-        """(n,) 1 for nodes that may turn by whole turns: hinges, but where others follow, of which it is none."""
+        """(n,) 1 for nodes that may turn by whole turns.
+
+        These are hinges, except leaders of couplings and their followers.
+        """
         skeleton, nodes = self.skeleton, self.layout.nodes
         led = {coupling.leader for coupling in skeleton.couplings if coupling}
         free = [n.kind == HINGE and n.row not in led and not skeleton.couplings[n.row] for n in nodes]
@@ -258,12 +273,14 @@ class Plan:
 
     @cached_property
     def lengths(self) -> Lengths:
-        """What lengths alone say."""
+        """Bounds on reach from bone lengths."""
         return Lengths(self.layout, self.frames, self.aims, self.stretch)
 
     @cached_property
     def reaches(self) -> tuple[tuple[float, float, Floats], ...]:
-        """Of each term the shortest and longest distance from its path's first node, and that node's origin (3,).
+        """Shortest distance, longest distance and origin of each term.
+
+        Distances are measured from the first node of the term's path, whose origin (3,) is given.
 
         By lengths alone, a hair wider than they say, so that what lies outside is out of reach for sure; kernel
         units, frame of the base.
@@ -272,7 +289,7 @@ class Plan:
 
     @cached_property
     def length(self) -> float:
-        """The longest reach of the positions that are aimed at [file units]; 0 where there is none that ends."""
+        """Longest reach of all positions [file units]. It is 0 where no reach is finite."""
         terms = [i for i, term in enumerate(self.layout.terms) if term.kind == POSITION]
         longest = max((self.lengths.longest(i) * self.unit for i in terms), default=0.0)
         return longest if longest < np.inf else 0.0
@@ -281,7 +298,7 @@ class Plan:
 
     @cached_property
     def doors(self) -> Doors:
-        """Where numbers of q stand in u."""
+        """Index map between q and u."""
         s, nodes = self.skeleton, self.layout.nodes
         balls = [n for n in nodes if n.kind == HINGE and s.kinds[n.row] >= Kind.BALL]
         moves = [(n, self.frames[0, i, 7]) for i, n in enumerate(nodes) if n.kind == MOVE]
@@ -294,20 +311,23 @@ class Plan:
         )
 
     def _hinge_limits(self, node: Node) -> list[float]:
-        """The axis of a ball joint that a limit makes a hinge, its range, and its soft range (1 to 0: it has none)."""
+        """Pack axis, range and soft range of a ball limited to a hinge.
+
+        The soft range is 1 to 0 where there is none.
+        """
         limit, (low, high) = self.skeleton.limits[node.row], self.layout.dofs[node.dof, :2].tolist()
         assert isinstance(limit, Range)
         assert limit.axis is not None
         return [*limit.axis, low, high, *((limit.low, limit.high) if limit.soft else (1.0, 0.0))]
 
     def u_of(self, q: Floats) -> Floats:
-        """Configurations q (k, nq) as the kernels see them (k, nu)."""
+        """Convert q (k, nq) into u (k, nu)."""
         u = np.zeros((len(q), self.layout.nu))
         kernels.tree.doors.starts(for_kernel(q), *self.doors, u)
         return u
 
     def q_of(self, u: Floats, moved: Bools, starts: Floats, *, turned: bool = True) -> Floats:
-        """q (k, nq) with u (k, nu) put in where `moved` (k,); else that of `starts` (1|k, nq), bit for bit.
+        """Convert u (k, nu) into q (k, nq). Rows with `moved` (k,) False keep `starts` (1|k, nq) bit for bit.
 
         Where `turned`, hinges stand as few turns from the start as their ranges allow.
         """
@@ -316,14 +336,14 @@ class Plan:
         return q
 
     def turned(self, q: Floats, starts: Floats) -> Floats:
-        """q (k, nq), its hinges as few turns from the starts (1|k, nq) as their ranges allow."""
+        """Move hinges of q (k, nq) by whole turns towards the starts. The starts are (1|k, nq); ranges are kept."""
         q = np.array(q, order="C")
         kernels.tree.doors.turned(q, for_kernel(starts), self.turns)
         return q
 
     @cached_property
     def turns(self) -> Floats:
-        """(h, 3) hinges that may turn by whole turns: the column of q, lowest and highest value."""
+        """(h, 3) hinges that may turn by whole turns. Columns: column of q, lowest and highest value."""
         found = zip(self.layout.nodes, self.turning, strict=True)
         rows = [n.row for n, turning in found if turning and self.skeleton.kinds[n.row] == Kind.HINGE]
         columns_ = self.skeleton.q_start[rows]
@@ -331,7 +351,10 @@ class Plan:
 
     @cached_property
     def door_terms(self) -> Ints:
-        """(t, 3) kind of each term, its first column among the targets, and among those of the kernels."""
+        """(t, 3) kind and first target columns of each term.
+
+        The second column counts in world targets, the third in kernel targets.
+        """
         columns_ = [
             (term.kind, term.column, number) for term, number in zip(self.layout.terms, self.terms[:, 3], strict=True)
         ]
@@ -339,13 +362,16 @@ class Plan:
 
     @cached_property
     def width(self) -> int:
-        """How many numbers of a target the kernels want."""
+        """Length of a kernel target row."""
         return sum(NUMBERS[term.kind] for term in self.layout.terms)
 
     # --- configurations ------------------------------------------------------------------------------------------
 
     def differences(self, u: Floats, v: Floats) -> Floats:
-        """How far each moving joint is apart (..., joints): angles [rad], slides in file, moves in kernel units."""
+        """Compute the distance of each joint between u and v.
+
+        The shape is (..., joints): angles [rad], slides in file units, translations in kernel units.
+        """
         parts: list[Floats] = []
         for node in dict.fromkeys(n._replace(row=0, parent=0) for n in self.layout.nodes if n.kind != FIXED):
             a, b = u[..., node.at : node.at + SIZES[node.kind]], v[..., node.at : node.at + SIZES[node.kind]]
@@ -357,7 +383,7 @@ class Plan:
         return np.stack(np.broadcast_arrays(*parts), axis=-1)
 
     def turned_near(self, u: Floats, v: Floats) -> Floats:
-        """u (k, nu), its hinges turned by whole turns as near to v (1|k, nu) as their ranges allow.
+        """Move hinges of u (k, nu) by whole turns towards v (1|k, nu).
 
         Those of couplings stay: a whole turn of a leader is none of its followers.
         """
@@ -368,7 +394,10 @@ class Plan:
         return u
 
     def scattered(self, starts: Floats, seed: Floats, share: float) -> Floats:
-        """Other starts (k, nu) for numbers in 0..1 (nd,): over arrays, as `scatter` in kernels/tree/many.py."""
+        """Compute random starts (k, nu) from numbers in 0..1 (nd,).
+
+        It is the NumPy version of `scatter` in kernels/tree/many.py.
+        """
         u, spread = starts.copy(), LONG_WAY / max([LONG_WAY, *map(len, self.layout.paths)])
         for node in self.layout.nodes:
             low, high = self.layout.dofs[node.dof, :2] if node.kind in (HINGE, SLIDE) else (0.0, 0.0)
@@ -393,7 +422,7 @@ class Plan:
 
 
 def _count(nodes: Sequence[Node], node: int) -> int:
-    """How many moving nodes lead from the base to `node`, itself included."""
+    """Count the moving nodes from the base to `node`, inclusive."""
     count = 0
     while node >= 0:
         count += nodes[node].kind != FIXED

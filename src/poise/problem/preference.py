@@ -1,4 +1,4 @@
-"""What the Near goals of a problem prefer, as the kernels take it."""
+"""Pose preferences of Near goals, packed for the kernels."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _STRONGEST = 2.0  # a step goes half the way times this, and more than all of it
 
 
 class Preference(NamedTuple):
-    """The configurations u (1|k, nu) that are preferred, and how much each degree of freedom does, `on` (nd,)."""
+    """Preferred configurations u (1|k, nu) and weights (nd,)."""
 
     u: Floats
     on: Floats
 
 
 def preference_of(plan: Plan, goals: Sequence[AnyGoal]) -> Preference:
-    """What the Near goals prefer; where several speak of a joint, the last one counts."""
+    """Pack the preference of the Near goals. The last one counts where several name the same joint."""
     shape = preferred_shape(goals)
     found = Preference(np.zeros((math.prod(shape), plan.layout.nu)), np.zeros(len(plan.layout.dofs)))
     for goal in [one.spread(shape) for one in goals if isinstance(one, Near)]:
@@ -44,7 +44,7 @@ def preference_of(plan: Plan, goals: Sequence[AnyGoal]) -> Preference:
 
 
 def preferred_shape(goals: Sequence[AnyGoal]) -> tuple[int, ...]:
-    """Batch axes of the poses that Near goals prefer, together; InputError where they do not go together."""
+    """Broadcast the batch axes of the poses of Near goals. Raises InputError where they do not match."""
     shapes = [goal.shape for goal in goals if isinstance(goal, Near) and goal.shape]
     if not shapes:
         return ()
@@ -56,5 +56,8 @@ def preferred_shape(goals: Sequence[AnyGoal]) -> tuple[int, ...]:
 
 
 def spread(goals: tuple[Goal, ...], shape: tuple[int, ...]) -> tuple[Goal, ...]:
-    """The goals for a batch of targets of this shape: Near with one pose for all, or one for each along one axis."""
+    """Broadcast Near goals to a batch of targets of this shape.
+
+    Each gets one pose for all targets, or one per target along one axis.
+    """
     return tuple(goal.spread(shape) if isinstance(goal, Near) else goal for goal in goals)

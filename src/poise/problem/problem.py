@@ -1,4 +1,4 @@
-"""A start pose and goals: what is solved. The plan is what no pose changes; the judge measures the errors.
+"""Problem: a start pose and goals, without targets. The plan is what no pose changes; the judge measures the errors.
 
 Targets travel as rows: the numbers of all goals side by side, world, file units, one row per problem of a batch.
 """
@@ -43,7 +43,7 @@ _ROBOT = 1e-6  # file units: URDF is in metres, and [rad]
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What counts as reached.
+    """Largest errors of a reached goal.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Tolerance:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is solved, without the targets.
+    """Goals and start poses of a solve, without the targets.
 
     Parameters
     ----------
@@ -88,30 +88,36 @@ class Problem:
         return own_fields(self)
 
     def part(self, rows: Bools | Ints | slice) -> Problem:
-        """The problem of some of the starts and preferred poses; the same where there are only one for all targets."""
+        """Return the problem for some starts and preferred poses.
+
+        A problem with one start for all targets is returned unchanged.
+        """
         if not self.batched:
             return self
         goals = tuple(goal.part(rows) if isinstance(goal, Near) else goal for goal in self.goals)
         return self.at(self.start[rows] if self.start.shape else self.start, goals)
 
     def at(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
-        """The same problem from other starts, also for other goals of these kinds."""
+        """Return the problem with other starts. `goals` may replace the goals by others of the same kinds."""
         serves = not len(self.plan.layout.still) and start.translations is None and start.scales is None
         return self.moved(start, goals) if serves else Problem(start, goals or self.goals, self.free_root, self.kinds)
 
     def spread(self, shape: tuple[int, ...]) -> Problem:
-        """The same for a batch of targets of this shape: a preferred pose for each, if there are several."""
+        """Return the problem with preferred poses broadcast to a batch shape."""
         return self.at(self.start, spread(self.goals, shape)) if preferred_shape(self.goals) else self
 
     def moved(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
-        """The same, also for other goals of these kinds, where it is known that the plan serves every start."""
+        """Return the problem with other starts and the same plan.
+
+        The caller knows that the plan serves every start. `goals` may replace the goals by others of the same kinds.
+        """
         other = Problem(start, goals or self.goals, self.free_root, self.kinds)
         object.__setattr__(other, "plan", self.plan)  # a cached property: it need not be looked for
         return other
 
     @property
     def batched(self) -> bool:
-        """Whether what is solved differs from target to target: the start, or a pose that Near prefers."""
+        """Whether targets have different starts or preferred poses."""
         return bool(self.start.shape or preferred_shape(self.goals))
 
     @cached_property
@@ -121,45 +127,45 @@ class Problem:
 
     @cached_property
     def plan(self) -> Plan:
-        """What no pose changes, packed for the kernels; starts of one problem share it (see `groups_of`)."""
+        """Packed plan. Starts of one problem share it (see `group_by_plan`)."""
         still = self.still if self.start.shape else None
         return plan_of(self.start, self.goals, self.kinds, free_root=self.free_root, still=still)
 
     @cached_property
     def still(self) -> Floats | None:
-        """(1|k, s) what of the starts stands in a plan, or None; see `groups_of`."""
+        """(1|k, s) start values that the plan depends on, or None. See `group_by_plan`."""
         layout = remembered_layout(self.skeleton, self.kinds, self.goals, free_root=self.free_root)
         return still_part(self.start, layout)
 
     @property
     def coupled(self) -> tuple[str, str] | None:
-        """Two joints among those that move which share a number of q, if there are; whatever plan the start needs."""
+        """Two coupled joints among the moving ones, or None. This holds for every plan."""
         layout = remembered_layout(self.skeleton, self.kinds, self.goals, free_root=self.free_root)
         return coupled_pair(self.skeleton, layout.nodes)
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of the joints that can move."""
+        """Names of the moving joints."""
         return self.plan.joints
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
-        """What is measured: the columns of the errors."""
+        """Measured quantities, one per error column."""
         return self.plan.measures
 
     @property
     def lone_point(self) -> bool:
-        """Whether it is one Position and nothing else, of a chain whose joints move alone."""
+        """Whether the only goal is a Position on uncoupled joints."""
         return len(self.goals) == 1 and isinstance(self.goals[0], Position) and self.coupled is None
 
     @property
     def spared(self) -> Bools:
-        """(c,) which errors are those of optional goals, and count for nothing."""
+        """(c,) mask of the errors of optional goals."""
         return np.array([is_optional(self.goals[measure.goal]) for measure in self.measures], dtype=np.bool_)
 
     @cached_property
     def ranked(self) -> bool:
-        """Whether some goals come after the others."""
+        """Whether some goals are optional."""
         for goal in self.goals:  # noqa: SIM110  (in every solve: a comprehension would be one call more)
             if getattr(goal, "optional", False):
                 return True
@@ -167,14 +173,14 @@ class Problem:
 
     @cached_property
     def balances(self) -> bool:
-        """Whether the figure is to stand; see Balance."""
+        """Whether a goal is a Balance."""
         return any([measure.kind == BALANCE for measure in self.measures])  # noqa: C419  (a generator is a call for each)
 
     # --- into the frames and units of the plan, and back ------------------------------------------------------------
 
     @cached_property
     def bases(self) -> Floats:
-        """(1|k, 3, 4) world transforms of the row that everything hangs in, in the start poses."""
+        """(1|k, 3, 4) world transforms of the tree's base row."""
         base, start = self.plan.layout.base, self.start
         if base < 0:
             return np.eye(3, 4)[None]
@@ -185,23 +191,26 @@ class Problem:
 
     @cached_property
     def start_rows(self) -> Floats:
-        """(1|k, nq) the start poses' numbers as kernels take them; nobody may write to them."""
+        """(1|k, nq) read-only start values for the kernels."""
         return np.array(self.start.flat_q)
 
     def kernel_targets(self, rows: Floats) -> Floats:
-        """World targets (k, W) of all goals as the kernels want them: base frame, kernel units, ordered as terms."""
+        """Convert world targets (k, W) into kernel targets.
+
+        Those are in the base frame and kernel units, in the order of the terms.
+        """
         out = np.empty((len(rows), self.plan.width))
         self.put_targets(rows, self.plan.door_terms, out)
         return out
 
     def put_targets(self, rows: Floats, terms: Ints, out: Floats) -> None:
-        """The same, into columns of `out` that `terms` name; see kernels/tree/doors.py."""
+        """Write kernel targets into the columns of `out` named by `terms`. See kernels/tree/doors.py."""
         unit = self.plan.scale * self.plan.size
         kernels.tree.doors.targets(for_kernel(rows), self.rigid_bases, unit, terms, out)
 
     @cached_property
     def rigid_bases(self) -> Floats:
-        """(1|k, 12) the bases without their scale; where it is not uniform, with the rotations nearest to them."""
+        """(1|k, 12) base transforms without scale. Non-uniform scale leaves the nearest rotations."""
         bases = self.bases.reshape(-1, 12)
         bases = bases if self.plan.scale == 1.0 else bases / self.plan.scales
         if self.plan.stretch > SIMILAR:
@@ -211,11 +220,11 @@ class Problem:
 
     @cached_property
     def starts(self) -> Floats:
-        """(1|k, nu) the start poses as the kernels see them."""
+        """(1|k, nu) start configurations u."""
         return self.plan.u_of(self.start_rows)
 
     def q_of(self, u: Floats, moved: Bools, *, traced: bool = False) -> Floats:
-        """q (k, nq) with u (k, nu) put in where `moved` (k,); else the start's, bit for bit.
+        """Convert u (k, nu) into q (k, nq). Rows with `moved` (k,) False keep the start's q bit for bit.
 
         Hinges stand as few turns from the start as they can, unless something says which turn is nicer, or what was
         traced is to be told as it was.
@@ -225,31 +234,37 @@ class Problem:
 
     @cached_property
     def preference(self) -> Preference:
-        """What the Near goals prefer; where several speak of a joint, the last one counts."""
+        """Packed preference of the Near goals. The last one counts where several name the same joint."""
         if any(isinstance(goal, Near) for goal in self.goals):
             return preference_of(self.plan, self.goals)
         return remember(self.plan, "no preference", None, lambda: preference_of(self.plan, ()))
 
     @property
     def prefers(self) -> bool:
-        """Whether some configurations are nicer than others: those near a pose, or inside soft limits."""
+        """Whether a preferred pose or soft limit ranks configurations."""
         return self.plan.soft or bool(self.preference.on.any())
 
     # --- what is measured -------------------------------------------------------------------------------------------
 
     @cached_property
     def paths(self) -> Paths | None:
-        """The way to what is measured, by the skeleton's own rows; None where only world transforms can tell."""
+        """Packed paths to the measures, or None. None means that only world transforms can be measured."""
         if self.start.translations is not None or self.start.scales is not None:
             return None
         return paths_of(self.skeleton, self.goals, self.kinds)
 
     def targets(self, goals: Sequence[Goal], k: int) -> Floats:
-        """The rows (k, W) of goals like these; a Pin's are where the start has its joint."""
+        """Build target rows (k, W) of goals of the same kinds.
+
+        A Pin's target is the joint's transform in the start pose.
+        """
         return self.target_rows([goal.rows() for goal in goals if goal.width], (k,))
 
     def target_rows(self, given: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
-        """The same from the targets (..., width) of the goals that have one, for the batch axes `shape`."""
+        """Build target rows (k, W) from the goals' target arrays.
+
+        These are (..., width), of the goals with a target; `shape` are the batch axes.
+        """
         k, rows = math.prod(shape), iter(given)
         out = np.zeros((k, sum(NUMBERS[measure.kind] for measure in self.measures)))
         column = 0
@@ -273,7 +288,10 @@ class Problem:
         return rows[:, 0 if goal.position else 3 : 7 if goal.rotation else 3]
 
     def errors(self, q: Floats, targets: Floats) -> Floats:
-        """How far poses q (k, nq) are from targets (k, W): (k, c) distances [file units] and angles [rad]."""
+        """Compute the errors (k, c) of poses q (k, nq).
+
+        Targets are (k, W); errors are distances [file units] and angles [rad].
+        """
         if not self.measures:
             return np.zeros((len(q), 0))
         if self.paths is None:
@@ -282,20 +300,26 @@ class Problem:
         return errors_by_paths(self.paths, for_kernel(q), for_kernel(targets))
 
     def posed(self, q: Floats) -> Pose:
-        """The start pose with another q (k, nq); its translations and scales are kept."""
+        """Return the start pose with other values q (k, nq). Translations and scales are kept."""
         given = finite(q, "q", last=self.skeleton.nq).copy()
         return Pose.unchecked(self.skeleton, unit_turns(self.skeleton, given), *self._kept(len(q)))
 
     def posed_as(self, q: Floats) -> Pose:
-        """The same of numbers that a solver found: finite, rotations of unit length, and nobody else's."""
+        """Return the start pose with unchecked values q (k, nq).
+
+        They must be finite, with unit quaternions, and are not copied.
+        """
         return Pose.unchecked(self.skeleton, q, *self._kept(len(q)))
 
     def _kept(self, k: int) -> list[Floats | None]:
-        """The translations and the scales of the starts (k, n, 3)."""
+        """Broadcast the starts' translations and scales to (k, n, 3)."""
         return [_rows(value, k) for value in (self.start.translations, self.start.scales)]
 
     def tolerance(self, distance: float | None, angle: float | None) -> Tolerance:
-        """What is given, or the default: 1e-4 of the chain's length and 1e-4 rad for characters, 1e-6 for robots."""
+        """Return the given tolerance, with defaults filled in.
+
+        Defaults are 1e-4 of the chain's length and 1e-4 rad for characters, 1e-6 for robots.
+        """
         kinds = self.skeleton.kinds
         robot = not (kinds == Kind.BALL).any() and is_robot(kinds, self.skeleton.parents)
         if distance is None:
@@ -304,7 +328,7 @@ class Problem:
 
     @property
     def _length(self) -> float:
-        """The length of the chain at rest, or where it has none the size of the figure [file units]."""
+        """Rest length of the chain [file units]. A chain without length has the size of the character."""
         return remember(self.skeleton, "lengths", (self.kinds, self.free_root), self._rest_length)
 
     def _rest_length(self) -> float:
@@ -316,14 +340,14 @@ class Problem:
 
     @property
     def _at_rest(self) -> Plan:
-        """The plan of the rest pose, which most poses share."""
+        """Plan of the rest pose; most poses share it."""
         if not len(self.plan.layout.still) and self.start.translations is None and self.start.scales is None:
             return self.plan
         rest = Pose(self.skeleton, self.skeleton.rest_q)
         return plan_of(rest, self.goals, self.kinds, free_root=self.free_root)
 
     def allowed(self, tolerance: Tolerance) -> Floats:
-        """The largest error (c,) that counts as reached; infinite for optional goals."""
+        """Return the largest reached errors (c,), infinite for optional goals."""
 
         def make() -> Floats:
             own = [tolerance.distance if m.kind in LENGTHS else tolerance.angle for m in self.plan.measures]
@@ -332,15 +356,18 @@ class Problem:
         return remember(self.plan, "allowed", tolerance, make)
 
     def bounds(self, tolerance: Tolerance) -> Floats:
-        """The same (c,) with what the kernels' rounding and the judge's may be apart."""
+        """Return `allowed` (c,) enlarged by rounding. Kernels and forward kinematics may differ by that much."""
         return remember(self.plan, "bounds", tolerance, lambda: self.allowed(tolerance) * (1 + ROUNDING))
 
     def met(self, errors: Floats, tolerance: Tolerance) -> Bools:
-        """Which rows of errors (k, c) are within the tolerance, all of them."""
+        """Return whether all errors of each row (k, c) are within tolerance."""
         return np.asarray((errors <= self.bounds(tolerance)).all(axis=-1))
 
     def corrected(self, aims: Floats, targets: Floats, q: Floats) -> Floats:
-        """Aims (k, W) moved by what poses q (k, nq) miss the targets by: for geometry that the kernels see askew."""
+        """Shift aims (k, W) by the errors of poses q (k, nq).
+
+        This compensates shear, which the kernels do not model.
+        """
         aims = aims.copy()
         pose = self.posed(q)
         places = Places(pose)

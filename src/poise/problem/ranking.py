@@ -1,4 +1,4 @@
-"""Problems some goals of which are optional, as problems all goals of which count."""
+"""Problems with optional goals, rewritten for required goals only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from poise.problem.sides import with_own_roots
 
 
 class Required(NamedTuple):
-    """The problem of the goals that count, the columns of its targets among those of all goals, and of its errors."""
+    """Problem of the required goals. `target_columns` and `error_columns` are its columns among those of all goals."""
 
     problem: Problem
     targets: Ints
@@ -23,7 +23,7 @@ class Required(NamedTuple):
 
 
 def required_of(problem: Problem) -> Required | None:
-    """What has to be met; None where every goal that measures something is optional."""
+    """Return the required part of a problem. None where every measured goal is optional."""
     errors = np.flatnonzero(~problem.spared)
     if not len(errors):
         return None
@@ -34,7 +34,7 @@ def required_of(problem: Problem) -> Required | None:
 
 
 def counting_all(problem: Problem, share: float = 1.0) -> Problem:
-    """The problem with every goal counting, of those that are optional the weight times `share`."""
+    """Return the problem with every goal required. Weights of optional goals are multiplied by `share`."""
     goals: list[Any] = list(problem.goals)
     for i, goal in enumerate(goals):
         if is_optional(goal):

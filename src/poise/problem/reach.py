@@ -1,4 +1,4 @@
-"""What lengths alone allow: how far each target is from the joint that its chain hangs on, and how far it reaches."""
+"""Reach of chains, from bone lengths only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from poise.problem.problem import Problem, Tolerance
 
 
 class Reach(NamedTuple):
-    """Of one position: its term in the plan; shortest, longest and wanted (k,) distance from its first joint."""
+    """Reach of one position goal.
+
+    Fields: term number in the plan, and shortest, longest and desired (k,) distance from its first joint.
+    """
 
     term: int
     shortest: float
@@ -23,7 +26,7 @@ class Reach(NamedTuple):
 
 
 def reaches(problem: Problem, targets: Floats) -> list[Reach]:
-    """What lengths alone allow, for every position that is aimed at."""
+    """Compute the reach of every position goal."""
     plan, aims = problem.plan, problem.kernel_targets(targets)
     found: list[Reach] = []
     for i, term in enumerate(plan.layout.terms):
@@ -36,7 +39,10 @@ def reaches(problem: Problem, targets: Floats) -> list[Reach]:
 
 
 def beyond_reach(problem: Problem, targets: Floats, tolerance: Tolerance) -> Ints:
-    """For each row of targets 0, or which position (counted from 1 in order of the terms) no pose can reach."""
+    """Return the number of each row's first unreachable position.
+
+    Positions are counted from 1 in the order of the terms; 0 is none.
+    """
     slack = tolerance.distance / problem.plan.unit
     found = np.zeros(len(targets), dtype=np.int64)
     for n, reach in enumerate(reaches(problem, targets), start=1):
@@ -46,7 +52,7 @@ def beyond_reach(problem: Problem, targets: Floats, tolerance: Tolerance) -> Int
 
 
 def stretches(problem: Problem, targets: Floats, tolerance: Tolerance) -> Bools | None:
-    """(k,) which targets lie beyond the reach of a chain that a straight line answers; None where none does.
+    """Return a mask (k,) of targets beyond a free chain's reach. None where there are no such targets.
 
     That is one position at the end of a chain of balls without limits: stretched towards its target it is as near as it
     can be.
@@ -70,7 +76,7 @@ def _is_free(plan: Plan) -> bool:
 
 
 def pulled(problem: Problem, targets: Floats) -> Floats:
-    """Targets (k, W) whose positions are so far inside the reach of their chains that the rigid tree can be there.
+    """Pull position targets (k, W) inside the reach of the rigid tree.
 
     Where scale is not uniform: by twice the share of itself that a length may be off, along the line from the joint
     that the chain hangs on.

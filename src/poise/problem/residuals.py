@@ -1,4 +1,4 @@
-"""What is left to goals, and what the degrees of freedom do to it: over arrays, as kernels/tree/goal_rows does it.
+"""Residuals and Jacobians of goals in NumPy. The NumPy version of kernels/tree/goal_rows.
 
 It is measured along the skeleton's own rows, whatever their scale. Jacobians are those of Pose.jacobian, (k, 6, nd) in
 the columns of a plan. Residuals are those of the kernels but for the fading of a pole.
@@ -32,7 +32,9 @@ _TINY = 1e-300  # what a squared length is divided by at least
 def turn_rates(
     pose: Pose, measure: Measure, goal: AnyGoal, wanted: Floats, jacobian: Floats, turning: Bools
 ) -> tuple[Floats, Floats]:
-    """The rates (k, 3, nd) and the rotation left (k, 3), 2 sin(angle / 2) long along its axis, of all but poles.
+    """Compute Jacobian (k, 3, nd) and error (k, 3) of rotational goals.
+
+    These are all but poles; the error points along its axis with length 2 sin(angle / 2).
 
     For a direction or an aim it is the shortest one. An aim's changes with the motion of its point, too. `turning`
     (nd,) says which dofs act for the goal.
@@ -52,7 +54,7 @@ def turn_rates(
 
 
 def side_rates(pose: Pose, measure: Measure, wanted: Floats, velocities: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """The rates (k, 1, nd) and the turn about the limb's line (k, 1) that is left to a pole.
+    """Compute Jacobian (k, 1, nd) and error (k, 1) of a pole. The error is a rotation about the limb's line.
 
     velocities  (k, 3, nd) of the limb's first joint, of the one that bends, and of the tip
     """
@@ -68,7 +70,7 @@ def side_rates(pose: Pose, measure: Measure, wanted: Floats, velocities: Sequenc
 
 
 def residual(problem: Problem, q: Floats, targets: Floats, *, weighted: bool = True) -> tuple[Floats, Floats]:
-    """Jacobian (k, r, nd) and residual (k, r) of all goals, lengths in units of the tree's size.
+    """Compute Jacobian (k, r, nd) and residual (k, r) of all goals. Lengths are in units of the tree's size.
 
     A column is a velocity per unit of a degree of freedom of the plan: of a number in u, or of a ball's turn [rad]
     about an axis of the frame in which it turns.
@@ -86,7 +88,7 @@ def residual(problem: Problem, q: Floats, targets: Floats, *, weighted: bool = T
 
 
 def _of_joint(problem: Problem, pose: Pose, measure: Measure, targets: Floats) -> tuple[Floats, Floats]:
-    """The rates (k, r, nd) and what is left (k, r) of what is measured of one joint."""
+    """Compute Jacobian (k, r, nd) and error (k, r) of one measure."""
     plan, name, goal = problem.plan, problem.skeleton.names[measure.row], problem.goals[measure.goal]
     angular = measure.kind not in (POSITION, POLE)
     jacobian = _plan_columns(plan, _jacobian(pose, name, offset_of(goal), angular=angular))
@@ -101,7 +103,7 @@ def _of_joint(problem: Problem, pose: Pose, measure: Measure, targets: Floats) -
 
 
 def _of_balance(problem: Problem, pose: Pose, measure: Measure, _targets: Floats) -> tuple[Floats, Floats]:
-    """The rates (k, 2, nd) and what is left (k, 2) of a Balance, in units of the tree's size."""
+    """Compute Jacobian (k, 2, nd) and error (k, 2) of a Balance. Both are in units of the tree's size."""
     plan, goal = problem.plan, problem.goals[measure.goal]
     assert isinstance(goal, Balance)
     rows = {measure.row, *measure.limb} | {node.row for node in plan.layout.nodes}
@@ -113,13 +115,19 @@ def _of_balance(problem: Problem, pose: Pose, measure: Measure, _targets: Floats
 
 
 def _jacobian(pose: Pose, joint: str, point: tuple[float, float, float] = (0.0, 0.0, 0.0), *, angular: bool) -> Floats:
-    """Pose.jacobian (k, 6, nv), its lower half right only where that is asked for: it takes long where scale shears."""
+    """Compute Pose.jacobian (k, 6, nv) of one joint.
+
+    The lower half is valid only with `angular`: it is slow where scale shears.
+    """
     given, row = flat_given(pose.translations, pose.scales), pose.skeleton.index(joint)
     return jacobians(pose.skeleton, row, pose.flat_q.copy(), given, np.array([point]), angular=angular)
 
 
 def _turning(plan: Plan, goal: AnyGoal) -> Bools:
-    """Which dofs (nd,) act for a goal: all, but for a LookAt those of the joints that look."""
+    """Return the mask (nd,) of dofs acting for a goal.
+
+    A LookAt uses the joints of its `over` only, other goals use all.
+    """
     rows = goal.shares(plan.skeleton) if isinstance(goal, LookAt) else None
     out = np.zeros(len(plan.layout.dofs), dtype=bool)
     for node in plan.layout.nodes:
@@ -128,7 +136,7 @@ def _turning(plan: Plan, goal: AnyGoal) -> Bools:
 
 
 def _plan_columns(plan: Plan, columns: Floats) -> Floats:
-    """The columns (k, 6, nd) of the tree's degrees of freedom, from those of the skeleton (k, 6, nv)."""
+    """Select the plan's columns (k, 6, nd) of a Jacobian (k, 6, nv)."""
     source = remember(plan, "columns of the skeleton", None, lambda: _source(plan))
     out = columns[:, :, source.columns] / source.gains
     for dof, first, axis in source.bent:
@@ -137,7 +145,7 @@ def _plan_columns(plan: Plan, columns: Floats) -> Floats:
 
 
 class _PlanColumns(NamedTuple):
-    """Columns of the skeleton for a plan (nd,), with divisors (nd,).
+    """Skeleton columns (nd,) of a plan, with divisors (nd,).
 
     bent  (dof, first column, axis) of each ball that a limit makes a hinge
     """

@@ -1,4 +1,4 @@
-"""Find the limb of a Pole among other goals.
+"""Limbs of Pole goals, found among the other goals.
 
 A Pole shares the chain of the goal at its tip and adds no joint to it.
 """
@@ -49,7 +49,7 @@ def shared_chain(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> Se
 
 
 def turns_alone(skeleton: Skeleton, goal: JointGoal) -> bool:
-    """Whether a goal has its own joint for a root. Then nothing above moves, and its turning counts."""
+    """Return whether a goal's root is its own joint. Then nothing above moves, and its turning counts."""
     return goal.root is not None and skeleton.index(goal.root) == skeleton.index(goal.joint)
 
 
@@ -61,7 +61,7 @@ def chain_rows(skeleton: Skeleton, goal: JointGoal) -> list[int]:
 
 
 def with_own_roots(skeleton: Skeleton, goals: Sequence[Goal]) -> list[Goal]:
-    """Name the root of every Pole among these goals. So each is the same without the others."""
+    """Return the goals with the root of every Pole named. So each is the same without the others."""
     return [_rooted(skeleton, goal, goals) if isinstance(goal, Pole) else goal for goal in goals]
 
 

@@ -1,1 +1,1 @@
-"""How far goals are from being met, and what the degrees of freedom do to that."""
+"""Errors of goals, and their dependence on the degrees of freedom."""

@@ -1,4 +1,6 @@
-"""How far the centre of mass of a pose is from above what bears it, and what the degrees of freedom do to that.
+"""Error and Jacobian of the centre of mass of a Balance.
+
+The error is the offset of the centre of mass from the area between the supports.
 
 c is the centre of mass, s_i are the points that bear, drawn in towards their mean, all seen along `up`. Outside of the
 area between them its nearest point is n = sum l_i s_i, with shares l_i of two corners; the residual is e = n - c, 0
@@ -27,7 +29,10 @@ _TINY = 1e-300  # what a squared length is divided by at least
 
 
 def left_of_balance(pose: Pose, goal: Balance) -> tuple[Floats, Floats]:
-    """What poses (k,) leave: e (k, 2) in the plane, and the shares (k, b) of what bears in the nearest point."""
+    """Compute the balance error (k, 2) and support shares (k, b).
+
+    The error is in the plane; the shares give the nearest point of the area.
+    """
     skeleton, maps = pose.skeleton, pose.world.affine
     plane = level(goal, skeleton)
     points = np.stack(
@@ -42,24 +47,26 @@ def left_of_balance(pose: Pose, goal: Balance) -> tuple[Floats, Floats]:
 
 
 def _stands(shares: Floats) -> Bools:
-    """Whether shares (k, b) of a nearest point say that there is none: the centre is inside."""
+    """Return whether the centre is inside, by its shares (k, b)."""
     return shares.sum(axis=1) == 0.0
 
 
 def level(goal: Balance, skeleton: Skeleton) -> Floats:
-    """Two unit vectors (2, 3) square to up and to each other."""
+    """Compute two unit vectors (2, 3) perpendicular to up and to each other."""
     up = goal.upward(skeleton)
     first = units(np.asarray(np.cross(up, np.eye(3)[np.argmin(abs(up))]), dtype=np.float64))
     return np.stack([first, np.cross(up, first)])
 
 
 def drawn_in(corners: Floats, margin: float) -> Floats:
-    """Points (k, b, 2) moved towards their mean by a share."""
+    """Move points (k, b, 2) towards their mean by a share."""
     return corners + margin * (corners.mean(axis=1, keepdims=True) - corners)
 
 
 def nearest_shares(corners: Floats, at: Floats) -> Floats:
-    """Shares (k, b) of corners (k, b, 2) that make the point of their hull nearest to `at` (k, 2); all 0 inside it.
+    """Compute the shares (k, b) of corners in the nearest hull point.
+
+    It is the point of the hull of `corners` (k, b, 2) nearest to `at` (k, 2); inside the hull all shares are 0.
 
     The nearest point lies on the way between two corners: all pairs are tried, of which there are few.
     """
@@ -78,7 +85,10 @@ def nearest_shares(corners: Floats, at: Floats) -> Floats:
 
 
 def _is_inside(corners: Floats, at: Floats) -> Bools:
-    """Whether points (k, 2) lie in the hull of corners (k, b, 2): seen from there, no half of the circle is empty."""
+    """Return whether points (k, 2) lie in hulls of corners (k, b, 2).
+
+    Seen from inside, no half circle of directions is empty.
+    """
     ways = corners - at[:, None]
     angles = np.sort(np.arctan2(ways[..., 1], ways[..., 0]), axis=1)
     gaps = np.diff(angles, axis=1, append=angles[:, :1] + 2.0 * np.pi)
@@ -86,7 +96,10 @@ def _is_inside(corners: Floats, at: Floats) -> Bools:
 
 
 def balance_rates(plan: Plan, pose: Pose, goal: Balance, columns: dict[int, Floats]) -> tuple[Floats, Floats]:
-    """Rates (k, 2, nd) by which e goes down, and e (k, 2); `columns` are Jacobians (k, 6, nd) of places, by rows."""
+    """Compute the balance Jacobian (k, 2, nd) and error e (k, 2).
+
+    The Jacobian is the rate at which e decreases; `columns` are the Jacobians (k, 6, nd) of joint origins, by row.
+    """
     skeleton, maps, plane = plan.skeleton, pose.world.affine, level(goal, plan.skeleton)
     left, shares = left_of_balance(pose, goal)
     rates = _mass_rates(plan, goal.carried(skeleton), maps, columns)
@@ -98,7 +111,7 @@ def balance_rates(plan: Plan, pose: Pose, goal: Balance, columns: dict[int, Floa
 
 
 def _mass_rates(plan: Plan, carried: MassShares, maps: Floats, columns: dict[int, Floats]) -> Floats:
-    """The velocities (k, 3, nd) of the centre of mass."""
+    """Compute the Jacobian (k, 3, nd) of the centre of mass."""
     behind = _behind(plan.skeleton)
     moments = carried.shares[:, None] * carried.moments(maps)
     rates = np.zeros((len(maps), 3, len(plan.layout.dofs)))
@@ -115,7 +128,10 @@ def _mass_rates(plan: Plan, carried: MassShares, maps: Floats, columns: dict[int
 
 
 def _behind(skeleton: Skeleton) -> Bools:
-    """(n, n) whether the second row is the first or below it."""
+    """Return the descendant mask (n, n) of the skeleton's rows.
+
+    Entry (i, j) says whether row j is row i or below it.
+    """
 
     def make() -> Bools:
         found = np.zeros((len(skeleton), len(skeleton)), dtype=bool)

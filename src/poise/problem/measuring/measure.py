@@ -1,4 +1,4 @@
-"""How far goals are from being met in a pose, by forward kinematics along the skeleton's own rows.
+"""Goal errors of poses by forward kinematics.
 
 The judge's side of the work: nothing that a solver was given, or says, is used.
 """
@@ -32,7 +32,7 @@ _SAME = math.sqrt(SAME)  # of the lengths of two points: their distance is round
 
 
 class Paths(NamedTuple):
-    """What the kernel needs; see kernels/paths.py.
+    """Kernel input for the paths from the root to the measures. See kernels/paths.py.
 
     factors  (column, factor) of the errors that are angles: how often the angle that the kernel tells they are
     """
@@ -45,7 +45,9 @@ class Paths(NamedTuple):
 
 
 def paths_of(skeleton: Skeleton, goals: Sequence[AnyGoal], kinds: Hashable) -> Paths | None:
-    """Pack the paths from the root to the goals' joints; None where only Pose.world tells.
+    """Pack the paths from the root to the goals' joints.
+
+    None where the kernel cannot measure and only `Pose.world` can.
 
     That is where scale is not uniform, and where mass is measured, which hangs on all joints.
 
@@ -56,7 +58,7 @@ def paths_of(skeleton: Skeleton, goals: Sequence[AnyGoal], kinds: Hashable) -> P
 
 
 def _asks(skeleton: Skeleton, measures: Sequence[Measure], goals: Sequence[AnyGoal]) -> Floats:
-    """What is asked of the end of each path; see kernels/paths.py."""
+    """Pack the quantity measured at the end of each path. See kernels/paths.py."""
     asks = np.zeros((len(measures), ASK_ROW))
     for row, measure in zip(asks, measures, strict=True):
         goal = goals[measure.goal]
@@ -89,7 +91,7 @@ def _packed(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> Paths | None:
 
 
 def _packed_row(s: Skeleton, row: int) -> Floats | None:
-    """A row of the table, its q columns still those of the skeleton; None where its scale is not uniform."""
+    """Pack a table row, with columns of the skeleton's q. None where the row's scale is not uniform."""
     line, b = np.zeros(PATH_ROW), s.B[row]
     line[0], line[1:4], line[4:11] = s.kinds[row], s.axes[row], s.A[row]
     line[11], line[12:14] = s.q_start[row], s.coupling_rows[row]
@@ -105,18 +107,18 @@ def _packed_row(s: Skeleton, row: int) -> Floats | None:
 
 
 def _used(s: Skeleton, rows: Sequence[int]) -> Ints:
-    """The columns of q that these rows need."""
+    """Return the columns of q used by these rows."""
     return np.unique([int(s.q_start[row]) + j for row in rows for j in NQ[s.kinds[row]]]).astype(np.int64)
 
 
 def _count_in(table: Floats, used: Ints) -> None:
-    """Make the table count in the columns that are used."""
+    """Renumber the table's q columns among the used ones."""
     moving = table[:, 0] != Kind.FIXED
     table[moving, 11] = np.searchsorted(used, table[moving, 11].astype(np.int64))
 
 
 def errors_by_paths(paths: Paths, q: Floats, targets: Floats) -> Floats:
-    """The errors (k, c) of poses q (k, nq): distances in file units, angles in radians."""
+    """Compute the errors (k, c) of poses q (k, nq). Distances are in file units, angles in radians."""
     out = np.empty((len(q), len(paths.spans), 2))
     width = lane_width()
     work = scratch((len(paths.used) + 7) * width)
@@ -129,7 +131,9 @@ def errors_by_paths(paths: Paths, q: Floats, targets: Floats) -> Floats:
 
 
 def errors_of_one(paths: Paths, allowed: Floats, q: Floats, target: Floats) -> tuple[Floats, bool]:
-    """The errors (c,) of one pose q (nq,) for a target (1, W), and whether each is within `allowed` (c,), to rounding.
+    """Compute the errors (c,) of one pose q (nq,).
+
+    Also return whether each error is within `allowed` (c,) to rounding; `target` is (1, W).
 
     To rounding what `errors_by_paths` says; a kernel of its own, because arrays take ten times as long for one pose.
     """
@@ -142,7 +146,7 @@ def errors_of_one(paths: Paths, allowed: Floats, q: Floats, target: Floats) -> t
 def errors_by_world(
     pose: Pose, goals: Sequence[AnyGoal], targets: Floats, q: Floats | None = None, measures: Sequence[Measure] = ()
 ) -> Floats:
-    """The same from the world transforms of a batch of poses (k,), whatever their scale; for `q` see `Places`."""
+    """Compute errors (k, c) from world transforms of any scale. For `q` see `WorldTransforms`."""
     measures = measures or measures_of(pose.skeleton, goals)
     places = Places(pose, {row for measure in measures for row in (measure.row, *measure.limb)}, q)
     errors = np.empty((len(pose), len(measures)))
@@ -166,7 +170,7 @@ def errors_by_world(
 
 
 class Places:
-    """World transforms of a batch of poses (k,) by row of the skeleton.
+    """World transforms of a pose batch (k,) by skeleton row.
 
     Those of `rows` are worked out along their ways, where that is shorter than one walk over all joints: from `q`, the
     numbers of the poses as kernels take them.
@@ -184,16 +188,19 @@ class Places:
         return self._pose.world[self._pose.skeleton.names[row]] if found is None else found
 
     def point(self, measure: Measure, goal: AnyGoal) -> Floats:
-        """The point (k, 3) of a position or an aim."""
+        """Compute the point (k, 3) of a position or an aim."""
         affine, offset = self[measure.row].affine, offset_of(goal)
         return affine[:, :, 3] + affine[:, :, :3] @ np.array(offset) if any(offset) else affine[:, :, 3]
 
     def axis(self, measure: Measure, goal: AnyGoal) -> Floats:
-        """The axis (k, 3) of a direction or an aim."""
+        """Compute the axis (k, 3) of a direction or an aim."""
         return rotations.rotate(self[measure.row].rotations, np.array(axis_in(self._pose.skeleton, goal)))
 
     def way(self, measure: Measure, goal: AnyGoal, given: Floats) -> Floats:
-        """Where the axis of a direction or an aim should point (k, 3), of any length; zero for an aim at its target."""
+        """Compute the desired direction (k, 3) of a direction or aim.
+
+        It has any length; it is zero for an aim at its target.
+        """
         if measure.kind != AIM:
             return given
         point = self.point(measure, goal)
@@ -202,11 +209,11 @@ class Places:
         return np.where(there[:, None], 0.0, way)
 
     def side(self, measure: Measure, given: Floats) -> Side:
-        """How a pole's limb stands."""
+        """Compute the bend direction of a pole's limb."""
         first, middle, tip = (self[row].positions for row in (*measure.limb, measure.row))
         return side_of(first, middle, tip, given)
 
 
 def point_of(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
-    """The point (k, 3) of a position or an aim in poses (k,)."""
+    """Compute the goal point (k, 3) of a position or aim."""
     return Places(pose).point(measure, goal)
