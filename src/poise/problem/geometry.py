@@ -36,7 +36,7 @@ class Transform(NamedTuple):
 
 
 def constant_parts(start: Pose, moving: set[int], translating: Iterable[int] = ()) -> tuple[Floats, Floats]:
-    """Build the fixed maps before and after each motion (k, n, 3, 4).
+    """Build the fixed maps before and after each motion.
 
     Before: A with the pose's translation; for a joint that does not move, its motion too; for a free
     joint its translation, unless that is solved for too (`translating`).

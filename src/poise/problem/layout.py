@@ -207,7 +207,7 @@ def _free_rows(skeleton: Skeleton, tips: Iterable[int]) -> set[int]:
 
 
 def _coupled(skeleton: Skeleton, rows: set[int], tips: Iterable[int]) -> set[int]:
-    """Find joints on a goal's path that are coupled to moving ones."""
+    """Find joints on a goal's path coupled to moving ones."""
     if not any(skeleton.couplings):
         return set()
     starts = {int(skeleton.q_start[row]) for row in rows if skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE)}
@@ -321,7 +321,7 @@ def _path(nodes: Sequence[Node], node: int) -> tuple[int, ...]:
 
 
 def _path_of(skeleton: Skeleton, nodes: Sequence[Node], term: Term, goal: AnyGoal) -> tuple[int, ...]:
-    """List the nodes that move a term for its goal.
+    """List the nodes acting on a term for its goal.
 
     Those are all on the path; for a LookAt only the joints of its `over`.
     """
@@ -348,7 +348,7 @@ def _eased(skeleton: Skeleton, nodes: Sequence[Node], goals: Sequence[AnyGoal]) 
 
 
 def _dofs(skeleton: Skeleton, nodes: Sequence[Node]) -> Floats:
-    """Build (nd, 4) range ends, index in u and mobility of the dofs."""
+    """Build the dof array (nd, 4)."""
     count = max([node.dof + DOFS[node.kind] for node in nodes], default=0)
     rows = np.tile([-np.inf, np.inf, -1.0, 1.0], (count, 1))
     for node in nodes:

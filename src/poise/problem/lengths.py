@@ -125,7 +125,7 @@ class Lengths:
         return point
 
     def _slack(self, node: int, further: float = 0.0) -> float:
-        """Bound the position error of a fixed node, or a point in it."""
+        """Bound the position error of a fixed node."""
         if self.stretch <= SIMILAR:
             return 0.0
         away = further

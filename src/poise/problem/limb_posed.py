@@ -70,7 +70,7 @@ class LimbPlan(NamedTuple):
 
 
 class LimbOptions(NamedTuple):
-    """Options of a solver that the packing needs. See `TwoBone`."""
+    """Solver options with an effect on the packing. See `TwoBone`."""
 
     mid: str | None
     keep_tip: bool

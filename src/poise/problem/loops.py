@@ -109,7 +109,7 @@ def _gap(loop: Loop, places: Places, skeleton: Skeleton, count: int) -> Gap:
 def _world_of(
     joint: str | None, frame: tuple[float, ...], places: Places, skeleton: Skeleton, count: int
 ) -> tuple[Floats, Floats]:
-    """Compute the world points (k, 3) and rotations (k, 4) of a frame."""
+    """Compute world points (k, 3) and rotations (k, 4) of a frame."""
     point, turn = np.array(frame[:3]), np.array(frame[3:])
     if joint is None:
         return np.tile(point, (count, 1)), np.tile(turn, (count, 1))

@@ -96,7 +96,7 @@ def remembered_layout(
 
 
 def still_part(start: Pose, layout: Layout) -> Floats | None:
-    """Collect the start values (k, s) that a plan depends on.
+    """Collect the start values (k, s) behind a plan.
 
     Starts with equal rows share a plan. None where there are none.
     """
@@ -174,7 +174,7 @@ class Plan:
 
     @cached_property
     def scales(self) -> Floats:
-        """(12,) divisors that remove scale from an affine map."""
+        """(12,) divisors to remove scale from an affine map."""
         return np.where(np.arange(12) % 4 == 3, 1.0, self.scale)  # noqa: PLR2004  (the last of four is translation)
 
     @cached_property
@@ -260,7 +260,7 @@ class Plan:
 
     @cached_property
     def turning(self) -> Ints:
-        """(n,) 1 for nodes that may turn by whole turns.
+        """(n,) 1 for nodes with free whole turns.
 
         These are hinges, except leaders of couplings and their followers.
         """
@@ -311,7 +311,7 @@ class Plan:
         )
 
     def _hinge_limits(self, node: Node) -> list[float]:
-        """Pack axis, range and soft range of a ball limited to a hinge.
+        """Pack axis and ranges of a ball limited to a hinge.
 
         The soft range is 1 to 0 where there is none.
         """
@@ -343,7 +343,7 @@ class Plan:
 
     @cached_property
     def turns(self) -> Floats:
-        """(h, 3) hinges that may turn by whole turns. Columns: column of q, lowest and highest value."""
+        """(h, 3) hinges with free whole turns. Columns: column of q, lowest and highest value."""
         found = zip(self.layout.nodes, self.turning, strict=True)
         rows = [n.row for n, turning in found if turning and self.skeleton.kinds[n.row] == Kind.HINGE]
         columns_ = self.skeleton.q_start[rows]
@@ -383,7 +383,7 @@ class Plan:
         return np.stack(np.broadcast_arrays(*parts), axis=-1)
 
     def turned_near(self, u: Floats, v: Floats) -> Floats:
-        """Move hinges of u (k, nu) by whole turns towards v (1|k, nu).
+        """Move hinges of u (k, nu) by whole turns towards v.
 
         Those of couplings stay: a whole turn of a leader is none of its followers.
         """

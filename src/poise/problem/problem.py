@@ -133,7 +133,7 @@ class Problem:
 
     @cached_property
     def still(self) -> Floats | None:
-        """(1|k, s) start values that the plan depends on, or None. See `group_by_plan`."""
+        """(1|k, s) start values behind a plan, or None. See `group_by_plan`."""
         layout = remembered_layout(self.skeleton, self.kinds, self.goals, free_root=self.free_root)
         return still_part(self.start, layout)
 

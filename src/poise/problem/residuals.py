@@ -136,7 +136,7 @@ def _turning(plan: Plan, goal: AnyGoal) -> Bools:
 
 
 def _plan_columns(plan: Plan, columns: Floats) -> Floats:
-    """Select the plan's columns (k, 6, nd) of a Jacobian (k, 6, nv)."""
+    """Select the plan's columns (k, 6, nd) of a Jacobian."""
     source = remember(plan, "columns of the skeleton", None, lambda: _source(plan))
     out = columns[:, :, source.columns] / source.gains
     for dof, first, axis in source.bent:

@@ -1,4 +1,4 @@
-"""One solver per file; the folder is the registry, the file name is the solver's name.
+"""Registry of solvers, one per file. The file name is the solver's name.
 
 A solver file has a frozen class `Solver` with the options as fields, its `name`, what it `handles`, and
 `run(problem, targets, tolerance, request)`. It is imported when it is asked for.
@@ -25,7 +25,7 @@ __all__ = ["Solver", "check", "named", "names"]
 
 
 class Solver(Protocol):
-    """One algorithm with its options: a frozen value that can be given as `solver=`.
+    """One algorithm with its options. It is a frozen value, and can be given as `solver=`.
 
     A file of `poise/solvers/` holds a class with these three members and calls it `Solver`; the name of the file is the
     name of the solver.
@@ -33,12 +33,12 @@ class Solver(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the solver, which is the name of its file."""
+        """Name of the solver and of its file."""
         ...
 
     @property
     def handles(self) -> Capabilities:
-        """What the solver can do. `run` is never called for anything else."""
+        """Capabilities of the solver. `run` is never called for anything else."""
         ...
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
@@ -83,7 +83,7 @@ _ELSEWHERE = {
 
 @cache
 def names() -> tuple[str, ...]:
-    """Names of the solvers that exist.
+    """Return the names of all solvers.
 
     Returns
     -------
@@ -120,12 +120,12 @@ def named(name: str, **options: Any) -> Solver:
 
 @cache
 def _usual(name: str) -> Solver:
-    """The solver with its default options: a value that nobody can change."""
+    """Return the solver with its default options."""
     return importlib.import_module(f"{__name__}.{name}").Solver()
 
 
 def check(solver: Solver, problem: Problem, request: Request) -> None:
-    """Raise UnsupportedError, with the reason, for a problem that the solver does not handle."""
+    """Raise UnsupportedError for a problem outside the solver's capabilities. The message has the reason."""
     handles = solver.handles
     name = solver.name
     key = (name, handles, request.prefer)

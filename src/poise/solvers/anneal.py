@@ -1,4 +1,4 @@
-"""Annealing: start another solver again from large random offsets, and keep the best pose by its measured error.
+"""Annealing: restart another solver from large random offsets. The pose with the least measured error is kept.
 
 Coordinate and gradient methods descend into the nearest valley. Limits cut concavities into the space of poses, so that
 the nearest valley may end at a limit; a start far enough away lies in another one. The idea is that of simulated
@@ -31,7 +31,9 @@ from poise.solvers.base.perturb import DRAWS, scattered
 @options_by_name
 @dataclass(frozen=True, kw_only=True)
 class Anneal:
-    """Start another solver again from random poses, and keep the best pose by its measured error.
+    """Restart another solver from random poses and keep the best.
+
+    The best pose is the one with the least measured error.
 
     It handles the goals, joints and limits that the other solver handles, and gets out of poses in which limits trap
     it.
@@ -86,17 +88,17 @@ class Anneal:
 
     @property
     def inner(self) -> solvers.Solver:
-        """The solver that is started again."""
+        """The restarted solver."""
         assert not isinstance(self.solver, str)
         return self.solver
 
     @property
     def handles(self) -> Capabilities:
-        """What the inner solver handles; of several solutions only the first that is found."""
+        """Capabilities of the inner solver, with prefer="first" only."""
         return replace(self.inner.handles, prefer=("first",))
 
     def share(self, attempt: int) -> float:
-        """The largest offset of an attempt, as a share of each joint's range.
+        """Return a restart's largest offset, as a share of each range.
 
         Parameters
         ----------
@@ -126,14 +128,14 @@ class Anneal:
         return best if problem.prefers else best._replace(q=problem.plan.turned(best.q, problem.start_rows))
 
     def _first(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """What the inner solver finds; what that one refuses, this one does."""
+        """Run the inner solver, and name it in refusals."""
         try:
             return answered(self.inner, problem, targets, tolerance, request)
         except UnsupportedError as error:
             raise UnsupportedError(f"anneal starts {self.inner.name} again, and {error}") from error
 
     def _elsewhere(self, problem: Problem, q: Floats, attempt: int) -> Problem:
-        """The problem with a start of its own for each target, at an offset from q (k, nq)."""
+        """Return the problem with random starts around q (k, nq)."""
         skeleton = problem.skeleton
         joints = map(skeleton.index, problem.joints)
         rows = tuple({int(skeleton.q_start[row]): row for row in joints}.values())  # coupled ones share a number
@@ -146,7 +148,7 @@ class Anneal:
 
 
 def _worth_another(problem: Problem, targets: Floats, tolerance: Tolerance, done: Bools) -> Ints:
-    """Numbers of the targets that were missed and that lengths alone do not forbid."""
+    """Return the indices of missed targets within reach. Reach is judged by bone lengths alone."""
     missed = np.flatnonzero(~done)
     if not len(missed) or not problem.joints:
         return missed[:0]
@@ -154,7 +156,7 @@ def _worth_another(problem: Problem, targets: Floats, tolerance: Tolerance, done
 
 
 def _measured(problem: Problem, answer: Answer, targets: Floats, tolerance: Tolerance) -> tuple[Floats, Bools]:
-    """What each pose has left (k,), lengths in units of the rig's size, and which meet their targets.
+    """Compute the weighted error (k,) of each pose, and success (k,). Lengths are in units of the rig's size.
 
     Where scale is not quite uniform, the targets are not the caller's yet (solving/run.py corrects them), so that there
     the solver is asked.
@@ -168,7 +170,7 @@ def _measured(problem: Problem, answer: Answer, targets: Floats, tolerance: Tole
 
 
 def _merged(best: Answer, rows: Ints, better: Bools, found: Answer) -> Answer:
-    """The best of each target so far; what was spent counts, whether it helped or not."""
+    """Merge improved answers into the best ones. Iterations count whether they helped or not."""
     q, is_met, kept = best.q.copy(), best.met.copy(), rows[better]
     q[kept], is_met[kept] = found.q[better], found.met[better]
     iterations, updates = best.iterations.copy(), best.joint_updates.copy()

@@ -1,4 +1,4 @@
-"""Gradients by automatic differentiation: nobody writes a Jacobian, JAX differentiates forward kinematics.
+"""Least squares with gradients by automatic differentiation (JAX).
 
 Levenberg-Marquardt with Nielsen's damping, or L-BFGS; see jax/descent.py for the formulas and their sources. Limits are
 kept by projection: values stay inside their ranges, and those that the gradient pushes against an end take no part.
@@ -33,7 +33,9 @@ _SETTLING = 100  # iterations for that
 @options_by_name
 @dataclass(frozen=True, kw_only=True)
 class Autodiff:
-    """Least squares by automatic differentiation (JAX), for several goals on hinges, slides, balls and a free root.
+    """Least squares with automatic differentiation (JAX), for several goals.
+
+    Hinges, slides, balls and a free root move.
 
     Parameters
     ----------
@@ -83,18 +85,18 @@ class Autodiff:
 
     @property
     def handles(self) -> Capabilities:
-        """Points, rotations, directions and rays. Near is refused: a preference has no residual."""
+        """Positions, rotations, directions and rays. Near is refused: a preference has no residual."""
         goals = ("Position", "Orientation", "Place", "Direction", "Aim", "Pin")
         return Capabilities(goals=goals, limits=("Range",), prefer=("first",))
 
     @property
     def options(self) -> Options:
-        """How it iterates, in the engine's words."""
+        """Iteration options of the tree engine."""
         most = {"levenberg_marquardt": 60, "lbfgs": 200}[self.method] if self.iterations is None else self.iterations
         return Options(most, self.restarts, self.damping, 0.0, 1, _SETTLING if most and self.restarts else 0)
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, W), see `Solver.run`. UnsupportedError where JAX is not installed."""
+        """Solve for the targets (k, W). See `Solver.run`. Raises UnsupportedError where JAX is not installed."""
         with pause_clock():
             from poise.jax.lanes import LaneProgram  # noqa: PLC0415  (an extra, slow to import; says what to install)
 
@@ -112,7 +114,7 @@ class Autodiff:
         return Answer(q, found.met, found.iterations, found.iterations * len(plan.layout.dofs), history)
 
     def _attempts(self, engine: TreeEngine, lanes: LaneProgram) -> LaneResult:
-        """From the start, then from elsewhere where that fell short; what nothing meets is brought to rest."""
+        """Solve with restarts, then polish the missed targets."""
         problem, plan, options = engine.problem, engine.problem.plan, self.options
         starts = np.broadcast_to(problem.starts, (lanes.count, plan.layout.nu))
         rows = np.arange(lanes.count)

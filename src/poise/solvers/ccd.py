@@ -1,4 +1,6 @@
-"""Cyclic coordinate descent: joint by joint, turn so that the tip comes as near to the target as that joint can.
+"""Cyclic coordinate descent: one joint at a time moves optimally.
+
+Each joint rotates to bring the tip as near to the target as it can.
 
 Wang and Chen, "A combined optimization method for solving the inverse kinematics problem of mechanical
 manipulators", IEEE Trans. Robotics and Automation 7(4), 1991; the hinge step in closed form is their
@@ -39,7 +41,7 @@ _DIRECTION = 2  # column of the weights
 @options_by_name
 @dataclass(frozen=True, kw_only=True)
 class CCD:
-    """Cyclic coordinate descent for goals of one joint, on ball joints, hinges and slides, limits kept.
+    """Cyclic coordinate descent for goals of one joint. It moves ball joints, hinges and slides within their limits.
 
     One joint after the other turns so that the tip comes as near to the target as this joint alone can bring it.
 
@@ -139,7 +141,7 @@ class CCD:
 
     @property
     def handles(self) -> Capabilities:
-        """Goals of one joint; coupled joints only where one of them is on the way."""
+        """Goals of one joint, on joints not coupled with each other."""
         return Capabilities(
             goals=("Position", "Orientation", "Place", "Direction"),
             one_joint=True,
@@ -148,7 +150,7 @@ class CCD:
         )
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, W), see `Solver.run`."""
+        """Solve for the targets (k, W). See `Solver.run`."""
         if not problem.joints:
             return standing_still(problem, targets, tolerance, request)
         far = stretches(problem, targets, tolerance) if self._finishes else None
@@ -173,7 +175,10 @@ class CCD:
 
     @property
     def _finishes(self) -> bool:
-        """Whether the end of a solve is that of damped steps without a wish: of a free chain out of reach, a line."""
+        """Whether out-of-reach targets may be answered by a straight line.
+
+        Such an answer is where the damped steps of the finish end on a chain without limits.
+        """
         return self.finish and not self.stiffness and self.max_turn == math.inf and self.direction_joints is None
 
     def _remembered(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
@@ -182,7 +187,7 @@ class CCD:
         return remember(chain, "ccd", (self, tolerance), lambda: self._packed(problem, chain, tolerance))
 
     def _packed(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
-        """The kernel, what it takes before starts and targets, and the options."""
+        """Pack the kernel, its chain inputs and options."""
         shared = (chain.kinds, chain.axes, chain.ranges, chain.limits)
         where, options = (chain.frames, chain.tips, chain.reach), self._options(problem, chain, tolerance)
         if self._is_alone(problem, chain):
@@ -191,13 +196,13 @@ class CCD:
         return kernels.chain.ccd_goals.solve, (*shared, ease, self._shares(problem, chain), *where), options
 
     def _is_alone(self, problem: Problem, chain: Chain) -> bool:
-        """Whether the kernel for a point alone will do, which has no cap on what its finish turns."""
+        """Return whether the position-only kernel is sufficient. Its finish has no cap on rotations."""
         plain = self.order != "window" and self.stiffness in (0.0, ()) and self.direction_joints is None
         capped = self.finish and self.max_turn < math.pi and self.hinge == "exact"
         return _is_lone(problem, chain) and plain and not capped
 
     def _options(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> Floats:
-        """The options as the kernels take them; see `PointSetup` and `GoalSetup` there."""
+        """Pack the options for the kernels. See `CcdPositionOptions` and `CcdGoalOptions` there."""
         alone = self._is_alone(problem, chain)
         if self.hinge == "project" and not alone:
             raise UnsupportedError(
@@ -213,7 +218,7 @@ class CCD:
         ])  # fmt: skip
 
     def _shares(self, problem: Problem, chain: Chain) -> Floats:
-        """(m, 3) which of the goals each joint serves."""
+        """Return (m, 3) flags of the goals served by each joint."""
         shares = np.ones((len(chain.rows), 3))
         if self.direction_joints is None:
             return shares
@@ -229,7 +234,7 @@ class CCD:
 
 
 def _is_lone(problem: Problem, chain: Chain) -> bool:
-    """Whether there is a position and nothing else."""
+    """Return whether the only goal is a position."""
     return len(problem.goals) == 1 and chain.lone
 
 

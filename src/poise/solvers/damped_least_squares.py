@@ -1,4 +1,4 @@
-"""Damped least squares: as the pseudo-inverse, with a price on the length of the step.
+"""Damped least squares: pseudo-inverse steps with penalized length.
 
 dq = J^T (J J^T + l I)^-1 e, Wampler, IEEE Trans. Systems, Man and Cybernetics 16(1), 1986, with constant l; Nakamura
 and Hanafusa the same year. l that follows the squared error: Chan and Lawrence, ICRA 1988; Sugihara, IEEE Trans.
@@ -24,7 +24,7 @@ _PATIENCE = 8
 @options_by_name
 @dataclass(frozen=True, kw_only=True)
 class DampedLeastSquares(JacobianMethod):
-    """Damped least squares for any number of goals of any kind but Near, on all joints and limits.
+    """Damped least squares for all goals but Near and Balance. Any number of goals is solved, on all joints and limits.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""FABRIK: the joints as points, dragged by the tip to the target, then by the base back to where they hang.
+"""FABRIK: forward and backward reaching of joint positions.
+
+Joints are dragged as points, from the tip at its target, then from the base.
 
 Aristidou and Lasenby, "FABRIK: a fast, iterative solver for the inverse kinematics problem", Graphical Models 73(5),
 2011; with limits Aristidou, Chrysanthou and Lasenby, Computer Animation and Virtual Worlds 27(1), 2016. Rotations are
@@ -34,7 +36,7 @@ from poise.solvers.base.engine import INSIDE, Options, TreeEngine, standing_stil
 @options_by_name
 @dataclass(frozen=True, kw_only=True)
 class FABRIK:
-    """Forward and backward reaching for Position goals on ball joints and hinges, their limits kept.
+    """Forward and backward reaching for Position goals. It moves ball joints and hinges within their limits.
 
     The joints are points: one pass drags them from the tip at its target towards the base, the next one from the base
     back out. Rotations are found once, at the end.
@@ -97,7 +99,7 @@ class FABRIK:
 
     @property
     def handles(self) -> Capabilities:
-        """Positions, one or several, on balls and hinges; coupled joints only where one of them is on the way."""
+        """Positions on uncoupled balls and hinges."""
         return Capabilities(
             goals=("Position", "Pin"),
             joints=(Kind.HINGE, Kind.BALL),
@@ -107,7 +109,7 @@ class FABRIK:
         )
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for the targets (k, W): of a chain if it is a single Position goal, else of a plan."""
+        """Solve for the targets (k, W), as a chain or tree. A single Position goal is solved on a chain."""
         if not problem.joints:
             return standing_still(problem, targets, tolerance, request)
         if len(problem.goals) == 1 and isinstance(problem.goals[0], Position):
@@ -140,7 +142,7 @@ class FABRIK:
         return remember(chain, "fabrik", (self, tolerance), lambda: self._packed(chain, tolerance))
 
     def _packed(self, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
-        """The kernel, what it takes before starts and targets, and the options."""
+        """Pack the kernel, its chain inputs and options."""
         limited = bool(chain.limits.any() or (chain.kinds != BALL).any())
         solve = kernels.chain.fabrik_limited.solve if limited else kernels.chain.fabrik.solve
         before = (chain.kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.points)
@@ -148,7 +150,7 @@ class FABRIK:
         return solve, before, np.array([allowed, self.iterations, self.bend, self.finish, self.restarts])
 
     def _reach_all(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Sweep over a tree; what the sweeps leave is finished by the engine, each from where it was left."""
+        """Sweep over a tree, then polish missed targets."""
         plan = problem.plan
         aims, branches = np.ascontiguousarray(problem.kernel_targets(targets)), branches_of(plan)
         k, nu = len(aims), plan.layout.nu
@@ -187,7 +189,7 @@ _DAMPING = 0.04  # of the engine's steps, see LevenbergMarquardt
 
 
 class Branches(NamedTuple):
-    """The bones of each node and the weight below it, as kernels/tree/fabrik_tree.py takes them."""
+    """Bones of each node, with weights, for kernels/tree/fabrik_tree.py."""
 
     first: Ints
     bones: Ints
@@ -195,7 +197,7 @@ class Branches(NamedTuple):
 
 
 def branches_of(plan: Plan) -> Branches:
-    """Which bones each node of a tree has: to the nodes that hang on it, and to its goals' tips."""
+    """List the bones of each node of a tree. They lead to its child nodes and to its goals' tips."""
     nodes, terms = plan.layout.nodes, plan.layout.terms
     ends: list[list[tuple[int, int]]] = [[] for _ in nodes]
     shares = np.append(np.zeros(len(nodes)), plan.aims[:, 7] ** 2)

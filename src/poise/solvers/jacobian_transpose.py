@@ -1,4 +1,4 @@
-"""Jacobian transpose: step along the gradient of the squared error, J^T e, as far as a rule for its length says.
+"""Jacobian transpose: gradient steps J^T e with a step length rule.
 
 Wolovich and Elliott, "A computational technique for inverse kinematics", CDC 1984; the optimal factor is that of
 Buss, "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and damped least squares methods",
@@ -22,7 +22,7 @@ _PATIENCE = 60
 @options_by_name
 @dataclass(frozen=True, kw_only=True)
 class JacobianTranspose(JacobianMethod):
-    """Jacobian transpose for any number of goals of any kind but Near, on all joints and limits.
+    """Jacobian transpose for all goals but Near and Balance. Any number of goals is solved, on all joints and limits.
 
     Parameters
     ----------

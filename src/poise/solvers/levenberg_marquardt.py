@@ -1,4 +1,4 @@
-"""Levenberg-Marquardt: damped least squares on all goals at once, with limits, restarts and many problems in lanes.
+"""Levenberg-Marquardt with limits and restarts, for all goals.
 
 Step: dq = J^T (J J^T + l I)^-1 e with l = damping |e|^2: the error-scaled damping of Chan and Lawrence, "General
 inverse kinematics with the error damped pseudoinverse", ICRA 1988, in the form of Sugihara, IEEE Trans. Robotics
@@ -36,7 +36,9 @@ _ARM_RESTARTS, _RESTARTS = 250, 120
 @options_by_name
 @dataclass(frozen=True, kw_only=True)
 class LevenbergMarquardt:
-    """Damped least squares for any number of goals of any kind on hinges, slides, balls and a free root, limits kept.
+    """Damped least squares for all goals, joints and limits.
+
+    Any number of goals is solved, on hinges, slides, balls and a free root.
 
     Parameters
     ----------
@@ -109,17 +111,17 @@ class LevenbergMarquardt:
 
     @property
     def handles(self) -> Capabilities:
-        """Every kind of goal, joint and limit."""
+        """All goals, joints and limits."""
         return Capabilities(soft=True)
 
     @cached_property
     def arm_options(self) -> Options:
-        """How the engine iterates on a serial arm."""
+        """Iteration options for a serial arm."""
         return self._options(_ARM_RESTARTS)
 
     @cached_property
     def tree_options(self) -> Options:
-        """How it iterates on anything else."""
+        """Iteration options for all other problems."""
         return self._options(_RESTARTS)
 
     def _options(self, usual: int) -> Options:
@@ -128,11 +130,11 @@ class LevenbergMarquardt:
         return Options(self.iterations, restarts, self.damping, 1e-8, 16, polish, self.race)
 
     def arm(self, problem: Problem) -> Arm | None:
-        """The problem as one of a serial arm, or None: its kernels know no stiffness."""
+        """Return the packed serial arm, or None. Its kernels do not know stiffness."""
         return arm_of(problem) if self.stiffness in (0.0, ()) else None
 
     def engine(self, problem: Problem, tolerance: Tolerance) -> ArmEngine | TreeEngine:
-        """The kernels that fit the problem."""
+        """Return the engine for the problem."""
         arm = self.arm(problem)
         if arm is not None:
             return ArmEngine(problem, arm, tolerance, self.arm_options)

@@ -1,4 +1,4 @@
-"""Pseudo-inverse: the shortest step that takes the whole error away, as far as the Jacobian tells.
+"""Pseudo-inverse: shortest step to cancel the linearized error.
 
 dq = J^+ e, Whitney, "Resolved motion rate control of manipulators and human prostheses", IEEE Trans. Man-Machine
 Systems 10(2), 1969. Near singular poses its steps would grow without bound, so that small singular values are left out
@@ -22,7 +22,9 @@ _PATIENCE = 8
 @options_by_name
 @dataclass(frozen=True, kw_only=True)
 class PseudoInverse(JacobianMethod):
-    """Truncated pseudo-inverse for any number of goals of any kind but Near, on all joints and limits.
+    """Truncated pseudo-inverse for all goals but Near and Balance.
+
+    Any number of goals is solved, on all joints and limits.
 
     Parameters
     ----------

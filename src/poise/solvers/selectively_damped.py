@@ -1,4 +1,4 @@
-"""Selectively damped least squares: every singular direction of the Jacobian has a damping of its own.
+"""Selectively damped least squares: separate damping of each singular direction.
 
 Buss and Kim, "Selectively damped least squares for inverse kinematics", Journal of Graphics Tools 10(3), 2005. What
 a direction may turn the joints by depends on how far it would swing the goals' points on the way to what it gains, so
@@ -20,7 +20,9 @@ _PATIENCE = 12
 @options_by_name
 @dataclass(frozen=True, kw_only=True)
 class SelectivelyDamped(JacobianMethod):
-    """Selectively damped least squares for any number of goals of any kind but Near, on all joints and limits.
+    """Selectively damped least squares for all goals but Near and Balance.
+
+    Any number of goals is solved, on all joints and limits.
 
     Every singular direction of the Jacobian has a damping of its own, so that there is no damping to choose.
 

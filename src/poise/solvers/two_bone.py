@@ -1,4 +1,4 @@
-"""Two bones in closed form: arms, legs and the textbook's planar arm."""
+"""Closed-form solution of two-bone limbs and planar arms."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _HANDLES = Capabilities(
 @options_by_name
 @dataclass(frozen=True, kw_only=True)
 class TwoBone:
-    """Closed form for a limb of two bones with a Position or Place goal at its tip, alone or with a Pole.
+    """Closed form for a two-bone limb with a Position or Place. A Pole may be added.
 
     Parameters
     ----------
@@ -116,12 +116,12 @@ class TwoBone:
 
     @property
     def handles(self) -> Capabilities:
-        """One position or place, and a pole, on hinges and balls; `run` refuses other limbs than those of two bones."""
+        """One Position or Place, and a Pole, on hinges and balls. `run` refuses other limbs than those of two bones."""
         return _HANDLES
 
     @property
     def restraints(self) -> dict[str, float]:
-        """Map options in the way of targets within reach to harmless values."""
+        """Map restraining options to harmless values."""
         free = {"soft": 0.0, "weight": 1.0}
         return {name: value for name, value in free.items() if getattr(self, name) != value}
 
@@ -141,13 +141,16 @@ class TwoBone:
         return Answer(q, found[:, 1], moved, (3 if plan.limb.turns else 2) * moved, history)
 
     def refuse(self, problem: Problem) -> None:
-        """UnsupportedError with a sentence where there is no limb of two bones, or no side to choose."""
+        """Raise UnsupportedError for chains other than two-bone limbs.
+
+        The same is raised for a pole or swivel without use.
+        """
         plan = posed_limb(problem, self.packing).plan
         if plan.pole >= 0 or self.pole is not None or self.swivel != 0.0:
             self._refuse_poles(plan)
 
     def _refuse_poles(self, plan: LimbPlan) -> None:
-        """UnsupportedError where the pole or the swivel that there is has no use."""
+        """Raise UnsupportedError for a pole or swivel without use."""
         if plan.pole >= 0 and self.pole is not None:
             raise UnsupportedError("two_bone follows one pole; give the option pole or a Pole goal, not both")
         if plan.limb.planar:
@@ -156,7 +159,7 @@ class TwoBone:
             )
 
     def _split(self, plan: LimbPlan, targets: Floats) -> tuple[Floats, Floats]:
-        """The rows of the tip (k, 3 | 7), and the poles (1|k, 3)."""
+        """Split targets into tip rows (k, 3|7) and poles (1|k, 3)."""
         if plan.pole < 0:
             return np.ascontiguousarray(targets), np.array([self.pole])
         pole = slice(plan.pole, plan.pole + 3)
@@ -164,16 +167,16 @@ class TwoBone:
 
     @cached_property
     def packing(self) -> LimbOptions:
-        """What is decided of the limb before there is a target."""
+        """Options with an effect on the packing of the limb."""
         return LimbOptions(self.mid, self.keep_tip, self.bend, self.branch)
 
     def settings(self, tolerance: Tolerance, *, poled: bool = False) -> Floats:
-        """The options as the kernels take them; see kernels/limb/two_bone.py."""
+        """Pack the options for kernels/limb/two_bone.py."""
         return _new_settings(self, tolerance, poled=poled)
 
 
 def bent(posed: PosedLimb, targets: Floats, poles: Floats, settings: Floats) -> tuple[Floats, Bools]:
-    """Bend a limb to the targets of its tip (k, 3 | 7): q (k, nq), and whether it moved and whether it is there (k, 2).
+    """Solve a limb for tip targets (k, 3|7). Returns q (k, nq), and flags (k, 2): moved, and target met.
 
     poles     (0|1|k, 3)
     settings  what `TwoBone.settings` gives
@@ -202,21 +205,21 @@ _settings = lru_cache(_KEPT)(_new_settings)
 
 
 def _keep_met(problem: Problem, starts: Floats, targets: Floats, tolerance: Tolerance, q: Floats, found: Bools) -> None:
-    """Take back what was done to starts that meet their target and their pole already."""
+    """Restore starts with target and pole already met."""
     before = np.ascontiguousarray(np.broadcast_to(starts, q.shape))
     kept = problem.met(problem.errors(before, targets), tolerance)
     q[kept], found[kept, 0], found[kept, 1] = before[kept], False, True
 
 
 def _before_and_after(problem: Problem, starts: Floats, q: Floats, targets: Floats) -> Trace:
-    """A closed form has no iterations: the start and the answer, with the distance left."""
+    """Build a trace of start and answer, with their distances."""
     rows = np.stack([starts[0], q[0]])
     distance = [m.kind for m in problem.measures].index(POSITION)
     return Trace(problem.errors(rows, np.repeat(targets, 2, axis=0))[:, distance], rows)
 
 
 def _point(pole: ArrayLike | None) -> tuple[float, float, float] | None:
-    """A pole as three numbers."""
+    """Check a pole and return three numbers."""
     if pole is None:
         return None
     point = finite(pole, "the pole", last=3)

@@ -1,4 +1,6 @@
-"""Goals: what is wanted of a pose. Values; a new target is a new goal. `base/goal.py` has what all offer.
+"""Goals: desired positions, rotations and directions of joints.
+
+Values; a new target is a new goal. `base/goal.py` has what all offer.
 
 The folder is the registry: one file per goal, whose class is named like the file (look_at.py has LookAt). What
 they share stands in `base/`.
@@ -27,7 +29,7 @@ Goal: TypeAlias = JointGoal | Near | Balance
 
 
 def _class_in(file: str) -> type[Goal]:
-    """The goal that a file of this folder holds."""
+    """Return the goal class of a file in this folder."""
     module = importlib.import_module(f"{__name__}.{file}")
     return getattr(module, file.title().replace("_", ""))
 
@@ -37,5 +39,5 @@ NAMES = tuple(goal.__name__ for goal in GOALS)
 
 
 def is_of_joint(goal: AnyGoal) -> TypeGuard[JointGoal]:
-    """Whether a goal speaks of one joint; Near and Balance speak of the whole figure."""
+    """Return whether a goal is for one joint. Near and Balance are for the whole character."""
     return not isinstance(goal, Near | Balance)

@@ -1,4 +1,4 @@
-"""The goal that a joint points at a point."""
+"""Goal to point a joint's ray at a world point."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from poise.problem.goals.base.point_target import PointTarget
 
 @dataclass(frozen=True, eq=False)
 class Aim(PointTarget):
-    """The ray from a point of the joint along the joint's own axis goes through a world point.
+    """A ray fixed to the joint passes through a world point.
+
+    The ray starts at a point of the joint and follows the joint's own axis.
 
     Parameters
     ----------

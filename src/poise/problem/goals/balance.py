@@ -1,4 +1,4 @@
-"""The goal that a body stands: its centre of mass above its feet."""
+"""Goal to keep the centre of mass above the feet."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Support = tuple[tuple[str, tuple[float, float, float]], ...]
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """The centre of mass stands above the feet, or above whatever else bears the body.
+    """The centre of mass is above the feet or other supports.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Balance:
         set_fields(self, weight=checked_weight(weight, "Balance"), optional=optional)
 
     def support(self, skeleton: Skeleton) -> list[tuple[int, tuple[float, float, float]]]:
-        """The rows that bear, each with a point in its frame; InputError where no feet are known."""
+        """List the support rows with a point in each frame. Raises InputError where no feet are known."""
         require(skeleton, Skeleton, "the skeleton")
         if self.over is not None:
             return [(skeleton.index(name), point) for name, point in self.over]
@@ -114,7 +114,7 @@ class Balance:
         return found
 
     def moving(self, skeleton: Skeleton) -> set[int]:
-        """The rows that may move for it alone."""
+        """Return the rows moved by this goal alone."""
         require(skeleton, Skeleton, "the skeleton")
         if self.joints is not None:
             return {skeleton.index(name) for name in self.joints}
@@ -125,11 +125,11 @@ class Balance:
             return set()
 
     def carried(self, skeleton: Skeleton) -> MassShares:
-        """What the rows of the skeleton carry; InputError where that is not known."""
+        """Return the masses of the skeleton's rows. Raises InputError where they are unknown."""
         return carried_by(require(skeleton, Skeleton, "the skeleton"), self.masses)
 
     def upward(self, skeleton: Skeleton) -> Floats:
-        """The unit vector (3,) up."""
+        """Return the unit vector (3,) up."""
         require(skeleton, Skeleton, "the skeleton")
         if self.up is not None:
             return np.array(self.up)
@@ -160,7 +160,7 @@ def _pairs(masses: tuple[Any, ...]) -> list[tuple[str, Any]]:
 
 
 def _support(over: Any) -> Support:
-    """Names and points of what bears."""
+    """Parse names and points of the supports."""
     given = several(over, "what Balance stands over", "['leftFoot', 'rightFoot']", "joints")
     found: list[tuple[str, tuple[float, float, float]]] = []
     for one in given:

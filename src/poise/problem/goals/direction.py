@@ -1,4 +1,4 @@
-"""The goal that a joint points somewhere."""
+"""Goal to point a joint's axis along a world direction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from poise.problem.goals.base.targets import directions
 
 @dataclass(frozen=True, eq=False)
 class Direction(FrozenValue):
-    """The joint's own axis points along a world direction; the turn about the axis is free.
+    """The joint's own axis points along a world direction. The rotation about the axis is free.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Direction(FrozenValue):
         weight: float = 1.0,
         optional: bool = False,
     ) -> Self:
-        """Make the goal that what points along a world direction in a pose goes on doing so: a torso stays upright.
+        """Make the goal to keep a direction of a pose.
 
         Parameters
         ----------
@@ -127,9 +127,9 @@ class Direction(FrozenValue):
         return self.direction
 
     def parse(self, value: ArrayLike) -> Floats:
-        """Turn other vectors (..., 3) into rows (..., 3) of length one; InputError as in the constructor."""
+        """Parse other vectors (..., 3) into unit vectors (..., 3). Raises InputError as the constructor does."""
         return directions(value, f"the direction of {self.joint!r}")
 
     def with_target(self, value: ArrayLike) -> Self:
-        """Return the same goal for other directions."""
+        """Return this goal with other directions."""
         return type(self)(self.joint, value, axis=self.axis, root=self.root, weight=self.weight, **rank_of(self))

@@ -1,4 +1,4 @@
-"""The goal that a head looks at a point, neck and spine turning along."""
+"""Goal to look at a point with head, neck and spine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ _TOGETHER = 3  # joints that turn where none are named: spine, neck, head
 
 @dataclass(frozen=True, eq=False)
 class LookAt(PointTarget):
-    """A ray of the joint, such as the line of sight of a head, goes through a point; several joints share the turn.
+    """A ray of the joint passes through a target point.
+
+    An example is a head's line of sight: neck and spine turn too.
 
     Parameters
     ----------
@@ -97,14 +99,14 @@ class LookAt(PointTarget):
         self._keep_target(target)
 
     def with_target(self, value: ArrayLike) -> Self:
-        """Return the same goal for other points."""
+        """Return this goal with other points."""
         axis = None if self.looks[1] else self.axis
         return type(self)(
             self.joint, value, axis=axis, over=self.over, offset=self.offset, weight=self.weight, **rank_of(self)
         )
 
     def sight(self, skeleton: Skeleton) -> Sight:
-        """The axis that looks on a skeleton, and what says so.
+        """Return the looking axis on a skeleton, and its source.
 
         The face looks level and ahead in the rest pose. VRM files say where that is; else front and hind legs, feet,
         knees, eyes, and left and right of hips and shoulders show it. `seen` is False where nothing does.
@@ -124,7 +126,7 @@ class LookAt(PointTarget):
             remember(skeleton, "warned of sight", joint, lambda: _warn(joint, sight.reason))
 
     def shares(self, skeleton: Skeleton) -> dict[int, float]:
-        """The share of each row of the skeleton that turns; InputError for a joint that is not above the goal's."""
+        """Return the rotation share of each row. Raises InputError for a joint not above the goal's."""
         way = require(skeleton, Skeleton, "the skeleton").way(skeleton.index(self.joint))
         if self.over is None:
             turning = [row for row in way if skeleton.kinds[row] not in (Kind.FIXED, Kind.SLIDE)]
@@ -146,7 +148,7 @@ def _warn(joint: str, reason: str) -> bool:
 
 
 def _shares(over: Any, joint: str) -> tuple[tuple[str, float], ...]:
-    """Names and shares > 0; names alone get 1, 2, 3 and so on."""
+    """Parse names and shares > 0. Names alone get 1, 2, 3 and so on."""
     given = names_and_weights(over, f"the joints that look with {quoted(joint)}")
     if not given:
         message = (

@@ -1,4 +1,4 @@
-"""The preference for poses near a given one."""
+"""Preference for poses near a given one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from poise.problem.goals.base.goal import checked_weight, names_and_weights, ref
 
 @dataclass(frozen=True, eq=False)
 class Near:
-    """Of all poses that meet the other goals, take the one nearest to a given pose: a preference that is never missed.
+    """Prefer the pose nearest to a given one.
+
+    It is chosen among all poses that meet the other goals; a preference is never missed.
 
     Parameters
     ----------
@@ -71,11 +73,11 @@ class Near:
         return self.pose.shape
 
     def part(self, rows: Bools | Ints | slice) -> Near:
-        """Return the same for some poses of its batch; itself where there is a single one for all."""
+        """Return the goal for some poses of its batch. A single pose is returned unchanged."""
         return self._of(self.pose[rows]) if self.shape else self
 
     def spread(self, shape: tuple[int, ...]) -> Near:
-        """Return the same for a batch of this shape, its poses along one axis; itself where there is a single one."""
+        """Broadcast the goal's poses to a batch shape, along one axis. A single pose is returned unchanged."""
         if not self.shape:
             return self
         pose, k = self.pose, math.prod(shape)
@@ -92,7 +94,7 @@ class Near:
         return other
 
     def weights(self, skeleton: Skeleton) -> dict[int, float]:
-        """The weight > 0 of each row of the skeleton that should stay near; other rows are left out."""
+        """Return the weight > 0 of each row with a preference."""
         require(skeleton, Skeleton, "the skeleton")
         if self.joints is None:
             return dict.fromkeys(range(len(skeleton)), self.weight)
@@ -113,7 +115,7 @@ class Near:
 
 
 def _joints(skeleton: Skeleton, joints: Any) -> tuple[str | tuple[str, float], ...]:
-    """Joint names, with their weights where given, in the order given; UnknownNameError lists what exists."""
+    """Parse joint names with optional weights, in order. UnknownNameError lists the existing names."""
     given = names_and_weights(joints, "the joints of Near")
     known = {skeleton.names[skeleton.index(name)]: weight for name, weight in given.items()}
     return tuple(name if weight is None else (name, weight) for name, weight in known.items())

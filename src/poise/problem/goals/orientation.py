@@ -1,4 +1,4 @@
-"""The goal that a joint is turned in a given way."""
+"""Goal to rotate a joint to a world rotation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from poise.problem.goals.base.targets import quaternions
 
 @dataclass(frozen=True, eq=False)
 class Orientation(FrozenValue):
-    """The world rotation of the joint is a given rotation.
+    """The world rotation of the joint equals a target rotation.
 
     Parameters
     ----------
@@ -66,9 +66,12 @@ class Orientation(FrozenValue):
         return self.rotation
 
     def parse(self, value: ArrayLike) -> Floats:
-        """Turn other rotations (..., 4) or (..., 3, 3) into rows (..., 4); InputError as in the constructor."""
+        """Parse other rotations into quaternions (..., 4).
+
+        They are (..., 4) or (..., 3, 3); InputError as in the constructor.
+        """
         return quaternions(value, f"the rotation of {self.joint!r}")
 
     def with_target(self, value: ArrayLike) -> Self:
-        """Return the same goal for other rotations."""
+        """Return this goal with other rotations."""
         return type(self)(self.joint, value, root=self.root, weight=self.weight, **rank_of(self))

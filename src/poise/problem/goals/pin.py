@@ -1,4 +1,4 @@
-"""The goal that a joint stays where it is."""
+"""Goal to hold a joint at its start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from poise.problem.goals.base.goal import checked_weight, refuse_target, set_fie
 
 @dataclass(frozen=True, eq=False)
 class Pin:
-    """The joint stays where the start pose has it in the world.
+    """The joint keeps its world position and rotation of the start pose.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Pin:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """What is held: the position, the rotation or both."""
+        """Held quantities: position, rotation or both."""
         return ("position",) * self.position + ("rotation",) * self.rotation
 
     def rows(self) -> Floats:

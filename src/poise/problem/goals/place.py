@@ -1,4 +1,4 @@
-"""The goal that a joint is at a point and turned in a given way."""
+"""Goal to bring a joint to a world position and rotation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PAIR = 2
 
 @dataclass(frozen=True, eq=False)
 class Place(FrozenValue):
-    """A point of the joint is at a world position, and the joint has a given world rotation.
+    """The joint has a target position and rotation in the world.
 
     Parameters
     ----------
@@ -126,15 +126,15 @@ class Place(FrozenValue):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Batch axes that position and rotation share; () for a single target."""
+        """Batch axes of position and rotation; () for a single target."""
         return self.position.shape[:-1]
 
     def rows(self) -> Floats:
-        """Return the targets as rows x y z w x y z (..., 7)."""
+        """Return the targets as rows (..., 7), position and quaternion."""
         return np.concatenate([self.position, self.rotation], axis=-1)
 
     def parse(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> Floats:
-        """Turn other places into rows x y z w x y z (..., 7); InputError as in the constructor.
+        """Parse other transforms into rows (..., 7). Raises InputError as the constructor does.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Place(FrozenValue):
         return places(*self._parts(value), self.joint)
 
     def with_target(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> Self:
-        """Return the same goal for other places; see `parse`."""
+        """Return this goal with other transforms, see `parse`."""
         return type(self)(
             self.joint, *self._parts(value), root=self.root, weight=self.weight, offset=self.offset,
             rotation_weight=self.rotation_weight, **rank_of(self),

@@ -1,4 +1,4 @@
-"""The goal that says to which side a limb bends."""
+"""Goal for the bend direction of a limb."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LIMBS = (("UpperArm", "LowerArm"), ("UpperLeg", "LowerLeg"))  # parts of the na
 
 
 class LimbRows(NamedTuple):
-    """Rows of a limb's first joint, of the joint that bends, and of its tip."""
+    """Rows of a limb's first joint, middle joint and tip."""
 
     first: int
     middle: int
@@ -30,7 +30,9 @@ class LimbRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pole(PointTarget):
-    """The middle joint of a limb (knee, elbow) is on the side of a world point, as seen along the line to the tip.
+    """The middle joint of a limb (knee, elbow) points towards a target.
+
+    The direction is measured about the line from the limb's first joint to its tip.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The goal that a joint is at a point."""
+"""Goal to bring a joint to a world point."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from poise.problem.goals.base.point_target import PointTarget
 
 @dataclass(frozen=True, eq=False)
 class Position(PointTarget):
-    """The origin of the joint, or another point of it, is at a world position.
+    """The joint's origin, or another point of it, is at a target.
 
     Parameters
     ----------

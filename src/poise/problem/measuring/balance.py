@@ -52,7 +52,7 @@ def _stands(shares: Floats) -> Bools:
 
 
 def level(goal: Balance, skeleton: Skeleton) -> Floats:
-    """Compute two unit vectors (2, 3) perpendicular to up and to each other."""
+    """Return two orthogonal unit vectors (2, 3) perpendicular to up."""
     up = goal.upward(skeleton)
     first = units(np.asarray(np.cross(up, np.eye(3)[np.argmin(abs(up))]), dtype=np.float64))
     return np.stack([first, np.cross(up, first)])
@@ -85,7 +85,7 @@ def nearest_shares(corners: Floats, at: Floats) -> Floats:
 
 
 def _is_inside(corners: Floats, at: Floats) -> Bools:
-    """Return whether points (k, 2) lie in hulls of corners (k, b, 2).
+    """Return whether points (k, 2) lie in the corners' hulls.
 
     Seen from inside, no half circle of directions is empty.
     """

@@ -1,4 +1,4 @@
-"""The modes that look at many solutions of a target: the closest to the start, or all that are distinct."""
+"""Search for the closest solution or all distinct solutions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _TOGETHER = 65_536  # attempts in memory at once
 
 
 def closest(engine: Engine, targets: Floats, request: Request) -> Answer:
-    """Of the solutions found from the start and the seeds, the one with the least sum of squared joint differences."""
+    """Return the solution nearest to the start.
+
+    Distance is the sum of squared joint differences; candidates come from the start and the seeds.
+    """
     count = request.seeds or _CLOSEST
     chunk = max(_TOGETHER // count, 1)
     problem, plan = engine.problem, engine.problem.plan
@@ -53,7 +56,7 @@ def _closest(engine: Engine, targets: Floats, starts: Floats, count: int, thread
 
 
 def every(engine: Engine, targets: Floats, request: Request, apart: float | None) -> Answer:
-    """All distinct solutions of one target, nearest to the start first; the first is the answer.
+    """Return all distinct solutions of one target, nearest first. The nearest one is the answer.
 
     Whole turns count as the same, so that each stands at the turn nearest to the start that the limits allow. Where
     there are more degrees of freedom than the goals fix, solutions are whole families: then one for each cluster of
@@ -79,7 +82,7 @@ def every(engine: Engine, targets: Floats, request: Request, apart: float | None
 
 
 def _attempts(engine: Engine, targets: Floats, starts: Floats, count: int, threads: int) -> tuple[Floats, Bools, Ints]:
-    """Every target from every start alone: u (k, count, nu), met and iterations (k, count)."""
+    """Solve every target from every start: u (k, count, nu). Also return success and iterations (k, count)."""
     alone = replace(engine.options, restarts=0, polish=0)
     from_u = engine.attempts(starts, count).reshape(-1, starts.shape[-1])
     rows = np.repeat(engine.kernel_targets(targets), count, axis=0)

@@ -1,4 +1,4 @@
-"""What a solver answers, checked: solvers that people write themselves make mistakes."""
+"""Run solvers, and check and merge their answers. Custom solvers may return wrong shapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COLUMNS = {"met": np.bool_, "iterations": np.int64, "joint_updates": np.int64} 
 
 
 def answered(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-    """What a solver answers for the targets (k, W), checked."""
+    """Run a solver for targets (k, W) and check its answer."""
     answer, shape = solver.run(problem, targets, tolerance, request), (len(targets), problem.skeleton.nq)
     if not is_own(solver):
         return own_answer(answer, solver.name, shape)
@@ -27,7 +27,7 @@ def answered(solver: Any, problem: Problem, targets: Floats, tolerance: Toleranc
 def answered_in_groups(
     solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
 ) -> Answer:
-    """Solve each target from its own start; group by group where their plans differ."""
+    """Solve each target from its own start, grouped by plan."""
     groups = groups_of(problem.still)
     if groups is None:
         return answered(solver, problem, targets, tolerance, request)
@@ -43,12 +43,12 @@ def answered_in_groups(
 
 
 def rows_of(answer: Answer, rows: Bools | Ints) -> Answer:
-    """The answer for some of the targets."""
+    """Return the answer for some of the targets."""
     return Answer(answer.q[rows], answer.met[rows], answer.iterations[rows], answer.joint_updates[rows])
 
 
 def merged(answer: Answer, rows: Bools | Ints, again: Answer) -> Answer:
-    """The answer with some rows solved again; what both took counts."""
+    """Merge a new answer of some rows. Iterations of both count."""
     q, is_met = answer.q.copy(), answer.met.copy()
     iterations, joint_updates = answer.iterations.copy(), answer.joint_updates.copy()
     q[rows], is_met[rows] = again.q, again.met
@@ -58,21 +58,21 @@ def merged(answer: Answer, rows: Bools | Ints, again: Answer) -> Answer:
 
 
 def before_and_after(problem: Problem, q: Floats, targets: Floats) -> Trace:
-    """The trace of what has no iterations of one kind: the start and the answer, each with what it leaves."""
+    """Build a trace of start and answer, with their errors. It serves methods without iterations of one kind."""
     rows = np.concatenate([problem.start_rows[:1], q[:1]])
     errors = problem.errors(rows, np.repeat(targets[:1], 2, axis=0))
     return Trace(np.sqrt((errors**2).sum(axis=1)), rows)
 
 
 def check_answer(answer: Answer, name: str, shape: tuple[int, int]) -> None:
-    """Solvers that people write themselves make these mistakes, and the kernels would read beyond the end."""
+    """Check shape and values of an answer. Kernels would read out of bounds otherwise."""
     if answer.q.shape != shape:
         raise InputError(f"the solver {name} answered with q of shape {answer.q.shape}; it has to be {shape}")
     finite(answer.q, "q")
 
 
 def own_answer(answer: Answer, name: str, shape: tuple[int, int]) -> Answer:
-    """The answer of a solver that somebody wrote, checked, in arrays that are like those of Poise's own solvers."""
+    """Check a custom solver's answer and convert its arrays."""
     q = np.asarray(answer.q)
     check_answer(answer._replace(q=q), name, shape)
     counts = {
@@ -83,7 +83,7 @@ def own_answer(answer: Answer, name: str, shape: tuple[int, int]) -> Answer:
 
 
 def _column(values: Any, what: str, count: int, kind: type) -> np.ndarray:
-    """Numbers (count,) of some type, a copy."""
+    """Convert values to an array (count,) of a type."""
     found = finite(values, what, truths=True)
     if found.shape != (count,):
         raise InputError(f"{what} has the shape {found.shape}; it has to be {(count,)}")

@@ -1,4 +1,6 @@
-"""Figures that stand: all goals but the balance by a solver, then all of them together from there.
+"""Solve problems with a Balance goal.
+
+A solver meets the other goals first; then Levenberg-Marquardt refines all of them together.
 
 The kernels' terms each hang on one joint, mass hangs on all. So the solver that is asked finds a pose for the other
 goals, and Levenberg-Marquardt over arrays (descent.py), whose residual is what forward kinematics measures, goes on
@@ -21,7 +23,7 @@ from poise.solvers.base.descent import descended
 
 
 def balanced(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-    """Solve for targets (k, W) of goals one of which is a Balance; `solver` solves for the others."""
+    """Solve for targets (k, W) with a Balance goal. `solver` solves for the other goals."""
     answer = _unbalanced(solver, problem, targets, tolerance, replace(request, trace=False))
     falls = np.flatnonzero(~problem.met(problem.errors(answer.q, targets), tolerance))
     if len(falls):
@@ -33,12 +35,15 @@ def balanced(solver: Any, problem: Problem, targets: Floats, tolerance: Toleranc
 
 
 def without_balance(problem: Problem) -> Problem:
-    """The same problem without the goals that kernels do not know."""
+    """Return the problem without Balance goals."""
     return Problem(problem.start, tuple(g for g in problem.goals if not isinstance(g, Balance)), problem.free_root)
 
 
 def _unbalanced(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-    """What the solver finds for the other goals; the start where it meets all goals, or where there are no others."""
+    """Solve for the goals other than Balance.
+
+    The start is kept where it meets all goals, and where there are no others.
+    """
     k, starts = len(targets), problem.start_rows
     q, none = np.array(np.broadcast_to(starts, (k, starts.shape[1]))), np.zeros(k, dtype=np.int64)
     met = problem.met(problem.errors(q, targets), tolerance)

@@ -1,4 +1,4 @@
-"""What a solver can do, said by its file, and the sentence with which it refuses the rest."""
+"""Capabilities of solvers, and reasons for refusals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALL_PREFERENCES = ("first", "closest", "all")
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a solver can do. Everything else it refuses; it never ignores a part of the problem.
+    """Capabilities of a solver. Everything else it refuses; it never ignores a part of the problem.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Capabilities:
     prefer: tuple[str, ...] = ALL_PREFERENCES
 
     def refusal(self, solver: str, problem: Problem, request: Request) -> str | None:
-        """The reason why the solver refuses a problem, as a sentence; None if it can solve it."""
+        """Return the reason for refusing a problem, or None."""
         if request.prefer not in self.prefer:
             known = series(repr(prefer) for prefer in self.prefer)
             return f"{solver} looks for {known}; prefer={request.prefer!r} is for levenberg_marquardt"
@@ -88,7 +88,7 @@ class Capabilities:
         return None
 
     def _name_of(self, goal: type[Any]) -> str:
-        """The name under which goals of a class are known here: its own, or that of the one it is a special case of.
+        """Return the known name of a goal class. It is the class's own name, or that of a supported base class.
 
         A special case measures the same: what solvers and the judge look at.
         """
@@ -118,11 +118,11 @@ class Capabilities:
         return None
 
     def keeps(self, limit: type) -> bool:
-        """Whether limits of a class are kept: the class is named, or a special case of one that is."""
+        """Return whether limits of a class, or a base class, are kept."""
         return limit.__name__ in self.limits or any(kind.__name__ in self.limits for kind in limit.__mro__)
 
 
 def series(names: Iterable[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Join words: `a`, `a and b`, `a, b and c`."""
     words = list(names)
     return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else "".join(words)

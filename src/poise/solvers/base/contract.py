@@ -1,4 +1,4 @@
-"""What a solver is given besides the problem, and what it hands back."""
+"""Input and output of a solver besides the problem."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWN = "poise.solvers."  # where the classes of Poise's own solvers stand
 
 @dataclass(frozen=True)
 class Request:
-    """How a solve is to be done, whatever the solver. A solver refuses what it cannot do.
+    """Settings of a solve, for any solver. A solver refuses what it cannot do.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Request:
 
 
 class Trace(NamedTuple):
-    """Error and configuration at the start and after each iteration, a row for everything that was tried.
+    """Errors and configurations at the start and after each iteration. Restarts have rows as well.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Trace(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a solver returns. Errors, limits and status are then worked out from `q` by forward kinematics.
+    """Answer of a solver. Errors, limits and status are then worked out from `q` by forward kinematics.
 
     Parameters
     ----------
@@ -92,23 +92,26 @@ class Answer(NamedTuple):
 
 
 def is_own(solver: object) -> bool:
-    """Whether a solver is a value of a class of Poise's own: those that are equal do the same, and may stand for it."""
+    """Return whether a solver is built in. Equal built-in solvers do the same and may replace each other."""
     inner = getattr(solver, "inner", None)  # of one that goes round another
     return type(solver).__module__.startswith(OWN) and (inner is None or is_own(inner))
 
 
 def engine_of(solver: Any) -> Any:
-    """The solver that has the last word: of one that only finds where another begins, that other one."""
+    """Return the solver's finisher, or the solver itself.
+
+    A finisher starts from the poses of the solver in front of it.
+    """
     return getattr(solver, "finisher", solver)
 
 
 def with_engine(solver: Any, engine: Any) -> Any:
-    """The same solver with another one behind it; where nothing stands before that, it alone."""
+    """Replace the finisher of a solver. A solver without a finisher is replaced itself."""
     return replace(solver, finisher=engine) if hasattr(solver, "finisher") else engine
 
 
 def check_solver(solver: Any) -> None:
-    """The solver is a name or a value with `name`, `handles` and `run`, not its class."""
+    """Check for a solver name or value, not a class."""
     if isinstance(solver, type):
         raise InputError(f"give a solver value, such as poise.{solver.__name__}(), not the class itself")
     if not isinstance(solver, str) and not all(hasattr(solver, what) for what in ("name", "handles", "run")):

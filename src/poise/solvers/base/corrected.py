@@ -1,4 +1,4 @@
-"""Answers corrected where scale is not uniform, whatever the solver.
+"""Correct answers for non-uniform scale, for any solver.
 
 Solvers see a tree of rigid parts and uniform scale. Where scale shears, that tree is a little off, and so are their
 answers. They are asked again for aims that make up for what forward kinematics says they missed by, which is quick;
@@ -26,7 +26,7 @@ _ATTEMPTS = 40  # most other poses to start from
 def corrected(
     problem: Problem, solver: Any, targets: Floats, tolerance: Tolerance, request: Request, answer: Answer
 ) -> Answer:
-    """Bring what a solver answered to the targets (k, W) that forward kinematics measures, or as near as it gets."""
+    """Move answers to targets (k, W) measured by forward kinematics. Unreachable targets are approached."""
     if problem.plan.stretch <= ROUNDED:
         return _aimed(problem, solver, targets, tolerance, request, answer)
     if answer.solutions is not None:
@@ -48,7 +48,7 @@ def corrected(
 def _aimed(
     problem: Problem, solver: Any, targets: Floats, tolerance: Tolerance, request: Request, answer: Answer
 ) -> Answer:
-    """Solve again for aims that make up for what was missed, while the solver thinks that it meets them."""
+    """Solve again for targets shifted by the remaining errors. This is repeated while the solver reports success."""
     aims = targets.copy()
     for _ in range(_AGAIN):
         missed = answer.met & ~problem.met(problem.errors(answer.q, targets), tolerance)
@@ -60,7 +60,7 @@ def _aimed(
 
 
 def _left_alone(problem: Problem, targets: Floats, tolerance: Tolerance, answer: Answer) -> Answer:
-    """What meets its targets from the start stays there, bit for bit: in the solver's tree it may miss them."""
+    """Restore starts with met targets. The solver's tree may miss the targets there."""
     starts = np.array(np.broadcast_to(problem.start.flat_q, answer.q.shape))
     stays = problem.met(problem.errors(starts, targets), tolerance)
     if problem.prefers or not stays.any():
@@ -72,7 +72,7 @@ def _left_alone(problem: Problem, targets: Floats, tolerance: Tolerance, answer:
 def _bent(
     problem: Problem, solver: Any, targets: Floats, tolerance: Tolerance, request: Request, answer: Answer, rows: Ints
 ) -> Answer:
-    """Begin where the solver is for targets a little nearer: from a limb that is stretched out no step bends it."""
+    """Start again from solutions for slightly nearer targets. Jacobian steps cannot bend an extended limb."""
     part = problem.part(rows)
     again = answered(solver, part, pulled(part, targets[rows]), tolerance, request)
     met = again.met
@@ -81,7 +81,7 @@ def _bent(
 
 
 def _every(problem: Problem, targets: Floats, tolerance: Tolerance, answer: Answer) -> Answer:
-    """Every solution of one target brought to it, those that do not get there left out."""
+    """Refine every solution of one target, and drop misses."""
     q = answer.q if answer.solutions is None or not len(answer.solutions) else answer.solutions
     found = descended(problem, q, np.repeat(targets, len(q), axis=0), tolerance, attempts=0)
     first = int(found.met.argmax())

@@ -1,4 +1,4 @@
-"""Levenberg-Marquardt on what forward kinematics itself measures: trees whose scale is not uniform, and Balance.
+"""Levenberg-Marquardt in NumPy on forward kinematics. It serves trees with non-uniform scale, and Balance.
 
 The residual and its Jacobian are those of the affine maps (problem/residuals.py), limits are kept. It begins
 where a solver thinks the goals are, so that the way is short. All over arrays: few problems come here, for few steps.
@@ -41,7 +41,7 @@ _KEPT = 1e-3  # share of a push that a limit takes away, where it counts
 
 
 class DescentPatience(NamedTuple):
-    """A count of steps, and the least share to gain in them."""
+    """Number of steps, and the relative gain required in them."""
 
     steps: int
     share: float
@@ -52,7 +52,10 @@ _TRYING = DescentPatience(4, 0.2)  # from another start: as the engine's attempt
 
 
 class Descent(NamedTuple):
-    """Where a descent ended: numbers u (k, nu), squared errors (k,), whether the goals are met, steps taken (k,)."""
+    """Result of Levenberg-Marquardt runs.
+
+    Fields: values u (k, nu), squared errors (k,), success (k,) and steps (k,).
+    """
 
     u: Floats
     costs: Floats
@@ -61,7 +64,9 @@ class Descent(NamedTuple):
 
 
 def descended(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, *, attempts: int) -> Answer:
-    """Poses q (k, nq) brought to their targets (k, W) by the affine maps, each as near as it gets.
+    """Refine poses q (k, nq) towards their targets (k, W).
+
+    The affine maps are used, and each pose gets as near as possible.
 
     What is missed by no more than shear can do is tried from so many other poses, too.
     """
@@ -76,7 +81,7 @@ def descended(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance
 
 
 def _near(problem: Problem, found: Descent, targets: Floats, tolerance: Tolerance) -> Ints:
-    """The rows whose miss may be shear's doing, and which lengths alone do not forbid."""
+    """Find missed rows within reach of a shear correction. Rows out of reach by bone lengths are excluded."""
     plan = problem.plan
     span = max([reach for _, reach, _ in plan.reaches if np.isfinite(reach)], default=1.0)
     most = (_SHARE * plan.stretch * max(span, 1.0) * plan.aims[:, 7].max(initial=0.0)) ** 2
@@ -89,7 +94,7 @@ def _near(problem: Problem, found: Descent, targets: Floats, tolerance: Toleranc
 def _try_again(
     problem: Problem, found: Descent, rows: Ints, targets: Floats, tolerance: Tolerance, attempts: int
 ) -> None:
-    """Descend from other poses, and keep of each row the first that meets its goals, or the best.
+    """Restart rows, keeping the first success or the best.
 
     What gains little is given up; only the best that still misses is settled.
     """
@@ -108,7 +113,7 @@ def _try_again(
 def _try_from(
     problem: Problem, found: Descent, rows: Ints, first: Floats, targets: Floats, tolerance: Tolerance, tried: range
 ) -> None:
-    """Descend from `first` (r, nu); keep the better answer of each row."""
+    """Run from random poses around `first` (r, nu). Each row keeps the better result."""
     count, every = len(tried), np.repeat(rows, len(tried))
     part, seeds = problem.part(every), seeds_of(len(problem.plan.layout.dofs))
     starts = [problem.plan.scattered(first, seeds[i], min(_SPREAD * (i + 1), 2.0)) for i in tried]
@@ -122,7 +127,7 @@ def _try_from(
 
 
 def _keep(found: Descent, rows: Ints, other: Descent, theirs: Ints) -> None:
-    """Copy the numbers, costs and met goals of some rows."""
+    """Copy values, costs and success of some rows."""
     for mine, new in zip(found[:3], other[:3], strict=True):
         mine[rows] = new[theirs]
 
@@ -130,7 +135,7 @@ def _keep(found: Descent, rows: Ints, other: Descent, theirs: Ints) -> None:
 def descend(
     problem: Problem, u: Floats, targets: Floats, tolerance: Tolerance, patience: DescentPatience = _SETTLING
 ) -> Descent:
-    """Levenberg-Marquardt from numbers u (k, nu), each row for itself, until its goals are met or nothing is gained."""
+    """Run Levenberg-Marquardt from values u (k, nu). Each row stops when its goals are met or it gains nothing."""
     k, plan, u = len(u), problem.plan, u.copy()
     q = problem.q_of(u, np.ones(k, dtype=bool))
     rates, left = residual(problem, q, targets)
@@ -163,7 +168,7 @@ def descend(
 
 
 def _step(plan: Plan, u: Floats, rates: Floats, left: Floats, caution: Floats) -> Floats:
-    """Steps (k, nd) = S J^T (J S J^T + l I)^-1 e; what a limit keeps back takes no part."""
+    """Compute damped least-squares steps (k, nd). Columns blocked by a limit are excluded."""
     dofs, rates = eased(plan), rates.copy()
     push = (rates * left[:, :, None]).sum(axis=1)
     at = dofs[:, 2].astype(np.int64)
@@ -181,7 +186,10 @@ def _step(plan: Plan, u: Floats, rates: Floats, left: Floats, caution: Floats) -
 
 
 def _take_out_kept(plan: Plan, u: Floats, push: Floats, rates: Floats) -> None:
-    """Take out of the rates what leads balls out of their limits: the direction that a small turn loses there."""
+    """Remove ball rotations blocked by limits from the Jacobian.
+
+    The blocked direction is the part of a small rotation lost by clamping.
+    """
     held = _balls(plan, held=True)
     if not len(held.at):
         return
@@ -199,7 +207,7 @@ def _take_out_kept(plan: Plan, u: Floats, push: Floats, rates: Floats) -> None:
 
 
 class _Balls(NamedTuple):
-    """Some balls of a plan: where their numbers begin in u (b,), those (b, 4), their dofs (b, 3), their limits."""
+    """Ball joints of a plan. Fields: first columns in u (b,), all columns in u (b, 4), dofs (b, 3) and limits."""
 
     at: Ints
     numbers: Ints
@@ -208,7 +216,7 @@ class _Balls(NamedTuple):
 
 
 def _balls(plan: Plan, *, held: bool = False) -> _Balls:
-    """All balls, or those that a limit holds."""
+    """Find all balls, or only those with hard limits."""
 
     def make() -> _Balls:
         limits = plan.limits
@@ -222,7 +230,7 @@ def _balls(plan: Plan, *, held: bool = False) -> _Balls:
 
 
 def _moved(plan: Plan, u: Floats, step: Floats) -> Floats:
-    """Numbers u (k, nu) moved by a step (k, nd), inside their limits."""
+    """Apply a step (k, nd) to u (k, nu) within limits."""
     u, dofs, balls, held = u.copy(), plan.layout.dofs, _balls(plan), _balls(plan, held=True)
     one = np.flatnonzero(dofs[:, 2] >= 0.0)
     at = dofs[one, 2].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Drivers of the engine's kernels: many targets in lanes and threads, and the modes that look at many solutions.
+"""Run the Levenberg-Marquardt kernels on batches of targets. Targets are spread over SIMD lanes and threads.
 
 A problem's outcome depends on the problem alone: not on its place in a batch, the batch's size or the threads.
 """
@@ -39,7 +39,7 @@ INSIDE = 1 - 1e-6  # of the tolerance: what the kernel calls reached the judge's
 
 @dataclass(frozen=True)
 class Options:
-    """How the engine iterates; see kernels/arm/many.py."""
+    """Iteration options of the engine. See kernels/arm/many.py."""
 
     iterations: int
     restarts: int
@@ -52,7 +52,7 @@ class Options:
 
 
 class Found(NamedTuple):
-    """What the kernels found: u (k, nu), whether it meets the target (k,), iterations (k,), a trace or None."""
+    """Kernel output: u (k, nu), success (k,), iterations (k,) and trace."""
 
     u: Floats
     met: Bools
@@ -63,7 +63,10 @@ class Found(NamedTuple):
 def in_chunks(
     count: int, threads: int, work: Callable[[int, int], None], progress: Callable[[int], None] | None
 ) -> None:
-    """Call work(first, last) over 0..count; the kernels release the interpreter, so that threads run side by side."""
+    """Call work(first, last) on chunks of 0..count.
+
+    Kernels release the interpreter lock, so threads run in parallel.
+    """
     if count <= _CHUNK and progress is None:
         work(0, count)
         return
@@ -89,7 +92,7 @@ def in_chunks(
 
 
 def arm_settings(arm: Arm, unit: float, tolerance: Tolerance, options: Options) -> Floats:
-    """The settings that kernels/arm/many.py reads."""
+    """Pack the settings of kernels/arm/many.py."""
     distance = tolerance.distance / unit * INSIDE if arm.weights[0] else math.inf
     angle = 2 * math.sin(min(tolerance.angle, math.pi) / 2) * INSIDE if arm.weights[1] else math.inf
     return np.array([
@@ -100,7 +103,7 @@ def arm_settings(arm: Arm, unit: float, tolerance: Tolerance, options: Options) 
 
 @dataclass(frozen=True, eq=False)
 class ArmEngine:
-    """A problem of a serial arm."""
+    """Levenberg-Marquardt engine of a serial arm."""
 
     problem: Problem
     arm: Arm
@@ -111,7 +114,7 @@ class ArmEngine:
         self, targets: Floats, starts: Floats, *, threads: int, trace: int = 0,
         progress: Callable[[int], None] | None = None, options: Options | None = None,
     ) -> Found:  # fmt: skip
-        """Solve for what `kernel_targets` made (k, W) from u (1|k, m)."""
+        """Solve targets (k, W) from starts u (1|k, m). Targets come from `pack_targets`."""
         arm, k = self.arm, len(targets)
         numbers, layout = self._packed(options or self.options)
         rows, m = np.zeros((k + trace, arm.size + REACH_TOLD)), arm.size
@@ -141,22 +144,25 @@ class ArmEngine:
         return remember(plan, "arm in u", (self.tolerance, options), make)
 
     def _inside(self, x: Floats) -> Floats:
-        """Kernel values x (k, m) as u; dividing slides by their gain may round them over an end."""
+        """Convert kernel values x (k, m) into u within ranges.
+
+        Dividing slides by their gain may round them past a range end.
+        """
         if (self.arm.gains == 1).all():
             return x
         dofs = self.problem.plan.layout.dofs
         return np.clip(x / self.arm.gains, dofs[:, 0], dofs[:, 1])
 
     def part(self, rows: Bools | slice) -> ArmEngine:
-        """The engine for some of the starts; the same where there is only one for all targets."""
+        """Return the engine for some of the starts. An engine with one start for all targets is returned unchanged."""
         return replace(self, problem=self.problem.part(rows))
 
     def kernel_targets(self, rows: Floats) -> Floats:
-        """World targets (k, W) as the kernels want them."""
+        """Convert world targets (k, W) for the kernels."""
         return for_kernel(rows)
 
     def attempts(self, starts: Floats, count: int) -> Floats:
-        """Where the first `count` attempts start, (k, count, m): the start itself, then the seeds."""
+        """Return `count` starts (k, count, m): the start, then seeds."""
         seeds = self._inside(mixed(self.arm.seeds, count - 1))
         shape = (len(starts), count - 1, self.arm.size)
         return np.concatenate([starts[:, None], np.broadcast_to(seeds, shape)], axis=1)
@@ -164,7 +170,7 @@ class ArmEngine:
 
 @dataclass(frozen=True, eq=False)
 class TreeEngine:
-    """A problem of any tree and goals."""
+    """Levenberg-Marquardt engine of any tree and goals."""
 
     problem: Problem
     tolerance: Tolerance
@@ -175,7 +181,7 @@ class TreeEngine:
         self, targets: Floats, starts: Floats, *, threads: int, trace: int = 0,
         progress: Callable[[int], None] | None = None, options: Options | None = None,
     ) -> Found:  # fmt: skip
-        """Solve kernel targets (k, width) from u (1|k, nu)."""
+        """Solve kernel targets (k, width) from starts u (1|k, nu)."""
         problem, plan = self.problem, self.problem.plan
         k, nu = len(targets), plan.layout.nu
         packed, size = packed_tree(plan, self.tolerance, self.stiffness)
@@ -198,19 +204,19 @@ class TreeEngine:
 
     @property
     def seeds(self) -> Floats:
-        """(s, nd) numbers in 0..1 that say where to start again."""
+        """(s, nd) numbers in 0..1 for random restarts."""
         return seeds_of(len(self.problem.plan.layout.dofs))
 
     def part(self, rows: Bools | slice) -> TreeEngine:
-        """The engine for some of the starts; the same where there is only one for all targets."""
+        """Return the engine for some of the starts. An engine with one start for all targets is returned unchanged."""
         return replace(self, problem=self.problem.part(rows))
 
     def kernel_targets(self, rows: Floats) -> Floats:
-        """World targets (k, W) as the kernels want them."""
+        """Convert world targets (k, W) for the kernels."""
         return self.problem.kernel_targets(rows)
 
     def attempts(self, starts: Floats, count: int) -> Floats:
-        """Where the first `count` attempts start, (k, count, nu): the start itself, then elsewhere."""
+        """Return `count` starts (k, count, nu): the start, then random ones."""
         plan, seeds = self.problem.plan, self.seeds
         out = np.repeat(starts[:, None], count, axis=1)
         for i, seed in enumerate(mixed(seeds, count - 1), 1):
@@ -219,7 +225,9 @@ class TreeEngine:
 
 
 def _alike(preferred: Floats, count: int, first: int, last: int) -> Iterator[tuple[Floats, int, int]]:
-    """Stretches of the problems first..last of `count` that prefer the same configuration (1|k, nu): it, begin, end.
+    """Split problems first..last by preferred configuration (1|k, nu).
+
+    Yields the configuration, begin and end of each part of the `count` problems.
 
     The kernels take one for all lanes. Where several attempts are made at each problem, they stand side by side.
     """
@@ -232,7 +240,7 @@ def _alike(preferred: Floats, count: int, first: int, last: int) -> Iterator[tup
 
 
 def packed_tree(plan: Plan, tolerance: Tolerance, stiffness: Stiffness = 0.0) -> tuple[tuple[Any, ...], int]:
-    """What kernels/tree/many.py and steps.py read of a plan, and how many numbers they need to work in."""
+    """Pack the inputs of kernels/tree, and their scratch size. They serve many.py and steps.py."""
 
     def make() -> tuple[tuple[Any, ...], int]:
         from poise.kernels.tree.arrays import work_size  # noqa: PLC0415  (brings Numba in)
@@ -246,24 +254,27 @@ def packed_tree(plan: Plan, tolerance: Tolerance, stiffness: Stiffness = 0.0) ->
 
 @lru_cache(_KEPT)
 def _settings(options: Options, *, prefers: bool) -> Floats:
-    """The settings that kernels/tree/many.py reads."""
+    """Pack the settings of kernels/tree/many.py."""
     pull, iterations = options.pull if prefers else 0.0, _iterations(options, prefers=prefers)
     return np.array([options.damping, options.floor, iterations, options.restarts, options.polish, pull])
 
 
 def _iterations(options: Options, *, prefers: bool) -> int:
-    """Most iterations of one attempt."""
+    """Return the maximum iterations of one restart."""
     return max(options.iterations, _SETTLING) if prefers and options.iterations else options.iterations
 
 
 def trace_rows(problem: Problem, options: Options) -> int:
-    """How many rows a trace needs at most: a row for each iteration of all attempts, and one where each begins."""
+    """Return the maximum rows of a trace.
+
+    There is one for each iteration of all restarts, and one where each begins.
+    """
     each = _iterations(options, prefers=problem.prefers) + 1
     return min(each * (options.restarts + 1) + _POLISHES * (options.polish + 1), _LONGEST_TRACE)
 
 
 def aims_within(plan: Plan, tolerance: Tolerance) -> Floats:
-    """The aims of a plan with their tolerances."""
+    """Build the aims of a plan with their tolerances."""
 
     def make() -> Floats:
         aims = plan.aims.copy()
@@ -278,7 +289,9 @@ def aims_within(plan: Plan, tolerance: Tolerance) -> Floats:
 
 
 def eased(plan: Plan, stiffness: Stiffness = 0.0) -> Floats:
-    """The dofs, slides eased so that one rig's size counts as much as a radian: file units must not matter.
+    """Build the dofs with mobility scaled for slides and stiffness.
+
+    One rig size of a slide counts as one radian, so file units do not matter.
 
     Those of stiff joints take less of a step; of joints that share a number the one that leads counts.
     """
@@ -297,7 +310,7 @@ def eased(plan: Plan, stiffness: Stiffness = 0.0) -> Floats:
 
 
 def mixed(seeds: Floats, count: int) -> Floats:
-    """The first `count` of endless seeds: those of the table (s, n), then their numbers mixed with each other's.
+    """Return `count` seeds, extending the table (s, n). Seeds beyond the table recombine its numbers.
 
     As the kernels do it, see kernels/arm/seeds.py.
     """
@@ -307,7 +320,7 @@ def mixed(seeds: Floats, count: int) -> Floats:
 
 @cache
 def seeds_of(dofs: int) -> Floats:
-    """(s, nd) numbers in 0..1 that say where to start again, the same for all problems."""
+    """Draw numbers (s, nd) in 0..1 for random restarts. They are the same for all problems."""
     return np.random.default_rng(7).random((_SEEDS, dofs))
 
 
@@ -318,14 +331,14 @@ Engine = ArmEngine | TreeEngine
 
 
 def answer_of(problem: Problem, found: Found) -> Answer:
-    """What was found, as configurations of the skeleton."""
+    """Convert kernel output into an answer with q."""
     history = None if found.trace is None else trace_of(problem, found.trace[:, 0], found.trace[:, 1:])
     q = problem.q_of(found.u, found.iterations > 0)
     return Answer(q, found.met, found.iterations, found.iterations * len(problem.plan.layout.dofs), history)
 
 
 def trace_of(problem: Problem, errors: Floats, u: Floats) -> Trace:
-    """Weighted squared errors (t,) and configurations (t, nu) as a trace; of a lone position, distances."""
+    """Build a trace from squared errors (t,) and u (t, nu). For a single position the errors are distances."""
     plan, terms = problem.plan, problem.plan.layout.terms
     lone = len(terms) == 1 and terms[0].kind == POSITION
     scale = plan.unit / float(plan.aims[0, 7]) if lone else 1.0
@@ -333,7 +346,10 @@ def trace_of(problem: Problem, errors: Floats, u: Floats) -> Trace:
 
 
 def standing_still(problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-    """The start itself, where nothing can move; for prefer="all" the only solution, where it is one."""
+    """Answer with the start where no joint can move.
+
+    For prefer="all" it is the only solution, if it meets the goals.
+    """
     k = len(targets)
     none = np.zeros(k, dtype=np.int64)
     q = np.broadcast_to(problem.start.flat_q, (k, problem.skeleton.nq)).copy()

@@ -1,4 +1,4 @@
-"""What the Jacobian methods share: their options, and running kernels/tree/steps.py with a rule for the step."""
+"""Base class of the Jacobian methods, run by kernels/tree/steps.py."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KEPT = 128  # settings
 
 
 class Rule(NamedTuple):
-    """How kernels/tree/steps.py steps: number of the rule and its two settings.
+    """Step rule of kernels/tree/steps.py: number and two settings.
 
     patience  steps without progress that end an attempt
     numeric   whether the Jacobian is taken by finite differences
@@ -43,7 +43,7 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class JacobianMethod:
-    """The options of all Jacobian methods; each lists them with what they mean."""
+    """Options of all Jacobian methods."""
 
     iterations: int = 1000
     restarts: int = 100
@@ -62,12 +62,12 @@ class JacobianMethod:
 
     @property
     def handles(self) -> Capabilities:
-        """All goals but Near, any number of them."""
+        """All goals but Near and Balance, in any number."""
         return Capabilities(goals=GOALS, prefer=("first",))
 
     @property
     def rule(self) -> Rule:
-        """How this method steps."""
+        """Step rule of the method."""
         raise NotImplementedError
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
@@ -101,13 +101,13 @@ def _found(method: JacobianMethod, problem: Problem, targets: Floats, tolerance:
 
 
 def _scratch(plan: Plan) -> int:
-    """How many more numbers kernels/tree/steps.py needs to work in."""
+    """Compute the extra scratch size of kernels/tree/steps.py."""
     nd, nu, m = len(plan.layout.dofs), plan.layout.nu, 3 * len(plan.terms)
     return remember(plan, "scratch", None, lambda: kernels.tree.steps.scratch_size(nd, nu, m))
 
 
 def _new_settings(method: JacobianMethod) -> Floats:
-    """The settings that kernels/tree/steps.py reads. Without restarts an attempt goes on to its last iteration."""
+    """Pack the settings of kernels/tree/steps.py. Without restarts an attempt goes on to its last iteration."""
     rule = method.rule
     patience = rule.patience if method.restarts else math.inf
     return np.array([
@@ -120,7 +120,7 @@ _settings = lru_cache(_KEPT)(_new_settings)
 
 
 def _clamps(plan: Plan, clamp: float) -> Floats:
-    """(t,) how much of each term's weighted residual a step looks at."""
+    """Return the maximum residual (t,) of each term in a step."""
     return remember(plan, "clamps", clamp, lambda: _new_clamps(plan, clamp))
 
 
@@ -136,7 +136,7 @@ def _new_clamps(plan: Plan, clamp: float) -> Floats:
 
 
 def above_zero(option: str, value: Any) -> float:
-    """A number above 0; infinity is one."""
+    """Check a number above 0, infinity included."""
     number = real(value, option)
     if not number > 0:
         raise InputError(f"{option} must be a number above 0, not {short(value)}")

@@ -1,4 +1,6 @@
-"""What a class takes, from its own signature and docstring: the command line and other front ends ask here.
+"""Parameters of a class, from its signature and docstring.
+
+The command line and the viewer read options through this module.
 
 So that an option exists once: the field of a solver or goal, with its sentence in the class docstring.
 """
@@ -22,7 +24,7 @@ _REQUIRED = inspect.Parameter.empty
 
 
 class Parameter(NamedTuple):
-    """One thing that a class takes: its name, type, default (None with `required`), and what its docstring says."""
+    """Constructor parameter: name, type, default, and description. The default is None with `required`."""
 
     name: str
     hint: Any
@@ -31,7 +33,7 @@ class Parameter(NamedTuple):
     text: str
 
     def read(self, text: str) -> Any:
-        """The value that a text stands for; InputError says what would do."""
+        """Parse a text into a value of the parameter. Raises InputError with the allowed values."""
         value = _read(self.hint, text.strip())
         if value is _UNREADABLE:
             raise InputError(f"{self.name} is {described(self.hint)}, not {text!r}")
@@ -39,7 +41,7 @@ class Parameter(NamedTuple):
 
 
 def parameters(of: type) -> tuple[Parameter, ...]:
-    """What the constructor of a class takes, in order."""
+    """List the constructor parameters of a class, in order."""
     hints = typing.get_type_hints(of.__init__)
     said = _sentences(of)
     return tuple(
@@ -55,12 +57,15 @@ def parameters(of: type) -> tuple[Parameter, ...]:
 
 
 def summary(of: type) -> str:
-    """The first line of a class's docstring."""
+    """Return the first line of a class's docstring."""
     return (inspect.getdoc(of) or "").partition("\n")[0]
 
 
 def _sentences(of: type) -> dict[str, str]:
-    """What the docstring's section Parameters says of each name; one entry may speak of several, `low, high`."""
+    """Return each parameter's description from the docstring.
+
+    One entry of the Parameters section may describe several, `low, high`.
+    """
     import docstring_parser  # noqa: PLC0415 (a program that only solves never needs it)
 
     found = docstring_parser.parse(inspect.getdoc(of) or "", docstring_parser.DocstringStyle.NUMPYDOC)
@@ -69,7 +74,7 @@ def _sentences(of: type) -> dict[str, str]:
 
 
 def read_options(of: type, given: Iterable[str], what: str) -> dict[str, Any]:
-    """Arguments for a class from texts `name=value`; UnknownNameError lists what it takes."""
+    """Parse texts `name=value` into arguments for a class. UnknownNameError lists the existing ones."""
     known = {parameter.name: parameter for parameter in parameters(of)}
     found: dict[str, Any] = {}
     for text in given:
@@ -86,7 +91,7 @@ def read_options(of: type, given: Iterable[str], what: str) -> dict[str, Any]:
 
 
 def described(hint: Any) -> str:
-    """A type in words."""
+    """Describe a type in words."""
     names = {int: "a whole number", float: "a number", bool: "true or false", str: "a name", NoneType: "none"}
     if hint in names:
         return names[hint]
@@ -106,7 +111,7 @@ def described(hint: Any) -> str:
 
 
 class _Unreadable:
-    """Stands for a text that is no value of a type."""
+    """Marker for a text without a value of some type."""
 
 
 _UNREADABLE = _Unreadable()
@@ -130,7 +135,7 @@ def _read(hint: Any, text: str) -> Any:
 
 
 def _parts(inner: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The types of a union; ArrayLike is one itself, which Python has flattened into it."""
+    """Return the types of a union. ArrayLike stays one type, although Python flattens it into the union."""
     of_arrays = typing.get_args(ArrayLike)
     if not set(of_arrays) <= set(inner):
         return inner
@@ -138,7 +143,7 @@ def _parts(inner: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _plain(hint: Any) -> int:
-    """The order in which the types of a union are tried: any text is a name, so that comes last."""
+    """Return the rank of a type when parsing unions. Names come last, because any text is one."""
     origin = typing.get_origin(hint)
     order = [NoneType, bool, int, float]
     if hint in order:

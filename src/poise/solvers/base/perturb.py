@@ -1,4 +1,4 @@
-"""Starts elsewhere: configurations at random offsets from given ones, inside the limits."""
+"""Random start configurations within the limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TURN = 2 * np.pi
 def scattered(
     skeleton: Skeleton, q: Floats, rows: tuple[int, ...], share: float, draws: Floats, *, length: float, moves: bool
 ) -> Floats:
-    """Configurations q (k, nq) with the joints in `rows` put elsewhere, legal if q is.
+    """Draw random values for the joints in `rows` of q (k, nq). The result is within limits if q is.
 
     share   largest offset: of a range, and where it has no two ends of half a turn, or of `length` for what slides;
             values are drawn evenly from what of this the range allows
@@ -50,7 +50,10 @@ def scattered(
 
 
 def _along(value: Floats, low: float, high: float, share: float, wide: float, draw: float) -> Floats:
-    """Values (k,) drawn from what low..high allows within an offset; `wide` where that is not bounded."""
+    """Draw values (k,) from low..high within an offset.
+
+    The offset is a share of `wide` where the range is unbounded.
+    """
     span = high - low
     reach = share * (span if np.isfinite(span) else wide)
     from_, to = np.maximum(low, value - reach), np.minimum(high, value + reach)
@@ -58,7 +61,7 @@ def _along(value: Floats, low: float, high: float, share: float, wide: float, dr
 
 
 def _turn(largest: float, draws: Floats) -> Floats:
-    """A rotation about any axis by at most `largest`, as many in each part of that ball of rotation vectors."""
+    """Draw a rotation by at most `largest`, uniformly in rotation vectors."""
     height, around = 2 * draws[0] - 1, _TURN * draws[1]
     flat = np.sqrt(1 - height * height)
     axis = np.array([flat * np.cos(around), flat * np.sin(around), height])

@@ -1,4 +1,4 @@
-"""How a solve ended."""
+"""Status codes of a solve."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Status(IntEnum):
-    """How a solve ended. The numbers are stable; `Result.message` tells the same with figures.
+    """Outcome of a solve. The numbers are stable; `Result.message` tells the same with figures.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Status(IntEnum):
 
     @property
     def sentence(self) -> str:
-        """What the status means, as a sentence."""
+        """Meaning of the status, as a sentence."""
         return _SENTENCES[self]
 
     def __str__(self) -> str:
@@ -86,14 +86,14 @@ _SENTENCES = {
 
 
 class Statuses(np.ndarray[Any, np.dtype[np.int64]]):
-    """The status codes of a batch, an array of int64 that prints as words; one of them is a Status."""
+    """Status codes (int64) of a batch, printed as names. A single item is a Status."""
 
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(key)
         return found if isinstance(found, np.ndarray) else Status(int(found))
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """What is computed from codes, such as `status == Status.reached`, is a plain array or number."""
+        """Return computed values as plain arrays or numbers. An example is `status == Status.reached`."""
         del context
         plain = np.asarray(array)
         return plain[()] if return_scalar or not plain.ndim else plain
@@ -111,5 +111,5 @@ def _word(code: int) -> str:
 
 
 def statuses(codes: np.ndarray[Any, np.dtype[np.int64]]) -> Statuses:
-    """Codes as statuses: the same memory, read-only if that is."""
+    """View codes as statuses, without copying. The view is read-only if the codes are."""
     return codes.view(Statuses)

@@ -1,4 +1,4 @@
-"""Stiff joints: how much less than the others some joints turn."""
+"""Joint stiffness, and the step size it leaves to each joint."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _GLOB = frozenset("*?[")
 
 
 def checked_stiffness(value: Any) -> Stiffness:
-    """One number for all joints, or pairs of name, role or glob and number; InputError for anything else."""
+    """Check a stiffness for all joints, or pairs for some.
+
+    Pairs hold a name, role or glob, and a number; InputError for anything else.
+    """
     if not isinstance(value, Mapping | tuple):
         return _mu(value, "stiffness")
     pairs: tuple[Any, ...] = tuple(value.items()) if isinstance(value, Mapping) else value
@@ -37,7 +40,7 @@ def _mu(value: Any, what: str) -> float:
 
 
 def eases(skeleton: Skeleton, stiffness: Stiffness) -> Floats:
-    """What stiffness mu leaves of a joint's step, 1 / (1 + mu), for each row (n,); what is named later counts.
+    """Compute the mobility 1 / (1 + mu) of each row. Later names override earlier ones.
 
     UnknownNameError for a name that no joint, alias or role has, and for a glob that none matches.
     """

@@ -1,4 +1,7 @@
-"""Targets beyond the reach of a chain that may turn anyhow: stretched towards them in closed form, without twist."""
+"""Answer out-of-reach targets of free chains in closed form.
+
+The chain is straightened towards the target without twist.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from poise.solvers.base.contract import Answer, Request
 def stretched(
     solver: solvers.Solver, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, far: Bools
 ) -> Answer:
-    """The answer of a solver where some targets (k, W) are `far` (k,): of those the straight line."""
+    """Solve with straight lines for targets out of reach. `far` (k,) marks these targets (k, W)."""
     line = solvers.named("fabrik")
     if far.all():
         return line.run(problem, targets, tolerance, request)

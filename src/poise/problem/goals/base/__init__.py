@@ -1,1 +1,1 @@
-"""What the files of the folder above share."""
+"""Base classes and checks of the goals."""

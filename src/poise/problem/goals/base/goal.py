@@ -1,4 +1,4 @@
-"""What every goal offers to the code that packs it, and the few lines that all of them share."""
+"""Common interface of all goals, and checks of their fields."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ORIGIN = (0.0, 0.0, 0.0)
 
 
 class AnyGoal(Protocol):
-    """What is wanted of a pose: a frozen value."""
+    """Any goal, as a frozen value."""
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """What is measured of the joint, in order; empty for a mere preference.
+        """Measured quantities of the joint, in order. Empty for a preference.
 
         Each is one of "position", "rotation", "direction", "aim" and "pole". The error of a position is a distance
         [file units], of all others an angle [rad], 0 to pi.
@@ -38,27 +38,29 @@ class AnyGoal(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Batch axes of the target; () for a single one and where there is none."""
+        """Batch axes of the target; () without a batch or target."""
         ...
 
     @property
     def width(self) -> int:
-        """How many numbers one target has in `rows`; 0 where there is none."""
+        """Length of a target row; 0 without a target."""
         ...
 
     def rows(self) -> Floats:
-        """Return the targets as numbers (..., width); read-only where the goal holds them so."""
+        """Return the targets as rows (..., width). They are read-only where the goal stores them so."""
         ...
 
     def parse(self, value: ArrayLike) -> Floats:
-        """Turn another target into a new array (..., width), with the checks of the constructor; nothing is kept.
+        """Convert another target into a new array (..., width).
+
+        It is checked as in the constructor, and the goal is not changed.
 
         Rows that `rows` or `parse` gave come back bit for bit. InputError where the goal has no target.
         """
         ...
 
     def with_target(self, value: ArrayLike) -> Self:
-        """Return the same goal for another target, given as for `parse`; InputError where it has none."""
+        """Return this goal with another target. It is parsed as by `parse`; InputError where the goal has no target."""
         ...
 
 
@@ -81,17 +83,20 @@ class JointGoal(AnyGoal, Protocol):
 
     @property
     def root(self) -> str | None:
-        """The first joint that may move for it; None is the first of the limb (see Skeleton.chain)."""
+        """First joint moved by the goal. None is the first of the limb (see Skeleton.chain)."""
         ...
 
 
 def is_optional(goal: AnyGoal) -> bool:
-    """Whether a goal is met only as far as that costs the others nothing."""
+    """Return whether a goal is optional. Optional goals are met only as far as the others allow."""
     return getattr(goal, "optional", False)
 
 
 def rank_of(goal: AnyGoal) -> dict[str, bool]:
-    """What makes a copy of a goal optional, too; nothing where it is not, for classes that do not know the word."""
+    """Return the keyword argument to copy `optional`.
+
+    It is empty for required goals, so classes without this field can be copied.
+    """
     return {"optional": True} if is_optional(goal) else {}
 
 
@@ -168,7 +173,7 @@ def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:
 
 
 def names_and_weights(given: Any, what: str) -> dict[str, float | None]:
-    """Names and their weights > 0 from a mapping or from pairs; None for names alone. Repeats count once."""
+    """Parse names and weights > 0 from a mapping or pairs. Names alone have the weight None. Repeats count once."""
     items: Iterable[Any] = (
         given.items() if isinstance(given, Mapping) else several(given, what, "['spine', 'head']", "names")
     )

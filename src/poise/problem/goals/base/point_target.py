@@ -1,4 +1,4 @@
-"""What the goals share whose target is a point in the world."""
+"""Base class of goals with a world point as target."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLANE = 2
 
 
 class PointTarget(FrozenValue):
-    """A target of one point (..., 3) [file units, world]; leading axes are a batch.
+    """Target of one point (..., 3) [file units, world]. Leading axes are a batch.
 
     aimed   what the target is called where it cannot be used
     planar  whether points (..., 2) do as well; z is then 0
@@ -32,7 +32,7 @@ class PointTarget(FrozenValue):
     target: Floats
 
     def _keep_target(self, value: ArrayLike) -> None:
-        """Keep checked points, read-only; the constructor's last step."""
+        """Store checked points, read-only. This is the constructor's last step."""
         rows = self.parse(value)
         if self.planar:
             object.__setattr__(self, "flat", np.shape(value)[-1:] == (_PLANE,))
@@ -49,11 +49,11 @@ class PointTarget(FrozenValue):
         return self.target
 
     def parse(self, value: ArrayLike) -> Floats:
-        """Turn other points into rows (..., 3); InputError as in the constructor."""
+        """Parse other points into rows (..., 3). Raises InputError as the constructor does."""
         return points(value, f"the {self.aimed} of {self.joint!r}", planar=self.planar)
 
     def with_target(self, value: ArrayLike) -> Self:
-        """Return the same goal for other points."""
+        """Return this goal with other points."""
         other = copy(self)
         other._keep_target(value)  # noqa: SLF001  (of the same class)
         return other

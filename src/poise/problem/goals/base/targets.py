@@ -1,4 +1,4 @@
-"""What people type as a target becomes a new array of known shape, or one sentence that says what is wrong."""
+"""Parse target values into arrays of known shape."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_ROTATION = "has zero length; the identity is (1, 0, 0, 0)"
 
 
 def points(value: ArrayLike, what: str, *, planar: bool = True) -> Floats:
-    """Check points, and return them as an array (..., 3).
+    """Check points and return them as an array (..., 3).
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def points(value: ArrayLike, what: str, *, planar: bool = True) -> Floats:
 
 
 def directions(value: ArrayLike, what: str) -> Floats:
-    """Turn vectors into unit vectors (..., 3).
+    """Normalize vectors to unit vectors (..., 3).
 
     Parameters
     ----------
@@ -66,7 +66,9 @@ def directions(value: ArrayLike, what: str) -> Floats:
 
 
 def quaternions(value: ArrayLike, what: str) -> Floats:
-    """Unit quaternions (..., 4) from quaternions of any length but zero, or from rotation matrices (..., 3, 3).
+    """Parse quaternions or rotation matrices into unit quaternions (..., 4).
+
+    Quaternions may have any length but zero; matrices are (..., 3, 3).
 
     Quaternions of unit length to rounding stay bit for bit, sign included. A matrix M must be a proper rotation:
     |M^T M - 1| <= 1e-6 in every number and det M > 0; its quaternion has w >= 0.
@@ -78,7 +80,9 @@ def quaternions(value: ArrayLike, what: str) -> Floats:
 
 
 def places(position: ArrayLike, rotation: ArrayLike, joint: str) -> Floats:
-    """Rows x y z w x y z (..., 7) of what `points` and `quaternions` take; InputError as there.
+    """Parse positions and rotations into rows (..., 7).
+
+    A row is x y z w x y z. Both parts are read as by `points` and `parse_quaternions`, with the same InputErrors.
 
     Leading axes are broadcast against each other; InputError where they do not go together.
     """
@@ -101,7 +105,7 @@ def places(position: ArrayLike, rotation: ArrayLike, joint: str) -> Floats:
 
 
 def _point_numbers(value: ArrayLike, what: str) -> Floats:
-    """Checked points (..., 3) or (..., 2); may be the caller's own array."""
+    """Check points (..., 3) or (..., 2). May return the caller's own array."""
     given = finite(value, what)
     if given.shape[-1:] not in {(2,), (3,)}:
         message = f"{what} needs 3 numbers (or 2 in the plane); its shape is {given.shape}"
@@ -113,7 +117,7 @@ def _point_numbers(value: ArrayLike, what: str) -> Floats:
 
 
 def _rotation_numbers(value: ArrayLike, what: str) -> Floats:
-    """Quaternions (..., 4), matrices checked and turned into them, their lengths as given; may be the caller's own."""
+    """Check rotations and return quaternions (..., 4) of any length. May return the caller's own array."""
     given = finite(value, what)
     if given.shape[-2:] == (3, 3):
         return _of_matrices(given, what)
@@ -133,7 +137,7 @@ def _of_matrices(matrices: Floats, what: str) -> Floats:
 
 
 def _scale_to_unit(vectors: Floats, zero: str) -> None:
-    """Scale vectors (..., n) to length one, in place; InputError `zero` where one has no length."""
+    """Normalize vectors (..., n) in place. Raises InputError `zero` for a vector of length zero."""
     squares: Any = np.einsum("...i,...i->...", vectors, vectors)  # no temporary; infinite or 0 for extreme vectors
     off = np.abs(squares - 1.0) > UNIT_SLACK / 2  # the kernel decides: whoever it lets pass stays bit for bit
     if not off.any():
