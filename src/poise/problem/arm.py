@@ -30,19 +30,19 @@ from poise.problem.plan import Plan
 from poise.problem.problem import Problem
 
 _SEEDS = 2048
-_GROUP = 16  # seeds that a restart chooses from
-_ENDS_FROM = 21  # the first group with ends of ranges: few poses without joints at their limits need so many restarts
+_GROUP = 16  # seeds: each restart takes the best of one group
+_ENDS_FROM = 21  # index of the first seed group at range ends; poses inside the ranges rarely need so many restarts
 
 
 class Arm(NamedTuple):
     """Serial arm of m links, packed. See kernels/arm/serial.py and many.py.
 
-    links   (m + 1, 10)
-    gains   (m,)        kernel units in one unit of q: 1 for hinges
-    seeds   (s, m)      where to start again
-    poses   flat        where that puts the tip; see kernels/arm/seeds.py
-    weights (2,)        of position and rotation; 0 where it does not count
-    reach   (2,)        shortest and longest distance of the tip from the first link
+    links        (m + 1, 10)
+    gains        (m,)        kernel units in one unit of q: 1 for hinges
+    seeds        (s, m)      values for restarts
+    seed_tips    flat        tip transforms of the seeds; see kernels/arm/seeds.py
+    weights      (2,)        of position and rotation; 0 for a quantity without a goal
+    reach_range  (2,)        shortest and longest distance of the tip from the first link
     """
 
     links: Floats
@@ -93,7 +93,7 @@ def _packed(plan: Plan) -> Arm:
     if POSITION in kinds:
         i = next(i for i, term in enumerate(plan.layout.terms) if term.kind == POSITION)
         shortest, longest, _ = plan.reaches[i]
-    # Of a single goal only the ratio of its weights counts.
+    # For a single goal only the ratio of its weights matters.
     share = plan.aims[-1, 7] / plan.aims[0, 7]
     weights = (float(POSITION in kinds), float(share) * (ROTATION in kinds))
     return Arm(links, gains, seeds, poses, weights, (shortest, longest))
@@ -117,9 +117,10 @@ def _seeds(links: Floats, m: int) -> tuple[Floats, Floats]:
 def _put_ends(seeds: Floats, ranges: Floats) -> None:
     """Move values of every second seed group to range ends.
 
-    A pose whose joints stand at their limits is often the only one for its tip, and steps from elsewhere seldom end in
-    it: without such seeds 1.9 % of these poses were missed where all joints do, and 0.2 % where half of them do. Each
-    corner comes once, while there is room in half of these seeds; of the others any values stand at ends.
+    `ranges` is (m, 2). A pose with joints at their limits is often the only solution for its tip, and steps from other
+    starts seldom reach it. Without such seeds 1.9 % of the poses with all joints at limits were missed, and 0.2 % with
+    half of them. Each corner of the ranges is a seed once, as far as half of these seeds suffice; the other half have
+    random values at range ends.
     """
     rng, m = np.random.default_rng(8), len(ranges)
     groups = np.arange(_ENDS_FROM, _SEEDS // _GROUP, 2)
@@ -137,7 +138,7 @@ class ArmArrays(NamedTuple):
     """Target-independent inputs of kernels/arm/reach.py.
 
     numbers  flat, parts aligned to 64 bytes
-    layout   flat; both as the columns REACH_ of codes.py say
+    layout   flat; for both see the columns REACH_ in codes.py
     """
 
     numbers: Floats
@@ -153,7 +154,7 @@ def reach_in_u(problem: Problem, arm: Arm, settings: Floats) -> ArmArrays:
 def reach_in_q(problem: Problem, arm: Arm, settings: Floats, paths: Paths, allowed: Floats) -> ArmArrays:
     """Pack the arm for starts and results in q.
 
-    Errors are measured along `paths` and compared with the tolerances `allowed` (c,).
+    Errors are measured along `paths` and compared with `max_errors` (c,).
     """
     columns = np.array([node.q_start for node in problem.plan.layout.nodes])
     return _reach(problem, arm, settings, columns, problem.skeleton.value_ranges, paths, allowed)

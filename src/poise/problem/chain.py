@@ -1,6 +1,6 @@
 """Pack the goals of one joint as a serial chain. CCD, FABRIK and the diagnostics go through it joint by joint.
 
-With goals of one joint the nodes of a plan that move stand one behind the other.
+The moving nodes of such a plan form a serial chain.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from poise.problem.packing import gear_of
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 
-_WHAT = ("position", "rotation", "direction")  # by kind of term
-_COLUMN = (CHAIN_POINT, CHAIN_TURN, CHAIN_AXIS)  # of a target as the kernels want it
+_WHAT = ("position", "rotation", "direction")  # names for messages, by kind of term
+_COLUMN = (CHAIN_POINT, CHAIN_TURN, CHAIN_AXIS)  # first column in a kernel target, by kind of term
 _UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -33,13 +33,13 @@ class Chain:
     """Moving joints of a single-joint goal set, packed for the kernels. m links.
 
     kinds, axes, ranges, frames  see kernels/chain/links.py
-    limits   (m, LIMIT) hard ones of balls; see kernels/limits/rotations.py
+    limits   (m, LIMIT) hard limits of balls; see kernels/limits/rotations.py
     rows     (m,) row of the skeleton of each link
-    tips     (1, 10) what the goals aim with, in the last link's moved frame; see kernels/chain/aims.py
-    weights  (3,) squared weights of position, rotation and direction; 0 where that is not asked for
+    tips     (1, 10) effector point, rotation and axis in the last link's moved frame; see kernels/chain/aims.py
+    weights  (3,) squared weights of position, rotation and direction; 0 for a quantity without a goal
     reach    (1, 2) shortest and longest distance of the tip from the first link's frame
-    links    (m, 6) how the links' motions come from the plan's numbers; see kernels/tree/doors.py
-    terms    (t, 3) where what the goals measure stands among the targets; see kernels/tree/doors.py
+    links    (m, 6) conversion of the plan's u to link motions; see kernels/tree/doors.py
+    terms    (t, 3) target columns of the measures; see kernels/tree/doors.py
     """
 
     plan: Plan

@@ -1,7 +1,7 @@
 """Detect conflicting goals from bone lengths and rigid bodies.
 
-Two points on the way of one chain are neither farther apart than the bones between them are long, nor nearer than
-these can fold. Points and axes of one body keep their distances and angles in every pose. Limits are not considered.
+The distance of two points of a chain is bounded by the bones between them, extended or folded. Points and axes of one
+rigid body keep their distances and angles in every pose. Limits are not considered.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Conflict(NamedTuple):
 
     kind      "far", "near", "turned" (two rotations or directions) or "askew" (two points and a rotation)
     measures  two numbers; of "askew" three, the rotation last
-    wanted    (k,) the distance or angle between the targets [file units, rad]; of "askew" their mismatch
+    target    (k,) the distance or angle between the targets [file units, rad]; for "askew" their mismatch
     possible  the nearest distance or angle of any pose
-    over      (k,) the difference less the tolerances; above 0 no pose meets both
+    excess    (k,) the difference minus the tolerances; above 0 no pose meets both
     """
 
     kind: str
@@ -41,8 +41,8 @@ class Conflict(NamedTuple):
 def find_conflicts(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> list[Conflict]:
     """Compare every pair of goals of a problem.
 
-    q (k, nq) are any poses of it. Scale that is not uniform changes distances within a body: then only points that
-    coincide are compared.
+    q (k, nq) are arbitrary poses of it. Non-uniform scale changes distances within a body; then only coincident points
+    are compared.
     """
     measures = problem.measures
     if len(measures) < 2 or len(problem.goals) < 2 or not len(q):  # noqa: PLR2004  (a conflict takes two)

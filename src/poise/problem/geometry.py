@@ -3,8 +3,8 @@
 Lengths are in units of the tree's size, and scale is taken out.
 
 A joint's linear part is s R, a rotation times one factor (negative: mirrored); offsets further out are multiplied by
-the factors before them. Only then does turning the joint keep distances. Where scale is not uniform, the map of this
-kind that is nearest stands here, and answers are corrected (solvers/base/corrected.py).
+the factors before them. Rotating the joint keeps distances only then. Non-uniform scale is replaced by the nearest map
+of this kind, and answers are corrected (solvers/base/answer_refinement.py).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from poise.maths.rotations import rotation_part
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 
-SIMILAR = 1e-3  # where lengths are off by less than this share of themselves, that is the noise of an exporter
-_EXACT = 1e-9  # and these are one
-_FLAT = 1e-6  # a scale that is this much smaller than the largest flattens space
+SIMILAR = 1e-3  # relative length error of exporter rounding; scale below it counts as uniform
+_EXACT = 1e-9  # largest deviation of M M^T / s^2 from the identity in an exact similarity
+_FLAT = 1e-6  # smallest ratio of singular values; below it a scale counts as zero
 
 
 class Transform(NamedTuple):
@@ -38,8 +38,8 @@ class Transform(NamedTuple):
 def constant_parts(start: Pose, moving: set[int], translating: Iterable[int] = ()) -> tuple[Floats, Floats]:
     """Build the fixed maps before and after each motion.
 
-    Before: A with the pose's translation; for a joint that does not move, its motion too; for a free
-    joint its translation, unless that is solved for too (`translating`).
+    Both are affine maps (k, n, 3, 4). The map before is A with the pose's translation; it includes the motion of a
+    fixed joint, and the translation of a free joint outside `translating`. The map after is B.
     """
     skeleton = start.skeleton
     n = len(skeleton)
@@ -66,9 +66,8 @@ def compose(a: Floats, b: Floats) -> Floats:
 def still_map(skeleton: Skeleton, row: int) -> Floats | None:
     """Return the constant world transform (1, 3, 4) of a row.
 
-    It is None where a joint moves the row. Poses without scales of their own only.
-
-    Most arms stand on one. It is remembered, and no kernel is needed for it.
+    It is None where a joint moves the row. It holds for poses without scales of their own, is remembered with the
+    skeleton, and needs no kernel. Most robot arms have such a base.
     """
 
     def make() -> Floats | None:
@@ -87,9 +86,8 @@ def still_map(skeleton: Skeleton, row: int) -> Floats | None:
 def similar(linear: Floats, skeleton: Skeleton, row: int) -> tuple[Floats, Floats, float]:
     """Split linear maps (k, 3, 3) into signed factor and rotation.
 
-    Also return the largest relative length error of this split.
-
-    The last is 0 where the maps are similar. UnsupportedError where they flatten space.
+    Also return the largest relative length error of this split. It is 0 for similarity maps. Raises UnsupportedError
+    for singular maps.
     """
     determinant = np.linalg.det(linear)
     scale = np.cbrt(determinant)
@@ -117,9 +115,8 @@ def _flattens(skeleton: Skeleton, row: int, linear: Floats) -> str:
 def span_size(*measures: Iterable[Floats]) -> float:
     """Compute the kernel unit, a power of two.
 
-    It is the next one above the longest span of the first measure with a length, or 1 where there is none.
-
-    The unit of a file must not matter, so that 1 is for a single joint that slides as far as it likes.
+    It is the next power above the longest offset of the first length set with any length. The file's unit must not
+    matter, so 1 is used only without any length, as for a single unbounded slide.
     """
     for offsets in measures:
         largest = max([np.abs(offset).max(initial=0.0) for offset in offsets], default=0.0)

@@ -21,14 +21,14 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import AnyGoal, Balance, JointGoal, LookAt, Pole, is_of_joint
 from poise.problem.sides import limb_of_pole, moved_by_pole, turns_alone
 
-BALANCE = -1  # a measure that is no term: kernels do not know it
+BALANCE = -1  # kind of a measure without a term in the kernels
 TERMS = {
     "position": POSITION, "rotation": ROTATION, "direction": DIRECTION, "aim": AIM, "pole": POLE, "balance": BALANCE,
 }  # fmt: skip
-LENGTHS = (POSITION, BALANCE)  # what is measured in file units; all else in radians
-NUMBERS = {POSITION: 3, ROTATION: 4, DIRECTION: 3, AIM: 3, POLE: 3, BALANCE: 0}  # of a target
-FIXES = {POSITION: 3, ROTATION: 3, DIRECTION: 2, AIM: 2, POLE: 1}  # how many degrees of freedom a target takes
-SIZES = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 4, MOVE: 3}  # in u
+LENGTHS = (POSITION, BALANCE)  # kinds measured in file units; others are in radians
+NUMBERS = {POSITION: 3, ROTATION: 4, DIRECTION: 3, AIM: 3, POLE: 3, BALANCE: 0}  # numbers of a target, by kind
+FIXES = {POSITION: 3, ROTATION: 3, DIRECTION: 2, AIM: 2, POLE: 1}  # degrees of freedom constrained by a target, by kind
+SIZES = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 4, MOVE: 3}  # numbers in u, by kind of node
 DOFS = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 3, MOVE: 3}
 
 
@@ -157,7 +157,7 @@ def layout_of(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) 
     )
 
 
-# --- which joints move -------------------------------------------------------------------------------------------
+# --- moving joints ----------------------------------------------------------------------------------------------
 
 
 def _moving_rows(
@@ -386,15 +386,15 @@ def _still_columns(skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Te
     moving = {node.row for node in nodes if node.kind != FIXED}
     translating = {node.row for node in nodes if node.kind == MOVE}
     above = {int(skeleton.parents[row]) for row in below}
-    turned = {term.row for term in terms if term.kind not in (POSITION, POLE)}  # a LookAt need not turn its own joint
+    turned = {term.row for term in terms if term.kind not in (POSITION, POLE)}  # a LookAt may leave its own joint fixed
     found: set[int] = set()
     for row in below:
         first, kind = int(skeleton.q_start[row]), Kind(skeleton.kinds[row])
         if row in moving:
             if kind == Kind.FREE and row not in translating:
-                found.update(range(first, first + 3))  # it turns, but its translation stands in the frames
+                found.update(range(first, first + 3))  # it rotates only; its translation is part of the frames
         elif kind == Kind.BALL and row not in above | turned and not skeleton.B[row, :, 3].any():
-            continue  # only its position is wanted, and that its own turn does not change
+            continue  # only its position is measured, and its own rotation does not change that
         elif kind != Kind.FIXED:
             found.update(range(first, first + kind.nq))
     return np.array(sorted(found), dtype=np.int64)

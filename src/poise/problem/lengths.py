@@ -15,7 +15,7 @@ from poise.problem.geometry import SIMILAR
 from poise.problem.layout import BALL, FIXED, HINGE, MOVE, SLIDE, Layout
 
 _UP = np.array([0.0, 0.0, 1.0])
-_ROUNDING = 1e-12  # of a reach that is a sum of lengths
+_ROUNDING = 1e-12  # relative rounding error of a sum of lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Lengths:
         turning = {self.layout.nodes[node].kind for node in path} <= {HINGE, BALL}
         shortest = max(2 * max(spans) - longest, 0.0) if turning else 0.0
         shortest *= 1 - self._margin
-        if self.stretch > SIMILAR and turning:  # each of the lengths may be off, and not all in the same way
+        if self.stretch > SIMILAR and turning:  # each length has its own error
             shortest = max(2 * max(spans) - (1 + self.stretch) * longest - slack, 0.0)
         first, above = self.frames[0, path[0], :3], self.layout.nodes[path[0]].parent
         first = first if above < 0 else self._standing(above, first)

@@ -60,7 +60,7 @@ def _new_limb(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb:
     movers = [row for row in rows if skeleton.kinds[row] != Kind.FIXED and skeleton.coupling_rows[row, 0] != 0.0]
     side = None if pole is None else limb_of_pole(skeleton, pole, problem.goals)
     if middle is not None and side is not None and side.first in movers:
-        movers = movers[movers.index(side.first) :]  # below a collar bone: where the pole's line begins
+        movers = movers[movers.index(side.first) :]  # skip joints above the pole's line, such as a collar bone
     first, mid = _two_of(skeleton, goal.joint, movers, middle)
     _refuse_coupled(problem, (first, mid))
     limb = Limb(first, mid, tip, is_hinge(skeleton, first), keep_tip or isinstance(goal, Place))

@@ -46,18 +46,18 @@ Bend = Literal["turn", "thigh", "both", "axis"]
 Branch = Literal["nearest", "positive", "negative"]
 
 _BRANCHES = {"nearest": 0.0, "positive": 1.0, "negative": -1.0}
-_NOTHING = np.empty((0, 6))  # what poses are given that have neither translations nor scales of their own
+_NOTHING = np.empty((0, 6))  # input of poses without translations and scales of their own
 
 
 class LimbPlan(NamedTuple):
     """Pose-independent data of a limb. It serves poses with translations or scales of their own, or those without.
 
-    limb     which joints
-    pole     where a Pole's numbers begin among the targets; -1 without one
-    columns  see kernels/limb/two_bone.py
-    table    the way to the tip; the limb needs the maps of its last `needed` rows
-    numbers  the plan of kernels/limb/frames.py
-    uniform  whether the scale on the way is uniform in every pose: no start need be asked
+    limb         joints of the limb
+    pole_column  first target column of a Pole; -1 without one
+    columns      see kernels/limb/two_bone.py
+    table        path to the tip; the limb needs the maps of its last `map_count` rows
+    numbers      input of kernels/limb/frames.py
+    has_uniform_scale  whether the scale on the path is uniform in every pose, so no start is checked
     """
 
     limb: Limb
@@ -81,7 +81,7 @@ class LimbOptions(NamedTuple):
 class PosedLimb(NamedTuple):
     """Limb in its start poses.
 
-    plan    what no pose changes
+    plan    pose-independent data
     rows    (1|k, LIMB_ROW), the fields of `LimbRow` in kernels/limb/rows.py; or (1|k, PLANE_ROW), those of `PlaneRow`
             in kernels/limb/planar.py
     starts  (1|k, nq) the poses
@@ -96,7 +96,7 @@ def posed_limb(problem: Problem, options: LimbOptions) -> PosedLimb:
     """Pack the limb of a problem in its start poses. Raises UnsupportedError, with a reason, where there is none."""
     plan = limb_plan(problem, options)
     if not plan.uniform:
-        problem.plan  # noqa: B018  (which refuses scale that joints cannot be turned in)
+        problem.plan  # noqa: B018  (raises for zero scale)
     return in_poses(plan, problem.start)
 
 
@@ -107,7 +107,7 @@ def limb_plan(problem: Problem, options: LimbOptions) -> LimbPlan:
     """
     start = problem.start
     moved, scaled = start.translations is not None, start.scales is not None
-    # Not with the problem's plan: that changes with joints which keep still, and takes longer than all of this.
+    # Not remembered with the problem's plan: that depends on fixed joints and takes longer to pack.
     key = (problem.kinds, problem.free_root, options, moved, scaled)
     return remember(start.skeleton, "limbs", key, lambda: _planned(problem, options, moved=moved, scaled=scaled))
 
@@ -115,12 +115,11 @@ def limb_plan(problem: Problem, options: LimbOptions) -> LimbPlan:
 def in_poses(plan: LimbPlan, start: Pose, maps: Floats | None = None) -> PosedLimb:
     """Pack the limb in other poses of its skeleton.
 
-    The poses may have translations and scales of their own where the plan was made for such.
-
-    `maps` (1|k, 12 needed) are those of the plan's table, where somebody has them.
+    The poses may have translations and scales of their own where the plan was made for such. `maps` (1|k, 12
+    map_count) are the maps of the plan's table, if already computed.
     """
     moved, scaled = start.translations is not None, start.scales is not None
-    starts = np.array(start.q, order="C").reshape(-1, start.q.shape[-1])  # a copy, for kernels are compiled for those
+    starts = np.array(start.q, order="C").reshape(-1, start.q.shape[-1])  # a writable copy for the kernels
     extra = given_rows(plan.table, flat_given(start.translations, start.scales)) if moved or scaled else _NOTHING
     maps = maps_by(plan.table, plan.needed, starts, extra) if maps is None else maps
     turns, rows = np.empty((len(starts), 16)), np.empty((len(starts), PLANE_ROW if plan.limb.planar else LIMB_ROW))
@@ -144,13 +143,13 @@ def _put_turns(plan: LimbPlan, maps: Floats, turns: Floats) -> None:
             turns[askew, 4 * j : 4 * j + 4] = rotations.from_matrix(rotation_part(linear))
 
 
-# --- what no pose changes ----------------------------------------------------------------------------------------
+# --- pose-independent data ---------------------------------------------------------------------------------------
 
 
 def _planned(problem: Problem, options: LimbOptions, *, moved: bool, scaled: bool) -> LimbPlan:
     uniform = problem.paths is not None
     if not uniform:
-        problem.plan  # noqa: B018  (what it refuses comes first)
+        problem.plan  # noqa: B018  (its errors come first)
     limb, skeleton = limb_of(problem, options.mid, keep_tip=options.keep_tip), problem.skeleton
     way = skeleton.way(limb.tip)
     maps = [way.index(row) - 1 for row in limb[:3]]

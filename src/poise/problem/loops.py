@@ -21,7 +21,7 @@ from poise.problem.measuring.measure import Places
 from poise.problem.problem import Problem, Tolerance
 
 _Z = np.array([0.0, 0.0, 1.0])
-_ROUNDED = 1e-4  # of the rig's size, and [rad]: files write four digits or more; a wider gap at rest is no rounding
+_ROUNDED = 1e-4  # ratio to the rig's size, and [rad]: rounding of four written digits; wider rest gaps count as open
 
 
 class Gap(NamedTuple):

@@ -62,7 +62,7 @@ def _aim(skeleton: Skeleton, term: Term, places: Sequence[Transform], goal: AnyG
     if term.kind == DIRECTION:
         row[:3] = rotations.rotate(place.rotation[0], np.array(axis_in(skeleton, goal)))
     elif term.kind == AIM:
-        sign = -1.0 if mirrored else 1.0  # the kernels' points are mirrored then, their turns are not
+        sign = -1.0 if mirrored else 1.0  # kernels mirror points, not rotations
         row[3:6] = sign * rotations.rotate(place.rotation[0], np.array(axis_in(skeleton, goal)))
         row[6] = float(isinstance(goal, LookAt))
     elif term.kind == POLE:
@@ -142,7 +142,7 @@ def _base_scale(start: Pose, layout: Layout) -> tuple[float, float]:
     if layout.base < 0:
         return 1.0, 0.0
     if start.scales is None and (skeleton.B[skeleton.way(layout.base), :, :3] == np.eye(3)).all():
-        return 1.0, 0.0  # without a rounding, and without a kernel
+        return 1.0, 0.0  # exact, and without a kernel
     given = NOTHING if start.scales is None else Given(None, start.scales[None])
     linear = world_maps(skeleton, layout.base, np.array(skeleton.rest_q[None]), given)[:, 0, :, :3]
     scale, _, _ = similar(linear, skeleton, layout.base)
@@ -191,7 +191,7 @@ class _Walk:
         self.before, self.after = constant_parts(start, moving, translating)
         self.carried: dict[int, tuple[Floats, Floats, float]] = {layout.base: (np.eye(3, 4)[None], np.ones(1), 0.0)}
         self.frames: list[Transform] = []
-        self.stretch = 0.0  # the most of any row
+        self.stretch = 0.0  # largest of any row
 
     def visit(self, row: int) -> None:
         """Accumulate the map of a row. At a node its frame is stored and the accumulation restarts."""

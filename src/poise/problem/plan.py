@@ -44,7 +44,7 @@ from poise.problem.layout import (
 from poise.problem.lengths import Lengths
 from poise.problem.packing import geometry_of
 
-_PLAIN = {POSITION, ROTATION, POLE}  # kinds of terms
+_PLAIN = {POSITION, ROTATION, POLE}  # kinds of terms of the kernels without limits
 _OWN = (
     "joint",
     "root",
@@ -55,7 +55,7 @@ _OWN = (
     "tip",
     "rotation_weight",
     "optional",
-)  # of a goal, besides its target
+)  # fields of a goal in the key of its plan
 
 
 def plan_of(
@@ -83,7 +83,7 @@ def kinds_of(goals: Sequence[AnyGoal]) -> tuple[object, ...]:
             kinds.append("Near")
         else:
             kinds += (type(goal), goal.measures, goal.weight)
-            for name in _OWN:  # in every solve: a comprehension would be one call more
+            for name in _OWN:  # runs in every solve; a comprehension is slower
                 kinds.append(getattr(goal, name, None))
     return tuple(kinds)
 
@@ -269,7 +269,7 @@ class Plan:
         free = [n.kind == HINGE and n.row not in led and not skeleton.couplings[n.row] for n in nodes]
         return np.array(free, dtype=np.int64)
 
-    # --- lengths -------------------------------------------------------------------------------------------------
+    # --- reach ---------------------------------------------------------------------------------------------------
 
     @cached_property
     def lengths(self) -> Lengths:

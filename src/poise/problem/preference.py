@@ -15,7 +15,7 @@ from poise.problem.goals import AnyGoal, Goal, Near
 from poise.problem.layout import DOFS, SIZES
 from poise.problem.plan import Plan
 
-_STRONGEST = 2.0  # a step goes half the way times this, and more than all of it would distort the weights
+_STRONGEST = 2.0  # largest weight: a step covers weight / 2 of the way to the preferred pose
 
 
 class Preference(NamedTuple):

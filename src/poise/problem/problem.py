@@ -37,8 +37,8 @@ from poise.problem.measuring.measure import (
 from poise.problem.plan import Plan, kinds_of, plan_of, remembered_layout, still_part
 from poise.problem.preference import Preference, preference_of, preferred_shape, spread
 
-_CHARACTER = 1e-4  # of the chain's length, and [rad]
-_ROBOT = 1e-6  # file units: URDF is in metres, and [rad]
+_CHARACTER = 1e-4  # default for characters: ratio to the chain's length, and [rad]
+_ROBOT = 1e-6  # default for robots [file units, metres in URDF], and [rad]
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Problem:
         The caller knows that the plan serves every start. `goals` may replace the goals by others of the same kinds.
         """
         other = Problem(start, goals or self.goals, self.free_root, self.kinds)
-        object.__setattr__(other, "plan", self.plan)  # a cached property: it need not be looked for
+        object.__setattr__(other, "plan", self.plan)  # sets the cached property
         return other
 
     @property
@@ -166,7 +166,7 @@ class Problem:
     @cached_property
     def ranked(self) -> bool:
         """Whether some goals are optional."""
-        for goal in self.goals:  # noqa: SIM110  (in every solve: a comprehension would be one call more)
+        for goal in self.goals:  # noqa: SIM110  (runs in every solve; any() is slower)
             if getattr(goal, "optional", False):
                 return True
         return False
@@ -174,9 +174,9 @@ class Problem:
     @cached_property
     def balances(self) -> bool:
         """Whether a goal is a Balance."""
-        return any([measure.kind == BALANCE for measure in self.measures])  # noqa: C419  (a generator is a call for each)
+        return any([measure.kind == BALANCE for measure in self.measures])  # noqa: C419  (faster than a generator)
 
-    # --- into the frames and units of the plan, and back ------------------------------------------------------------
+    # --- conversion to plan coordinates and back --------------------------------------------------------------------
 
     @cached_property
     def bases(self) -> Floats:
@@ -244,7 +244,7 @@ class Problem:
         """Whether a preferred pose or soft limit ranks configurations."""
         return self.plan.soft or bool(self.preference.on.any())
 
-    # --- what is measured -------------------------------------------------------------------------------------------
+    # --- errors -----------------------------------------------------------------------------------------------------
 
     @cached_property
     def paths(self) -> Paths | None:
@@ -295,7 +295,7 @@ class Problem:
         if not self.measures:
             return np.zeros((len(q), 0))
         if self.paths is None:
-            pose = Pose.unchecked(self.skeleton, q.view(), *self._kept(len(q)))  # q as it is, like the paths take it
+            pose = Pose.unchecked(self.skeleton, q.view(), *self._kept(len(q)))  # unchanged q, as for the paths
             return errors_by_world(pose, self.goals, targets, for_kernel(q), self.measures)
         return errors_by_paths(self.paths, for_kernel(q), for_kernel(targets))
 

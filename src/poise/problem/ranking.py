@@ -28,7 +28,7 @@ def required_of(problem: Problem) -> Required | None:
     if not len(errors):
         return None
     numbers = [np.arange(m.column, m.column + NUMBERS[m.kind]) for m in problem.measures]
-    goals = with_own_roots(problem.skeleton, problem.goals)  # whatever becomes of the goal at a pole's tip
+    goals = with_own_roots(problem.skeleton, problem.goals)  # limbs stay the same without the optional goals
     kept = Problem(problem.start, tuple([goal for goal in goals if not is_optional(goal)]), problem.free_root)
     return Required(kept, np.concatenate([numbers[i] for i in errors]), errors)
 

@@ -26,7 +26,7 @@ from poise.problem.packing import offset_of, weight_of
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem
 
-_TINY = 1e-300  # what a squared length is divided by at least
+_TINY = 1e-300  # lower bound of squared lengths in divisions
 
 
 def turn_rates(
@@ -171,5 +171,5 @@ def _source(plan: Plan) -> _PlanColumns:
         else:
             own = slice(node.dof, node.dof + DOFS[node.kind])
             columns[own] = np.arange(first, first + DOFS[node.kind])
-            gains[own] = plan.frames[0, i, 7] if node.kind == MOVE else 1.0  # numbers of u in one of q
+            gains[own] = plan.frames[0, i, 7] if node.kind == MOVE else 1.0  # units of u in one unit of q
     return _PlanColumns(columns, gains, tuple(bent))

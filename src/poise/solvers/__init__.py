@@ -69,7 +69,7 @@ class Solver(Protocol):
         ...
 
 
-# What solvers are called in papers, engines and other libraries.
+# Names of the solvers in papers, engines and other libraries.
 _ELSEWHERE = {
     "dls": "damped_least_squares", "damped": "damped_least_squares", "dampedpseudoinverse": "damped_least_squares",
     "lm": "levenberg_marquardt", "newton": "levenberg_marquardt", "gaussnewton": "levenberg_marquardt",

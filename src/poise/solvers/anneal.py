@@ -138,7 +138,7 @@ class Anneal:
         """Return the problem with random starts around q (k, nq)."""
         skeleton = problem.skeleton
         joints = map(skeleton.index, problem.joints)
-        rows = tuple({int(skeleton.q_start[row]): row for row in joints}.values())  # coupled ones share a number
+        rows = tuple({int(skeleton.q_start[row]): row for row in joints}.values())  # coupled joints share a number
         draws = np.random.default_rng((self.seed, attempt)).random((len(rows), DRAWS))
         length = problem.plan.unit
         starts = scattered(

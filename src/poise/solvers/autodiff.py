@@ -25,9 +25,9 @@ from poise.timing.clock import pause_clock
 if TYPE_CHECKING:
     from poise.jax.lanes import LaneProgram, LaneResult
 
-_GIVE_UP = 0.8  # an attempt ends that has more than this share of its error left after four iterations
-_SETTLED = 1 - 1e-6  # the same where the best attempt is brought to rest
-_SETTLING = 100  # iterations for that
+_GIVE_UP = 0.8  # largest ratio of errors four iterations apart; a slower restart ends
+_SETTLED = 1 - 1e-6  # the same ratio while the best result is polished
+_SETTLING = 100  # largest number of iterations of the polish
 
 
 @options_by_name
@@ -98,7 +98,7 @@ class Autodiff:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W). See `Solver.run`. Raises UnsupportedError where JAX is not installed."""
         with pause_clock():
-            from poise.jax.lanes import LaneProgram  # noqa: PLC0415  (an extra, slow to import; says what to install)
+            from poise.jax.lanes import LaneProgram  # noqa: PLC0415  (optional dependency, slow to import; its error names the extra)
 
         plan, k = problem.plan, len(targets)
         if not problem.joints or not k:

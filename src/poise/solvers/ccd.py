@@ -35,7 +35,7 @@ from poise.solvers.base.stiffness import Stiffness, checked_stiffness, eases
 from poise.solvers.base.stretched import stretched
 
 _ORDERS = {"tip-first": TIP_FIRST, "base-first": BASE_FIRST, "window": WINDOW}
-_DIRECTION = 2  # column of the weights
+_DIRECTION = 2  # column of the direction's weight
 
 
 @options_by_name
@@ -132,7 +132,7 @@ class CCD:
         if not checked["max_turn"] > 0:
             raise InputError(f"max_turn must be an angle above 0, not {self.max_turn!r}")
         for option, value in checked.items():
-            object.__setattr__(self, option, value)  # numbers of NumPy too become plain ones, a mapping becomes pairs
+            object.__setattr__(self, option, value)  # NumPy numbers become Python ones, a mapping becomes pairs
 
     @property
     def name(self) -> str:

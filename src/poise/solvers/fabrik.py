@@ -90,7 +90,7 @@ class FABRIK:
         if not 0 <= numbers["bend"] < math.pi / 2:
             raise InputError(f"bend must be an angle from 0 up to a quarter turn (pi/2 rad), not {self.bend!r}")
         for option, number in numbers.items():
-            object.__setattr__(self, option, number)  # numbers of NumPy too become plain ones
+            object.__setattr__(self, option, number)  # NumPy numbers become Python ones
 
     @property
     def name(self) -> str:
@@ -185,7 +185,7 @@ class FABRIK:
         return Answer(problem.q_of(u, iterations > 0), met, iterations, updates, history)
 
 
-_DAMPING = 0.04  # of the engine's steps, see LevenbergMarquardt
+_DAMPING = 0.04  # damping per squared error of the engine, see LevenbergMarquardt
 
 
 class Branches(NamedTuple):

@@ -143,7 +143,7 @@ class LevenbergMarquardt:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         if self.stiffness not in (0.0, ()):
-            eases(problem.skeleton, checked_stiffness(self.stiffness))  # an unknown name is told, whatever the target
+            eases(problem.skeleton, checked_stiffness(self.stiffness))  # raises for unknown names
         if problem.balances:
             return balanced(self, problem, targets, tolerance, request)
         if not problem.joints:

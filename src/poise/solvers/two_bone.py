@@ -25,7 +25,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.capabilities import Capabilities
 from poise.solvers.base.contract import Answer, Request, Trace, is_own
 
-_KEPT = 128  # settings
+_KEPT = 128  # settings in the cache
 _MODES = {"turn": BEND_LEAST, "thigh": BEND_THIGH, "both": BEND_THIGH, "axis": BEND_AXIS}
 _NO_POLE = np.empty((0, 3))
 _HANDLES = Capabilities(

@@ -1,9 +1,8 @@
 """Goals: desired positions, rotations and directions of joints.
 
-Values; a new target is a new goal. `base/goal.py` has what all offer.
+Goals are immutable; a new target needs a new goal. `goal_base.py` has the common interface and shared code.
 
-The folder is the registry: one file per goal, whose class is named like the file (look_at.py has LookAt). What
-they share stands in `base/`.
+The folder is the registry: one file per goal, with the class named like the file (look_at.py has LookAt).
 """
 
 import importlib

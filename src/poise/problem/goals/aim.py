@@ -34,15 +34,15 @@ class Aim(PointTarget):
     weight
         A factor > 0 of the residual, where several goals compete.
     optional
-        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
+        Whether the goal comes after the others, without any cost to them, and does not count for `reached`.
 
     Notes
     -----
-    Error: the angle [rad], 0 to pi, between the axis in the world and the way from the ray's beginning to the target.
-    Where the target is that beginning (to 1e-12 of their coordinates), every ray goes through it and the error is 0.
+    Error: the angle [rad], 0 to pi, between the axis in the world and the direction from the ray's origin to the
+    target. For a target at the ray's origin (to 1e-12 of their coordinates) the error is 0.
 
-    By turning, the joint alone cannot aim at a target that is nearer to its origin than the line along the axis passes;
-    then the joints above it must help.
+    The joint alone cannot aim at a target nearer to the joint's origin than the ray's line passes it; then the joints
+    above it must move.
     """
 
     __repr__ = in_words

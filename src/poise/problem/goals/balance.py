@@ -33,35 +33,35 @@ class Balance:
     Parameters
     ----------
     over
-        The joints that bear it: names, or pairs of a name and a point in that joint's frame [file units], such as the
-        corners of a sole. None: the feet and toes of a figure, by role.
+        The supporting joints: names, or pairs of a name and a point in that joint's frame [file units], such as the
+        corners of a sole. None: the feet and toes of a character, by role.
     joints
-        Names of joints that may move for it, besides those that move for other goals. None: the trunk of a figure.
+        Names of joints that may move for this goal, besides those of other goals. None: the trunk of a character.
     masses
-        What the joints carry, as for `poise.centre_of_mass`; None: what `poise.masses` tells.
+        Masses of the joints, as for `poise.centre_of_mass`; None: the result of `poise.masses`.
     margin
-        0 to 1: how far inside. The area that the centre of mass stands above is that between the points that bear,
-        drawn in towards their mean by this share: with 0 its edge will do, with 1 it must be the middle.
+        0 to 1: safety margin. The support area is the hull of the support points, shrunk towards their mean by this
+        share: 0 allows its edge, 1 only the middle.
     up
-        (x, y, z) the way up in the world. None: the skeleton's up axis, y where it does not say.
+        (x, y, z) the up direction in the world. None: the skeleton's up axis, or y if it has none.
     weight
         A factor > 0 of the residual, where several goals compete.
     optional
-        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
+        Whether the goal comes after the others, without any cost to them, and does not count for `reached`.
 
     Notes
     -----
-    It has no target. Error: the level distance [file units] from the centre of mass, seen along `up`, to the nearest
-    point of that area; 0 above it. Points in line, or a single one, make an area without a width.
+    The goal has no target. Error: the horizontal distance [file units] from the centre of mass, projected along `up`,
+    to the nearest point of the support area; 0 above it. Collinear points, or a single one, give an area without width.
 
-    Levenberg-Marquardt meets it, and so does "auto"; other methods refuse it. The feet are borne where the pose has
-    them: to keep them on their places, `Pin` them, and let the root move (`free_root=True`). It is found over arrays,
-    which takes about 10 ms a pose; goals without it are not slower.
+    Levenberg-Marquardt and "auto" solve it; other methods refuse it. The support points move with the pose: to hold the
+    feet, `Pin` them, and let the root move (`free_root=True`). A solve takes about 10 ms a pose; goals without a
+    Balance are not slower.
 
     References
     ----------
     The Jacobian of the centre of mass: Sugihara, Nakamura and Inoue, "Real-time humanoid motion generation through ZMP
-    manipulation based on inverted pendulum control", ICRA 2002, eq. 16: each joint moves all the mass behind it.
+    manipulation based on inverted pendulum control", ICRA 2002, eq. 16: each joint moves all the mass below it.
     """
 
     __repr__ = in_words
@@ -70,7 +70,7 @@ class Balance:
     width = 0
     shape = ()
     root = None
-    stands: ClassVar[tuple[Any, ...]]  # what plans are remembered by, besides weight and rank
+    stands: ClassVar[tuple[Any, ...]]  # key of the plan, besides weight and `optional`
 
     over: Support | None = None
     joints: tuple[str, ...] | None = None
@@ -94,7 +94,7 @@ class Balance:
         share = real(margin, "the margin of Balance")
         if not 0.0 <= share <= 1.0:
             raise InputError(f"the margin of Balance is a share from 0 to 1, not {short(margin)}")
-        # dataclasses.replace() hands on what is kept: pairs.
+        # dataclasses.replace() passes the stored pairs.
         known = (
             None if masses is None else checked_masses(dict(_pairs(masses)) if isinstance(masses, tuple) else masses)
         )
@@ -121,7 +121,7 @@ class Balance:
         sure = sure_roles(skeleton) if (skeleton.kinds == Kind.BALL).any() else ()
         try:
             return set(trunk_rows(skeleton, {role: roles_of(skeleton).joints[role] for role in sure})[0])
-        except KeyError:  # no limbs to tell the trunk by
+        except KeyError:  # no limbs to find the trunk between
             return set()
 
     def carried(self, skeleton: Skeleton) -> MassShares:

@@ -35,7 +35,7 @@ class Direction(FrozenValue):
     weight
         A factor > 0 of the residual, where several goals compete.
     optional
-        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
+        Whether the goal comes after the others, without any cost to them, and does not count for `reached`.
 
     Notes
     -----
@@ -96,7 +96,7 @@ class Direction(FrozenValue):
         direction
             (3,) in world axes, of any length but zero, such as the world's up.
         pose
-            A single pose, such as the rest pose: what of the joint points along `direction` there is the goal's `axis`.
+            A single pose, such as the rest pose. The goal's `axis` is the joint's axis along `direction` in this pose.
         root, weight, optional
             As in the constructor.
 

@@ -22,8 +22,8 @@ from poise.problem.goals.base.point_target import PointTarget
 if TYPE_CHECKING:
     from poise.model.roles.face import Sight
 
-AHEAD = (0.0, 0.0, 1.0)  # the axis where none is given, but for faces
-_TOGETHER = 3  # joints that turn where none are named: spine, neck, head
+AHEAD = (0.0, 0.0, 1.0)  # default axis of joints without a face
+_TOGETHER = 3  # number of default joints, such as spine, neck and head
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,35 +40,35 @@ class LookAt(PointTarget):
         (..., 3) [file units, world]; leading axes are a batch.
     axis
         (x, y, z) in the frame of `joint`, the direction of the ray, of any length but zero; stored with length one.
-        None: where the figure's face looks, for its head and the joints above and below it; +z of the joint's frame for
-        other joints and figures without a face, and so it is stored. See `sight`. A PoiseWarning says so when such a
-        goal is first solved for on a skeleton.
+        None: the facing direction of the character, for its head and the joints above and below it; +z of the joint's
+        frame for other joints and characters without a face, and so it is stored. See `sight`. The first solve of such
+        a goal on a skeleton gives a PoiseWarning.
     over
         The joints that turn, each of them `joint` itself or above it; no others turn for this goal. Names: the first
-        takes a share of 1, the second of 2 and so on, so that ("spine", "neck", "head") turns the head most. A mapping
+        takes a share of 1, the second of 2 and so on, so ("spine", "neck", "head") turns the head most. A mapping
         (or pairs) of names and shares > 0: each joint turns by its share of the whole. Stored as pairs. None: the joint
-        and the two above it that can turn.
+        and the two rotating joints above it.
     offset
         Where the ray begins, such as between the eyes: a point in the frame of `joint`.
     weight
         A factor > 0 of the residual, where several goals compete.
     optional
-        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
+        Whether the goal comes after the others, without any cost to them, and does not count for `reached`.
 
     Notes
     -----
-    Shares are exact as long as no limit is in the way: what a joint at its limit cannot turn goes to the others. A
-    joint that turns for other goals as well is held back there in the same way.
+    Shares are exact unless a joint reaches its limit; the others then take over its remaining rotation. A joint moving
+    for other goals as well is weighted by its share for them too.
 
-    Error: as for Aim, the angle [rad], 0 to pi, between the axis in the world and the way from the ray's beginning to
-    the target.
+    Error: as for Aim, the angle [rad], 0 to pi, between the axis in the world and the direction from the ray's origin
+    to the target.
     """
 
     __repr__ = in_words
 
     measures = ("aim",)
     root = None
-    looks: ClassVar[tuple[Any, bool]]  # `over`, and whether the axis is that of the face: what plans are remembered by
+    looks: ClassVar[tuple[Any, bool]]  # key of the plan: `over`, and whether the face gives the axis
 
     joint: str
     target: Floats
@@ -90,7 +90,7 @@ class LookAt(PointTarget):
         optional: bool = False,
     ) -> None:
         shares = None if over is None else _shares(over, joint)
-        by_face = axis is None or axis is AHEAD  # which dataclasses.replace() hands on
+        by_face = axis is None or axis is AHEAD  # dataclasses.replace() passes the stored default
         set_fields(self, joint=joint, axis=AHEAD if axis is None or by_face else unit_axis(axis), over=shares)
         set_fields(self, looks=(shares, by_face))
         set_fields(
@@ -108,10 +108,11 @@ class LookAt(PointTarget):
     def sight(self, skeleton: Skeleton) -> Sight:
         """Return the looking axis on a skeleton, and its source.
 
-        The face looks level and ahead in the rest pose. VRM files say where that is; else front and hind legs, feet,
-        knees, eyes, and left and right of hips and shoulders show it. `seen` is False where nothing does.
+        The face is assumed to look horizontally forward in the rest pose. The forward direction comes from a VRM file;
+        else from front and hind legs, feet, knees, eyes, and left and right of hips and shoulders. `seen` is False
+        where none of these is known.
         """
-        from poise.model.roles.face import Sight, sight_of  # noqa: PLC0415  (who names an axis need not wait for it)
+        from poise.model.roles.face import Sight, sight_of  # noqa: PLC0415  (slow to import, not needed with an axis)
 
         require(skeleton, Skeleton, "the skeleton")
         if not self.looks[1]:

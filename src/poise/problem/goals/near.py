@@ -31,19 +31,18 @@ class Near:
         A Pose; or a batch of poses, one for each target or frame: its leading axes go with those of the starts and
         of the targets of other goals.
     joints
-        Names of the joints that should stay near, aliases allowed; None: all that move. With a mapping (or pairs) of
-        names and weights > 0, stored as pairs, a joint of more weight stays nearer than others.
+        Names of the joints to keep near, aliases allowed; None: all moving joints. With a mapping (or pairs) of names
+        and weights > 0, stored as pairs, joints of more weight stay nearer.
     weight
         A factor > 0, relative to other Near goals.
 
     Notes
     -----
-    A batch of poses takes several times as long as one for all: problems that prefer the same pose are solved together.
-
     It has no target and no error. Where several Near goals name the same joint, the last one counts.
 
-    With a batch each problem stays near a pose of its own, and gives the same bits as alone. So a frame is tied to its
-    source, `bake(clip, [*goals, Near(clip.poses)])`, or to what another solve found.
+    With a batch of poses each problem stays near its own pose, with results bit for bit as alone. So frames can be tied
+    to their source animation, `bake(clip, [*goals, Near(clip.poses)])`, or to the result of another solve. A batch
+    takes several times as long as a single pose: only problems with the same preferred pose are solved together.
     """
 
     __repr__ = in_words

@@ -30,11 +30,11 @@ class Orientation(FrozenValue):
     weight
         A factor > 0 of the residual, where several goals compete.
     optional
-        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
+        Whether the goal comes after the others, without any cost to them, and does not count for `reached`.
 
     Notes
     -----
-    Error: the angle [rad], 0 to pi, of the rotation that is left. q and -q are the same target.
+    Error: the angle [rad], 0 to pi, of the remaining rotation. q and -q are the same target.
     """
 
     __repr__ = in_words

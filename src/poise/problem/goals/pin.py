@@ -32,12 +32,12 @@ class Pin:
     weight
         A factor > 0 of the residuals, where several goals compete.
     optional
-        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
+        Whether the goal comes after the others, without any cost to them, and does not count for `reached`.
 
     Notes
     -----
-    It has no target: the start pose of each solve says where the joint stays. Errors: the distance [file units] from
-    there, where the position stays, and the angle [rad], 0 to pi, of the rotation that is left, where that stays.
+    It has no target: the start pose of each solve defines the held transform. Errors: the distance [file units] from
+    the held position, and the angle [rad], 0 to pi, from the held rotation.
     """
 
     __repr__ = in_words

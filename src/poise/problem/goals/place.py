@@ -39,15 +39,16 @@ class Place(FrozenValue):
     offset
         The point, in the frame of `joint`; its origin by default.
     rotation_weight
-        A further factor > 0 of the rotation's residual. Joints that cannot meet both (an arm of five axes) share what
-        is left between position (in units of the rig's size) and rotation [rad]; with 0.01 the position comes first.
+        A further factor > 0 of the rotation's residual. For chains unable to meet both (an arm of five axes) it
+        balances the errors of position (in units of the rig's size) and rotation [rad]; with 0.01 the position comes
+        first.
     optional
-        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
+        Whether the goal comes after the others, without any cost to them, and does not count for `reached`.
 
     Notes
     -----
-    Errors: the distance [file units] from the point to `position`, and the angle [rad], 0 to pi, of the rotation that
-    is left.
+    Errors: the distance [file units] from the point to `position`, and the angle [rad], 0 to pi, of the remaining
+    rotation.
     """
 
     __repr__ = in_words

@@ -17,7 +17,7 @@ from poise.model.skeleton import Skeleton
 from poise.problem.goals.base.goal import checked_weight, set_fields
 from poise.problem.goals.base.point_target import PointTarget
 
-_LIMBS = (("UpperArm", "LowerArm"), ("UpperLeg", "LowerLeg"))  # parts of the names of roles
+_LIMBS = (("UpperArm", "LowerArm"), ("UpperLeg", "LowerLeg"))  # role names without their side
 
 
 class LimbRows(NamedTuple):
@@ -41,26 +41,26 @@ class Pole(PointTarget):
     target
         (..., 3) [file units, world]; leading axes are a batch.
     root
-        The limb's first joint: the line to the tip begins there, and it may move for the pole as well. None: the goal
-        at the tip decides which joints move, and the pole moves no others; see the notes.
+        The limb's first joint: the line to the tip begins there, and it may move for the pole as well. None: only the
+        joints of the goal at the tip move; see the notes.
     tip
         The joint at the limb's end; by default the only child of `joint`.
     weight
         A factor > 0 of the residual, where several goals compete.
     optional
-        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
+        Whether the goal comes after the others, without any cost to them, and does not count for `reached`.
 
     Notes
     -----
-    It says nothing about where the tip is: use it together with a Position, Place or Pin of the tip, whose chain the
-    pole then shares. Without `root` the line begins at the upper arm or the upper leg where the roles of `joint` are
-    known, else at the first joint of the limb (see Skeleton.chain); but never above the first joint of that chain.
-    Where no goal speaks of the tip, or of a joint below it, the joints from there to the tip move.
+    A pole does not place the tip: use it together with a Position, Place or Pin of the tip, and it shares that goal's
+    chain. Without `root` the line begins at the upper arm or upper leg, if the role of `joint` is known, else at the
+    first joint of the limb (see Skeleton.chain); but never above the first joint of the shared chain. Without a goal at
+    the tip or a joint below it, the joints from there to the tip move.
 
-    Error: the angle [rad], 0 to pi, about the line from the first joint to the tip, between the way to `joint` and the
-    way to `target`. Where one of these three has no direction there is no side, and the error is 0: the limb is
-    straight, its tip stands on its first joint, or the target lies on the line, each to a millionth of the limb's
-    length. The pull of the goal fades where that distance is below a thousandth of the limb's length.
+    Error: the angle [rad], 0 to pi, about the line from the first joint to the tip, between the directions to `joint`
+    and to `target`. It is 0 where one of these has no direction: for a straight limb, a tip at the first joint, or a
+    target on the line, each to a millionth of the limb's length. The goal's weight fades where that distance is below a
+    thousandth of the limb's length.
     """
 
     __repr__ = in_words
@@ -94,9 +94,9 @@ class Pole(PointTarget):
         Parameters
         ----------
         skeleton
-            Where the joints stand.
+            Skeleton of the joints.
         chain
-            Rows that move for goals at the tip, parents first; without `root` the limb does not begin above them.
+            Rows moved by goals at the tip, parents first; without `root` the limb does not begin above them.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class Pole(PointTarget):
 
 def _first_by_role(skeleton: Skeleton, middle: int, tip: int) -> int | None:
     """Find the upper arm or leg above an elbow or knee. None where the roles are not sure."""
-    from poise.model.roles.lookup import row_of_role  # noqa: PLC0415  (other goals need not wait for roles)
+    from poise.model.roles.lookup import row_of_role  # noqa: PLC0415  (slow to import, not needed by other goals)
 
     for side in ("left", "right"):
         for upper, lower in _LIMBS:

@@ -31,7 +31,7 @@ class Position(PointTarget):
         The point, in the frame of `joint`, such as a heel or the tip of a tool, in the units in which the joint's
         children are placed. Where it is not zero, `joint` itself turns too.
     optional
-        Whether it is met only as far as that costs the other goals nothing, and does not count for `reached`.
+        Whether the goal comes after the others, without any cost to them, and does not count for `reached`.
 
     Notes
     -----

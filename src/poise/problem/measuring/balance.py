@@ -25,7 +25,7 @@ from poise.problem.goals import Balance
 from poise.problem.layout import DOFS, FIXED
 from poise.problem.plan import Plan
 
-_TINY = 1e-300  # what a squared length is divided by at least
+_TINY = 1e-300  # lower bound of squared lengths in divisions
 
 
 def left_of_balance(pose: Pose, goal: Balance) -> tuple[Floats, Floats]:

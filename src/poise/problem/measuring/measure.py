@@ -27,8 +27,8 @@ from poise.problem.layout import AIM, BALANCE, DIRECTION, NUMBERS, POLE, POSITIO
 from poise.problem.measuring.balance import left_of_balance
 from poise.problem.packing import axis_in, offset_of
 
-_EXACT = 1e-9  # linear parts this near to a rotation times a factor are one
-_SAME = math.sqrt(SAME)  # of the lengths of two points: their distance is rounding
+_EXACT = 1e-9  # largest deviation from a rotation times a factor
+_SAME = math.sqrt(SAME)  # relative distance of coincident points, from rounding
 
 
 class Paths(NamedTuple):
@@ -81,7 +81,7 @@ def _packed(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> Paths | None:
         spans[i] = len(rows), len(rows) + len(way)
         rows.extend(way)
     packed = {row: _packed_row(skeleton, row) for row in set(rows)}
-    if any([line is None for line in packed.values()]):  # noqa: C419  (a generator is a call for each)
+    if any([line is None for line in packed.values()]):  # noqa: C419  (faster than a generator)
         return None
     table = np.array([packed[row] for row in rows]).reshape(-1, PATH_ROW)
     used = _used(skeleton, sorted(set(rows)))
@@ -166,7 +166,7 @@ def errors_by_world(
     return errors
 
 
-# --- what is measured, in the world ------------------------------------------------------------------------------
+# --- measures in world coordinates -------------------------------------------------------------------------------
 
 
 class Places:

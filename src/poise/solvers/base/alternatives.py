@@ -10,10 +10,10 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.solvers.base.contract import Answer, Request
 from poise.solvers.base.engine import Engine
 
-_CLOSEST, _ALL = 64, 512  # starts to try
-_SAME = 1e-3  # [rad, file units]: solutions that differ less are the same
-_FAMILY = 0.5  # and where solutions are whole families
-_TOGETHER = 65_536  # attempts in memory at once
+_CLOSEST, _ALL = 64, 512  # default number of starts for "closest" and "all"
+_SAME = 1e-3  # [rad, file units] smallest difference of distinct solutions
+_FAMILY = 0.5  # [rad, file units] cluster radius of redundant chains, with continuous solution families
+_TOGETHER = 65_536  # starts in memory at once
 
 
 def closest(engine: Engine, targets: Floats, request: Request) -> Answer:
@@ -35,7 +35,7 @@ def closest(engine: Engine, targets: Floats, request: Request) -> Answer:
         if request.progress is not None:
             request.progress(len(targets[rows]))
     missed = ~met
-    if missed.any():  # the ordinary way goes on longer, and settles where nothing is left to gain
+    if missed.any():  # the normal solve takes more iterations, and polishes the nearest pose
         part = engine.part(missed)
         found = part.first(part.kernel_targets(targets[missed]), starts[missed], threads=request.threads)
         u[missed], met[missed] = found.u, found.met

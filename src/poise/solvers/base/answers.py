@@ -12,7 +12,7 @@ from poise.problem.plan import groups_of
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.contract import Answer, Request, Trace, is_own
 
-_COLUMNS = {"met": np.bool_, "iterations": np.int64, "joint_updates": np.int64}  # of an answer, beside q
+_COLUMNS = {"met": np.bool_, "iterations": np.int64, "joint_updates": np.int64}  # types of an Answer's arrays besides q
 
 
 def answered(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:

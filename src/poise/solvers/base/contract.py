@@ -11,7 +11,7 @@ from poise.maths.arrays import Bools, Floats, Ints, short
 from poise.maths.in_words import in_words
 
 Prefer = Literal["first", "closest", "all"]
-OWN = "poise.solvers."  # where the classes of Poise's own solvers stand
+OWN = "poise.solvers."  # module prefix of built-in solver classes
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Answer(NamedTuple):
 
 def is_own(solver: object) -> bool:
     """Return whether a solver is built in. Equal built-in solvers do the same and may replace each other."""
-    inner = getattr(solver, "inner", None)  # of one that goes round another
+    inner = getattr(solver, "inner", None)  # of a solver around another one
     return type(solver).__module__.startswith(OWN) and (inner is None or is_own(inner))
 
 

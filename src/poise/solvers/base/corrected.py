@@ -18,9 +18,9 @@ from poise.solvers.base.answers import answered, merged
 from poise.solvers.base.contract import Answer, Request, engine_of
 from poise.solvers.base.descent import descended
 
-_AGAIN = 4  # most aims; each takes the error down by the share of itself that a length is off
-ROUNDED = 1e-4  # that share; below it, what other aims do not mend is left alone: an exporter's rounding
-_ATTEMPTS = 40  # most other poses to start from
+_AGAIN = 4  # largest number of target shifts; each one multiplies the error by the relative length error
+ROUNDED = 1e-4  # relative length error; answers below it are shifted, but not refined further
+_ATTEMPTS = 40  # largest number of restarts
 
 
 def corrected(
@@ -39,7 +39,7 @@ def corrected(
     stretched = missed[~answer.met[missed]]
     if len(stretched):
         answer = _bent(problem, solver, targets, tolerance, request, answer, stretched)
-    restarts = getattr(engine_of(solver), "restarts", 0)  # a solver that starts nowhere else is not helped by doing so
+    restarts = getattr(engine_of(solver), "restarts", 0)  # solvers without restarts get none here
     attempts = _ATTEMPTS if restarts is None else min(restarts, _ATTEMPTS)
     found = descended(problem.part(missed), answer.q[missed], targets[missed], tolerance, attempts=attempts)
     return merged(answer, missed, found._replace(trace=answer.trace))

@@ -1,7 +1,7 @@
 """Levenberg-Marquardt in NumPy on forward kinematics. It serves trees with non-uniform scale, and Balance.
 
-The residual and its Jacobian are those of the affine maps (problem/residuals.py), limits are kept. It begins
-where a solver thinks the goals are, so that the way is short. All over arrays: few problems come here, for few steps.
+Residual and Jacobian are computed from the affine maps (problem/residuals.py); limits are kept. The starts are answers
+of other solvers, so few problems need it, and few steps.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from poise.problem.residuals import residual
 from poise.solvers.base.contract import Answer
 from poise.solvers.base.engine import eased, seeds_of
 
-_STEPS = 100  # most of one descent
-_TOGETHER = 4096  # descents at a time
-_SPREAD = 0.1  # share of its turns by which the first of other starts is away, the next by twice as much, and so on
-_SHARE = 4.0  # a miss by more than so many times what lengths are off is not shear's doing
-_DAMPING = 0.04  # of the squared error, as the engine's
-_EASIER, _HARDER = 0.2, 10.0  # what a step that gained, or did not, multiplies the damping by
-_EASIEST, _HARDEST = 1e-3, 1e6  # least and most that it is multiplied by
-_LONGEST = 0.5  # [rad, kernel units] most that a degree of freedom moves in a step
-_FLOOR = 1e-12  # least damping: a singular system has a solution
-_GAIN, _IDLE = 1e-6, 3  # a descent ends after so many steps that gained less than this, in kernel units or radians
-_FEW = 8  # other poses that are tried first
-_HOPE = 0.9  # the rest follow where one of these leaves less than this share of the error: else goals contradict
-_WORTH = 0.999  # an answer from elsewhere that misses, too, is taken if it leaves less than this share of the error
-_PROBE = 1e-4  # [rad] how far a ball is turned to see whether its limit lets it
-_KEPT = 1e-3  # share of a push that a limit takes away, where it counts
+_STEPS = 100  # largest number of steps in one run
+_TOGETHER = 4096  # runs in memory at once
+_SPREAD = 0.1  # [rad] rotation of balls in the first restart; it grows linearly with the restart number
+_SHARE = 4.0  # largest ratio of a miss to the length error; larger misses are not caused by shear
+_DAMPING = 0.04  # damping per squared error, as in the engine
+_EASIER, _HARDER = 0.2, 10.0  # factors on the damping after an improving step and after a failed one
+_EASIEST, _HARDEST = 1e-3, 1e6  # bounds of the accumulated damping factor
+_LONGEST = 0.5  # [rad, kernel units] largest step of a degree of freedom
+_FLOOR = 1e-12  # smallest damping; keeps the system solvable
+_GAIN, _IDLE = 1e-6, 3  # [kernel units, rad] and steps: a run ends after this many steps of less gain
+_FEW = 8  # restarts in the first round
+_HOPE = 0.9  # largest remaining error ratio for a second round; above it the goals conflict
+_WORTH = 0.999  # largest error ratio to accept another miss
+_PROBE = 1e-4  # [rad] rotation of a ball to probe its limit
+_KEPT = 1e-3  # smallest share of a rotation removed by a limit to count as blocked
 
 
 class DescentPatience(NamedTuple):
@@ -47,8 +47,8 @@ class DescentPatience(NamedTuple):
     share: float
 
 
-_SETTLING = DescentPatience(10, 1e-4)  # towards the nearest pose to goals that cannot be met
-_TRYING = DescentPatience(4, 0.2)  # from another start: as the engine's attempts
+_SETTLING = DescentPatience(10, 1e-4)  # for the final run towards unreachable goals
+_TRYING = DescentPatience(4, 0.2)  # for restarts, as in the engine
 
 
 class Descent(NamedTuple):
@@ -66,9 +66,8 @@ class Descent(NamedTuple):
 def descended(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, *, attempts: int) -> Answer:
     """Refine poses q (k, nq) towards their targets (k, W).
 
-    The affine maps are used, and each pose gets as near as possible.
-
-    What is missed by no more than shear can do is tried from so many other poses, too.
+    The affine maps are used, and each pose gets as near as possible. Misses small enough to be caused by shear get
+    `restarts` further starts.
     """
     found = descend(problem, problem.plan.u_of(q), targets, tolerance)
     near = _near(problem, found, targets, tolerance) if attempts else np.empty(0, dtype=np.int64)
@@ -96,7 +95,7 @@ def _try_again(
 ) -> None:
     """Restart rows, keeping the first success or the best.
 
-    What gains little is given up; only the best that still misses is settled.
+    Restarts with little gain are given up; only the best remaining miss is run to convergence.
     """
     first, before = found.u[rows], found.costs[rows]
     _try_from(problem, found, rows, first, targets, tolerance, range(min(_FEW, attempts)))
@@ -162,7 +161,7 @@ def descend(
         u[gone], rates[gone], left[gone], costs[gone] = (
             tried[better], new_rates[better], new_left[better], new_costs[better],
         )  # fmt: skip
-        if len(gone):  # a problem of no starts has no plan
+        if len(gone):  # an empty problem has no plan
             met[gone] = problem.met(part.part(better).errors(q[better], targets[gone]), tolerance)
     return Descent(u, costs, met, steps)
 

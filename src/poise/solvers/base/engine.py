@@ -27,14 +27,14 @@ from poise.solvers.base.contract import Answer, Request, Trace
 from poise.solvers.base.stiffness import Stiffness, eases
 from poise.timing.clock import get_pauses, share_pauses
 
-_CHUNK = 2048  # problems that a thread takes at once
-_PULL = 0.5  # share of the way to a preferred pose that a step would like to go
+_CHUNK = 2048  # problems per chunk of a thread
+_PULL = 0.5  # share of the way to a preferred pose covered by a step
 _SEEDS = 256
-_SETTLING = 150  # iterations that a preferred pose may take to settle
-_POLISHES = 3  # attempts that settle, at most: kernels/arm/many.py
-_KEPT = 128  # settings
+_SETTLING = 150  # iterations allowed for converging to a preferred pose
+_POLISHES = 3  # largest number of polished results, see kernels/arm/many.py
+_KEPT = 128  # settings in the cache
 _LONGEST_TRACE = 100_000
-INSIDE = 1 - 1e-6  # of the tolerance: what the kernel calls reached the judge's rounding must not undo
+INSIDE = 1 - 1e-6  # ratio of kernel to public tolerance, so rounding cannot undo a success
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def in_chunks(
             if progress is not None:
                 progress(done)
         return
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (a single solve needs none of it)
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (not needed by single solves)
 
     with ThreadPoolExecutor(min(threads, len(starts)), initializer=share_pauses, initargs=(get_pauses(),)) as pool:
         for done in pool.map(do, starts):
@@ -120,7 +120,7 @@ class ArmEngine:
         rows, m = np.zeros((k + trace, arm.size + REACH_TOLD)), arm.size
         rows[:k, :m] = starts
         bases = self.problem.rigid_bases
-        bases = np.repeat(bases, k // len(bases), axis=0) if 1 < len(bases) < k else bases  # several attempts at each
+        bases = np.repeat(bases, k // len(bases), axis=0) if 1 < len(bases) < k else bases  # several starts per target
         solve = kernels.arm.reach.reach8 if lane_width() == 8 else kernels.arm.reach.reach4  # noqa: PLR2004
 
         def work(first: int, last: int) -> None:
@@ -243,7 +243,7 @@ def packed_tree(plan: Plan, tolerance: Tolerance, stiffness: Stiffness = 0.0) ->
     """Pack the inputs of kernels/tree, and their scratch size. They serve many.py and steps.py."""
 
     def make() -> tuple[tuple[Any, ...], int]:
-        from poise.kernels.tree.arrays import work_size  # noqa: PLC0415  (brings Numba in)
+        from poise.kernels.tree.arrays import work_size  # noqa: PLC0415  (imports Numba)
 
         dofs, aims = eased(plan, stiffness), aims_within(plan, tolerance)
         packed = plan.nodes, plan.frames, dofs, plan.terms, aims, plan.paths, plan.row_ranges

@@ -24,7 +24,7 @@ from poise.solvers.base.engine import Found, answer_of, in_chunks, packed_tree, 
 
 GOALS = tuple(goal for goal in ALL_GOALS if goal not in ("Near", "Balance"))
 _LONGEST_TRACE = 100_000
-_KEPT = 128  # settings
+_KEPT = 128  # settings in the cache
 
 
 class Rule(NamedTuple):

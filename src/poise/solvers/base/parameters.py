@@ -66,7 +66,7 @@ def _sentences(of: type) -> dict[str, str]:
 
     One entry of the Parameters section may describe several, `low, high`.
     """
-    import docstring_parser  # noqa: PLC0415 (a program that only solves never needs it)
+    import docstring_parser  # noqa: PLC0415 (not needed for solving)
 
     found = docstring_parser.parse(inspect.getdoc(of) or "", docstring_parser.DocstringStyle.NUMPYDOC)
     texts = ((given.arg_name, " ".join((given.description or "").split())) for given in found.params)
@@ -169,7 +169,7 @@ def _whole(text: str) -> Any:
 
 def _number(text: str) -> Any:
     try:
-        value = float(text) if text.isascii() and "_" not in text else math.nan  # float() takes 1_0, too
+        value = float(text) if text.isascii() and "_" not in text else math.nan  # float() accepts 1_0
     except ValueError:
         return _UNREADABLE
     return _UNREADABLE if math.isnan(value) else value

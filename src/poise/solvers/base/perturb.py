@@ -10,7 +10,7 @@ from poise.model.limits import Range
 from poise.model.limits.base.rows import nearest_angle
 from poise.model.skeleton import Kind, Skeleton
 
-DRAWS = 6  # numbers in 0..1 that a joint takes
+DRAWS = 6  # random numbers in 0..1 per joint
 _TURN = 2 * np.pi
 
 

@@ -50,7 +50,7 @@ class Status(IntEnum):
     contradictory = 8
     open_loop = 9
 
-    # The same in capitals, as constants are often written.
+    # Aliases in capitals, as usual for constants.
     REACHED = 0
     OUT_OF_REACH = 1
     LIMITED = 2

@@ -14,7 +14,7 @@ from poise.maths.remember import remember
 from poise.model.other_names import matching
 from poise.model.skeleton import Skeleton
 
-Stiffness: TypeAlias = float | tuple[tuple[str, float], ...]  # of all joints, or of some by name, role or glob
+Stiffness: TypeAlias = float | tuple[tuple[str, float], ...]  # for all joints, or for some by name, role or glob
 
 _GLOB = frozenset("*?[")
 

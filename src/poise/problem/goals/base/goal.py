@@ -53,7 +53,7 @@ class AnyGoal(Protocol):
     def parse(self, value: ArrayLike) -> Floats:
         """Convert another target into a new array (..., width).
 
-        It is checked as in the constructor, and the goal is not changed.
+        The value is checked as in the constructor, and the goal is not changed.
 
         Rows that `rows` or `parse` gave come back bit for bit. InputError where the goal has no target.
         """
@@ -69,11 +69,10 @@ class JointGoal(AnyGoal, Protocol):
 
     Notes
     -----
-    A goal that measures a position or an aim may have an `offset`: the point, in the frame of its joint, that it speaks
-    of. One that measures a direction or an aim has an `axis`: the direction in that frame that points. One that
-    measures a rotation may have a `rotation_weight`: a further factor of that residual. A goal with a true `optional`
-    comes after the others, and does not count for what is reached. Fields of other names are not
-    packed: they may only change what the targets are.
+    Goals measuring a position or an aim may have an `offset`: the measured point in the frame of the joint. Goals
+    measuring a direction or an aim have an `axis`: the pointing direction in that frame. Goals measuring a rotation may
+    have a `rotation_weight`: a further factor of that residual. A goal with `optional` True is solved after the others,
+    and does not count for `reached`. Other fields are not packed: they may only affect the targets.
     """
 
     @property

@@ -18,9 +18,9 @@ _PLANE = 2
 class PointTarget(FrozenValue):
     """Target of one point (..., 3) [file units, world]. Leading axes are a batch.
 
-    aimed   what the target is called where it cannot be used
-    planar  whether points (..., 2) do as well; z is then 0
-    flat    whether that is how this one was given
+    aimed   name of the target in error messages
+    planar  whether points (..., 2) are accepted; z is then 0
+    flat    whether this target was given as points (..., 2)
     """
 
     width = 3

@@ -14,7 +14,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats, finite, for_kernel
 from poise.maths.matrices import check_proper
 
-FARTHEST = 1e100  # file units: no length is meant beyond this, and squares stay finite
+FARTHEST = 1e100  # [file units] largest coordinate; squares stay finite
 _NO_ROTATION = "has zero length; the identity is (1, 0, 0, 0)"
 
 
@@ -37,7 +37,7 @@ def points(value: ArrayLike, what: str, *, planar: bool = True) -> Floats:
     """
     if type(value) is np.ndarray and value.dtype == np.float64 and value.shape[-1:] == (3,):
         usual: Floats = value.astype(np.float64, order="C")
-        if np.abs(usual).max(initial=0.0) <= FARTHEST:  # not true of NaN
+        if np.abs(usual).max(initial=0.0) <= FARTHEST:  # False for NaN
             return usual
     given = _point_numbers(value if planar else finite(value, what, last=3), what)
     result = np.zeros((*given.shape[:-1], 3))
@@ -97,7 +97,7 @@ def places(position: ArrayLike, rotation: ArrayLike, joint: str) -> Floats:
             f"rotation's, {batches[1]}"
         )
         raise InputError(message) from error
-    rows = np.zeros((*shape, 7))  # the only array made here: both parts are finished in place
+    rows = np.zeros((*shape, 7))  # the only new array; both parts are normalized in place
     rows[..., : there.shape[-1]] = there
     rows[..., 3:] = turned
     _scale_to_unit(rows[..., 3:], f"the rotation of {joint!r} {_NO_ROTATION}")
@@ -131,15 +131,15 @@ def _of_matrices(matrices: Floats, what: str) -> Floats:
     result = np.empty((*matrices.shape[:-2], 4))
     rows = for_kernel(matrices.reshape(-1, 9))
     if kernels.values.turns.quaternions(rows, result.reshape(-1, 4)) >= 0:
-        check_proper(matrices, what)  # which says what is wrong
-        return rotations.from_matrix(matrices)  # or finds it just good enough
+        check_proper(matrices, what)  # raises with the reason
+        return rotations.from_matrix(matrices)  # within tolerance after all
     return result
 
 
 def _scale_to_unit(vectors: Floats, zero: str) -> None:
     """Normalize vectors (..., n) in place. Raises InputError `zero` for a vector of length zero."""
     squares: Any = np.einsum("...i,...i->...", vectors, vectors)  # no temporary; infinite or 0 for extreme vectors
-    off = np.abs(squares - 1.0) > UNIT_SLACK / 2  # the kernel decides: whoever it lets pass stays bit for bit
+    off = np.abs(squares - 1.0) > UNIT_SLACK / 2  # candidates; the kernel leaves unit vectors unchanged bit for bit
     if not off.any():
         return
     rest = np.array(vectors[off], order="C")
