@@ -1,9 +1,9 @@
 """Degrees of freedom and measures of a set of goals. This part of the packing is the same for all poses.
 
-node   one motion: a hinge, slide, ball or move, or a fixed place that a goal stands in
-u      the configuration as the kernels see it: numbers of the joints that move
-dof    one degree of freedom of the step: a hinge or slide 1, a ball or move 3
-term   one thing that a goal measures of its joint; three rows of the residual each
+node   one motion: a hinge, slide, ball or translation, or a fixed frame of a goal
+u      configuration in kernel coordinates: the values of the moving joints
+dof    one degree of freedom of a step: a hinge or slide has 1, a ball or translation 3
+term   one measured quantity of a goal, with three rows of the residual
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Measure(NamedTuple):
 
     Fields: kind (see MEASURE_KINDS), goal number, row of its joint, first column of a target.
 
-    A pole's row is that of its tip, and `limb` has the rows of the first joint and of the one that bends. A balance's
-    row is that of the first joint that bears, and `limb` has the others.
+    For a pole `row` is its tip, and `limb` has the rows of the first joint and the middle joint. For a balance `row` is
+    the first supporting joint, and `limb` has the others.
     """
 
     kind: int
@@ -69,7 +69,7 @@ class Term(NamedTuple):
     It belongs to goal number `goal` and the joint in `row`, which node `node` moves; `column` is its first number in a
     target row.
 
-    `limb` and `limb_nodes` are the same of a pole's two other joints.
+    `limb` and `limb_nodes` are the rows and nodes of a pole's two other joints.
     """
 
     kind: int
@@ -84,12 +84,13 @@ class Term(NamedTuple):
 class Layout(NamedTuple):
     """Kinematic tree of a set of goals, with their measures.
 
-    `base` is the row that everything hangs in, -1 for the world.
-
-    terms stand in depth-first order of their nodes, so that each dof moves one range of rows. paths are the nodes that
-    move each term for its goal. `below` are the rows between the base and what moves or is measured, `offset` those of
-    them whose translations do not stand in q; `still` the columns of q that keep still for these goals and stand in
-    the frames between the nodes: none where these frames are the same in every pose.
+    base             row above all nodes, -1 for the world
+    terms            in depth-first order of their nodes, so each dof affects one range of residual rows
+    paths            nodes acting on each term for its goal
+    rows_below_base  rows between the base and the moving or measured joints
+    offset_rows      those of them with translations outside q
+    fixed_columns    columns of q with constant values that enter the frames between nodes; empty where these frames
+                     are the same in every pose
     """
 
     nodes: tuple[Node, ...]
@@ -117,7 +118,7 @@ class Layout(NamedTuple):
 def moves_itself(skeleton: Skeleton, goal: JointGoal, tip: int) -> bool:
     """Return whether moving row `tip` itself changes the goal's measures.
 
-    Turning a joint does not move its own origin, unless something constant stands behind the turn; a slide moves it.
+    Rotating a joint moves its own origin only if a constant offset follows the rotation; a slide always moves it.
     """
     if goal.measures == ("position",):
         behind = [*skeleton.B[tip, :, 3].tolist(), *getattr(goal, "offset", ())]
@@ -167,7 +168,7 @@ def _moving_rows(
 
     They are each goal's chain, its own joint where that has an effect, and coupled joints.
 
-    `aimed` are those of the goals that speak of a joint, in the row of `tips`.
+    `joint_goals` are the goals of single joints, `tips` their rows.
     """
     rows: set[int] = set()
     for goal in goals:

@@ -1,6 +1,6 @@
 """Bounds on the reach of each goal, from bone lengths only.
 
-Where scale is not uniform, each length is known only to the plan's `stretch`: the bounds are as much wider.
+With non-uniform scale each length is known only to the plan's relative `length_error`, which widens the bounds.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ class Lengths:
     def between(self, i: int, j: int) -> tuple[float, float]:
         """Bound the distance between the points of terms i and j.
 
-        Both terms are positions. Only for plans without stretch. Points that no joint moves apart have one distance.
-
+        Both terms are positions, of a plan without length error. Points of one rigid body have a single distance.
         """
         first, second = self._ends(i), self._ends(j)
         shared = [a[0] == b[0] for a, b in zip(first, second, strict=False)]
@@ -73,7 +72,7 @@ class Lengths:
     def _ends(self, i: int) -> list[tuple[int, Floats]]:
         """List the moving nodes above term i, from the base (-1).
 
-        With each comes the origin (3,) of the next, in its own moved frame.
+        Each is paired with the origin (3,) of the next one in its own moved frame.
         """
         node, point = self._carrier(self.layout.terms[i].node, self.aims[i, :3])
         ends = [(node, point)]
@@ -85,7 +84,7 @@ class Lengths:
     def _carrier(self, node: int, point: Floats) -> tuple[int, Floats]:
         """Find the nearest moving node at or above a node.
 
-        With it comes the point (3,) of the first node in the moved frame of the second.
+        Also return the point (3,), given in the first node's frame, in the moved frame of the second.
         """
         while node >= 0 and self.layout.nodes[node].kind == FIXED:
             frame = self.frames[0, node]

@@ -20,8 +20,8 @@ from poise.problem.sides import limb_of_pole, turns_alone
 class Limb(NamedTuple):
     """Skeleton rows of a limb's first joint, middle joint and tip.
 
-    planar  whether both are hinges
-    turns   whether the tip's own joint is turned, too
+    planar       whether both bending joints are hinges
+    rotates_tip  whether the tip's own joint rotates as well
     """
 
     first: int
@@ -34,7 +34,7 @@ class Limb(NamedTuple):
 def limb_of(problem: Problem, middle: str | None, *, keep_tip: bool) -> Limb:
     """Return the limb of a Position or Place goal. Raises UnsupportedError, with a reason, for other chains.
 
-    Both are remembered with the skeleton: they follow from it and from the kinds of goals, not from poses or targets.
+    Limbs and refusals are remembered with the skeleton. They depend on the kinds of goals, not on poses or targets.
     """
     key = (problem.kinds, problem.free_root, middle, keep_tip)
     found = remember(problem.skeleton, "limb", key, lambda: _found(problem, middle, keep_tip=keep_tip))

@@ -1,7 +1,7 @@
 """Measure gaps in the closed loops of a file by forward kinematics.
 
-Digits of a file are rounded, and so its loops may be open by a hair at rest already. Such a gap of the file itself is
-no fault of a pose: it is added to the tolerance wherever a loop is judged.
+Files round their digits, so loops may have small gaps in the rest pose. This rest gap is added to the tolerance of
+every check of a loop.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _ROUNDED = 1e-4  # ratio to the rig's size, and [rad]: rounding of four written 
 class Gap(NamedTuple):
     """Gaps of one loop in poses (k,) and in the file.
 
-    distance, angle  (k,) the whole gap [file units, rad]
-    own              distance and angle of the gap at rest, each 0 where it is more than rounding
+    distance, angle  (k,) total gap [file units, rad]
+    rest_gap         distance and angle of the gap at rest, each 0 where it exceeds rounding
     """
 
     loop: Loop

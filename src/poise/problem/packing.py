@@ -1,6 +1,6 @@
 """Pack a kinematic tree: fold fixed joints and remove scale.
 
-Which joints move stands in layout.py; plan.py keeps what is packed here for as many poses as it serves.
+`dof_layout.py` decides on the moving joints; `plan.py` stores the packed arrays for all poses they serve.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ def _aim(skeleton: Skeleton, term: Term, places: Sequence[Transform], goal: AnyG
 class Geometry:
     """Rigid frames of a tree. n nodes, t terms.
 
-    frames   (1, n, 9) and aims (t, 15), without the tolerances: see kernels/tree/arrays.py
-    size     file units in one kernel unit: a power of two
-    scale    the factor of the row that the tree hangs in
-    stretch  by how much of itself a length of the kernels' tree may be off, because some scale is not uniform; else 0
+    frames        (1, n, 9) and aims (t, 15), without the tolerances: see kernels/tree/arrays.py
+    size          file units in one kernel unit: a power of two
+    scale         scale factor of the base row
+    length_error  largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
     """
 
     frames: Floats
@@ -136,7 +136,7 @@ def _travels(skeleton: Skeleton, layout: Layout, frames: Sequence[Transform]) ->
 def _base_scale(start: Pose, layout: Layout) -> tuple[float, float]:
     """Compute the base row's scale factor and relative length error.
 
-    Of the pose's own scales, whatever its q: what turns above must not change it, not even by a rounding.
+    They are computed from the pose's own scales in the rest pose, so rotations above the base do not affect them.
     """
     skeleton = start.skeleton
     if layout.base < 0:
@@ -152,8 +152,8 @@ def _base_scale(start: Pose, layout: Layout) -> tuple[float, float]:
 def _stretch_above(start: Pose, base: int) -> float:
     """Bound the relative length error caused by joints above a row.
 
-    Scales that are not uniform may cancel at rest, and no longer when a joint between them turns; where none turns,
-    they are one.
+    Non-uniform scales may cancel in the rest pose, but not after rotation of a joint between them. Scales without such
+    a joint between them count as one.
     """
     skeleton, rows = start.skeleton, start.skeleton.way(base)
     turns, scales = rotations.as_matrix(skeleton.A[rows, 3:]), start.b_affine[0, rows, :, :3]
@@ -221,7 +221,7 @@ class _Walk:
     def place(self, term: Term, row: int, point: tuple[float, float, float] = _ORIGIN) -> Transform:
         """Compute a point's transform in its node's moved frame. The rotation is set only where the term needs it.
 
-        A point is where it is, however the row is scaled; only what turns can be sheared.
+        Scale does not affect a point's position; only rotations can be sheared.
         """
         carried, factor, stretch = self.carried[row]
         offset = (carried[..., :3] @ np.array(point) + carried[..., 3]) * factor[:, None]

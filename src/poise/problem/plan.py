@@ -1,7 +1,7 @@
 """Pose-independent part of a problem, packed for the kernels. It is remembered with the skeleton.
 
-A start pose and targets are what changes: problem.py brings them into the plan's frames and units. The arrays are those
-that kernels/tree/arrays.py documents row by row.
+`problem.py` converts start poses and targets into the plan's frames and units. The arrays are documented in
+kernels/tree/arrays.py.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def plan_of(
 
     It serves all poses whose fixed joints have the same values as in `start`.
 
-    That is a single pose, or a batch that shares a plan; `still` is its `still_part`, where somebody has it.
-    UnsupportedError where scale above a joint that turns is zero, or where there is no free root to move.
+    `start` is a single pose, or a batch with a shared plan; `plan_inputs` are the result of `collect_plan_inputs`, if
+    already computed. Raises UnsupportedError for zero scale above a rotating joint, and for a missing free root.
     """
     skeleton = start.skeleton
     layout = remembered_layout(skeleton, kinds, goals, free_root=free_root)
@@ -142,12 +142,12 @@ class Doors(NamedTuple):
 class Plan:
     """Moving joints of a set of goals, packed for the kernels. n nodes, t terms.
 
-    measures  what is measured: the columns of the errors
-    frames    (1, n, 9)  see kernels/tree/arrays.py
-    aims      (t, 15)    the same, without the tolerances
-    size      file units in one kernel unit: a power of two
-    scale     the factor of the row that everything hangs in
-    stretch   by how much of itself a length of the kernels' tree may be off, because some scale is not uniform; else 0
+    measures      measured quantities: the columns of the errors
+    frames        (1, n, 9)  see kernels/tree/arrays.py
+    aims          (t, 15)    see kernels/tree/arrays.py; without the tolerances
+    size          file units in one kernel unit: a power of two
+    scale         scale factor of the base row
+    length_error  largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
     """
 
     skeleton: Skeleton
@@ -192,9 +192,8 @@ class Plan:
     def limits(self) -> Floats:
         """(n, LIMIT) limits of balls and soft limits of all joints.
 
-        Other rows are zero. See kernels/limits/rotations.py.
-
-        The soft range of a coupled joint is one of its leader's number.
+        Other rows are zero. See kernels/limits/rotations.py. The soft range of a coupled joint is converted to its
+        leader's values.
         """
         rows = np.zeros((len(self.layout.nodes), LIMIT))
         for row, node in zip(rows, self.layout.nodes, strict=True):
@@ -210,9 +209,7 @@ class Plan:
     def binding(self) -> Floats | None:
         """Limits for the kernels, or None for a plain tree.
 
-        A plain tree has no limits, and no goal with a direction or an aim.
-
-        Its kernels have no code for these.
+        A plain tree has no limits, and no goal with a direction or an aim. Its kernels have no code for these.
         """
         is_plain = not self.limits.any() and {term.kind for term in self.layout.terms} <= _PLAIN
         return None if is_plain else self.limits
@@ -226,10 +223,8 @@ class Plan:
     def terms(self) -> Ints:
         """(t, 10) integer description of each term for the kernels.
 
-        Columns: kind, node, first row, first number of a target, first and last of its path, and those of a pole's
-        limb.
-
-        Of its first joint and the one that bends: the nodes, and the last nodes of the path that move them.
+        Columns: kind, node, first residual row, first target number, start and end of its path; then for the first and
+        middle joint of a pole's limb their nodes, and their path ends.
         """
         rows: list[tuple[int, ...]] = []
         number = way = 0
@@ -280,10 +275,8 @@ class Plan:
     def reaches(self) -> tuple[tuple[float, float, Floats], ...]:
         """Shortest distance, longest distance and origin of each term.
 
-        Distances are measured from the first node of the term's path, whose origin (3,) is given.
-
-        By lengths alone, a hair wider than they say, so that what lies outside is out of reach for sure; kernel
-        units, frame of the base.
+        Distances are measured from the first node of the term's path, whose origin (3,) is given, in kernel units and
+        the base frame. They are bounds from bone lengths with a rounding margin: points outside are out of reach.
         """
         return tuple([self.lengths.reach(i) for i in range(len(self.layout.terms))])
 
@@ -329,7 +322,7 @@ class Plan:
     def q_of(self, u: Floats, moved: Bools, starts: Floats, *, turned: bool = True) -> Floats:
         """Convert u (k, nu) into q (k, nq). Rows with `moved` (k,) False keep `starts` (1|k, nq) bit for bit.
 
-        Where `turned`, hinges stand as few turns from the start as their ranges allow.
+        With `unwrap`, hinges are moved by whole turns as near to the start as their ranges allow.
         """
         q, turns = np.empty((len(u), self.skeleton.nq)), self.turns if turned else self.turns[:0]
         kernels.tree.doors.answers(for_kernel(u), moved, for_kernel(starts), *self.doors, turns, q)
@@ -385,7 +378,7 @@ class Plan:
     def turned_near(self, u: Floats, v: Floats) -> Floats:
         """Move hinges of u (k, nu) by whole turns towards v.
 
-        Those of couplings stay: a whole turn of a leader is none of its followers.
+        `v` is (1|k, nu). Coupled hinges stay: a whole turn of a leader is no whole turn of its followers.
         """
         nodes = [node for node, turning in zip(self.layout.nodes, self.turning, strict=True) if turning]
         rows = [(node.at, *self.layout.dofs[node.dof, :2]) for node in nodes]
@@ -396,7 +389,7 @@ class Plan:
     def scattered(self, starts: Floats, seed: Floats, share: float) -> Floats:
         """Compute random starts (k, nu) from numbers in 0..1 (nd,).
 
-        It is the NumPy version of `scatter` in kernels/tree/many.py.
+        It is the NumPy version of the random starts in kernels/tree/many.py.
         """
         u, spread = starts.copy(), LONG_WAY / max([LONG_WAY, *map(len, self.layout.paths)])
         for node in self.layout.nodes:

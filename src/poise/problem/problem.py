@@ -1,6 +1,7 @@
-"""Problem: a start pose and goals, without targets. The plan is what no pose changes; the judge measures the errors.
+"""Problem: a start pose and goals, without targets.
 
-Targets travel as rows: the numbers of all goals side by side, world, file units, one row per problem of a batch.
+Targets are passed as rows: the numbers of all goals side by side, in world axes and file units, one row per problem of
+a batch.
 """
 
 from __future__ import annotations
@@ -64,13 +65,13 @@ class Problem:
     Parameters
     ----------
     start
-        A legal pose: a single one, or a batch axis of poses.
+        A pose within limits: a single one, or a batch of poses along one axis.
     goals
-        At least one. The targets that they hold are examples and are not used here.
+        At least one. Their targets are examples, and are not used here.
     free_root
         Whether the free root joint above the chain may move as well.
     kinds
-        What of the goals is not their targets: plans are remembered by it. Worked out where it is not given.
+        Key of the goals without their targets, for remembering plans. Computed by default.
     """
 
     __repr__ = in_words
@@ -226,8 +227,8 @@ class Problem:
     def q_of(self, u: Floats, moved: Bools, *, traced: bool = False) -> Floats:
         """Convert u (k, nu) into q (k, nq). Rows with `moved` (k,) False keep the start's q bit for bit.
 
-        Hinges stand as few turns from the start as they can, unless something says which turn is nicer, or what was
-        traced is to be told as it was.
+        Hinges are moved by whole turns as near to the start as possible, except with a preferred pose or soft limits,
+        and in traces.
         """
         turned = bool(len(self.plan.turns)) and not traced and not self.prefers
         return self.plan.q_of(u, moved, self.start_rows, turned=turned)

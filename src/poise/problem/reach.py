@@ -54,8 +54,8 @@ def beyond_reach(problem: Problem, targets: Floats, tolerance: Tolerance) -> Int
 def stretches(problem: Problem, targets: Floats, tolerance: Tolerance) -> Bools | None:
     """Return a mask (k,) of targets beyond a free chain's reach. None where there are no such targets.
 
-    That is one position at the end of a chain of balls without limits: stretched towards its target it is as near as it
-    can be.
+    A free chain has balls without limits and one position goal at its end. Straightened towards such a target it is as
+    near as possible.
     """
     plan = problem.plan
     if problem.free_root or not problem.lone_point or not remember(plan, "free chain", None, lambda: _is_free(plan)):
@@ -78,8 +78,8 @@ def _is_free(plan: Plan) -> bool:
 def pulled(problem: Problem, targets: Floats) -> Floats:
     """Pull position targets (k, W) inside the reach of the rigid tree.
 
-    Where scale is not uniform: by twice the share of itself that a length may be off, along the line from the joint
-    that the chain hangs on.
+    The reach is reduced by twice the relative length error of non-uniform scale. Targets move along the line from the
+    chain's first joint.
     """
     plan, out = problem.plan, targets.copy()
     bases, aims = problem.rigid_bases.reshape(-1, 3, 4), problem.kernel_targets(targets)

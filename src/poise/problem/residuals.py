@@ -1,7 +1,7 @@
 """Residuals and Jacobians of goals in NumPy. The NumPy version of kernels/tree/goal_rows.
 
-It is measured along the skeleton's own rows, whatever their scale. Jacobians are those of Pose.jacobian, (k, 6, nd) in
-the columns of a plan. Residuals are those of the kernels but for the fading of a pole.
+Errors are measured on the skeleton itself, with any scale. Jacobians are those of Pose.jacobian, (k, 6, nd), in the
+columns of a plan. Residuals equal those of the kernels, except that the weight of a pole does not fade.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def turn_rates(
 
     These are all but poles; the error points along its axis with length 2 sin(angle / 2).
 
-    For a direction or an aim it is the shortest one. An aim's changes with the motion of its point, too. `turning`
-    (nd,) says which dofs act for the goal.
+    For a direction or an aim it is the shortest rotation. An aim also depends on the motion of its point.
+    `acting_dofs` (nd,) is the mask of the goal's dofs.
     """
     rates = jacobian[:, 3:]
     if measure.kind == ROTATION:
@@ -56,7 +56,7 @@ def turn_rates(
 def side_rates(pose: Pose, measure: Measure, wanted: Floats, velocities: Sequence[Floats]) -> tuple[Floats, Floats]:
     """Compute Jacobian (k, 1, nd) and error (k, 1) of a pole. The error is a rotation about the limb's line.
 
-    velocities  (k, 3, nd) of the limb's first joint, of the one that bends, and of the tip
+    velocities  (k, 3, nd) Jacobians of the limb's first joint, middle joint and tip
     """
     side = Places(pose).side(measure, wanted)
     of_bend, of_pole = (
@@ -72,8 +72,8 @@ def side_rates(pose: Pose, measure: Measure, wanted: Floats, velocities: Sequenc
 def residual(problem: Problem, q: Floats, targets: Floats, *, weighted: bool = True) -> tuple[Floats, Floats]:
     """Compute Jacobian (k, r, nd) and residual (k, r) of all goals. Lengths are in units of the tree's size.
 
-    A column is a velocity per unit of a degree of freedom of the plan: of a number in u, or of a ball's turn [rad]
-    about an axis of the frame in which it turns.
+    A column is a velocity per unit of a degree of freedom: of a value in u, or of a ball's rotation [rad] about an axis
+    of its parent frame.
     """
     pose = problem.posed(q)
     blocks: list[Floats] = []
@@ -147,7 +147,7 @@ def _plan_columns(plan: Plan, columns: Floats) -> Floats:
 class _PlanColumns(NamedTuple):
     """Skeleton columns (nd,) of a plan, with divisors (nd,).
 
-    bent  (dof, first column, axis) of each ball that a limit makes a hinge
+    hinged_balls  (dof, first column, axis) of each ball limited to a hinge
     """
 
     columns: Ints

@@ -30,9 +30,8 @@ def moved_by_pole(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> l
 def shared_chain(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> Sequence[int]:
     """List rows above a pole's tip moved by its goals, parents first.
 
-    There are none where no goal is at or below the tip. A goal of a joint below the tip counts where the pole's
-    joint moves for it. A goal that only turns the tip counts in the same way: a hand that turns by itself moves no
-    elbow.
+    The list is empty without a goal at or below the tip. A goal below the tip, or a goal of only the tip's rotation,
+    counts if the pole's joint moves for it: a hand rotating alone moves no elbow.
     """
     middle, tip = skeleton.index(pole.joint), pole.tip_row(skeleton)
     way, shared = skeleton.way(tip), set[int]()

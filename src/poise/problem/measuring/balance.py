@@ -2,11 +2,11 @@
 
 The error is the offset of the centre of mass from the area between the supports.
 
-c is the centre of mass, s_i are the points that bear, drawn in towards their mean, all seen along `up`. Outside of the
-area between them its nearest point is n = sum l_i s_i, with shares l_i of two corners; the residual is e = n - c, 0
-inside. With the shares held e goes down by dc - sum l_i ds_i, to first order exactly: moving n along its edge is square
-to e. A joint turns all the mass behind it about itself: dc = m / M (v + w x (b - p)), where b is the centre of the mass
-m behind it, and v and w are the velocities of any point p that hangs on it (its Jacobian's column).
+c is the centre of mass and s_i are the support points, shrunk towards their mean; both are projected along `up`. For c
+outside their hull the nearest point of the hull is n = sum l_i s_i, with shares l_i of two corners. The residual is
+e = n - c, and 0 inside. For constant shares e decreases by dc - sum l_i ds_i; this is exact to first order, because n
+moves along its edge, perpendicular to e. A joint rotates all mass below it: dc = m / M (v + w x (b - p)), where b is
+the centre of the mass m below it, and v and w are the velocities of any point p below it (a column of its Jacobian).
 """
 
 from __future__ import annotations
@@ -66,9 +66,8 @@ def drawn_in(corners: Floats, margin: float) -> Floats:
 def nearest_shares(corners: Floats, at: Floats) -> Floats:
     """Compute the shares (k, b) of corners in the nearest hull point.
 
-    It is the point of the hull of `corners` (k, b, 2) nearest to `at` (k, 2); inside the hull all shares are 0.
-
-    The nearest point lies on the way between two corners: all pairs are tried, of which there are few.
+    It is the point of the hull of `corners` (k, b, 2) nearest to `point` (k, 2); inside the hull all shares are 0. All
+    pairs of corners are tried, as the nearest point is on a segment between two of them.
     """
     k, b = corners.shape[:2]
     shares, best = np.zeros((k, b)), np.full(k, np.inf)

@@ -1,6 +1,6 @@
 """Goal errors of poses by forward kinematics.
 
-The judge's side of the work: nothing that a solver was given, or says, is used.
+Measurements use the skeleton's own joint data, and nothing reported by a solver.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SAME = math.sqrt(SAME)  # relative distance of coincident points, from rounding
 class Paths(NamedTuple):
     """Kernel input for the paths from the root to the measures. See kernels/paths.py.
 
-    factors  (column, factor) of the errors that are angles: how often the angle that the kernel tells they are
+    angle_factors  (column, factor) of angular errors: ratio of the error to the angle computed by the kernel
     """
 
     table: Floats
@@ -47,12 +47,9 @@ class Paths(NamedTuple):
 def paths_of(skeleton: Skeleton, goals: Sequence[AnyGoal], kinds: Hashable) -> Paths | None:
     """Pack the paths from the root to the goals' joints.
 
-    None where the kernel cannot measure and only `Pose.world` can.
-
-    That is where scale is not uniform, and where mass is measured, which hangs on all joints.
-
-    Remembered with the skeleton for goals of these kinds. They hold for poses without translations and scales of
-    their own.
+    None for non-uniform scale and for a Balance, which depends on all joints; `Pose.world` measures these. Paths are
+    remembered with the skeleton for goals of these kinds, and hold for poses without translations and scales of their
+    own.
     """
     return remember(skeleton, "paths", kinds, lambda: _packed(skeleton, goals))
 
@@ -133,9 +130,8 @@ def errors_by_paths(paths: Paths, q: Floats, targets: Floats) -> Floats:
 def errors_of_one(paths: Paths, allowed: Floats, q: Floats, target: Floats) -> tuple[Floats, bool]:
     """Compute the errors (c,) of one pose q (nq,).
 
-    Also return whether each error is within `allowed` (c,) to rounding; `target` is (1, W).
-
-    To rounding what `errors_by_paths` says; a kernel of its own, because arrays take ten times as long for one pose.
+    Also return whether each error is within `max_errors` (c,) to rounding; `target` is (1, W). Errors equal those of
+    `compute_path_errors` to rounding. A separate kernel, as arrays take ten times as long for one pose.
     """
     errors = np.empty(len(allowed))
     work = np.empty(len(paths.used) + 7 + 2 * len(allowed))
@@ -172,8 +168,8 @@ def errors_by_world(
 class Places:
     """World transforms of a pose batch (k,) by skeleton row.
 
-    Those of `rows` are worked out along their ways, where that is shorter than one walk over all joints: from `q`, the
-    numbers of the poses as kernels take them.
+    Transforms of `rows` are computed along their paths where that is shorter than one pass over all joints. `q` are the
+    values of the poses in kernel layout.
     """
 
     def __init__(self, pose: Pose, rows: Collection[int] = (), q: Floats | None = None) -> None:
