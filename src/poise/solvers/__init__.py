@@ -1,7 +1,7 @@
 """Registry of solvers, one per file. The file name is the solver's name.
 
 A solver file has a frozen class `Solver` with the options as fields, its `name`, what it `handles`, and
-`run(problem, targets, tolerance, request)`. It is imported when it is asked for.
+`run(problem, targets, tolerance, request)`. It is imported on first use.
 """
 
 from __future__ import annotations
@@ -47,24 +47,24 @@ class Solver(Protocol):
         Parameters
         ----------
         problem
-            What is wanted, packed, with the start pose or one start pose for each target.
+            Packed goals, with one start pose or a start pose for each target.
         targets
             (k, W) one row for each target: the numbers of all goals side by side, world axes, file units, rotations as
-            quaternions w x y z. With k = 0 nothing is solved, but what cannot be done is still refused.
+            quaternions w x y z. With k = 0 nothing is solved, but unsupported problems are still refused.
         tolerance
-            The distance [file units] and the angle [rad] that count as reached.
+            Largest distance [file units] and angle [rad] of a reached goal.
         request
-            Which solution is wanted, how many threads may be used, and whether iterations are kept.
+            Preferred solution, number of threads, and whether iterations are recorded.
 
         Returns
         -------
         Answer
-            A pose for each target. The caller measures its errors by forward kinematics, whatever the solver says.
+            A pose for each target. The caller measures its errors by forward kinematics.
 
         Raises
         ------
         UnsupportedError
-            For what the solver cannot do and `handles` has no words for.
+            For unsupported problems that `handles` does not describe.
         """
         ...
 

@@ -1,9 +1,9 @@
 """Annealing: restart another solver from large random offsets. The pose with the least measured error is kept.
 
-Coordinate and gradient methods descend into the nearest valley. Limits cut concavities into the space of poses, so that
-the nearest valley may end at a limit; a start far enough away lies in another one. The idea is that of simulated
-annealing (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983) with a descent after every jump: basin hopping (Li and
-Scheraga, PNAS 84, 1987) that never goes uphill.
+Coordinate and gradient methods converge to the nearest local minimum. Limits make the space of poses non-convex, so
+that minimum may be at a limit; a start far enough away has another one. The method is simulated annealing (Kirkpatrick,
+Gelatt and Vecchi, Science 220, 1983) with a descent after every jump: basin hopping (Li and Scheraga, PNAS 84, 1987)
+that accepts no uphill moves.
 """
 
 from __future__ import annotations
@@ -33,35 +33,33 @@ from poise.solvers.base.perturb import DRAWS, scattered
 class Anneal:
     """Restart another solver from random poses and keep the best.
 
-    The best pose is the one with the least measured error.
-
-    It handles the goals, joints and limits that the other solver handles, and gets out of poses in which limits trap
-    it.
+    The best pose is the one with the least measured error. Anneal supports the goals, joints and limits of the other
+    solver, and escapes local minima at limits.
 
     Parameters
     ----------
     solver
-        The solver that is started again: a name, or a value such as poise.CCD(restarts=0).
+        The solver to restart: a name, or a value such as poise.CCD(restarts=0).
     restarts
         Largest number of restarts, at most 1,000,000. A target out of reach of the chain's lengths gets none.
     spread
-        How far from the best pose so far a start may lie at most: a share, above 0 and at most 1, of each joint's
-        range, or of half a turn where a joint has no range.
+        Largest distance of a start from the best pose so far: a share, above 0 and at most 1, of each joint's range, or
+        of half a turn for joints without a range.
     schedule
         "growing" begins near the best pose and ends `spread` away from it; "cooling" begins `spread` away and ends
         near.
     seed
-        Seed of the random numbers. Attempt i uses the same numbers for every problem.
+        Seed of the random numbers. Restart i uses the same numbers for every problem.
 
     Notes
     -----
-    Coordinate and gradient methods descend into the nearest valley of the error. Where a limit cuts that valley off, a
-    start far enough away lies in another one. `Result.iterations` counts those of all attempts together.
+    Coordinate and gradient methods converge to the nearest local minimum of the error. If that minimum is at a limit, a
+    start far enough away leads to another one. `Result.iterations` counts the iterations of all restarts together.
 
     References
     ----------
-    The idea is that of simulated annealing (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983) with a descent after
-    every jump: basin hopping (Li and Scheraga, PNAS 84, 1987) that never goes uphill.
+    Simulated annealing: Kirkpatrick, Gelatt and Vecchi, Science 220, 1983. With a descent after every jump, basin
+    hopping: Li and Scheraga, PNAS 84, 1987; here no uphill moves are accepted.
     """
 
     solver: str | solvers.Solver = "ccd"
@@ -158,8 +156,8 @@ def _worth_another(problem: Problem, targets: Floats, tolerance: Tolerance, done
 def _measured(problem: Problem, answer: Answer, targets: Floats, tolerance: Tolerance) -> tuple[Floats, Bools]:
     """Compute the weighted error (k,) of each pose, and success (k,). Lengths are in units of the rig's size.
 
-    Where scale is not quite uniform, the targets are not the caller's yet (solving/run.py corrects them), so that there
-    the solver is asked.
+    For non-uniform scale the targets are corrected later, by the caller of the solver, so the solver's own `met` is
+    used.
     """
     errors = problem.errors(answer.q, targets)
     size = problem.plan.size

@@ -1,8 +1,8 @@
 """Least squares with gradients by automatic differentiation (JAX).
 
 Levenberg-Marquardt with Nielsen's damping, or L-BFGS; see jax/descent.py for the formulas and their sources. Limits are
-kept by projection: values stay inside their ranges, and those that the gradient pushes against an end take no part.
-An extra: `pip install 'poise[jax]'`.
+kept by projection: values stay inside their ranges, and values at a range end with an outward gradient are fixed.
+Needs an extra: `pip install 'poise[jax]'`.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class Autodiff:
         "levenberg_marquardt" converges quadratically near a solution; "lbfgs" needs gradients only and takes more, but
         cheaper steps.
     iterations
-        Largest number of steps in one attempt; an attempt ends sooner where it stalls. None: 60 for
-        "levenberg_marquardt", 200 for "lbfgs".
+        Largest number of steps before a restart; a stalled run ends earlier. None: 60 for "levenberg_marquardt", 200
+        for "lbfgs".
     restarts
-        How often to start again from another pose inside the limits after an attempt that missed its goals. A target
-        out of reach of the chain's lengths gets no restart.
+        Largest number of restarts from other poses within limits after a miss. A target out of reach of the chain's
+        lengths gets no restart.
     damping
         Initial damping of "levenberg_marquardt", as a share of the squared error, lengths in units of the rig's size.
 
@@ -55,10 +55,10 @@ class Autodiff:
     -----
     This solver is for study: no Jacobian is written by hand. For speed use LevenbergMarquardt.
 
-    The first solve on a rig of a new size waits about five seconds while JAX compiles. What is compiled serves all rigs
-    of the same size until the interpreter ends; sizes are rounded up to powers of two, from 16 joints and from 4
-    measured quantities. Targets are solved 16 at a time, a single one among 15 copies of itself, so that it gives the
-    same bits as in a batch. It computes with 64 bits, whatever JAX's own setting says.
+    The first solve on a rig of a new size waits about five seconds while JAX compiles. The compiled code serves all
+    rigs of the same size until the interpreter ends; sizes are rounded up to powers of two, from 16 joints and from 4
+    measured quantities. Targets are solved 16 at a time, a single one together with 15 copies of itself, so results are
+    the same bit for bit as in a batch. It computes with 64 bits, independently of JAX's own setting.
 
     Needs the extra `jax`; without it `run` raises UnsupportedError.
     """

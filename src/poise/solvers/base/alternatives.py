@@ -58,9 +58,9 @@ def _closest(engine: Engine, targets: Floats, starts: Floats, count: int, thread
 def every(engine: Engine, targets: Floats, request: Request, apart: float | None) -> Answer:
     """Return all distinct solutions of one target, nearest first. The nearest one is the answer.
 
-    Whole turns count as the same, so that each stands at the turn nearest to the start that the limits allow. Where
-    there are more degrees of freedom than the goals fix, solutions are whole families: then one for each cluster of
-    radius `apart`, greedily, the nearest to the start first.
+    Solutions that differ by whole turns count as one, at the turn nearest to the start within limits. Chains with more
+    degrees of freedom than the goals constrain have continuous families of solutions. Of these one per cluster of
+    radius `min_distance` is returned, chosen greedily from the nearest to the start on.
     """
     problem, plan = engine.problem, engine.problem.plan
     count = request.seeds or _ALL

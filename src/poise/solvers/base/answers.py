@@ -58,7 +58,7 @@ def merged(answer: Answer, rows: Bools | Ints, again: Answer) -> Answer:
 
 
 def before_and_after(problem: Problem, q: Floats, targets: Floats) -> Trace:
-    """Build a trace of start and answer, with their errors. It serves methods without iterations of one kind."""
+    """Build a trace of start and answer, with their errors. It serves methods with several kinds of iterations."""
     rows = np.concatenate([problem.start_rows[:1], q[:1]])
     errors = problem.errors(rows, np.repeat(targets[:1], 2, axis=0))
     return Trace(np.sqrt((errors**2).sum(axis=1)), rows)

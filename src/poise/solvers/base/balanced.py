@@ -2,9 +2,9 @@
 
 A solver meets the other goals first; then Levenberg-Marquardt refines all of them together.
 
-The kernels' terms each hang on one joint, mass hangs on all. So the solver that is asked finds a pose for the other
-goals, and Levenberg-Marquardt over arrays (descent.py), whose residual is what forward kinematics measures, goes on
-from there: a few steps, each the smallest that brings the centre of mass and the goals together.
+Terms of the kernels depend on one joint each, the centre of mass depends on all. So the requested solver finds a pose
+for the other goals, and Levenberg-Marquardt in NumPy, with residuals from forward kinematics, refines it in a few least
+steps until the centre of mass and the goals are met.
 """
 
 from __future__ import annotations

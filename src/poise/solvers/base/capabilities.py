@@ -20,14 +20,14 @@ ALL_PREFERENCES = ("first", "closest", "all")
 
 @dataclass(frozen=True)
 class Capabilities:
-    """Capabilities of a solver. Everything else it refuses; it never ignores a part of the problem.
+    """Capabilities of a solver. It refuses all other problems, and never ignores a part of one.
 
     Parameters
     ----------
     goals
         Names of the kinds of goals.
     beside
-        Names of the kinds of goals that it takes only beside another goal; they do not count as several.
+        Names of the kinds of goals accepted only beside another goal; they do not count as several.
     several
         Whether it solves more than one goal at a time.
     one_joint
@@ -35,15 +35,15 @@ class Capabilities:
     joints
         Kinds of joints that it moves. A free root counts as a ball, and as a slide where it translates too.
     limits
-        Names of the kinds of limits that it keeps. A limit that is a special case of one of them is kept, too.
+        Names of the kinds of limits that it keeps. Subclasses of these limits are kept as well.
     soft
-        Whether it knows soft limits.
+        Whether it supports soft limits.
     coupled
         Whether it moves coupled joints (URDF mimic) where a joint and the one it follows are both on the way to a goal.
     free_root
         Whether it moves a free root.
     prefer
-        Which of several solutions it can look for: "first", "closest", "all".
+        Supported values of `prefer`: "first", "closest", "all".
     """
 
     goals: tuple[str, ...] = ALL_GOALS
@@ -90,7 +90,7 @@ class Capabilities:
     def _name_of(self, goal: type[Any]) -> str:
         """Return the known name of a goal class. It is the class's own name, or that of a supported base class.
 
-        A special case measures the same: what solvers and the judge look at.
+        A subclass with the same measures is solved and measured like its base class.
         """
         if goal in GOALS and goal.__name__ in self.goals:
             return goal.__name__

@@ -16,7 +16,7 @@ OWN = "poise.solvers."  # module prefix of built-in solver classes
 
 @dataclass(frozen=True)
 class Request:
-    """Settings of a solve, for any solver. A solver refuses what it cannot do.
+    """Settings of a solve, for any solver. A solver refuses settings that it does not support.
 
     Parameters
     ----------
@@ -24,13 +24,13 @@ class Request:
         "first": the first pose found that meets the goals. "closest": of all poses found, the one nearest to the start.
         "all": every distinct pose.
     seeds
-        How many starts to try for "closest" and "all". None: the solver's own choice.
+        Number of starts for "closest" and "all". None: the solver's own choice.
     threads
-        How many threads may run at once.
+        Largest number of threads.
     trace
-        Whether the iterations of a single target are kept.
+        Whether the iterations of a single target are recorded.
     progress
-        A function that is called with the number of targets done since the last call.
+        A function called with the number of targets done since the last call.
     """
 
     prefer: Prefer = "first"
@@ -46,15 +46,15 @@ class Trace(NamedTuple):
     Parameters
     ----------
     errors
-        (rows,) [file units]. With more than one goal, or one that asks for a rotation or a direction, the root of the
-        weighted sum of squares, lengths in units of the rig's size.
+        (rows,) [file units] for a single Position. Otherwise the root of the weighted sum of squared errors, lengths in
+        units of the rig's size.
     q
         (rows, nq) configurations.
 
     Notes
     -----
-    Restarts stand in it too, so that errors can rise; the answer is the row with the least error. Where the rig's scale
-    is not uniform, errors are those of the chain as the solver saw it, and its answer is corrected afterwards.
+    Rows of restarts follow each other, so errors can rise; the answer is the row with the least error. For rigs with
+    non-uniform scale the errors are those of the solver's own model, and its answer is corrected afterwards.
     """
 
     errors: Floats
@@ -65,22 +65,22 @@ class Trace(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Answer of a solver. Errors, limits and status are then worked out from `q` by forward kinematics.
+    """Answer of a solver. The caller computes errors, limit violation and status from `q` by forward kinematics.
 
     Parameters
     ----------
     q
         (k, nq) the best configuration for each target; the start's own, bit for bit, where nothing had to move.
     met
-        (k,) whether the solver thinks that it met its targets. The caller measures again and goes by that.
+        (k,) whether the solver reports its targets as met. The caller measures again and uses its own result.
     iterations
-        (k,) how many it took.
+        (k,) number of iterations.
     joint_updates
-        (k,) how often a single joint was turned or moved.
+        (k,) number of updates of single joints.
     trace
-        The iterations, if they were asked for.
+        The iterations, if requested.
     solutions
-        (s, nq) distinct poses that meet the one target, for prefer="all".
+        (s, nq) distinct solutions of the single target, for prefer="all".
     """
 
     q: Floats

@@ -1,8 +1,8 @@
 """Correct answers for non-uniform scale, for any solver.
 
-Solvers see a tree of rigid parts and uniform scale. Where scale shears, that tree is a little off, and so are their
-answers. They are asked again for aims that make up for what forward kinematics says they missed by, which is quick;
-what that does not mend is brought there by steps on the affine maps themselves (descent.py).
+Solvers model a tree of rigid parts with uniform scale. For shearing scale the model has a length error, and so have the
+answers. First the solver runs again for targets shifted by the errors of forward kinematics, which is fast. Remaining
+errors are reduced by Levenberg-Marquardt steps on the affine maps.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def _try_again(
 def _try_from(
     problem: Problem, found: Descent, rows: Ints, first: Floats, targets: Floats, tolerance: Tolerance, tried: range
 ) -> None:
-    """Run from random poses around `first` (r, nu). Each row keeps the better result."""
+    """Run restarts from random poses around `first` (r, nu). Each row keeps the better result."""
     count, every = len(tried), np.repeat(rows, len(tried))
     part, seeds = problem.part(every), seeds_of(len(problem.plan.layout.dofs))
     starts = [problem.plan.scattered(first, seeds[i], min(_SPREAD * (i + 1), 2.0)) for i in tried]

@@ -1,6 +1,6 @@
 """Run the Levenberg-Marquardt kernels on batches of targets. Targets are spread over SIMD lanes and threads.
 
-A problem's outcome depends on the problem alone: not on its place in a batch, the batch's size or the threads.
+The result of a problem depends neither on its index in the batch, nor on the batch size or the threads.
 """
 
 from __future__ import annotations
@@ -227,9 +227,8 @@ class TreeEngine:
 def _alike(preferred: Floats, count: int, first: int, last: int) -> Iterator[tuple[Floats, int, int]]:
     """Split problems first..last by preferred configuration (1|k, nu).
 
-    Yields the configuration, begin and end of each part of the `count` problems.
-
-    The kernels take one for all lanes. Where several attempts are made at each problem, they stand side by side.
+    Yields the configuration, begin and end of each part of the `count` problems. The kernels take one configuration for
+    all lanes. Several starts of a problem are adjacent.
     """
     if len(preferred) == 1:
         yield preferred[0], first, last
@@ -291,9 +290,8 @@ def aims_within(plan: Plan, tolerance: Tolerance) -> Floats:
 def eased(plan: Plan, stiffness: Stiffness = 0.0) -> Floats:
     """Build the dofs with mobility scaled for slides and stiffness.
 
-    One rig size of a slide counts as one radian, so file units do not matter.
-
-    Those of stiff joints take less of a step; of joints that share a number the one that leads counts.
+    One rig size of a slide counts as one radian, so file units do not matter. Stiff joints take smaller steps; for
+    coupled joints the leader's stiffness counts.
     """
 
     def make() -> Floats:
@@ -312,7 +310,7 @@ def eased(plan: Plan, stiffness: Stiffness = 0.0) -> Floats:
 def mixed(seeds: Floats, count: int) -> Floats:
     """Return `count` seeds, extending the table (s, n). Seeds beyond the table recombine its numbers.
 
-    As the kernels do it, see kernels/arm/seeds.py.
+    The kernels use the same rule, see kernels/arm/seeds.py.
     """
     number, column = np.arange(count)[:, None], np.arange(seeds.shape[1])
     return seeds[(number + column * (number // len(seeds))) % len(seeds), column]

@@ -30,8 +30,8 @@ _KEPT = 128  # settings in the cache
 class Rule(NamedTuple):
     """Step rule of kernels/tree/steps.py: number and two settings.
 
-    patience  steps without progress that end an attempt
-    numeric   whether the Jacobian is taken by finite differences
+    patience  number of steps without progress before a restart
+    numeric   whether the Jacobian is computed by finite differences
     """
 
     number: int
@@ -107,7 +107,7 @@ def _scratch(plan: Plan) -> int:
 
 
 def _new_settings(method: JacobianMethod) -> Floats:
-    """Pack the settings of kernels/tree/steps.py. Without restarts an attempt goes on to its last iteration."""
+    """Pack the settings of kernels/tree/steps.py. Without restarts all iterations are used."""
     rule = method.rule
     patience = rule.patience if method.restarts else math.inf
     return np.array([

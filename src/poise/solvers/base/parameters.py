@@ -2,7 +2,7 @@
 
 The command line and the viewer read options through this module.
 
-So that an option exists once: the field of a solver or goal, with its sentence in the class docstring.
+So each option is defined once: as a field of a solver or goal, described in the class docstring.
 """
 
 from __future__ import annotations

@@ -19,11 +19,11 @@ def scattered(
 ) -> Floats:
     """Draw random values for the joints in `rows` of q (k, nq). The result is within limits if q is.
 
-    share   largest offset: of a range, and where it has no two ends of half a turn, or of `length` for what slides;
-            values are drawn evenly from what of this the range allows
-    draws   (rows, DRAWS) numbers in 0..1: the same ones for every configuration
-    length  [file units]
-    moves   whether a free joint translates as well as turns
+    share       largest offset, as a share of a joint's range; of half a turn, or of `length` for slides, where the
+                range is infinite. Values are uniform in the allowed part
+    draws       (rows, DRAWS_PER_JOINT) numbers in 0..1, the same for every configuration
+    length      [file units]
+    translates  whether a free joint translates as well
     """
     q = q.copy()
     for row, numbers in zip(rows, draws, strict=True):
@@ -52,7 +52,7 @@ def scattered(
 def _along(value: Floats, low: float, high: float, share: float, wide: float, draw: float) -> Floats:
     """Draw values (k,) from low..high within an offset.
 
-    The offset is a share of `wide` where the range is unbounded.
+    The offset is a share of the range, or of `unbounded_width` where the range is infinite.
     """
     span = high - low
     reach = share * (span if np.isfinite(span) else wide)
@@ -61,7 +61,7 @@ def _along(value: Floats, low: float, high: float, share: float, wide: float, dr
 
 
 def _turn(largest: float, draws: Floats) -> Floats:
-    """Draw a rotation by at most `largest`, uniformly in rotation vectors."""
+    """Draw a rotation by at most `max_angle` [rad], uniformly in rotation vectors."""
     height, around = 2 * draws[0] - 1, _TURN * draws[1]
     flat = np.sqrt(1 - height * height)
     axis = np.array([flat * np.cos(around), flat * np.sin(around), height])

@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Status(IntEnum):
-    """Outcome of a solve. The numbers are stable; `Result.message` tells the same with figures.
+    """Outcome of a solve. The numbers are stable; `Result.message` explains the outcome with values.
 
     Attributes
     ----------
@@ -21,20 +21,20 @@ class Status(IntEnum):
         2: a pose without joint limits meets the goals, and no pose within them was found; no joint alone can come
         nearer without leaving its range.
     stalled
-        3: the iterations ran out, or stopped gaining, before the goal was met.
+        3: the iterations ran out, or stopped improving, before the goal was met.
     nothing_to_move
         4: the goal is not met and no joint of the chain can move.
     over_constrained
-        5: the goals ask for more degrees of freedom than the joints have, and no joint alone can come nearer to all of
-        them together: perhaps no pose meets them.
+        5: the goals constrain more degrees of freedom than the joints have, and no joint alone can come nearer to all
+        of them together: perhaps no pose meets them.
     on_the_way
-        6: the pose shown is not yet the one that the solver found or will find: a Tracker is held back by its speed,
-        its damping or its budget; the viewer makes one iteration at a time.
+        6: the pose is still moving to the solution: a Tracker is limited by its speed, its damping or its budget; the
+        viewer makes one iteration at a time.
     held_back
-        7: an option of the solver keeps the pose from a target that the same method reaches without it.
+        7: an option of the solver prevents reaching a target; the same method reaches it without this option.
     contradictory
-        8: the goals contradict each other: lengths and angles show it, or each goal can be met alone and no pose was
-        found that meets all of them, limits or not.
+        8: the goals contradict each other: lengths and angles prove it, or each goal can be met alone but no pose was
+        found for all of them, even without limits.
     open_loop
         9: the goals are met, but the pose opens a closed loop of the file.
     """

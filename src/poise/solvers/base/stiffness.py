@@ -42,7 +42,7 @@ def _mu(value: Any, what: str) -> float:
 def eases(skeleton: Skeleton, stiffness: Stiffness) -> Floats:
     """Compute the mobility 1 / (1 + mu) of each row. Later names override earlier ones.
 
-    UnknownNameError for a name that no joint, alias or role has, and for a glob that none matches.
+    Raises UnknownNameError for unknown names, and for globs without a match.
     """
     return remember(skeleton, "eases", stiffness, lambda: _eases(skeleton, stiffness))
 

@@ -19,7 +19,7 @@ from poise.solvers.base.contract import Answer, Request
 def stretched(
     solver: solvers.Solver, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, far: Bools
 ) -> Answer:
-    """Solve with straight lines for targets out of reach. `far` (k,) marks these targets (k, W)."""
+    """Solve with straight lines for targets out of reach. `is_far` (k,) marks them among targets (k, W)."""
     line = solvers.named("fabrik")
     if far.all():
         return line.run(problem, targets, tolerance, request)
