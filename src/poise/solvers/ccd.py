@@ -5,7 +5,7 @@ Each joint rotates to bring the tip as near to the target as it can.
 Wang and Chen, "A combined optimization method for solving the inverse kinematics problem of mechanical
 manipulators", IEEE Trans. Robotics and Automation 7(4), 1991; the hinge step in closed form is their
 equation for one joint, also for orientations. Every step lowers the error or leaves it, also at a limit.
-Where the sweeps creep, damped Gauss-Newton steps of all joints at once finish.
+Where sweeps converge slowly, damped Gauss-Newton steps of all joints at once take over.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _DIRECTION = 2  # column of the direction's weight
 class CCD:
     """Cyclic coordinate descent for goals of one joint. It moves ball joints, hinges and slides within their limits.
 
-    One joint after the other turns so that the tip comes as near to the target as this joint alone can bring it.
+    One joint after the other rotates to bring the tip as near to the target as this joint alone can.
 
     Parameters
     ----------
@@ -51,49 +51,46 @@ class CCD:
         Largest number of sweeps over the chain, at most 1,000,000. Steps of the finish count as sweeps.
     order
         "base-first" unrolls the whole chain and needs few sweeps. "tip-first" is the classic order; it curls the end of
-        the chain. "window" sweeps from the tip over the last joint, the last two, and so on to the base, so that joints
-        near the tip do what they can do alone; one such pass is one iteration.
+        the chain. "window" sweeps from the tip over the last joint, the last two, and so on to the base, so joints near
+        the tip do first what they can do alone; one such pass is one iteration.
     finish
-        Whether damped Gauss-Newton steps of all joints at once take over after a sweep that gains less than a fifth,
-        for as long as they gain: a coordinate method creeps along valleys, above all near full extension. Without a
-        finish, and base first, such a sweep is followed by one from the tip; for a Position the change that it made is
-        repeated while that pays (a pattern move).
+        Whether damped Gauss-Newton steps of all joints at once follow a sweep that reduces the error by less than a
+        fifth, as long as they improve: coordinate methods converge slowly in narrow valleys, most near full extension.
+        Without a finish, and base first, such a sweep is followed by one from the tip; for a Position its change is
+        repeated as long as that improves (a pattern move).
     stiffness
-        mu >= 0 for every joint, or for some by name, role or a glob of names ("*Spine*"). The joint turns as if a turn
-        by phi cost mu (1 - cos phi) times the most that it can gain, so that the other joints do more. 0 is no
-        stiffness.
+        mu >= 0 for every joint, or for some by name, role or a glob of names ("*Spine*"). A rotation by phi costs
+        mu (1 - cos phi) times the joint's largest possible gain, so the other joints move more. 0 is no stiffness.
     direction_joints
-        Names of the joints that serve a Direction goal and nothing else, while the other joints reach: the wrist points
-        the tool. None: every joint serves every goal. With names there is no finish, which would turn all joints for
-        all goals.
+        Names of the joints that serve only a Direction goal, while the other joints reach: the wrist points the tool.
+        None: every joint serves every goal. With names there is no finish, which would rotate all joints for all goals.
     bend
         [rad] A chain that is straight within this angle and misses its goal is bent by it first, always to the same
         side: no single joint can bring the tip of a straight chain nearer to a target on the chain's own line. 0
         switches it off.
     hinge
-        "exact" takes the angle with the least error, in closed form and inside the hinge's range. "project" is the
-        classic way for a Position: turn freely, turn back so that the hinge axis returns, read the angle, clamp it.
+        "exact" takes the angle of least error, in closed form and within the hinge's range. "project" is the classic
+        method for a Position: rotate freely, rotate the hinge axis back, read the angle, clamp it.
     max_turn
-        [rad] Largest turn of a joint in one step (damping); inf is no cap. Below pi no pattern moves are made, and with
-        hinge="project" there is no finish.
+        [rad] Largest rotation of a joint in one step (damping); inf is no bound. Below pi there are no pattern moves,
+        and with hinge="project" there is no finish.
     restarts
-        Largest number of starts from other poses inside the limits where the sweeps stall short of a target within
-        reach, at most 1,000,000; the first ones begin near the start pose, later ones farther away. Their sweeps count
-        as iterations. A coordinate method can stall at a limit that it would have to leave first; without a restart
-        that looks as if the limits kept the target out of reach. None: 8 for a Position, 32 for more, none with
-        order="tip-first".
+        Largest number of restarts from other poses within limits, at most 1,000,000, where the sweeps stall short of a
+        target within reach. The first ones begin near the start pose, later ones farther away. Their sweeps count as
+        iterations. Coordinate methods can stall at a limit even if a solution is within limits. None: 8 for a Position,
+        32 for other goals, none with order="tip-first".
 
     Notes
     -----
-    It takes at most one goal each for the position, the rotation and the direction of one joint: a Position and a
+    At most one goal each is allowed for the position, the rotation and the direction of one joint: a Position and a
     Direction, or a Place. Soft limits are refused.
 
-    Targets of a Position beyond the reach of balls without limits are not swept for: with a finish, and without
-    stiffness, direction joints or a cap of turns, the chain is stretched towards them in closed form.
+    Targets of a Position beyond the reach of balls without limits need no sweeps: with a finish, and without stiffness,
+    direction joints or `max_turn`, the chain is straightened towards them in closed form.
 
     Each step lowers `p |t - e|^2 + o (2 sin(a/2))^2 + d (2 sin(b/2))^2`, or leaves it: p, o and d are the squared
     weights of the goals, `|t - e|` the distance in units of the chain's size (the power of two above its longest bone),
-    a the angle that is left of the rotation and b that of the direction. Hinges and slides take the exact minimiser
+    a the remaining angle of the rotation and b that of the direction. Hinges and slides take the exact minimiser
     inside their range. A ball joint takes the exact rotation (Davenport 1968); where moving it back inside its
     SwingTwist or EulerBox would raise the error, the step is halved up to three times, or not taken.
 

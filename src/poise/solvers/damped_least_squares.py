@@ -1,8 +1,8 @@
 """Damped least squares: pseudo-inverse steps with penalized length.
 
-dq = J^T (J J^T + l I)^-1 e, Wampler, IEEE Trans. Systems, Man and Cybernetics 16(1), 1986, with constant l; Nakamura
-and Hanafusa the same year. l that follows the squared error: Chan and Lawrence, ICRA 1988; Sugihara, IEEE Trans.
-Robotics 27(5), 2011: steady far away, quadratic convergence at the goal.
+dq = J^T (J J^T + l I)^-1 e. Constant l: Wampler, IEEE Trans. Systems, Man and Cybernetics 16(1), 1986; Nakamura and
+Hanafusa, the same year. l proportional to the squared error: Chan and Lawrence, ICRA 1988; Sugihara, IEEE Trans.
+Robotics 27(5), 2011. It is stable far from the goal and converges quadratically near it.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ class DampedLeastSquares(JacobianMethod):
     iterations
         Largest number of steps, those of restarts included.
     restarts
-        How often to start again from other poses inside the limits where the error hardly falls any more, and then once
-        from the best pose. 0: one attempt, to its last iteration.
+        Largest number of restarts from other poses within limits after stalling, followed by one run from the best
+        pose. 0: a single run with all iterations.
     bend
-        [rad] Where no joint lowers the error but goals are unmet, as on a straight chain with the target on its own
-        line, all joints are bent by this angle first, always to the same side. 0 switches it off.
+        [rad] Angle by which all joints are bent first, always to the same side, where no joint can lower the error of
+        unmet goals, as on a straight chain with the target on its own line. 0 switches it off.
     clamp
-        Largest error that one step works on (Buss's D_max): of a position in lengths of its chain, of a rotation in
-        half turns. inf: all of it.
+        Largest error used in one step (Buss's D_max): of a position in lengths of its chain, of a rotation in half
+        turns. inf: no bound.
     max_turn
-        [rad] Largest turn of a joint in one step. Of a slide the rig's size counts as one radian.
+        [rad] Largest rotation of a joint in one step. For slides the rig's size counts as one radian.
     damping
         "error": the damping l is proportional to the squared error. "constant": it stays the same.
     amount
         `l / |e|^2` with damping="error", l with damping="constant"; lengths are in units of the rig's size. More
-        damping is slower and steadier. None: 0.04 and 0.01.
+        damping is slower and more stable. None: 0.04 and 0.01.
 
     Notes
     -----
@@ -54,8 +54,8 @@ class DampedLeastSquares(JacobianMethod):
 
     References
     ----------
-    Wampler, IEEE Trans. Systems, Man and Cybernetics 16(1), 1986, with constant l. Damping that follows the squared
-    error: Chan and Lawrence, ICRA 1988; Sugihara, IEEE Trans. Robotics 27(5), 2011.
+    Constant damping: Wampler, IEEE Trans. Systems, Man and Cybernetics 16(1), 1986. Damping by the squared error: Chan
+    and Lawrence, ICRA 1988; Sugihara, IEEE Trans. Robotics 27(5), 2011.
     """
 
     damping: Literal["error", "constant"] = "error"

@@ -4,7 +4,7 @@ Joints are dragged as points, from the tip at its target, then from the base.
 
 Aristidou and Lasenby, "FABRIK: a fast, iterative solver for the inverse kinematics problem", Graphical Models 73(5),
 2011; with limits Aristidou, Chrysanthou and Lasenby, Computer Animation and Virtual Worlds 27(1), 2016. Rotations are
-found once, at the end, so that bone lengths are those of the skeleton.
+computed once, at the end, so bone lengths are those of the skeleton.
 """
 
 from __future__ import annotations
@@ -39,33 +39,33 @@ class FABRIK:
     """Forward and backward reaching for Position goals. It moves ball joints and hinges within their limits.
 
     The joints are points: one pass drags them from the tip at its target towards the base, the next one from the base
-    back out. Rotations are found once, at the end.
+    back out. Rotations are computed once, at the end.
 
     Parameters
     ----------
     iterations
-        Largest number of sweeps (there and back) and steps of the finish together, at most 1,000,000. With several
-        goals each attempt of the finish may take half as many again.
+        Largest number of sweeps (forward and backward) and steps of the finish together, at most 1,000,000. With
+        several goals each restart of the finish may take half as many again.
     bend
         [rad] A chain that is straight within this angle and misses its goal is bent by it first, always to the same
-        side: a sweep leaves a straight chain with its target on its own line as it is. 0 switches it off. With several
-        goals nothing is bent.
+        side: sweeps cannot bend a straight chain with the target on its own line. 0 switches it off. With several goals
+        nothing is bent.
     finish
-        Whether damped Gauss-Newton steps of all joints at once take over where sweeps creep: where one leaves more than
-        seven tenths of the error (a nearly stretched chain needs hundreds), or after three sweeps among limits.
-        Without, it is the algorithm of the papers, for study.
+        Whether damped Gauss-Newton steps of all joints at once take over from slow sweeps: from a sweep leaving more
+        than seven tenths of the error (a nearly extended chain needs hundreds), or after three sweeps with limits.
+        Without a finish it is the algorithm of the papers, for study.
     restarts
-        How often to start again from other poses inside the limits where limits, or several goals, stall the attempt;
-        at most 1,000,000. Only with a finish. Attempts that are made anew count as iterations.
+        Largest number of restarts from other poses within limits, at most 1,000,000, where limits or several goals
+        stall the sweeps. Only with a finish. Their sweeps count as iterations.
 
     Notes
     -----
-    A target out of reach of a chain without limits is answered in closed form: the chain is stretched towards it, or,
-    for one too near, the longest bone points towards it and all others point back.
+    A target out of reach of a chain without limits is answered in closed form: the chain is straightened towards it;
+    for a target too near, the longest bone points towards it and all others point back.
 
-    Balls turn by shortest arcs from the start, in the new frame of their parent, so that each bone keeps its twist.
-    Joints whose bone has no length move in the finish only. Several goals (hands and head of one spine) pull at the
-    joints where their branches part, each by its weight.
+    Balls rotate by shortest arcs from the start, in the new frame of their parent, so each bone keeps its twist. Joints
+    with a bone of zero length move in the finish only. At joints shared by several goals (hands and head of one spine)
+    the branches are averaged by the goals' weights.
 
     `FABRIK(finish=False, bend=0)` is the plain form.
 

@@ -2,7 +2,7 @@
 
 Wolovich and Elliott, "A computational technique for inverse kinematics", CDC 1984; the optimal factor is that of
 Buss, "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and damped least squares methods",
-2004, equation 8. Cheap steps, many of them: gradient descent, slow where the goals are badly conditioned.
+2004, equation 8. The steps are cheap but many: gradient descent is slow for badly conditioned goals.
 """
 
 from __future__ import annotations
@@ -27,26 +27,25 @@ class JacobianTranspose(JacobianMethod):
     Parameters
     ----------
     iterations
-        Largest number of steps, those of restarts included. Gradient descent needs many, most of all near full
-        extension.
+        Largest number of steps, those of restarts included. Gradient descent needs many, most near full extension.
     restarts
-        How often to start again from other poses inside the limits where the error hardly falls any more, and then once
-        from the best pose. 0: one attempt, to its last iteration.
+        Largest number of restarts from other poses within limits after stalling, followed by one run from the best
+        pose. 0: a single run with all iterations.
     bend
-        [rad] Where no joint lowers the error but goals are unmet, as on a straight chain with the target on its own
-        line, all joints are bent by this angle first, always to the same side. 0 switches it off.
+        [rad] Angle by which all joints are bent first, always to the same side, where no joint can lower the error of
+        unmet goals, as on a straight chain with the target on its own line. 0 switches it off.
     clamp
-        Largest error that one step works on (Buss's D_max): of a position in lengths of its chain, of a rotation in
-        half turns. inf: all of it.
+        Largest error used in one step (Buss's D_max): of a position in lengths of its chain, of a rotation in half
+        turns. inf: no bound.
     max_turn
-        [rad] Largest turn of a joint in one step. Of a slide the rig's size counts as one radian.
+        [rad] Largest rotation of a joint in one step. For slides the rig's size counts as one radian.
     jacobian
         "analytic", or "numeric": central differences of the residual, with three degrees of freedom for each ball.
         "numeric" costs two more forward kinematics for each degree of freedom.
     step
-        "optimal": the factor that would be best if the goals moved as J says, `e . J J^T e / |J J^T e|^2`. "adaptive":
-        the classic one, which grows by 7 where the error fell and shrinks by 7 where it rose. A step that raises the
-        error is undone, and counts. "adaptive" needs five to ten times as many steps.
+        "optimal": the best factor for linearized goals, `e . J J^T e / |J J^T e|^2`. "adaptive": the classic factor,
+        multiplied by 7 after the error fell and divided by 7 after it rose. Steps raising the error are undone, and
+        count. "adaptive" needs five to ten times as many steps.
 
     Notes
     -----

@@ -2,8 +2,8 @@
 
 Step: dq = J^T (J J^T + l I)^-1 e with l = damping |e|^2: the error-scaled damping of Chan and Lawrence, "General
 inverse kinematics with the error damped pseudoinverse", ICRA 1988, in the form of Sugihara, IEEE Trans. Robotics
-27(5), 2011. Values at a limit that the gradient pushes against take no part in a step. An attempt that stalls is
-given up for another start inside the limits.
+27(5), 2011. Values at a limit with an outward gradient are fixed during a step. A stalled run is given up for a restart
+within limits.
 """
 
 from __future__ import annotations
@@ -43,38 +43,38 @@ class LevenbergMarquardt:
     Parameters
     ----------
     iterations
-        Largest number of steps in one attempt; an attempt ends sooner where it stalls.
+        Largest number of steps before a restart; a stalled run ends earlier.
     restarts
-        How often to start again from other poses inside the limits after an attempt that missed its goals. None: 250
-        times on a serial arm, where of a million places one is missed at most, and 120 times otherwise. A target out of
-        reach of the chain's lengths gets only a few restarts.
+        Largest number of restarts from other poses within limits after a miss. None: 250 on a serial arm, which misses
+        at most one of a million reachable targets, and 120 otherwise. A target out of reach of the chain's lengths gets
+        only a few restarts.
     damping
-        `l / |e|^2`, lengths in units of the rig's size: more is slower and steadier.
+        `l / |e|^2`, lengths in units of the rig's size: more is slower and more stable.
     apart
-        Two solutions count as different where some joint differs by more than this [rad, file units]. None: 1e-3, or
-        0.5 where there are more degrees of freedom than goals fix and solutions are whole families.
+        Smallest difference of some joint [rad, file units] between distinct solutions. None: 1e-3, or 0.5 for redundant
+        chains, whose solutions form continuous families.
     stiffness
-        mu >= 0 for every joint, or for some by name, role or a glob of names ("*Spine*"): what such a joint turns or
-        moves in a step is divided by 1 + mu, and the others do more. Of two joints that could do the same, one of
-        mu = 3 does a quarter of what the other does. 0 is no stiffness.
+        mu >= 0 for every joint, or for some by name, role or a glob of names ("*Spine*"). The joint's motion in a step
+        is divided by 1 + mu, and the others move more. Of two equivalent joints, one with mu = 3 moves a quarter as far
+        as the other. 0 is no stiffness.
     race
-        Of a single target for an arm of hinges and slides: whether the attempt that arrives first wins. Quicker by a
-        quarter where the target lies anywhere, but then another pose may be found than in a batch. By default the first
-        attempt that succeeds wins in the order in which a batch makes them.
+        For a single target of an arm of hinges and slides: whether the restart that finishes first wins. It is a
+        quarter faster for arbitrary targets, but may find another pose than a batch. By default the first successful
+        restart wins, in the order of a batch.
 
     Notes
     -----
-    Step: `dq = J^T (J J^T + l I)^-1 e` with `l = damping |e|^2`. Values that stand at a limit and would be pushed
-    beyond it take no part in a step. Where more than 16 joints lead to a goal, l is larger and restarts turn the joints
-    less, in proportion to their number. With stiffness `dq = W J^T (J W J^T + l I)^-1 e`, W the diagonal of
-    1 / (1 + mu): of the steps that do as much, the one with the least sum of (1 + mu) dq^2.
+    Step: `dq = J^T (J J^T + l I)^-1 e` with `l = damping |e|^2`. Values at a limit with an outward gradient are fixed
+    during a step. For goals moved by more than 16 joints, l is larger and restarts rotate the joints less, in
+    proportion to their number. With stiffness `dq = W J^T (J W J^T + l I)^-1 e`, W the diagonal of 1 / (1 + mu): among
+    steps of equal effect, the one with the least sum of (1 + mu) dq^2.
 
-    A target beyond the reach of a chain of balls without limits is answered in closed form: the chain is stretched
-    towards it. Any other that is missed is answered by the pose nearest to it in the start's own basin, unless another
-    attempt leaves less by a thousandth of the rig's size.
+    A target beyond the reach of a chain of balls without limits is answered in closed form: the chain is straightened
+    towards it. Other missed targets get the nearest pose in the start's own basin, unless the error of a restart is
+    less by a thousandth of the rig's size.
 
-    Many targets are solved side by side, each from its own start, and give the same bits whatever the batch. A single
-    target of an arm makes several attempts at once, and gives the same bits as in a batch, unless `race` is set.
+    Many targets are solved in parallel, each from its own start, with the same results bit for bit for any batch. A
+    single target of an arm runs several restarts at once, with the same result as in a batch, unless `race` is set.
 
     References
     ----------

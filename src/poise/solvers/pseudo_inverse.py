@@ -1,8 +1,8 @@
 """Pseudo-inverse: shortest step to cancel the linearized error.
 
 dq = J^+ e, Whitney, "Resolved motion rate control of manipulators and human prostheses", IEEE Trans. Man-Machine
-Systems 10(2), 1969. Near singular poses its steps would grow without bound, so that small singular values are left out
-(truncated, after Golub and Van Loan).
+Systems 10(2), 1969. Its steps would grow without bound near singular poses, so small singular values are truncated
+(after Golub and Van Loan).
 """
 
 from __future__ import annotations
@@ -31,26 +31,25 @@ class PseudoInverse(JacobianMethod):
     iterations
         Largest number of steps, those of restarts included.
     restarts
-        How often to start again from other poses inside the limits where the error hardly falls any more, and then once
-        from the best pose. 0: one attempt, to its last iteration.
+        Largest number of restarts from other poses within limits after stalling, followed by one run from the best
+        pose. 0: a single run with all iterations.
     bend
-        [rad] Where no joint lowers the error but goals are unmet, as on a straight chain with the target on its own
-        line, all joints are bent by this angle first, always to the same side. 0 switches it off.
+        [rad] Angle by which all joints are bent first, always to the same side, where no joint can lower the error of
+        unmet goals, as on a straight chain with the target on its own line. 0 switches it off.
     clamp
-        Largest error that one step works on (Buss's D_max): of a position in lengths of its chain, of a rotation in
-        half turns. inf: all of it.
+        Largest error used in one step (Buss's D_max): of a position in lengths of its chain, of a rotation in half
+        turns. inf: no bound.
     max_turn
-        [rad] Largest turn of a joint in one step. Of a slide the rig's size counts as one radian.
+        [rad] Largest rotation of a joint in one step. For slides the rig's size counts as one radian.
     cut
-        Singular values below this share of the largest are left out; below a hundredth where no restart has met the
-        goals and the best pose is brought to rest.
+        Singular values below this share of the largest are left out; below a hundredth in the final run from the best
+        pose, after restarts without success.
 
     Notes
     -----
-    Step: `dq = J^+ e`, the shortest one that takes the whole error away as far as the Jacobian tells. Near singular
-    poses it would grow without bound, which is why small singular values are left out. Where targets are out of reach
-    it shakes; the answer is the best pose seen. `PseudoInverse(bend=0, restarts=0, clamp=inf, max_turn=inf)` is the
-    textbook form.
+    Step: `dq = J^+ e`, the shortest step that cancels the linearized error. It would grow without bound near singular
+    poses, so small singular values are left out. It oscillates for targets out of reach; the answer is the best pose
+    found. `PseudoInverse(bend=0, restarts=0, clamp=inf, max_turn=inf)` is the textbook form.
 
     References
     ----------

@@ -1,8 +1,8 @@
 """Selectively damped least squares: separate damping of each singular direction.
 
-Buss and Kim, "Selectively damped least squares for inverse kinematics", Journal of Graphics Tools 10(3), 2005. What
-a direction may turn the joints by depends on how far it would swing the goals' points on the way to what it gains, so
-that there is no damping to choose and nothing shakes near singular poses.
+Buss and Kim, "Selectively damped least squares for inverse kinematics", Journal of Graphics Tools 10(3), 2005. The
+bound on the joint rotations of a singular direction depends on the ratio of its gain to the motion of the goals'
+points. So there is no damping to choose, and no oscillation near singular poses.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ _PATIENCE = 12
 class SelectivelyDamped(JacobianMethod):
     """Selectively damped least squares for all goals but Near and Balance.
 
-    Any number of goals is solved, on all joints and limits.
-
-    Every singular direction of the Jacobian has a damping of its own, so that there is no damping to choose.
+    Any number of goals is solved, on all joints and limits. Every singular direction of the Jacobian has its own
+    damping, so there is no damping to choose.
 
     Parameters
     ----------
     iterations
         Largest number of steps, those of restarts included.
     restarts
-        How often to start again from other poses inside the limits where the error hardly falls any more, and then once
-        from the best pose. 0: one attempt, to its last iteration.
+        Largest number of restarts from other poses within limits after stalling, followed by one run from the best
+        pose. 0: a single run with all iterations.
     bend
-        [rad] Where no joint lowers the error but goals are unmet, as on a straight chain with the target on its own
-        line, all joints are bent by this angle first, always to the same side. 0 switches it off.
+        [rad] Angle by which all joints are bent first, always to the same side, where no joint can lower the error of
+        unmet goals, as on a straight chain with the target on its own line. 0 switches it off.
     clamp
-        Largest error that one step works on (the paper's D_max): of a position in lengths of its chain, of a rotation
-        in half turns. inf: all of it.
+        Largest error used in one step (the paper's D_max): of a position in lengths of its chain, of a rotation in half
+        turns. inf: no bound.
     max_turn
-        [rad] Largest turn of a joint in one step, and in one singular direction of it (gamma_max of the paper). Of a
-        slide the rig's size counts as one radian.
+        [rad] Largest rotation of a joint in one step, and in one singular direction of it (gamma_max of the paper). For
+        slides the rig's size counts as one radian.
 
     Notes
     -----
-    How far a singular direction may turn the joints depends on how far it would swing the goals' points for what it
-    gains, so that nothing shakes near singular poses. `SelectivelyDamped(bend=0, restarts=0)` is the paper's form.
+    The bound on the joint rotations of a singular direction depends on the ratio of its gain to the motion of the
+    goals' points, which prevents oscillation near singular poses. `SelectivelyDamped(bend=0, restarts=0)` is the
+    paper's form.
 
     References
     ----------

@@ -44,43 +44,43 @@ class TwoBone:
     mid
         Name of the middle joint, where more than two joints of the chain can move; by default the second of the two.
     bend
-        What decides on the swivel, the turn of the limb about the line from its first joint to its tip. "turn": the
-        first joint turns as little from its start as it can, twist included; nothing flips. "thigh": the first bone
-        comes as near to its old direction as it can, whatever the twist; the limb bends to the other side where the
-        target has passed that direction. "both": the sum of the cosines between new and old bones, times their lengths,
-        is greatest. "axis": the axis of the middle joint comes as near to its old direction as it can.
+        Rule for the swivel, the rotation of the limb about the line from its first joint to its tip. "turn": least
+        rotation of the first joint from its start, twist included; nothing flips. "thigh": least change of the first
+        bone's direction, with any twist; the limb bends to the other side once the target has passed that direction.
+        "both": greatest sum of the cosines between new and old bones, times their lengths. "axis": least change of the
+        direction of the middle joint's axis.
     pole
-        World point (3,) that the middle joint is turned to, seen from the line between first joint and tip.
+        World point (3,) to rotate the middle joint towards, about the line from first joint to tip.
     branch
-        Which way a hinge in the middle bends: "nearest" as it is bent at the start; "positive" or "negative" its angle,
-        counted from where the limb is longest. Where only the other way is legal, that is taken.
+        Bend direction of a hinge in the middle: "nearest" as in the start pose; "positive" or "negative" by the sign of
+        its angle, counted from full extension. The other direction is taken where only that is within limits.
     swivel
-        [rad] Turns the limb further about the line from the first joint to the tip.
+        [rad] Additional rotation of the limb about the line from the first joint to the tip.
     keep_tip
-        With a Position: whether the tip keeps its world rotation, for which its joint is turned, too.
+        With a Position: whether the tip keeps its world rotation; its own joint then rotates as well.
     soft
         Share of the reach, from 0 to below 1, over which the limb slows down before it is straight: with `a = (1 -
-        soft) reach` and `s = soft reach`, a distance D > a becomes `a + s (1 - exp(-(D - a) / s))`. That is smooth,
-        only grows and never overshoots. 0 straightens the limb where the target is just in reach.
+        soft) reach` and `s = soft reach`, a distance D > a becomes `a + s (1 - exp(-(D - a) / s))`. This is smooth,
+        monotonic and never overshoots. 0 straightens the limb where the target is just in reach.
     weight
-        0 to 1: how much of the way from the start pose each joint goes.
+        0 to 1: share of each joint's motion from the start pose.
 
     Notes
     -----
-    The chain has two joints that bend: the first a ball joint without limits (or a free one), the middle a ball joint,
-    a ball joint that a Range makes a hinge, or a hinge. The middle joint turns about one axis only: that of the hinge,
-    else the normal of the plane in which the start pose is bent; a range of it is kept exactly. Two parallel hinges are
-    a planar arm, both with any ranges. All other joints of the chain keep their start values. A Place also turns the
-    tip's own joint.
+    The chain has two bending joints: the first a ball joint without limits (or a free one), the middle a ball joint, a
+    ball joint limited to a hinge by a Range, or a hinge. The middle joint rotates about one axis only: that of the
+    hinge, else the normal of the start pose's bend plane; its range is kept exactly. Two parallel hinges are a planar
+    arm, both with any ranges. All other joints of the chain keep their start values. A Place also rotates the tip's own
+    joint.
 
-    Of all poses that put the tip at its target, the pole chooses the swivel; without a pole, or where the pole lies on
-    the line from the first joint to the tip, `bend` does; where that says nothing, the least turn. All of it is
-    measured from the start pose: to go on from the last frame, start there. A target out of reach is approached as near
-    as can be. A target within the soft zone does not count as reached, nor does one with a weight below 1.
+    Among all poses with the tip at its target, the pole chooses the swivel; without a pole, or for a pole on the line
+    from the first joint to the tip, `bend` does; else the least rotation counts. All rules are relative to the start
+    pose: to continue an animation, start from its last frame. A target out of reach is approached as near as possible.
+    A target within the soft zone does not count as reached, nor does one with a weight below 1.
 
-    A Pole goal must be for the middle joint of this limb. It takes the place of the option `pole`, is measured as any
-    goal is, and costs the tip nothing; therefore the weights of both goals have no effect. A start that meets its goals
-    stays as it is, unless there is an option `pole` or a swivel to follow.
+    A Pole goal must be for the middle joint of this limb. It replaces the option `pole`, is measured like any goal, and
+    does not affect the tip; so the weights of both goals have no effect. A start with all goals met is returned
+    unchanged, unless the option `pole` or a swivel is set.
     """
 
     mid: str | None = None
