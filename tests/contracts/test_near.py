@@ -137,7 +137,7 @@ class TestWhatDoesNotFit:
 
     def test_each_other(self):
         s, poses = self.chain(3)
-        words = r"^the poses of Near goals are batches that do not go together: \(3,\), \(2,\)$"
+        words = r"^the poses of Near goals are batches of different shapes: \(3,\), \(2,\)$"
         with pytest.raises(InputError, match=words):
             poise.solve(rest(s), [Position("tip", (1, 1, 1)), Near(poses), Near(poses[:2])])
 

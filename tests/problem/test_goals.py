@@ -176,7 +176,7 @@ class TestPosition:
 
     @pytest.mark.parametrize("far", [1.01e100, -1.01e100, 1e300])
     def test_no_coordinate_is_beyond_the_farthest(self, far):
-        message = r"of 'tip' lies beyond 1e\+100: no length is meant by that"
+        message = r"of 'tip' lies beyond 1e\+100, the largest length allowed"
         for target in ([0, far, 0], [far, 0], [[0, 0, 0], [0, 0, far]]):
             with pytest.raises(InputError, match="^the target " + message):
                 Position("tip", target)
@@ -364,7 +364,7 @@ class TestDirection:
 
     @pytest.mark.parametrize("direction", [[0, 0, 0], [[2, 0, 0], [0, 0, 0]]])
     def test_zero_length_is_no_direction(self, direction):
-        with pytest.raises(InputError, match=r"^the direction of 'tip' has zero length: that is no direction$"):
+        with pytest.raises(InputError, match=r"^the direction of 'tip' has zero length, so no direction$"):
             Direction("tip", direction)
 
     @pytest.mark.parametrize("axis", [[0, 0, 0], [1, 0], np.eye(3), [np.inf, 0, 0], "z"])

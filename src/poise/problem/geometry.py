@@ -107,7 +107,7 @@ def _flattens(skeleton: Skeleton, row: int, linear: Floats) -> str:
     """Format the message about a zero scale above a rotating joint."""
     lengths = ", ".join(f"{value:.4g}" for value in np.sqrt((linear[0] ** 2).sum(axis=0)))
     return (
-        f"the scale above {skeleton.names[row]!r} is zero ({lengths}): what hangs on it has no size; start from a pose "
+        f"the scale above {skeleton.names[row]!r} is zero ({lengths}): its children have no size; start from a pose "
         "whose scales are not zero, such as rest"
     )
 

@@ -51,7 +51,7 @@ def preferred_shape(goals: Sequence[AnyGoal]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
-        message = f"the poses of Near goals are batches that do not go together: {', '.join(map(str, shapes))}"
+        message = f"the poses of Near goals are batches of different shapes: {', '.join(map(str, shapes))}"
         raise InputError(message) from error
 
 

@@ -116,7 +116,7 @@ class FABRIK:
             return self._reach(problem, chain_of(problem, self.name), targets, tolerance, request)
         if any(measure.kind != POSITION for measure in problem.measures):
             raise UnsupportedError(
-                "fabrik brings joints to points and turns none: hold one there with Pin(..., rotation=False)"
+                "fabrik moves joints to points and holds no rotations: hold a point with Pin(..., rotation=False)"
             )
         return self._reach_all(problem, targets, tolerance, request)
 

@@ -155,7 +155,7 @@ class TwoBone:
             raise UnsupportedError("two_bone follows one pole; give the option pole or a Pole goal, not both")
         if plan.limb.planar:
             raise UnsupportedError(
-                "two_bone turns no planar limb about its chord: a pole or a swivel is of no use there"
+                "two_bone turns no planar limb about its chord, so a pole or a swivel has no effect"
             )
 
     def _split(self, plan: LimbPlan, targets: Floats) -> tuple[Floats, Floats]:

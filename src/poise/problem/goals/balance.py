@@ -110,7 +110,7 @@ class Balance:
             return [(skeleton.index(name), point) for name, point in self.over]
         found = [(row, ORIGIN) for row in (row_of_role(skeleton, role) for role in _FEET) if row is not None]
         if not found:
-            raise InputError("no joint is surely a foot: say what bears the body, such as Balance(over=['foot_l'])")
+            raise InputError("no joint is known to be a foot: name the supports, such as Balance(over=['foot_l'])")
         return found
 
     def moving(self, skeleton: Skeleton) -> set[int]:
@@ -161,16 +161,16 @@ def _pairs(masses: tuple[Any, ...]) -> list[tuple[str, Any]]:
 
 def _support(over: Any) -> Support:
     """Parse names and points of the supports."""
-    given = several(over, "what Balance stands over", "['leftFoot', 'rightFoot']", "joints")
+    given = several(over, "the supports of Balance", "['leftFoot', 'rightFoot']", "joints")
     found: list[tuple[str, tuple[float, float, float]]] = []
     for one in given:
         pair: tuple[Any, Any] = one if isinstance(one, tuple) and len(one) == _PAIR else (one, ORIGIN)
         name, point = pair
         if not isinstance(name, str):
-            raise InputError(f"what Balance stands over are names, or pairs of a name and a point, not {short(one)}")
+            raise InputError(f"the supports of Balance are names, or pairs of a name and a point, not {short(one)}")
         found.append((name, checked_offset(point, name)))
     if not found:
-        raise InputError("Balance stands over nothing; name at least one joint, or none for the feet of a figure")
+        raise InputError("Balance has no supports; name at least one joint, or none for the feet of a character")
     return tuple(found)
 
 

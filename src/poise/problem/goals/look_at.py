@@ -136,7 +136,7 @@ class LookAt(PointTarget):
         for name, share in self.over:
             row = skeleton.index(name)
             if row not in way:
-                message = f"{name!r} is not above {self.joint!r}, so that turning it does not make {self.joint!r} look"
+                message = f"{name!r} is not above {self.joint!r}, so it cannot turn {self.joint!r} to look"
                 raise InputError(message)
             found[row] = share
         return found

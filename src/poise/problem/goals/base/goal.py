@@ -166,7 +166,7 @@ def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:
         raise InputError(message)
     x, y, z = numbers.tolist()
     if max(abs(x), abs(y), abs(z)) > FARTHEST:
-        message = f"the offset of {quoted(joint)} lies beyond {FARTHEST:g}: no length is meant by that"
+        message = f"the offset of {quoted(joint)} lies beyond {FARTHEST:g}, the largest length allowed"
         raise InputError(message)
     return (x, y, z)
 

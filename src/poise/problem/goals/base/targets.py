@@ -61,7 +61,7 @@ def directions(value: ArrayLike, what: str) -> Floats:
         For anything else.
     """
     result = finite(value, what, last=3).copy()
-    _scale_to_unit(result, f"{what} has zero length: that is no direction")
+    _scale_to_unit(result, f"{what} has zero length, so no direction")
     return result
 
 
@@ -111,7 +111,7 @@ def _point_numbers(value: ArrayLike, what: str) -> Floats:
         message = f"{what} needs 3 numbers (or 2 in the plane); its shape is {given.shape}"
         raise InputError(message)
     if max(given.max(initial=0.0), -given.min(initial=0.0)) > FARTHEST:
-        message = f"{what} lies beyond {FARTHEST:g}: no length is meant by that"
+        message = f"{what} lies beyond {FARTHEST:g}, the largest length allowed"
         raise InputError(message)
     return given
 
