@@ -52,7 +52,7 @@ def axis_in(skeleton: Skeleton, goal: AnyGoal) -> tuple[float, float, float]:
     """Return the axis of a direction or aim in joint coordinates."""
     if isinstance(goal, LookAt):
         return goal.sight(skeleton).axis
-    return goal.axis  # pyright: ignore[reportAttributeAccessIssue]  (what such a goal offers besides; see problem/goals/base/goal.py)
+    return goal.axis  # pyright: ignore[reportAttributeAccessIssue]  (see JointGoal in problem/goal_base.py)
 
 
 def _aim(skeleton: Skeleton, term: Term, places: Sequence[Transform], goal: AnyGoal, *, mirrored: bool) -> Floats:

@@ -154,9 +154,7 @@ class TwoBone:
         if plan.pole >= 0 and self.pole is not None:
             raise UnsupportedError("two_bone follows one pole; give the option pole or a Pole goal, not both")
         if plan.limb.planar:
-            raise UnsupportedError(
-                "two_bone turns no planar limb about its chord, so a pole or a swivel has no effect"
-            )
+            raise UnsupportedError("two_bone turns no planar limb about its chord, so a pole or a swivel has no effect")
 
     def _split(self, plan: LimbPlan, targets: Floats) -> tuple[Floats, Floats]:
         """Split targets into tip rows (k, 3|7) and poles (1|k, 3)."""

@@ -137,7 +137,7 @@ def _of_matrices(matrices: Floats, what: str) -> Floats:
 
 
 def _scale_to_unit(vectors: Floats, zero: str) -> None:
-    """Normalize vectors (..., n) in place. Raises InputError `zero` for a vector of length zero."""
+    """Normalize vectors (..., n) in place. Raises InputError with `message` for a vector of length zero."""
     squares: Any = np.einsum("...i,...i->...", vectors, vectors)  # no temporary; infinite or 0 for extreme vectors
     off = np.abs(squares - 1.0) > UNIT_SLACK / 2  # candidates; the kernel leaves unit vectors unchanged bit for bit
     if not off.any():
