@@ -1,1 +1,5 @@
-"""Files: formats/ has one module per format, and the parts of each stand in a folder beside it."""
+"""File formats, sidecars, robot motion and marker files.
+
+`formats/` has one module per format, the registry; larger readers and writers have packages or modules beside it.
+`registry` has `load` and `save`.
+"""

@@ -1,4 +1,7 @@
-"""Where a bone ends that has no joint at its end: a hand without fingers, a head, the last link of an arm."""
+"""Bone ends without an end joint, from meshes and link shapes.
+
+Such are those of a hand without fingers, a head, and the last link of an arm.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _ASIDE = 0.5  # cosine of the angle from which on the geometry lies aside of the
 
 
 def bone_end(rig: Rig, joint: str) -> Floats:
-    """Find the end of a bone that has no joint there: the end of its skinned mesh, or of its link's shapes.
+    """Find the end of a bone without an end joint. It is the end of the joint's skinned mesh, or of its link's shapes.
 
     Give it to a goal as `offset`, to bring the end somewhere, or as `axis`, to point the bone somewhere.
 
@@ -72,7 +75,7 @@ def bone_end(rig: Rig, joint: str) -> Floats:
 
 
 def _line(skeleton: Skeleton, row: int, middle: Floats, name: str) -> Floats:
-    """The direction (3,) of a bone in its joint's own frame, of length one; `middle` is that of its geometry."""
+    """Find the unit direction (3,) of a bone in its joint's frame. `centre` is the centre of its geometry."""
     world, parent = Pose(skeleton, skeleton.rest_q).world.matrices, int(skeleton.parents[row])
     way = np.zeros(3)
     if parent >= 0:

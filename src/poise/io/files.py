@@ -1,4 +1,4 @@
-"""Reading and writing whole files, and the head of a file that tells a wrong suffix."""
+"""File access: atomic writes, paths, hints for missing files, file types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAGIC = {b"glTF": "a GLB file", b"Kaydara FBX": "a binary FBX file", b"PK\x03\x
 
 
 def sidecar_of(path: Path) -> Path:
-    """Where the sidecar of a rig file is: beside it, its suffix replaced by .ik.toml."""
+    """Build the path of a rig's sidecar. It replaces the suffix by .ik.toml."""
     return path.with_suffix(".ik.toml")
 
 
@@ -102,7 +102,7 @@ def read_bytes(path: Path, *, may_be_empty: bool = False, suffixes: Collection[s
 
 
 def without_blocking(name: str, flags: int) -> int:
-    """Open so that a named pipe or device answers at once instead of waiting for a writer."""
+    """Open without waiting for a writer of a pipe or device."""
     return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 
 
@@ -307,7 +307,7 @@ def find_leftovers(paths: Iterable[Path]) -> list[Path]:
 
 
 def write_checked(path: Path, data: bytes, read: Callable[[Path, bytes], object]) -> None:
-    """Write a file as `write_atomically` does, once its own reader has taken what will stand in it.
+    """Write a file after its own reader has accepted the bytes. It is written as by `write_atomically`.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ def write_checked(path: Path, data: bytes, read: Callable[[Path, bytes], object]
 
 
 def guessed_kind(data: bytes) -> str:
-    """Say what a file looks like by its first bytes; empty when nothing is recognised."""
+    """Guess the type of a file from its first bytes. The text is empty when nothing is recognised."""
     for magic, what in _MAGIC.items():
         if data.startswith(magic):
             return what

@@ -1,4 +1,4 @@
-"""Figures with a free root in files whose nodes and channels hold its place themselves."""
+"""Export of characters with a free root. The nodes or channels of the formats hold its position."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from poise.model.skeleton import Kind
 
 
 def without_free_root(thing: Saveable) -> Saveable:
-    """The same thing, the place of a ball that was made free among its translations; a robot's base stays free."""
+    """Strip an added free root before writing.
+
+    The position of a ball joint that was freed becomes a translation; a robot's base stays free.
+    """
     freed = thing.skeleton.freed
     if freed is None or freed.kind == Kind.FIXED:
         return thing

@@ -1,4 +1,4 @@
-"""Names of existing files and folders similar to a missing path."""
+"""Suggestions of existing paths similar to a missing one."""
 
 from __future__ import annotations
 

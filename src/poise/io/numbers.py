@@ -1,4 +1,7 @@
-"""Numbers and names in text files: finite, written plainly, and small enough that squares are finite too."""
+"""Numbers, names and JSON in text files.
+
+Numbers are finite, in plain notation, and small enough for finite squares. JSON with a repeated key is refused.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,12 @@ _SHOWN = 40
 
 
 def is_rate(fps: float) -> bool:
-    """Whether there can be so many frames in a second: from one in eleven days to a million."""
+    """Return whether a frame rate is usable. It lies between one frame in eleven days and a million a second."""
     return RATES[0] <= fps <= RATES[1]
 
 
 def number(text: str) -> float:
-    """Read one number; ValueError with the reason for anything else (nan, inf, 1e999, 1_000, 0x10 ...)."""
+    """Parse one number. ValueError gives the reason for anything else (nan, inf, 1e999, 1_000, 0x10 ...)."""
     if not is_number(text):
         message = f"{shown(text)} is not a number"
         raise ValueError(message)
@@ -34,7 +37,9 @@ def number(text: str) -> float:
 
 
 def table(rows: Sequence[Sequence[str]]) -> Floats:
-    """Numbers (k, columns) of rows of words, with blanks about them or not; ValueError for one that `number` refuses.
+    """Parse rows of words into numbers (k, columns).
+
+    Blanks around words are allowed; ValueError for a word that `parse_number` refuses.
 
     float() takes more than `number` does. What that is shows in all the words at once, or in the numbers, which takes
     a tenth of the time that looking at each word does.
@@ -51,10 +56,10 @@ def table(rows: Sequence[Sequence[str]]) -> Floats:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is written as a finite number, however large."""
+    """Return whether a text is a finite number in plain notation. Its size does not matter."""
     return _PLAIN.fullmatch(text) is not None
 
 
 def shown(text: str) -> str:
-    """Quote a piece of a file in a message, shortened when it is long."""
+    """Quote an excerpt of a file for a message. It is shortened when it is long."""
     return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")

@@ -1,4 +1,4 @@
-"""Paths of files from the arguments of public functions."""
+"""Paths from the arguments of public functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from poise.maths.arguments import named
 
 
 def as_path(path: Any) -> Path:
-    """Return the path of a file; nothing needs to be there.
+    """Convert an argument to a path. The file may be missing.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ class PermittedFolders:
 
     @classmethod
     def of(cls, path: Path, include_root: Path | None = None) -> PermittedFolders:
-        """Make the permitted folders of a rig file.
+        """Build the permitted folders of a rig file.
 
         Parameters
         ----------
@@ -35,7 +35,7 @@ class PermittedFolders:
         return cls(path.parent.resolve(), None if include_root is None else include_root.resolve())
 
     def hold(self, target: Path) -> bool:
-        """Return whether a path lies in one of the folders, or below.
+        """Return whether a path lies in or below a folder.
 
         The path has no symbolic links.
 
@@ -48,7 +48,7 @@ class PermittedFolders:
         return any(folder in target.parents for folder in folders)
 
     def refusal(self, name: str) -> str:
-        """Write the sentence for a refused file outside the folders.
+        """Write the message for a refused file outside the folders.
 
         It names the way to permit the file.
 

@@ -1,4 +1,4 @@
-"""JSON that people write by hand: a key that stands there twice is refused, as one of its values would be lost."""
+"""Strict JSON without repeated keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from poise.io.numbers import shown
 
 
 def read_json(path: Path, text: str) -> Any:
-    """Parse a text; FileError for what is no JSON, for a key twice in one object and for NaN and Infinity."""
+    """Parse a JSON text. FileError for invalid JSON, for a repeated key in one object and for NaN and Infinity."""
     try:
         return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_with_each_key_once)
     except (ValueError, RecursionError) as error:

@@ -1,4 +1,7 @@
-"""load() and save(): the format is found by the file's suffix, in the folder `formats/`."""
+"""Format registry: `load` and `save` choose a format by file suffix.
+
+The formats are the modules of the folder `formats/`.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ _DONE = {"read": "read", "write": "written"}
 
 
 class Format(Protocol):
-    """What a module of a file format offers.
+    """Interface of a file format module.
 
     Attributes
     ----------
@@ -78,12 +81,19 @@ class Format(Protocol):
 
     @staticmethod
     def write(thing: Saveable, path: Path, like: Skeleton) -> None:
-        """Write a file. `like.source` is the document to keep, if it is of this format."""
+        """Write a file.
+
+        `like.source` is the document to keep, if it is of this format. `like.source` is the document to keep, if it is
+        of this format.
+        """
         ...
 
 
 def _named_like(suffix: str) -> Any:
-    """The format module of this name, if it reads or writes such files: the others need not be imported then."""
+    """Import the format module named like the suffix.
+
+    Return None unless it reads or writes such files; the other modules need no import then.
+    """
     name = suffix.removeprefix(".")
     if not name.isidentifier() or importlib.util.find_spec(f"poise.io.formats.{name}") is None:
         return None
@@ -92,7 +102,7 @@ def _named_like(suffix: str) -> Any:
 
 
 def _claiming(suffix: str) -> Any:
-    """The format module that has a suffix; modules are imported until one has it.
+    """Find the format module with a suffix. Modules are imported until one has it.
 
     Those with the same first letter come first, as `gltf` does for `.glb`: the order only saves imports.
     """
@@ -107,13 +117,16 @@ def _names() -> list[str]:
 
 @cache
 def formats() -> dict[str, Any]:
-    """Every suffix with the module that reads and writes it. The folder `poise.io.formats` is the registry."""
+    """Map every suffix to its format module.
+
+    The folder `poise.io.formats` is the registry. The folder `poise.io.formats` is the registry.
+    """
     modules = [importlib.import_module(f"poise.io.formats.{name}") for name in _names()]
     return {suffix: module for module in modules for suffix in module.SUFFIXES}
 
 
 def load(path: str | PathLike[str], *, include_root: str | PathLike[str] | None = None) -> Rig:
-    """Read a rig from a file, in a format found by its suffix: glTF, VRM, BVH, FBX, USD, URDF, MJCF, ASF/AMC ...
+    """Read a rig from a file. The suffix gives the format: glTF, VRM, BVH, FBX, USD, URDF, MJCF, ASF/AMC ...
 
     Parameters
     ----------
@@ -143,7 +156,7 @@ def load(path: str | PathLike[str], *, include_root: str | PathLike[str] | None 
 
 
 def read(path: Path, *, include_root: Path | None = None) -> Rig:
-    """Read a rig as `load` does, for who tells its notes elsewhere: nothing is warned about.
+    """Read a rig as `load` does, without warnings. The notes stay in `Rig.notes`.
 
     Parameters
     ----------
@@ -162,7 +175,7 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
 
 
 def _with_sidecar(rig: Rig, path: Path) -> Rig:
-    """Return the rig with what its sidecar says; its roles win over the file's for a role and for a joint."""
+    """Apply a sidecar to a rig. Its roles replace the file's for the same role or joint."""
     from poise.io.sidecar.read import apply_sidecar, roles_in  # noqa: PLC0415  (few rigs have one)
 
     skeleton, roles = apply_sidecar(rig.skeleton, path), roles_in(rig.skeleton, path)
@@ -178,7 +191,7 @@ def save(
     like: Rig | Skeleton | None = None,
     rest: Literal["keep", "zero"] = "keep",
 ) -> None:
-    """Write a rig, a clip or a pose; the format is found by the suffix.
+    """Write a rig, a clip or a pose. The suffix gives the format.
 
     Parameters
     ----------
@@ -227,7 +240,7 @@ def save(
 
 
 def describe_lost_loops(skeleton: Skeleton, path: Path) -> str:
-    """Write a sentence on the closed loops lost in a format.
+    """Describe the closed loops lost in a format.
 
     Empty where none is lost.
 
@@ -244,12 +257,12 @@ def _kind(thing: object) -> str:
 
 
 def reader(path: Path) -> Any:
-    """Find the module that reads this kind of file; FileError if there is none."""
+    """Find the reading module for a path. FileError if there is none."""
     return _format(path, "read")
 
 
 def writer(path: Path) -> Any:
-    """Find the module that writes this kind of file; FileError if there is none."""
+    """Find the writing module for a path. FileError if there is none."""
     return _format(path, "write")
 
 
@@ -270,14 +283,14 @@ def _refuse_missing(path: Path) -> None:
 
 
 def _look_into(path: Path) -> None:
-    """FileError with what a file holds, where that is not what its suffix is mostly for."""
+    """Raise FileError for other content under a shared suffix. The message describes the content."""
     holds_else = getattr(_named_like(path.suffix.lower()), "holds_else", None)
     if holds_else is not None and is_file(path) and (held := holds_else(path)):
         raise FileError(path, held)
 
 
 def check_folder(path: Any) -> Path | None:
-    """Return the folder of `include_root`, or None.
+    """Check the argument `include_root`. Return the folder or None.
 
     InputError for a path without a folder.
     """
@@ -311,7 +324,7 @@ def _format(path: Path, verb: str) -> Any:
 
 
 def _near_suffix(suffix: str, known: list[str]) -> str:
-    """Offer known suffixes similar to a wrong one.
+    """Suggest known suffixes similar to a wrong one.
 
     Empty where none is similar.
     """

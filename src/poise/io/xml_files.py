@@ -1,4 +1,7 @@
-"""XML read with expat: no document types, no entities, no depth that could fill the memory; mistakes by line."""
+"""XML parsing with expat, without document types and entities.
+
+The depth and number of elements are bounded; errors name the line.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,13 @@ _ENCODINGS = ("utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1", "la
 
 
 class NotWellFormedError(FileError):
-    """The XML of a file is not well formed."""
+    """Error for malformed XML."""
 
 
 class XmlReader:
-    """Handlers for expat, to be filled by a format: `_start` and `_end` count the depth, the root element has 0.
+    """Expat handlers, extended by formats.
+
+    `_handle_start` and `_handle_end` count the depth; the root element has depth 0.
 
     A document type declaration is refused, and with it every entity: no expansion, no file outside is opened.
     """
@@ -36,7 +41,7 @@ class XmlReader:
         self.parser.XmlDeclHandler = self._declaration
 
     def read(self, data: bytes) -> None:
-        """Go through the bytes; FileError with the line for anything that is not well formed."""
+        """Parse the bytes. FileError names the line of malformed XML."""
         try:
             self.parser.Parse(data, True)
         except expat.ExpatError as error:
@@ -66,7 +71,7 @@ class XmlReader:
 
 @dataclass
 class Element:
-    """An element as written: its attributes, what stands in it, and where it begins."""
+    """XML element: attributes, children and first line."""
 
     tag: str
     attributes: Attributes
@@ -75,12 +80,15 @@ class Element:
     children: list[Element] = field(default_factory=list["Element"])
 
     def fail(self, reason: str) -> NoReturn:
-        """Raise a FileError that names this element's file and line."""
+        """Raise a FileError with this element's file and line."""
         raise FileError(self.path, reason, place=f"line {self.line}")
 
 
 def read_tree(path: Path, data: bytes, *, deepest: int, most: int) -> Element:
-    """Read a whole file as elements, without the texts between; FileError for more than `most`, or `deepest` levels."""
+    """Read a whole file as elements, without text.
+
+    FileError for more than `max_elements` elements or `max_depth` levels.
+    """
     reader = _TreeReader(path, deepest, most)
     reader.read(data)
     return reader.root

@@ -1,1 +1,4 @@
-"""Parts of the BVH reader and writer."""
+"""BVH: `reader` parses files into documents, `writer` formats clips.
+
+The hierarchy and the motion rows of the source document are kept where possible.
+"""

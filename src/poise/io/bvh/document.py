@@ -1,4 +1,7 @@
-"""What a BVH file holds, kept so that it can be written back with only the changes."""
+"""BVH reader: document, HIERARCHY block, motion header and motion rows.
+
+The bytes and spans are kept, so that a file is written back with its changes only.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _USABLE_FRAME_TIME = (1e-6, 1e6)  # [s]
 
 
 class BvhName(str):
-    """A name as it stands in a BVH file: `Skeleton.source_ids` of a skeleton that was read from one.
+    """Joint name as it stands in a BVH file. It is in `Skeleton.source_ids` of a skeleton that was read from one.
 
     Such a name is written to BVH again as it is, also where a name from another format would be changed.
     """
@@ -24,14 +27,14 @@ class BvhName(str):
 
 
 def is_usable_time(seconds: float) -> bool:
-    """Whether frames can be so many seconds apart."""
+    """Return whether a frame time is usable."""
     low, high = _USABLE_FRAME_TIME
     return low <= seconds <= high
 
 
 @dataclass(frozen=True)
 class Channels:
-    """Which motion columns move one joint: `positions` and `rotations` map an axis letter to its column.
+    """Motion columns of one joint. `positions` and `rotations` map an axis letter to its column.
 
     `rotations` stands in the order of the file, which is the rotation order.
     """
@@ -41,23 +44,26 @@ class Channels:
 
     @property
     def written_order(self) -> str:
-        """The rotation channels as written: "ZXY", or fewer letters where some are missing."""
+        """Rotation channels as written. They are "ZXY", or fewer letters where some are missing."""
         return "".join(self.rotations)
 
     @property
     def order(self) -> str:
-        """The rotation order with the missing axes, whose angle is zero, put last."""
+        """Rotation order, missing axes last. The angle of a missing axis is zero."""
         return completed(self.written_order)
 
 
 def completed(order: str) -> str:
-    """Add the letters that a rotation order lacks: "Z" becomes "ZXY"; none becomes "ZXY" as most files have it."""
+    """Complete a rotation order with its missing letters.
+
+    "Z" becomes "ZXY"; none becomes "ZXY" as most files have it.
+    """
     return order + "".join(letter for letter in ("XYZ" if order else "ZXY") if letter not in order)
 
 
 @dataclass(frozen=True)
 class BvhJoint:
-    """A joint of the HIERARCHY block, or an End Site (no name of its own, no channels)."""
+    """Joint of the HIERARCHY block, or an End Site. An End Site has no name of its own and no channels."""
 
     name: str
     parent: int
@@ -68,7 +74,7 @@ class BvhJoint:
 
 @dataclass(frozen=True, eq=False)
 class BvhDocument:
-    """A BVH file: its bytes, where the motion header's numbers and the rows stand in them, and the numbers.
+    """BVH file: bytes, spans of the motion header, numbers.
 
     spans     of the number of frames and of the frame time; None in a file without a MOTION block
     names     of the rows of the skeleton made from it
@@ -93,12 +99,12 @@ class BvhDocument:
 
     @cached_property
     def newline(self) -> bytes:
-        """The line end that the file uses."""
+        """Line end of the file."""
         head = self.data if self.spans is None else self.data[: self.spans[1][1]]
         return b"\r\n" if b"\r\n" in head else b"\n" if b"\n" in head or b"\r" not in head else b"\r"
 
     def with_motion(self, count: int, frame_time: str | None, rows: bytes) -> bytes:
-        """The file with other motion rows; the frame time stays as written unless it is given."""
+        """Return the file's bytes with other motion rows. The frame time stays as written if it is None."""
         if self.spans is None:
             time = repr(DEFAULT_FRAME_TIME) if frame_time is None else frame_time
             hierarchy = _MOTION.sub(b"", self.data).rstrip()

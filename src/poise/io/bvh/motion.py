@@ -1,4 +1,4 @@
-"""The motion rows of a BVH file: text to numbers, numbers to q."""
+"""Motion rows of a BVH file: text to numbers, numbers to q."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BLANK = b" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0"  # what NumPy's reader takes
 
 
 def read_rows(path: Path, data: bytes, header: MotionHeader, width: int) -> tuple[Floats, list[str]]:
-    """The motion values (frames, width) and notes about a count that differs.
+    """Read the motion values (frames, width). Notes tell of a frame count that differs.
 
     The rows are the truth: a header that promises more gets what is there, one that promises less is obeyed.
     """
@@ -42,7 +42,7 @@ def read_rows(path: Path, data: bytes, header: MotionHeader, width: int) -> tupl
 
 
 def _fast(text: bytes, width: int) -> Floats | None:
-    """All rows at once, or None where they are not one row per line, `width` numbers each."""
+    """Parse all rows at once. None unless every line is one row of `width` numbers."""
     if not text.strip(_BLANK):
         return None if text.strip() else np.zeros((0, width))
     try:
@@ -53,7 +53,7 @@ def _fast(text: bytes, width: int) -> Floats | None:
 
 
 class _SlowRows:
-    """Slow and careful: for rows that are broken or wrapped otherwise, and to say which number is at fault."""
+    """Tolerant parser for broken or rewrapped rows. It also finds the number at fault."""
 
     def __init__(self, path: Path, data: bytes, start: int, width: int) -> None:
         self.path = path
@@ -63,7 +63,10 @@ class _SlowRows:
         self.rows = [(first + i, line) for i, line in enumerate(lines) if line]
 
     def read(self, frames: int) -> Floats:
-        """Rows that wrap in other places are taken if all the numbers together are exactly the header's frames."""
+        """Read rows with line breaks in other places.
+
+        They are accepted if all numbers together are exactly the header's frames.
+        """
         numbers = self._numbers()
         if not self.width:
             place = f"line {self.rows[0][0]}"
@@ -73,7 +76,7 @@ class _SlowRows:
         return numbers.reshape(-1, self.width)
 
     def _numbers(self) -> Floats:
-        """All words as numbers (k,); the first that is none is refused with its line."""
+        """Parse all words as numbers (k,). FileError names the line of the first invalid word."""
         words = [word for _, row in self.rows for word in row]
         try:
             numbers = np.array(words, dtype=np.float64)
@@ -91,7 +94,7 @@ class _SlowRows:
         )
 
     def blame_value(self, values: Floats) -> NoReturn:
-        """Name the frame and the number that is not finite or too large."""
+        """Report the frame and column of an invalid number. It is not finite or too large."""
         frame, column = (int(k) for k in np.argwhere(~(np.abs(values) <= LARGEST))[0])
         at, place = frame * self.width + column, ""
         for line, row in self.rows:
@@ -112,7 +115,9 @@ def _is_number(word: bytes) -> bool:
 
 
 def q_of_values(skeleton: Skeleton, channels: tuple[Channels, ...], values: Floats) -> Floats:
-    """Configurations (frames, nq) of motion values (frames, width): positions as they are, degrees to quaternions.
+    """Compute configurations (frames, nq) from motion values (frames, width).
+
+    Positions stay; degrees become quaternions.
 
     All joints of one rotation order are turned at once.
     """
@@ -134,7 +139,7 @@ def q_of_values(skeleton: Skeleton, channels: tuple[Channels, ...], values: Floa
 
 
 def angles_of_values(channels: tuple[Channels, ...], rows: list[int], order: str, values: Floats) -> Floats:
-    """Angles (frames, rows, 3) [degrees] of some joints in one order; an axis without a channel is zero."""
+    """Select the angles (frames, rows, 3) [degrees] of joints of one order. An axis without a channel is zero."""
     angles = np.zeros((len(values), len(rows), 3))
     for k, letter in enumerate(order):
         have = [(at, channels[i].rotations[letter]) for at, i in enumerate(rows) if letter in channels[i].rotations]

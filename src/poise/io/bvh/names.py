@@ -1,4 +1,4 @@
-"""Names of joints as a new BVH hierarchy has them: one word each."""
+"""Joint names of a new BVH hierarchy: one word each."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def find_file_names(skeleton: Skeleton) -> tuple[str, ...]:
 
 
 def describe_renames(old: tuple[str, ...], new: tuple[str, ...]) -> str:
-    """List the joints with a changed name in a sentence.
+    """List the renamed joints in a sentence.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A new BVH hierarchy for a skeleton that was read from another format.
+"""New BVH hierarchy for a skeleton from another format.
 
 The root gets six channels, every other joint three rotation channels, or six where its distance from its
 parent changes. A BVH offset has no rotation, so a joint's rotation is the whole rotation relative to its
@@ -50,7 +50,7 @@ class _Parts:
 
 
 def new_text(poses: Pose, frame_time: float, *, rest: str = "keep") -> bytes:
-    """The bytes of a BVH file with one frame per pose of a batch (k,); zero is the rest pose if `rest` is "zero"."""
+    """Encode a BVH file with one frame per pose (k,). Zero is the rest pose if `rest` is "zero"."""
     skeleton = poses.skeleton
     _check(skeleton)
     parts = _from_zero(_parts(poses)) if rest == "zero" else _parts(poses)
@@ -93,7 +93,7 @@ def _parts(poses: Pose) -> _Parts:
 
 
 def _from_zero(parts: _Parts) -> _Parts:
-    """The same motion in joint frames that are those of the world at rest, so that zero is the rest pose.
+    """Align the joint frames with the world at rest. Zero is then the rest pose; the motion stays.
 
     With W_i the world rotation of joint i at rest and W_p its parent's, the new frame is R_i W_i^-1. So a rotation r
     relative to the parent becomes W_p r W_i^-1, and an offset or position o becomes W_p o. Joints stay where they were.
@@ -116,7 +116,7 @@ def _from_zero(parts: _Parts) -> _Parts:
 
 
 def _scaled_positions(poses: Pose) -> Floats:
-    """Local positions (k, n, 3) with the scale of all joints above in them."""
+    """Compute local positions (k, n, 3) including the scale of all ancestors."""
     skeleton = poses.skeleton
     own = _uniform_scales(poses)
     above = np.ones_like(own)
@@ -127,7 +127,7 @@ def _scaled_positions(poses: Pose) -> Floats:
 
 
 def _uniform_scales(poses: Pose) -> Floats:
-    """One scale per joint (k, n), or an UnsupportedError."""
+    """Compute one uniform scale per joint (k, n). UnsupportedError for other scales."""
     skeleton = poses.skeleton
     diagonal = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)
     scales = np.broadcast_to(diagonal, (len(poses), len(skeleton), 3)) if poses.scales is None else poses.scales
@@ -148,7 +148,10 @@ def _uniform_scales(poses: Pose) -> Floats:
 
 
 def _is_end(parts: _Parts, i: int) -> bool:
-    """Whether a joint is what reading an End Site gives: a leaf called `<parent>_end` that never turns or moves."""
+    """Return whether a joint can be written as an End Site.
+
+    It is a leaf called `<parent>_end` that never rotates or moves.
+    """
     skeleton = parts.skeleton
     parent = int(skeleton.parents[i])
     if parent < 0 or skeleton.children[i] or parts.moves[i]:
@@ -159,7 +162,7 @@ def _is_end(parts: _Parts, i: int) -> bool:
 
 
 def _hierarchy(parts: _Parts) -> tuple[list[str], list[int]]:
-    """Lines of the HIERARCHY block, and the rows that have channels in the order of the file: depth first."""
+    """Format the HIERARCHY block. Return its lines and the rows with channels, depth first as in the file."""
     skeleton = parts.skeleton
     lines, order = ["HIERARCHY"], list[int]()
     root = find_roots(skeleton)[0]
@@ -181,7 +184,7 @@ def _hierarchy(parts: _Parts) -> tuple[list[str], list[int]]:
 
 
 def _joint_lines(parts: _Parts, i: int, indent: str) -> list[str]:
-    """The lines of a joint up to its children; a leaf gets an End Site where the joint itself is."""
+    """Format the lines of a joint up to its children. A leaf gets an End Site at the joint itself."""
     skeleton = parts.skeleton
     word = "ROOT" if skeleton.parents[i] < 0 else "JOINT"
     turns = " ".join(f"{letter}rotation" for letter in parts.orders[i])
@@ -202,7 +205,7 @@ def _three(values: Floats) -> str:
 
 
 def _values(parts: _Parts, order: list[int]) -> Floats:
-    """Motion values (k, width) in the order of the hierarchy; joints of one rotation order are turned at once."""
+    """Compute motion values (k, width) in hierarchy order. Joints of one rotation order are converted together."""
     start, width = dict[int, int](), 0
     for i in order:
         start[i] = width

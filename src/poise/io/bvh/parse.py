@@ -1,4 +1,4 @@
-"""The HIERARCHY block and the motion header of a BVH file, scanned in one pass without recursion."""
+"""HIERARCHY block and motion header, scanned in one pass without recursion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_CHANNELS = 6
 
 
 class MotionHeader(NamedTuple):
-    """The head of the MOTION block.
+    """Head of the MOTION block.
 
     Spans are positions in the bytes of the file.
     """
@@ -32,7 +32,7 @@ class MotionHeader(NamedTuple):
 
 
 class Header(NamedTuple):
-    """The part of a BVH file before its motion rows.
+    """BVH file up to its motion rows.
 
     `motion` is None in a file without a MOTION block.
     """
@@ -69,7 +69,7 @@ def _refuse_other_kinds(path: Path, data: bytes) -> None:
 
 
 class Scanner:
-    """Walks over the bytes word by word and knows where it is."""
+    """Word scanner over the bytes of a file; it knows its position."""
 
     def __init__(self, path: Path, data: bytes) -> None:
         self.path = path
@@ -78,7 +78,7 @@ class Scanner:
         self.word_at = self.at
 
     def word(self) -> str:
-        """The next word or brace; empty at the end of the file."""
+        """Read the next word or brace. It is empty at the end of the file."""
         match = _WORD.search(self.data, self.at)
         if not match:
             self.at = self.word_at = len(self.data)
@@ -95,7 +95,10 @@ class Scanner:
         self.at = self.word_at
 
     def name(self) -> str:
-        """The rest of the line up to a brace: names may hold spaces. Blanks at its ends are not part of it."""
+        """Read a name: the rest of the line up to a brace.
+
+        Names may hold spaces, but not at their ends. Blanks at its ends are not part of it.
+        """
         match = _NAME.match(self.data, self.at)
         raw = match.group() if match else b""
         self.word_at, self.at = self.at, self.at + len(raw)
@@ -109,7 +112,7 @@ class Scanner:
             return raw.decode("latin-1").strip()
 
     def field(self, pattern: re.Pattern[bytes], wanted: str) -> tuple[str, tuple[int, int]]:
-        """A line of the motion header: its value and where that stands."""
+        """Read a line of the motion header. Return its value and the value's span."""
         match = pattern.match(self.data, self.at)
         if not match:
             self.word()
@@ -132,12 +135,12 @@ class Scanner:
 
 
 def line_at(data: bytes, at: int) -> int:
-    """Number of the line, from 1, that a byte stands in; lines end with LF, or with CR where there is no LF."""
+    """Find the line number, from 1, of a byte. Lines end with LF, or with CR where there is no LF."""
     return data.count(b"\n" if b"\n" in data else b"\r", 0, at) + 1
 
 
 class _Hierarchy:
-    """The joint tree as it is read: `open` holds the rows whose brace is not closed yet."""
+    """Parser of the joint tree. `open_joints` holds the joints whose brace is not closed yet."""
 
     def __init__(self, scanner: Scanner) -> None:
         self.scanner = scanner
@@ -165,7 +168,7 @@ class _Hierarchy:
         return True
 
     def _statement(self, word: str) -> None:
-        """One statement inside the braces of a joint."""
+        """Parse one statement inside the braces of a joint."""
         top = self.open[-1]
         if word in ("JOINT", "END"):
             if top.is_end:
@@ -229,7 +232,7 @@ class _Hierarchy:
 
 
 class _Open:
-    """A joint whose closing brace has not come yet."""
+    """Joint before its closing brace."""
 
     def __init__(self, row: int, name: str, *, is_end: bool) -> None:
         self.row = row
@@ -240,7 +243,7 @@ class _Open:
 
 
 def _columns(channels: Channels, word: str) -> dict[str, int] | None:
-    """Where a channel such as "Xposition" or "zROTATION" belongs; None for any other word."""
+    """Find the columns for a channel such as "Xposition" or "zROTATION". None for any other word."""
     axis, what = word[:1].upper(), word[1:].lower()
     if axis not in _AXES:
         return None

@@ -1,4 +1,4 @@
-"""Motion rows as text, and rotations as the degrees that stand in them."""
+"""Motion rows as text, and rotations as Euler angles in degrees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DECIMALS = 10  # of a degree: 2e-12 rad, and 30.000000000000004 is printed as 3
 
 
 def degrees_of(rotations: Floats, order: str, reference: Floats | None = None) -> Floats:
-    """Angles (frames, joints, 3) [degrees] of rotations (frames, joints, 4) in one order.
+    """Compute Euler angles (frames, joints, 3) [degrees] of rotations (frames, joints, 4).
 
     Nearest to reference angles [rad] where there are some, else without jumps from frame to frame.
     """
@@ -24,12 +24,12 @@ def degrees_of(rotations: Floats, order: str, reference: Floats | None = None) -
 
 
 def too_large(what: str) -> str:
-    """Say that a number is beyond what `poise.io.bvh` reads again."""
+    """Write the message for a number too large for the reader."""
     return f"{what} here is beyond {LARGEST:g}; no BVH file with such a number is read again"
 
 
 def rows_text(values: Floats, newline: bytes) -> bytes:
-    """One line per frame; each number in the fewest digits that read back as the same number.
+    """Format one line per frame. Each number has the fewest digits that read back as the same number.
 
     UnsupportedError for a number that the reader refuses.
     """

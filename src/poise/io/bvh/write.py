@@ -1,4 +1,6 @@
-"""Writing BVH: into the document that was read, or, for a skeleton from elsewhere, under a new hierarchy.
+"""BVH writer: into the source document, or under a new hierarchy.
+
+A new hierarchy is for a skeleton from another format.
 
 An unchanged clip gives the file's own bytes. In a clip as long as the file's, a joint that has not changed in a
 frame keeps its numbers, and one that has gets the angles nearest to the old ones; otherwise angles go on from
@@ -32,7 +34,7 @@ _STEADY = 0.01  # times within this part of a frame are steady
 
 
 def text_of(thing: Saveable, like: Skeleton, *, rest: str = "keep") -> bytes:
-    """The bytes of a BVH file that shows a rig's only clip, a clip, a pose, or a batch of poses as frames.
+    """Encode a BVH file of a rig, clip, pose or batch. A rig has one clip at most; a batch of poses becomes frames.
 
     With `rest` "zero" a new hierarchy has its rest pose where all angles are zero; one that was read has it there.
     Names that cannot stand in it are changed, with a WriteWarning; see `find_file_names`.
@@ -63,7 +65,7 @@ def _moving(thing: Saveable) -> Clip | Pose:
 
 
 def _frames(moving: Clip | Pose) -> tuple[Pose, float | None]:
-    """A pose per frame (frames,), and the time between frames [s]; None where there is no such time."""
+    """Build a pose per frame (frames,) and the frame time [s]. The time is None for a pose or a single frame."""
     if isinstance(moving, Pose):
         return _flat(moving), None
     times = moving.times
@@ -76,7 +78,10 @@ def _frames(moving: Clip | Pose) -> tuple[Pose, float | None]:
 
 
 def _sampled(clip: Clip) -> tuple[Pose, float]:
-    """The clip on steady frames that hit all its keys; where there are none, a warning says how far off they are."""
+    """Resample a clip at a steady rate through all its keys.
+
+    Where no such rate exists, a warning gives the error at the keys.
+    """
     grid = grid_of(clip)
     poses, step = clip.at(grid.times), _usable(grid.step)
     if not grid.exact:
@@ -91,7 +96,7 @@ def _sampled(clip: Clip) -> tuple[Pose, float]:
 
 
 def _usable(step: float) -> float:
-    """Refuse a time between frames that the reader refuses."""
+    """Check a frame time against the reader's range."""
     if not is_usable_time(step):
         message = f"frames {step:g} s apart cannot stand in a BVH file that is to be read again"
         raise UnsupportedError(message)
@@ -99,14 +104,14 @@ def _usable(step: float) -> float:
 
 
 def _flat(pose: Pose) -> Pose:
-    """A batch with one axis."""
+    """Flatten a batch to one axis."""
     n, count = len(pose.skeleton), math.prod(pose.shape)
     parts = [None if value is None else value.reshape(count, n, 3) for value in (pose.translations, pose.scales)]
     return Pose(pose.skeleton, pose.q.reshape(count, pose.skeleton.nq), *parts)
 
 
 def _into(document: BvhDocument, moving: Clip | Pose, like: Skeleton) -> bytes:
-    """The document with other motion."""
+    """Return the document's bytes with other motion."""
     if moving.skeleton.names != document.names:
         message = "the joints differ from those of the BVH file to be kept; save without it to write a new hierarchy"
         raise UnsupportedError(message)
@@ -142,7 +147,7 @@ def _refuse_scales(poses: Pose) -> None:
 
 
 def _values(document: BvhDocument, poses: Pose, like: Skeleton) -> Floats:
-    """Motion values (frames, width) of poses, for the channels of the document."""
+    """Compute motion values (frames, width) for the channels of the document."""
     positions, rotations = poses.local_positions, poses.local_rotations
     offsets = Pose(like, like.rest_q).local_positions
     values = np.zeros((len(poses), document.width))
@@ -182,7 +187,10 @@ def _put_positions(values: Floats, joint: Channels, given: Floats, offset: Float
 
 
 def _put_partial(values: Floats, joint: Channels, rotations: Floats, name: str) -> None:
-    """Angles of a joint that lacks some or all rotation channels: the rotation must do without them."""
+    """Write the angles of a joint without all rotation channels.
+
+    UnsupportedError for a rotation that needs the missing ones.
+    """
     first = euler.from_quaternion(rotations, joint.order)
     have = len(joint.rotations)
     both = np.stack([first, euler.other(first)])
@@ -197,7 +205,7 @@ def _put_partial(values: Floats, joint: Channels, rotations: Floats, name: str) 
 
 
 def _kept(document: BvhDocument, poses: Pose, values: Floats) -> Floats:
-    """Put the file's own numbers back where a joint has not changed in a frame."""
+    """Restore the file's numbers for joints unchanged in a frame."""
     skeleton = poses.skeleton
     same_q = poses.q == document.q
     result = values.copy()

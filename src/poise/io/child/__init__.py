@@ -1,1 +1,1 @@
-"""Readers in a process of their own, for libraries that can crash: `ask` starts one, `answer` is what it runs."""
+"""Readers in a separate process, safe from crashing libraries."""

@@ -1,4 +1,6 @@
-"""The child's side: limits on itself, the file from standard input, numbers to standard output.
+"""Worker side of a reader process: input bytes, resource limits, reply.
+
+The file comes from standard input; the reply goes to standard output.
 
 Nothing but the standard library is imported, so that the process is there at once. An answer is `MAGIC`, the length of
 a JSON text, the text, and numbers as doubles: see `poise.io.child.ask`.
@@ -20,11 +22,11 @@ LENGTH = struct.Struct("<Q")
 
 
 class Refused(Exception):  # noqa: N818  (it is an answer, not a failure of the child)
-    """The file cannot be read; the message says why, as a person is told."""
+    """Error for an unreadable file. The message gives the reason to the user."""
 
 
 def main(work: Callable[[bytes], tuple[dict[str, Any], Sequence[array[float]]]]) -> None:
-    """Answer what `work` makes of the bytes on standard input, and leave at once.
+    """Read the bytes from standard input, reply, and exit at once.
 
     `os._exit` runs no destructors: those of the library may be what crashes.
     """
@@ -54,7 +56,11 @@ def _text(header: dict[str, Any], blocks: Sequence[array[float]] = ()) -> bytes:
 
 
 def limit(*, seconds: int, megabytes: int) -> None:
-    """Limit this process where the platform can: processor time, memory, no core file. Windows has none of it."""
+    """Limit the resources of this process.
+
+    Limits are processor time, memory and no core file, where the platform has them; Windows has none. Windows has none
+    of it.
+    """
     try:
         import resource  # noqa: PLC0415
     except ImportError:

@@ -1,4 +1,7 @@
-"""The parent's side: start a reader in a process of its own, and take nothing on trust that comes back."""
+"""Parent side of a reader process: start it and check its reply.
+
+Readers that can crash run in a process of their own.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ _TOO_LONG = {getattr(signal, name, None) for name in ("SIGXCPU", "SIGKILL")}
 
 @dataclass(frozen=True, eq=False)
 class ChildAnswer:
-    """What a child answered: a JSON object, and numbers in blocks."""
+    """Reply of a reader process: a JSON object and blocks of numbers."""
 
     path: Path
     header: dict[str, Any]
     blocks: list[Floats]
 
     def block(self, number: object, shape: tuple[int, ...]) -> Floats:
-        """The numbers of a block in a shape; FileError where there are not as many, or one is not finite."""
+        """Return the numbers of a block in a shape. FileError for another count, or a number that is not finite."""
         known = isinstance(number, int) and 0 <= number < len(self.blocks)
         if not known or self.blocks[cast("int", number)].size != int(np.prod(shape)):
             raise nonsense(self.path)
@@ -42,7 +45,7 @@ class ChildAnswer:
 
 
 def ask(path: Path, data: bytes, module: str, *, reader: str, arguments: tuple[str, ...] = ()) -> ChildAnswer:
-    """Let a module of the package read the bytes of a file in a process of its own.
+    """Read the bytes of a file with a module in another process.
 
     Parameters
     ----------
@@ -112,5 +115,5 @@ def _unpacked(path: Path, answer: bytes) -> ChildAnswer:
 
 
 def nonsense(path: Path) -> FileError:
-    """What is said of an answer that cannot be understood."""
+    """Build the error for a malformed reply."""
     return FileError(path, "the reader gave an answer that cannot be understood; the file is probably damaged")

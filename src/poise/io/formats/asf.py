@@ -1,4 +1,4 @@
-"""ASF and AMC, Acclaim's skeleton and motion as CMU has them: two text files that belong together.
+"""ASF and AMC: Acclaim's skeleton and motion, two text files. They belong together, as in CMU's motion library.
 
 Every bone becomes a joint where the bone begins, which turns about the bone's own axes: a ball, that its range
 makes a hinge where it has one degree of freedom; bones that nothing hangs on end in a fixed joint. Limits are the
@@ -28,7 +28,9 @@ INSTEAD = "save as .bvh or .glb"
 
 
 def read(path: Path) -> Rig:
-    """Read a skeleton, or a motion with the skeleton beside it: a clip named like the file.
+    """Read a skeleton, or a motion with its skeleton.
+
+    The skeleton is the ASF file beside the motion; the clip is named like the file.
 
     A motion of one frame shows that pose: it is `Rig.pose` too. FileError names the file of the two that is at fault.
     """

@@ -1,4 +1,4 @@
-"""BVH, the motion-capture text format: a joint tree with offsets and one row of channel values per frame.
+"""BVH, the motion-capture text format. It has a joint tree with offsets and one row of channel values per frame.
 
 A joint with position channels is FREE and these REPLACE its OFFSET; one with rotation channels only is a
 BALL; one without channels and every End Site is FIXED. Channels stand in the order in which they are
@@ -36,7 +36,9 @@ _NEAR_ZERO = 0.25  # root positions that stay within this part of the OFFSET's l
 
 
 def read(path: Path) -> Rig:
-    """Read a BVH file: rest pose (all angles zero) and one clip named like the file, none without a MOTION block.
+    """Read a BVH file.
+
+    The rest pose has all angles at zero. The clip is named like the file; without a MOTION block there is none.
 
     A file of exactly one frame shows that pose: it is `Rig.pose` too. That of any other file is the rest.
     FileError for anything that is not a whole, finite BVH file; repairs are told in `Rig.notes`.
@@ -68,7 +70,7 @@ def _read(path: Path, data: bytes) -> Rig:
 
 
 def write(thing: Saveable, path: Path, like: Skeleton, *, rest: str = "keep") -> None:
-    """Write a rig, a clip or a pose (a batch: one row per pose); see `poise.io.bvh.write`.
+    """Write a rig, a clip or a pose. A batch has one row per pose. See `poise.io.bvh.writer`.
 
     `rest` is for a new hierarchy: "zero" has the rest pose where all angles are zero, "keep" keeps the joints' frames.
     UnsupportedError for what the format cannot hold and for what `read` would refuse.
@@ -91,7 +93,7 @@ def names_of(rig: Rig) -> tuple[tuple[str, ...], str]:
 
 
 def _names(nodes: list[BvhJoint]) -> tuple[tuple[str, ...], list[str]]:
-    """Unique names of all rows, joints before End Sites; an End Site is `<parent>_end`."""
+    """Build unique names of all rows. Joints come before End Sites; an End Site is `<parent>_end`."""
     notes: list[str] = []
     rows = [i for i, node in enumerate(nodes) if not node.is_end]
     given = [nodes[i].name or f"joint_{i}" for i in rows]
@@ -147,7 +149,7 @@ def _frame_time(path: Path, header: MotionHeader) -> tuple[float, list[str]]:
 
 
 def _root_note(nodes: list[BvhJoint], names: tuple[str, ...], values: Floats) -> list[str]:
-    """Say so where a root's positions look like changes to its OFFSET; they are taken as they are all the same."""
+    """Note root positions close to zero. They look relative to the OFFSET. They are read as absolute."""
     notes: list[str] = []
     for node, name in zip(nodes, names, strict=True):
         columns = [node.channels.positions.get(axis) for axis in "XYZ"]

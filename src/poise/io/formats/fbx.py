@@ -1,4 +1,4 @@
-"""FBX, Autodesk's exchange format, read with ufbx: nodes, bind poses, takes, limits.
+"""FBX, Autodesk's exchange format, read with ufbx. It gives nodes, bind poses, takes and limits.
 
 Every node but cameras and lights becomes a joint, A = translation and rotation, B = scale; pivots, pre- and
 post-rotations and the rotation order are in them. Lengths are the file's own. ufbx can crash on a damaged file, so that
@@ -37,7 +37,7 @@ _HEADS = (b"Kaydara FBX", b";")
 
 
 def read(path: Path) -> Rig:
-    """Read nodes, skins and takes; FileError for a file that has no skeleton, or that ufbx refuses or crashes on."""
+    """Read nodes, skins and takes. FileError for a file without a skeleton, or one that ufbx refuses or crashes on."""
     data = read_bytes(path)
     if find_spec("ufbx") is None:
         raise FileError(path, _MISSING)
@@ -73,7 +73,7 @@ def _rig(path: Path, reply: ChildAnswer) -> Rig:
 
 
 def _told(reply: ChildAnswer, names: list[str]) -> list[str]:
-    """Notes of what ufbx repaired, and of what moves the nodes and is not read."""
+    """List notes on repairs by ufbx and on unread content."""
     try:
         said = [" ".join(str(warning).split()) for warning in reply.header["warnings"]]
         notes = [f"ufbx says: {warning}" for warning in said if warning != _NOT_UTF8]
@@ -90,7 +90,7 @@ def _told(reply: ChildAnswer, names: list[str]) -> list[str]:
 
 
 def _about_letters(names: list[str]) -> str:
-    """What texts that are not UTF-8 mean for a person: something only where names that are read have them."""
+    """Note texts in another encoding than UTF-8. They matter only in names that are read."""
     bad = [name for name in names if "\ufffd" in name]
     if not bad:
         return "it has texts that are not UTF-8, none of them in a name that is read: nothing is lost"
@@ -101,7 +101,7 @@ def _about_letters(names: list[str]) -> str:
 
 
 def _begins(takes: list[Take], names: list[str]) -> list[str]:
-    """Clips begin at 0; where the file's take does not, it is told."""
+    """Note takes with a start other than 0. Their clips begin at 0."""
     return [
         f"take {name!r} begins at {take.begin:.6g} s in the file; its clip begins at 0"
         for take, name in zip(takes, names, strict=True)
@@ -110,7 +110,7 @@ def _begins(takes: list[Take], names: list[str]) -> list[str]:
 
 
 def _rest_world(path: Path, skeleton: Skeleton, rest: Floats) -> Floats:
-    """World transforms of the rows at rest; a tree whose numbers overflow is refused here."""
+    """Compute the world transforms of the rows at rest. A tree whose numbers overflow is refused."""
     linear = rest[:, 7:, None] * np.eye(3)
     worlds = world(skeleton.parents.tolist(), rest[:, :3], rest[:, WXYZ], linear)
     bad = np.flatnonzero(~np.isfinite(worlds).all(axis=(1, 2)))
@@ -120,7 +120,7 @@ def _rest_world(path: Path, skeleton: Skeleton, rest: Floats) -> Floats:
 
 
 def _skins(reply: ChildAnswer, nodes: list[SceneNode], skeleton: Skeleton) -> tuple[Skin, ...]:
-    """The joints of each mesh, and their world matrices when it was bound."""
+    """Build the skins: joints and world bind matrices of each mesh."""
     skins: list[Skin] = []
     try:
         for i, told in enumerate(reply.header["skins"]):

@@ -21,12 +21,15 @@ SUFFIXES = (".gltf", ".glb", ".vrm")
 
 
 def read(path: Path) -> Rig:
-    """Read a document: its nodes, skins, animations and VRM map. Only FileError leaves this function."""
+    """Read a document: nodes, skins, animations and the VRM map.
+
+    Only FileError leaves this function. Only FileError leaves this function.
+    """
     return read_rig(path, read_bytes(path))
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:
-    """Write a rig, a clip or a pose; see `poise.io.gltf.write`.
+    """Write a rig, a clip or a pose. See `poise.io.gltf.writer`.
 
     UnsupportedError for what glTF cannot hold and for what `read` would refuse, FileError for what cannot be written.
     """

@@ -1,4 +1,4 @@
-"""MJCF, the robot description of MuJoCo: every joint becomes a skeleton row, q is qpos; read, not written.
+"""MJCF, MuJoCo's robot description, read only. Every joint becomes a skeleton row; q is qpos.
 
 Row 0 is the world. A body with several joints is a chain of rows; the body is another name of the last, or a fixed row
 where that joint stands aside of it. Sites are fixed rows, keyframes are named poses. Metres, radians, z up.
@@ -34,7 +34,7 @@ INSTEAD = "save poses and clips as joint values (.json, .csv, .npz) or as .glb"
 
 
 def read(path: Path, *, include_root: Path | None = None) -> Rig:
-    """Read an MJCF file without its meshes: the rest pose is qpos0 moved to the nearest legal value.
+    """Read an MJCF file without its meshes. The rest pose is qpos0 clamped to the limits.
 
     FileError for anything that is not one finite model, and where MuJoCo is not installed; what a skeleton has no
     place for is told in `Rig.notes`.
@@ -79,7 +79,7 @@ def _compiled(path: Path, selection: Selection) -> tuple[CompiledModel, list[str
 
 
 def _skeleton(model: CompiledModel, found: MjcfRows) -> Skeleton:
-    """Build the skeleton; InputError for numbers beyond any length, and where limits leave no legal value."""
+    """Build the skeleton. InputError for numbers that are too large and for limits without a legal value."""
     rows = found.rows
     places = np.array([row.offset for row in rows])
     if not (np.abs(places) <= LARGEST).all() or not (np.abs(model.model.qpos0) <= LARGEST).all():

@@ -1,4 +1,6 @@
-"""Robot motion as npz, as trainers read it: `poise.save(clip, "walk.npz")`; read with `poise.load_motion`.
+"""Robot motion as npz, in the layout of robot learning libraries.
+
+`poise.save(clip, "walk.npz")` writes it; `poise.load_motion` reads it.
 
 Numbers of joints alone say nothing of bones, so that reading needs the robot; see `poise.io.motion`.
 """
@@ -21,12 +23,15 @@ INSTEAD = "their values need a robot: poise.load_motion(FILE, rig)"
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (the protocol's; there is no document to keep)
-    """Write a clip, or a rig's only one; UnsupportedError for poses and for frames that are not evenly spaced."""
+    """Write a clip, or a rig's only clip. UnsupportedError for poses and for frames that are not evenly spaced."""
     write_motion(thing, path)
 
 
 def holds_else(path: Path) -> str | None:
-    """What a file holds that is no motion, and what it is for; None for a motion. FileError for what is no npz file."""
+    """Describe the content of an npz file without motion.
+
+    None for a motion; FileError for a file that is no npz file. FileError for what is no npz file.
+    """
     names = names_in(path)
     if not set(HEIGHTS).isdisjoint(names):
         return f"it holds a height map: poise plant CLIP --terrain {path.name}, or poise.Terrain.heightmap(FILE)"

@@ -1,4 +1,4 @@
-"""URDF, the robot description of ROS: every joint becomes a skeleton row of its name, links are aliases.
+"""URDF, the robot description of ROS. Every joint becomes a skeleton row of its name; links are aliases.
 
 Row 0 is the root link, fixed. A joint's row stands where its child link's frame is, so `world["tool0"]` is
 that of the link. Metres, radians, z up. Collision shapes, transmissions and plugins are passed over.
@@ -31,7 +31,7 @@ SUFFIXES = (".urdf",)
 
 
 def read(path: Path) -> Rig:
-    """Read a URDF file, and the SRDF file `robot.srdf` beside `robot.urdf`, if there is one.
+    """Read a URDF file and its SRDF file, if any. The SRDF is `robot.srdf` beside `robot.urdf`.
 
     The rest pose is zero moved to the nearest legal value. FileError for anything that is not one whole, finite tree of
     links; repairs are told in `Rig.notes`.
@@ -68,12 +68,12 @@ def _read(path: Path, data: bytes) -> Rig:
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:
-    """Write the robot a rig was read from, with the limits changed that have changed; see `poise.io.urdf.write`."""
+    """Write the source URDF with changed limits. See `poise.io.urdf.writer`."""
     write_checked(path, text_of(thing, like), _read)
 
 
 class _SkeletonRows:
-    """The skeleton rows of a robot, parents first."""
+    """Builder of a robot's skeleton rows, parents first."""
 
     def __init__(self, path: Path, robot: RobotElement) -> None:
         self.notes = robot.notes.copy()
@@ -116,7 +116,7 @@ class _SkeletonRows:
         self.row_of[joint] = parent
 
     def _note_hidden_links(self) -> None:
-        """A name that a joint and another joint's link share means the joint."""
+        """Note links named like another joint. The name means the joint."""
         names = {row.name: i for i, row in enumerate(self.rows)}
         for link, i in self.aliases.items():
             if link in names and names[link] != i and i > 0:
@@ -126,7 +126,10 @@ class _SkeletonRows:
                 )
 
     def inertials(self) -> dict[str, tuple[float, tuple[float, float, float]]]:
-        """The masses of the links and their centres, by the names of their rows; a note for what cannot be read."""
+        """Read the masses and centres of the links.
+
+        They are keyed by row name; a note names each that cannot be read.
+        """
         found: dict[str, tuple[float, tuple[float, float, float]]] = {}
         for link, given in self.robot.inertials.items():
             inertial = inertial_of(given)
@@ -137,7 +140,7 @@ class _SkeletonRows:
         return found
 
     def skeleton(self) -> Skeleton:
-        """Build the skeleton; InputError where limits of coupled joints leave no legal value."""
+        """Build the skeleton. InputError for limits of coupled joints without a legal value."""
         couplings: list[Coupling | None] = [None] * len(self.rows)
         for name, mimic in self.mimics.items():
             couplings[self.row_of[name]] = Coupling(self.row_of[mimic.leader], mimic.ratio, mimic.offset)

@@ -1,4 +1,6 @@
-"""USD: `.usd`, `.usda`, `.usdc` and `.usdz`, read with usd-core: skeletons of UsdSkel, or the joints of UsdPhysics.
+"""USD: `.usd`, `.usda`, `.usdc` and `.usdz`, read with usd-core.
+
+It gives skeletons of UsdSkel, or the joints of UsdPhysics.
 
 Lengths are the file's own. Layers outside of the file's folder are refused before they are opened. The stage is opened
 in a process of its own; see `poise.io.child`. Nothing is written: save as .glb, .bvh or .urdf.
@@ -36,7 +38,7 @@ _HEADS = {".usda": (b"#usda",), ".usdc": (b"PXR-USDC",), ".usdz": (b"PK\x03\x04"
 
 
 def read(path: Path, *, include_root: Path | None = None) -> Rig:
-    """Read skeletons and animations, else physics joints; FileError for a stage that has neither, or is broken.
+    """Read skeletons and animations, else physics joints. FileError for a stage that has neither, or is broken.
 
     Parameters
     ----------
@@ -98,7 +100,7 @@ def _units(header: dict[str, Any], notes: list[str]) -> dict[str, Any]:
 
 
 def _check_places(path: Path, skeleton: Skeleton) -> None:
-    """Refuse a tree whose numbers overflow."""
+    """Refuse a tree with overflowing positions."""
     places = world(skeleton.parents.tolist(), skeleton.A[:, :3], skeleton.A[:, 3:], skeleton.B[:, :, :3])
     bad = np.flatnonzero(~np.isfinite(places).all(axis=(1, 2)))
     if len(bad):

@@ -1,4 +1,4 @@
-"""Joint values as JSON or CSV: the plain numbers of a pose, a batch or a clip, for other programs and by hand.
+"""Joint values as JSON or CSV: poses, batches and clips.
 
 JSON   {"joints": {name: value}}; a batch {"poses": [{name: value}, ...]}; a clip has "times" [s] as well
 CSV    a header and a row per pose; a column per number: `name` (hinge, slide), `name.w` to `name.z` (ball),
@@ -37,7 +37,7 @@ INSTEAD = "their numbers need a skeleton: poise.read_values(FILE, rig.skeleton)"
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (the protocol's; there is no document to keep)
-    """Write the joint values of a pose, a batch of poses, a clip, or a rig's own pose.
+    """Write the joint values of a pose, batch, clip or rig.
 
     UnsupportedError for a pose that carries translations or scales of single joints (these are not joint
     values) and for a rig with clips, of which one has to be chosen.
@@ -67,7 +67,7 @@ def _json(poses: Pose, times: Floats | None) -> str:
 
 
 def _spans(skeleton: Skeleton) -> list[tuple[str, int, int]]:
-    """Name of each joint that moves, and where its numbers begin and end."""
+    """List each movable joint's name and number range."""
     spans: list[tuple[str, int, int]] = []
     end = 0
     for i, size in moving_rows(skeleton):

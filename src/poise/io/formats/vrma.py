@@ -1,4 +1,4 @@
-"""VRM animations, `.vrma`: glTF with the extension VRMC_vrm_animation, motion for any VRM figure.
+"""VRM animations, `.vrma`: motion for any VRM character. They are glTF with the extension VRMC_vrm_animation.
 
 Its nodes stand at rest in a T pose; the extension says which node is which human bone, whose names are the
 roles that Poise uses. Facial expressions and what is looked at are nodes too: they are kept, and move no bone.
@@ -29,12 +29,12 @@ _VERSIONS = ("1.0", "1.0-draft")
 
 
 def read(path: Path) -> Rig:
-    """Read a file: skeleton, roles, and its animations as clips, of which players show the first."""
+    """Read the skeleton, roles and animations of a file. Players show the first animation."""
     return _read(path, read_bytes(path))
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:
-    """Write the clips of a rig, a clip, or a pose as a clip of one frame.
+    """Write the clips of a rig, a clip, or a pose. A pose becomes a clip of one frame.
 
     UnsupportedError for figures whose roles are not known, and for motion other than turning bones and moving hips.
     What is guessed or lost is warned about (WriteWarning).

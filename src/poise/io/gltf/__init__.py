@@ -1,1 +1,4 @@
-"""Parts of glTF: the container, its buffers and accessors, nodes, and what Poise keeps in extras."""
+"""glTF: `reader` turns documents into rigs, `writer` encodes rigs.
+
+`container` and `accessors` decode the bytes, `extras` holds Poise's own keys, `draft` edits a document.
+"""

@@ -1,4 +1,4 @@
-"""Accessors: typed views of buffer bytes, decoded to float64 many at a time.
+"""Accessors: typed views of buffer bytes, decoded together to float64.
 
 Everything an accessor says is checked against the bytes that exist before an array is made. What is
 decoded in all is bounded by the bytes of the buffers, so overlapping accessors cannot fill the memory.
@@ -25,7 +25,7 @@ _ALWAYS_ALLOWED = 1_000_000  # numbers; so that small files are not refused for 
 
 
 class _BufferView(NamedTuple):
-    """A bufferView that lies inside its buffer; `stride` is 0 when elements are tightly packed.
+    """Buffer view inside its buffer. `stride` is 0 when elements are tightly packed.
 
     `packed` names the extension that compresses it, if reading the document needs that extension.
     """
@@ -38,7 +38,10 @@ class _BufferView(NamedTuple):
 
 
 class Accessor(NamedTuple):
-    """A checked accessor: where its elements are and what they are. Without a view they are zeros."""
+    """Checked accessor: position, shape and type of its elements.
+
+    Without a view they are zeros. Without a view they are zeros.
+    """
 
     view: _BufferView | None
     offset: int
@@ -50,7 +53,7 @@ class Accessor(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether the elements are floats in one run of bytes."""
+        """Return whether the elements are packed floats."""
         return self.view is not None and self.component_type == FLOAT and not self.view.stride and not self.sparse
 
 
@@ -72,7 +75,7 @@ class Accessors:
         return len(self._accessors)
 
     def check_all(self) -> None:
-        """Check everything that points into buffers, also what only meshes use and what is never decoded."""
+        """Check every buffer, view and accessor. This includes those that only meshes use."""
         for i in range(len(self._buffers)):
             if i not in self._sizes:
                 self._sizes[i] = self._buffers.size(i)
@@ -89,7 +92,7 @@ class Accessors:
         return found
 
     def floats(self, indices: Iterable[int]) -> dict[int, Floats]:
-        """Decode accessors to read-only float64 arrays (count, components); not finite is refused."""
+        """Decode accessors to read-only float64 arrays (count, components). Numbers that are not finite are refused."""
         new = {i: self.layout(i) for i in dict.fromkeys(indices) if i not in self._decoded}
         for view in {layout.view for layout in new.values() if layout.view is not None}:
             self._bytes(view)
@@ -145,13 +148,13 @@ class Accessors:
     # --- decoding --------------------------------------------------------------------------------
 
     def _bytes(self, view: _BufferView) -> bytes:
-        """Return the bytes of the buffer that a view is in."""
+        """Return the bytes of a view's buffer."""
         if view.packed:
             raise BrokenError("", f"the skeleton's data is compressed with {view.packed}, which poise cannot read")
         return self._buffers[view.buffer]
 
     def _decode_plain(self, layouts: dict[int, Accessor]) -> None:
-        """Decode tightly packed floats in one go: thousands of small accessors are usual in a rig."""
+        """Decode packed floats together. A rig usually has thousands of small accessors."""
         memory = {l.view.buffer: memoryview(self._bytes(l.view)) for l in layouts.values() if l.view}
         runs: list[memoryview] = []
         sizes: list[int] = []
@@ -215,7 +218,7 @@ class Accessors:
         return self._strided(view, offset, count, components, kind)
 
     def _strided(self, view: _BufferView, offset: int, count: int, components: int, kind: int) -> np.ndarray:
-        """View the elements in place; the bounds are checked already."""
+        """View the elements in place. Their bounds are checked already."""
         dtype = np.dtype(_DTYPES[kind])
         stride = view.stride or dtype.itemsize * components
         if not count:
@@ -237,7 +240,7 @@ def _check_fits(view: _BufferView, offset: int, count: int, size: int, component
 
 
 def unit_rows(values: Floats, where: Iterable[str] = ()) -> Floats:
-    """Scale quaternions (k, 4) to length one; those that are already are kept bit for bit.
+    """Normalize quaternions (k, 4). Unit quaternions stay bit for bit.
 
     A quaternion of zero length is refused; `where` may name the rows.
     """

@@ -1,4 +1,4 @@
-"""`asset.extras.poise`: what poise says about the whole of a document that it made from nothing but a skeleton.
+"""`asset.extras.poise`: document-wide data of documents built from a skeleton.
 
     {"up": "z", "metres_per_unit": 0.01,             null where the skeleton does not say
      "in_metres": true,                              the added node scales to metres; without it, nothing does
@@ -33,7 +33,10 @@ _IGNORED = "asset.extras.poise could not be understood and was ignored"
 
 
 class Said(NamedTuple):
-    """What `asset.extras.poise` says; without it, what every glTF file means. Joints are called by name."""
+    """Content of `asset.extras.poise`.
+
+    The defaults are those of glTF; joints are given by name. Joints are called by name.
+    """
 
     up: str | None = "y"
     metres_per_unit: float | None = 1.0
@@ -43,7 +46,7 @@ class Said(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """The scale of the added node."""
+        """Scale of the added node."""
         return self.metres_per_unit if self.in_metres and self.metres_per_unit is not None else 1.0
 
 
@@ -51,7 +54,7 @@ class Said(NamedTuple):
 
 
 def read_said(document: Json, notes: Notes) -> Said:
-    """Read `asset.extras.poise`; a malformed one is ignored with a note."""
+    """Read `asset.extras.poise`. A malformed one is ignored with a note."""
     extras = mapping(document, "asset").get("extras")
     if not isinstance(extras, dict) or "poise" not in extras:
         return Said()
@@ -95,7 +98,7 @@ def _name(value: Any) -> str:
 
 
 def without_added_root(document: Json, said: Said, notes: Notes) -> tuple[list[Json], Said]:
-    """Return the nodes without the one that was added above the roots, and what is up and the unit in them."""
+    """Strip the node added above the roots. Return the other nodes, and their up axis and unit."""
     nodes = objects(document, "nodes")
     if not nodes or not (said.up in _TO_Y or said.in_metres):
         return nodes, said
@@ -111,7 +114,10 @@ def without_added_root(document: Json, said: Said, notes: Notes) -> tuple[list[J
 
 
 def _is_as_written(nodes: list[Json], said: Said) -> bool:
-    """Whether the last node is the added one: marked, turned and scaled as needed, the parent of all other roots."""
+    """Return whether the last node is the unchanged axis root.
+
+    It is marked, rotated and scaled as expected, and the parent of all other roots.
+    """
     *others, last = nodes
     lists: list[Any] = [node.get("children") for node in others]
     claimed = {child for children in lists if isinstance(children, list) for child in _integers(children)}
@@ -121,7 +127,7 @@ def _is_as_written(nodes: list[Json], said: Said) -> bool:
 
 
 def _used(document: Json) -> set[int]:
-    """Nodes that skins and animations name."""
+    """Find the nodes used by skins and animations."""
     lists: list[Any] = [skin.get("joints") for skin in objects(document, "skins")]
     used = {joint for joints in lists if isinstance(joints, list) for joint in _integers(joints)}
     for animation in objects(document, "animations"):
@@ -134,7 +140,7 @@ def _integers(values: list[Any]) -> list[int]:
 
 
 def applied(skeleton: Skeleton, said: Said, notes: Notes) -> Skeleton:
-    """Give a skeleton its unit, up axis, aliases and chains; names that lead nowhere are ignored with a note."""
+    """Apply unit, up axis, aliases and chains to a skeleton. Unknown joint names are ignored with a note."""
     skeleton = dataclasses.replace(skeleton, up=said.up, metres_per_unit=said.metres_per_unit)
     rows = {name: row for row, name in enumerate(skeleton.names)}
     try:
@@ -147,7 +153,7 @@ def applied(skeleton: Skeleton, said: Said, notes: Notes) -> Skeleton:
 
 
 def _check_chains(chains: dict[str, tuple[str, str]], parents: list[int], rows: dict[str, int]) -> None:
-    """Refuse chains whose root is not above their tip."""
+    """Check the root of each chain to be above its tip."""
     steps = _MOST_STEPS
     for root, tip in chains.values():
         top, at = _row(root, rows), parents[_row(tip, rows)]
@@ -167,13 +173,16 @@ def _row(name: str, rows: dict[str, int]) -> int:
 
 
 def to_metres(skeleton: Skeleton) -> float:
-    """How an added node scales: 1 where the unit is the metre or nobody knows it, and where there is no joint."""
+    """Compute the scale of the axis root.
+
+    It is 1 for the metre or an unknown unit, and for a skeleton without joints.
+    """
     metres = skeleton.metres_per_unit
     return metres if metres is not None and len(skeleton) and _UNITS[0] <= metres <= _UNITS[1] else 1.0
 
 
 def said_of(skeleton: Skeleton) -> Json:
-    """Write what a reader would not know otherwise; empty where glTF means the same."""
+    """Build `asset.extras.poise` of a skeleton. It is empty where glTF's defaults hold."""
     said: Json = {}
     if skeleton.up != "y":
         said["up"] = skeleton.up
@@ -189,7 +198,7 @@ def said_of(skeleton: Skeleton) -> Json:
 
 
 def added_root(up: str | None, scale: float, roots: list[int]) -> Json | None:
-    """Make the node that turns `up` to +Y and scales to metres; None where both are so already or not known."""
+    """Build the axis root, from `up` to +Y and to metres. None where both already hold or are unknown."""
     return _node(up, scale, roots) if up in _TO_Y or scale != 1.0 else None
 
 
@@ -204,7 +213,7 @@ def _node(up: str | None, scale: float, roots: list[int]) -> Json:
 
 
 def as_in_gltf(up: str | None, scale: float) -> Floats:
-    """Matrix (4, 4) of the added node; the identity where there is none."""
+    """Build the matrix (4, 4) of the axis root. It is the identity where there is none."""
     result = np.eye(4)
     if up in _AS_MATRIX:
         result[:3, :3] = _AS_MATRIX[up]

@@ -1,4 +1,4 @@
-"""The bytes of buffers: the GLB's BIN chunk, data URIs, and files inside the document's folder."""
+"""Buffer bytes: BIN chunk, data URIs, files inside the document's folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")  # also a Windows drive
 
 
 def inside(folder: Path, uri: str, place: str) -> Path:
-    """Resolve a relative URI to a file inside `folder`; whatever leads or could lead out is refused unopened."""
+    """Resolve a relative URI to a file inside `folder`. Any URI that could lead out is refused unopened."""
     name = unquote(uri, errors="strict") if len(uri) <= _LONGEST and _decodes(uri) else ""
     if not name or "\0" in name or "\\" in name or name.startswith("/") or _SCHEME.match(name):
         raise BrokenError(place, f"{uri[:200]!a} is not a relative path inside the file's folder; it was not opened")
@@ -43,7 +43,7 @@ def _decodes(uri: str) -> bool:
 
 
 def read_inside(folder: Path, uri: str, place: str, limit: int = -1) -> bytes:
-    """Read up to `limit` bytes of a regular file that a relative URI names inside `folder`."""
+    """Read up to `limit` bytes of a file inside `folder`. A relative URI gives the file, which must be regular."""
     target = inside(folder, uri, place)
     try:
         with open(target, "rb", opener=without_blocking) as file:
@@ -71,7 +71,7 @@ def _from_data_uri(uri: str, place: str) -> bytes:
 
 
 class Buffers:
-    """The buffers of a document: all are checked, each is read when something in it is first needed."""
+    """Buffers of a document, checked at once and read on demand."""
 
     def __init__(self, buffers: list[Json], container: Container, folder: Path) -> None:
         self._buffers = buffers
@@ -84,11 +84,11 @@ class Buffers:
 
     @property
     def bytes_read(self) -> int:
-        """How many bytes the buffers read so far have."""
+        """Number of bytes in the buffers read so far."""
         return sum(map(len, self._loaded.values()))
 
     def size(self, i: int) -> int:
-        """Return the byteLength of a buffer after checking that so many bytes exist, without reading them.
+        """Return a buffer's byteLength after checking its bytes exist. The bytes are not read.
 
         A buffer without URI and without BIN has no bytes of its own (compressed meshes have such ones): it
         is an error only when something in it is needed.
@@ -109,7 +109,7 @@ class Buffers:
         return length
 
     def __getitem__(self, i: int) -> bytes:
-        """Return the bytes of a buffer, as many as its byteLength says."""
+        """Return the bytes of a buffer, up to its byteLength."""
         if i not in self._loaded:
             self._loaded[i] = self._load(i)
         return self._loaded[i]

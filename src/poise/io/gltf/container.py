@@ -1,4 +1,7 @@
-"""The containers of a glTF document: a GLB file with chunks, or a JSON file."""
+"""glTF containers and buffers: GLB chunks, JSON files, data URIs.
+
+Buffers may also be files inside the document's folder.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ _VERSION = re.compile(r"\d{1,9}\.\d{1,9}", re.ASCII)
 
 @dataclass(frozen=True)
 class Container:
-    """The parts of a file: JSON, the BIN chunk if there is one, further chunks, and what was repaired."""
+    """Parts of a file: JSON, BIN chunk, further chunks, notes on repairs."""
 
     kind: Literal["glb", "gltf"]
     json: Json
@@ -35,7 +38,7 @@ class Container:
 
 @dataclass(frozen=True, eq=False)
 class GltfDocument:
-    """The source document that `Skeleton.source` keeps: what the file held and what was read from it.
+    """Source document of a glTF skeleton, in `Skeleton.source`. It holds the file's content and the rig read from it.
 
     The JSON belongs to the document and is never changed: writing copies what it edits. `pose` is the
     pose that the nodes show, `rest_q` the rest before limits, so that writing finds what changed.
@@ -49,7 +52,10 @@ class GltfDocument:
 
 
 def unpack(data: bytes, suffix: str) -> Container:
-    """Split a file into its parts. The first bytes decide what it is, not the suffix."""
+    """Split a file into its parts.
+
+    Its first bytes decide the type, not the suffix. The first bytes decide what it is, not the suffix.
+    """
     if data[:4] == _MAGIC:
         return _unpack_glb(data, suffix)
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
@@ -114,7 +120,7 @@ def _checked(document: Json) -> Json:
 
 
 def pack(container: Container) -> bytes:
-    """Join the parts of a file; what cannot be written is an UnsupportedError."""
+    """Join the parts of a file. UnsupportedError for a document that cannot be written."""
     try:
         text = json.dumps(container.json, allow_nan=False, separators=(",", ":"))
     except RecursionError as error:

@@ -1,4 +1,4 @@
-"""`node.extras.poise`: what glTF itself has no place for, as poise writes and reads it.
+"""`extras.poise` of nodes and of the asset: data without a glTF property. Poise writes and reads it.
 
     {"kind": "ball", "order": "ZXY",                       kind of joint; Euler order of the file it came from
      "rest": {"translation": [x, y, z], "rotation": [x, y, z, w], "scale": [x, y, z], "q": [...]},
@@ -34,7 +34,7 @@ _ORDERS = {"".join(letters) for k in range(1, 4) for letters in itertools.permut
 
 
 class Rest(NamedTuple):
-    """The rest that a node keeps beside the pose it shows."""
+    """Rest transform of a node, stored beside its pose."""
 
     translation: Floats
     rotation: Floats
@@ -43,7 +43,7 @@ class Rest(NamedTuple):
 
 
 class Extras(NamedTuple):
-    """What `extras.poise` of a node says; what it does not say is None or empty."""
+    """Content of a node's `extras.poise`. Missing values are None or empty."""
 
     kind: Kind | None = None
     order: str = ""
@@ -55,7 +55,7 @@ class Extras(NamedTuple):
 
 
 def understood(value: Any, count: int) -> bool:
-    """Whether `extras.poise` of a node, in a document of `count` nodes, can be read."""
+    """Return whether a node's `extras.poise` can be read. The document has `count` nodes."""
     try:
         _parse(_object(value), count)
     except (MalformedError, InputError, BrokenError):
@@ -64,7 +64,7 @@ def understood(value: Any, count: int) -> bool:
 
 
 def read_extras(nodes: list[Json], names: dict[int, str], notes: Notes) -> dict[int, Extras]:
-    """Read `extras.poise` of every node that has it, by node index; a malformed one is ignored with a note."""
+    """Read every node's `extras.poise`, by node index. A malformed one is ignored with a note."""
     result: dict[int, Extras] = {}
     for i, node in enumerate(nodes):
         extras = node.get("extras")
@@ -124,7 +124,7 @@ def _limit(said: Json) -> Limit:
 
 
 def _ends(value: Any) -> tuple[float, float]:
-    """(low, high); null is no end on its side."""
+    """Parse a range (low, high). Null is an open end."""
     if not isinstance(value, list) or len(cast("list[Any]", value)) != 2:  # noqa: PLR2004
         raise MalformedError
     low, high = cast("list[Any]", value)
@@ -179,7 +179,7 @@ def _three(value: Any) -> list[float]:
 
 
 def limit_json(limit: Limit) -> Json:
-    """Write a limit; an infinite end is null."""
+    """Format a limit. An infinite end is null."""
     if isinstance(limit, EulerBox):
         said: Json = {"order": limit.order} | {letter: _pair_json(getattr(limit, letter)) for letter in "xyz"}
     elif isinstance(limit, SwingTwist):
@@ -200,7 +200,7 @@ def _pair_json(pair: tuple[float, float]) -> list[float | None]:
 
 
 def xyzw(rotation: Floats) -> list[float]:
-    """Write a quaternion w x y z in glTF's order.
+    """Convert a quaternion w x y z to glTF's order.
 
     No component leaves -1 to 1, as the specification asks: a quaternion of unit length can have 1.0000000000000002.
     """
@@ -209,5 +209,5 @@ def xyzw(rotation: Floats) -> list[float]:
 
 
 def kind_json(kind: int) -> str:
-    """Write a joint kind."""
+    """Format a joint kind."""
     return Kind(kind).name.lower()

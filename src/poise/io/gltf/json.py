@@ -1,4 +1,4 @@
-"""Checks on the values of a glTF document's JSON, and the exception that says what is broken and where."""
+"""Checks of a glTF document's JSON, its errors and notes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Json: TypeAlias = dict[str, Any]
 
 
 class BrokenError(Exception):
-    """Something in the document is wrong; the reader turns it into a FileError with the file's name."""
+    """Error for an invalid document. The reader turns it into a FileError with the file's name."""
 
     def __init__(self, place: str, reason: str) -> None:
         super().__init__(place, reason)
@@ -19,11 +19,11 @@ class BrokenError(Exception):
 
 
 class MalformedError(Exception):
-    """What stands in `extras.poise` is not what Poise writes there; the reader ignores it and says so in a note."""
+    """Error for malformed `extras.poise`. The reader ignores the extras with a note."""
 
 
 def parse(data: bytes) -> Json:
-    """Parse UTF-8 JSON into an object; NaN and Infinity are refused.
+    """Parse UTF-8 JSON into an object. NaN and Infinity are refused.
 
     A number too large for a double becomes infinite here and is refused where it is used.
     """
@@ -47,14 +47,14 @@ def _refuse_constant(name: str) -> float:
 
 
 def index(value: Any, count: int, place: str, what: str) -> int:
-    """Check an index into a list of `count`: an integer, not a boolean, not negative, not past the end."""
+    """Check an index into a list of `count` elements. It is an integer from 0 to count - 1, not a boolean."""
     if type(value) is int and 0 <= value < count:
         return value
     raise BrokenError(place, f"{what} {_shown(value)} does not exist; there are {count}")
 
 
 def natural(parent: Json, key: str, place: str, default: int | None = None) -> int:
-    """Read an integer that is not negative; without a default the key must be there."""
+    """Read a non-negative integer. Without a default the key must be there."""
     value = parent.get(key, default)
     if type(value) is int and value >= 0:
         return value
@@ -62,7 +62,7 @@ def natural(parent: Json, key: str, place: str, default: int | None = None) -> i
 
 
 def objects(parent: Json, key: str, place: str = "") -> list[Json]:
-    """Read a list of objects; a missing key is an empty list."""
+    """Read a list of objects. A missing key is an empty list."""
     values = parent.get(key, [])
     place = f"{place}.{key}" if place else key
     if not isinstance(values, list):
@@ -74,7 +74,7 @@ def objects(parent: Json, key: str, place: str = "") -> list[Json]:
 
 
 def mapping(parent: Json, key: str, place: str = "") -> Json:
-    """Read an object; a missing key is an empty one."""
+    """Read an object. A missing key is an empty one."""
     value = parent.get(key, {})
     if not isinstance(value, dict):
         raise BrokenError(f"{place}.{key}" if place else key, f"must be an object, not {_kind(value)}")
@@ -82,7 +82,7 @@ def mapping(parent: Json, key: str, place: str = "") -> Json:
 
 
 def strings(parent: Json, key: str) -> list[str]:
-    """Read a list of strings; a missing key is an empty list."""
+    """Read a list of strings. A missing key is an empty list."""
     values = parent.get(key, [])
     if not isinstance(values, list) or not all(isinstance(value, str) for value in cast("list[Any]", values)):
         raise BrokenError(key, "must be a list of strings")
@@ -90,7 +90,7 @@ def strings(parent: Json, key: str) -> list[str]:
 
 
 def numbers(value: Any, count: int, place: str, what: str) -> list[float]:
-    """Read exactly `count` finite numbers; booleans are none."""
+    """Read exactly `count` finite numbers. Booleans are none."""
     result = finite_list(value, count)
     if result is None:
         raise BrokenError(place, f"{what} must be {count} finite numbers, not {_shown(value)}")
@@ -98,7 +98,7 @@ def numbers(value: Any, count: int, place: str, what: str) -> list[float]:
 
 
 def finite_list(value: Any, count: int) -> list[float] | None:
-    """Return `count` finite numbers as floats, or None for anything else."""
+    """Parse `count` finite numbers as floats. None for anything else."""
     if not isinstance(value, list) or len(cast("list[Any]", value)) != count:
         return None
     result = [number for item in cast("list[Any]", value) if (number := finite_number(item)) is not None]
@@ -106,7 +106,7 @@ def finite_list(value: Any, count: int) -> list[float] | None:
 
 
 def finite_number(value: Any) -> float | None:
-    """Return a finite number as a float, or None for anything else."""
+    """Parse a finite number as a float. None for anything else."""
     if type(value) is not float and type(value) is not int:
         return None
     try:
@@ -117,7 +117,7 @@ def finite_number(value: Any) -> float | None:
 
 
 def text(value: Any) -> str:
-    """Return a string that can be encoded, lone surrogates replaced; empty for anything but a string."""
+    """Clean a string for encoding. Lone surrogates are replaced; anything but a string becomes empty."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
@@ -127,7 +127,7 @@ def _kind(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Show a value of a message, cut short: a hostile one may be megabytes long."""
+    """Format a value for a message, shortened. A hostile one may be megabytes long."""
     if isinstance(value, dict | list):
         return f"{_kind(value)} of {len(cast('list[Any]', value))}"
     if type(value) is int and abs(value) > 2**64:

@@ -1,4 +1,8 @@
-"""The nodes of a document: the tree in an order with parents first, and their local transforms."""
+"""Node tree of a document, its skeleton and its pose.
+
+Nodes are ordered with parents first. A = T . R and B = scale of the node, or of `extras.poise.rest` where the node
+shows a pose other than rest.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ _WXYZ = [3, 0, 1, 2]
 
 @dataclass(frozen=True)
 class Nodes:
-    """The nodes as rows with parents first.
+    """Nodes as rows with parents first.
 
     indices       node index of each row
     rows          row of each node index
@@ -59,7 +63,7 @@ def read_nodes(nodes: list[Json], notes: Notes) -> Nodes:
 
 
 def _parents(nodes: list[Json]) -> list[int]:
-    """Index of each node's parent, -1 for a root."""
+    """Find the index of each node's parent, -1 for a root."""
     parents = [-1] * len(nodes)
     for i, node in enumerate(nodes):
         children: Any = node.get("children", ())
@@ -77,7 +81,10 @@ def _parents(nodes: list[Json]) -> list[int]:
 
 
 def _parents_first(nodes: list[Json], parents: list[int]) -> list[int]:
-    """Keep the file's order if parents come first in it; otherwise go down from each root."""
+    """Sort the nodes with parents first.
+
+    The file's order is kept if it already is so; otherwise trees are walked from each root.
+    """
     if all(parent < i for i, parent in enumerate(parents)):
         return list(range(len(nodes)))
     order: list[int] = []
@@ -127,7 +134,9 @@ def _matrix(node: Json, place: str, notes: Notes) -> Floats:
 
 
 def decomposed(linear: Floats) -> tuple[Floats, Floats]:
-    """Split a linear map (3, 3) into a rotation w x y z and a diagonal scale (3, 3).
+    """Split a linear map into a rotation and a diagonal scale.
+
+    The map and the scale are (3, 3), the rotation w x y z. The rotation is w x y z, the scale (3, 3).
 
     A mirrored map gets a negative first scale. A map with shear, or one that flattens space, is no
     rotation times scale: it is returned whole, with the identity as rotation.
@@ -145,7 +154,7 @@ def decomposed(linear: Floats) -> tuple[Floats, Floats]:
 
 
 def _lengths(linear: Floats) -> Floats:
-    """Lengths of the columns, of numbers of any size."""
+    """Measure the lengths of the columns without overflow."""
     largest = np.abs(linear).max(axis=0)
     scaled = linear / np.where(largest > 0, largest, 1.0)
     return largest * np.sqrt((scaled * scaled).sum(axis=0))

@@ -1,4 +1,4 @@
-"""Poses of a skeleton whose scale differs from the document's.
+"""Pose conversion between skeletons of different scale.
 
 A BVH file has no scale, so what a glTF scales by an armature node stands in the offsets of its BVH. Written
 back, those lengths are divided by the document's scale, which stays: its mesh is bound to it.
@@ -18,13 +18,13 @@ _UNIFORM = 1e-3  # of a scale: exported files carry noise in it
 
 
 def same_scale(skeleton: Skeleton, document: Skeleton, rows: Ints) -> bool:
-    """Whether the joints that both have (`rows`, -1 for none) are scaled alike."""
+    """Return whether the common joints have the same scale. `rows` are the document's rows, -1 for none."""
     kept = rows >= 0
     return np.array_equal(skeleton.B[kept], document.B[rows[kept]])
 
 
 def parts_in(document: Skeleton, pose: Pose, rows: Ints) -> Parts:
-    """Translations, rotations and scales of a pose for the document's nodes `rows`."""
+    """Convert a pose to translations, rotations and scales of the document's nodes. `rows` are its rows."""
     parts = local_parts(pose)
     if same_scale(pose.skeleton, document, rows):
         return parts
@@ -36,7 +36,10 @@ def parts_in(document: Skeleton, pose: Pose, rows: Ints) -> Parts:
 
 
 def _scale_above(skeleton: Skeleton) -> Floats:
-    """(n,) product of the scales of all joints above each joint; UnsupportedError where one is not uniform."""
+    """Compute the product of the ancestors' scales (n,) of each joint.
+
+    UnsupportedError where a scale is not uniform.
+    """
     diagonal = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)
     above = np.ones(len(skeleton))
     for row, parent in enumerate(skeleton.parents.tolist()):

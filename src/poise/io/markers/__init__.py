@@ -1,1 +1,4 @@
-"""Readers of marker files: points over time, without a skeleton."""
+"""Marker files: points over time, without a skeleton.
+
+`markers` has the class and `load_markers`; `c3d` and `trc` read one format each.
+"""

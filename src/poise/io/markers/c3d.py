@@ -1,4 +1,6 @@
-"""C3D, the binary file of optical motion capture: 512-byte blocks with a header, parameters, and frames of points.
+"""C3D, the binary file of optical motion capture.
+
+It has 512-byte blocks with a header, parameters, and frames of points.
 
 A point is x, y, z and a fourth number that is negative where the point was not seen. All are floats, or 16-bit
 integers times a scale. Analog samples stand between the points of the frames and are passed over.
@@ -28,7 +30,7 @@ _DEFAULT_RATE = 100.0
 
 
 class _Header(NamedTuple):
-    """What the first block says."""
+    """Header block of a C3D file."""
 
     points: int
     analog: int  # numbers of a frame
@@ -40,7 +42,7 @@ class _Header(NamedTuple):
 
 
 def read(path: Path, data: bytes) -> Markers:
-    """Read the points; FileError for what is no whole C3D file."""
+    """Read the points of a C3D file. FileError for an incomplete or other file."""
     machine, section = _section(path, data)
     parameters = read_parameters(path, section, machine)
     header, notes = _header(data, machine), list[str]()
@@ -65,7 +67,7 @@ def read(path: Path, data: bytes) -> Markers:
 
 
 def _section(path: Path, data: bytes) -> tuple[Machine, bytes]:
-    """The processor that wrote the file, and the bytes of the parameter section."""
+    """Find the parameter section and its float format."""
     if len(data) < 2 or data[1] != _KEY:  # noqa: PLR2004
         looks = guessed_kind(data)
         raise FileError(path, f"not a C3D file; this looks like {looks}" if looks else "not a C3D file")
@@ -99,7 +101,7 @@ def _points(path: Path, said: dict[str, C3dParameter], header: _Header) -> int:
 
 
 def _frames(parameters: dict[tuple[str, str], C3dParameter], header: _Header) -> tuple[int, int]:
-    """The first frame's number and how many there are: 32 bits of the parameters where 16 are too few."""
+    """Find the first frame's number and the frame count. They are 32-bit parameters where 16 bits are too few."""
     ends = [parameters.get(("TRIAL", f"ACTUAL_{end}_FIELD")) for end in ("START", "END")]
     found = [
         int(_whole(one.numbers)) for one in ends if one is not None and one.numbers is not None and len(one.numbers)
@@ -115,7 +117,7 @@ def _frames(parameters: dict[tuple[str, str], C3dParameter], header: _Header) ->
 
 
 def _whole(words: Floats) -> float:
-    """16-bit words, the low one first, as one number without sign; a float is none of them and stays."""
+    """Join 16-bit words, low one first, into an unsigned number. A float is kept as it is."""
     unsigned = [word + 65_536 if word < 0 else word for word in words.tolist() if np.isfinite(word)]
     return sum(word * 65_536**i for i, word in enumerate(unsigned[:2]))
 
@@ -123,7 +125,7 @@ def _whole(words: Floats) -> float:
 def _positions(
     path: Path, data: bytes, machine: Machine, header: _Header, said: dict[str, C3dParameter], size: tuple[int, int]
 ) -> Floats:
-    """Positions (frames, points, 3); NaN where a point was not seen."""
+    """Decode positions (frames, points, 3). A missing point is NaN."""
     points, count = size
     scale = _number(said, "SCALE", header.scale)
     if not np.isfinite(scale) or scale == 0.0 or abs(scale) > LARGEST:
@@ -152,7 +154,7 @@ def _positions(
 
 
 def _number(said: dict[str, C3dParameter], name: str, otherwise: float) -> float:
-    """The first number of a parameter; integers of 16 bits have no sign where a count is meant."""
+    """Find the first number of a parameter. 16-bit integers are unsigned where they are counts."""
     value = said.get(name)
     if value is None or value.numbers is None or not len(value.numbers):
         return otherwise
@@ -166,7 +168,11 @@ def _texts(said: dict[str, C3dParameter], name: str) -> tuple[str, ...]:
 
 
 def _names(said: dict[str, C3dParameter], count: int, notes: list[str]) -> tuple[str, ...]:
-    """Labels, which go on in LABELS2, LABELS3, ... beyond 255; a point without one is called by its number."""
+    """Build the point names from the labels.
+
+    Labels go on in LABELS2, LABELS3, ... beyond 255; a point without one is called by its number. beyond 255; a point
+    without one is called by its number.
+    """
     labels = list(_texts(said, "LABELS"))
     more = 2
     while f"LABELS{more}" in said and len(labels) < count:
@@ -184,6 +190,6 @@ def _names(said: dict[str, C3dParameter], count: int, notes: list[str]) -> tuple
 
 
 def _up(said: dict[str, C3dParameter]) -> str | None:
-    """The axis that stands up on a screen, if it is a positive one."""
+    """Find the up axis of the screen. None for a negative axis."""
     axis = next(iter(_texts(said, "Y_SCREEN")), "").strip().upper()
     return axis[1].lower() if axis in ("+X", "+Y", "+Z") else None

@@ -1,4 +1,4 @@
-"""load_markers(): C3D and TRC, found by the file's suffix."""
+"""`load_markers`: C3D and TRC, chosen by file suffix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as three kinds of processors wrote them into C3D files: Intel, DEC and MIPS.
+"""Number formats of C3D files: Intel, DEC and MIPS.
 
 DEC's 32-bit F float has its two 16-bit words in the other order, a hidden bit of 1/2 and a bias of 128:
 (-1)^sign . 0.1mantissa . 2^(exponent - 128), and zero where the exponent is 0.
@@ -14,17 +14,17 @@ from poise.maths.arrays import Floats, Ints
 
 
 class Machine(NamedTuple):
-    """A kind of processor: the order of bytes, and whether floats are DEC's."""
+    """Number format of a processor: byte order and float type."""
 
     order: str  # as NumPy has it
     is_dec: bool = False
 
     def words(self, data: bytes | memoryview, *, signed: bool = True) -> Ints:
-        """16-bit integers (k,)."""
+        """Decode 16-bit integers (k,)."""
         return np.frombuffer(data, f"{self.order}{'i' if signed else 'u'}2").astype(np.int64)
 
     def floats(self, data: bytes | memoryview) -> Floats:
-        """32-bit floats (k,)."""
+        """Decode 32-bit floats (k,)."""
         if not self.is_dec:
             with np.errstate(invalid="ignore"):  # of a NaN that signals
                 return np.frombuffer(data, f"{self.order}f4").astype(np.float64)

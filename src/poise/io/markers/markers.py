@@ -1,4 +1,4 @@
-"""Markers: points over time, as optical motion capture sees them; no skeleton."""
+"""Markers of optical motion capture, their units and their loader. They are points over time, without a skeleton."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SPACE = 3
 
 @dataclass(frozen=True, eq=False)
 class Markers(FrozenValue):
-    """Where markers are in each frame.
+    """Marker positions in each frame.
 
     Parameters
     ----------
@@ -72,20 +72,23 @@ class Markers(FrozenValue):
 
     @cached_property
     def gaps(self) -> Bools:
-        """(frames, markers) where a marker was not seen."""
+        """Mask (frames, markers) of missing markers."""
         gaps: Bools = np.isnan(self.positions[..., 0])
         frozen(gaps)
         return gaps
 
     @cached_property
     def times(self) -> Floats:
-        """(frames,) [s], the first frame at 0."""
+        """Frame times (frames,) [s], the first frame at 0."""
         times = np.arange(len(self)) / self.fps
         frozen(times)
         return times
 
     def index(self, name: str) -> int:
-        """Place of a marker, by its name with or without the subject before the colon; UnknownNameError lists them."""
+        """Return the index of a marker.
+
+        Its name may leave out the subject before the colon; UnknownNameError lists the names.
+        """
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UnknownNameError("marker", name, self.names)
         if name in self.names:
@@ -97,5 +100,5 @@ class Markers(FrozenValue):
         return bare.index(name)
 
     def __getitem__(self, name: str) -> Floats:
-        """(frames, 3) the positions of one marker."""
+        """Return the positions (frames, 3) of one marker."""
         return self.positions[:, self.index(name)]

@@ -1,4 +1,4 @@
-"""The parameter section of a C3D file: groups of named values."""
+"""Parameter section of a C3D file: groups of named values."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _MOST = 20_000  # groups and parameters; real files have some hundreds
 
 
 class C3dParameter(NamedTuple):
-    """Numbers, flat, or texts where `texts` is not None."""
+    """C3D parameter: flat numbers, or texts unless `texts` is None."""
 
     numbers: Floats | None
     texts: tuple[str, ...] | None
 
 
 def read_parameters(path: Path, section: bytes, machine: Machine) -> dict[tuple[str, str], C3dParameter]:
-    """Read all parameters by (GROUP, NAME) in capitals; `section` begins behind the section's four bytes.
+    """Read all parameters by (GROUP, NAME) in capitals. `section` begins after the section's four bytes.
 
     FileError for a record that the section cannot hold. Every record leads on to a later one, so that this ends.
     """

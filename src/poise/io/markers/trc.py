@@ -1,4 +1,4 @@
-r"""TRC, the text file of markers: tabs between the fields, and an empty field where a marker was not seen.
+r"""TRC, the text file of markers, with tabs between fields. The field of a missing marker is empty.
 
 Rows may end in empty fields, so that fields are counted by their tabs. Three header lines, a line with the names (each
 above three columns), one with X1 Y1 Z1 ..., perhaps an empty one, then a row per frame: number, time, coordinates.
@@ -27,7 +27,7 @@ _UNSTEADY = 0.1  # of a frame: times that are off by more than this are told
 
 
 class _Head(NamedTuple):
-    """What stands above the rows."""
+    """Header lines above the rows."""
 
     rate: float
     frames: int | None
@@ -37,7 +37,7 @@ class _Head(NamedTuple):
 
 
 def read(path: Path, data: bytes) -> Markers:
-    """Read the markers; FileError for a row whose fields do not fit."""
+    """Read the markers of a TRC file. FileError for a row whose fields do not fit."""
     if not data.removeprefix(b"\xef\xbb\xbf").lstrip()[:12].lower().startswith(b"pathfiletype"):
         looks = guessed_kind(data)
         raise FileError(
@@ -98,7 +98,10 @@ def _number(path: Path, line: int, word: str, what: str) -> float:
 
 
 def _names(path: Path, place: int, line: str, notes: list[str]) -> tuple[str, ...]:
-    """The names: each above the first of its three columns, or, where a program wrote no empty fields, in a row."""
+    """Read the marker names.
+
+    Each is above the first of its three columns, or, where a program wrote no empty fields, in a row.
+    """
     words = [word.strip() for word in (line.split("\t") if "\t" in line else line.split())]
     if words[:1] != ["Frame#"] or len(words) < 3:  # noqa: PLR2004
         _fail(path, place, "expected the line 'Frame# Time NAME ...' with the names of the markers")
@@ -112,7 +115,7 @@ def _names(path: Path, place: int, line: str, notes: list[str]) -> tuple[str, ..
 
 
 def _table(path: Path, rows: list[tuple[int, str]], markers: int, notes: list[str]) -> Floats:
-    """Frame number, time and coordinates (frames, 2 + 3 markers); NaN for empty fields."""
+    """Read frame number, time and coordinates (frames, 2 + 3 markers). Empty fields are NaN."""
     width = 2 + 3 * markers
     cells: list[list[str]] = []
     short = 0
@@ -136,7 +139,7 @@ def _table(path: Path, rows: list[tuple[int, str]], markers: int, notes: list[st
 
 
 def _floats(path: Path, lines: list[int], cells: list[list[str]]) -> Floats:
-    """Numbers of fields, all at once where each of them is one that `number` takes."""
+    """Parse the numbers of all fields. They are parsed at once unless `parse_number` might refuse one."""
     text = "".join(map("".join, cells))
     if text.isascii() and "_" not in text:
         try:
@@ -154,7 +157,7 @@ def _field(path: Path, line: int, field: str) -> float:
 
 
 def _first(table: Floats, notes: list[str]) -> int:
-    """The number of the first frame; a note where the others do not follow one by one."""
+    """Find the first frame's number. A note tells of others that do not follow one by one."""
     if not len(table):
         return 1
     numbers = table[:, 0].tolist()

@@ -1,4 +1,4 @@
-"""Units of length, as marker files write them."""
+"""Units of length in marker files."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ _METRES = {
 
 
 def metres_of(unit: str) -> float | None:
-    """Metres of one unit; None for a word that is none."""
+    """Find the metres of one unit. None for an unknown word."""
     return _METRES.get(unit.strip().lower())

@@ -1,1 +1,1 @@
-"""Robot motion as trainers read it: the root's place and rotation and a value for each joint, frame by frame."""
+"""Robot motion: root position, root rotation and joint values per frame."""

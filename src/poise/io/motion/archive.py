@@ -1,4 +1,4 @@
-"""The arrays of an npz file: no pickles, no sizes that the file's bytes cannot hold, nothing unpacked without bound."""
+"""Safe reading of npz arrays. Pickles are refused, sizes checked against the file's bytes, and unpacking is bounded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _SAID = 100  # characters of what NumPy says
 
 
 def arrays_of(path: Path, data: bytes, wanted: tuple[str, ...]) -> dict[str, Any]:
-    """The arrays of these names, as far as they are there; FileError for a file that is broken or hostile."""
+    """Read the arrays of the wanted names.
+
+    Missing ones are left out; FileError for a file that is broken or hostile.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             ours = _entries(path, archive, len(data), wanted)
@@ -31,7 +34,7 @@ def arrays_of(path: Path, data: bytes, wanted: tuple[str, ...]) -> dict[str, Any
 
 
 def names_in(path: Path) -> list[str]:
-    """The names of all arrays, of which none is read; FileError for what is no npz file."""
+    """List the names of all arrays without reading them. FileError for a file that is no npz file."""
     try:
         with zipfile.ZipFile(path) as archive:
             return [name.removesuffix(".npy") for name in archive.namelist()]
@@ -45,7 +48,7 @@ def _unread(path: Path, error: Exception) -> FileError:
 
 
 def _entries(path: Path, archive: zipfile.ZipFile, size: int, wanted: tuple[str, ...]) -> dict[str, zipfile.ZipInfo]:
-    """The entries of the wanted arrays, before any is unpacked."""
+    """Find the entries of the wanted arrays, before unpacking."""
     entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
     if len(entries) < len(archive.infolist()) or len(entries) > _MOST_ARRAYS:
         raise FileError(path, f"two arrays have one name, or there are more than {_MOST_ARRAYS}")
@@ -59,7 +62,7 @@ def _entries(path: Path, archive: zipfile.ZipFile, size: int, wanted: tuple[str,
 
 
 def _array(path: Path, name: str, data: bytes) -> Any:
-    """One array; its head is compared with the bytes that follow before anything is made of it."""
+    """Read one array. Its head is compared with its size in bytes first."""
     file = io.BytesIO(data)
     version = np.lib.format.read_magic(file)
     read_head = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0

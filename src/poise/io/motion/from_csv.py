@@ -1,4 +1,4 @@
-"""Robot motion out of a csv file of numbers alone: x y z, a rotation, a column for each joint."""
+"""Robot motion from csv files of numbers. A row has x y z, a rotation, and a column for each joint."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from poise.maths.arrays import Floats
 
 
 def has_names(data: bytes) -> bool:
-    """Whether the first line is a header of names, as poise.save writes it."""
+    """Return whether the first line is a header of names. `poise.save` writes one."""
     first = data[:100_000].split(b"\n", 1)[0].decode("utf-8-sig", "replace").strip()
     return not first.startswith("#") and not is_number(first.split(",", 1)[0].strip())
 
 
 def from_csv(path: Path, data: bytes, given: Told) -> MotionTable:
-    """Read the rows; FileError names the one that is wrong, and what neither file nor caller says."""
+    """Parse the rows of a csv file. FileError names a wrong row, and data missing from both file and caller."""
     try:
         lines = data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
@@ -42,7 +42,7 @@ def from_csv(path: Path, data: bytes, given: Told) -> MotionTable:
 
 
 def parsed(path: Path, rows: list[tuple[int, list[str]]]) -> Floats:
-    """Numbers (rows, columns) of words with the numbers of their lines; FileError names the line."""
+    """Parse words into numbers (rows, columns). `rows` have their line numbers, for FileError."""
     try:
         return table([row for _, row in rows])
     except ValueError:
@@ -55,7 +55,7 @@ def parsed(path: Path, rows: list[tuple[int, list[str]]]) -> Floats:
 
 
 def _remark(line: str) -> dict[str, Any]:
-    """What the first line of a file from poise.save_motion says; nothing for other remarks."""
+    """Parse the first line of a file from `poise.save_motion`. Other remarks give an empty dict."""
     try:
         said = json.loads(line.lstrip("# "))
     except (ValueError, RecursionError):
@@ -64,5 +64,5 @@ def _remark(line: str) -> dict[str, Any]:
 
 
 def plain(value: Any) -> float | None:
-    """A number out of JSON; None for anything else."""
+    """Return a JSON number as a float. None for anything else."""
     return float(value) if type(value) in (int, float) and abs(value) <= LARGEST else None

@@ -1,4 +1,4 @@
-"""Robot motion out of an npz file: the arrays of Poise, GMR, MuJoCo and Isaac Lab."""
+"""Robot motion from npz files of Poise, GMR, MuJoCo and Isaac Lab."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VALUES = (*_NAMES["values"], *_NAMES["qpos"])  # one of them is in every motion
 
 
 def from_npz(path: Path, data: bytes, given: Told) -> MotionTable:
-    """Read the arrays; FileError for those that are missing, of another shape, or not finite."""
+    """Parse the arrays of an npz file. FileError for those that are missing, of another shape, or not finite."""
     known = arrays_of(path, data, tuple(name for names in _NAMES.values() for name in names))
     names = {what: next((name for name in names if name in known), None) for what, names in _NAMES.items()}
     found = {what: (name, known[name]) for what, name in names.items() if name is not None}
@@ -57,7 +57,10 @@ def from_npz(path: Path, data: bytes, given: Told) -> MotionTable:
 def _root(
     path: Path, found: Found, given: Told, joints: tuple[str, ...] | None
 ) -> tuple[Floats, Floats] | tuple[None, None]:
-    """The root's places (frames, 3) and rotations w x y z (frames, 4), where the file has them."""
+    """Read the root's positions (frames, 3) and rotations (frames, 4).
+
+    Rotations are w x y z. Both are None where the file has neither.
+    """
     order = given.order
     if order is None and "order" in found:
         order = _order(path, *found["order"])
@@ -76,7 +79,7 @@ def _root(
 
 
 def _numbers(path: Path, name: str, array: Any, width: int | None) -> Floats:
-    """Finite numbers (frames, width)."""
+    """Check for finite numbers (frames, width)."""
     if array.dtype.kind not in "iuf" or array.ndim != 2 or (width is not None and array.shape[1] != width):  # noqa: PLR2004
         wanted = f"numbers (frames, {width or 'joints'})"
         raise FileError(path, f"must be {wanted}, not {array.dtype} {array.shape}", place=name)

@@ -1,4 +1,7 @@
-"""Reading robot motion for a robot that is known: npz, csv with and without names, and Poise's own tables."""
+"""Robot motion of a known robot: `load_motion` and `save_motion`.
+
+Files are npz, csv with and without names, and Poise's own tables.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ def load_motion(
     fps: float | None = None,
     joints: Sequence[str] | None = None,
 ) -> Clip:
-    """Read the motion of a robot: a clip on the joints of a rig.
+    """Read the motion of a robot as a clip.
 
     Parameters
     ----------
@@ -86,7 +89,7 @@ def load_motion(
 
 
 def motion_in(path: Path, data: bytes, skeleton: Skeleton, given: Told | None = None) -> Clip:
-    """Read the bytes of such a file."""
+    """Read the bytes of a motion file."""
     given, suffix = given or Told(), path.suffix.lower()
     if suffix == ".npz":
         return _clip(path, from_npz(path, data, given), skeleton)
@@ -100,7 +103,7 @@ def motion_in(path: Path, data: bytes, skeleton: Skeleton, given: Told | None = 
 
 
 def _times_in(path: Path, data: bytes, given: Told, poses: Pose) -> Floats:
-    """The times of a clip that poise.save wrote as a table; the poses have been read already."""
+    """Read the times of a clip saved as a table. The poses have been read already."""
     frames = len(poses) if poses.shape else 1
     if given.fps is None and path.suffix.lower() == ".json":
         times: Any = read_json(path, data.decode("utf-8-sig")).get("times")
@@ -118,7 +121,7 @@ def _times_in(path: Path, data: bytes, given: Told, poses: Pose) -> Floats:
 
 
 def _clip(path: Path, found: MotionTable, skeleton: Skeleton) -> Clip:
-    """A clip of what a file holds, on the skeleton or on that with a free root."""
+    """Build the clip of a motion table. It is on the skeleton, or on the skeleton with a free root."""
     root = root_of(skeleton)
     found = _split(found, skeleton, root)
     header: list[str] = []
@@ -141,7 +144,7 @@ def _clip(path: Path, found: MotionTable, skeleton: Skeleton) -> Clip:
 
 
 def _split(found: MotionTable, skeleton: Skeleton, root: MotionRoot | None) -> MotionTable:
-    """Take the root out of MuJoCo's qpos, where the robot's own joints leave seven numbers over."""
+    """Split the root from MuJoCo's qpos. The robot's own joints leave seven numbers for it."""
     if found.position is not None or root is None:
         return found
     wide = found.values.shape[1]
@@ -154,7 +157,7 @@ def _split(found: MotionTable, skeleton: Skeleton, root: MotionRoot | None) -> M
 
 
 def _columns(skeleton: Skeleton, root: MotionRoot | None) -> tuple[list[str], list[str]]:
-    """The columns of a skeleton without its root: all, and those of joints with numbers of their own."""
+    """List the columns of a skeleton without its root. Return all, and those of joints with numbers of their own."""
     columns = columns_of(skeleton)
     if root is not None:
         of_root = {f"{root.name}.{part}" for part in ("px", "py", "pz", "w", "x", "y", "z")}
@@ -164,7 +167,7 @@ def _columns(skeleton: Skeleton, root: MotionRoot | None) -> tuple[list[str], li
 
 
 def _usual_names(path: Path, skeleton: Skeleton, root: MotionRoot | None, wide: int) -> list[str]:
-    """The rig's own columns, where they are as many as those of the file."""
+    """Find default column names: the rig's own, if their number fits."""
     everything, own = _columns(skeleton, root)
     for columns in (everything, own):
         if len(columns) == wide:

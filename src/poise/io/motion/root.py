@@ -1,4 +1,4 @@
-"""Which joint of a skeleton a motion's root is, and its place in the world."""
+"""Floating base of a skeleton, and its frame in the world."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HERE = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
 
 class MotionRoot(NamedTuple):
-    """The root of a skeleton whose root is free: its row, and the place x y z w x y z of its frame in the world."""
+    """Free root of a skeleton: its row and base frame. The frame is x y z w x y z in the world."""
 
     skeleton: Skeleton
     row: int
@@ -24,18 +24,21 @@ class MotionRoot(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the root joint."""
         return self.skeleton.names[self.row]
 
     def in_world(self, own: Floats) -> tuple[Floats, Floats]:
-        """Positions (..., 3) and rotations (..., 4) in the world for numbers (..., 7) in q; the same bits if it can."""
+        """Convert q (..., 7) to world positions and rotations.
+
+        They are (..., 3) and (..., 4). An identity frame keeps all bits.
+        """
         if np.array_equal(self.frame, _HERE):
             return own[..., :3], own[..., 3:]
         place, turn = self.frame[:3], self.frame[3:]
         return place + rotations.rotate(turn, own[..., :3]), rotations.multiply(turn, own[..., 3:])
 
     def in_q(self, position: Floats, rotation: Floats) -> Floats:
-        """What `in_world` undoes."""
+        """Convert world positions and rotations to q. It is the inverse of `to_world`."""
         if np.array_equal(self.frame, _HERE):
             return np.concatenate([position, rotation], axis=-1)
         back = rotations.inverse(self.frame[3:])
@@ -44,7 +47,9 @@ class MotionRoot(NamedTuple):
 
 
 def root_of(skeleton: Skeleton) -> MotionRoot | None:
-    """The root of a skeleton, made free if it is not; None where no joint can be, as where the first is a hinge.
+    """Find the root of a skeleton, made free if necessary.
+
+    None where no joint can be free, as where the first is a hinge.
 
     UnsupportedError for one that hangs on something that moves or scales it.
     """

@@ -1,4 +1,7 @@
-"""What every kind of motion file is read into, and what it has to say or be told."""
+"""Motion tables: npz and csv files as arrays.
+
+The caller gives hints for missing data. Every file gives times, root, and joint values.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ ROOT = 7  # numbers of a root: x y z and a rotation
 
 
 class Told(NamedTuple):
-    """What the caller says of a file, where the file does not."""
+    """Hints of the caller for data missing in a file."""
 
     order: str | None = None
     fps: float | None = None
@@ -24,7 +27,10 @@ class Told(NamedTuple):
 
 
 class MotionTable(NamedTuple):
-    """What a file holds: rotations w x y z or None, a column of values for each of the joints, if it says which."""
+    """Content of a motion file.
+
+    Rotations are w x y z or None; `values` has a column per joint, named in `joints` if known.
+    """
 
     times: Floats
     position: Floats | None
@@ -34,7 +40,7 @@ class MotionTable(NamedTuple):
 
 
 def even_times(path: Path, frames: int, fps: float | None, start: float = 0.0) -> Floats:
-    """The times of frames at a rate, which the file or the caller has to say."""
+    """Build frame times at a constant rate. FileError where neither file nor caller gives the rate."""
     if fps is None:
         raise FileError(path, "does not say how many frames there are in a second; give fps=30, say")
     try:
@@ -48,7 +54,7 @@ def even_times(path: Path, frames: int, fps: float | None, start: float = 0.0) -
 
 
 def in_order(path: Path, rotation: Floats, order: str | None, name: str) -> Floats:
-    """Rotations w x y z; FileError where nobody says how they stand in the file."""
+    """Convert rotations to w x y z. FileError where their order is unknown."""
     if order is None:
         raise FileError(
             path,

@@ -1,4 +1,4 @@
-"""Writing robot motion: npz and csv."""
+"""Robot motion writer: npz and csv."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ROUND = 1e-9  # of a rate: 29.999999999999996 frames per second are 30
 
 
 class WrittenMotion(NamedTuple):
-    """A clip as numbers: rotations are w x y z, a column of `values` for each of `joints`."""
+    """Clip as arrays. Rotations are w x y z; `values` has a column for each of `joints`."""
 
     times: Floats
     fps: float
@@ -40,7 +40,7 @@ class WrittenMotion(NamedTuple):
 
 
 def save_motion(clip: Clip, path: str | PathLike[str], *, quaternion: Order = "xyzw") -> None:
-    """Write a clip as trainers of robots read it: .npz, or .csv without a header.
+    """Write a clip for robot learning: .npz, or .csv without a header.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def save_motion(clip: Clip, path: str | PathLike[str], *, quaternion: Order = "x
 
 
 def write_motion(thing: Saveable, path: Path) -> None:
-    """Write what poise.save() is given: a clip, or a rig with one clip."""
+    """Write a clip, or a rig with one clip, for `poise.save`."""
     if isinstance(thing, Rig):
         if not thing.clips:
             raise UnsupportedError(f"{path}: {_NO_MOTION}")
@@ -111,7 +111,7 @@ def _motion_of(clip: Clip) -> WrittenMotion:
 
 
 def _rate(times: Floats) -> float:
-    """Frames per second; UnsupportedError where they are not evenly spaced."""
+    """Find the frames per second. UnsupportedError where frames are not evenly spaced."""
     steps = np.diff(times)
     step = float(steps.mean()) if len(steps) else 0.0
     if not step > 0.0 or (np.abs(steps - step) > _EVEN * step).any():

@@ -1,4 +1,6 @@
-"""Small files that come with Poise: a walking humanoid (GLB, BVH), a robot arm (URDF), a height map of hills (npz).
+"""Example assets: a walking humanoid, a robot arm, a height map.
+
+They are `humanoid.glb`, `humanoid.bvh`, `arm.urdf` and `hills.npz`.
 
 The humanoid is skinned, the arm has six axes, the hills are 20 m by 20 m and gentle. Made by scripts/make_samples.py of
 the source repository, from numbers only.
@@ -26,7 +28,7 @@ _COPIED = (".glb", ".bvh", ".urdf", ".npz", ".toml")
 
 
 def sample(name: str) -> Path:
-    """Return where a sample file is, to load it: `poise.load(poise.sample("humanoid"))`.
+    """Return the path of an example file, for `poise.load(poise.sample("humanoid"))`.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ def sample(name: str) -> Path:
 
 
 def copy_to(folder: str | PathLike[str]) -> list[Path]:
-    """Copy every sample and its sidecar into a folder, which is made where it is missing; files there are kept.
+    """Copy every example file and its sidecar into a folder. The folder is created if missing; existing files are kept.
 
     Returns
     -------
@@ -73,7 +75,7 @@ def copy_to(folder: str | PathLike[str]) -> list[Path]:
 
 
 def path(name: str) -> Path:
-    """Return where a sample file is.
+    """Return the path of an example file.
 
     Parameters
     ----------
@@ -98,7 +100,10 @@ def path(name: str) -> Path:
 
 @cache
 def _folder() -> Path:
-    """Return the folder as real files, unpacked until the program ends if the package is in an archive."""
+    """Find the folder of the example files.
+
+    If the package is in an archive, they are unpacked until the program ends.
+    """
     here = Path(__file__).parent
     return here if here.is_dir() else _unpacked()
 

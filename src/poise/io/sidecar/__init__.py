@@ -1,1 +1,1 @@
-"""The sidecar `<rig>.ik.toml`: chains, limits and roles for rigs whose files cannot hold them."""
+"""Sidecar `<rig>.ik.toml`: chains, limits and roles of a rig."""

@@ -1,4 +1,4 @@
-"""Adding limits to the end of a sidecar: every line that stands there stays as it is, comments and all.
+"""Appending limits to a sidecar: existing lines and comments stay.
 
 The standard library reads TOML and does not write it. Tables at the end of a file need no writer that understands the
 rest, and reading both texts shows that nothing else changed; so there is no dependency for it.
@@ -21,7 +21,10 @@ _DIGITS = 6  # of an axis: a millionth of a turn is nothing to a limit
 
 
 def sidecar_as_is(path: Path) -> str:
-    """The text of a sidecar; empty where there is none. FileError for what is no TOML file."""
+    """Read the text of a sidecar.
+
+    It is empty where there is none; FileError for a file that is no TOML. FileError for what is no TOML file.
+    """
     if not is_file(path):
         return ""
     try:
@@ -33,7 +36,7 @@ def sidecar_as_is(path: Path) -> str:
 
 
 def with_limits(path: Path, text: str, limits: Mapping[str, SwingTwist], why: Mapping[str, str], head: str) -> str:
-    """The text of a sidecar with tables for further joints at its end, in degrees.
+    """Append tables of further joints to a sidecar's text, in degrees.
 
     limits  by joint name; a joint that has a table in the text already is refused
     why     a comment for each
@@ -64,7 +67,7 @@ def with_limits(path: Path, text: str, limits: Mapping[str, SwingTwist], why: Ma
 
 
 def _rows(limit: SwingTwist) -> dict[str, Any]:
-    """The keys of a limit, angles in degrees."""
+    """Build the keys of a limit, angles in degrees."""
     axes = {"axis": limit.axis, "across": limit.swing_axes[0]}
     angles = {
         "swing_deg": [[_degrees(end) for end in side] for side in limit.sides],

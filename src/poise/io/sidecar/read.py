@@ -1,4 +1,4 @@
-"""The sidecar `<rig>.ik.toml`: chains, limits and roles for rigs whose files cannot hold them.
+"""Sidecar `<rig>.ik.toml`: chains, limits and roles of a rig. It is for rigs whose files cannot hold them.
 
 [chains]
 left_arm = { root = "LeftArm", tip = "LeftHand" }
@@ -48,7 +48,7 @@ _BOX_KEYS = ("order", "x", "x_deg", "y", "y_deg", "z", "z_deg", "soft")
 
 
 def apply_sidecar(skeleton: Skeleton, path: Path) -> Skeleton:
-    """Return the skeleton with the chains and limits of a sidecar file; FileError names file, place and reason."""
+    """Apply the chains and limits of a sidecar to a skeleton. FileError names file, place and reason."""
     document = _parse(path)
     unknown = set(document) - set(_TABLES)
     if unknown:
@@ -68,7 +68,10 @@ def apply_sidecar(skeleton: Skeleton, path: Path) -> Skeleton:
 
 
 def roles_in(skeleton: Skeleton, path: Path) -> dict[str, str]:
-    """VRM 1.0 bone names -> joint names of a sidecar's table `humanoid`; FileError names file, place and reason."""
+    """Read the table `humanoid` of a sidecar.
+
+    It maps VRM 1.0 bone names to joint names; FileError names file, place and reason.
+    """
     table = _parse(path).get("humanoid", {})
     if not isinstance(table, dict):
         raise FileError(path, "must be a table", place="humanoid")
@@ -159,7 +162,7 @@ def _cone(table: dict[str, Any], place: str, path: Path) -> SwingTwist:
 
 
 def _nested(value: Any, convert: Callable[[float], float]) -> Any:
-    """Numbers in lists of lists, converted; what is no number stays, to be refused by the limit itself."""
+    """Convert the numbers in nested lists. Other values stay, to be refused by the limit itself."""
     if isinstance(value, list):
         return [_nested(each, convert) for each in cast("list[Any]", value)]
     try:

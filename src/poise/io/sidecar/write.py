@@ -1,4 +1,4 @@
-"""Writing the sidecar `<rig>.ik.toml`: chains, limits and roles in the words that `poise.sidecar` reads.
+"""Sidecar writer: chains, limits and roles as `apply_sidecar` reads them.
 
 Angles are in radians, so that every number comes back bit for bit.
 """
@@ -23,7 +23,7 @@ def sidecar_text(
     chains: Mapping[str, tuple[str, str]] | None = None,
     roles: Mapping[str, str] | None = None,
 ) -> str:
-    """The text of a sidecar with the limits, chains and roles of a skeleton.
+    """Format a sidecar with the limits, chains and roles of a skeleton.
 
     joints  whose limits are written, by name; one without a limit is written as free. Default: all that have one
     chains  name -> (root, tip); default: the skeleton's own
@@ -52,7 +52,7 @@ def _table(head: str, lines: list[str]) -> str:
 
 
 def limit_lines(limit: Limit | None, kind: Kind) -> list[str]:
-    """The keys of a joint's limit; without one, those of a limit that forbids nothing."""
+    """Format the keys of a joint's limit. Without a limit they are those of one without bounds."""
     if limit is None:
         if kind == Kind.FIXED:
             raise InputError("a fixed joint has no limit to write")
@@ -87,12 +87,12 @@ def _numbers(values: Iterable[float]) -> str:
 
 
 def _number(value: float) -> str:
-    """A float as TOML has it; repr is the shortest text that reads back as the same number."""
+    """Format a float for TOML. repr is the shortest text that reads back as the same number."""
     return repr(float(value))
 
 
 def quoted(name: str, *, bare: bool = True) -> str:
-    """A name as a TOML key, or with bare=False as a TOML string."""
+    """Quote a name as a TOML key. With bare=False it is a TOML string."""
     if bare and _BARE.fullmatch(name):
         return name
     try:

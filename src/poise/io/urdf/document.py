@@ -1,4 +1,4 @@
-"""What a URDF file holds: its bytes and what the XML says of links and joints."""
+"""URDF data: links and joints as written, and the source file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from poise.model.limits import Limit
 
 @dataclass
 class JointElement:
-    """A <joint> as written; an element that is missing is None. `limit_at` is where <limit> begins in the bytes."""
+    """<joint> element as written.
+
+    A missing child element is None; `limit_byte` is where <limit> begins in the bytes. `limit_at` is where <limit>
+    begins in the bytes.
+    """
 
     name: str
     type: str
@@ -33,7 +37,7 @@ class JointElement:
 
 @dataclass
 class RobotElement:
-    """The <robot>: links with the file names of their visual meshes, joints in file order, what <inertial> holds.
+    """<robot> element: links, joints in file order, inertials. Links have the file names of their visual meshes.
 
     notes  what was passed over while reading, a sentence each
     xacro  the xacro elements that were passed over, with their lines
@@ -49,7 +53,7 @@ class RobotElement:
 
 @dataclass(frozen=True, eq=False)
 class UrdfDocument:
-    """A URDF file and the skeleton rows made from it, to see what has changed when it is written.
+    """URDF file and the skeleton rows made from it. Writing compares them to find changes.
 
     meshes     per link the file names of its visual meshes, as written
     limit_at   per row where its <limit> element begins in the bytes; -1 where there is none to change

@@ -1,4 +1,4 @@
-"""How far the shapes of a robot's links go in a direction: boxes, cylinders, spheres and capsules."""
+"""Extents of URDF link shapes: boxes, cylinders, spheres and capsules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from poise.model.skeleton import Skeleton
 
 
 class Shape(NamedTuple):
-    """A shape in the frame of its link: its centre (3,), and half the size of a box (3,) in axes (3, 3).
+    """Shape in the frame of its link. It has a centre (3,), and the half size (3,) of a box in axes (3, 3).
 
     `round` is the radius of a ball that goes along the box, `disc` that of one that is flat in z: a sphere is a point
     with a ball, a capsule a line with a ball, a cylinder a line with a disc.
@@ -30,14 +30,14 @@ class Shape(NamedTuple):
     disc: float
 
     def reach(self, direction: Floats) -> float:
-        """How far it goes from the link's origin along a unit vector."""
+        """Measure its extent along a unit vector from the link's origin."""
         along = direction @ self.axes
         disc = self.disc * float(np.hypot(along[0], along[1]))
         return float(self.centre @ direction + np.abs(along) @ self.half) + disc + self.round
 
 
 def shapes_of(skeleton: Skeleton, source: UrdfDocument, row: int, path: Path) -> list[Shape]:
-    """The shapes of the link that stands in a row; those that are meshes are left out. FileError for bad numbers."""
+    """Read the primitive shapes of the link in a row. Meshes are left out. FileError for bad numbers."""
     visuals = parse_visuals(path, source.data)
     link = str(skeleton.source_ids[0]) if row == 0 else visuals.children.get(skeleton.names[row], "")
     try:

@@ -1,4 +1,4 @@
-"""The <inertial> of a URDF link: its mass and where that is."""
+"""Inertial of a URDF link: mass and centre of mass."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from poise.io.urdf.document import Attributes
 
 
 def inertial_of(given: dict[str, Attributes]) -> tuple[float, tuple[float, float, float]] | None:
-    """The mass [kg] and its centre in the link's frame [m], from the elements of an <inertial>; None if unreadable."""
+    """Read the mass [kg] and its centre in the link's frame [m].
+
+    They come from the elements of an <inertial>; None if unreadable.
+    """
     try:
         mass = number(given.get("mass", {}).get("value", "").strip())
         x, y, z = (number(word) for word in given.get("origin", {}).get("xyz", "0 0 0").split())

@@ -1,4 +1,4 @@
-"""The joints of a URDF file one by one: numbers, limits and the skeleton rows that a joint becomes."""
+"""Joints of a URDF file: skeleton rows, limits, motors, masses, tree order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ZERO3, _IDENTITY = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
 class JointRow(NamedTuple):
-    """One skeleton row before it is placed: the transform A, the kind and the axis."""
+    """Skeleton row before placement: transform A, kind, axis and limit."""
 
     name: str
     kind: Kind
@@ -37,7 +37,7 @@ class JointRow(NamedTuple):
 
 
 class Mimic(NamedTuple):
-    """A joint's value is ratio * value of the joint `leader` + offset."""
+    """Coupling of a joint to a leader. Its value is ratio * value of the joint `leader` + offset."""
 
     leader: str
     ratio: float
@@ -45,7 +45,7 @@ class Mimic(NamedTuple):
 
 
 class JointReader:
-    """Reads the numbers of one joint element, with its name and line in every complaint."""
+    """Reader of one joint element. Its errors name the joint and line."""
 
     def __init__(self, path: Path, element: JointElement) -> None:
         self.path = path
@@ -54,12 +54,15 @@ class JointReader:
         self.has_empty_range = False
 
     def fail(self, reason: str) -> NoReturn:
-        """Raise a FileError that names this joint."""
+        """Raise a FileError with this joint's name and line."""
         joint = self.element
         raise FileError(self.path, reason, place=f"line {joint.line}: joint {shown(joint.name)}")
 
     def rows(self, taken: set[str]) -> list[JointRow]:
-        """The rows of this joint, top down; its name is the last one's. `taken` names are not used for the others."""
+        """Build the rows of this joint, top down.
+
+        The last one has its name; the others avoid `used_names`. `taken` names are not used for the others.
+        """
         joint = self.element
         if joint.type not in KINDS:
             what = f"unknown type {shown(joint.type)}" if joint.type else "no type"
@@ -76,7 +79,7 @@ class JointReader:
         return [JointRow(joint.name, kind, offset, rotation, axis, limit, limit_at, self._motor(kind))]
 
     def mimic(self) -> Mimic | None:
-        """The coupling to another joint, if there is one."""
+        """Read the coupling to another joint, if any."""
         joint = self.element
         if joint.mimic is None:
             return None
@@ -117,7 +120,7 @@ class JointReader:
         return unit_axis(given)
 
     def _limit(self) -> Range | None:
-        """The range of a revolute or prismatic joint; None, with a note, where the file gives none."""
+        """Read the range of a revolute or prismatic joint. None, with a note, where the file gives none."""
         name, limit = self.element.name, self.element.limit
         if limit is None or ("lower" not in limit and "upper" not in limit):
             # the URDF text says that a missing end is 0; a file that gives neither end means no range of one point
@@ -155,7 +158,7 @@ class JointReader:
     def _planar(
         self, offset: tuple[float, ...], rotation: tuple[float, ...], normal: tuple[float, ...], taken: set[str]
     ) -> list[JointRow]:
-        """Two slides in the plane, then a hinge about its normal that carries the joint's name."""
+        """Build two slides in the plane and a hinge about its normal. The hinge has the joint's name."""
         name = self.element.name
         first, second = _plane(normal)
         x, y = _free_name(f"{name}_x", taken), _free_name(f"{name}_y", taken)
@@ -168,7 +171,7 @@ class JointReader:
 
 
 def _plane(normal: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Two unit vectors with `normal` as their cross product; x and y for the normal z."""
+    """Find two unit vectors with `normal` as cross product. They are x and y for the normal z."""
     largest = max(range(3), key=lambda k: abs(normal[k]))
     k = (largest + 1) % 3
     first = unit_axis([(1.0 if i == k else 0.0) - normal[k] * normal[i] for i in range(3)])

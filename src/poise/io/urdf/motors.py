@@ -14,7 +14,7 @@ _SAFETY = {"soft_lower_limit": "lower", "soft_upper_limit": "upper", "k_position
 
 
 class ReadMotor(NamedTuple):
-    """The motor of a joint, if any, and notes on bad numbers."""
+    """Motor of a joint, if any, and notes on bad numbers."""
 
     motor: Motor | None
     notes: list[str]
@@ -45,7 +45,7 @@ def _least_zero(joint: JointElement, attributes: Attributes, name: str, notes: l
 
 
 def _value(joint: JointElement, attributes: Attributes, name: str, notes: list[str]) -> float | None:
-    """Return a finite number of an attribute, or None.
+    """Read a finite number of an attribute, or None.
 
     Infinity stands for no limit: None.
     """

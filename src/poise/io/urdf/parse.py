@@ -1,4 +1,4 @@
-"""The XML of a URDF file, read in one pass: links, joints, nothing that a skeleton does not need."""
+"""XML of a URDF file: links, joints and visuals, after repairs. It is read in one pass."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Reader = TypeVar("_Reader", bound="UrdfHandlers")
 
 
 def parse_robot(path: Path, data: bytes) -> RobotElement:
-    """Read the robot of a URDF file; FileError with the line for anything that is not well formed.
+    """Parse the robot of a URDF file. FileError names the line of malformed XML.
 
     Repairs get a note of the robot; other readers make them, too.
     """
@@ -55,7 +55,10 @@ def read_with(handlers: type[_Reader], path: Path, data: bytes) -> _Reader:
 
 
 class UrdfHandlers(XmlReader):
-    """Handlers for expat. Elements deeper than the meshes of a link are counted and passed over.
+    """Expat handlers of links and joints.
+
+    Elements deeper than the meshes of a link are counted and ignored. Elements deeper than the meshes of a link are
+    counted and passed over.
 
     An expanded file may have xacro elements left in it. They and all that stands in them are passed over.
     """
@@ -73,7 +76,7 @@ class UrdfHandlers(XmlReader):
         self.parser.EndElementHandler = self._close
 
     def finish(self) -> None:
-        """Write notes on ignored elements.
+        """Add notes on ignored elements.
 
         FileError for a xacro template.
         """
@@ -166,7 +169,7 @@ class UrdfHandlers(XmlReader):
                 joint.limit_at = self.parser.CurrentByteIndex
 
     def _pass_over(self, joint: JointElement, tag: str, *, same: bool) -> None:
-        """Ignore a second element, as other readers of URDF do."""
+        """Ignore a second element, as other URDF readers do."""
         self.seconds += 1
         if self.seconds <= _MOST_NOTES:
             which = "which is the same" if same else "which says something else"

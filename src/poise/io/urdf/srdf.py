@@ -1,4 +1,4 @@
-"""SRDF, what MoveIt keeps of a robot beside its URDF: groups of joints, named states, pairs that never collide.
+"""SRDF: MoveIt's joint groups, named states and disabled collision pairs. The file stands beside the URDF of the robot.
 
     robot.urdf  robot.srdf      groups that are one line of joints become chains, group states named poses
 
@@ -28,7 +28,7 @@ _AGREES = 1e-6  # a state's value of a mimic joint may be off by this [rad, m]
 
 
 def with_srdf(rig: Rig, path: Path) -> Rig:
-    """The rig with what an SRDF file says of it; FileError for one that is broken or means another robot."""
+    """Apply an SRDF file to a rig. FileError for a broken file, or one of another robot."""
     root = read_tree(path, read_bytes(path), deepest=_DEEPEST, most=_MOST)
     if root.tag != "robot":
         root.fail(f"not an SRDF file: its root element is <{shown(root.tag)[1:-1]}>, not <robot>")
@@ -44,7 +44,7 @@ def with_srdf(rig: Rig, path: Path) -> Rig:
 
 
 class _Words:
-    """What the elements of an SRDF file mean for a robot."""
+    """Reader of an SRDF file's elements for a robot."""
 
     def __init__(self, rig: Rig, root: Element) -> None:
         self.rig = rig
@@ -55,7 +55,7 @@ class _Words:
         self.virtual = self._named("virtual_joint")
 
     def _named(self, tag: str) -> dict[str, Element]:
-        """The elements below <robot> of a kind, by name."""
+        """Index the elements of a tag below <robot> by name."""
         found: dict[str, Element] = {}
         for element in self._all(tag):
             name = _given(element, "name")
@@ -68,7 +68,7 @@ class _Words:
         return [element for element in self.root.children if element.tag == tag]
 
     def _row(self, element: Element, attribute: str = "name", kind: str = "link") -> int:
-        """The row of a link or joint that an attribute names."""
+        """Find the row of the link or joint in an attribute."""
         name, skeleton = _given(element, attribute), self.skeleton
         if name not in skeleton:
             _unknown(element, kind, name, [*skeleton.names, *skeleton.aliases])
@@ -77,7 +77,7 @@ class _Words:
     # --- groups ----------------------------------------------------------------------------------
 
     def chains(self) -> dict[str, tuple[str, str]]:
-        """Each group that is one line of joints as (root, tip); a note for the others."""
+        """Read the groups of serial joints as (root, tip). Other groups get a note."""
         found: dict[str, tuple[str, str]] = {}
         for name, element in self.groups.items():
             rows = self._rows_of(element, name)
@@ -89,7 +89,7 @@ class _Words:
         return found
 
     def _rows_of(self, group: Element, name: str) -> set[int]:
-        """The rows of a group and of those in it."""
+        """Collect the rows of a group and its subgroups."""
         rows, seen, waiting = set[int](), {name}, list(group.children)
         while waiting:
             element = waiting.pop()
@@ -109,7 +109,7 @@ class _Words:
         return rows
 
     def _between(self, chain: Element) -> list[int]:
-        """The rows below the base link of a chain, down to its tip link."""
+        """Find the rows between a chain's base link and tip link. The tip's row is among them."""
         base, tip = self._row(chain, "base_link"), self._row(chain, "tip_link")
         way = self.skeleton.way(tip)
         if base not in way:
@@ -117,7 +117,10 @@ class _Words:
         return way[way.index(base) + 1 :]
 
     def _line(self, rows: set[int]) -> tuple[str, str] | None:
-        """Root and tip, where the rows lie on one way down and something moves above the last of them."""
+        """Find root and tip of rows on one path.
+
+        None for other rows, and where nothing moves above the last of them.
+        """
         if not rows:
             return None
         skeleton = self.skeleton
@@ -131,7 +134,7 @@ class _Words:
     # --- states ----------------------------------------------------------------------------------
 
     def poses(self) -> dict[str, Pose]:
-        """The group states: the robot at rest but for these joints; of one name in two groups, `group/name`."""
+        """Read the group states as poses; other joints are at rest. A name in two groups becomes `group/name`."""
         states = self._all("group_state")
         counts = Counter(_given(state, "name") for state in states)
         found: dict[str, Pose] = {}
@@ -146,7 +149,7 @@ class _Words:
         return found
 
     def _q(self, state: Element, name: str) -> Floats:
-        """Numbers of q for a state; values of joints that follow others are compared only."""
+        """Read q of a state. Values of coupled joints are only compared."""
         skeleton, q, followers = self.skeleton, self.skeleton.rest_q.copy(), dict[int, float]()
         for element in state.children:
             joint = _given(element, "name")
@@ -179,7 +182,7 @@ class _Words:
     # --- collisions ------------------------------------------------------------------------------
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """The pairs of links that are never checked, each once; a note for those of links that are not there."""
+        """Read the disabled pairs of links, each once. A note counts pairs of unknown links."""
         found: dict[frozenset[str], tuple[str, str]] = {}
         lost = 0
         for element in self._all("disable_collisions"):

@@ -1,4 +1,7 @@
-"""The tree of a URDF file: every link has one parent joint except the root; mimic joints lead to a free one."""
+"""Link tree of a URDF file and its mimic joints.
+
+Every link but the root has one parent joint; mimic joints lead to a free one.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from poise.io.urdf.joints import JointReader, Mimic
 
 
 def root_link(path: Path, robot: RobotElement) -> str:
-    """The one link that is no joint's child; every other shape of the graph is refused here."""
+    """Find the root link. Any graph other than a tree is refused."""
     if not robot.links:
         raise FileError(path, "the robot has no link")
     parent_of: dict[str, JointElement] = {}
@@ -36,7 +39,10 @@ def root_link(path: Path, robot: RobotElement) -> str:
 
 
 def in_order(path: Path, robot: RobotElement, root: str) -> list[JointElement]:
-    """Joints with parents first, otherwise in file order: always the first in the file whose parent is there."""
+    """Sort joints with parents first, otherwise in file order.
+
+    The next one is always the first in the file whose parent is there.
+    """
     waiting: dict[str, list[tuple[int, JointElement]]] = {}
     for place, joint in enumerate(robot.joints.values()):
         waiting.setdefault(joint.parent, []).append((place, joint))
@@ -56,7 +62,7 @@ def in_order(path: Path, robot: RobotElement, root: str) -> list[JointElement]:
 
 
 def free_leaders(path: Path, robot: RobotElement, mimics: dict[str, Mimic], notes: list[str]) -> dict[str, Mimic]:
-    """Mimics with a leader that mimics nothing itself: ratios multiplied, offsets carried along.
+    """Resolve mimics of mimics to free leaders. Ratios are multiplied and offsets combined.
 
     A joint that mimics a joint that does not exist, or has no single value, moves by itself; `notes` takes a sentence.
     """

@@ -1,4 +1,4 @@
-"""What a URDF file shows: the visual elements of its links, read like the rest of it in one careful pass."""
+"""Visual elements of a URDF file's links."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST = 100_000  # visual elements
 
 @dataclass
 class Visual:
-    """A <visual> as written: where it is, its shape with the attributes of it, and the name or rgba of its colour."""
+    """<visual> element as written: origin, shape and colour. The colour is the name of a material or an rgba."""
 
     line: int
     origin: Attributes = field(default_factory=dict[str, str])
@@ -26,7 +26,7 @@ class Visual:
 
 @dataclass
 class Visuals:
-    """The visual elements per link, the rgba of the robot's materials, and per joint its child link."""
+    """Visual elements per link, material colours, child link per joint."""
 
     links: dict[str, list[Visual]]
     materials: dict[str, str]
@@ -34,14 +34,14 @@ class Visuals:
 
 
 def parse_visuals(path: Path, data: bytes) -> Visuals:
-    """Read the visual elements of a URDF file; FileError as for the rest of it."""
+    """Parse the visual elements of a URDF file. FileError as in `parse_robot`."""
     reader = read_with(_VisualReader, path, data)
     children = {joint.name: joint.child for joint in reader.robot.joints.values()}
     return Visuals(reader.visuals, reader.materials, children)
 
 
 class _VisualReader(UrdfHandlers):
-    """The reader of links and joints that keeps what it sees in <visual>, and the robot's own materials."""
+    """URDF handlers with visual elements and the robot's materials."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)

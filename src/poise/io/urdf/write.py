@@ -1,4 +1,4 @@
-"""Writing URDF: the file's own bytes, with the numbers of changed limits replaced in place."""
+"""URDF writer: the source bytes with changed limits replaced."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _START_TAG = re.compile(rb"""<limit(\s+[^\s=<>"']+\s*=\s*("[^"]*"|'[^']*'))*\s*/
 
 
 def text_of(thing: Saveable, like: Skeleton) -> bytes:
-    """The bytes of the URDF file that a rig was read from, with its limits as they are now.
+    """Encode a rig's source URDF file with its current limits.
 
     UnsupportedError for a pose or a clip, which URDF has no place for, for a skeleton from another format,
     and for changes other than to ranges that stand in the file.
@@ -70,7 +70,7 @@ def _ends(name: str, limit: Limit | None, limit_at: int) -> tuple[float, float]:
 
 
 def _with_attribute(tag: bytes, name: bytes, value: float) -> bytes:
-    """The start tag with another value of one attribute, which is added where it is missing."""
+    """Replace one attribute of a start tag. A missing attribute is added."""
     text = repr(float(value)).encode()
     pattern = re.compile(rb"""(\s""" + name + rb"""\s*=\s*)("[^"]*"|'[^']*')""")
     if pattern.search(tag):

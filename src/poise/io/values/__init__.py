@@ -1,1 +1,1 @@
-"""Parts of the reader and writer of joint values."""
+"""Reader and columns of joint values."""

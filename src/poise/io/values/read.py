@@ -1,4 +1,4 @@
-"""Reading joint values back for a known skeleton."""
+"""Joint value reader for a known skeleton."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AGREES = 1e-6  # a coupled joint's own value may be off by this [rad, file unit
 
 
 def read_values(path: str | PathLike[str], skeleton: Skeleton) -> Pose:
-    """Read a pose (JSON with "joints"), or a batch (JSON with "poses", CSV), for a skeleton.
+    """Read a pose or a batch of joint values. A pose is JSON with "joints", a batch JSON with "poses", or CSV.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def read_values(path: str | PathLike[str], skeleton: Skeleton) -> Pose:
 
 
 def values_in(path: Path, data: bytes, skeleton: Skeleton) -> Pose:
-    """Read the bytes of such a file."""
+    """Parse the bytes of a joint value file."""
     reader = _RowReader(path, skeleton)
     try:
         text = data.decode("utf-8-sig")
@@ -64,12 +64,15 @@ def values_in(path: Path, data: bytes, skeleton: Skeleton) -> Pose:
 
 
 def poses_of(path: Path, skeleton: Skeleton, header: list[str], values: Floats) -> Pose:
-    """Poses of numbers (k, columns) under the columns' names, as a .csv file has them; FileError names the place."""
+    """Build poses from numbers (k, columns) and column names.
+
+    The names are those of a .csv file; FileError names the place.
+    """
     return _RowReader(path, skeleton).named(header, values)
 
 
 def _places(document: Any) -> list[str]:
-    """The joints that have a place and a rotation, seven numbers, in the first pose of a JSON document."""
+    """Find joints with a position and a rotation, seven numbers. The first pose of a JSON document is searched."""
     first: Any = document.get("joints", document.get("poses")) if isinstance(document, dict) else None
     first = first[0] if isinstance(first, list) and first else first
     values = cast("dict[str, Any]", first) if isinstance(first, dict) else {}
@@ -87,7 +90,7 @@ class _RowReader:
         self.coupled = {name for name, coupling in zip(names, couplings, strict=True) if coupling}
 
     def _free(self, names: list[str]) -> None:
-        """Go on with a free root where the file has a place for one that the skeleton only turns or holds."""
+        """Free the root where the file has a position for it. The skeleton itself only rotates it or holds it fixed."""
         own = self.skeleton
         found = [name for name in names if name in own.names and own[name].kind in (Kind.BALL, Kind.FIXED)]
         if len(found) == 1 and own.freed is None:
@@ -99,7 +102,7 @@ class _RowReader:
     # --- JSON ------------------------------------------------------------------------------------
 
     def json(self, text: str) -> Pose:
-        """Read {"joints": ...} or {"poses": [...]}."""
+        """Parse {"joints": ...} or {"poses": [...]}."""
         document = read_json(self.path, text)
         keys = set(cast("dict[str, Any]", document)) if isinstance(document, dict) else set[str]()
         self._free(_places(document))
@@ -112,7 +115,7 @@ class _RowReader:
         return self._poses(rows, places)
 
     def _numbers(self, given: Any, place: str) -> Floats:
-        """Numbers (columns,) of an object of values; NaN where a coupled joint is left out."""
+        """Parse the numbers (columns,) of an object. NaN where a coupled joint is left out."""
         if not isinstance(given, dict):
             self._fail("must be an object with a value per joint", place)
         values = cast("dict[str, Any]", given)
@@ -145,7 +148,7 @@ class _RowReader:
     # --- CSV -------------------------------------------------------------------------------------
 
     def csv(self, text: str) -> Pose:
-        """Read a header and a row per pose; columns may stand in any order."""
+        """Parse a header and a row per pose. Columns may stand in any order."""
         try:
             lines = list(enumerate(csv.reader(io.StringIO(text), strict=True), start=1))
         except csv.Error as error:
@@ -160,14 +163,14 @@ class _RowReader:
         return self._poses(rows, places)
 
     def named(self, header: list[str], values: Floats) -> Pose:
-        """Take numbers (k, columns) under these names."""
+        """Build poses from numbers (k, columns) under these names."""
         order = self._order(header)
         rows = np.full((len(values), len(self.columns)), np.nan)
         rows[:, list(order)] = values[:, list(order.values())]
         return Pose(self.skeleton, self._q(rows, [f"frame {k}" for k in range(len(rows))]))
 
     def _order(self, header: list[str]) -> dict[int, int]:
-        """Where each column of the skeleton stands in the file; a coupled joint may be left out."""
+        """Match the skeleton's columns to those of the file. A coupled joint may be left out."""
         self._free([column.removesuffix(".px") for column in header if column.endswith(".px")])
         place_of = {name: k for k, name in enumerate(header)}
         if len(place_of) < len(header):
@@ -194,7 +197,10 @@ class _RowReader:
         return Pose(self.skeleton, self._q(np.array(rows).reshape(len(rows), len(self.columns)), places))
 
     def _q(self, numbers: Floats, places: list[str]) -> Floats:
-        """Configurations (k, nq) of numbers (k, columns); a coupled joint's number must agree with its leader's."""
+        """Compute configurations (k, nq) from numbers (k, columns).
+
+        A coupled joint's number must agree with its leader's.
+        """
         skeleton = self.skeleton
         q = np.zeros((len(numbers), skeleton.nq))
         start = 0

@@ -1,4 +1,7 @@
-"""The order of joint values in files: the joints that move, in skeleton order, coupled ones included."""
+"""Joint values in files: column order and reader.
+
+Columns are the joints that move, in skeleton order, coupled ones included.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _SUFFIXES = {
 
 
 def table_columns(measures: Sequence[str]) -> tuple[str, ...]:
-    """What a table of solved targets has before the joint values: the target and how the solve ended.
+    """List the columns of solved targets before the joint values. They are the target and the solve's status.
 
     measures  "position", "rotation" or both: what the goal asks for
     """
@@ -33,20 +36,20 @@ TABLE_COLUMNS = table_columns(("position", "rotation"))
 
 
 def moving_rows(skeleton: Skeleton) -> list[tuple[int, int]]:
-    """(row, how many numbers) of every joint that is not fixed."""
+    """List (row, number of values) of every non-fixed joint."""
     sizes = [kind.nq for kind in Kind]
     return [(i, sizes[kind]) for i, kind in enumerate(skeleton.kinds.tolist()) if kind != Kind.FIXED]
 
 
 def columns_of(skeleton: Skeleton) -> list[str]:
-    """A name for each number."""
+    """List a column name for each number."""
     return [
         skeleton.names[i] + suffix for i, _ in moving_rows(skeleton) for suffix in _SUFFIXES[Kind(skeleton.kinds[i])]
     ]
 
 
 def joint_numbers(skeleton: Skeleton, q: Floats) -> Floats:
-    """Numbers (..., columns) of configurations (..., nq): coupled joints get ratio * leader + offset."""
+    """Compute numbers (..., columns) from configurations (..., nq). Coupled joints get ratio * leader + offset."""
     parts: list[Floats] = []
     for i, size in moving_rows(skeleton):
         start = int(skeleton.q_start[i])
@@ -57,7 +60,7 @@ def joint_numbers(skeleton: Skeleton, q: Floats) -> Floats:
 
 
 def refuse_extras(poses: Pose) -> None:
-    """Refuse translations and scales that differ from the skeleton's own: they are no joint values."""
+    """Refuse local translations and scales other than the skeleton's. Joint values cannot hold them."""
     skeleton = poses.skeleton
     moved = np.zeros(len(skeleton), dtype=bool)
     own_scales = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)

@@ -1,1 +1,1 @@
-"""Parts of VRM animations: the T pose of any figure, motion relative to it, and documents that are kept."""
+"""VRM animations of humanoid characters: T pose, retargeting and documents."""

@@ -1,4 +1,4 @@
-"""The motion of a figure as turns from its T pose, and what of it a VRM animation loses."""
+"""Retargeting of a clip to rotations from the T pose. It also describes losses in a VRM animation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TOLD = 2e-3  # of the height: a bone that comes out so far from where it was is
 
 
 def written(clip: Clip, pose: TPose) -> tuple[Clip, str]:
-    """The clip on a skeleton of human bones only, at rest in the T pose; joints keep the names that they have.
+    """Retarget a clip to a skeleton of human bones in T pose. Joints keep their names; the T pose is the rest.
 
     UnsupportedError for bones that stretch. What else is lost is told in a sentence, which is empty if nothing is.
     """
@@ -61,7 +61,7 @@ def _figure(names: list[str], pose: TPose) -> Skeleton:
 
 
 def _world(poses: Pose, rows: list[int]) -> tuple[Floats, Floats]:
-    """World positions (frames, b, 3) and rotations (frames, b, 4) of some rows, with arrays only."""
+    """Compute world positions and rotations of rows. They are (frames, b, 3) and (frames, b, 4)."""
     skeleton, parts = poses.skeleton, local_parts(poses)
     maps: dict[int, Floats] = {}
     for row, parent in enumerate(skeleton.parents.tolist()):
@@ -75,12 +75,12 @@ def _world(poses: Pose, rows: list[int]) -> tuple[Floats, Floats]:
 
 
 def _seen_from(turns: Floats, axes: Floats) -> Floats:
-    """The same turns (..., 4) in other axes: w stays, and x y z turn along."""
+    """Express rotations (..., 4) in other axes. w stays, and x y z are rotated."""
     return np.concatenate([turns[..., :1], turns[..., 1:] @ axes.T], axis=-1)
 
 
 def _without_jumps(turns: Floats) -> Floats:
-    """Quaternions (frames, b, 4), each of the sign that is nearer to the one before."""
+    """Remove sign flips of quaternions (frames, b, 4). Each gets the sign that is nearer to the one before."""
     flips = (turns[1:] * turns[:-1]).sum(axis=-1) < 0.0
     signs = np.concatenate([np.ones((min(len(turns), 1), turns.shape[1])), np.where(flips, -1.0, 1.0)])
     return turns * np.cumprod(signs, axis=0)[..., None]
@@ -101,7 +101,7 @@ def _refuse_stretching(points: Floats, names: list[str], pose: TPose) -> None:
 
 
 def _off(points: Floats, turned: Floats, pose: TPose) -> Floats:
-    """How far (b,) [m] each bone comes out from where it was, at most: joints between bones may have moved too."""
+    """Measure the largest position error (b,) [m] of each bone. Joints between bones may have moved."""
     chain = points.copy()
     for i, parent in enumerate(pose.parents):
         if parent >= 0:
@@ -111,7 +111,10 @@ def _off(points: Floats, turned: Floats, pose: TPose) -> Floats:
 
 
 def _what_is_lost(poses: Pose, off: Floats, names: list[str], pose: TPose) -> str:
-    """A sentence about joints that move and are no human bones, and about bones that come out elsewhere for it."""
+    """Describe lost joint motion and the resulting position errors.
+
+    Lost are joints that move and are no human bones.
+    """
     turns, skeleton = local_parts(poses).rotation, poses.skeleton
     moving = set(np.flatnonzero((np.abs(turns - turns[:1]) > _STILL).any(axis=(0, 2))).tolist())
     left = [name for row, name in enumerate(skeleton.names) if row in moving and row not in pose.rows]

@@ -1,4 +1,4 @@
-"""The T pose of a figure: where its human bones are then, and how each turns from the figure's own rest to it.
+"""T pose of a humanoid: bone positions and rotations from rest.
 
 A VRM animation stands at rest in a T pose, in metres, +Y up, looking along +Z, and turns its bones from there. The
 rest pose of another file may have its arms down or its legs apart. With K the turn (in the world) of a bone from that
@@ -31,7 +31,7 @@ _LOWEST, _HIGHEST = -0.1, 0.2  # of its height: a figure whose lowest joint is t
 
 
 class TPose(NamedTuple):
-    """The human bones of a figure, parents first, in VRM's frame.
+    """Human bones of a skeleton in VRM's frame, parents first.
 
     rows      (b,) joints of the skeleton
     roles     VRM bone names
@@ -54,12 +54,15 @@ class TPose(NamedTuple):
 
     @property
     def height(self) -> float:
-        """From the lowest to the highest joint [m]."""
+        """Height from the lowest to the highest joint [m]."""
         return float(np.ptp(self.places[:, 1]))
 
 
 def t_pose(skeleton: Skeleton) -> TPose:
-    """Find it; UnsupportedError where a role that every VRM figure has is unknown, and for what is no figure's rest."""
+    """Find the T pose of a skeleton.
+
+    UnsupportedError where a required role is unknown or the rest pose is not that of a standing humanoid.
+    """
     joints = {role: joint for role, joint in humanoid(skeleton).joints.items() if role not in _EYES}
     missing = [role for role in REQUIRED if role not in joints]
     if missing:
@@ -81,7 +84,9 @@ def t_pose(skeleton: Skeleton) -> TPose:
 
 
 def placing(skeleton: Skeleton) -> tuple[float, Floats, bool]:
-    """Metres of a unit, the turn (3, 3) to VRM's axes, and whether the unit is a guess: how an animation is written.
+    """Find the unit, axes and unit certainty of a VRM animation.
+
+    Return metres per unit, the rotation (3, 3) to VRM's axes, and whether the unit is a guess.
 
     UnsupportedError as in `t_pose`.
     """
@@ -105,12 +110,15 @@ def _of(skeleton: Skeleton, rows: list[int], roles: list[str], parents: list[int
 
 
 def _unit(size: float) -> float:
-    """Metres of one unit of a figure so many units high."""
+    """Guess the metres per unit from a character's height in units."""
     return min(_UNITS, key=lambda unit: abs(np.log(unit * size / _USUAL)))
 
 
 def _axes(seen: Stance) -> Floats:
-    """The turn (3, 3) from the world to left, up and forward; one between axes where the figure stands along them."""
+    """Find the rotation (3, 3) to left, up and forward.
+
+    It starts from the world. It is exact where the character stands nearly along the axes.
+    """
     turn = np.stack([seen.left, seen.up, seen.forward])
     near = np.zeros((3, 3))
     near[np.arange(3), np.abs(turn).argmax(axis=1)] = 1.0
@@ -122,7 +130,7 @@ def _axes(seen: Stance) -> Floats:
 def _turns(
     skeleton: Skeleton, rows: list[int], roles: list[str], parents: list[int], seen: Stance, axes: Floats
 ) -> Floats:
-    """K of every bone: the shortest turn of arms to the sides and of legs down; the rest stands as it does."""
+    """Compute K of every bone. Arms get the shortest rotation to the sides, legs down; the other bones stay."""
     turns = np.tile(rotations.IDENTITY, (len(rows), 1))
     place = {role: i for i, role in enumerate(roles)}
     for side, sign in zip(SIDES, (1.0, -1.0), strict=True):
@@ -140,7 +148,7 @@ def _turns(
 def _limb(
     skeleton: Skeleton, rows: list[int], place: dict[str, int], side: str, sign: float
 ) -> list[tuple[int, int, Floats]]:
-    """Bones of an arm and a leg: their place, the row where they end, and where they point in a T pose."""
+    """List the bones of an arm and a leg. Each has its index, the row of its end, and its direction in a T pose."""
     out, down = np.array([sign, 0.0, 0.0]), np.array([0.0, -1.0, 0.0])
     found: list[tuple[int, int, Floats]] = []
     for (upper, middle, end), way in (
@@ -156,6 +164,6 @@ def _limb(
 
 
 def _hand_end(skeleton: Skeleton, row: int) -> int:
-    """The joint that is farthest from a hand of those that hang on it; the hand itself where none does."""
+    """Find the farthest child joint of a hand. Without children it is the hand itself."""
     lengths = {child: float(np.linalg.norm(skeleton.A[child, :3])) for child in skeleton.children[row]}
     return max(lengths, key=lambda child: lengths[child], default=row)

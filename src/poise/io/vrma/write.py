@@ -1,4 +1,7 @@
-"""The bytes of a VRM animation: of a document that was one, with its expressions and gaze, or of any figure."""
+"""VRM animation writer: into a source animation, or from any humanoid.
+
+A source animation keeps its expressions and gaze; any other motion is retargeted from the T pose.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +34,16 @@ _PATHS: Any = ("translation", "rotation", "scale")
 
 
 def is_animation(skeleton: Skeleton) -> bool:
-    """Whether a skeleton was read from a VRM animation."""
+    """Return whether a skeleton's source is a VRM animation."""
     source = skeleton.source
     return isinstance(source, GltfDocument) and VRM_ANIMATION in mapping(source.container.json, "extensions")
 
 
 def vrma_bytes(thing: Saveable, path: Path, like: Skeleton) -> tuple[bytes, list[str]]:
-    """The bytes of a file that shows the clips of a rig, a clip, or a pose as one frame; and sentences to tell."""
+    """Encode a VRM animation of a rig, clip or pose.
+
+    Return its bytes and messages about losses; a pose becomes one frame.
+    """
     clips = _clips(thing)
     if any(map(without_frames, clips)):
         raise UnsupportedError("a clip without frames cannot stand in a VRM animation, which needs at least one key")
@@ -92,7 +98,7 @@ def _new(clips: list[Clip], pose: TPose, path: Path) -> bytes:
 
 
 def _kept(thing: Saveable, clips: tuple[Clip, ...], path: Path, like: Skeleton) -> bytes:
-    """The document with other motion: its nodes stay, since they are the T pose."""
+    """Update the document's motion. Its nodes stay, because they are the T pose."""
     document = cast("GltfDocument", like.source)
     if isinstance(thing, Rig) and thing.clips and not _same_pose(thing.pose, document.pose):
         raise UnsupportedError(
@@ -115,7 +121,7 @@ def _same_pose(a: Pose, b: Pose) -> bool:
 
 
 def _nodes_of(document: GltfDocument, *, human: bool) -> set[int]:
-    """Rows of the nodes of human bones, or of those of expressions and of what is looked at."""
+    """Find the rows of human bones, or of expressions and gaze."""
     said = mapping(mapping(document.container.json, "extensions"), VRM_ANIMATION)
     if human:
         given = list(mapping(mapping(said, "humanoid"), "humanBones").items())
@@ -128,7 +134,7 @@ def _nodes_of(document: GltfDocument, *, human: bool) -> set[int]:
 
 
 def _with_own_tracks(clip: Clip, document: GltfDocument) -> Clip:
-    """The clip with the document's own keys for expressions and gaze, where they are still the same motion."""
+    """Restore the document's keys for unchanged expressions and gaze."""
     if isinstance(clip, KeyedClip) or len(document.clips) != 1 or clip.skeleton.names != document.pose.skeleton.names:
         return clip
     own, aside = document.clips[0], _nodes_of(document, human=False)
@@ -145,7 +151,7 @@ def _with_own_tracks(clip: Clip, document: GltfDocument) -> Clip:
 
 
 def _sampled(clip: Clip, without: set[int]) -> Iterator[Track]:
-    """A track for everything that is not at rest in every frame."""
+    """Iterate tracks for parts away from the rest pose."""
     parts, rest = local_parts(clip.poses), rest_parts(clip.poses[0])
     for row in (row for row in range(len(clip.skeleton)) if row not in without):
         for path in _PATHS:
@@ -155,7 +161,7 @@ def _sampled(clip: Clip, without: set[int]) -> Iterator[Track]:
 
 
 def _check_tracks(clips: tuple[Clip, ...], document: GltfDocument) -> None:
-    """Refuse motion that the format forbids: human bones but the hips turn, and nothing else."""
+    """Refuse motion outside the format. Human bones only rotate, and the hips also move."""
     human, names = _nodes_of(document, human=True), document.pose.skeleton.names
     slack = 1e-6 * max(float(np.abs(document.pose.skeleton.A[:, :3]).max(initial=0.0)), 1e-9)
     moved: set[str] = set()

@@ -1,1 +1,1 @@
-"""From a glTF document to a skeleton, skins and clips."""
+"""Readers of a glTF document's skeleton, skins and clips."""

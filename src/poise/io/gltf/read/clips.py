@@ -1,4 +1,7 @@
-"""Animations -> clips. Samplers are checked first, then all keys are decoded and normalised together."""
+"""Animations to clips: samplers are checked, then all keys decoded together.
+
+Samplers are checked first, then all keys are decoded and normalised together.
+"""
 
 from __future__ import annotations
 
@@ -33,14 +36,17 @@ class _Channel(NamedTuple):
 
 
 class RawClip(NamedTuple):
-    """An animation with checked indices, counts and types."""
+    """Animation with checked indices, counts and types."""
 
     name: str
     channels: list[_Channel]
 
 
 def raw_clips(document: Json, node_count: int, accessors: Accessors, notes: Notes) -> list[RawClip]:
-    """Check the animations: channels that move nodes, their samplers and the accessors' counts."""
+    """Parse and check the animations.
+
+    Checks cover channels that move nodes, their samplers and the accessors' counts.
+    """
     result: list[RawClip] = []
     for i, animation in enumerate(objects(document, "animations")):
         place = f"animations[{i}]"
@@ -50,7 +56,7 @@ def raw_clips(document: Json, node_count: int, accessors: Accessors, notes: Note
 
 
 def turning_nodes(clips: list[RawClip]) -> set[int]:
-    """Nodes whose rotation is animated."""
+    """Find the nodes with animated rotation."""
     return {channel.node for clip in clips for channel in clip.channels if channel.path == "rotation"}
 
 
@@ -137,7 +143,7 @@ def _times(times: Floats, i: int, notes: Notes) -> Floats:
 
 
 def _rotations(channels: list[_Channel], decoded: dict[int, Floats]) -> dict[tuple[int, bool], Floats]:
-    """Rotations of all channels w x y z, normalised in one go; of splines the values, not the tangents."""
+    """Decode the rotations w x y z of all channels together. Of splines the values are normalized, not the tangents."""
     wanted = dict.fromkeys((c.output, c.interpolation == "CUBICSPLINE") for c in channels if c.path == "rotation")
     result: dict[tuple[int, bool], Floats] = {}
     for spline in (False, True):
@@ -166,7 +172,7 @@ def _refuse_zero(keys: Floats, outputs: list[int], ends: np.ndarray) -> None:
 
 
 def build_clip(skeleton: Skeleton, tracks: tuple[Track, ...], name: str) -> Clip:
-    """Make a clip of tracks; hinges and slides have one number in q, so their clips are sampled at the keys."""
+    """Build a clip from tracks. Hinges and slides have one number in q, so their clips are sampled at the keys."""
     single = set(np.flatnonzero((skeleton.kinds == Kind.HINGE) | (skeleton.kinds == Kind.SLIDE)).tolist())
     sampled = [track for track in tracks if track.joint in single and track.path != "scale"]
     if not sampled:
@@ -182,7 +188,7 @@ def build_clip(skeleton: Skeleton, tracks: tuple[Track, ...], name: str) -> Clip
 
 
 def _single_values(skeleton: Skeleton, row: int, tracks: list[Track], times: Floats) -> Floats:
-    """Values of a hinge (without jumps of a turn) or slide at `times`."""
+    """Compute the values of a hinge or slide at `times`. A hinge has no jumps of a turn."""
     turned = np.tile(rotations.IDENTITY, (len(times), 1))
     moved = np.tile(skeleton.A[row, :3], (len(times), 1))
     for track in tracks:
@@ -201,7 +207,7 @@ def _single_values(skeleton: Skeleton, row: int, tracks: list[Track], times: Flo
 
 
 def _unslid(skeleton: Skeleton, q: Floats, translations: Floats | None) -> Floats | None:
-    """Translations beside q override a slide's own: put there what the slide's value gives."""
+    """Restore slide translations from q. Translations beside q would override them."""
     if translations is None:
         return None
     result = translations.copy()

@@ -1,4 +1,4 @@
-"""A whole document -> a Rig: its nodes, skins, animations and humanoid map."""
+"""glTF reader: nodes, skins, animations and humanoid map to a Rig."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HARMLESS = (
 
 
 def read_rig(path: Path, data: bytes) -> Rig:
-    """Read the bytes of a file; only FileError leaves this function."""
+    """Read the bytes of a file into a rig. Only FileError leaves this function."""
     try:
         return _rig(path, unpack(data, path.suffix.lower()))
     except BrokenError as error:
@@ -92,7 +92,10 @@ def _check_scene(document: Json, notes: Notes) -> None:
 
 
 def _turned_back(skins: tuple[Skin, ...], up: str | None, scale: float) -> tuple[Skin, ...]:
-    """Bind matrices without the turn and the scale of the added root, in the frame and unit of the skeleton."""
+    """Undo rotation and scale of the axis root in bind matrices.
+
+    The result is in the frame and unit of the skeleton.
+    """
     if up in ("y", None) and scale == 1.0:
         return skins
     turned = [np.linalg.inv(as_in_gltf(up, scale)) @ skin.bind for skin in skins]
@@ -102,7 +105,10 @@ def _turned_back(skins: tuple[Skin, ...], up: str | None, scale: float) -> tuple
 
 
 def _rest_world(skeleton: Skeleton, nodes: Nodes) -> Floats:
-    """World transforms of A . B; a tree whose numbers overflow is refused here."""
+    """Compute the world transforms of A .
+
+    B. A tree whose numbers overflow is refused. B; a tree whose numbers overflow is refused here.
+    """
     rest = world(nodes.parents, skeleton.A[:, :3], skeleton.A[:, 3:], skeleton.B[:, :, :3])
     bad = np.flatnonzero(~np.isfinite(rest).all(axis=(1, 2)))
     if len(bad):

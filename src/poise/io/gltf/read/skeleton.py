@@ -1,4 +1,4 @@
-"""From nodes to a Skeleton and the Pose that the nodes show.
+"""Skeleton and displayed pose of the nodes.
 
 A = T . R and B = scale of the node, or of `extras.poise.rest` where the node shows a pose other than rest.
 """
@@ -27,7 +27,7 @@ _SAME = 1e-9  # rad or file units: a stored value that differs more from the nod
 
 
 class Read(NamedTuple):
-    """A skeleton, the pose the nodes show, and the rest before limits."""
+    """Skeleton, displayed pose, and rest before limits."""
 
     skeleton: Skeleton
     pose: Pose
@@ -35,7 +35,11 @@ class Read(NamedTuple):
 
 
 def build_skeleton(nodes: Nodes, joints: set[int], turning: set[int], said: dict[int, Extras], notes: Notes) -> Read:
-    """Make the skeleton. `joints` are node indices of skins, `turning` those with animated rotations."""
+    """Build the skeleton.
+
+    `joints` are node indices of skins, `rotating` those with animated rotations. `joints` are node indices of skins,
+    `turning` those with animated rotations.
+    """
     extras = {nodes.rows[i]: value for i, value in said.items()}
     kinds = _kinds(nodes, joints, turning, extras)
     couplings = _couplings(nodes, kinds, extras, notes)
@@ -71,7 +75,10 @@ def _axes(count: int, extras: dict[int, Extras]) -> Floats:
 
 
 def _kinds(nodes: Nodes, joints: set[int], turning: set[int], extras: dict[int, Extras]) -> np.ndarray:
-    """Ball where a skin, an animation or the place in the tree says so; `extras` know better."""
+    """Find the joint kinds.
+
+    Joints of skins, animated nodes and inner nodes are balls; the kinds in `extras` take precedence.
+    """
     n = len(nodes.parents)
     below: Bools = np.zeros(n, dtype=np.bool_)
     has_child = set(nodes.parents)
@@ -91,7 +98,7 @@ def _kinds(nodes: Nodes, joints: set[int], turning: set[int], extras: dict[int, 
 
 
 def _couplings(nodes: Nodes, kinds: np.ndarray, extras: dict[int, Extras], notes: Notes) -> list[Coupling | None]:
-    """Couplings to joints with one number of their own; others are ignored with a note."""
+    """Build couplings to leaders with one number of their own. Others are ignored with a note."""
     result: list[Coupling | None] = [None] * len(kinds)
     single = (Kind.HINGE, Kind.SLIDE)
     for row, said in extras.items():
@@ -107,7 +114,7 @@ def _couplings(nodes: Nodes, kinds: np.ndarray, extras: dict[int, Extras], notes
 
 
 def _rest_transforms(nodes: Nodes, kinds: np.ndarray, extras: dict[int, Extras]) -> tuple[Floats, Floats]:
-    """A (n, 7) and the linear part of B (n, 3, 3) at rest."""
+    """Build the rest transforms. They are A (n, 7) and the linear part of B (n, 3, 3)."""
     A = np.concatenate([nodes.translations, nodes.rotations], axis=1)  # noqa: N806
     B = nodes.linear.copy()  # noqa: N806
     for row, rest in _rests(extras):
@@ -124,7 +131,7 @@ def _rests(extras: dict[int, Extras]) -> list[tuple[int, Rest]]:
 
 
 def _rest_q(skeleton: Skeleton, nodes: Nodes, extras: dict[int, Extras]) -> Floats:
-    """The zero pose; a free joint's zero is where its rest is."""
+    """Build the zero pose. Free joints are at their rest."""
     q = skeleton.zero_q()
     for row in _of_kind(skeleton, Kind.FREE):
         rest = extras[row].rest if row in extras else None
@@ -135,7 +142,7 @@ def _rest_q(skeleton: Skeleton, nodes: Nodes, extras: dict[int, Extras]) -> Floa
 
 
 def _with_stored_rest(skeleton: Skeleton, rest_q: Floats, extras: dict[int, Extras]) -> Floats:
-    """Replace the rest of joints by what `rest.q` says, where it has as many numbers as the joint."""
+    """Apply the stored `rest.q` of joints. It needs as many numbers as the joint."""
     q = rest_q.copy()
     for row, rest in _rests(extras):
         kind, start = Kind(int(skeleton.kinds[row])), int(skeleton.q_start[row])
@@ -151,7 +158,7 @@ def _with_stored_rest(skeleton: Skeleton, rest_q: Floats, extras: dict[int, Extr
 
 
 def _limited(skeleton: Skeleton, extras: dict[int, Extras], notes: Notes) -> Skeleton:
-    """Add the limits that fit their joints."""
+    """Apply the limits to joints of fitting kinds."""
     limits: dict[str, Limit | None] = {}
     for row, said in extras.items():
         if said.limit is None:
@@ -188,7 +195,7 @@ def _pose(skeleton: Skeleton, nodes: Nodes, extras: dict[int, Extras], rest_q: F
 
 
 def _turns(skeleton: Skeleton, nodes: Nodes) -> Floats:
-    """Rotations (n, 4) from A's to the node's; exactly the identity where the two are the same."""
+    """Compute rotations (n, 4) from A to the node. Equal rotations give exactly the identity."""
     rest = skeleton.A[:, 3:]
     turns = rotations.multiply(rotations.inverse(rest), nodes.rotations)
     same = (rest == nodes.rotations).all(axis=1)
@@ -196,7 +203,10 @@ def _turns(skeleton: Skeleton, nodes: Nodes) -> Floats:
 
 
 def hinge_values(skeleton: Skeleton, row: int, turns: Floats, translations: Floats) -> Floats:
-    """Values (...) of a hinge or slide from rotations (..., 4) after A and translations (..., 3) of its node."""
+    """Compute the values (...) of a hinge or slide.
+
+    Inputs are rotations (..., 4) after A and translations (..., 3) of its node.
+    """
     axis, rest = skeleton.axes[row], skeleton.A[row]
     if skeleton.kinds[row] == Kind.HINGE:
         return rotations.twist_angle(turns, axis)
@@ -204,7 +214,7 @@ def hinge_values(skeleton: Skeleton, row: int, turns: Floats, translations: Floa
 
 
 def _stored_if_same(skeleton: Skeleton, row: int, shown: float, said: Extras | None) -> float:
-    """Prefer the value stored beside the node if the node still shows it: it has the turns and all digits."""
+    """Prefer the stored value if the node still shows it. The stored value has the full turns and all digits."""
     if said is None or said.value is None:
         return shown
     difference = said.value - shown
@@ -214,7 +224,7 @@ def _stored_if_same(skeleton: Skeleton, row: int, shown: float, said: Extras | N
 
 
 def _translations(skeleton: Skeleton, nodes: Nodes, q: Floats) -> Floats | None:
-    """Every node's translation if one of them is not what A and q give; None otherwise."""
+    """Find the nodes' translations unless A and q give all of them."""
     expected = skeleton.A[:, :3].copy()
     for row in _of_kind(skeleton, Kind.FREE):
         expected[row] = nodes.translations[row]

@@ -18,7 +18,7 @@ _SINGULAR = 1e-12  # determinant over the product of the columns' lengths
 
 
 class RawSkin(NamedTuple):
-    """A skin with checked node indices; `accessor` is None where the bind matrices are identities."""
+    """Skin with checked node indices. `accessor` is None where the bind matrices are identities."""
 
     name: str
     joints: list[int]
@@ -26,7 +26,7 @@ class RawSkin(NamedTuple):
 
 
 def raw_skins(document: Json, node_count: int, accessors: Accessors, notes: Notes) -> list[RawSkin]:
-    """Check the skins' joints and that their bind matrices exist."""
+    """Parse the skins and check their joints and bind matrices."""
     return [
         _raw_skin(skin, notes.name_of(skin, f"skin_{i}"), f"skins[{i}]", node_count, accessors)
         for i, skin in enumerate(objects(document, "skins"))
@@ -51,7 +51,7 @@ def _raw_skin(skin: Json, name: str, place: str, node_count: int, accessors: Acc
 
 
 def check_meshes(document: Json, accessors: Accessors) -> None:
-    """Check the accessors that meshes name; their numbers are not read."""
+    """Check the accessors of meshes. Their numbers are not read."""
     for m, mesh in enumerate(objects(document, "meshes")):
         for p, primitive in enumerate(objects(mesh, "primitives", f"meshes[{m}]")):
             place = f"meshes[{m}].primitives[{p}]"
@@ -62,7 +62,7 @@ def check_meshes(document: Json, accessors: Accessors) -> None:
 
 
 def build_skins(raw: list[RawSkin], nodes: Nodes, accessors: Accessors, rest: Floats, notes: Notes) -> tuple[Skin, ...]:
-    """Make the skins; `rest` (n, 4, 4) are the world transforms of the rows at rest."""
+    """Build the skins. `rest` (n, 4, 4) are the world transforms of the rows at rest."""
     values = accessors.floats(skin.accessor for skin in raw if skin.accessor is not None)
     result: list[Skin] = []
     for skin in raw:
@@ -81,7 +81,7 @@ def build_skins(raw: list[RawSkin], nodes: Nodes, accessors: Accessors, rest: Fl
 
 
 def _inverted(matrices: Floats, instead: Floats) -> tuple[Floats, np.ndarray]:
-    """Invert affine matrices (k, 4, 4); where that is impossible use `instead`, and say where."""
+    """Invert affine matrices (k, 4, 4). Singular ones are replaced by `fallback`; return also their mask."""
     linear = matrices[:, :3, :3]
     lengths = np.sqrt((linear * linear).sum(axis=1)).prod(axis=1)
     singular = np.abs(np.linalg.det(linear)) <= _SINGULAR * lengths
@@ -91,7 +91,10 @@ def _inverted(matrices: Floats, instead: Floats) -> tuple[Floats, np.ndarray]:
 
 
 def humanoid(document: Json, nodes: Nodes, notes: Notes) -> tuple[dict[str, str], str | None]:
-    """VRM 1.0 bone names -> joint names, of VRM 0.x, 1.0 or an animation, and where such figures look ("-z", "+z").
+    """Read the VRM humanoid map and the facing direction.
+
+    The map leads from VRM 1.0 bone names to joint names, of VRM 0.x, 1.0 or an animation; the direction is "-z" or
+    "+z".
 
     Entries that lead nowhere are noted.
     """
@@ -115,14 +118,14 @@ def _vrm0(extensions: Json) -> list[tuple[Any, Any]]:
 
 
 def _renamed(bone: Any) -> Any:
-    """A bone of VRM 0.x as 1.0 calls it: only the first two of the thumb have other names."""
+    """Rename a VRM 0.x bone to its 1.0 name. Only the first two of the thumb differ."""
     if not isinstance(bone, str):
         return bone
     return bone.replace("ThumbProximal", "ThumbMetacarpal").replace("ThumbIntermediate", "ThumbProximal")
 
 
 def _vrm1(extensions: Json) -> list[tuple[Any, Any]]:
-    """Of a model, or of an animation, whose figure is of no model."""
+    """Read the bones of a VRM 1.0 model or animation."""
     maps = [_inner(_inner(_inner(extensions, of), "humanoid"), "humanBones") for of in ("VRMC_vrm", VRM_ANIMATION)]
     return [(name, _inner(bones, name).get("node")) for bones in maps for name in bones]
 

@@ -1,4 +1,4 @@
-"""The vertices of a document's meshes that a joint carries, in the joint's own frame."""
+"""Vertices of glTF meshes bound to a joint, in the joint's frame."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 0.5  # share of its weights from which on a vertex is a joint's own
 
 
 def carried_vertices(skeleton: Skeleton, source: GltfDocument, row: int) -> Floats:
-    """Vertices (k, 3) that a joint carries: those of skins that are bound to it for half or more.
+    """Find the vertices (k, 3) bound to a joint. A skinned vertex belongs to the joint with half of its weight or more.
 
     Where no skin is, those of meshes that hang on the joint, not below another that moves. FileError where a mesh
     cannot be read, as where it is compressed.
@@ -57,7 +57,7 @@ def _skinned(document: Json, accessors: Accessors, node: int) -> Iterator[Floats
 
 
 def _own(accessors: Accessors, primitive: Json, joint: int, place: str) -> Floats:
-    """The vertices (k, 3) of a primitive that belong to a joint of its skin, as the mesh has them."""
+    """Select the vertices (k, 3) of a primitive bound to a joint. They are in the frame of the mesh."""
     attributes = mapping(primitive, "attributes", place)
     if "POSITION" not in attributes:
         return np.zeros((0, 3))
@@ -93,7 +93,7 @@ def _hanging(document: Json, accessors: Accessors, skeleton: Skeleton, row: int)
 
 
 def _numbers(accessors: Accessors, number: object, components: int, place: str, count: int | None = None) -> Floats:
-    """The numbers (count, components) of an accessor."""
+    """Read the numbers (count, components) of an accessor."""
     i = index(number, len(accessors), place, "accessor")
     layout = accessors.layout(i)
     if layout.components != components or (count is not None and layout.elements != count):

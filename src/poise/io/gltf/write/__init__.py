@@ -1,1 +1,1 @@
-"""From a rig, clip or pose to a glTF document."""
+"""Writers of rigs, clips and poses to glTF documents."""

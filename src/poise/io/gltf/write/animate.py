@@ -1,4 +1,4 @@
-"""Clips -> animations with 32-bit keys, appended to a document."""
+"""Clips to animations with 32-bit keys."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ class _Keys(NamedTuple):
 
 
 def add_clip(draft: Draft, clip: Clip, shown: Shown) -> None:
-    """Append an animation. A KeyedClip gets its own keys, any other a key per frame where a joint moves."""
+    """Append an animation.
+
+    A KeyedClip gets its own keys, any other a key per frame where a joint moves. A KeyedClip gets its own keys, any
+    other a key per frame where a joint moves.
+    """
     matching = matching_rows(clip.skeleton, shown.pose.skeleton)
     rows = matching.tolist()
     is_alike = same_scale(clip.skeleton, shown.pose.skeleton, matching)
@@ -58,7 +62,10 @@ def add_clip(draft: Draft, clip: Clip, shown: Shown) -> None:
 
 
 def _add_times(draft: Draft, times: Floats, name: str) -> tuple[int, Bools]:
-    """Append key times; of several that are one time in 32 bits the last is kept. Say which are kept."""
+    """Append key times.
+
+    Of several equal in 32 bits the last is kept; return also the mask of those kept. Say which are kept.
+    """
     if times[0] < 0:
         raise UnsupportedError(f"clip {name!r} starts at {times[0]:g} s; the times of a glTF animation start at 0")
     if times[-1] > LARGEST_KEY:
@@ -75,7 +82,7 @@ def _keyed(clip: KeyedClip) -> Iterator[_Keys]:
 
 
 def _sampled(clip: Clip, rows: Ints, shown: Shown) -> Iterator[_Keys]:
-    """One channel for everything that is not, in every frame, as the rest and the document have it."""
+    """Iterate the channels with a change in some frame."""
     if not len(clip):
         return
     frames, rest = parts_in(shown.pose.skeleton, clip.poses, rows), rest_parts(shown.pose)
@@ -107,7 +114,7 @@ def _unique(name: str, taken: set[object]) -> str:
 
 
 def _is_same(a: Clip, b: Clip) -> bool:
-    """Whether two clips are the same motion, whatever their names and their skeletons' limits."""
+    """Return whether two clips are the same motion. Names and limits do not matter."""
     if isinstance(a, KeyedClip) or isinstance(b, KeyedClip):
         return isinstance(a, KeyedClip) and isinstance(b, KeyedClip) and _same_tracks(a, b)
     p, q = a.poses, b.poses
@@ -118,7 +125,7 @@ def _is_same(a: Clip, b: Clip) -> bool:
 
 
 def _same_tracks(a: KeyedClip, b: KeyedClip) -> bool:
-    """Whether keys are equal: those of a copied clip are other arrays."""
+    """Return whether the keys are equal. Those of a copied clip are other arrays."""
     if a.tracks is b.tracks or len(a.tracks) != len(b.tracks):
         return a.tracks is b.tracks
     pairs = zip(a.tracks, b.tracks, strict=True)
@@ -126,7 +133,10 @@ def _same_tracks(a: KeyedClip, b: KeyedClip) -> bool:
 
 
 def write_clips(draft: Draft, clips: tuple[Clip, ...], read: tuple[Clip, ...], shown: Shown) -> None:
-    """Make the document's animations, `read`, those of a rig: drop what it has not, rename, append what is new."""
+    """Update the document's animations to those of a rig.
+
+    Missing ones are dropped, changed names written, new ones appended.
+    """
     names = [clip.name for clip in read]
     kept: dict[int, str] = {}
     new: list[Clip] = []
@@ -149,5 +159,5 @@ def write_clips(draft: Draft, clips: tuple[Clip, ...], read: tuple[Clip, ...], s
 
 
 def without_frames(clip: Clip) -> bool:
-    """Whether a clip has nothing to write."""
+    """Return whether a clip has no frames or tracks."""
     return not clip.tracks if isinstance(clip, KeyedClip) else not len(clip)

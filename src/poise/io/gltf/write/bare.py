@@ -1,4 +1,4 @@
-"""A document made from nothing but a skeleton: nodes, one skin, one scene."""
+"""New document for a skeleton: nodes, one skin, one scene."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from poise.model.skeleton import Kind, Skeleton
 
 
 def bare_document(pose: Pose) -> tuple[Draft, Shown]:
-    """Make a document whose nodes show `pose`; everything to read the same joints back stands in the extras.
+    """Build a document from a pose. Its extras hold everything to read the same joints back.
 
     Joints keep their rows as node numbers. Where another axis than y is up, or the unit is known and is no metre, one
     more root turns that axis to +Y and scales to metres, which glTF is in.
@@ -99,7 +99,7 @@ def _value(pose: Pose, row: int) -> Json:
 
 
 def _add_bind(draft: Draft, s: Skeleton, rest: Parts) -> None:
-    """Bind matrices at rest; none where a scale of zero leaves them without an inverse."""
+    """Add bind matrices at rest. There are none where a scale of zero has no inverse."""
     linear = np.zeros((len(s), 3, 3))
     linear[:, [0, 1, 2], [0, 1, 2]] = rest.scale
     bind = as_in_gltf(s.up, to_metres(s)) @ world(s.parents.tolist(), rest.translation, rest.rotation, linear)
@@ -112,7 +112,7 @@ def _add_bind(draft: Draft, s: Skeleton, rest: Parts) -> None:
 
 
 def _rest_q(s: Skeleton) -> Floats:
-    """The rest that a reader finds without `rest.q`: zero, and free joints at their rest."""
+    """Compute the rest of a reader without `rest.q`. It is zero, and free joints are at their rest."""
     q = s.zero_q()
     for row in np.flatnonzero(s.kinds == Kind.FREE).tolist():
         start = int(s.q_start[row])
@@ -121,6 +121,6 @@ def _rest_q(s: Skeleton) -> Floats:
 
 
 def _without_limits(pose: Pose) -> Pose:
-    """The same pose on a skeleton without limits, so that all of them are written as new."""
+    """Strip the limits of a pose's skeleton. All of them are then written as new."""
     s = pose.skeleton
     return type(pose)(s.limited(dict.fromkeys(s.names)), pose.q, pose.translations, pose.scales)

@@ -1,4 +1,7 @@
-"""A document while it is being edited: the original is copied piece by piece, only where something changes."""
+"""Document under edit: copy on write, node poses, limits and rests.
+
+The original is copied piece by piece, only where something changes.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,11 @@ LARGEST_KEY = float(np.finfo(np.float32).max)
 
 
 class Draft:
-    """A container under edit. `folder` is where its relative URIs lead; None for a new document."""
+    """Container under edit.
+
+    `folder` is the base of its relative URIs; None for a new document. `folder` is where its relative URIs lead; None
+    for a new document.
+    """
 
     def __init__(self, container: Container, folder: Path | None = None) -> None:
         self._original = container
@@ -33,20 +40,20 @@ class Draft:
         self._new: dict[str, tuple[int, bytearray]] = {}  # use -> its bufferView and bytes
 
     def items(self, key: str) -> list[Any]:
-        """Return a top-level list that may be changed; made if it is missing."""
+        """Return an editable top-level list. A missing one is created."""
         if key not in self._copied:
             self.json[key] = list(self.json.get(key, []))
             self._copied.add(key)
         return cast("list[Any]", self.json[key])
 
     def node(self, i: int) -> Json:
-        """Return a node that may be changed."""
+        """Return an editable node."""
         if i not in self._nodes:
             self._nodes[i] = self.items("nodes")[i] = copy.deepcopy(self.items("nodes")[i])
         return self._nodes[i]
 
     def poise_extras(self, i: int) -> Json:
-        """Return `extras.poise` of a node to write into; extras that are no object have no place for it."""
+        """Return a node's editable `extras.poise`. Extras that are not an object are refused."""
         node = self.node(i)
         if node.get("extras") is None:
             node["extras"] = {}
@@ -58,7 +65,7 @@ class Draft:
         return extras["poise"]
 
     def add_accessor(self, values: Floats, use: str, *, bounds: bool = False) -> int:
-        """Append float32 values (count, components); `bounds` writes min and max too.
+        """Append float32 values (count, components). `bounds` adds min and max.
 
         Values of one `use` share a bufferView: glTF wants keys and bind matrices in different ones.
         """
@@ -85,7 +92,7 @@ class Draft:
     # --- finishing -------------------------------------------------------------------------------
 
     def finish(self, path: Path) -> Container:
-        """Place the bytes for the container that `path` names.
+        """Move the bytes into the container for `path`.
 
         A GLB keeps its BIN as an unchanged prefix; buffer 0 of a .gltf becomes the BIN. In a .gltf the
         BIN and new bytes become data URIs. Files that relative URIs name stay as they are when the
@@ -104,7 +111,7 @@ class Draft:
         return Container(kind, self.json, binary, chunks)
 
     def _place_first_buffer(self, kind: str) -> bytes | None:
-        """Move buffer 0 between BIN and URI if the container changes; return the BIN."""
+        """Move buffer 0 between BIN and URI if the container changes. Return the BIN."""
         binary = self._original.binary
         if kind == self._original.kind:
             return binary
@@ -141,7 +148,7 @@ class Draft:
             self.items("images")[i] = image | {"uri": data_uri(content, media_type)}
 
     def _place_new_bytes(self, kind: str, binary: bytes | None) -> bytes | None:
-        """Append the new bytes to the BIN, where that is the first buffer, or put them into a buffer of their own."""
+        """Append the new bytes to the BIN or a new buffer. They go to the BIN where that is the first buffer."""
         buffers = self.items("buffers")
         new = b"".join(content for _, content in self._new.values())
         buffer, offset = len(buffers), 0

@@ -1,4 +1,4 @@
-"""Writing a pose, limits and rest into the nodes of a document: only what changed."""
+"""Changed poses, limits and rests, written into nodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from poise.model.skeleton import Kind, Skeleton
 
 
 class Shown(NamedTuple):
-    """What the document's nodes show before editing: their pose, its parts, and the rest before limits."""
+    """State of a document before editing: pose, its parts, rest before limits."""
 
     pose: Pose
     parts: Parts
@@ -27,12 +27,12 @@ class Shown(NamedTuple):
 
 
 def shown_by(pose: Pose, rest_q: Floats, nodes: list[int]) -> Shown:
-    """Gather what the nodes show."""
+    """Build the state of a document."""
     return Shown(pose, local_parts(pose), rest_q, nodes)
 
 
 def matching_rows(skeleton: Skeleton, document: Skeleton) -> Ints:
-    """Row of the document's skeleton for each row of another one, by name; -1 for a joint to be left out.
+    """Match rows to the document's skeleton by name. A joint to be left out has -1.
 
     Left out are fixed joints without children that the document lacks, such as the End Sites of a BVH
     file: nothing hangs on where they are.
@@ -54,7 +54,7 @@ def _kept(rows: Ints) -> list[tuple[int, int]]:
 
 
 def write_pose(draft: Draft, pose: Pose, shown: Shown) -> None:
-    """Write the translation, rotation and scale of joints whose numbers are not what the nodes show."""
+    """Write changed translations, rotations and scales of joints."""
     if pose.shape:
         raise UnsupportedError(f"a glTF file shows one pose, not a batch of shape {pose.shape}; save a Clip instead")
     rows = matching_rows(pose.skeleton, shown.pose.skeleton)
@@ -74,7 +74,7 @@ def write_pose(draft: Draft, pose: Pose, shown: Shown) -> None:
 
 
 def _write_values(draft: Draft, pose: Pose, shown: Shown, rows: Ints) -> None:
-    """Write the one number of hinges and slides, which has more turns and digits than the node."""
+    """Write the changed values of hinges and slides. A value has more turns and digits than the node."""
     s, before = pose.skeleton, shown.pose
     for k, row in _kept(rows):
         kinds = (s.kinds[k], before.skeleton.kinds[row])
@@ -86,7 +86,7 @@ def _write_values(draft: Draft, pose: Pose, shown: Shown, rows: Ints) -> None:
 
 
 def as_parts(draft: Draft, shown: Shown, row: int) -> None:
-    """Replace a node's matrix by the translation, rotation and scale that it is made of."""
+    """Replace a node's matrix by its translation, rotation and scale."""
     node = draft.json["nodes"][shown.nodes[row]]
     if "matrix" not in node:
         return
@@ -102,7 +102,7 @@ def as_parts(draft: Draft, shown: Shown, row: int) -> None:
 
 
 def keep_rest(extras: Json, rest: Parts, row: int, *, scale: bool = False) -> Json:
-    """Put the rest beside the pose, unless one is there already; return it."""
+    """Store the rest beside the pose and return it. A stored one is not changed."""
     if not isinstance(extras.get("rest"), dict):
         extras["rest"] = {"translation": rest.translation[row].tolist(), "rotation": xyzw(rest.rotation[row])}
     if scale:
@@ -111,7 +111,7 @@ def keep_rest(extras: Json, rest: Parts, row: int, *, scale: bool = False) -> Js
 
 
 def write_limits(draft: Draft, skeleton: Skeleton, shown: Shown) -> None:
-    """Write the limits of joints where they differ from the document's, and rests that do not follow from them.
+    """Write changed limits of joints, and rests not implied by them.
 
     `skeleton` has the rows of the document's skeleton.
     """

@@ -1,4 +1,4 @@
-"""Writing a rig, a clip or a pose: into the document it was read from, or into a bare one."""
+"""glTF writer: rigs, clips and poses. They go into their source document or a new one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from poise.model.skeleton import Skeleton
 
 
 def bytes_of(thing: Saveable, path: Path, like: Skeleton) -> bytes:
-    """The bytes of a file that shows a rig, a clip or a pose.
+    """Encode a glTF file of a rig, a clip or a pose.
 
     If `like` was read from a glTF document, that document is kept: a pose changes the nodes that differ, a
     clip is appended as an animation, a rig does both; the old BIN stays an unchanged prefix. Otherwise a
