@@ -1,6 +1,6 @@
 """Bone ends without an end joint, from meshes and link shapes.
 
-Such are those of a hand without fingers, a head, and the last link of an arm.
+Examples are a hand without fingers, a head, and the last link of an arm.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ASIDE = 0.5  # cosine of the angle from which on the geometry lies aside of the
 def bone_end(rig: Rig, joint: str) -> Floats:
     """Find the end of a bone without an end joint. It is the end of the joint's skinned mesh, or of its link's shapes.
 
-    Give it to a goal as `offset`, to bring the end somewhere, or as `axis`, to point the bone somewhere.
+    Give it to a goal as `offset` to place the end, or as `axis` to point the bone.
 
     Parameters
     ----------

@@ -107,12 +107,10 @@ def without_blocking(name: str, flags: int) -> int:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file under a temporary name, then rename it.
+    """Write a file under a temporary name, then rename it. Both names are in the same folder.
 
-    Both names lie in the same folder.
-
-    The file is complete or it is not there. One that is written over keeps its mode, and its owner and group where the
-    system permits it. A symbolic link is followed: the file that it leads to is written, and the link stays.
+    The file is either complete or missing. A replaced file keeps its mode, and its owner and group where the system
+    permits it. A symbolic link is followed: its target is written, and the link stays.
 
     Parameters
     ----------
@@ -177,9 +175,7 @@ def resolve_target(path: Path) -> Path:
 
 
 def replace_file(temporary: Path, target: Path) -> None:
-    """Rename a finished file to its target.
-
-    It takes over the mode of the file that it replaces.
+    """Rename a finished file to its target. It gets the mode of the replaced file.
 
     Parameters
     ----------
@@ -240,9 +236,7 @@ def _label(name: str) -> str:
 
 
 def part_of(target: Path) -> Path:
-    """Name the incomplete file FILE.part of a table.
-
-    Its rows gather there until the table is complete.
+    """Name the incomplete file FILE.part of a table. It holds the rows until the table is complete.
 
     Parameters
     ----------
@@ -254,12 +248,10 @@ def part_of(target: Path) -> Path:
 
 
 def encode_text(text: str) -> bytes:
-    r"""Encode text in UTF-8, with escapes for unprintable characters.
+    r"""Encode text in UTF-8, with escapes for unprintable characters. The text may quote names of files.
 
-    The text may quote names of files.
-
-    Control characters but tabs and line ends, which no page may hold, become escapes such as `\x1b`. So do the bytes of
-    a name that is no UTF-8: in Python they are surrogates, which UTF-8 cannot hold.
+    Control characters other than tabs and line ends become escapes such as `\x1b`. So do the bytes of a name that is
+    not UTF-8: in Python they are surrogates, which UTF-8 cannot hold.
 
     Parameters
     ----------

@@ -41,8 +41,8 @@ def table(rows: Sequence[Sequence[str]]) -> Floats:
 
     Blanks around words are allowed; ValueError for a word that `parse_number` refuses.
 
-    float() takes more than `number` does. What that is shows in all the words at once, or in the numbers, which takes
-    a tenth of the time that looking at each word does.
+    float() accepts more than `parse_number`. The difference is detected on all words or numbers at once, in a tenth of
+    the time of checking each word.
     """
     text = "".join(map("".join, rows))
     if text.isascii() and "_" not in text:

@@ -48,9 +48,7 @@ class PermittedFolders:
         return any(folder in target.parents for folder in folders)
 
     def refusal(self, name: str) -> str:
-        """Write the message for a refused file outside the folders.
-
-        It names the way to permit the file.
+        """Write the message for a refused file outside the folders. It also explains how to permit the file.
 
         Parameters
         ----------

@@ -81,11 +81,7 @@ class Format(Protocol):
 
     @staticmethod
     def write(thing: Saveable, path: Path, like: Skeleton) -> None:
-        """Write a file.
-
-        `like.source` is the document to keep, if it is of this format. `like.source` is the document to keep, if it is
-        of this format.
-        """
+        """Write a file. `like.source` is the document to keep, if it is of this format."""
         ...
 
 
@@ -104,7 +100,7 @@ def _named_like(suffix: str) -> Any:
 def _claiming(suffix: str) -> Any:
     """Find the format module with a suffix. Modules are imported until one has it.
 
-    Those with the same first letter come first, as `gltf` does for `.glb`: the order only saves imports.
+    Modules with the same first letter come first, such as `gltf` for `.glb`: the order only saves imports.
     """
     names = sorted(_names(), key=lambda name: name[0] != suffix[1:2])
     modules = (importlib.import_module(f"poise.io.formats.{name}") for name in names)
@@ -117,10 +113,7 @@ def _names() -> list[str]:
 
 @cache
 def formats() -> dict[str, Any]:
-    """Map every suffix to its format module.
-
-    The folder `poise.io.formats` is the registry. The folder `poise.io.formats` is the registry.
-    """
+    """Map every suffix to its format module. The folder `poise.io.formats` is the registry."""
     modules = [importlib.import_module(f"poise.io.formats.{name}") for name in _names()]
     return {suffix: module for module in modules for suffix in module.SUFFIXES}
 

@@ -26,7 +26,7 @@ class XmlReader:
 
     `_handle_start` and `_handle_end` count the depth; the root element has depth 0.
 
-    A document type declaration is refused, and with it every entity: no expansion, no file outside is opened.
+    Document type declarations are refused, and with them all entities: nothing is expanded, no other file is opened.
     """
 
     def __init__(self, path: Path, deepest: int) -> None:

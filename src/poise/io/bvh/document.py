@@ -1,6 +1,6 @@
 """BVH reader: document, HIERARCHY block, motion header and motion rows.
 
-The bytes and spans are kept, so that a file is written back with its changes only.
+The document keeps the bytes and their spans; writing then replaces only the changes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _USABLE_FRAME_TIME = (1e-6, 1e6)  # [s]
 
 
 class BvhName(str):
-    """Joint name as it stands in a BVH file. It is in `Skeleton.source_ids` of a skeleton that was read from one.
+    """Joint name from a BVH file. It is in `Skeleton.source_ids` of a skeleton read from BVH.
 
-    Such a name is written to BVH again as it is, also where a name from another format would be changed.
+    Such a name is written back unchanged, even where a name from another format would be changed.
     """
 
     __slots__ = ()
@@ -36,7 +36,7 @@ def is_usable_time(seconds: float) -> bool:
 class Channels:
     """Motion columns of one joint. `positions` and `rotations` map an axis letter to its column.
 
-    `rotations` stands in the order of the file, which is the rotation order.
+    The order of `rotations` is that of the file, which is the rotation order.
     """
 
     positions: dict[str, int] = field(default_factory=dict[str, int])

@@ -20,9 +20,9 @@ _BLANK = b" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0"  # what NumPy's reader takes
 
 
 def read_rows(path: Path, data: bytes, header: MotionHeader, width: int) -> tuple[Floats, list[str]]:
-    """Read the motion values (frames, width). Notes tell of a frame count that differs.
+    """Read the motion values (frames, width), and notes. A note reports a frame count that differs from the header.
 
-    The rows are the truth: a header that promises more gets what is there, one that promises less is obeyed.
+    If the header gives more frames than the file holds, all rows are used; if it gives fewer, only so many are used.
     """
     start = header.time_span[1]
     text = data[start:]
@@ -117,9 +117,9 @@ def _is_number(word: bytes) -> bool:
 def q_of_values(skeleton: Skeleton, channels: tuple[Channels, ...], values: Floats) -> Floats:
     """Compute configurations (frames, nq) from motion values (frames, width).
 
-    Positions stay; degrees become quaternions.
+    Positions are copied; degrees become quaternions.
 
-    All joints of one rotation order are turned at once.
+    All joints of one rotation order are converted together.
     """
     q = np.tile(skeleton.zero_q(), (len(values), 1))
     by_order: dict[str, list[int]] = {}

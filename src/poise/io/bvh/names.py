@@ -20,8 +20,8 @@ _NAMELESS = "joint"
 def find_file_names(skeleton: Skeleton) -> tuple[str, ...]:
     """Find the names of the joints in a new BVH hierarchy.
 
-    Blanks, line breaks, braces and control characters become `_`; a number makes a name unique that is taken then. A
-    name that was read from a BVH file stays, and so do those of joints in trees that are not written.
+    Blanks, line breaks, braces and control characters become `_`; a number is added if the result is in use. Names read
+    from a BVH file stay, and so do names in trees that are not written.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ def describe_renames(old: tuple[str, ...], new: tuple[str, ...]) -> str:
 def find_roots(skeleton: Skeleton) -> list[int]:
     """Find the roots of moving trees, else the first root.
 
-    Trees in which nothing moves, such as a glTF's mesh nodes, have no motion to lose, and most programs refuse a BVH
-    file with several roots.
+    Trees without moving joints, such as a glTF's mesh nodes, hold no motion, and most programs refuse a BVH file with
+    several roots.
     """
     roots = np.flatnonzero(skeleton.parents < 0)
     moving = [int(root) for root in roots if skeleton.moving_depth[root] > 0]

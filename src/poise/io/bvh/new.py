@@ -1,10 +1,10 @@
 """New BVH hierarchy for a skeleton from another format.
 
-The root gets six channels, every other joint three rotation channels, or six where its distance from its
-parent changes. A BVH offset has no rotation, so a joint's rotation is the whole rotation relative to its
-parent, rest included. Uniform scale, such as the 0.01 of an armature node, goes into the offsets below it.
+The root gets six channels, every other joint three rotation channels, or six where its distance from its parent
+changes. A BVH offset has no rotation, so a joint's rotation is its whole rotation relative to its parent, rest
+included. Uniform scale, such as the 0.01 of an armature node, is multiplied into the offsets below it.
 
-The same file can be written so that zero is the rest pose, which other programs take for granted: see `_from_zero`.
+The file can also be written with zero as the rest pose, which most other programs expect: see `_align_rest_to_world`.
 """
 
 from __future__ import annotations
@@ -93,10 +93,11 @@ def _parts(poses: Pose) -> _Parts:
 
 
 def _from_zero(parts: _Parts) -> _Parts:
-    """Align the joint frames with the world at rest. Zero is then the rest pose; the motion stays.
+    """Align the joint frames with the world at rest. Zero is then the rest pose, and the motion is the same.
 
-    With W_i the world rotation of joint i at rest and W_p its parent's, the new frame is R_i W_i^-1. So a rotation r
-    relative to the parent becomes W_p r W_i^-1, and an offset or position o becomes W_p o. Joints stay where they were.
+    With W_i the world rotation of joint i at rest and W_p its parent's, the new frame is R_i W_i^-1. A rotation r
+    relative to the parent becomes W_p r W_i^-1, and an offset or position o becomes W_p o. Joint positions do not
+    change.
     """
     skeleton = parts.skeleton
     rest: Floats = Pose(skeleton, skeleton.rest_q).local_rotations

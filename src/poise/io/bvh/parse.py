@@ -95,10 +95,7 @@ class Scanner:
         self.at = self.word_at
 
     def name(self) -> str:
-        """Read a name: the rest of the line up to a brace.
-
-        Names may hold spaces, but not at their ends. Blanks at its ends are not part of it.
-        """
+        """Read a name: the rest of the line up to a brace. Names may hold spaces, but not at their ends."""
         match = _NAME.match(self.data, self.at)
         raw = match.group() if match else b""
         self.word_at, self.at = self.at, self.at + len(raw)

@@ -15,7 +15,7 @@ _DECIMALS = 10  # of a degree: 2e-12 rad, and 30.000000000000004 is printed as 3
 def degrees_of(rotations: Floats, order: str, reference: Floats | None = None) -> Floats:
     """Compute Euler angles (frames, joints, 3) [degrees] of rotations (frames, joints, 4).
 
-    Nearest to reference angles [rad] where there are some, else without jumps from frame to frame.
+    They are nearest to the reference angles [rad] if given, else continuous from frame to frame.
     """
     angles: Floats = euler.from_quaternion(rotations, order)
     angles = euler.continuous(angles) if reference is None else euler.nearest(angles, reference)
@@ -31,7 +31,7 @@ def too_large(what: str) -> str:
 def rows_text(values: Floats, newline: bytes) -> bytes:
     """Format one line per frame. Each number has the fewest digits that read back as the same number.
 
-    UnsupportedError for a number that the reader refuses.
+    UnsupportedError for a number too large for the reader.
     """
     if (np.abs(values) > LARGEST).any():
         raise UnsupportedError(too_large("a position"))

@@ -2,9 +2,9 @@
 
 A new hierarchy is for a skeleton from another format.
 
-An unchanged clip gives the file's own bytes. In a clip as long as the file's, a joint that has not changed in a
-frame keeps its numbers, and one that has gets the angles nearest to the old ones; otherwise angles go on from
-frame to frame without jumps. Angles are printed to 1e-10 degrees, positions exactly.
+An unchanged clip gives the file's own bytes. In a clip as long as the file's, an unchanged joint keeps its numbers in a
+frame, and a changed one gets the angles nearest to the old ones; otherwise angles are continuous from frame to frame.
+Angles are printed to 1e-10 degrees, positions exactly.
 """
 
 from __future__ import annotations
@@ -36,10 +36,9 @@ _STEADY = 0.01  # times within this part of a frame are steady
 def text_of(thing: Saveable, like: Skeleton, *, rest: str = "keep") -> bytes:
     """Encode a BVH file of a rig, clip, pose or batch. A rig has one clip at most; a batch of poses becomes frames.
 
-    With `rest` "zero" a new hierarchy has its rest pose where all angles are zero; one that was read has it there.
-    Names that cannot stand in it are changed, with a WriteWarning; see `find_file_names`.
-    UnsupportedError for what BVH cannot hold: several clips, joints without the channels that the motion
-    needs, scale that is not uniform.
+    With `rest` "zero" a new hierarchy has its rest pose where all angles are zero; a source document has it there
+    already. Names that BVH cannot hold are changed, with a WriteWarning; see `find_file_names`. UnsupportedError for
+    several clips, for motion without channels in the document, and for non-uniform scale.
     """
     moving = _moving(thing)
     document = like.source

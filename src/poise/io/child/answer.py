@@ -2,8 +2,8 @@
 
 The file comes from standard input; the reply goes to standard output.
 
-Nothing but the standard library is imported, so that the process is there at once. An answer is `MAGIC`, the length of
-a JSON text, the text, and numbers as doubles: see `poise.io.child.ask`.
+Only the standard library is imported, for a short start-up. A reply is `MAGIC`, the length of a JSON text, the text,
+and numbers as doubles: see `poise.io.subprocess_reader`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Refused(Exception):  # noqa: N818  (it is an answer, not a failure of the 
 def main(work: Callable[[bytes], tuple[dict[str, Any], Sequence[array[float]]]]) -> None:
     """Read the bytes from standard input, reply, and exit at once.
 
-    `os._exit` runs no destructors: those of the library may be what crashes.
+    `os._exit` runs no destructors, because those of the library may crash.
     """
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no part of the answer
@@ -58,8 +58,7 @@ def _text(header: dict[str, Any], blocks: Sequence[array[float]] = ()) -> bytes:
 def limit(*, seconds: int, megabytes: int) -> None:
     """Limit the resources of this process.
 
-    Limits are processor time, memory and no core file, where the platform has them; Windows has none. Windows has none
-    of it.
+    Limits are processor time, memory and no core file, where the platform has them; Windows has none.
     """
     try:
         import resource  # noqa: PLC0415

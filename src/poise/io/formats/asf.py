@@ -1,8 +1,8 @@
 """ASF and AMC: Acclaim's skeleton and motion, two text files. They belong together, as in CMU's motion library.
 
-Every bone becomes a joint where the bone begins, which turns about the bone's own axes: a ball, that its range
-makes a hinge where it has one degree of freedom; bones that nothing hangs on end in a fixed joint. Limits are the
-file's. An AMC file has no skeleton: its ASF file stands beside it.
+Every bone becomes a ball joint at the start of the bone, with the bone's own axes; with one degree of freedom its range
+makes it a hinge. Bones without children end in a fixed joint. Limits are the file's. An AMC file has no skeleton: its
+ASF file must be beside it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def read(path: Path) -> Rig:
 
     The skeleton is the ASF file beside the motion; the clip is named like the file.
 
-    A motion of one frame shows that pose: it is `Rig.pose` too. FileError names the file of the two that is at fault.
+    A motion of one frame is also `Rig.pose`. FileError names the faulty file of the two.
     """
     data = read_bytes(path)
     if path.suffix.lower() == SUFFIXES[0]:

@@ -1,8 +1,8 @@
 """BVH, the motion-capture text format. It has a joint tree with offsets and one row of channel values per frame.
 
-A joint with position channels is FREE and these REPLACE its OFFSET; one with rotation channels only is a
-BALL; one without channels and every End Site is FIXED. Channels stand in the order in which they are
-applied: "Zrotation Xrotation Yrotation" is Rz Rx Ry. The file has no unit and no up axis; none is guessed.
+A joint with position channels is FREE and these REPLACE its OFFSET; one with rotation channels only is a BALL; one
+without channels and every End Site is FIXED. Channels are in order of application: "Zrotation Xrotation Yrotation" is
+Rz Rx Ry. The file has no unit and no up axis; none is guessed.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def read(path: Path) -> Rig:
 
     The rest pose has all angles at zero. The clip is named like the file; without a MOTION block there is none.
 
-    A file of exactly one frame shows that pose: it is `Rig.pose` too. That of any other file is the rest.
-    FileError for anything that is not a whole, finite BVH file; repairs are told in `Rig.notes`.
+    The only frame of a file is also `Rig.pose`; otherwise that is the rest pose. FileError for an incomplete or
+    non-finite file; repairs are listed in `Rig.notes`.
     """
     return _read(path, read_bytes(path))
 
@@ -73,17 +73,15 @@ def write(thing: Saveable, path: Path, like: Skeleton, *, rest: str = "keep") ->
     """Write a rig, a clip or a pose. A batch has one row per pose. See `poise.io.bvh.writer`.
 
     `rest` is for a new hierarchy: "zero" has the rest pose where all angles are zero, "keep" keeps the joints' frames.
-    UnsupportedError for what the format cannot hold and for what `read` would refuse.
+    UnsupportedError for content that the format cannot hold or that `read` would refuse.
     """
     write_checked(path, text_of(without_free_root(thing), like.bound, rest=rest), _read)
 
 
 def names_of(rig: Rig) -> tuple[tuple[str, ...], str]:
-    """Find the names of the joints in a BVH file.
+    """Find the names of the joints in a BVH file. Return them with a sentence on the changed ones.
 
-    Return them with a sentence on the changed ones.
-
-    `poise.convert` gives a rig these names before it is written.
+    `poise.convert` renames the joints of a rig to these before writing.
     """
     skeleton = rig.skeleton
     if isinstance(skeleton.source, BvhDocument):
@@ -149,7 +147,7 @@ def _frame_time(path: Path, header: MotionHeader) -> tuple[float, list[str]]:
 
 
 def _root_note(nodes: list[BvhJoint], names: tuple[str, ...], values: Floats) -> list[str]:
-    """Note root positions close to zero. They look relative to the OFFSET. They are read as absolute."""
+    """Note root positions close to zero. They look relative to the OFFSET, but are read as absolute."""
     notes: list[str] = []
     for node, name in zip(nodes, names, strict=True):
         columns = [node.channels.positions.get(axis) for axis in "XYZ"]

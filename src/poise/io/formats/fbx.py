@@ -1,9 +1,9 @@
 """FBX, Autodesk's exchange format, read with ufbx. It gives nodes, bind poses, takes and limits.
 
-Every node but cameras and lights becomes a joint, A = translation and rotation, B = scale; pivots, pre- and
-post-rotations and the rotation order are in them. Lengths are the file's own. ufbx can crash on a damaged file, so that
-it reads in a process of its own, with limits of time and memory; see `poise.io.child`. Nothing is written: save as .glb
-or .bvh.
+Every node but cameras and lights becomes a joint, A = translation and rotation, B = scale; they include pivots, pre-
+and post-rotations and the rotation order. Lengths are the file's own. ufbx can crash on a damaged file and therefore
+runs in a separate process, with limits of time and memory; see `poise.io.subprocess_reader`. FBX is not written: save
+as .glb or .bvh.
 """
 
 from __future__ import annotations

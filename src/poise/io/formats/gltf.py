@@ -1,8 +1,8 @@
 """glTF 2.0: `.gltf`, `.glb` and `.vrm`.
 
-Every node becomes a joint, A = T . R and B = scale. What glTF has no place for (rest beside a pose, limits,
-kinds of joints) stands in `node.extras.poise`; see `_gltf_extras` and `_gltf_asset`. Meshes, materials and
-images are never decoded; saving keeps them as they are.
+Every node becomes a joint, A = T . R and B = scale. Data without a glTF property (rest beside a pose, limits, kinds of
+joints) is in `node.extras.poise`; see `poise.io.gltf.extras`. Meshes, materials and images are never decoded; saving
+keeps them unchanged.
 """
 
 from __future__ import annotations
@@ -21,16 +21,14 @@ SUFFIXES = (".gltf", ".glb", ".vrm")
 
 
 def read(path: Path) -> Rig:
-    """Read a document: nodes, skins, animations and the VRM map.
-
-    Only FileError leaves this function. Only FileError leaves this function.
-    """
+    """Read a document: nodes, skins, animations and the VRM map. Only FileError leaves this function."""
     return read_rig(path, read_bytes(path))
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:
     """Write a rig, a clip or a pose. See `poise.io.gltf.writer`.
 
-    UnsupportedError for what glTF cannot hold and for what `read` would refuse, FileError for what cannot be written.
+    UnsupportedError for content that glTF cannot hold or that `read` would refuse, FileError for a file that cannot be
+    written.
     """
     write_checked(path, bytes_of(without_free_root(thing), path, like.bound), read_rig)

@@ -1,7 +1,7 @@
 """MJCF, MuJoCo's robot description, read only. Every joint becomes a skeleton row; q is qpos.
 
-Row 0 is the world. A body with several joints is a chain of rows; the body is another name of the last, or a fixed row
-where that joint stands aside of it. Sites are fixed rows, keyframes are named poses. Metres, radians, z up.
+Row 0 is the world. A body with several joints is a chain of rows; the body is an alias of the last, or a fixed row
+where that joint has an offset from it. Sites are fixed rows, keyframes are named poses. Metres, radians, z up.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ INSTEAD = "save poses and clips as joint values (.json, .csv, .npz) or as .glb"
 def read(path: Path, *, include_root: Path | None = None) -> Rig:
     """Read an MJCF file without its meshes. The rest pose is qpos0 clamped to the limits.
 
-    FileError for anything that is not one finite model, and where MuJoCo is not installed; what a skeleton has no
-    place for is told in `Rig.notes`.
+    FileError for anything but one finite model, and where MuJoCo is not installed; `Rig.notes` lists the unsupported
+    content.
 
     Parameters
     ----------
@@ -65,10 +65,7 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
 
 
 def _compiled(path: Path, selection: Selection) -> tuple[CompiledModel, list[str]]:
-    """Compile a model, if need be without its loops.
-
-    Loops may name parts that were left out; a note says so.
-    """
+    """Compile a model, without its loops if necessary. Loops may name removed parts; a note reports them."""
     try:
         return compiled(path, selection), []
     except FileError as error:

@@ -2,7 +2,7 @@
 
 `poise.save(clip, "walk.npz")` writes it; `poise.load_motion` reads it.
 
-Numbers of joints alone say nothing of bones, so that reading needs the robot; see `poise.io.motion`.
+Joint values do not describe bones, so reading needs the robot; see `poise.io.robot_motion`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,7 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001 
 
 
 def holds_else(path: Path) -> str | None:
-    """Describe the content of an npz file without motion.
-
-    None for a motion; FileError for a file that is no npz file. FileError for what is no npz file.
-    """
+    """Describe the content of an npz file without motion. None for a motion; FileError for a file that is not npz."""
     names = names_in(path)
     if not set(HEIGHTS).isdisjoint(names):
         return f"it holds a height map: poise plant CLIP --terrain {path.name}, or poise.Terrain.heightmap(FILE)"

@@ -1,8 +1,8 @@
 """URDF, the robot description of ROS. Every joint becomes a skeleton row of its name; links are aliases.
 
-Row 0 is the root link, fixed. A joint's row stands where its child link's frame is, so `world["tool0"]` is
-that of the link. Metres, radians, z up. Collision shapes, transmissions and plugins are passed over.
-An SRDF file beside it gives chains, named poses and pairs that never collide.
+Row 0 is the root link, fixed. A joint's row has the frame of its child link, so `world["tool0"]` is that of the link.
+Metres, radians, z up. Collision shapes, transmissions and plugins are ignored. An SRDF file beside it gives chains,
+named poses and disabled collision pairs.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ SUFFIXES = (".urdf",)
 def read(path: Path) -> Rig:
     """Read a URDF file and its SRDF file, if any. The SRDF is `robot.srdf` beside `robot.urdf`.
 
-    The rest pose is zero moved to the nearest legal value. FileError for anything that is not one whole, finite tree of
-    links; repairs are told in `Rig.notes`.
+    The rest pose is zero clamped to the limits. FileError for anything but one complete, finite tree of links; repairs
+    are listed in `Rig.notes`.
     """
     rig, beside = _read(path, read_bytes(path)), path.with_suffix(".srdf")
     return with_srdf(rig, beside) if is_file(beside) else rig

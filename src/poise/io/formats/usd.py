@@ -2,8 +2,8 @@
 
 It gives skeletons of UsdSkel, or the joints of UsdPhysics.
 
-Lengths are the file's own. Layers outside of the file's folder are refused before they are opened. The stage is opened
-in a process of its own; see `poise.io.child`. Nothing is written: save as .glb, .bvh or .urdf.
+Lengths are the file's own. Layers outside the file's folder are refused unopened. The stage is opened in a separate
+process; see `poise.io.subprocess_reader`. USD is not written: save as .glb, .bvh or .urdf.
 """
 
 from __future__ import annotations

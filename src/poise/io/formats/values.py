@@ -39,8 +39,8 @@ INSTEAD = "their numbers need a skeleton: poise.read_values(FILE, rig.skeleton)"
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (the protocol's; there is no document to keep)
     """Write the joint values of a pose, batch, clip or rig.
 
-    UnsupportedError for a pose that carries translations or scales of single joints (these are not joint
-    values) and for a rig with clips, of which one has to be chosen.
+    UnsupportedError for a pose with translations or scales of single joints (these are not joint values) and for a rig
+    with clips: save one of them.
     """
     if isinstance(thing, Rig):
         if thing.clips:

@@ -1,8 +1,8 @@
 """VRM animations, `.vrma`: motion for any VRM character. They are glTF with the extension VRMC_vrm_animation.
 
-Its nodes stand at rest in a T pose; the extension says which node is which human bone, whose names are the
-roles that Poise uses. Facial expressions and what is looked at are nodes too: they are kept, and move no bone.
-Any figure whose roles are known is written as one: see `poise.io.vrma`.
+The nodes are in a T pose at rest; the extension maps human bones to nodes, and its bone names are Poise's roles. Facial
+expressions and gaze are nodes as well: they are kept, and move no bone. Any character with known roles can be written:
+see `poise.io.vrm_animation`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def read(path: Path) -> Rig:
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:
     """Write the clips of a rig, a clip, or a pose. A pose becomes a clip of one frame.
 
-    UnsupportedError for figures whose roles are not known, and for motion other than turning bones and moving hips.
-    What is guessed or lost is warned about (WriteWarning).
+    UnsupportedError for characters with unknown roles, and for motion other than bone rotations and hip translation.
+    Guesses and losses give a WriteWarning.
     """
     data, told = vrma_bytes(without_free_root(thing), path, like.bound)
     write_checked(path, data, _read)

@@ -1,7 +1,7 @@
 """Accessors: typed views of buffer bytes, decoded together to float64.
 
-Everything an accessor says is checked against the bytes that exist before an array is made. What is
-decoded in all is bounded by the bytes of the buffers, so overlapping accessors cannot fill the memory.
+Every accessor is checked against the existing bytes before an array is allocated. The total decoded size is bounded by
+the bytes of the buffers, so overlapping accessors cannot fill the memory.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ALWAYS_ALLOWED = 1_000_000  # numbers; so that small files are not refused for 
 class _BufferView(NamedTuple):
     """Buffer view inside its buffer. `stride` is 0 when elements are tightly packed.
 
-    `packed` names the extension that compresses it, if reading the document needs that extension.
+    `compression` names the compressing extension, if reading the document needs that extension.
     """
 
     buffer: int
@@ -38,10 +38,7 @@ class _BufferView(NamedTuple):
 
 
 class Accessor(NamedTuple):
-    """Checked accessor: position, shape and type of its elements.
-
-    Without a view they are zeros. Without a view they are zeros.
-    """
+    """Checked accessor: position, shape and type of its elements. Without a view they are zeros."""
 
     view: _BufferView | None
     offset: int
@@ -242,7 +239,7 @@ def _check_fits(view: _BufferView, offset: int, count: int, size: int, component
 def unit_rows(values: Floats, where: Iterable[str] = ()) -> Floats:
     """Normalize quaternions (k, 4). Unit quaternions stay bit for bit.
 
-    A quaternion of zero length is refused; `where` may name the rows.
+    A quaternion of zero length is refused; `labels` may name the rows.
     """
     zero: Ints = np.flatnonzero(~values.any(axis=1))
     if len(zero):

@@ -33,10 +33,7 @@ _IGNORED = "asset.extras.poise could not be understood and was ignored"
 
 
 class Said(NamedTuple):
-    """Content of `asset.extras.poise`.
-
-    The defaults are those of glTF; joints are given by name. Joints are called by name.
-    """
+    """Content of `asset.extras.poise`. The defaults are those of glTF; joints are given by name."""
 
     up: str | None = "y"
     metres_per_unit: float | None = 1.0

@@ -90,8 +90,8 @@ class Buffers:
     def size(self, i: int) -> int:
         """Return a buffer's byteLength after checking its bytes exist. The bytes are not read.
 
-        A buffer without URI and without BIN has no bytes of its own (compressed meshes have such ones): it
-        is an error only when something in it is needed.
+        A buffer without URI and without BIN has no bytes of its own (as with compressed meshes): it is an error only
+        when data in it is needed.
         """
         place = f"buffers[{i}]"
         length = natural(self._buffers[i], "byteLength", place)

@@ -40,8 +40,8 @@ class Container:
 class GltfDocument:
     """Source document of a glTF skeleton, in `Skeleton.source`. It holds the file's content and the rig read from it.
 
-    The JSON belongs to the document and is never changed: writing copies what it edits. `pose` is the
-    pose that the nodes show, `rest_q` the rest before limits, so that writing finds what changed.
+    The JSON is never changed: writing copies the parts that it edits. `pose` is the displayed pose of the nodes,
+    `rest_q` the rest before limits; writing compares with both to find changes.
     """
 
     path: Path
@@ -52,10 +52,7 @@ class GltfDocument:
 
 
 def unpack(data: bytes, suffix: str) -> Container:
-    """Split a file into its parts.
-
-    Its first bytes decide the type, not the suffix. The first bytes decide what it is, not the suffix.
-    """
+    """Split a file into its parts. Its first bytes decide the type, not the suffix."""
     if data[:4] == _MAGIC:
         return _unpack_glb(data, suffix)
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):

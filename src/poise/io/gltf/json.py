@@ -90,7 +90,7 @@ def strings(parent: Json, key: str) -> list[str]:
 
 
 def numbers(value: Any, count: int, place: str, what: str) -> list[float]:
-    """Read exactly `count` finite numbers. Booleans are none."""
+    """Read exactly `count` finite numbers. Booleans are refused."""
     result = finite_list(value, count)
     if result is None:
         raise BrokenError(place, f"{what} must be {count} finite numbers, not {_shown(value)}")

@@ -136,10 +136,10 @@ def _matrix(node: Json, place: str, notes: Notes) -> Floats:
 def decomposed(linear: Floats) -> tuple[Floats, Floats]:
     """Split a linear map into a rotation and a diagonal scale.
 
-    The map and the scale are (3, 3), the rotation w x y z. The rotation is w x y z, the scale (3, 3).
+    The map and the scale are (3, 3), the rotation is w x y z.
 
-    A mirrored map gets a negative first scale. A map with shear, or one that flattens space, is no
-    rotation times scale: it is returned whole, with the identity as rotation.
+    A mirrored map gets a negative first scale. A map with shear or of lower rank is no rotation times scale: it is
+    returned whole, with the identity as rotation.
     """
     lengths = _lengths(linear)
     whole = np.array(rotations.IDENTITY), np.array(linear)

@@ -1,7 +1,7 @@
 """Pose conversion between skeletons of different scale.
 
-A BVH file has no scale, so what a glTF scales by an armature node stands in the offsets of its BVH. Written
-back, those lengths are divided by the document's scale, which stays: its mesh is bound to it.
+A BVH file has no scale, so the scale of a glTF's armature node is in the offsets of its BVH. When such a pose is
+written back, the lengths are divided by the document's scale, which stays because its mesh is bound to it.
 """
 
 from __future__ import annotations

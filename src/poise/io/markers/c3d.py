@@ -2,8 +2,8 @@
 
 It has 512-byte blocks with a header, parameters, and frames of points.
 
-A point is x, y, z and a fourth number that is negative where the point was not seen. All are floats, or 16-bit
-integers times a scale. Analog samples stand between the points of the frames and are passed over.
+A point is x, y, z and a fourth number, negative where the point is missing. All are floats, or 16-bit integers times a
+scale. Analog samples between the points of the frames are ignored.
 """
 
 from __future__ import annotations
@@ -170,8 +170,7 @@ def _texts(said: dict[str, C3dParameter], name: str) -> tuple[str, ...]:
 def _names(said: dict[str, C3dParameter], count: int, notes: list[str]) -> tuple[str, ...]:
     """Build the point names from the labels.
 
-    Labels go on in LABELS2, LABELS3, ... beyond 255; a point without one is called by its number. beyond 255; a point
-    without one is called by its number.
+    Labels beyond 255 continue in LABELS2, LABELS3, ...; a point without one is named by its number.
     """
     labels = list(_texts(said, "LABELS"))
     more = 2

@@ -1,7 +1,7 @@
 """Number formats of C3D files: Intel, DEC and MIPS.
 
-DEC's 32-bit F float has its two 16-bit words in the other order, a hidden bit of 1/2 and a bias of 128:
-(-1)^sign . 0.1mantissa . 2^(exponent - 128), and zero where the exponent is 0.
+DEC's 32-bit F float has its two 16-bit words swapped, a hidden bit of 1/2 and a bias of 128: (-1)^sign . 0.1mantissa .
+2^(exponent - 128), and zero where the exponent is 0.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class C3dParameter(NamedTuple):
 def read_parameters(path: Path, section: bytes, machine: Machine) -> dict[tuple[str, str], C3dParameter]:
     """Read all parameters by (GROUP, NAME) in capitals. `section` begins after the section's four bytes.
 
-    FileError for a record that the section cannot hold. Every record leads on to a later one, so that this ends.
+    FileError for a record too large for the section. Every record points to a later one, so reading always ends.
     """
     groups: dict[int, str] = {}
     found: list[tuple[int, str, C3dParameter]] = []

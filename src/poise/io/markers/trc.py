@@ -1,7 +1,7 @@
 r"""TRC, the text file of markers, with tabs between fields. The field of a missing marker is empty.
 
-Rows may end in empty fields, so that fields are counted by their tabs. Three header lines, a line with the names (each
-above three columns), one with X1 Y1 Z1 ..., perhaps an empty one, then a row per frame: number, time, coordinates.
+Rows may end in empty fields, so fields are counted by their tabs. Three header lines, a line with the names (each above
+three columns), one with X1 Y1 Z1 ..., perhaps an empty one, then a row per frame: number, time, coordinates.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _field(path: Path, line: int, field: str) -> float:
 
 
 def _first(table: Floats, notes: list[str]) -> int:
-    """Find the first frame's number. A note tells of others that do not follow one by one."""
+    """Find the first frame's number. A note reports gaps in the numbers."""
     if not len(table):
         return 1
     numbers = table[:, 0].tolist()

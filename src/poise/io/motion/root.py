@@ -51,7 +51,7 @@ def root_of(skeleton: Skeleton) -> MotionRoot | None:
 
     None where no joint can be free, as where the first is a hinge.
 
-    UnsupportedError for one that hangs on something that moves or scales it.
+    UnsupportedError for a root below a moving or scaled joint.
     """
     try:
         free = skeleton.with_free_root()

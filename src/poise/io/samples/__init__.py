@@ -2,8 +2,8 @@
 
 They are `humanoid.glb`, `humanoid.bvh`, `arm.urdf` and `hills.npz`.
 
-The humanoid is skinned, the arm has six axes, the hills are 20 m by 20 m and gentle. Made by scripts/make_samples.py of
-the source repository, from numbers only.
+The humanoid is skinned, the arm has six axes, the hills are 20 m by 20 m and gentle. scripts/make_samples.py of the
+source repository generates them from numbers only.
 """
 
 from __future__ import annotations

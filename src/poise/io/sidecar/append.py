@@ -1,7 +1,7 @@
 """Appending limits to a sidecar: existing lines and comments stay.
 
-The standard library reads TOML and does not write it. Tables at the end of a file need no writer that understands the
-rest, and reading both texts shows that nothing else changed; so there is no dependency for it.
+The standard library reads TOML but does not write it. Appended tables need no full TOML writer; parsing the text before
+and after shows that nothing else changed. This avoids a dependency.
 """
 
 from __future__ import annotations
@@ -21,10 +21,7 @@ _DIGITS = 6  # of an axis: a millionth of a turn is nothing to a limit
 
 
 def sidecar_as_is(path: Path) -> str:
-    """Read the text of a sidecar.
-
-    It is empty where there is none; FileError for a file that is no TOML. FileError for what is no TOML file.
-    """
+    """Read the text of a sidecar. It is empty where there is none; FileError for a file that is not TOML."""
     if not is_file(path):
         return ""
     try:

@@ -1,6 +1,6 @@
 """Sidecar writer: chains, limits and roles as `apply_sidecar` reads them.
 
-Angles are in radians, so that every number comes back bit for bit.
+Angles are in radians: every number is read back bit for bit.
 """
 
 from __future__ import annotations

@@ -13,8 +13,7 @@ from poise.model.limits import Limit
 class JointElement:
     """<joint> element as written.
 
-    A missing child element is None; `limit_byte` is where <limit> begins in the bytes. `limit_at` is where <limit>
-    begins in the bytes.
+    A missing child element is None; `limit_byte` is where <limit> begins in the bytes.
     """
 
     name: str

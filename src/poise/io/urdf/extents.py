@@ -19,8 +19,8 @@ from poise.model.skeleton import Skeleton
 class Shape(NamedTuple):
     """Shape in the frame of its link. It has a centre (3,), and the half size (3,) of a box in axes (3, 3).
 
-    `round` is the radius of a ball that goes along the box, `disc` that of one that is flat in z: a sphere is a point
-    with a ball, a capsule a line with a ball, a cylinder a line with a disc.
+    `ball_radius` is the radius of a ball swept over the box, `disc_radius` that of a disc flat in z: a sphere is a
+    point with a ball, a capsule a line with a ball, a cylinder a line with a disc.
     """
 
     centre: Floats

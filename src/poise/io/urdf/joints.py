@@ -59,10 +59,7 @@ class JointReader:
         raise FileError(self.path, reason, place=f"line {joint.line}: joint {shown(joint.name)}")
 
     def rows(self, taken: set[str]) -> list[JointRow]:
-        """Build the rows of this joint, top down.
-
-        The last one has its name; the others avoid `used_names`. `taken` names are not used for the others.
-        """
+        """Build the rows of this joint, top down. The last one has its name; the others avoid `used_names`."""
         joint = self.element
         if joint.type not in KINDS:
             what = f"unknown type {shown(joint.type)}" if joint.type else "no type"

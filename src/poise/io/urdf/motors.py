@@ -21,10 +21,7 @@ class ReadMotor(NamedTuple):
 
 
 def read_motor(joint: JointElement) -> ReadMotor:
-    """Read the motor of a joint.
-
-    A negative number, and a text that is no number, are ignored with a note.
-    """
+    """Read the motor of a joint. Negative and non-numeric values are ignored with a note."""
     notes: list[str] = []
     limit, safety = joint.limit or {}, joint.safety_controller
     velocity, effort = (_least_zero(joint, limit, name, notes) for name in ("velocity", "effort"))
@@ -45,10 +42,7 @@ def _least_zero(joint: JointElement, attributes: Attributes, name: str, notes: l
 
 
 def _value(joint: JointElement, attributes: Attributes, name: str, notes: list[str]) -> float | None:
-    """Read a finite number of an attribute, or None.
-
-    Infinity stands for no limit: None.
-    """
+    """Read a finite number of an attribute, or None. Infinity means no limit and gives None."""
     text = attributes.get(name, "").strip()
     if name not in attributes or text.lower().lstrip("+-") in ("inf", "infinity"):
         return None

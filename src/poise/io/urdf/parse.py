@@ -27,7 +27,7 @@ _Reader = TypeVar("_Reader", bound="UrdfHandlers")
 def parse_robot(path: Path, data: bytes) -> RobotElement:
     """Parse the robot of a URDF file. FileError names the line of malformed XML.
 
-    Repairs get a note of the robot; other readers make them, too.
+    Repairs, which other readers make as well, give a note.
     """
     looks_like = guessed_kind(data)
     if looks_like and "XML" not in looks_like:
@@ -55,12 +55,9 @@ def read_with(handlers: type[_Reader], path: Path, data: bytes) -> _Reader:
 
 
 class UrdfHandlers(XmlReader):
-    """Expat handlers of links and joints.
+    """Expat handlers of links and joints. Elements deeper than the meshes of a link are counted and ignored.
 
-    Elements deeper than the meshes of a link are counted and ignored. Elements deeper than the meshes of a link are
-    counted and passed over.
-
-    An expanded file may have xacro elements left in it. They and all that stands in them are passed over.
+    An expanded file may still have xacro elements. They and their content are ignored.
     """
 
     def __init__(self, path: Path) -> None:

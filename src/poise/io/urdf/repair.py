@@ -1,6 +1,6 @@
 """Repair of small XML faults in URDF files.
 
-Faults that other readers forgive are replaced by blanks or `_`, so that every byte keeps its position.
+Faults that other readers tolerate are replaced by blanks or `_`; every byte keeps its position.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _INSTEAD = b"_"  # of a character that XML does not allow; a name of a joint kee
 
 
 def repair_xml(data: bytes) -> tuple[bytes, list[str]]:
-    """Replace forgivable faults by blanks or `_`.
+    """Replace tolerable faults by blanks or `_`.
 
-    Return the bytes and a sentence for each kind of fault; no sentence where no fault was found. Faults are text before
-    the first element, an XML declaration that does not begin the file, dashes within comments, a bare `&`, control
-    characters, and what follows the robot.
+    Return the bytes and a sentence for each kind of fault found. Faults are text before the first element, an XML
+    declaration that does not begin the file, dashes within comments, a bare `&`, control characters, and content after
+    the robot.
     """
     notes: list[str] = []
     first = len(_MARK) if data.startswith(_MARK) else 0
@@ -56,10 +56,7 @@ def _blanked(data: bytes, start: int, end: int) -> bytes:
 
 
 def _comments(data: bytes) -> Iterator[tuple[int, int]]:
-    """Find the start and the end of each comment.
-
-    The time grows with the file, also where comments stay open.
-    """
+    """Find the start and the end of each comment. The time is linear in the file size, also for unclosed comments."""
     end = 0
     while (start := data.find(b"<!--", end)) >= 0 and (close := data.find(b"-->", start + 4)) >= 0:
         end = close + 3
@@ -85,10 +82,7 @@ def _all_blanked(data: bytes, spans: list[tuple[int, int]]) -> bytes:
 
 
 def _end_of_robot(data: bytes) -> int:
-    """Find the byte after the first <robot>.
-
-    The end of the file where only blanks and comments follow.
-    """
+    """Find the byte after the first <robot>. It is the end of the file if only blanks and comments follow."""
     data = _all_blanked(data, list(_comments(data)))
     depth = 0
     for tag in _ROBOT.finditer(data):

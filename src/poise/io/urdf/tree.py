@@ -64,7 +64,7 @@ def in_order(path: Path, robot: RobotElement, root: str) -> list[JointElement]:
 def free_leaders(path: Path, robot: RobotElement, mimics: dict[str, Mimic], notes: list[str]) -> dict[str, Mimic]:
     """Resolve mimics of mimics to free leaders. Ratios are multiplied and offsets combined.
 
-    A joint that mimics a joint that does not exist, or has no single value, moves by itself; `notes` takes a sentence.
+    A joint with a missing leader, or one without a single value, moves independently; `notes` gets a sentence.
     """
     mimics = {name: mimic for name, mimic in mimics.items() if _can_follow(robot, name, mimic, notes)}
     done: dict[str, Mimic] = {}

@@ -20,8 +20,8 @@ _START_TAG = re.compile(rb"""<limit(\s+[^\s=<>"']+\s*=\s*("[^"]*"|'[^']*'))*\s*/
 def text_of(thing: Saveable, like: Skeleton) -> bytes:
     """Encode a rig's source URDF file with its current limits.
 
-    UnsupportedError for a pose or a clip, which URDF has no place for, for a skeleton from another format,
-    and for changes other than to ranges that stand in the file.
+    UnsupportedError for a pose or a clip, which URDF cannot hold, for a skeleton from another format, and for changes
+    other than to ranges in the file.
     """
     if not isinstance(thing, Rig) or thing.clips:
         what = "clip" if isinstance(thing, Rig | Clip) else "pose"

@@ -1,4 +1,4 @@
-"""Retargeting of a clip to rotations from the T pose. It also describes losses in a VRM animation."""
+"""Retargeting of a clip to rotations from the T pose. Losses in the VRM animation are described."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _TOLD = 2e-3  # of the height: a bone that comes out so far from where it was is
 def written(clip: Clip, pose: TPose) -> tuple[Clip, str]:
     """Retarget a clip to a skeleton of human bones in T pose. Joints keep their names; the T pose is the rest.
 
-    UnsupportedError for bones that stretch. What else is lost is told in a sentence, which is empty if nothing is.
+    UnsupportedError for bones that stretch. The returned sentence describes other losses; it is empty if there are
+    none.
     """
     names = [clip.skeleton.names[row] for row in pose.rows]
     skeleton = _figure(names, pose)

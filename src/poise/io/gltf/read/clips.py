@@ -1,7 +1,4 @@
-"""Animations to clips: samplers are checked, then all keys decoded together.
-
-Samplers are checked first, then all keys are decoded and normalised together.
-"""
+"""Animations to clips: samplers are checked, then all keys decoded together."""
 
 from __future__ import annotations
 

@@ -105,10 +105,7 @@ def _turned_back(skins: tuple[Skin, ...], up: str | None, scale: float) -> tuple
 
 
 def _rest_world(skeleton: Skeleton, nodes: Nodes) -> Floats:
-    """Compute the world transforms of A .
-
-    B. A tree whose numbers overflow is refused. B; a tree whose numbers overflow is refused here.
-    """
+    """Compute the world transforms at rest from A and B. A tree whose numbers overflow is refused."""
     rest = world(nodes.parents, skeleton.A[:, :3], skeleton.A[:, 3:], skeleton.B[:, :, :3])
     bad = np.flatnonzero(~np.isfinite(rest).all(axis=(1, 2)))
     if len(bad):

@@ -35,11 +35,7 @@ class Read(NamedTuple):
 
 
 def build_skeleton(nodes: Nodes, joints: set[int], turning: set[int], said: dict[int, Extras], notes: Notes) -> Read:
-    """Build the skeleton.
-
-    `joints` are node indices of skins, `rotating` those with animated rotations. `joints` are node indices of skins,
-    `turning` those with animated rotations.
-    """
+    """Build the skeleton. `joints` are node indices of skins, `rotating` those with animated rotations."""
     extras = {nodes.rows[i]: value for i, value in said.items()}
     kinds = _kinds(nodes, joints, turning, extras)
     couplings = _couplings(nodes, kinds, extras, notes)

@@ -96,7 +96,7 @@ def humanoid(document: Json, nodes: Nodes, notes: Notes) -> tuple[dict[str, str]
     The map leads from VRM 1.0 bone names to joint names, of VRM 0.x, 1.0 or an animation; the direction is "-z" or
     "+z".
 
-    Entries that lead nowhere are noted.
+    Entries without a node are noted.
     """
     extensions = mapping(document, "extensions")
     result: dict[str, str] = {}

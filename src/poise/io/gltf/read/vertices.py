@@ -21,8 +21,8 @@ _MOST = 0.5  # share of its weights from which on a vertex is a joint's own
 def carried_vertices(skeleton: Skeleton, source: GltfDocument, row: int) -> Floats:
     """Find the vertices (k, 3) bound to a joint. A skinned vertex belongs to the joint with half of its weight or more.
 
-    Where no skin is, those of meshes that hang on the joint, not below another that moves. FileError where a mesh
-    cannot be read, as where it is compressed.
+    Where no skin is bound to the joint, they are those of meshes attached to it, not below another moving joint.
+    FileError for a mesh that cannot be read, such as a compressed one.
     """
     document = source.container.json
     buffers = Buffers(objects(document, "buffers"), source.container, source.path.parent)

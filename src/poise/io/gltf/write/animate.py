@@ -30,11 +30,7 @@ class _Keys(NamedTuple):
 
 
 def add_clip(draft: Draft, clip: Clip, shown: Shown) -> None:
-    """Append an animation.
-
-    A KeyedClip gets its own keys, any other a key per frame where a joint moves. A KeyedClip gets its own keys, any
-    other a key per frame where a joint moves.
-    """
+    """Append an animation. A KeyedClip gets its own keys, any other a key per frame where a joint moves."""
     matching = matching_rows(clip.skeleton, shown.pose.skeleton)
     rows = matching.tolist()
     is_alike = same_scale(clip.skeleton, shown.pose.skeleton, matching)
@@ -62,10 +58,7 @@ def add_clip(draft: Draft, clip: Clip, shown: Shown) -> None:
 
 
 def _add_times(draft: Draft, times: Floats, name: str) -> tuple[int, Bools]:
-    """Append key times.
-
-    Of several equal in 32 bits the last is kept; return also the mask of those kept. Say which are kept.
-    """
+    """Append key times. Of several equal in 32 bits the last is kept; return also the mask of those kept."""
     if times[0] < 0:
         raise UnsupportedError(f"clip {name!r} starts at {times[0]:g} s; the times of a glTF animation start at 0")
     if times[-1] > LARGEST_KEY:

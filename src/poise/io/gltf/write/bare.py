@@ -20,8 +20,8 @@ from poise.model.skeleton import Kind, Skeleton
 def bare_document(pose: Pose) -> tuple[Draft, Shown]:
     """Build a document from a pose. Its extras hold everything to read the same joints back.
 
-    Joints keep their rows as node numbers. Where another axis than y is up, or the unit is known and is no metre, one
-    more root turns that axis to +Y and scales to metres, which glTF is in.
+    Joints keep their rows as node numbers. Where the up axis is not y, or the unit is known and not the metre, one more
+    root turns that axis to +Y and scales to glTF's metres.
     """
     if pose.shape:
         raise UnsupportedError(f"a glTF file shows one pose, not a batch of shape {pose.shape}; save a Clip instead")

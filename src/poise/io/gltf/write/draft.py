@@ -25,11 +25,7 @@ LARGEST_KEY = float(np.finfo(np.float32).max)
 
 
 class Draft:
-    """Container under edit.
-
-    `folder` is the base of its relative URIs; None for a new document. `folder` is where its relative URIs lead; None
-    for a new document.
-    """
+    """Container under edit. `folder` is the base of its relative URIs; None for a new document."""
 
     def __init__(self, container: Container, folder: Path | None = None) -> None:
         self._original = container
@@ -67,7 +63,7 @@ class Draft:
     def add_accessor(self, values: Floats, use: str, *, bounds: bool = False) -> int:
         """Append float32 values (count, components). `bounds` adds min and max.
 
-        Values of one `use` share a bufferView: glTF wants keys and bind matrices in different ones.
+        Values of one `use` share a bufferView: glTF needs keys and bind matrices in different ones.
         """
         if np.abs(values).max(initial=0.0) > LARGEST_KEY:
             raise UnsupportedError("glTF stores keys as 32-bit floats; a number here is too large for one")
@@ -94,9 +90,9 @@ class Draft:
     def finish(self, path: Path) -> Container:
         """Move the bytes into the container for `path`.
 
-        A GLB keeps its BIN as an unchanged prefix; buffer 0 of a .gltf becomes the BIN. In a .gltf the
-        BIN and new bytes become data URIs. Files that relative URIs name stay as they are when the
-        document stays in its folder, and are embedded as data URIs when it moves.
+        A GLB keeps its BIN as an unchanged prefix; buffer 0 of a .gltf becomes the BIN. In a .gltf the BIN and new
+        bytes become data URIs. Files of relative URIs stay if the document stays in its folder, and are embedded as
+        data URIs if it moves.
         """
         kind: Literal["gltf", "glb"] = "gltf" if path.suffix.lower() == ".gltf" else "glb"
         try:

@@ -34,8 +34,8 @@ def shown_by(pose: Pose, rest_q: Floats, nodes: list[int]) -> Shown:
 def matching_rows(skeleton: Skeleton, document: Skeleton) -> Ints:
     """Match rows to the document's skeleton by name. A joint to be left out has -1.
 
-    Left out are fixed joints without children that the document lacks, such as the End Sites of a BVH
-    file: nothing hangs on where they are.
+    Those are fixed leaf joints that the document lacks, such as the End Sites of a BVH file: no other joint depends on
+    them.
     """
     if skeleton.names == document.names:
         return np.arange(len(skeleton))

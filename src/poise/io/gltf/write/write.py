@@ -19,12 +19,12 @@ from poise.model.skeleton import Skeleton
 def bytes_of(thing: Saveable, path: Path, like: Skeleton) -> bytes:
     """Encode a glTF file of a rig, a clip or a pose.
 
-    If `like` was read from a glTF document, that document is kept: a pose changes the nodes that differ, a
-    clip is appended as an animation, a rig does both; the old BIN stays an unchanged prefix. Otherwise a
-    bare skeleton is written. See `Draft.finish` for what happens to buffers and images in other files.
+    If `like` was read from a glTF document, that document is kept: a pose changes the nodes that differ, a clip is
+    appended as an animation, a rig does both; the old BIN stays an unchanged prefix. Otherwise a bare skeleton is
+    written. `Draft.finish` describes the handling of buffers and images in other files.
 
-    Raises UnsupportedError for what glTF cannot hold (a batch of poses, a posed node with shear, times
-    below zero), FileError for buffers that cannot be taken along.
+    Raises UnsupportedError for content that glTF cannot hold (a batch of poses, a posed node with shear, times below
+    zero), FileError for missing buffers.
     """
     if isinstance(thing, Clip) and without_frames(thing):
         raise UnsupportedError(f"clip {thing.name!r} has no frames; a glTF animation needs at least one key")
