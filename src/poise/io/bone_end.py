@@ -19,7 +19,7 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Skeleton
 
-_ASIDE = 0.5  # cosine of the angle from which on the geometry lies aside of the bone's line
+_ASIDE = 0.5  # cosine of the angle between bone line and geometry; below it the geometry gives the direction
 
 
 def bone_end(rig: Rig, joint: str) -> Floats:
@@ -30,27 +30,27 @@ def bone_end(rig: Rig, joint: str) -> Floats:
     Parameters
     ----------
     rig
-        A figure or robot that was read from a glTF, GLB, VRM or URDF file.
+        A character or robot read from a glTF, GLB, VRM or URDF file.
     joint
-        Name of a joint or link, or a role; usually one that nothing hangs on.
+        Name of a joint or link, or a role; usually a leaf.
 
     Returns
     -------
     array
-        (3,) the point in the joint's own frame [units in which its children are placed].
+        (3,) the point in the joint's own frame [units of its children's offsets].
 
     Raises
     ------
     UnsupportedError
-        Where nothing shows how long the bone is: no vertex belongs to the joint, its link has no shape but meshes, or
-        the file holds no geometry (in BVH, End Sites are joints and say where bones end).
+        If the length of the bone is unknown: no vertex belongs to the joint, its link has no shape but meshes, or the
+        file holds no geometry (in BVH, End Sites are joints and mark the ends of bones).
 
     Notes
     -----
-    The bone's line goes on from the joint's parent through the joint, at rest. Where the geometry lies more than 60
-    degrees aside of it, as that of a foot below a shin, the line leads to its middle instead. The end is the farthest
-    that the geometry goes along the line. A vertex belongs to the joint that has half of its weight or more; where no
-    skin is bound to the joint, meshes that hang on it count. Meshes of robots are not read.
+    The bone's line continues from the joint's parent through the joint, at rest. If the centre of the geometry is more
+    than 60 degrees from this line, as that of a foot below a shin, the line points to the centre instead. The end is
+    the extent of the geometry along the line. A vertex belongs to the joint with half of its weight or more; if no skin
+    is bound to the joint, meshes attached to it are used. Meshes of robots are not read.
     """
     if not isinstance(rig, Rig):
         raise InputError(f"bone_end() looks into a rig that poise.load() has read, not into {short(rig)}")

@@ -15,13 +15,13 @@ from poise.io.neighbours import offer_neighbours
 from poise.io.paths import as_path
 from poise.maths.arguments import named, names
 
-_MARK = ".poise-tmp-"  # in the name of an incomplete file; no other program uses it
-_LONGEST_LABEL = 60  # [bytes] with it a temporary name has 80, fewer than any file system takes (143 on eCryptfs)
-_LONGEST_NAME = 255  # [bytes] of a file, on most file systems
+_MARK = ".poise-tmp-"  # in the names of incomplete files; specific to Poise
+_LONGEST_LABEL = 60  # [bytes] makes temporary names of 80 bytes; the smallest file system limit is 143 (eCryptfs)
+_LONGEST_NAME = 255  # [bytes] maximum length of a file name on most file systems
 _PART = ".part"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_NEW_MODE = 0o666  # of a file that is new, less the umask
+_NEW_MODE = 0o666  # permissions of a new file before the umask
 _TEMPORARY = re.compile(rf"\.(?P<label>.+){re.escape(_MARK)}[a-z0-9_]{{8}}", re.DOTALL)
 _MAGIC = {b"glTF": "a GLB file", b"Kaydara FBX": "a binary FBX file", b"PK\x03\x04": "a zip archive"}
 
@@ -39,7 +39,7 @@ def is_file(path: Path) -> bool:
     Parameters
     ----------
     path
-        Such as that of a sidecar, whose name may be too long where the rig's own is not: `Path.is_file` raises then.
+        Such as that of a sidecar, whose name may be too long although the rig's is not: `Path.is_file` raises then.
     """
     try:
         return path.is_file()
@@ -71,19 +71,19 @@ def read_bytes(path: Path, *, may_be_empty: bool = False, suffixes: Collection[s
     path
         The file.
     may_be_empty
-        Whether an empty file is read, too.
+        Whether an empty file is allowed.
     suffixes
-        Suffixes in small letters that do as well as the path's own. Files with one of them are named where the file is
-        missing and they are similar.
+        Accepted suffixes in small letters, besides the path's own. If the file is missing, similar files with one of
+        them are suggested.
 
     Raises
     ------
     FileError
-        For a path that is no regular file, or for an empty one.
+        For a path other than a regular file, or for an empty file.
     InputError
-        For suffixes that are no texts.
+        For suffixes other than texts.
     """
-    path = as_path(path)  # Python would take a number for a file that is open
+    path = as_path(path)  # open() would treat a number as a file descriptor
     suffixes = names(suffixes, "the suffixes", "['.bvh']")
     try:
         with open(path, "rb", opener=without_blocking) as file:
@@ -117,12 +117,12 @@ def write_atomically(path: Path, data: bytes) -> None:
     path
         The file.
     data
-        What is written.
+        The content.
 
     Raises
     ------
     FileError
-        For a place that takes no file: no folder, no permission, a device or a pipe.
+        For a path that cannot be written: no folder, no permission, a device or a pipe.
     """
     path = as_path(path)
     if not isinstance(data, bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -145,18 +145,17 @@ def resolve_target(path: Path) -> Path:
     Parameters
     ----------
     path
-        The file. It may be missing, and so may the file that a link leads to.
+        The file. It may be missing, and so may the target of a link.
 
     Returns
     -------
     Path
-        `path` itself where it is no link, else the file at the end of the links. Links in a circle lead to no file: the
-        new one takes the place of the link.
+        `path` itself unless it is a link, else the file at the end of the links. A link of a circle is replaced itself.
 
     Raises
     ------
     FileError
-        For a folder, a device or a pipe, which no file may replace.
+        For a folder, a device or a pipe.
     """
     try:
         found = path.stat()
@@ -218,7 +217,7 @@ def _create_beside(target: Path, path: Path) -> tuple[Path, int]:
         return temporary, os.open(temporary, flags, mode)
     except OSError as error:
         raise FileError(path, f"cannot write here: {error.strerror}") from error
-    except ValueError as error:  # a name that the system cannot have
+    except ValueError as error:  # an invalid name on this system
         raise FileError(path, f"cannot write here: {error}") from error
 
 
@@ -256,7 +255,7 @@ def encode_text(text: str) -> bytes:
     Parameters
     ----------
     text
-        Such as a page or a table.
+        The text, such as a page or a table.
     """
     return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text).encode("utf-8", "backslashreplace")
 
@@ -267,7 +266,7 @@ def name_clip(path: Path) -> str:
     Parameters
     ----------
     path
-        The file. Bytes of its name that are no UTF-8 become U+FFFD, so that every format can hold the clip's name.
+        The file. Bytes of its name other than UTF-8 become U+FFFD, which every format can hold.
     """
     return _SURROGATE.sub("\ufffd", path.stem)
 
@@ -306,16 +305,16 @@ def write_checked(path: Path, data: bytes, read: Callable[[Path, bytes], object]
     path
         The file.
     data
-        What is written.
+        The content.
     read
-        The format's reader, of bytes that stand in such a file.
+        The format's reader, called with the path and the bytes.
 
     Raises
     ------
     FileError
         For a file that cannot be written.
     UnsupportedError
-        For bytes that the reader refuses; nothing is written.
+        For bytes refused by the reader; nothing is written.
     """
     try:
         read(path, data)

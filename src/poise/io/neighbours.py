@@ -7,8 +7,8 @@ from collections.abc import Collection
 from itertools import islice
 from pathlib import Path
 
-_MOST = 2000  # names of a folder that are compared: some milliseconds
-_ALIKE = 0.75  # least share of letters in common (difflib); with 0.6 `walk` offers `talk2`
+_MOST = 2000  # maximum number of compared names per folder; takes some milliseconds
+_ALIKE = 0.75  # minimum similarity ratio (difflib); 0.6 would suggest `talk2` for `walk`
 _OFFERED = 2
 
 
@@ -20,9 +20,9 @@ def offer_neighbours(path: Path, suffixes: Collection[str] = ()) -> str:
     Parameters
     ----------
     path
-        The path, at which nothing stands.
+        The missing path.
     suffixes
-        Suffixes in small letters that do as well as the path's own.
+        Accepted suffixes in small letters, besides the path's own.
     """
     parts = path.parts
     there = next((i for i in range(len(parts), 0, -1) if os.path.isdir(Path(*parts[:i]))), 0)  # noqa: PTH112

@@ -12,9 +12,9 @@ import numpy as np
 
 from poise.maths.arrays import Floats
 
-LARGEST = 1e100  # beyond this no length or angle is meant, and forward kinematics could overflow
-RATES = (1e-6, 1e6)  # [1/s] what a file can mean
-LONGEST_NAME = 1000  # characters; messages quote names
+LARGEST = 1e100  # maximum magnitude of a number in a file; larger ones could overflow in forward kinematics
+RATES = (1e-6, 1e6)  # [1/s] range of plausible frame rates
+LONGEST_NAME = 1000  # maximum length of a name [characters]; messages quote names
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _SHOWN = 40
 

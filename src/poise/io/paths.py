@@ -25,7 +25,7 @@ def as_path(path: Any) -> Path:
     InputError
         For a value of another kind.
     FileError
-        For a name that no file can have: one that is too long, or holds a zero byte or half a character.
+        For an invalid name: too long, or with a zero byte or half a character.
     """
     if not isinstance(path, str | PathLike):
         message = f"a file is given by its path, such as 'rig.glb', not by {named(path)}"
@@ -36,7 +36,7 @@ def as_path(path: Any) -> Path:
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise FileError(path, "the name is longer than that of a file can be") from error
-        return Path(path)  # the function that opens it explains the error
+        return Path(path)  # reported on opening
     except ValueError as error:  # UnicodeEncodeError among them
         raise FileError(
             ascii(str(path))[1:-1], "no file can have this name: it contains an invalid character"

@@ -42,7 +42,7 @@ class PermittedFolders:
         Parameters
         ----------
         target
-            As `Path.resolve` gives it.
+            A path from `Path.resolve`.
         """
         folders = (self.own,) if self.further is None else (self.own, self.further)
         return any(folder in target.parents for folder in folders)
@@ -53,7 +53,7 @@ class PermittedFolders:
         Parameters
         ----------
         name
-            The file as it is to be shown.
+            Displayed name of the file.
         """
         where = "the file's folder" + ("" if self.further is None else f" and of {self.further}")
         return f"{name} leads out of {where}; it was not opened; {HOW}"

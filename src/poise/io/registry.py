@@ -37,8 +37,8 @@ _NO_RIG = (
 )
 MARKERS = {".c3d": "C3D", ".trc": "TRC"}
 
-# Suffixes that no format of the folder has, and what is done with such files. A format that is only read, or only
-# written, says that itself: `INSTEAD`.
+# Suffixes without a format module, and a hint for each. A format that is only read, or only written, has its own hint
+# in `INSTEAD`.
 ELSEWHERE = {
     **{suffix: _NO_RIG.format(name) for suffix, name in MARKERS.items()},
     ".srdf": "an SRDF is read beside the URDF of the same name: load that one",
@@ -56,19 +56,18 @@ class Format(Protocol):
     Attributes
     ----------
     NAME
-        What the format is called.
+        Name of the format.
     SUFFIXES
         Suffixes of its files, with the dot.
 
     Notes
     -----
-    A format whose files have their rest pose where all rotations are zero may also say `RESTS = ("keep", "zero")`, and
-    `write` then takes `rest`; see `poise.save`. One whose files hold one tree of joints says `ONE_ROOT = True`,
-    one whose files hold one clip `ONE_CLIP = True`. One whose files cannot hold every name of a joint has
-    `names_of(rig)`: the names in the file, and a sentence that says which ones change.
-    One whose files take in others says `INCLUDES = True`, and `read` then takes `include_root`; see `poise.load`.
-    A format that is only read has no `write`, one that is only written no `read`; it says in `INSTEAD` what is done
-    instead. Where its suffix is that of other files, too, `holds_else(path)` looks into one and says what it holds.
+    Optional attributes: `RESTS = ("keep", "zero")` if zero rotations can be the rest pose of its files; `write` then
+    takes `rest`, see `poise.save`. `ONE_ROOT = True` if its files hold one tree of joints, `ONE_CLIP = True` if they
+    hold one clip. `names_of(rig)` if its files cannot hold every joint name: it returns the names in the file, and a
+    sentence on the changed ones. `INCLUDES = True` if its files include others; `read` then takes `include_root`, see
+    `poise.load`. A read-only format has no `write`, a write-only format no `read`, and `INSTEAD` is the hint for the
+    user. If other files have the same suffix, `holds_else(path)` describes the content of such a file.
     """
 
     NAME: str
@@ -126,20 +125,20 @@ def load(path: str | PathLike[str], *, include_root: str | PathLike[str] | None 
     path
         The file. A sidecar `<rig>.ik.toml` beside it adds chains, hinge axes, ranges and roles.
     include_root
-        A folder whose files, and those below it, the file may take in: includes of MJCF, layers of USD. By default
-        only those of its own folder are; others are refused unopened. Symbolic links that lead out do not count.
+        A folder with files that may be included, also from below it: includes of MJCF, layers of USD. By default only
+        files of the rig's own folder are; others are refused unopened. Symbolic links out of the folder are refused.
 
     Returns
     -------
     Rig
-        What the file holds. What was repaired or ignored is warned about (PoiseWarning) and kept in `Rig.notes`.
+        Content of the file. Repairs and ignored content give warnings (PoiseWarning) and are listed in `Rig.notes`.
 
     Raises
     ------
     FileError
-        For a file that is missing, broken or of a format that is not supported.
+        For a file that is missing, broken or of an unsupported format.
     InputError
-        For an `include_root` that is no folder.
+        For an `include_root` other than a folder.
     """
     path = as_path(path)
     rig = read(path, include_root=check_folder(include_root))
@@ -156,7 +155,7 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
     path
         The file.
     include_root
-        A folder whose files it may take in, beside those of its own.
+        A folder with files that may be included, besides the file's own.
     """
     _refuse_missing(path)
     _look_into(path)
@@ -189,26 +188,26 @@ def save(
     Parameters
     ----------
     thing
-        What is written.
+        The rig, clip or pose.
     path
-        The file. What will stand in it is read once before, in memory, and it is written under a temporary name first:
-        it is complete and loads again, or it is not there.
+        The file. Its bytes are first read back in memory and written under a temporary name: the file is complete and
+        loads again, or it does not exist.
     like
-        Another rig whose document is to be kept. By default the document that the skeleton was read from is kept, and
-        only what changed is written; with neither, a bare skeleton is written.
+        A rig whose source document is kept. By default the skeleton's own source document is kept, and only changes are
+        written; without either, a bare skeleton is written.
     rest
-        For BVH made of a rig of another format. `"keep"`: the joints' own frames, in which zero rotation is seldom the
-        rest pose. `"zero"`: frames in which it is, as Blender and MotionBuilder expect; joints are in the same places
-        in every frame, and turned by one constant rotation each. A BVH file that was read keeps its frames.
+        For BVH from a rig of another format. `"keep"`: the joints' own frames, in which zero rotation is seldom the
+        rest pose. `"zero"`: frames in which it is, as Blender and MotionBuilder expect; joint positions stay the same,
+        and each joint frame differs by a constant rotation. A source BVH file keeps its frames.
 
     Raises
     ------
     FileError
         For an unknown suffix, or a folder that cannot be written to.
     UnsupportedError
-        For what the format cannot hold, and for what could not be loaded again.
+        For content that the format cannot hold, or that could not be loaded again.
     InputError
-        For anything but a rig, a clip or a pose, and for another word for `rest`.
+        For anything but a rig, a clip or a pose, and for an unknown value of `rest`.
     """
     if not isinstance(thing, Rig | Clip | Pose):
         raise InputError(f"save() writes a Rig, Clip or Pose, such as result.pose, not {_kind(thing)}")
@@ -237,7 +236,7 @@ def describe_lost_loops(skeleton: Skeleton, path: Path) -> str:
 
     Empty where none is lost.
 
-    Formats that are only written hold numbers for the rig beside them.
+    Write-only formats hold numbers for a rig in another file.
     """
     module = writer(path)
     if not skeleton.loops or not hasattr(module, "read"):
@@ -269,7 +268,7 @@ def _refuse_missing(path: Path) -> None:
     except FileNotFoundError as error:
         readable = {suffix for suffix, module in formats().items() if hasattr(module, "read")}
         hint = offer_neighbours(path, readable)
-        if hint or path.suffix.lower() in readable:  # else the suffix is wrong
+        if hint or path.suffix.lower() in readable:  # otherwise the suffix is wrong
             raise FileError(path, f"{error.strerror}{hint}") from error
     except (OSError, ValueError):
         return  # the reader explains it

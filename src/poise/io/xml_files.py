@@ -47,7 +47,7 @@ class XmlReader:
         except expat.ExpatError as error:
             reason = f"not well-formed XML: {expat.ErrorString(error.code)}"
             raise NotWellFormedError(self.path, reason, place=f"line {error.lineno}") from error
-        except (LookupError, ValueError) as error:  # an encoding that Python does not know or expat cannot use
+        except (LookupError, ValueError) as error:  # an encoding unknown to Python or unusable by expat
             raise FileError(self.path, f"cannot be decoded: {error}", place="line 1") from error
 
     def _fail(self, reason: str) -> NoReturn:

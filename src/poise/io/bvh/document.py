@@ -11,10 +11,10 @@ from functools import cached_property
 
 from poise.maths.arrays import Floats, frozen
 
-MOST_JOINTS = 10_000  # with End Sites; ten times a film character, so a hostile file of a million braces stays cheap
-_MOTION = re.compile(rb"(?<=[\s}])MOTION\s*\Z", re.IGNORECASE)  # without anything after it
-DEFAULT_FRAME_TIME = 1.0 / 30.0  # [s] where nothing says one
-_USABLE_FRAME_TIME = (1e-6, 1e6)  # [s]
+MOST_JOINTS = 10_000  # maximum, End Sites included; ten times a film character; bounds the cost of a hostile file
+_MOTION = re.compile(rb"(?<=[\s}])MOTION\s*\Z", re.IGNORECASE)  # a MOTION keyword at the end of the file
+DEFAULT_FRAME_TIME = 1.0 / 30.0  # [s] if the file gives none
+_USABLE_FRAME_TIME = (1e-6, 1e6)  # [s] range of accepted frame times
 
 
 class BvhName(str):
@@ -76,12 +76,12 @@ class BvhJoint:
 class BvhDocument:
     """BVH file: bytes, spans of the motion header, numbers.
 
-    spans     of the number of frames and of the frame time; None in a file without a MOTION block
-    names     of the rows of the skeleton made from it
-    channels  per row
+    spans     spans of the frame count and of the frame time; None in a file without a MOTION block
+    names     names of the skeleton's rows
+    channels  channels of each row
     width     numbers in a motion row
     values    (frames, width) as written: degrees and file units
-    times, q  of the clip made from it, to see whether a clip has changed
+    times, q  those of the clip, to detect changes
     """
 
     data: bytes

@@ -16,7 +16,7 @@ from poise.maths import euler
 from poise.maths.arrays import Floats
 from poise.model.skeleton import Skeleton
 
-_BLANK = b" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0"  # what NumPy's reader takes for blanks; it warns of nothing else
+_BLANK = b" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0"  # blanks of NumPy's reader
 
 
 def read_rows(path: Path, data: bytes, header: MotionHeader, width: int) -> tuple[Floats, list[str]]:
@@ -108,7 +108,7 @@ class _SlowRows:
 
 def _is_number(word: bytes) -> bool:
     try:
-        np.array([word], dtype=np.float64)  # as above, so that what failed there fails here
+        np.array([word], dtype=np.float64)  # the same parser as above
     except ValueError:
         return False
     return b"_" not in word

@@ -11,8 +11,8 @@ from poise.io.bvh.document import BvhName
 from poise.model.joints import unique_names
 from poise.model.skeleton import Skeleton
 
-# Blanks end a name for most readers, line breaks for all, braces open and close joints; control characters and marks of
-# direction cannot be seen.
+# Blanks end a name in most readers, line breaks in all, braces open and close joints; control characters and direction
+# marks are invisible.
 _NOT_PLAIN = re.compile("[\\s{}\\x00-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]+")
 _NAMELESS = "joint"
 
@@ -54,7 +54,7 @@ def describe_renames(old: tuple[str, ...], new: tuple[str, ...]) -> str:
     Parameters
     ----------
     old, new
-        The names before and in the file, a pair for each joint.
+        The original names and those in the file, a pair for each joint.
     """
     pairs = listed(f"{a} -> {b}" for a, b in zip(old, new, strict=True) if a != b)
     return f"names in a BVH file have no blanks, line breaks or braces, so that joints are renamed: {pairs}"

@@ -25,17 +25,15 @@ from poise.maths.arrays import Bools, Floats
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 
-_SAME_LENGTH = 1e-6  # of the longest bone
-_SAME_SCALE = 1e-3  # of a scale: exported animation carries noise of 1e-5 in its scale
-_SAME_ROTATION = 1e-9  # of a quaternion's components
-_DEEPEST_INDENT = 32  # deeper lines are not indented further: a chain of 3,000 joints stays a small file
+_SAME_LENGTH = 1e-6  # relative to the longest bone; larger changes of a joint's position need position channels
+_SAME_SCALE = 1e-3  # relative tolerance of uniform scale; exported animation has noise of 1e-5
+_SAME_ROTATION = 1e-9  # tolerance of quaternion components for a joint without rotation
+_DEEPEST_INDENT = 32  # maximum indent [tabs]; keeps the file of a chain of 3,000 joints small
 
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """The joints of a new hierarchy: their names and numbers.
-
-    Scale is contained in the lengths.
+    """Joints of a new hierarchy: names and numbers. Lengths include the scale.
 
     offsets (n, 3), positions (k, n, 3), rotations (k, n, 4)
     """
@@ -136,7 +134,7 @@ def _uniform_scales(poses: Pose) -> Floats:
     uneven = (np.abs(scales - first) > _SAME_SCALE * np.abs(first)).any(axis=2) | (first[..., 0] <= 0.0)
     sheared = skeleton.B.copy()
     sheared[:, [0, 1, 2], [0, 1, 2]] = 0.0
-    leads_on = np.array([bool(below) for below in skeleton.children], dtype=bool)  # a leaf's scale moves nothing
+    leads_on = np.array([bool(below) for below in skeleton.children], dtype=bool)  # a leaf's scale has no effect
     bad = (uneven.any(axis=0) & leads_on) | (np.abs(sheared) > _SAME_SCALE).any(axis=(1, 2))
     if bad.any():
         names = listed(skeleton.names[i] for i in np.flatnonzero(bad))

@@ -63,7 +63,7 @@ def _refuse_other_kinds(path: Path, data: bytes) -> None:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileError(path, "is UTF-16 text; a BVH file is plain text, so save it as UTF-8 or ASCII")
     start = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
-    if not start[:9].upper() == b"HIERARCHY":  # noqa: SIM201  (reads like the rule)
+    if not start[:9].upper() == b"HIERARCHY":  # noqa: SIM201  (as in the format's rule)
         looks_like = guessed_kind(data)
         raise FileError(path, f"not a BVH file; this looks like {looks_like}" if looks_like else "not a BVH file")
 

@@ -9,7 +9,7 @@ from poise.io.numbers import LARGEST
 from poise.maths import euler
 from poise.maths.arrays import Floats
 
-_DECIMALS = 10  # of a degree: 2e-12 rad, and 30.000000000000004 is printed as 30.0
+_DECIMALS = 10  # decimals of a degree (2e-12 rad); 30.000000000000004 is printed as 30.0
 
 
 def degrees_of(rotations: Floats, order: str, reference: Floats | None = None) -> Floats:
@@ -20,7 +20,7 @@ def degrees_of(rotations: Floats, order: str, reference: Floats | None = None) -
     angles: Floats = euler.from_quaternion(rotations, order)
     angles = euler.continuous(angles) if reference is None else euler.nearest(angles, reference)
     degrees: Floats = np.degrees(angles)
-    return degrees.round(_DECIMALS) + 0.0  # + 0.0 makes -0.0 plain
+    return degrees.round(_DECIMALS) + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
 def too_large(what: str) -> str:

@@ -28,9 +28,9 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Skeleton
 
-_SAME_ANGLE = 1e-6  # [rad] a turn below this about an axis without a channel is dropped
-_SAME_LENGTH = 1e-6  # of the longest bone: a shift below this of a joint without position channels is dropped
-_STEADY = 0.01  # times within this part of a frame are steady
+_SAME_ANGLE = 1e-6  # [rad] smaller rotations about an axis without a channel are dropped
+_SAME_LENGTH = 1e-6  # relative to the longest bone; smaller shifts of a joint without position channels are dropped
+_STEADY = 0.01  # [frames] maximum deviation of evenly spaced times
 
 
 def text_of(thing: Saveable, like: Skeleton, *, rest: str = "keep") -> bytes:

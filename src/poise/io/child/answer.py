@@ -21,7 +21,7 @@ MAGIC = b"POISE\x01"
 LENGTH = struct.Struct("<Q")
 
 
-class Refused(Exception):  # noqa: N818  (it is an answer, not a failure of the child)
+class Refused(Exception):  # noqa: N818  (it is a reply, not a failure of the worker)
     """Error for an unreadable file. The message gives the reason to the user."""
 
 
@@ -31,7 +31,7 @@ def main(work: Callable[[bytes], tuple[dict[str, Any], Sequence[array[float]]]])
     `os._exit` runs no destructors, because those of the library may crash.
     """
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no part of the answer
+    os.dup2(2, 1)  # output printed by a library is not part of the reply
     limit(seconds=int(sys.argv[1]), megabytes=int(sys.argv[2]))
     try:
         header, blocks = work(sys.stdin.buffer.read())
@@ -40,7 +40,7 @@ def main(work: Callable[[bytes], tuple[dict[str, Any], Sequence[array[float]]]])
         text, blocks = _text({"refused": str(error)}), ()
     except MemoryError:
         text, blocks = _text({"refused": f"it needs more than {sys.argv[2]} MB of memory"}), ()
-    except Exception as error:  # noqa: BLE001  (whatever a broken file makes of a library is told in one sentence)
+    except Exception as error:  # noqa: BLE001  (any library error on a broken file becomes one sentence)
         text, blocks = _text({"refused": f"{type(error).__name__}: {error}"}), ()
     out.write(MAGIC + LENGTH.pack(len(text)) + text)
     for block in blocks:
@@ -66,5 +66,5 @@ def limit(*, seconds: int, megabytes: int) -> None:
         return
     sizes = {"RLIMIT_CPU": seconds, "RLIMIT_AS": megabytes << 20, "RLIMIT_CORE": 0}
     for name, most in sizes.items():
-        with contextlib.suppress(AttributeError, ValueError, OSError):  # macOS has names that it does not obey
+        with contextlib.suppress(AttributeError, ValueError, OSError):  # macOS has limits without effect
             resource.setrlimit(getattr(resource, name), (most, most))

@@ -20,8 +20,8 @@ from poise.errors import FileError
 from poise.io.child.answer import LENGTH, MAGIC
 from poise.maths.arrays import Floats
 
-SECONDS = 30.0  # a reader may take; ten minutes of motion take a third of it
-_LEAST_MEGABYTES, _PER_BYTE = 2048, 8  # memory that it may address, and more for large files
+SECONDS = 30.0  # [s] timeout of a reader; ten minutes of motion need a third of it
+_LEAST_MEGABYTES, _PER_BYTE = 2048, 8  # address space: minimum [MB], and additional bytes per byte of the file
 _TOO_LONG = {getattr(signal, name, None) for name in ("SIGXCPU", "SIGKILL")}
 
 
@@ -50,28 +50,28 @@ def ask(path: Path, data: bytes, module: str, *, reader: str, arguments: tuple[s
     Parameters
     ----------
     path
-        The file, for what is told.
+        The file, for messages.
     data
         Its bytes.
     module
-        The module that is run, as `poise.io.fbx.child`.
+        The worker module, such as `poise.io.fbx.child`.
     reader
-        The library that it reads with, for what is told.
+        Name of the library, for messages.
     arguments
-        Further words for the module.
+        Further command-line arguments of the module.
 
     Raises
     ------
     FileError
-        For a file that the module refuses, that crashes it or that takes it too long, and for an answer that is none.
+        For a file that the module refuses, a crash, a timeout, and a malformed reply.
     """
     megabytes = _LEAST_MEGABYTES + (_PER_BYTE * len(data) >> 20)
     limits = (str(int(SECONDS) + 1), str(megabytes))
-    # -P: a file in the working folder is no module; warnings of other packages are nobody's concern here
+    # -P: no modules from the working folder; warnings of other packages are suppressed
     command = [sys.executable or "python", "-P", "-W", "ignore", "-m", module, *limits, *arguments]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
     try:
-        done = subprocess.run(  # noqa: S603  (no shell, and no word of it comes from the file)
+        done = subprocess.run(  # noqa: S603  (no shell, and no argument comes from the file)
             command, input=data, capture_output=True, timeout=SECONDS, env=environment, check=False
         )
     except subprocess.TimeoutExpired as error:

@@ -32,7 +32,7 @@ SUFFIXES = (".bvh",)
 ONE_CLIP = True
 RESTS = ("keep", "zero")
 ONE_ROOT = True
-_NEAR_ZERO = 0.25  # root positions that stay within this part of the OFFSET's length look like changes to it
+_NEAR_ZERO = 0.25  # fraction of the OFFSET's length; root positions below it look relative to the OFFSET
 
 
 def read(path: Path) -> Rig:

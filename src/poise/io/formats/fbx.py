@@ -28,7 +28,7 @@ from poise.model.skeleton import Kind, Skeleton
 NAME = "FBX"
 SUFFIXES = (".fbx",)
 INSTEAD = "save as .glb or .bvh, which Blender, Maya, Unreal and Unity import"
-_NOT_UTF8 = "Bad UTF-8 string"  # what ufbx says
+_NOT_UTF8 = "Bad UTF-8 string"  # warning text of ufbx
 _MISSING = (
     "FBX is read with the package ufbx: pip install 'poise[fbx]'; or save it as .glb with Blender "
     "(File > Import, then File > Export > glTF 2.0)"

@@ -44,7 +44,7 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
     path
         The file.
     include_root
-        A folder from which files may be included, beside the file's own.
+        A folder from which files may be included, besides the file's own.
     """
     try:
         whole = read_whole(path, read_bytes(path), include_root)

@@ -22,7 +22,7 @@ ONE_CLIP = True
 INSTEAD = "their values need a robot: poise.load_motion(FILE, rig)"
 
 
-def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (the protocol's; there is no document to keep)
+def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (required by the protocol; there is no document to keep)
     """Write a clip, or a rig's only clip. UnsupportedError for poses and for frames that are not evenly spaced."""
     write_motion(thing, path)
 

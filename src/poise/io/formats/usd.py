@@ -45,7 +45,7 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
     path
         The file.
     include_root
-        A folder from which layers may be taken in, beside the file's own.
+        A folder from which layers may be included, besides the file's own.
     """
     data = read_bytes(path)
     if find_spec("pxr") is None:
@@ -76,7 +76,7 @@ def _rig(path: Path, answer: ChildAnswer) -> Rig:
         _check_places(path, figures.skeleton)
         if header["joints"]:
             notes.append(f"the {len(header['joints'])} physics joints beside the skeleton are not read")
-        shown = [clip for clip in clips if len(clip.times) == 1]  # as in a BVH of one frame: what the file shows
+        shown = [clip for clip in clips if len(clip.times) == 1]  # the displayed pose, as in a BVH of one frame
         pose = shown[0].poses[0] if len(clips) == 1 and shown else Pose(figures.skeleton, figures.skeleton.rest_q)
         return Rig(figures.skeleton, pose, clips, figures.skins, notes=tuple(notes), path=path)
     robot = PhysicsTree(answer, notes)

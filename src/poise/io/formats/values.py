@@ -1,11 +1,11 @@
 """Joint values as JSON or CSV: poses, batches and clips.
 
-JSON   {"joints": {name: value}}; a batch {"poses": [{name: value}, ...]}; a clip has "times" [s] as well
+JSON   {"joints": {name: value}}; a batch {"poses": [{name: value}, ...]}; a clip also has "times" [s]
 CSV    a header and a row per pose; a column per number: `name` (hinge, slide), `name.w` to `name.z` (ball),
        `name.px` `name.py` `name.pz` and `name.w` to `name.z` (free); a clip begins with the column `time`
 
 A hinge has radians, a slide file units, a ball a quaternion w x y z relative to rest, a free joint x y z and
-a quaternion. Fixed joints have no value; a coupled joint stands there with the value it follows to.
+a quaternion. Fixed joints have no value; a coupled joint has its computed value.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ONE_CLIP = True
 INSTEAD = "their numbers need a skeleton: poise.read_values(FILE, rig.skeleton)"
 
 
-def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (the protocol's; there is no document to keep)
+def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001  (required by the protocol; there is no document to keep)
     """Write the joint values of a pose, batch, clip or rig.
 
     UnsupportedError for a pose with translations or scales of single joints (these are not joint values) and for a rig

@@ -21,7 +21,7 @@ _DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", FLOA
 _SIZES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, FLOAT: 4}
 _COMPONENTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 _MESHOPT = ("EXT_meshopt_compression", "KHR_meshopt_compression")
-_ALWAYS_ALLOWED = 1_000_000  # numbers; so that small files are not refused for sharing bytes
+_ALWAYS_ALLOWED = 1_000_000  # minimum budget of decoded numbers; small files may share bytes between accessors
 
 
 class _BufferView(NamedTuple):

@@ -1,15 +1,14 @@
 """`asset.extras.poise`: document-wide data of documents built from a skeleton.
 
-    {"up": "z", "metres_per_unit": 0.01,             null where the skeleton does not say
-     "in_metres": true,                              the added node scales to metres; without it, nothing does
+    {"up": "z", "metres_per_unit": 0.01,             null where unknown
+     "in_metres": true,                              the added node scales to metres; without it, there is no scale
      "aliases": {"tool0": "joint_7"},                further names of joints
      "chains": {"left_arm": {"root": "LeftArm", "tip": "LeftHand"}}}
 
-In glTF y is up and lengths are metres. Where another axis is up, or another unit is known, all roots hang below one
-more node, the last of the document, which turns that axis to +Y and scales to metres; its own extras say
-{"added": "up"} or, where it only scales, {"added": "unit"}. Reading takes it away again, so that all numbers are those
-that were written, but only where it is as it was written: a node that other programs moved, animated or put elsewhere
-is a joint like any other.
+In glTF y is up and lengths are metres. For another up axis or another known unit, all roots are children of an added
+node, the last of the document. It turns that axis to +Y and scales to metres; its own extras are {"added": "up"} or, for
+scale only, {"added": "unit"}. Reading strips the unchanged node, and all numbers are those originally written. A node
+that other programs moved, animated or put elsewhere is an ordinary joint.
 """
 
 from __future__ import annotations
@@ -27,8 +26,11 @@ from poise.model.skeleton import Skeleton
 _HALF = 0.5**0.5
 _TO_Y = {"z": [-_HALF, 0.0, 0.0, _HALF], "x": [0.0, 0.0, _HALF, _HALF]}  # rotations x y z w
 _AS_MATRIX = {"z": [[1, 0, 0], [0, 0, 1], [0, -1, 0]], "x": [[0, -1, 0], [1, 0, 0], [0, 0, 1]]}
-_UNITS = (1e-6, 1e6)  # [m] a scale beyond them leaves no room for bind matrices in 32 bits; the document keeps the unit
-_MOST_STEPS = 1_000_000  # from tips up to roots, of all chains together: real rigs need some hundreds
+_UNITS = (
+    1e-6,
+    1e6,
+)  # [m] range of scaled units; beyond it 32-bit bind matrices lose precision, and the document keeps its unit
+_MOST_STEPS = 1_000_000  # maximum steps from tips to roots of all chains together; real rigs need some hundreds
 _IGNORED = "asset.extras.poise could not be understood and was ignored"
 
 

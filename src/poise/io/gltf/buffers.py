@@ -15,8 +15,8 @@ from poise.io.files import without_blocking
 from poise.io.gltf.container import Container
 from poise.io.gltf.json import BrokenError, Json, natural
 
-_LONGEST = 1024  # characters of a URI; a message shows it
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")  # also a Windows drive
+_LONGEST = 1024  # maximum length of a URI [characters]; messages quote it
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")  # or a Windows drive
 
 
 def inside(folder: Path, uri: str, place: str) -> Path:

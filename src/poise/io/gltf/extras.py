@@ -6,11 +6,11 @@
               {"axis": [x, y, z], "swing": [[low, high], [low, high]], "twist": [low or null, high or null],
                "across": [x, y, z]}
               {"order": "ZXY", "x": [low or null, high or null], "y": ..., "z": ...}
-     "axis": [x, y, z], "value": 7.0,                      hinge and slide: the axis; q, as turns do not show
+     "axis": [x, y, z], "value": 7.0,                      hinge and slide: the axis; q, because the node does not show full turns
      "coupling": {"node": 3, "ratio": -1.0, "offset": 0.0}}
 
-All keys are optional. `rest` keeps the rest pose while the node itself shows another; its `q` stands there
-only where the rest is not the zero pose moved inside the limits.
+All keys are optional. `rest` is the rest pose of a node in another pose; its `q` is present only if the rest differs
+from the zero pose clamped to the limits.
 """
 
 from __future__ import annotations

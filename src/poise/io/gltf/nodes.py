@@ -19,7 +19,7 @@ from poise.maths.arrays import Floats
 from poise.model.joints import unique_names
 
 MOST_NODES = 65_536
-_ORTHOGONAL = 1e-6  # cosine between the columns of a matrix; files print matrices with about 7 digits
+_ORTHOGONAL = 1e-6  # maximum cosine between the columns of a matrix; files print about 7 digits
 _WXYZ = [3, 0, 1, 2]
 
 

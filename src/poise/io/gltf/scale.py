@@ -14,7 +14,7 @@ from poise.model.local import Parts, local_parts
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 
-_UNIFORM = 1e-3  # of a scale: exported files carry noise in it
+_UNIFORM = 1e-3  # relative tolerance of uniform scale; exported files have noise
 
 
 def same_scale(skeleton: Skeleton, document: Skeleton, rows: Ints) -> bool:

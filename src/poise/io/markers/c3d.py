@@ -25,7 +25,7 @@ from poise.model.joints import unique_names
 
 _BLOCK = 512
 _KEY = 0x50  # the second byte of every C3D file
-_FULL = 65_535  # a frame number of 16 bits that can be no larger: longer files say theirs in parameters
+_FULL = 65_535  # maximum 16-bit frame number; longer files have theirs in parameters
 _DEFAULT_RATE = 100.0
 
 
@@ -33,7 +33,7 @@ class _Header(NamedTuple):
     """Header block of a C3D file."""
 
     points: int
-    analog: int  # numbers of a frame
+    analog: int  # analog numbers per frame
     first: int
     last: int
     scale: float

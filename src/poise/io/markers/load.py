@@ -24,13 +24,13 @@ def load_markers(path: str | PathLike[str]) -> Markers:
     Returns
     -------
     Markers
-        Names and positions in the file's own unit and axes, NaN where a marker was not seen. What was repaired or
-        ignored is warned about (PoiseWarning) and kept in `Markers.notes`.
+        Names and positions in the file's own unit and axes, NaN where a marker is missing. Repairs and ignored content
+        give warnings (PoiseWarning) and are listed in `Markers.notes`.
 
     Raises
     ------
     FileError
-        For a file that is missing, broken or neither of the two.
+        For a file that is missing, broken or of another format.
     """
     path = as_path(path)
     suffix = path.suffix.lower()

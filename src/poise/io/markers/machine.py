@@ -16,7 +16,7 @@ from poise.maths.arrays import Floats, Ints
 class Machine(NamedTuple):
     """Number format of a processor: byte order and float type."""
 
-    order: str  # as NumPy has it
+    order: str  # NumPy's byte order character
     is_dec: bool = False
 
     def words(self, data: bytes | memoryview, *, signed: bool = True) -> Ints:
@@ -26,7 +26,7 @@ class Machine(NamedTuple):
     def floats(self, data: bytes | memoryview) -> Floats:
         """Decode 32-bit floats (k,)."""
         if not self.is_dec:
-            with np.errstate(invalid="ignore"):  # of a NaN that signals
+            with np.errstate(invalid="ignore"):  # from a signalling NaN
                 return np.frombuffer(data, f"{self.order}f4").astype(np.float64)
         halves = np.frombuffer(data, "<u2").astype(np.int64).reshape(-1, 2)
         exponent = (halves[:, 0] >> 7) & 0xFF

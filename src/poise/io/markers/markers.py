@@ -25,21 +25,21 @@ class Markers(FrozenValue):
     Parameters
     ----------
     positions
-        (frames, markers, 3) [file units]; NaN where a marker was not seen.
+        (frames, markers, 3) [file units]; NaN where a marker is missing.
     names
-        Name of each marker, as the file has it: often with the subject before a colon, "Walker:LSHO".
+        Name of each marker as in the file, often with the subject before a colon: "Walker:LSHO".
     fps
         Frames per second.
     first_frame
         Number of the first frame in the file.
     metres_per_unit
-        None where the file does not say.
+        None if unknown.
     up
-        "x", "y" or "z"; None where the file does not say.
+        "x", "y" or "z"; None if unknown.
     notes
-        What was repaired or ignored while reading, a sentence each.
+        Repairs and ignored content, a sentence each.
     path
-        The file that was read.
+        The source file.
     """
 
     __repr__ = in_words

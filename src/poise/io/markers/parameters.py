@@ -13,7 +13,7 @@ from poise.io.markers.machine import Machine
 from poise.maths.arrays import Floats
 
 _SIZES = {-1: 1, 1: 1, 2: 2, 4: 4}  # bytes of a letter, byte, integer, float
-_MOST = 20_000  # groups and parameters; real files have some hundreds
+_MOST = 20_000  # maximum number of groups and parameters; real files have some hundreds
 
 
 class C3dParameter(NamedTuple):

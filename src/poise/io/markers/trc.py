@@ -23,7 +23,7 @@ from poise.model.joints import unique_names
 
 _MOST_MARKERS = 10_000
 _UNSEEN = ("", "nan")
-_UNSTEADY = 0.1  # of a frame: times that are off by more than this are told
+_UNSTEADY = 0.1  # [frames] larger deviations of times from the rate give a note
 
 
 class _Head(NamedTuple):
@@ -33,7 +33,7 @@ class _Head(NamedTuple):
     frames: int | None
     unit: str
     names: tuple[str, ...]
-    begin: int  # place of the first line below it
+    begin: int  # index of the first line below the header
 
 
 def read(path: Path, data: bytes) -> Markers:

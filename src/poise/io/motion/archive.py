@@ -12,10 +12,10 @@ import numpy as np
 
 from poise.errors import FileError, listed
 
-HEIGHTS = "heights", "elevation"  # what makes an npz file a height map: one of these
-_PLENTY, _FOLD = 2**26, 20  # bytes that any file may unpack to; a larger one so many times its own size
+HEIGHTS = "heights", "elevation"  # array names of a height map
+_PLENTY, _FOLD = 2**26, 20  # unpacked size: always allowed [bytes], and maximum multiple of the file's size
 _MOST_ARRAYS = 1000
-_SAID = 100  # characters of what NumPy says
+_SAID = 100  # maximum length of NumPy's message [characters]
 
 
 def arrays_of(path: Path, data: bytes, wanted: tuple[str, ...]) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def arrays_of(path: Path, data: bytes, wanted: tuple[str, ...]) -> dict[str, Any
             return {name: _array(path, name, archive.read(entry)) for name, entry in ours.items()}
     except FileError:
         raise
-    except Exception as error:  # zipfile, zlib and NumPy raise what comes
+    except Exception as error:  # zipfile, zlib and NumPy raise many types
         raise _unread(path, error) from error
 
 
@@ -38,7 +38,7 @@ def names_in(path: Path) -> list[str]:
     try:
         with zipfile.ZipFile(path) as archive:
             return [name.removesuffix(".npy") for name in archive.namelist()]
-    except Exception as error:  # zipfile raises what comes
+    except Exception as error:  # zipfile raises many types
         raise _unread(path, error) from error
 
 

@@ -46,7 +46,7 @@ def parsed(path: Path, rows: list[tuple[int, list[str]]]) -> Floats:
     try:
         return table([row for _, row in rows])
     except ValueError:
-        for k, row in rows:  # which one it is
+        for k, row in rows:  # find the invalid row
             try:
                 table([row])
             except ValueError as error:

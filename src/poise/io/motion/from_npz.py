@@ -15,8 +15,7 @@ from poise.maths.arrays import Floats
 
 Found = dict[str, tuple[str, Any]]
 
-# The arrays of an npz file by what they hold: the first name is the one that Poise writes, the others are of GMR, Isaac
-# Lab and MuJoCo.
+# Array names of an npz file by content: the first name is that of Poise, the others are of GMR, Isaac Lab and MuJoCo.
 _NAMES = {
     "fps": ("fps", "frame_rate", "frequency"),
     "position": ("root_pos", "base_pos"),
@@ -29,7 +28,7 @@ _NAMES = {
     "bodies": ("body_pos_w",),
     "turns": ("body_quat_w",),
 }
-VALUES = (*_NAMES["values"], *_NAMES["qpos"])  # one of them is in every motion
+VALUES = (*_NAMES["values"], *_NAMES["qpos"])  # every motion has one of these
 
 
 def from_npz(path: Path, data: bytes, given: Told) -> MotionTable:

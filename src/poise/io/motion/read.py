@@ -52,14 +52,14 @@ def load_motion(
         `body_pos_w` and `body_quat_w` (Isaac Lab); a `.csv` file of numbers alone, x y z, a rotation and a column for
         each joint (Unitree); or a clip that `poise.save` wrote as `.csv` or `.json`.
     rig
-        The robot. Where it has no free root and the motion moves it, the clip is on `skeleton.with_free_root()`.
+        The robot. If it has no free root and the motion moves it, the clip is on `skeleton.with_free_root()`.
     quaternion
-        The order of the root's rotation, `"xyzw"` or `"wxyz"`, where the file does not say it.
+        The order of the root's rotation, `"xyzw"` or `"wxyz"`, if the file does not give it.
     fps
-        Frames per second, where the file does not say it.
+        Frames per second, if the file does not give them.
     joints
-        The names of the columns, where the file does not say them. None: the joints of the rig in its order, which for
-        a robot from MJCF is that of qpos.
+        The names of the columns, if the file does not give them. None: the joints of the rig in its order, which for a
+        robot from MJCF is that of qpos.
 
     Returns
     -------
@@ -69,14 +69,14 @@ def load_motion(
     Raises
     ------
     FileError
-        Naming the file, the place and the reason; also for joints that the robot has not, or that are missing.
+        Naming the file, the place and the reason; also for unknown or missing joints.
     InputError
-        For an order or a rate that is none.
+        For an invalid order or rate.
 
     Notes
     -----
-    Limits are not applied. What `poise.save` or `poise.save_motion` wrote comes back bit for bit from an npz file where
-    the root's frame at rest is that of the world, as robots have it.
+    Limits are not applied. An npz file of `poise.save` or `poise.save_motion` is read back bit for bit if the root's
+    frame at rest is that of the world, as is usual for robots.
     """
     if not isinstance(rig, Rig | Skeleton):
         raise InputError(f"load_motion() needs the robot, a Rig or a Skeleton, not a {type(rig).__name__}")

@@ -15,7 +15,7 @@ from poise.io.numbers import is_rate
 from poise.maths.arrays import Floats
 from poise.model.clip import checked_rate
 
-ROOT = 7  # numbers of a root: x y z and a rotation
+ROOT = 7  # columns of a root: x y z and a rotation
 
 
 class Told(NamedTuple):

@@ -24,8 +24,8 @@ from poise.model.rig import Rig, Saveable
 Order = Literal["xyzw", "wxyz"]
 ORDERS = ("xyzw", "wxyz")
 _NO_MOTION = "a motion file holds an animation, and there is none here; a .json or .csv file holds a pose"
-_EVEN = 1e-3  # of a frame's time: how far steps may differ
-_ROUND = 1e-9  # of a rate: 29.999999999999996 frames per second are 30
+_EVEN = 1e-3  # maximum relative deviation of steps from the frame time
+_ROUND = 1e-9  # relative tolerance for rounding a rate: 29.999999999999996 frames per second become 30
 
 
 class WrittenMotion(NamedTuple):
@@ -47,24 +47,24 @@ def save_motion(clip: Clip, path: str | PathLike[str], *, quaternion: Order = "x
     clip
         The motion, its frames evenly spaced.
     path
-        The file. It is written under a temporary name first.
+        The file, written under a temporary name first.
     quaternion
-        The order of the root's rotation: `"xyzw"` as GMR, Unitree's and LAFAN's csv and ROS have it, `"wxyz"` as MuJoCo
-        and Isaac Lab.
+        The order of the root's rotation: `"xyzw"` for GMR, ROS, and the csv files of Unitree and LAFAN, `"wxyz"` for
+        MuJoCo and Isaac Lab.
 
     Raises
     ------
     UnsupportedError
-        For frames that are not evenly spaced, and for translations or scales of single joints.
+        For unevenly spaced frames, and for translations or scales of single joints.
     InputError
         For anything but a clip, another suffix or another order.
 
     Notes
     -----
     An npz file has `fps`, `root_pos` (frames, 3) in the world, `root_rot` (frames, 4), `root_rot_order`, `dof_pos`
-    (frames, joints) and `joint_names`; `times` too where they are not the frames' numbers over fps. A csv file has a
-    remark in its first line that says the same, then x y z, the rotation and the joints of a frame in each row. A robot
-    without a free joint stands at its base.
+    (frames, joints) and `joint_names`; also `times` if they differ from the frame numbers over fps. A csv file has the
+    same metadata in a remark in its first line, then x y z, the rotation and the joints of a frame in each row. A robot
+    without a free joint has its root at the base.
     """
     if not isinstance(clip, Clip):
         raise InputError(f"save_motion() writes a Clip, such as Clip.at_rate(poses, fps), not a {type(clip).__name__}")

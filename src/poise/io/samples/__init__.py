@@ -33,13 +33,13 @@ def sample(name: str) -> Path:
     Parameters
     ----------
     name
-        "humanoid" (a skinned character with a walk), "arm" (a robot) or "hills" (a height map); or with the suffix,
+        "humanoid" (a skinned character with a walk), "arm" (a robot) or "hills" (a height map); or with a suffix,
         such as "humanoid.bvh".
 
     Returns
     -------
     Path
-        The file, which comes with Poise. `poise samples DIR` copies all of them.
+        The file, part of the package. `poise samples DIR` copies all of them.
 
     Raises
     ------
@@ -55,12 +55,12 @@ def copy_to(folder: str | PathLike[str]) -> list[Path]:
     Returns
     -------
     list of Path
-        The files that were written.
+        The written files.
 
     Raises
     ------
     FileError
-        For a folder that cannot be written to.
+        For a folder without write access.
     """
     folder, written = as_path(folder), list[Path]()
     try:
@@ -109,7 +109,7 @@ def _folder() -> Path:
 
 
 def _unpacked() -> Path:
-    import atexit  # noqa: PLC0415  (archives are rare, and what reads them is large)
+    import atexit  # noqa: PLC0415  (archives are rare, and these modules are large)
     import tempfile  # noqa: PLC0415
     from importlib import resources  # noqa: PLC0415
 

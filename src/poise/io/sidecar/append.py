@@ -17,7 +17,7 @@ from poise.io.files import is_file, read_bytes
 from poise.io.sidecar.write import quoted
 from poise.model.limits import SwingTwist
 
-_DIGITS = 6  # of an axis: a millionth of a turn is nothing to a limit
+_DIGITS = 6  # decimals of an axis; a direction error of 1e-6 is negligible for a limit
 
 
 def sidecar_as_is(path: Path) -> str:
@@ -35,11 +35,11 @@ def sidecar_as_is(path: Path) -> str:
 def with_limits(path: Path, text: str, limits: Mapping[str, SwingTwist], why: Mapping[str, str], head: str) -> str:
     """Append tables of further joints to a sidecar's text, in degrees.
 
-    limits  by joint name; a joint that has a table in the text already is refused
-    why     a comment for each
-    head    a comment above all
+    limits    limits by joint name; a joint with a table in the text is refused
+    comments  a comment for each limit
+    heading   a comment above all
 
-    FileError where the text holds its joints in a form to which nothing can be added, `joints = {...}`.
+    FileError where the joints of the text cannot be extended, as in `joints = {...}`.
     """
     lines = [f"# {head}"]
     added: dict[str, Any] = {}

@@ -7,21 +7,21 @@ left_arm = { root = "LeftArm", tip = "LeftHand" }
 axis = [0, 0, 1]               # ball joints only: makes the joint a hinge about this axis of its rest frame
 range_deg = [0, 150]           # or range = [0, 2.6] in radians (hinge) or file units (slide)
 
-[joints.LeftArm]               # a ball that swings in a cone and twists: poise.SwingTwist
+[joints.LeftArm]               # a ball joint with swing cone and twist: poise.SwingTwist
 axis = [1, 0, 0]
 swing_deg = [45, 30]           # one half-angle, two, or two sides each: [[-20, 45], [-30, 30]]; or swing in radians
 twist_deg = [-20, 20]          # or twist; without it the twist is free
-across = [0, 1, 0]             # the first swing axis, where it matters
+across = [0, 1, 0]             # the first swing axis, if the swing is not a circle
 
 [joints.Neck]                  # a ball with a range for each angle: poise.EulerBox
 order = "ZXY"
-x_deg = [-40, 50]              # and y_deg, z_deg; or x, y, z in radians; one that is left out is free
+x_deg = [-40, 50]              # and y_deg, z_deg; or x, y, z in radians; a missing one is free
 soft = 0.5                     # any limit may be soft: the weight of its cost
 
-[humanoid]                     # VRM 1.0 bone names: what joints are for, where poise.humanoid finds another one
+[humanoid]                     # VRM 1.0 bone names: roles of joints, in place of those found by poise.humanoid
 hips = "Bip01"
 
-[contacts."walk"]              # when feet stand in the clip "walk" [s]: poise.ground.contact_files
+[contacts."walk"]              # foot contacts of the clip "walk" [s]: poise.ground.contact_files
 left = { heel = [[0.82, 1.41]], ball = [[0.95, 1.63]] }
 """
 

@@ -25,12 +25,12 @@ def sidecar_text(
 ) -> str:
     """Format a sidecar with the limits, chains and roles of a skeleton.
 
-    joints  whose limits are written, by name; one without a limit is written as free. Default: all that have one
+    joints  names of joints with written limits; one without a limit is written as free. Default: all with a limit
     chains  name -> (root, tip); default: the skeleton's own
     roles   VRM 1.0 bone names -> joint names
 
-    A joint is written by its own name, which is no glob even where it looks like one: names come before globs.
-    InputError for a name that no text file can hold and for a chain whose root is not above its tip.
+    A joint is written by its own name, which takes precedence over a glob of the same text. InputError for a name that
+    no text file can hold and for a chain whose root is not above its tip.
     """
     chosen = [name for name, limit in zip(skeleton.names, skeleton.limits, strict=True) if limit is not None]
     names = chosen if joints is None else list(dict.fromkeys(skeleton.names[skeleton.index(name)] for name in joints))

@@ -38,8 +38,8 @@ class JointElement:
 class RobotElement:
     """<robot> element: links, joints in file order, inertials. Links have the file names of their visual meshes.
 
-    notes  what was passed over while reading, a sentence each
-    xacro  the xacro elements that were passed over, with their lines
+    notes  content ignored while reading, a sentence each
+    xacro  ignored xacro elements, with their lines
     """
 
     name: str = ""
@@ -54,9 +54,9 @@ class RobotElement:
 class UrdfDocument:
     """URDF file and the skeleton rows made from it. Writing compares them to find changes.
 
-    meshes     per link the file names of its visual meshes, as written
-    limit_at   per row where its <limit> element begins in the bytes; -1 where there is none to change
-    inertials  per row's name, of links that weigh something: their mass [kg] and its centre in the row's frame [m]
+    meshes      per link the file names of its visual meshes, as written
+    limit_byte  per row the byte of its <limit> element; -1 without a limit to change
+    inertials   per row's name, of links with mass: the mass [kg] and its centre in the row's frame [m]
     """
 
     data: bytes

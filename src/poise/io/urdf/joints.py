@@ -19,7 +19,7 @@ KINDS = {
     "revolute": Kind.HINGE, "continuous": Kind.HINGE, "prismatic": Kind.SLIDE, "fixed": Kind.FIXED,
     "floating": Kind.FREE, "planar": Kind.HINGE,
 }  # fmt: skip
-_UNIT = 1e-4  # axes printed with few digits ("0.7071 0.7071 0") are normalised without a word
+_UNIT = 1e-4  # tolerance of an axis's length; axes printed with few digits ("0.7071 0.7071 0") give no note
 _ZERO3, _IDENTITY = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
@@ -120,7 +120,7 @@ class JointReader:
         """Read the range of a revolute or prismatic joint. None, with a note, where the file gives none."""
         name, limit = self.element.name, self.element.limit
         if limit is None or ("lower" not in limit and "upper" not in limit):
-            # the URDF text says that a missing end is 0; a file that gives neither end means no range of one point
+            # URDF defines a missing end as 0; a file without both ends means an unlimited joint, not the range 0 to 0
             self.notes.append(f"joint {name!r} has no lower and upper limit and was read as unlimited")
             return None
         low, high = self._end(limit, "lower"), self._end(limit, "upper")
@@ -139,7 +139,7 @@ class JointReader:
         text = limit.get(name, "0").strip()
         if text.lower().lstrip("+-") in ("inf", "infinity"):
             return -math.inf if text.startswith("-") else math.inf
-        if is_number(text) and abs(float(text)) > LARGEST:  # the largest double stands for no limit in some files
+        if is_number(text) and abs(float(text)) > LARGEST:  # some files use the largest double for no limit
             return math.copysign(math.inf, float(text))
         return self._number(text, f"{name} limit")
 

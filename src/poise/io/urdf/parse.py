@@ -13,11 +13,11 @@ from poise.io.urdf.repair import repair_xml
 from poise.io.xml_files import Attributes, NotWellFormedError, XmlReader
 
 _ROBOT, _PART, _DETAIL, _INERTIA, _MESH = 0, 1, 2, 3, 4  # depths: <robot>, <link>, <inertial>, its <mass>, a <mesh>
-_DEEPEST = 100  # a real file needs ten; keeps a hostile one from filling the memory
+_DEEPEST = 100  # maximum depth of elements; real files need ten; bounds the memory for a hostile file
 _MOST_JOINTS = 10_000
-_MOST_NOTES = 20  # of second elements; more are counted
+_MOST_NOTES = 20  # maximum notes on second elements; more are only counted
 XACRO = "is a xacro file, a template; run `xacro FILE > robot.urdf` first"
-_SHOWN = 40  # characters of a tag
+_SHOWN = 40  # maximum length of a tag in a note [characters]
 _DETAILS = ("origin", "axis", "limit", "mimic", "safety_controller")
 
 
@@ -65,10 +65,10 @@ class UrdfHandlers(XmlReader):
         self.robot = RobotElement()
         self.joint: JointElement | None = None
         self.link: str | None = None
-        self.inside = ""  # which detail of a link or joint
-        self.in_xacro = 0  # how many elements are open from the outermost xacro element on
-        self.expression = ""  # an attribute that xacro would have replaced
-        self.seconds = 0  # second elements that were passed over
+        self.inside = ""  # tag of the open child of a link or joint
+        self.in_xacro = 0  # number of open elements from the outermost xacro element on
+        self.expression = ""  # an attribute with an unexpanded xacro expression
+        self.seconds = 0  # number of ignored second elements
         self.parser.StartElementHandler = self._open
         self.parser.EndElementHandler = self._close
 

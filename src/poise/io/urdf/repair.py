@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator
 
 _DECLARATION = re.compile(rb"\s*(<\?xml\s[^<>]*\?>)")
-_MARK = b"\xef\xbb\xbf"  # of UTF-8, at the beginning of a file
+_MARK = b"\xef\xbb\xbf"  # byte order mark of UTF-8
 _NOT_NEWLINE = re.compile(rb"[^\r\n]")
 _ROBOT = re.compile(rb"<(/?)robot(?=[\s/>])[^<>]*>")
 _AMPERSAND = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);)")
 _CONTROL = re.compile(rb"[\x01-\x08\x0b\x0c\x0e-\x1f]")
-_INSTEAD = b"_"  # of a character that XML does not allow; a name of a joint keeps its length
+_INSTEAD = b"_"  # replaces a character that XML does not allow; names keep their length
 
 
 def repair_xml(data: bytes) -> tuple[bytes, list[str]]:
@@ -32,7 +32,7 @@ def repair_xml(data: bytes) -> tuple[bytes, list[str]]:
         notes.append("the text before the first element is ignored")
     start, end = first, first
     while declaration := _DECLARATION.match(data, end):
-        start = declaration.end() if declaration.start(1) == first else start  # that one is where it must be
+        start = declaration.end() if declaration.start(1) == first else start  # a declaration at the beginning is valid
         end = declaration.end()
     if end > start:
         data = _blanked(data, start, end)

@@ -1,8 +1,8 @@
 """SRDF: MoveIt's joint groups, named states and disabled collision pairs. The file stands beside the URDF of the robot.
 
-    robot.urdf  robot.srdf      groups that are one line of joints become chains, group states named poses
+    robot.urdf  robot.srdf      groups of serial joints become chains, group states named poses
 
-End effectors, passive joints, virtual joints and collision spheres are passed over.
+End effectors, passive joints, virtual joints and collision spheres are ignored.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Skeleton
 
-_DEEPEST, _MOST = 20, 200_000  # levels and elements
-_AGREES = 1e-6  # a state's value of a mimic joint may be off by this [rad, m]
+_DEEPEST, _MOST = 20, 200_000  # maximum depth, and maximum number of elements
+_AGREES = 1e-6  # [rad, m] maximum error of a mimic joint's value in a state
 
 
 def with_srdf(rig: Rig, path: Path) -> Rig:

@@ -69,7 +69,7 @@ def free_leaders(path: Path, robot: RobotElement, mimics: dict[str, Mimic], note
     mimics = {name: mimic for name, mimic in mimics.items() if _can_follow(robot, name, mimic, notes)}
     done: dict[str, Mimic] = {}
     for name in list(mimics):
-        line: dict[str, None] = {}  # in the order of the walk; a dictionary, because a line may be long
+        line: dict[str, None] = {}  # a dictionary as an ordered set, because chains of mimics may be long
         at = name
         while at in mimics and at not in done:
             if at in line:

@@ -9,7 +9,7 @@ from poise.io.urdf.parse import _DETAIL, _MESH, _PART, UrdfHandlers, read_with
 from poise.io.xml_files import Attributes
 
 SHAPES = ("mesh", "box", "cylinder", "sphere", "capsule")
-_MOST = 100_000  # visual elements
+_MOST = 100_000  # maximum number of visual elements
 
 
 @dataclass

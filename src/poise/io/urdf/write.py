@@ -45,7 +45,9 @@ def text_of(thing: Saveable, like: Skeleton) -> bytes:
 def _with_limits(document: UrdfDocument, skeleton: Skeleton) -> bytes:
     data = document.data
     changed = [i for i, limit in enumerate(skeleton.limits) if limit != document.limits[i]]
-    for i in sorted(changed, key=lambda row: document.limit_at[row], reverse=True):  # back to front: places stay true
+    for i in sorted(
+        changed, key=lambda row: document.limit_at[row], reverse=True
+    ):  # back to front, so that byte positions stay valid
         low, high = _ends(skeleton.names[i], skeleton.limits[i], document.limit_at[i])
         match = _START_TAG.match(data, document.limit_at[i])
         if not match:

@@ -23,7 +23,7 @@ from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 
-_AGREES = 1e-6  # a coupled joint's own value may be off by this [rad, file units]; it is not read otherwise
+_AGREES = 1e-6  # [rad, file units] maximum error of a coupled joint's value, which is only checked
 
 
 def read_values(path: str | PathLike[str], skeleton: Skeleton) -> Pose:
@@ -34,7 +34,7 @@ def read_values(path: str | PathLike[str], skeleton: Skeleton) -> Pose:
     path
         The file.
     skeleton
-        Every joint of it with numbers of its own must be there and nothing else; a coupled joint may be left out.
+        The skeleton. The file must have exactly its joints with numbers of their own; coupled joints may be left out.
 
     Raises
     ------
@@ -43,9 +43,9 @@ def read_values(path: str | PathLike[str], skeleton: Skeleton) -> Pose:
 
     Notes
     -----
-    A column `time`, the list "times" and the columns that `poise solve --targets` puts before the joint values (x y z
-    qw qx qy qz status error angle_error iterations) are passed over. Quaternions are scaled to unit length. Limits are
-    not applied. Where the file has a place for a root that the skeleton only turns or holds, the pose stands on
+    A column `time`, the list "times" and the columns of `poise solve --targets` before the joint values (x y z qw qx qy
+    qz status error angle_error iterations) are ignored. Quaternions are scaled to unit length. Limits are not applied.
+    If the file has a position for a root that is a ball or fixed joint in the skeleton, the pose is on
     `skeleton.with_free_root()`.
     """
     path = as_path(path)
@@ -226,4 +226,4 @@ class _RowReader:
         if zero.any():
             self._fail(f"{name!r} has a quaternion of zero length", places[int(zero.argmax())])
         off = np.abs((q * q).sum(axis=1, keepdims=True) - 1.0) > UNIT_SLACK
-        return np.where(off, rotations.normalised(q), q)  # what is of unit length to rounding stays bit for bit
+        return np.where(off, rotations.normalised(q), q)  # unit quaternions to rounding stay bit for bit

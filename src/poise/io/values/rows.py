@@ -25,14 +25,14 @@ _SUFFIXES = {
 def table_columns(measures: Sequence[str]) -> tuple[str, ...]:
     """List the columns of solved targets before the joint values. They are the target and the solve's status.
 
-    measures  "position", "rotation" or both: what the goal asks for
+    measures  measures of the goal: "position", "rotation" or both
     """
     target = [name for measure in measures for name in _TARGET[measure]]
     return (*target, "status", *(_ERROR[measure] for measure in measures), "iterations")
 
 
 TABLE_COLUMNS = table_columns(("position", "rotation"))
-"""Every column that may stand there."""
+"""All possible columns of a solved target."""
 
 
 def moving_rows(skeleton: Skeleton) -> list[tuple[int, int]]:

@@ -14,10 +14,10 @@ from poise.model.local import local_parts
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 
-_STRETCH = 0.1  # of its length in the T pose: a bone that is longer or shorter by more is none that only turns
-_SMALL = 0.01  # of the height: shorter bones may lie between joints that have no role
-_STILL = 1e-6  # of a quaternion's components
-_TOLD = 2e-3  # of the height: a bone that comes out so far from where it was is told
+_STRETCH = 0.1  # maximum change of a bone's length, relative to the T pose
+_SMALL = 0.01  # relative to the height; smaller length changes are allowed: joints between bones may have no role
+_STILL = 1e-6  # tolerance of quaternion components for a joint at rest
+_TOLD = 2e-3  # relative to the height; larger position errors are reported
 
 
 def written(clip: Clip, pose: TPose) -> tuple[Clip, str]:

@@ -1,8 +1,8 @@
 """T pose of a humanoid: bone positions and rotations from rest.
 
-A VRM animation stands at rest in a T pose, in metres, +Y up, looking along +Z, and turns its bones from there. The
-rest pose of another file may have its arms down or its legs apart. With K the turn (in the world) of a bone from that
-rest to the T pose, W(t) its world rotation and G the turn to VRM's axes, the animation turns the bone by
+A VRM animation has its rest in a T pose, in metres, +Y up, facing +Z, and rotates its bones from there. The rest pose
+of another file may have its arms down or its legs apart. With K the rotation (in the world) of a bone from that rest to
+the T pose, W(t) its world rotation and G the rotation to VRM's axes, the animation rotates the bone by
 
     G . W(t) . W(rest)^-1 . K^-1 . G^-1        in the world, where the T pose is the identity.
 """
@@ -22,25 +22,25 @@ from poise.model.roles.roles import humanoid
 from poise.model.roles.vrm import BONES, FINGER_BONES, REQUIRED, SIDES
 from poise.model.skeleton import Skeleton
 
-_IN_IT = float(np.cos(np.radians(5.0)))  # a bone so near to where the T pose has it is there: files differ by that
-_AN_AXIS = float(np.cos(np.radians(10.0)))  # a figure that looks so nearly along an axis looks along it
-_EYES = ("leftEye", "rightEye")  # the format moves them by a point that is looked at
-_UNITS = (1.0, 0.1, 0.01, 0.001, 0.0254, 0.0254 / 0.45)  # [m] of files that do not say theirs; the last is CMU's
-_USUAL = 1.5  # [m] from the lowest joint of a person to the highest
-_LOWEST, _HIGHEST = -0.1, 0.2  # of its height: a figure whose lowest joint is there stands on the floor
+_IN_IT = float(np.cos(np.radians(5.0)))  # bones within 5 degrees of the T pose stay; files differ by that much
+_AN_AXIS = float(np.cos(np.radians(10.0)))  # a character within 10 degrees of the axes is aligned exactly
+_EYES = ("leftEye", "rightEye")  # the format moves them by a gaze target
+_UNITS = (1.0, 0.1, 0.01, 0.001, 0.0254, 0.0254 / 0.45)  # [m] candidates for an unknown unit; the last is CMU's
+_USUAL = 1.5  # [m] usual height from a person's lowest to highest joint
+_LOWEST, _HIGHEST = -0.1, 0.2  # relative to the height; range of the lowest joint of a character on the floor
 
 
 class TPose(NamedTuple):
     """Human bones of a skeleton in VRM's frame, parents first.
 
-    rows      (b,) joints of the skeleton
-    roles     VRM bone names
-    parents   (b,) place of the nearest human bone above, -1 for the hips
-    places    (b, 3) [m] where they are in the T pose
-    to_t      (b, 4) K: turns from rest to the T pose, in the skeleton's world
-    axes      (3, 3) G: from the skeleton's world to VRM's axes
-    metres    of one unit
-    is_guess  whether no file says `metres`
+    rows             (b,) joints of the skeleton
+    roles            VRM bone names
+    parents          (b,) index of the nearest human ancestor, -1 for the hips
+    positions        (b, 3) [m] positions in the T pose
+    t_from_rest      (b, 4) K: rotations from rest to the T pose, in the skeleton's world
+    vrm_from_world   (3, 3) G: from the skeleton's world to VRM's axes
+    metres_per_unit  metres of one unit
+    is_guess         whether `metres_per_unit` is a guess
     """
 
     rows: list[int]
@@ -102,7 +102,7 @@ def _of(skeleton: Skeleton, rows: list[int], roles: list[str], parents: list[int
         if parent >= 0:
             places[i] = places[parent] + axes @ rotations.rotate(turns[parent], points[i] - points[parent])
     low, size = float(places[:, 1].min()), float(np.ptp(places[:, 1]))
-    if not _LOWEST * size <= low <= _HIGHEST * size:  # such as that of a BVH file, whose hips begin at zero
+    if not _LOWEST * size <= low <= _HIGHEST * size:  # such as a BVH file with the hips at zero
         places -= [places[0, 0], low, places[0, 2]]
     metres = skeleton.metres_per_unit
     unit = _unit(size) if metres is None else metres

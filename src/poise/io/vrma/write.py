@@ -29,7 +29,7 @@ from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Skeleton
 from poise.model.tracks import Track
 
-_SAME = 1e-6  # [file units] of a track that is still the document's own
+_SAME = 1e-6  # [file units] maximum change of a track equal to the document's
 _PATHS: Any = ("translation", "rotation", "scale")
 
 

@@ -23,7 +23,7 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Coupling, Kind, Skeleton
 
 _NOT_JOINTS = ("mesh", "camera")
-_SAME = 1e-9  # rad or file units: a stored value that differs more from the node was edited elsewhere
+_SAME = 1e-9  # [rad or file units] a stored value with a larger difference from the node was edited elsewhere
 
 
 class Read(NamedTuple):
@@ -89,7 +89,7 @@ def _kinds(nodes: Nodes, joints: set[int], turning: set[int], extras: dict[int, 
         if row in extras and extras[row].kind is not None:
             kinds[row] = extras[row].kind
         if i in turning and kinds[row] in (Kind.FIXED, Kind.SLIDE):
-            kinds[row] = Kind.BALL  # an animation turns it, whatever was said
+            kinds[row] = Kind.BALL  # its rotation is animated, so the stored kind is ignored
     return kinds
 
 
@@ -117,7 +117,7 @@ def _rest_transforms(nodes: Nodes, kinds: np.ndarray, extras: dict[int, Extras])
         A[row] = [*rest.translation, *rest.rotation]
         if rest.scale is not None:
             B[row] = np.diag(rest.scale)
-    A[kinds == Kind.FIXED, 3:] = nodes.rotations[kinds == Kind.FIXED]  # there is no q to show another in
+    A[kinds == Kind.FIXED, 3:] = nodes.rotations[kinds == Kind.FIXED]  # a fixed joint has no q for another rotation
     A[kinds == Kind.FREE] = [0, 0, 0, 1, 0, 0, 0]
     return A, B
 

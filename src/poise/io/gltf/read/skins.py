@@ -14,7 +14,7 @@ from poise.maths.arrays import Floats
 from poise.model.rig import Skin
 
 VRM_ANIMATION = "VRMC_vrm_animation"
-_SINGULAR = 1e-12  # determinant over the product of the columns' lengths
+_SINGULAR = 1e-12  # minimum determinant relative to the product of the columns' lengths
 
 
 class RawSkin(NamedTuple):

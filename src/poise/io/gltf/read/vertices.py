@@ -15,7 +15,7 @@ from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 
-_MOST = 0.5  # share of its weights from which on a vertex is a joint's own
+_MOST = 0.5  # minimum share of a vertex's weights for the vertex to belong to the joint
 
 
 def carried_vertices(skeleton: Skeleton, source: GltfDocument, row: int) -> Floats:

@@ -89,7 +89,7 @@ def _sampled(clip: Clip, rows: Ints, shown: Shown) -> Iterator[_Keys]:
             if any((values != value).any() for value in same):
                 still = False
                 yield _channel(k, path, clip, values)
-    if still and len(rows):  # a channel all the same: it keeps the clip and its duration
+    if still and len(rows):  # one channel keeps the clip and its duration
         first = next(k for k, row in enumerate(rows) if row >= 0)
         yield _channel(first, "rotation", clip, frames.rotation[:, first])
 

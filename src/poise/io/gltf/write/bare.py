@@ -50,11 +50,11 @@ def _asset(s: Skeleton) -> Json:
 
 
 def _version() -> str:
-    from importlib import metadata  # noqa: PLC0415  (who only reads need not wait for it)
+    from importlib import metadata  # noqa: PLC0415  (reading needs no metadata)
 
     try:
         return metadata.version("poise")
-    except metadata.PackageNotFoundError:  # run from a source tree that is not installed
+    except metadata.PackageNotFoundError:  # run from an uninstalled source tree
         return "(not installed)"
 
 

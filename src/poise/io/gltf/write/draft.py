@@ -99,7 +99,7 @@ class Draft:
             binary = self._place_first_buffer(kind)
             if self._folder is not None and self._folder.resolve() != path.absolute().parent.resolve():
                 self._embed(self._folder)
-        except BrokenError as error:  # in what reading had no need of
+        except BrokenError as error:  # in data unused while reading
             raise FileError(path, f"cannot take along {error.place}: {error.reason}") from error
         if self._new:
             binary = self._place_new_bytes(kind, binary)
@@ -139,7 +139,7 @@ class Draft:
             try:
                 content = read_inside(folder, uri, f"images[{i}]")
             except BrokenError:
-                continue  # it was not there for the original either
+                continue  # already missing in the original
             media_type = image.get("mimeType") or mimetypes.guess_type(uri)[0] or "image/png"
             self.items("images")[i] = image | {"uri": data_uri(content, media_type)}
 
