@@ -78,7 +78,7 @@ MAPS = {
     "a huge spacing": ({"heights": HEIGHTS, "spacing": [1e300, 1]}, "spacing: must not be beyond 1e+30"),
 }
 CONTACTS = {
-    "a key twice": ('{"left": {"heel": []}, "left": {"heel": [[0, 1]]}}', "the key 'left' stands twice"),
+    "a key twice": ('{"left": {"heel": []}, "left": {"heel": [[0, 1]]}}', "the key 'left' occurs twice"),
     "not a number": ('{"left": {"heel": [[0, NaN]]}}', "NaN is not a number"),
     "an underscore": ('{"left": {"heel": [[0, 1_0]]}}', "not a JSON file"),
 }

@@ -112,7 +112,7 @@ def test_tables_of_legs_are_replaced_with_the_clip(tmp_path):
         ("a.json", "{", "not a JSON file"),
         ("a.json", "[]", "contacts must be a table"),
         ("a.json", '{"left": {"heel": [[NaN, 1]]}}', "NaN is not a number"),
-        ("a.json", '{"left": {}, "left": {}}', "the key 'left' stands twice"),
+        ("a.json", '{"left": {}, "left": {}}', "the key 'left' occurs twice"),
         ("a.yaml", "", "kept in .toml .a sidecar. or .json files, not .yaml"),
         ("a", "", "not without a suffix"),
     ],

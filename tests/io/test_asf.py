@@ -262,7 +262,7 @@ class TestEveryWord:
         assert rig.rest.world["root"].positions.tolist() == [1.0, 2.0, 3.0]
         there = rig.clips[0].poses[0].world["root"].positions
         np.testing.assert_allclose(there, [1 - 2, 2 + 1, 3 + 3], atol=1e-12)
-        assert any("a place or a turn of its own" in note for note in rig.notes)
+        assert any("a position or rotation of its own" in note for note in rig.notes)
 
     def test_a_root_that_the_file_does_not_describe_is_told(self, put):
         begin, end = ASF.index(":root"), ASF.index(":bonedata")

@@ -64,7 +64,7 @@ def test_a_joint_without_geometry_is_told_in_a_sentence(tmp_path):
         poise.bone_end(rig, "shin")
     with pytest.raises(poise.UnknownNameError, match="did you mean 'foot'"):
         poise.bone_end(rig, "fot")
-    with pytest.raises(poise.InputError, match="a rig that poise.load"):
+    with pytest.raises(poise.InputError, match="a rig from poise.load"):
         poise.bone_end(rig.rest, "foot")
     with pytest.raises(poise.UnsupportedError, match="comes from no file with geometry"):
         poise.bone_end(poise.load(samples.path("humanoid.bvh")), "LeftHand")

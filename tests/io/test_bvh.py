@@ -116,7 +116,7 @@ def sign(a, b, skeleton):
 def test_a_root_that_stays_near_zero_far_from_its_offset_is_told(data):
     rig = bvh.read(data / "bvh" / "walk_makehuman_zup.bvh")
     assert len(rig.notes) == 1
-    assert "may be meant as changes" in rig.notes[0]
+    assert "may be relative" in rig.notes[0]
     for name in FILES:
         if name != "walk_makehuman_zup":
             assert bvh.read(data / "bvh" / f"{name}.bvh").notes == ()

@@ -212,7 +212,7 @@ def test_a_size_that_no_figure_has_is_told(real):
 
 
 def test_cameras_and_lights_are_counted_and_do_not_widen_the_figure(real):
-    said = "without joints below were left out: they are no part of the figure"
+    said = "without joints below were left out: they are no part of the character"
     assert f"11 cameras {said}" in real["pab_walk"].notes
     assert f"1 camera and 1 light {said}" in real["huesitos"].notes
     assert not any("left out" in note for note in real["kenney_character"].notes)

@@ -53,7 +53,7 @@ REFUSED = {
     "no nodes": (fbx([]), "there is no skeleton in it: none of its 0 nodes"),
     "cameras alone": (
         fbx([node("a", "", "Camera"), node("b", "a", "Camera")]),
-        "none of its 2 nodes is a bone or turns",
+        "none of its 2 nodes is a bone or rotates",
     ),
     "a GLB": (samples.path("humanoid.glb").read_bytes(), "it looks like a GLB file"),
     "a BVH": (samples.path("humanoid.bvh").read_bytes(), "it looks like a BVH file"),
@@ -61,7 +61,7 @@ REFUSED = {
     "places too large": (fbx([node("a", LclTranslation=(1e300, 0, 0)), node("b", "a")]), "too large for a number"),
     "scales that overflow": (
         fbx([node(f"n{i}", f"n{i - 1}" if i else "", LclScaling=(1e90, 1, 1)) for i in range(5)]),
-        "its place in the world is too large",
+        "its position in the world is too large",
     ),
     "a take of a thousand years": (fbx(LIMB, [("t", 0, 1e8, TURN)]), "too long: of all takes together 2,000,000"),
     "many long takes": (fbx(LIMB, [(f"t{i}", 0, 5e3, TURN) for i in range(20)]), "is too long"),

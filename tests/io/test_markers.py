@@ -232,7 +232,7 @@ class TestC3D:
     def test_no_unit_and_no_screen(self, put):
         markers = put(c3d(cloud(), unit="", up=""))
         assert (markers.metres_per_unit, markers.up) == (None, None)
-        assert markers.notes == ("it does not say its unit",)
+        assert markers.notes == ("its unit is missing",)
         assert put(c3d(cloud(), up="-Z")).up is None
 
     def test_a_rate_that_cannot_be_used(self, put):
@@ -288,17 +288,17 @@ class TestTRC:
     def test_rows_whose_last_tabs_were_cut_off(self, put):
         markers = put(HEAD + ROWS.replace("\t\t\t\n", "\n"), "a.trc")
         assert markers.gaps[2].tolist() == [False, True]
-        assert markers.notes == ("1 rows end early; their last markers count as not seen",)
+        assert markers.notes == ("1 rows end early; their last markers count as missing",)
 
     @pytest.mark.parametrize(
         ("old", "new", "note"),
         [
             ("\t3\t2\tmm", "\t9\t2\tmm", "the header says 9 frames and the file holds 3"),
-            ("1\t0.0\t1\t2\t3", "1\t0.0\t1\t\t3", "1 times only a part of a marker's coordinates is there"),
-            ("3\t0.033333", "5\t0.033333", "the frame numbers leave some out"),
-            ("3\t0.033333", "3\t0.5", "its times do not go on at its rate of 60"),
+            ("1\t0.0\t1\t2\t3", "1\t0.0\t1\t\t3", "1 positions have only a part of their coordinates"),
+            ("3\t0.033333", "5\t0.033333", "the frame numbers have gaps"),
+            ("3\t0.033333", "3\t0.5", "its times do not match its rate of 60"),
             ("mm", "parsec", "its unit 'parsec' is not known"),
-            ("\tA\t\t\tB", "\tA\t\t\tA", "markers with one name were numbered"),
+            ("\tA\t\t\tB", "\tA\t\t\tA", "duplicate marker names were numbered"),
         ],
     )
     def test_what_is_odd_is_told(self, put, old, new, note):

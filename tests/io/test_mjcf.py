@@ -294,7 +294,7 @@ EQUALITIES = {
     "curved": ('<joint joint1="j" joint2="k" polycoef="0 1 0.5 0 0"/>', "the curved equality of joint 'j'"),
     "constant": ('<joint joint1="j" polycoef="0.5 0 0 0 0"/>', "the constant equality of joint 'j'"),
     "not active": ('<joint joint1="j" joint2="k" active="false"/>', "the equality of joint 'j' is not active"),
-    "flex": ('<flex flex="f"/>', "not read, so that joints may move which these would hold: <flex> (1)"),
+    "flex": ('<flex flex="f"/>', "not read, so joints may move that these would hold: <flex> (1)"),
     "in a circle": ('<joint joint1="k" joint2="j"/><joint joint1="j" joint2="k"/>', "a further equality of joint 'j'"),
     "twice": ('<joint joint1="j" joint2="k"/><joint joint1="j" joint2="k"/>', "a further equality of joint 'j'"),
 }
@@ -319,7 +319,7 @@ def test_a_follower_whose_range_leaves_its_leader_no_value(parsed):
 def test_what_would_hold_joints_is_counted(parsed):
     held = '<equality><tendon tendon1="t"/><tendon tendon1="t"/><flexvert flex="f"/></equality>'
     (note,) = parsed(model(body('<joint name="j"/>'), held)).notes
-    assert note.startswith("not read, so that joints may move which these would hold: ")
+    assert note.startswith("not read, so joints may move that these would hold: ")
     assert set(note.partition(": ")[2].split(", ")) == {"<tendon> (2)", "<flexvert> (1)"}
 
 
@@ -358,7 +358,7 @@ def test_nothing_but_the_file_is_needed(parsed):
     rig = parsed(text)
     assert rig.skeleton.names == ("world", "j")
     assert [geom.kind for geom in rig.skeleton.source.geoms] == ["sphere"]
-    assert rig.notes == ("not read, so that joints may move which these would hold: tendons (1)",)
+    assert rig.notes == ("not read, so joints may move that these would hold: tendons (1)",)
 
 
 def test_replicate_frames_and_unknown_elements(parsed):
@@ -366,7 +366,7 @@ def test_replicate_frames_and_unknown_elements(parsed):
     rig = parsed(model(f'<frame pos="0 0 1">{body(inside)}</frame><spring/>'))
     assert rig.skeleton.names == ("world", "a", "q0", "q1", "q2")
     np.testing.assert_allclose(rig.rest.world["q1"].positions, [np.cos(1), np.sin(1), 1])
-    assert rig.notes == ("elements that are not known were passed over: spring (1)",)
+    assert rig.notes == ("unknown elements were ignored: spring (1)",)
 
 
 def test_files_that_are_included(parsed, tmp_path):

@@ -82,7 +82,7 @@ def test_tables_of_poise_are_clips_again(suffix, tmp_path):
     poise.save(clip, tmp_path / f"walk{suffix}")
     assert same(poise.load_motion(tmp_path / f"walk{suffix}", ROBOT), clip)
     poise.save(clip.poses, tmp_path / f"walk{suffix}")
-    with pytest.raises(poise.FileError, match="does not say how many frames there are in a second; give fps"):
+    with pytest.raises(poise.FileError, match="does not give its frames per second; give fps"):
         poise.load_motion(tmp_path / f"walk{suffix}", ROBOT)
     assert same(poise.load_motion(tmp_path / f"walk{suffix}", ROBOT, fps=30), clip)
 
@@ -185,7 +185,7 @@ def test_unitree(g1, walking, tmp_path):
     """A csv without a header, 30 frames a second, x y z w."""
     q = walking.poses.q
     np.savetxt(tmp_path / "walk.csv", np.c_[q[:, :3], q[:, [4, 5, 6, 3]], q[:, 7:]], delimiter=",", fmt="%.17g")
-    with pytest.raises(poise.FileError, match="how many frames"):
+    with pytest.raises(poise.FileError, match="frames per second"):
         poise.load_motion(tmp_path / "walk.csv", g1, quaternion="xyzw")
     with pytest.raises(poise.FileError, match="the order of the root's rotation"):
         poise.load_motion(tmp_path / "walk.csv", g1, fps=30)
@@ -246,7 +246,7 @@ def test_what_is_no_motion_is_not_written(tmp_path):
         (clip.poses, r"\.npz: a motion file holds an animation"),
         (arm, r"\.npz: a motion file holds an animation, and there is none here; a .json or .csv file holds a pose"),
         (scaled, "no translation or scale of single joints"),
-        (clip_of(moving), "'b' hangs on 'a', which moves or scales it"),
+        (clip_of(moving), "'b' is below 'a', which moves or scales it"),
     ):
         with pytest.raises(poise.UnsupportedError, match=sentence):
             poise.save(thing, tmp_path / "walk.npz")
@@ -296,7 +296,7 @@ BROKEN = {
     "cut": (arrays()[:-40], "is not an npz file"),
     "another npz": (archive(heights=b""), "holds no motion; its arrays: heights"),
     "no values": (arrays(dof_pos=None), "has none of dof_pos, joint_pos, qpos"),
-    "no rotation": (arrays(root_rot=None), "has one of the root's place and rotation"),
+    "no rotation": (arrays(root_rot=None), "has only one of the root's position and rotation"),
     "a pickle": (arrays(dof_pos=np.array([{}], dtype=object)), "dof_pos: holds Python objects, which are not read"),
     "names that are objects": (
         arrays(joint_names=np.array(["a", 1], dtype=object)),
@@ -309,10 +309,10 @@ BROKEN = {
     "words": (arrays(root_pos=np.array([["a"] * 3] * 3)), "root_pos: must be numbers"),
     "nan": (arrays(root_pos=NAN), "root_pos[1, 1]: nan is not a value"),
     "too large": (arrays(root_pos=NAN * 0 + 1e200), "root_pos[0, 0]: 1e+200 is not a value"),
-    "fewer rows": (arrays(root_pos=np.zeros((2, 3))), "3 rows of joint values and 2 of the root's place"),
-    "no rate": (arrays(fps=None), "does not say how many frames there are in a second"),
-    "frames of centuries": (arrays(fps=1e-300), "fps: 1e-300 frames per second cannot be meant"),
-    "frames of nanoseconds": (arrays(fps=1e9), "fps: 1e+09 frames per second cannot be meant"),
+    "fewer rows": (arrays(root_pos=np.zeros((2, 3))), "3 rows of joint values and 2 of the root's position"),
+    "no rate": (arrays(fps=None), "does not give its frames per second"),
+    "frames of centuries": (arrays(fps=1e-300), "fps: 1e-300 frames per second is no plausible rate"),
+    "frames of nanoseconds": (arrays(fps=1e9), "fps: 1e+09 frames per second is no plausible rate"),
     "a rate of zero": (arrays(fps=0.0), "fps: frames per second must be above zero"),
     "two rates": (arrays(fps=np.array([1, 2])), "fps: must be one number, not (2,)"),
     "a rate that is nan": (arrays(fps=np.nan), "nan is not a value"),
@@ -334,7 +334,7 @@ BROKEN = {
     "more names": (arrays(joint_names=np.array(COLUMNS)), "7 names of joints and 6 columns of values"),
     "columns without names": (
         arrays(joint_names=None, dof_pos=np.zeros((3, 4))),
-        "has 4 values a frame and says no names; the rig has 7: give joints=[...]",
+        "has 4 values a frame and no names; the rig has 7: give joints=[...]",
     ),
     "a follower elsewhere": (
         arrays(joint_names=np.array(COLUMNS), dof_pos=np.tile([0, 0, 9, 1, 0, 0, 0.0], (3, 1))),
@@ -361,7 +361,7 @@ BROKEN_CSV = {
     "words": (f"{ROW}\n{ROW.replace('0.2', 'x')}\n", "row 2: 'x' is not a number"),
     "nan": (ROW.replace("0.2", "nan"), "row 1: 'nan' is not a number"),
     "1e999": (ROW.replace("0.2", "1e999"), "row 1: '1e999' is too large"),
-    "another robot": (ROW + ",5,5", "has 8 values a frame and says no names; the rig has 7"),
+    "another robot": (ROW + ",5,5", "has 8 values a frame and no names; the rig has 7"),
     "not text": (b"0,\xff\xfe", "is not UTF-8 text"),
     "a remark that lies": (f"# {json.dumps({'joints': ['a']})}\n{ROW}", "1 names of joints and 6 columns"),
     "nothing but a remark": ("# x\n", "row 1: every row needs"),

@@ -146,7 +146,7 @@ def test_states(read):
     assert rig.poses["up"].q[:2].tolist() == [-0.5, 0.25]
     assert rig.notes == (
         "arm.srdf: state 'up': joint 'p' is no hinge or slide, and its value is not read",
-        "arm.srdf: state 'up' has another value for 'l' than it follows to",
+        "arm.srdf: state 'up' has another value for 'l' than its coupling gives",
     )
     free = rig.with_skeleton(rig.skeleton.limited({"j": None}))
     assert free.named_pose("up").q[0] == -0.5
@@ -156,7 +156,7 @@ def test_pairs_of_links_that_are_not_there(read):
     pair = '<disable_collisions link1="{}" link2="{}" reason="Never"/>'
     rig = read(srdf(*(pair.format(*two) for two in ("ab", "ba", "bc", "ax", "xy"))))
     assert rig.disabled_pairs == (("a", "b"), ("b", "c"))
-    assert rig.notes == ("arm.srdf: 2 disabled pairs name links that the robot has not",)
+    assert rig.notes == ("arm.srdf: 2 disabled pairs name unknown links",)
 
 
 def test_a_robot_without_a_name_and_one_without_srdf(read, tmp_path):
@@ -189,10 +189,10 @@ BROKEN = {
         "is not above the tip",
     ),
     "a chain without a base": (srdf(GROUP.replace('base_link="a"', "")), "<chain> has no base_link"),
-    "a group in itself": (srdf('<group name="g"><group name="g"/></group>'), "line 2: group 'g' stands in itself"),
+    "a group in itself": (srdf('<group name="g"><group name="g"/></group>'), "line 2: group 'g' contains itself"),
     "a circle of groups": (
         srdf('<group name="g"><group name="h"/></group>', '<group name="h"><group name="g"/></group>'),
-        "stands in itself",
+        "contains itself",
     ),
     "a group that is not there": (srdf('<group name="g"><group name="h"/></group>'), "no group 'h'; groups: g"),
     "a state of nobody": (srdf(state("up", "leg")), "line 2: no group 'leg'"),

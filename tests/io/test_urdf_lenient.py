@@ -47,7 +47,7 @@ FAULTS = {
         robot(
             joint() + LAST, LINKS.replace('<link name="a"/>', '<link name="a"><visual><xacro:grey/></visual></link>')
         ),
-        "left in the file are passed over, and what they stand for may be missing: <xacro:grey> in line 2",
+        "left in the file are ignored, and their content may be missing: <xacro:grey> in line 2",
     ),
     "xacro elements that hold others": (
         robot('<xacro:macro name="m"><link name="z"/><joint name="j"/></xacro:macro>' + joint() + LAST),
@@ -63,11 +63,11 @@ FAULTS = {
     ),
     "second limit": (
         robot(joint(inside=LIMIT + '<limit lower="5" upper="6"/>') + LAST),
-        "the second <limit> of joint 'j' (line 3), which says something else, is ignored",
+        "the second <limit> of joint 'j' (line 3), which differs, is ignored",
     ),
     "second parent": (
         robot(joint(inside=LIMIT + '<parent link="c"/>') + LAST),
-        "the second <parent> of joint 'j' (line 3), which says something else, is ignored",
+        "the second <parent> of joint 'j' (line 3), which differs, is ignored",
     ),
     "declaration after a blank line": (
         f"\n{DECLARATION}\n{PLAIN}",
@@ -83,13 +83,13 @@ FAULTS = {
     ),
     "dashes in comments": (
         PLAIN.replace("</robot>", "<!-- a -- b --><!----- c ----->\n</robot>"),
-        "comments with two dashes in them, which XML does not allow, are passed over (2)",
+        "comments with two dashes in them, which XML does not allow, are ignored (2)",
     ),
-    "more after the robot": (PLAIN + "\0\0", "what follows the end of <robot> is ignored"),
-    "a second robot": (PLAIN + PLAIN, "what follows the end of <robot> is ignored"),
+    "more after the robot": (PLAIN + "\0\0", "the content after the end of <robot> is ignored"),
+    "a second robot": (PLAIN + PLAIN, "the content after the end of <robot> is ignored"),
     "a second robot after a comment with an end": (
         PLAIN.replace("<link", "<!-- </robot> --><link", 1) + "<robot/>",
-        "what follows the end of <robot> is ignored",
+        "the content after the end of <robot> is ignored",
     ),
     "output of a program before the robot": (
         f"xacro: in-order processing\n{PLAIN}",

@@ -182,7 +182,7 @@ def changed(**joints):
         (changed().replace("0.25", "1e999"), "'hinge': 'inf' is not a joint value"),
         (changed().replace("0.25", "9" * 5000), "not a JSON file"),
         (changed().replace("0.25", "null"), "'hinge': 'None' is not a joint value"),
-        (changed().replace('"slide"', '"hinge": 1, "slide"'), "the key 'hinge' stands twice"),
+        (changed().replace('"slide"', '"hinge": 1, "slide"'), "the key 'hinge' occurs twice"),
         (changed()[:-3], "not a JSON file"),
         ("[" * 100_000, "not a JSON file"),
         ("[]", "joint values are"),

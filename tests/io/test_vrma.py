@@ -119,7 +119,7 @@ class TestReading:
         [
             (lambda d: d["extensions"][EXTENSION].update(specVersion="3.0"), "its version '3.0' is not known"),
             (lambda d: d["extensions"][EXTENSION].update(specVersion={}), "its version {} is not known"),
-            (lambda d: bones(d).pop("leftFoot"), "every VRM figure has are not named in it: leftFoot"),
+            (lambda d: bones(d).pop("leftFoot"), "required VRM bones are missing in it: leftFoot"),
             (lambda d: bones(d).update(hips={"node": 99}), "lead to no node and were ignored: hips"),
             (lambda d: d["extensions"][EXTENSION].update(humanoid=[]), "are not named in it: hips, spine"),
             (
@@ -308,9 +308,9 @@ class TestNew:
         truth, path = np.load(data / "vrma" / "walk_cmu_truth.npz"), tmp_path / "own.vrma"
         rig = poise.load(data / "bvh" / "cmu_12_01_walk.bvh")
         _, told = quietly(poise.save, poise.Clip(truth["t"], rig.clips[0].poses[2::4], "walk"), path)
-        assert ["joints that move and are no human bones" in one for one in told] == [True, False]
-        assert "'Head' comes out up to 4" in told[0]
-        assert "no file says the unit" in told[1]
+        assert ["moving joints other than human bones" in one for one in told] == [True, False]
+        assert "'Head' is displaced by up to 4" in told[0]
+        assert "the unit of this character is unknown" in told[1]
         own = poise.load(path)
         poses = own.clips[0].at(truth["t"])
         for i, bone in enumerate(truth["bones"].tolist()):
@@ -371,7 +371,7 @@ class TestNew:
     def test_a_rest_pose_that_is_none(self, data, tmp_path):
         clip = poise.load(data / "bvh" / "rest" / "walk_line.bvh").clips[0]
         with pytest.raises(
-            poise.UnsupportedError, match="no T pose can be made of this figure: the rest pose is no pose"
+            poise.UnsupportedError, match="no T pose can be found for this character: the rest pose is no pose"
         ):
             poise.save(clip, tmp_path / "line.vrma")
 

@@ -53,14 +53,14 @@ def bone_end(rig: Rig, joint: str) -> Floats:
     is bound to the joint, meshes attached to it are used. Meshes of robots are not read.
     """
     if not isinstance(rig, Rig):
-        raise InputError(f"bone_end() looks into a rig that poise.load() has read, not into {short(rig)}")
+        raise InputError(f"bone_end() needs a rig from poise.load(), not {short(rig)}")
     skeleton, source = rig.skeleton.bound, rig.skeleton.source
     row = skeleton.index(joint)
     name = skeleton.names[row]
     if isinstance(source, GltfDocument):
         points = carried_vertices(skeleton, source, row)
         if not len(points):
-            raise UnsupportedError(f"no vertex of a mesh belongs to {name!r}: nothing shows where its bone ends")
+            raise UnsupportedError(f"no vertex of a mesh belongs to {name!r}: the end of its bone is unknown")
         line = _line(skeleton, row, points.mean(axis=0), name)
         return line * float((points @ line).max())
     if isinstance(source, UrdfDocument):
@@ -70,7 +70,7 @@ def bone_end(rig: Rig, joint: str) -> Floats:
         line = _line(skeleton, row, np.mean([shape.centre for shape in shapes], axis=0), name)
         return line * max(shape.reach(line) for shape in shapes)
     raise UnsupportedError(
-        f"nothing shows where the bone of {name!r} ends: it comes from no file with geometry (.gltf, .glb, .vrm, .urdf)"
+        f"the end of the bone of {name!r} is unknown: it comes from no file with geometry (.gltf, .glb, .vrm, .urdf)"
     )
 
 
@@ -84,5 +84,5 @@ def _line(skeleton: Skeleton, row: int, middle: Floats, name: str) -> Floats:
     if aside > 0.0 and way @ middle <= _ASIDE * length * aside:
         way, length = middle, aside
     if not length > 0.0:
-        raise UnsupportedError(f"the bone of {name!r} has no direction: its parent and its geometry are where it is")
+        raise UnsupportedError(f"the bone of {name!r} has no direction: its parent and its geometry coincide with it")
     return np.asarray(way / length, dtype=np.float64)

@@ -28,6 +28,6 @@ def _with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        message = f"the key {shown(twice)} stands twice in one object"
+        message = f"the key {shown(twice)} occurs twice in one object"
         raise ValueError(message)
     return found

@@ -85,7 +85,7 @@ def _sampled(clip: Clip) -> tuple[Pose, float]:
     poses, step = clip.at(grid.times), _usable(grid.step)
     if not grid.exact:
         far, size = off_at_keys(clip, Clip(grid.times, poses))
-        share = f" ({far / size:.2g} of the figure's size)" if size else ""
+        share = f" ({far / size:.2g} of the character's size)" if size else ""
         message = (
             f"the keys of clip {clip.name!r} lie on no common frames: sampled at {1 / step:.6g} frames/s, it is up to "
             f"{far:.3g}{share} off at its own keys"

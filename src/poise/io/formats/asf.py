@@ -59,12 +59,16 @@ def _notes(file: AsfFile, rows: Rows) -> list[str]:
     notes = list(file.notes)
     slides = [bone.name for bone in rows.bones if set(bone.dof) - set(TURNS)]
     if slides:
-        notes.append(f"bones slide or stretch (tx ty tz l), which is not read; they turn only: {listed(slides)}")
+        notes.append(
+            f"bones slide or stretch (tx ty tz l), which is not read; only their rotations are: {listed(slides)}"
+        )
     loose = [bone.name for bone in rows.bones if len(bone.limits) not in (0, len(bone.dof))]
     if loose:
         notes.append(f"bones have limits for some of their degrees of freedom; the others are free: {listed(loose)}")
     if any((*file.root.position, *file.root.orientation)):
-        notes.append("the root has a place or a turn of its own; frames are moved by it, which programs do differently")
+        notes.append(
+            "the root has a position or rotation of its own; it is applied to all frames, which programs do differently"
+        )
     if "l" in file.root.order:
         notes.append("the root stretches (l), which is not read")
     return notes

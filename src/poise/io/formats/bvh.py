@@ -158,6 +158,6 @@ def _root_note(nodes: list[BvhJoint], names: tuple[str, ...], values: Floats) ->
         if length > 0 and moved.max() < _NEAR_ZERO * length:
             notes.append(
                 f"the positions of root {name!r} stay within {moved.max():.4g} of zero while its OFFSET is "
-                f"{length:.4g} long; they were read as positions, as in most files, but may be meant as changes to it"
+                f"{length:.4g} long; they were read as positions, as in most files, but may be relative to it"
             )
     return notes

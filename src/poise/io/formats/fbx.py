@@ -61,7 +61,7 @@ def _rig(path: Path, reply: ChildAnswer) -> Rig:
     skeleton = build_skeleton(reply, nodes, rest, turning, notes)
     if not (skeleton.kinds == Kind.BALL).any():
         count = len(nodes) + reply.header["cameras"] + reply.header["lights"]
-        raise FileError(path, f"there is no skeleton in it: none of its {count} nodes is a bone or turns")
+        raise FileError(path, f"there is no skeleton in it: none of its {count} nodes is a bone or rotates")
     standing = Pose(skeleton, skeleton.rest_q)
     worlds = _rest_world(path, skeleton, rest)
     bones = [row for row, node in enumerate(nodes) if node.is_bone]
@@ -83,7 +83,9 @@ def _told(reply: ChildAnswer, names: list[str]) -> list[str]:
         counts = [(reply.header[f"{thing}s"], thing) for thing in ("camera", "light")]
         left_out = [f"{count} {thing}{'s' if count > 1 else ''}" for count, thing in counts if count > 0]
         if left_out:
-            notes.append(f"{' and '.join(left_out)} without joints below were left out: they are no part of the figure")
+            notes.append(
+                f"{' and '.join(left_out)} without joints below were left out: they are no part of the character"
+            )
     except (TypeError, KeyError) as error:
         raise nonsense(reply.path) from error
     return notes
@@ -115,7 +117,7 @@ def _rest_world(path: Path, skeleton: Skeleton, rest: Floats) -> Floats:
     worlds = world(skeleton.parents.tolist(), rest[:, :3], rest[:, WXYZ], linear)
     bad = np.flatnonzero(~np.isfinite(worlds).all(axis=(1, 2)))
     if len(bad):
-        raise FileError(path, "its place in the world is too large for a number", place=skeleton.names[int(bad[0])])
+        raise FileError(path, "its position in the world is too large for a number", place=skeleton.names[int(bad[0])])
     return worlds
 
 

@@ -80,7 +80,7 @@ def _skeleton(model: CompiledModel, found: MjcfRows) -> Skeleton:
     rows = found.rows
     places = np.array([row.offset for row in rows])
     if not (np.abs(places) <= LARGEST).all() or not (np.abs(model.model.qpos0) <= LARGEST).all():
-        message = "a place or a reference value is too large"
+        message = "a position or a reference value is too large"
         raise InputError(message)
     names, kinds, couplings = [row.name for row in rows], [row.kind for row in rows], couplings_of(model, found)
     limits, ignored = drop_blocking_ranges(names, np.array(kinds), limits_of(model, found), couplings)
@@ -108,7 +108,7 @@ def _skeleton(model: CompiledModel, found: MjcfRows) -> Skeleton:
 def _notes(selection: Selection) -> list[str]:
     notes: list[str] = []
     if selection.left_out:
-        notes.append(f"not read, so that joints may move which these would hold: {left_out(selection.left_out)}")
+        notes.append(f"not read, so joints may move that these would hold: {left_out(selection.left_out)}")
     if selection.unknown:
-        notes.append(f"elements that are not known were passed over: {left_out(selection.unknown)}")
+        notes.append(f"unknown elements were ignored: {left_out(selection.unknown)}")
     return notes

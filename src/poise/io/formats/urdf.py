@@ -134,7 +134,7 @@ class _SkeletonRows:
         for link, given in self.robot.inertials.items():
             inertial = inertial_of(given)
             if inertial is None:
-                self.notes.append(f"link {link!r}: its <inertial> has no finite mass and place, and is passed over")
+                self.notes.append(f"link {link!r}: its <inertial> has no finite mass and position, and is ignored")
             elif inertial[0] > 0.0 and link in self.aliases:
                 found[self.rows[self.aliases[link]].name] = inertial
         return found

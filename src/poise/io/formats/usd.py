@@ -104,4 +104,4 @@ def _check_places(path: Path, skeleton: Skeleton) -> None:
     places = world(skeleton.parents.tolist(), skeleton.A[:, :3], skeleton.A[:, 3:], skeleton.B[:, :, :3])
     bad = np.flatnonzero(~np.isfinite(places).all(axis=(1, 2)))
     if len(bad):
-        raise FileError(path, "its place in the world is too large for a number", place=skeleton.names[int(bad[0])])
+        raise FileError(path, "its position in the world is too large for a number", place=skeleton.names[int(bad[0])])

@@ -69,7 +69,7 @@ def _notes(said: Json, rig: Rig, animations: int) -> list[str]:
         notes.append(f"its version {said.get('specVersion')!r:.40} is not known; it was read as {_VERSIONS[0]}")
     missing = [role for role in REQUIRED if role not in rig.humanoid]
     if missing:
-        notes.append(f"bones that every VRM figure has are not named in it: {listed(missing)}")
+        notes.append(f"required VRM bones are missing in it: {listed(missing)}")
     if not animations:
         notes.append("it holds no animation")
     if animations > 1:

@@ -6,7 +6,7 @@
      "chains": {"left_arm": {"root": "LeftArm", "tip": "LeftHand"}}}
 
 In glTF y is up and lengths are metres. For another up axis or another known unit, all roots are children of an added
-node, the last of the document. It turns that axis to +Y and scales to metres; its own extras are {"added": "up"} or, for
+node, the last of the document. It turns that axis to +Y and scales to metres; its extras are {"added": "up"} or, for
 scale only, {"added": "unit"}. Reading strips the unchanged node, and all numbers are those originally written. A node
 that other programs moved, animated or put elsewhere is an ordinary joint.
 """
@@ -104,10 +104,10 @@ def without_added_root(document: Json, said: Said, notes: Notes) -> tuple[list[J
     if _is_as_written(nodes, said) and len(nodes) - 1 not in _used(document):
         return nodes[:-1], said
     if said.up in _TO_Y:
-        notes.add(f"the node that turns {said.up} up is not there as poise wrote it; y was taken as up, as glTF has it")
+        notes.add(f"the node that rotates {said.up} to up is not as poise wrote it; y was taken as up, as in glTF")
         said = said._replace(up="y")
     if said.in_metres:
-        notes.add("the node that scales to metres is not there as poise wrote it; metres were taken, as glTF has them")
+        notes.add("the node that scales to metres is not as poise wrote it; metres were taken, as in glTF")
         said = said._replace(metres_per_unit=1.0, in_metres=False)
     return nodes, said
 

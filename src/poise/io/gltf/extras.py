@@ -6,7 +6,7 @@
               {"axis": [x, y, z], "swing": [[low, high], [low, high]], "twist": [low or null, high or null],
                "across": [x, y, z]}
               {"order": "ZXY", "x": [low or null, high or null], "y": ..., "z": ...}
-     "axis": [x, y, z], "value": 7.0,                      hinge and slide: the axis; q, because the node does not show full turns
+     "axis": [x, y, z], "value": 7.0,                      hinge and slide: the axis; q, with full turns
      "coupling": {"node": 3, "ratio": -1.0, "offset": 0.0}}
 
 All keys are optional. `rest` is the rest pose of a node in another pose; its `q` is present only if the rest differs

@@ -54,11 +54,11 @@ def read(path: Path, data: bytes) -> Markers:
     positions = _positions(path, data, machine, header, said, (points, count))
     rate = _number(said, "RATE", header.rate)
     if not is_rate(rate):
-        notes.append(f"a rate of {rate:g} frames per second cannot be used; {_DEFAULT_RATE:g} was taken")
+        notes.append(f"a rate of {rate:g} frames per second cannot be used; {_DEFAULT_RATE:g} is used instead")
         rate = _DEFAULT_RATE
     unit = next(iter(_texts(said, "UNITS")), "")
     if metres_of(unit) is None:
-        notes.append(f"its unit {unit[:20]!r} is not known" if unit else "it does not say its unit")
+        notes.append(f"its unit {unit[:20]!r} is not known" if unit else "its unit is missing")
     try:
         names = _names(said, points, notes)
         return Markers(positions, names, rate, first, metres_of(unit), _up(said), tuple(notes), path)
@@ -184,7 +184,7 @@ def _names(said: dict[str, C3dParameter], count: int, notes: list[str]) -> tuple
     wanted = [label or f"point_{i}" for i, label in enumerate(given, 1)]
     names = unique_names(wanted)
     if names != tuple(wanted):
-        notes.append("labels that stand there twice were numbered")
+        notes.append("duplicate labels were numbered")
     return names
 
 

@@ -60,7 +60,7 @@ class Markers(FrozenValue):
             message = f"{len(self.names)} markers need positions (frames, {len(self.names)}, 3), not {points.shape}"
             raise InputError(message)
         if np.isinf(points).any():
-            message = "positions of markers are finite, or NaN where one was not seen; these are infinite in places"
+            message = "positions of markers are finite, or NaN where one is missing; some of these are infinite"
             raise InputError(message)
         points[np.isnan(points).any(axis=-1)] = np.nan
         frozen(points)

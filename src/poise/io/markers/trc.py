@@ -56,12 +56,12 @@ def read(path: Path, data: bytes) -> Markers:
     positions = table[:, 2:].reshape(len(table), len(head.names), 3)
     half = np.isnan(positions).any(axis=-1) & ~np.isnan(positions).all(axis=-1)
     if half.any():
-        notes.append(f"{int(half.sum())} times only a part of a marker's coordinates is there; it counts as not seen")
+        notes.append(f"{int(half.sum())} positions have only a part of their coordinates; they count as missing")
     first = _first(table, notes)
     _check_times(table[:, 1], head.rate, notes)
     metres = metres_of(head.unit)
     if metres is None:
-        notes.append(f"its unit {shown(head.unit)} is not known" if head.unit else "it does not say its unit")
+        notes.append(f"its unit {shown(head.unit)} is not known" if head.unit else "its unit is missing")
     return Markers(positions, head.names, head.rate, first, metres, None, tuple(notes), path)
 
 
@@ -110,7 +110,7 @@ def _names(path: Path, place: int, line: str, notes: list[str]) -> tuple[str, ..
         _fail(path, place, f"more than {_MOST_MARKERS:,} markers, or a name of more than {LONGEST_NAME:,} letters")
     names = unique_names(found)
     if list(names) != found:
-        notes.append("markers with one name were numbered")
+        notes.append("duplicate marker names were numbered")
     return names
 
 
@@ -130,7 +130,7 @@ def _table(path: Path, rows: list[tuple[int, str]], markers: int, notes: list[st
             _fail(path, line, f"this row has {len(fields)} fields; {markers} markers need {width}")
         cells.append(fields[:width])
     if short:
-        notes.append(f"{short} rows end early; their last markers count as not seen")
+        notes.append(f"{short} rows end early; their last markers count as missing")
     table = _floats(path, [line for line, _ in rows], cells).reshape(len(cells), width)
     lost = np.argwhere(np.isnan(table[:, :2]))
     if len(lost):
@@ -162,11 +162,11 @@ def _first(table: Floats, notes: list[str]) -> int:
         return 1
     numbers = table[:, 0].tolist()
     if any(after - before != 1.0 for before, after in pairwise(numbers)) or numbers[0] != round(numbers[0]):
-        notes.append("the frame numbers leave some out or go back; the rows were taken one after the other")
+        notes.append("the frame numbers have gaps or go back; the rows are used in order")
     return round(numbers[0])
 
 
 def _check_times(times: Floats, rate: float, notes: list[str]) -> None:
     steady = times[:1] + np.arange(len(times)) / rate
     if len(times) and np.abs(times - steady).max() * rate > max(_UNSTEADY, 1e-6 * len(times)):
-        notes.append(f"its times do not go on at its rate of {rate:g} frames per second, which was taken")
+        notes.append(f"its times do not match its rate of {rate:g} frames per second, which is used")

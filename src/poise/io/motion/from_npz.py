@@ -47,7 +47,7 @@ def from_npz(path: Path, data: bytes, given: Told) -> MotionTable:
     if joints is None and "joints" in found:
         joints = _texts(path, *found["joints"])
     position, rotation = _root(path, found, given, joints)
-    for what, part in (("place", position), ("rotation", rotation)):
+    for what, part in (("position", position), ("rotation", rotation)):
         if part is not None and len(part) != len(values):
             raise FileError(path, f"{len(values)} rows of joint values and {len(part)} of the root's {what}")
     return MotionTable(_times(path, found, given, len(values)), position, rotation, values, joints)
@@ -65,13 +65,13 @@ def _root(
         order = _order(path, *found["order"])
     if {"position", "rotation"} & found.keys():
         if not {"position", "rotation"} <= found.keys():
-            raise FileError(path, "has one of the root's place and rotation, and both are needed")
+            raise FileError(path, "has only one of the root's position and rotation; both are needed")
         rotation = _numbers(path, *found["rotation"], 4)
         return _numbers(path, *found["position"], 3), in_order(path, rotation, order, found["rotation"][0])
     if not {"bodies", "turns"} <= found.keys():
         return None, None
     if joints is None:
-        message = "body_pos_w is of Isaac Lab, whose joints stand in an order of their own; give joints=[...]"
+        message = "body_pos_w is of Isaac Lab, whose joints have an order of their own; give joints=[...]"
         raise FileError(path, message)
     rotation = _first_body(path, *found["turns"], 4)
     return _first_body(path, *found["bodies"], 3), in_order(path, rotation, order or "wxyz", "body_quat_w")

@@ -172,9 +172,7 @@ def _usual_names(path: Path, skeleton: Skeleton, root: MotionRoot | None, wide: 
     for columns in (everything, own):
         if len(columns) == wide:
             return columns
-    raise FileError(
-        path, f"has {wide} values a frame and says no names; the rig has {len(everything)}: give joints=[...]"
-    )
+    raise FileError(path, f"has {wide} values a frame and no names; the rig has {len(everything)}: give joints=[...]")
 
 
 def _checked(path: Path, times: Floats, poses: Pose) -> Clip:

@@ -63,7 +63,7 @@ def root_of(skeleton: Skeleton) -> MotionRoot | None:
         fixed = above == row or (free.kinds[above] == Kind.FIXED and np.array_equal(free.B[above], np.eye(3, 4)))
         if not fixed:
             message = (
-                f"a motion file has the root's place in the world, and {free.names[row]!r} hangs on "
+                f"a motion file has the root's position in the world, and {free.names[row]!r} is below "
                 f"{free.names[above]!r}, which moves or scales it"
             )
             raise UnsupportedError(message)

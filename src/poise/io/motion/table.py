@@ -42,13 +42,13 @@ class MotionTable(NamedTuple):
 def even_times(path: Path, frames: int, fps: float | None, start: float = 0.0) -> Floats:
     """Build frame times at a constant rate. FileError where neither file nor caller gives the rate."""
     if fps is None:
-        raise FileError(path, "does not say how many frames there are in a second; give fps=30, say")
+        raise FileError(path, "does not give its frames per second; give fps=30, for example")
     try:
         rate = checked_rate(fps)
     except InputError as error:
         raise FileError(path, str(error), place="fps") from error
     if not is_rate(rate):
-        raise FileError(path, f"{rate:g} frames per second cannot be meant", place="fps")
+        raise FileError(path, f"{rate:g} frames per second is no plausible rate", place="fps")
     times = np.arange(frames) / rate
     return start + times if start else times
 

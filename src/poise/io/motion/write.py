@@ -115,7 +115,7 @@ def _rate(times: Floats) -> float:
     steps = np.diff(times)
     step = float(steps.mean()) if len(steps) else 0.0
     if not step > 0.0 or (np.abs(steps - step) > _EVEN * step).any():
-        message = "a motion file has two frames or more, evenly spaced; save clip.resampled(30), say"
+        message = "a motion file has two frames or more, evenly spaced; save clip.resampled(30), for example"
         raise UnsupportedError(message)
     rate = 1.0 / step
     near = round(rate, 3)

@@ -85,7 +85,7 @@ class UrdfHandlers(XmlReader):
         if self.expression or not robot.joints:
             raise FileError(self.path, XACRO, place=f"line {robot.xacro[0][1]}")
         robot.notes.append(
-            f"elements of xacro that were left in the file are passed over, and what they stand for may be missing: "
+            f"xacro elements that were left in the file are ignored, and their content may be missing: "
             f"{listed([f'<{tag[:_SHOWN]}> in line {line}' for tag, line in robot.xacro])}"
         )
 
@@ -169,6 +169,6 @@ class UrdfHandlers(XmlReader):
         """Ignore a second element, as other URDF readers do."""
         self.seconds += 1
         if self.seconds <= _MOST_NOTES:
-            which = "which is the same" if same else "which says something else"
+            which = "which is the same" if same else "which differs"
             line = self.parser.CurrentLineNumber
             self.robot.notes.append(f"the second <{tag}> of joint {joint.name!r} (line {line}), {which}, is ignored")

@@ -39,7 +39,7 @@ def repair_xml(data: bytes) -> tuple[bytes, list[str]]:
         notes.append("the XML declaration does not begin the file, and is ignored")
     data, count = _without_dashes(data)
     if count:
-        notes.append(f"comments with two dashes in them, which XML does not allow, are passed over ({count})")
+        notes.append(f"comments with two dashes in them, which XML does not allow, are ignored ({count})")
     for fault, what in ((_AMPERSAND, "a bare &"), (_CONTROL, "a control character")):
         data, count = fault.subn(_INSTEAD, data)
         if count:
@@ -47,7 +47,7 @@ def repair_xml(data: bytes) -> tuple[bytes, list[str]]:
     end = _end_of_robot(data)
     if end < len(data):
         data = _blanked(data, end, len(data))
-        notes.append("what follows the end of <robot> is ignored")
+        notes.append("the content after the end of <robot> is ignored")
     return data, notes
 
 

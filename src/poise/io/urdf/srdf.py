@@ -83,7 +83,7 @@ class _Words:
             rows = self._rows_of(element, name)
             line = self._line(rows)
             if line is None:
-                self.notes.append(f"group {name!r} is not one line of joints that move, and makes no chain")
+                self.notes.append(f"group {name!r} is not one serial chain of moving joints, and makes no chain")
             else:
                 found[name] = line
         return found
@@ -102,7 +102,7 @@ class _Words:
                 if inner not in self.groups:
                     _unknown(element, "group", inner, list(self.groups))
                 if inner == name:
-                    element.fail(f"group {shown(name)} stands in itself")
+                    element.fail(f"group {shown(name)} contains itself")
                 if inner not in seen:
                     seen.add(inner)
                     waiting += self.groups[inner].children
@@ -176,7 +176,7 @@ class _Words:
         for row, value in followers.items():
             if abs(value_of[row] - value) > _AGREES:
                 self.notes.append(
-                    f"state {name!r} has another value for {self.skeleton.names[row]!r} than it follows to"
+                    f"state {name!r} has another value for {self.skeleton.names[row]!r} than its coupling gives"
                 )
 
     # --- collisions ------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ class _Words:
             else:
                 lost += 1
         if lost:
-            self.notes.append(f"{lost} disabled pairs name links that the robot has not")
+            self.notes.append(f"{lost} disabled pairs name unknown links")
         return tuple(found.values())
 
 

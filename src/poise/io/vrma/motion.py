@@ -97,7 +97,7 @@ def _refuse_stretching(points: Floats, names: list[str], pose: TPose) -> None:
     if len(bad):
         stretched = listed(names[kept[i]] for i in bad)
         raise UnsupportedError(
-            f"a VRM animation turns bones and moves the hips only; these stretch or slide: {stretched}"
+            f"a VRM animation rotates bones and moves the hips only; these stretch or slide: {stretched}"
         )
 
 
@@ -119,8 +119,8 @@ def _what_is_lost(poses: Pose, off: Floats, names: list[str], pose: TPose) -> st
     turns, skeleton = local_parts(poses).rotation, poses.skeleton
     moving = set(np.flatnonzero((np.abs(turns - turns[:1]) > _STILL).any(axis=(0, 2))).tolist())
     left = [name for row, name in enumerate(skeleton.names) if row in moving and row not in pose.rows]
-    told = [f"joints that move and are no human bones are not in a VRM animation: {listed(left)}"] if left else []
+    told = [f"moving joints other than human bones are not in a VRM animation: {listed(left)}"] if left else []
     if off.max() > _TOLD * pose.height:
         worst = int(off.argmax())
-        told.append(f"{names[worst]!r} comes out up to {100 * off[worst]:.2g} cm from where it was")
+        told.append(f"{names[worst]!r} is displaced by up to {100 * off[worst]:.2g} cm")
     return "; ".join(told)

@@ -75,11 +75,11 @@ def t_pose(skeleton: Skeleton) -> TPose:
     above = [next((rows.index(up) for up in skeleton.way(row)[-2::-1] if up in roles), -1) for row in rows]
     if above.count(-1) > 1 or roles[rows[0]] != "hips":
         stray = listed(roles[row] for row, parent in zip(rows, above, strict=True) if parent < 0)
-        raise UnsupportedError(f"in a VRM animation every bone hangs on the hips; here these do not: {stray}")
+        raise UnsupportedError(f"in a VRM animation every bone is below the hips; these are not: {stray}")
     try:
         seen = stance(skeleton, joints)
     except InputError as error:
-        raise UnsupportedError(f"no T pose can be made of this figure: {error}") from error
+        raise UnsupportedError(f"no T pose can be found for this character: {error}") from error
     return _of(skeleton, rows, [roles[row] for row in rows], above, seen)
 
 

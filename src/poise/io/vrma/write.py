@@ -53,8 +53,8 @@ def vrma_bytes(thing: Saveable, path: Path, like: Skeleton) -> tuple[bytes, list
     made = [written(clip, pose) for clip in clips]
     told = [lost for _, lost in made if lost]
     if pose.is_guess:
-        size = f"so that its joints span {pose.height:.3g} m"
-        told.append(f"no file says the unit of this figure; one was taken as {pose.metres:.4g} m, {size}")
+        size = f"so its joints span {pose.height:.3g} m"
+        told.append(f"the unit of this character is unknown; it was taken as {pose.metres:.4g} m, {size}")
     return _new([clip for clip, _ in made], pose, path), told
 
 
@@ -174,6 +174,6 @@ def _check_tracks(clips: tuple[Clip, ...], document: GltfDocument) -> None:
             moved |= {names[row] for row in human if off[row] > least}
     if moved:
         said = (
-            f"a VRM animation turns bones and moves the hips only; these slide or are scaled: {listed(sorted(moved))}"
+            f"a VRM animation rotates bones and moves the hips only; these slide or are scaled: {listed(sorted(moved))}"
         )
         raise UnsupportedError(said)

@@ -109,5 +109,5 @@ def _rest_world(skeleton: Skeleton, nodes: Nodes) -> Floats:
     rest = world(nodes.parents, skeleton.A[:, :3], skeleton.A[:, 3:], skeleton.B[:, :, :3])
     bad = np.flatnonzero(~np.isfinite(rest).all(axis=(1, 2)))
     if len(bad):
-        raise BrokenError(f"nodes[{nodes.indices[int(bad[0])]}]", "its place in the world is too large for a number")
+        raise BrokenError(f"nodes[{nodes.indices[int(bad[0])]}]", "its position in the world is too large for a number")
     return rest

@@ -105,7 +105,7 @@ def _couplings(nodes: Nodes, kinds: np.ndarray, extras: dict[int, Extras], notes
         if leads and kinds[row] in single:
             result[row] = said.coupling._replace(leader=leader)
         else:
-            notes.add("a coupling in extras.poise leads nowhere and was ignored", nodes.names[row])
+            notes.add("a coupling in extras.poise has no valid leader and was ignored", nodes.names[row])
     return result
 
 
