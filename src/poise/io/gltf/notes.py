@@ -19,7 +19,7 @@ class Notes:
             names.append(name)
 
     def name_of(self, thing: Json, otherwise: str) -> str:
-        """Read the name of an object, or return `default`. A name that is no text is noted."""
+        """Read the name of an object, or return `default`. A name other than a text gives a note."""
         given = thing.get("name")
         if not (given is None or isinstance(given, str)):
             self.add("names that are no text were replaced", otherwise)

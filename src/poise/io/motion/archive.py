@@ -34,7 +34,7 @@ def arrays_of(path: Path, data: bytes, wanted: tuple[str, ...]) -> dict[str, Any
 
 
 def names_in(path: Path) -> list[str]:
-    """List the names of all arrays without reading them. FileError for a file that is no npz file."""
+    """List the names of all arrays without reading them. FileError for a file that is not npz."""
     try:
         with zipfile.ZipFile(path) as archive:
             return [name.removesuffix(".npy") for name in archive.namelist()]

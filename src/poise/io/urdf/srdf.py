@@ -1,4 +1,4 @@
-"""SRDF: MoveIt's joint groups, named states and disabled collision pairs. The file stands beside the URDF of the robot.
+"""SRDF: MoveIt's joint groups, named states and disabled collision pairs. The file is beside the URDF of the robot.
 
     robot.urdf  robot.srdf      groups of serial joints become chains, group states named poses
 

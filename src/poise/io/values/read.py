@@ -148,7 +148,7 @@ class _RowReader:
     # --- CSV -------------------------------------------------------------------------------------
 
     def csv(self, text: str) -> Pose:
-        """Parse a header and a row per pose. Columns may stand in any order."""
+        """Parse a header and a row per pose. Columns may be in any order."""
         try:
             lines = list(enumerate(csv.reader(io.StringIO(text), strict=True), start=1))
         except csv.Error as error:

@@ -114,7 +114,7 @@ def _off(points: Floats, turned: Floats, pose: TPose) -> Floats:
 def _what_is_lost(poses: Pose, off: Floats, names: list[str], pose: TPose) -> str:
     """Describe lost joint motion and the resulting position errors.
 
-    Lost are joints that move and are no human bones.
+    Joints other than human bones lose their motion.
     """
     turns, skeleton = local_parts(poses).rotation, poses.skeleton
     moving = set(np.flatnonzero((np.abs(turns - turns[:1]) > _STILL).any(axis=(0, 2))).tolist())

@@ -88,7 +88,7 @@ def placing(skeleton: Skeleton) -> tuple[float, Floats, bool]:
 
     Return metres per unit, the rotation (3, 3) to VRM's axes, and whether the unit is a guess.
 
-    UnsupportedError as in `t_pose`.
+    UnsupportedError as in `find_t_pose`.
     """
     pose = t_pose(skeleton)
     return pose.metres, pose.axes, pose.is_guess
@@ -117,7 +117,7 @@ def _unit(size: float) -> float:
 def _axes(seen: Stance) -> Floats:
     """Find the rotation (3, 3) to left, up and forward.
 
-    It starts from the world. It is exact where the character stands nearly along the axes.
+    It starts from the world. It is snapped to the axes if the character is nearly aligned with them.
     """
     turn = np.stack([seen.left, seen.up, seen.forward])
     near = np.zeros((3, 3))

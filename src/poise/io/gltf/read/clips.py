@@ -185,7 +185,7 @@ def build_clip(skeleton: Skeleton, tracks: tuple[Track, ...], name: str) -> Clip
 
 
 def _single_values(skeleton: Skeleton, row: int, tracks: list[Track], times: Floats) -> Floats:
-    """Compute the values of a hinge or slide at `times`. A hinge has no jumps of a turn."""
+    """Compute the values of a hinge or slide at `times`. A hinge has no jumps of a full turn."""
     turned = np.tile(rotations.IDENTITY, (len(times), 1))
     moved = np.tile(skeleton.A[row, :3], (len(times), 1))
     for track in tracks:

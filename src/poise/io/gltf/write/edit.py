@@ -74,7 +74,7 @@ def write_pose(draft: Draft, pose: Pose, shown: Shown) -> None:
 
 
 def _write_values(draft: Draft, pose: Pose, shown: Shown, rows: Ints) -> None:
-    """Write the changed values of hinges and slides. A value has more turns and digits than the node."""
+    """Write the changed values of hinges and slides. A value has full turns and all digits, unlike the node."""
     s, before = pose.skeleton, shown.pose
     for k, row in _kept(rows):
         kinds = (s.kinds[k], before.skeleton.kinds[row])
