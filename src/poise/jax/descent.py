@@ -1,4 +1,5 @@
-"""Levenberg-Marquardt and L-BFGS over lanes: each lane one problem, derivatives by JAX, ranges kept by projection.
+"""Levenberg-Marquardt and L-BFGS in lanes, one problem per lane. JAX computes the derivatives, projection keeps the
+ranges.
 
 A lane is a state. `advance` takes every lane on by at most so many iterations; a lane that is done keeps its bits.
 The lanes of a call are always equally many, so that one compiled program serves all and results do not depend on how
@@ -26,7 +27,7 @@ _SLOPE = 1e-4  # share of the promised decrease that a step must bring (Armijo)
 
 
 class State(NamedTuple):
-    """Where a lane stands.
+    """State of a lane.
 
     place       its configuration
     error       |r|^2, weighted
@@ -49,7 +50,7 @@ Step: TypeAlias = Callable[[Constants, Lane, State, Array], State]
 
 
 def begin(rig: Constants, lane: Lane, place: Configuration, memory: Any) -> State:
-    """A lane that has not moved yet."""
+    """Make the state of a lane before its first step."""
     rest, met = left(rig, lane, place, jnp.zeros_like(place.values))
     error = rest @ rest
     zero = jnp.zeros((), jnp.int32)
@@ -57,7 +58,7 @@ def begin(rig: Constants, lane: Lane, place: Configuration, memory: Any) -> Stat
 
 
 def _finished(state: State, before: State, worth: Array, *, stuck: Array) -> State:
-    """Count the iteration, and end the lane where it has met its goals or no longer gains."""
+    """Count the iteration and end converged or stalled lanes."""
     iterations = state.iterations + 1
     at_mark = iterations % _WINDOW == 0
     stalled = at_mark & (state.error > worth * before.mark)
@@ -66,7 +67,7 @@ def _finished(state: State, before: State, worth: Array, *, stuck: Array) -> Sta
 
 
 def _free(rig: Constants, place: Configuration, down: Array) -> Array:
-    """The degrees of freedom (n, 3) that move, without those that `down` pushes against the end of their range."""
+    """Find the free degrees of freedom (n, 3). Those pushed by `down` against the end of their range are left out."""
     low, high = rig.ranges
     stuck = ((place.values <= low) & (down < 0)) | ((place.values >= high) & (down > 0))
     return jnp.where(stuck, 0.0, rig.moves)
@@ -76,19 +77,20 @@ def _free(rig: Constants, place: Configuration, down: Array) -> Array:
 
 
 class Damping(NamedTuple):
-    """The damping is `factor` |r|^2; a step that fails multiplies it by `growth`, which doubles."""
+    """Damping `factor` |r|^2 and its growth. A failed step multiplies the factor by `growth`, which doubles."""
 
     factor: Array
     growth: Array
 
 
 def damped(damping: Array) -> Damping:
-    """The damping to begin with."""
+    """Make the initial damping."""
     return Damping(damping + jnp.zeros(()), 2.0 + jnp.zeros(()))  # sums: Python's numbers are of another type to JAX
 
 
 def damped_step(rig: Constants, lane: Lane, state: State, worth: Array) -> State:
-    """v = -J^T (J J^T + l I)^-1 r, taken where it lowers |r|^2; l follows the gain (Nielsen's rule).
+    """Take a Levenberg-Marquardt step if it lowers |r|^2. v = -J^T (J J^T + l I)^-1 r; l follows the gain (Nielsen's
+    rule).
 
     Madsen, Nielsen and Tingleff, "Methods for non-linear least squares problems", 2004, algorithm 3.16; the system in
     its dual form, as large as the goals.
@@ -118,7 +120,7 @@ def damped_step(rig: Constants, lane: Lane, state: State, worth: Array) -> State
 
 
 def _solved(A: Array, b: Array) -> Array:  # noqa: N803
-    """x of A x = b for a symmetric positive definite A."""
+    """Solve A x = b for a symmetric positive definite A."""
     return jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(A, lower=True), b)
 
 
@@ -126,7 +128,7 @@ def _solved(A: Array, b: Array) -> Array:  # noqa: N803
 
 
 class Past(NamedTuple):
-    """Steps and changes of the gradient (m, n, 3), the newest last; the last step and the gradient before it (n, 3)."""
+    """Steps and gradient changes (m, n, 3), the newest last. Also the last step and the gradient before it (n, 3)."""
 
     steps: Array
     changes: Array
@@ -135,13 +137,13 @@ class Past(NamedTuple):
 
 
 def forgetful(values: Array) -> Past:
-    """The past of a lane that has not moved yet; `values` (n, 3) says how large."""
+    """Make an empty history of the shape of `values` (n, 3)."""
     none = jnp.zeros((_MEMORY, *values.shape))
     return Past(none, none, jnp.zeros_like(values), jnp.zeros_like(values))
 
 
 def quasi_newton_step(rig: Constants, lane: Lane, state: State, worth: Array) -> State:
-    """A step of L-BFGS with halving until it pays (Nocedal and Wright, "Numerical Optimization", algorithm 7.4).
+    """Take an L-BFGS step with backtracking. Nocedal and Wright, "Numerical Optimization", algorithm 7.4.
 
     Our own two loops: libraries work on vectors of a flat space, and here a step turns quaternions, in the tangent
     space of where a lane stands, and is projected onto ranges.
@@ -174,7 +176,7 @@ def quasi_newton_step(rig: Constants, lane: Lane, state: State, worth: Array) ->
 def _searched(
     rig: Constants, lane: Lane, state: State, down: Array, share: Array, promise: Array
 ) -> tuple[Configuration, Array, Array, Array]:
-    """Halve the step until it brings its share of the promised decrease."""
+    """Halve the step until the Armijo condition holds."""
     still = jnp.zeros_like(down)
 
     def at(share: Array) -> tuple[Configuration, Array, Array]:
@@ -195,7 +197,9 @@ def _searched(
 
 
 def _remember(past: Past, slope: Array) -> Past:
-    """Keep the last step and how it changed the gradient, where the curvature along it is positive."""
+    """Add the last step to the history if its curvature is positive. The history keeps the step and the change of the
+    gradient.
+    """
     change = slope - past.slope
     curved = (past.step * change).sum() > 1e-10 * (change * change).sum()
     steps = jnp.concatenate([past.steps[1:], past.step[None]])
@@ -204,7 +208,7 @@ def _remember(past: Past, slope: Array) -> Past:
 
 
 def _two_loops(past: Past, slope: Array) -> Array:
-    """The inverse Hessian's image of a gradient; slots that are empty count for nothing."""
+    """Apply the inverse Hessian to a gradient. Empty slots of the history count for nothing."""
     curvature = (past.steps * past.changes).sum(axis=(1, 2))
     inverse = jnp.where(curvature > 0.0, 1.0 / jnp.where(curvature > 0.0, curvature, 1.0), 0.0)
 
@@ -228,7 +232,8 @@ def _two_loops(past: Past, slope: Array) -> Array:
 
 
 class Program(NamedTuple):
-    """begin(rig, lane, place, damping) -> State and advance(rig, lane, state, last, worth) -> State, over lanes.
+    """Compiled functions of a method, over lanes. initialise(tree, lane, configuration, damping) -> LaneState and
+    advance(tree, lane, state, last, worth) -> LaneState.
 
     last   iterations at which a lane ends
     worth  a lane ends that has more than this share of its error left after four iterations
@@ -240,7 +245,7 @@ class Program(NamedTuple):
 
 @cache
 def program(method: str) -> Program:
-    """The compiled functions of a method; JAX compiles them anew for every size of a rig."""
+    """Compile the functions of a method. JAX compiles them again for every padded size."""
     step: Step = damped_step if method == "levenberg_marquardt" else quasi_newton_step
 
     def start(rig: Constants, lane: Lane, place: Configuration, damping: Array) -> State:

@@ -1,4 +1,4 @@
-"""Forward kinematics that JAX can differentiate, and the step that moves a q by velocities."""
+"""Differentiable forward kinematics and configuration steps in JAX."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from poise.model.skeleton import Kind, Skeleton
 
 
 class Frames(NamedTuple):
-    """Where joints are, in the order asked for; j joints, leading axes of q in front.
+    """World frames of the requested joints, in their order. j joints, leading axes of q in front.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Frames(NamedTuple):
 def forward(
     skeleton: Skeleton, joints: str | Iterable[str] | None = None, *, pose: Pose | None = None
 ) -> Callable[[ArrayLike], Frames]:
-    """Differentiable forward kinematics: a pure function from q (..., nq) to Frames.
+    """Build differentiable forward kinematics: a pure function from q to Frames. q is (..., nq).
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def forward(
 
 
 def retract(skeleton: Skeleton) -> Callable[[ArrayLike, ArrayLike], Array]:
-    """A pure function (q (..., nq), v (..., nv)) -> q moved by v, differentiable at v = 0.
+    """Build a pure function (q, v) -> q moved by v. q is (..., nq), v is (..., nv); it is differentiable at v = 0.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def retract(skeleton: Skeleton) -> Callable[[ArrayLike, ArrayLike], Array]:
 
 
 def as_q(skeleton: Skeleton, q: ArrayLike) -> Array:
-    """Check the size of a q and make it an array of floating point numbers; its precision is kept."""
+    """Check the size of q and convert it to floating point. Its precision is kept."""
     array = jnp.asarray(q)
     if not jnp.issubdtype(array.dtype, jnp.floating):
         array = array.astype(jnp.result_type(float))
@@ -142,7 +142,7 @@ def as_q(skeleton: Skeleton, q: ArrayLike) -> Array:
 
 
 class _Table(NamedTuple):
-    """The rows of a skeleton by kind: where hinges, slides and turning joints stand, and what is constant of them."""
+    """Rows of a skeleton by joint kind, with their constants."""
 
     skeleton: Skeleton
     rounds: int
@@ -177,14 +177,15 @@ def _table(skeleton: Skeleton, pose: Pose | None) -> _Table:
 
 
 def _turn_dofs(skeleton: Skeleton) -> Ints:
-    """(b, 3) where the rotations of ball and free joints stand among the nv."""
+    """Find the columns (b, 3) of rotations in v. They belong to ball and free joints."""
     balls = np.flatnonzero(skeleton.kinds >= Kind.BALL)
     starts = skeleton.v_start[balls] + np.where(skeleton.kinds[balls] == Kind.FREE, 3, 0)
     return starts[:, None] + np.arange(3)
 
 
 def _world(table: _Table, q: Array) -> tuple[Array, Array, Array]:
-    """Linear parts (..., n, 3, 3), positions (..., n, 3) and rotations (..., n, 4) of all joints.
+    """Compute linear parts, positions and rotations of all joints. Their shapes are (..., n, 3, 3), (..., n, 3) and
+    (..., n, 4).
 
     Pointer doubling (Hillis and Steele, CACM 29(12), 1986): every round joins each row with the ancestor that it has
     come to, so that a tree of depth d takes log2 d rounds whatever its shape.
@@ -216,7 +217,7 @@ def _world(table: _Table, q: Array) -> tuple[Array, Array, Array]:
 
 
 def _motions(table: _Table, q: Array) -> tuple[Array, Array]:
-    """The turn (..., n, 4) and the translation (..., n, 3) of every joint's motion."""
+    """Compute the rotation and translation of every motion. They are (..., n, 4) and (..., n, 3)."""
     s, dtype, batch = table.skeleton, q.dtype, q.shape[:-1]
     turned = jnp.broadcast_to(jnp.array([1.0, 0.0, 0.0, 0.0], dtype), (*batch, len(s), 4))
     slid = jnp.zeros((*batch, len(s), 3), dtype)

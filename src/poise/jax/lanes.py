@@ -1,4 +1,6 @@
-"""Targets in lanes: blocks of equal size, the last one filled up, so that one compiled program serves all."""
+"""Batches of targets in blocks of lanes. Blocks have equal size and the last one is filled up, so one compiled program
+serves all.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from poise.timing.clock import note_pause
 
 
 def _note_compiling(event: str, duration_secs: float, **_more: Any) -> None:
-    """Leave the compiling by JAX out of the time of a call."""
+    """Exclude JAX compilation from the time of a call."""
     if event.startswith("/jax/core/compile/"):
         note_pause(duration_secs)
 
@@ -27,7 +29,7 @@ jax.monitoring.register_event_duration_secs_listener(_note_compiling)
 
 @dataclass(frozen=True, eq=False)
 class LaneResult:
-    """What lanes came to: u (k, nu), squared error (k,), whether it meets the target (k,), iterations (k,)."""
+    """Result of a batch: u, squared error, met and iterations. u is (k, nu), the others (k,)."""
 
     u: Floats
     errors: Floats
@@ -35,7 +37,7 @@ class LaneResult:
     iterations: Ints
 
     def better(self, rows: Ints, other: LaneResult) -> LaneResult:
-        """With some rows tried again: what is met or has the smaller error stays; iterations add up."""
+        """Merge a second attempt for some rows. Met or smaller errors win; iterations add up."""
         u, errors, met, iterations = self.u.copy(), self.errors.copy(), self.met.copy(), self.iterations.copy()
         iterations[rows] += other.iterations
         wins = other.met | (other.errors < errors[rows])
@@ -45,7 +47,7 @@ class LaneResult:
 
 
 class LaneProgram:
-    """The lanes of a batch of targets, and the program that moves them.
+    """Batch of targets with its compiled method.
 
     history  with trace: the squared errors (rows,) and u (rows, nu) of every attempt of the one target
     """
@@ -60,7 +62,7 @@ class LaneProgram:
         self.lanes = self.packed.lanes(targets)
 
     def within_reach(self) -> Bools:
-        """Which targets (k,) the lengths allow."""
+        """Find the targets (k,) within reach of the bone lengths."""
         near = np.ones(self.count, dtype=bool)
         for i, term in enumerate(self.plan.layout.terms):
             if term.kind == POSITION:
@@ -71,7 +73,7 @@ class LaneProgram:
         return near
 
     def solve(self, rows: Ints, u: Floats, most: int, worth: float) -> LaneResult:
-        """One attempt for some of the targets, from u (len(rows), nu)."""
+        """Run one attempt for some targets. It starts at u (len(rows), nu)."""
         blocks: list[LaneResult] = []
         with jax.enable_x64(True):
             for first in range(0, len(rows), LANES):

@@ -1,4 +1,4 @@
-"""Goals as a residual that JAX can differentiate: what is left, weighted, in the measure of the engine."""
+"""Differentiable weighted residual of goals in JAX, in the engine's measure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from poise.problem.problem import Problem
 
 
 def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
-    """A pure function (q (..., nq), targets (..., W)) -> (..., 3 m): three rows for each thing that goals measure.
+    """Build a pure residual function of q and targets. (q (..., nq), targets (..., W)) -> (..., 3 m): three rows for
+    each measured term of the goals.
 
     Parameters
     ----------
@@ -89,12 +90,12 @@ def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
 
 
 def _axis(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
-    """The axis (3,) of a direction or an aim in the frame of its joint; zero of what has none."""
+    """Return the local axis (3,) of a direction or aim. Zero for other measures."""
     return np.array(axis_in(pose.skeleton, goal)) if measure.kind in (DIRECTION, AIM) else np.zeros(3)
 
 
 def _rows(at: Frames, i: int, measure: Measure, goal: AnyGoal, own: Floats, targets: Array, size: float) -> Array:
-    """What is left (..., 3) of one measure of joint i of the frames, times its goal's weight."""
+    """Compute the weighted residual (..., 3) of one measure. It belongs to joint i of the frames."""
     wanted = targets[..., measure.column : measure.column + NUMBERS[measure.kind]]
     affine, turn = at.affine[..., i, :, :], turns.quat(at.rotations[..., i, :])
     point = turns.vec(affine[..., :3] @ jnp.asarray(offset_of(goal), affine.dtype) + affine[..., 3])

@@ -1,4 +1,4 @@
-"""The engine's packed tree as JAX arrays of a few fixed sizes: all that makes a rig special is an argument.
+"""The engine's packed tree as JAX arrays of a few padded sizes. Everything specific to a rig is an argument.
 
 JAX compiles a program per shape of its arguments. A tree is padded to the next size, with nodes that hang in the world
 and terms of weight zero, so that rigs of one size share a program. Padding adds zeros to sums and changes no bit.
@@ -24,7 +24,7 @@ _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 class Constants(NamedTuple):
-    """What all lanes share; n nodes and t terms with the padding.
+    """Arrays shared by all lanes. n nodes and t terms with the padding.
 
     parents  (n + 1,)     the world is row n
     kinds    (n,)
@@ -45,14 +45,14 @@ class Constants(NamedTuple):
 
 
 class Configuration(NamedTuple):
-    """One configuration: the turns of the balls (n, 4); the numbers of the others (n, 3), a hinge's in the first."""
+    """One configuration: ball rotations (n, 4), other values (n, 3). A hinge's value is the first."""
 
     turns: Array
     values: Array
 
 
 class Lane(NamedTuple):
-    """What a lane has of its own: frames (n, 9), targets (t, 4), and what a step of one is in u (n, 3)."""
+    """Arrays of one lane: frames (n, 9), targets (t, 4). `steps` (n, 3) converts a step of one to u."""
 
     frames: Array
     targets: Array
@@ -63,7 +63,7 @@ class Lane(NamedTuple):
 
 
 class Packed:
-    """A plan and the way between its u and Places."""
+    """A plan as JAX arrays, with conversion of u."""
 
     def __init__(self, plan: Plan, aims: Floats) -> None:
         layout = plan.layout
@@ -98,14 +98,14 @@ class Packed:
         return Constants(*(jnp.asarray(array) for array in arrays))
 
     def place(self, u: Floats) -> Configuration:
-        """Configurations u (k, nu) as Places (k, ...)."""
+        """Convert u (k, nu) to Configurations (k, ...)."""
         turned, values = np.tile(_IDENTITY, (len(u), self.n, 1)), np.zeros((len(u), self.n, 3))
         turned[:, self.balls[:, 1]] = u[:, self.balls[:, :1] + np.arange(4)]
         values[:, self.values[:, 1], self.values[:, 2]] = u[:, self.values[:, 0]]
         return Configuration(turned, values)  # pyright: ignore[reportArgumentType]  (JAX takes NumPy's arrays)
 
     def u_of(self, place: Configuration) -> Floats:
-        """Places (k, ...) as u (k, nu)."""
+        """Convert Configurations (k, ...) to u (k, nu)."""
         turned, values = np.asarray(place.turns), np.asarray(place.values)
         u = np.zeros((len(turned), self.plan.layout.nu))
         u[:, self.balls[:, :1] + np.arange(4)] = turned[:, self.balls[:, 1]]
@@ -113,7 +113,7 @@ class Packed:
         return u
 
     def lanes(self, targets: Floats) -> Lane:
-        """Kernel targets (k, width) as what k lanes have of their own."""
+        """Pack kernel targets (k, width) as inputs of k lanes."""
         layout, k = self.plan.layout, len(targets)
         frames = np.zeros((k, self.n, 9))
         frames[:, :, 3:7], frames[:, :, 7] = _IDENTITY, 1.0
@@ -128,7 +128,7 @@ class Packed:
 
 
 def _padded(count: int, least: int) -> int:
-    """The next power of two, not below `least`."""
+    """Round up to a power of two, at least `minimum`."""
     return max(least, 1 << max(count - 1, 0).bit_length())
 
 
@@ -136,14 +136,14 @@ def _padded(count: int, least: int) -> int:
 
 
 def moved(rig: Constants, lane: Lane, place: Configuration, v: Array) -> Configuration:
-    """The configuration moved by v (n, 3); values stay inside their ranges."""
+    """Move a configuration by v (n, 3), clamped to the ranges."""
     values = jnp.clip(place.values + v * lane.steps, rig.ranges[0], rig.ranges[1])
     turned = turns.normalised(turns.multiply(turns.exp(turns.vec(v)), turns.quat(place.turns)))
     return Configuration(jnp.where((rig.kinds == BALL)[:, None], turns.stacked(turned), place.turns), values)
 
 
 def left(rig: Constants, lane: Lane, place: Configuration, v: Array) -> tuple[Array, Array]:
-    """The weighted residual (3 t,) of a configuration moved by v (n, 3), and whether every term is met.
+    """Compute the weighted residual (3 t,) after a step v (n, 3). Also return whether every term is met.
 
     Ranges are not looked at, so that derivatives at an end are those of the inside.
     """
@@ -174,7 +174,7 @@ def left(rig: Constants, lane: Lane, place: Configuration, v: Array) -> tuple[Ar
 
 
 def _world(rig: Constants, lane: Lane, values: Array, turned: TracedQuat) -> tuple[TracedQuat, TracedVec]:
-    """Rotations and positions of the moved frames (n + 1 each); the world is the last.
+    """Compute rotations and positions of the moved frames. There are n + 1 of each; the last is the world.
 
     Pointer doubling (Hillis and Steele, CACM 29(12), 1986): every round joins each node with the ancestor that it has
     come to. Nodes are picked by products with a matrix of zeros and ones, which are exact, and whose derivative is a

@@ -1,4 +1,4 @@
-"""Rotations for JAX: unit quaternions and vectors as tuples of arrays, with finite gradients everywhere.
+"""Quaternions and vectors for JAX, with finite gradients everywhere. They are tuples of arrays.
 
 Components stand in arrays of their own: stacked ones make XLA compute every component of every factor again for each
 component of a product, and compiling takes twenty times as long.
@@ -21,7 +21,7 @@ _OPPOSITE = 1e-24  # |a + b|^2 of opposite unit vectors: its direction is roundi
 
 
 class TracedVec(NamedTuple):
-    """A vector."""
+    """A vector of arrays."""
 
     x: Array
     y: Array
@@ -29,7 +29,7 @@ class TracedVec(NamedTuple):
 
 
 class TracedQuat(NamedTuple):
-    """A rotation: a unit quaternion."""
+    """A rotation: a unit quaternion of arrays."""
 
     w: Array
     x: Array
@@ -38,53 +38,53 @@ class TracedQuat(NamedTuple):
 
 
 def vec(array: Array) -> TracedVec:
-    """The vectors (..., 3) of an array."""
+    """Return the vectors (..., 3) of an array."""
     return TracedVec(*(array[..., i] for i in range(3)))
 
 
 def quat(array: Array) -> TracedQuat:
-    """The quaternions (..., 4) of an array."""
+    """Return the quaternions (..., 4) of an array."""
     return TracedQuat(*(array[..., i] for i in range(4)))
 
 
 def stacked(parts: TracedVec | TracedQuat) -> Array:
-    """Vectors or quaternions as one array (..., 3) or (..., 4)."""
+    """Stack the components into one array (..., 3) or (..., 4)."""
     return jnp.stack(jnp.broadcast_arrays(*parts), axis=-1)
 
 
 def chosen(which: Array, a: TracedVec | TracedQuat, b: TracedVec | TracedQuat) -> tuple[Array, ...]:
-    """The components of a where `which` is true, else those of b."""
+    """Select the components of a where `condition` holds, else b."""
     return tuple(jnp.where(which, p, q) for p, q in zip(a, b, strict=True))
 
 
 def identity_like(x: Array) -> TracedQuat:
-    """No rotation, as many times as x has numbers."""
+    """Return identity rotations of the shape of x."""
     zero = jnp.zeros_like(x)
     return TracedQuat(jnp.ones_like(x), zero, zero, zero)
 
 
 def add(a: TracedVec, b: TracedVec) -> TracedVec:
-    """a + b."""
+    """Return a + b."""
     return TracedVec(a.x + b.x, a.y + b.y, a.z + b.z)
 
 
 def sub(a: TracedVec, b: TracedVec) -> TracedVec:
-    """a - b."""
+    """Return a - b."""
     return TracedVec(a.x - b.x, a.y - b.y, a.z - b.z)
 
 
 def scale(a: TracedVec, s: Array | float) -> TracedVec:
-    """s times a."""
+    """Return s times a."""
     return TracedVec(a.x * s, a.y * s, a.z * s)
 
 
 def dot(a: TracedVec, b: TracedVec) -> Array:
-    """a . b."""
+    """Return the dot product."""
     return a.x * b.x + a.y * b.y + a.z * b.z
 
 
 def cross(a: TracedVec, b: TracedVec) -> TracedVec:
-    """a x b."""
+    """Return a x b."""
     return TracedVec(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
 
 
@@ -99,7 +99,7 @@ def multiply(a: TracedQuat, b: TracedQuat) -> TracedQuat:
 
 
 def inverse(q: TracedQuat) -> TracedQuat:
-    """The rotation back."""
+    """Return the inverse rotation."""
     return TracedQuat(q.w, -q.x, -q.y, -q.z)
 
 
@@ -111,7 +111,7 @@ def rotate(q: TracedQuat, v: TracedVec) -> TracedVec:
 
 
 def normalised(q: TracedQuat) -> TracedQuat:
-    """Scale quaternions to unit length; one of zero length becomes the identity, with gradient zero."""
+    """Scale quaternions to unit length. One of zero length becomes the identity, with gradient zero."""
     square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z
     empty = square == 0.0
     length = jnp.sqrt(jnp.where(empty, 1.0, square))
@@ -119,7 +119,7 @@ def normalised(q: TracedQuat) -> TracedQuat:
 
 
 def exp(v: TracedVec) -> TracedQuat:
-    """Turn by |v| [rad] about v: (cos |v| / 2, sin(|v| / 2) v / |v|), a series near zero."""
+    """Return the rotation by |v| [rad] about v. It is (cos |v| / 2, sin(|v| / 2) v / |v|), a series near zero."""
     square = dot(v, v)
     near = square < _SERIES
     angle = jnp.sqrt(jnp.where(near, 1.0, square))
@@ -129,7 +129,7 @@ def exp(v: TracedVec) -> TracedQuat:
 
 
 def as_matrix(q: TracedQuat) -> Array:
-    """Rotation matrices (..., 3, 3)."""
+    """Convert to rotation matrices (..., 3, 3)."""
     w, x, y, z = q
     rows = [
         TracedVec(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
@@ -140,13 +140,13 @@ def as_matrix(q: TracedQuat) -> Array:
 
 
 def rotation_left(wanted: TracedQuat, q: TracedQuat) -> TracedVec:
-    """2 sin(angle / 2) times the axis of the rotation from q to `wanted`."""
+    """Return 2 sin(angle / 2) times the axis from q to `wanted`."""
     left = multiply(wanted, inverse(q))
     return scale(TracedVec(left.x, left.y, left.z), jnp.where(left.w < 0, -2.0, 2.0))
 
 
 def direction_left(wanted: TracedVec, a: TracedVec) -> TracedVec:
-    """2 sin(angle / 2) times the axis of the shortest turn from unit vectors a to `wanted`.
+    """Return 2 sin(angle / 2) times the axis to `wanted`. It is of the shortest rotation from the unit vectors a.
 
     2 a x (a + b) / |a + b|; where they are opposite, any axis across with gradient zero.
     """
@@ -158,7 +158,9 @@ def direction_left(wanted: TracedVec, a: TracedVec) -> TracedVec:
 
 
 def way_to(wanted: TracedVec, point: TracedVec, axis: TracedVec) -> TracedVec:
-    """The unit vector from a point to another; where they are the same to rounding `axis`, which then is right."""
+    """Return the unit vector from a point to another. Where they are equal to rounding, return `axis`, the right limit
+    there.
+    """
     away = sub(wanted, point)
     square = dot(away, away)
     there = square <= SAME * (dot(wanted, wanted) + dot(point, point))
@@ -167,7 +169,7 @@ def way_to(wanted: TracedVec, point: TracedVec, axis: TracedVec) -> TracedVec:
 
 
 def _across(a: TracedVec) -> TracedVec:
-    """A unit vector perpendicular to unit vectors, without branches (Duff et al., JCGT 6(1), 2017)."""
+    """Return a unit vector perpendicular to unit vectors. It has no branches (Duff et al., JCGT 6(1), 2017)."""
     sign = jnp.where(a.z < 0, -1.0, 1.0)
     k = -1.0 / (sign + a.z)
     return TracedVec(1.0 + sign * a.x * a.x * k, sign * a.x * a.y * k, -sign * a.x)

@@ -1,1 +1,3 @@
-"""Parts of the reader of ASF and AMC: skeleton, motion, and which of them belong together."""
+"""ASF and AMC reader. `asf_file` parses a skeleton file and builds the skeleton, `amc_file` finds the skeleton file of
+a motion file, parses its frames and converts them to q.
+"""

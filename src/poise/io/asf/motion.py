@@ -1,4 +1,4 @@
-"""The frames of an AMC file: text to a table of values, values to q."""
+"""AMC motion: parse frames to a table of values, convert to q."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _FRAME = re.compile(r"^[^\S\n]*\d+[^\S\n]*(?:#.*)?$", re.ASCII | re.MULTILINE)
 
 
 class AmcMotion(NamedTuple):
-    """What an AMC file holds: values (frames, k) of each bone by its name in small letters, and how to read them."""
+    """Content of an AMC file: values by bone, and their units. The values (frames, k) are keyed by the bone's name in
+    lower case.
+    """
 
     values: dict[str, Floats]
     lines: dict[str, int]  # where each bone stands in the first frame
@@ -35,7 +37,7 @@ class AmcMotion(NamedTuple):
 
 
 def parse_amc(path: Path, data: bytes) -> AmcMotion:
-    """Read the frames; FileError for anything that is not a number for every value of every frame."""
+    """Parse the frames. FileError unless every frame has a number for every value."""
     text = text_of(path, data, "an AMC")
     first = _FRAME.search(text)
     head, body = (text[: first.start()], text[first.start() :]) if first else (text, "")
@@ -51,7 +53,7 @@ def parse_amc(path: Path, data: bytes) -> AmcMotion:
 
 
 class _Found(NamedTuple):
-    """The numbers of the frames as they stand there, and the values and lines of `AmcMotion`."""
+    """Frame numbers as written, with values and lines of `AmcMotion`."""
 
     numbers: list[str]
     values: dict[str, Floats]
@@ -63,7 +65,7 @@ def _is_frame(line: TextLine) -> bool:
 
 
 def _header(path: Path, lines: list[TextLine]) -> tuple[float | None, float, list[str]]:
-    """The unit of angles, the rate, and notes."""
+    """Parse the angle unit, the rate, and notes."""
     angle: float | None = None
     rate: float | None = None
     for line in lines:
@@ -91,7 +93,7 @@ def _rate(path: Path, line: TextLine) -> float:
 
 
 def _layout(path: Path, lines: list[TextLine]) -> dict[str, TextLine]:
-    """The lines of a frame by bone; FileError where one comes twice."""
+    """Index the lines of a frame by bone. FileError where one comes twice."""
     found: dict[str, TextLine] = {}
     for line in lines:
         key = line.words[0].lower()
@@ -102,7 +104,9 @@ def _layout(path: Path, lines: list[TextLine]) -> dict[str, TextLine]:
 
 
 def _fast(body: str, start: int) -> _Found | None:
-    """All frames at once, where each has the words of the first one in the same places; else None."""
+    """Parse all frames at once if they are uniform. Each must have the words of the first one in the same places; else
+    return None.
+    """
     if any(letter in body for letter in "#(),"):
         return None
     second = _FRAME.search(body, body.find("\n") + 1)
@@ -128,7 +132,7 @@ def _fast(body: str, start: int) -> _Found | None:
 
 
 def _slow(path: Path, lines: list[TextLine]) -> _Found:
-    """Frame by frame: for bones in another order, and to say which line is at fault."""
+    """Parse frame by frame. It allows another order of bones and names the line at fault."""
     frames = [i for i, line in enumerate(lines) if _is_frame(line)]
     layout = _layout(path, lines[1 : frames[1] if len(frames) > 1 else len(lines)])
     if not layout:
@@ -147,7 +151,7 @@ def _slow(path: Path, lines: list[TextLine]) -> _Found:
 
 
 def _row(path: Path, line: TextLine, like: TextLine | None) -> list[float]:
-    """The values of a line; FileError unless they are as many as in the first frame."""
+    """Parse a line's values; FileError for another count than first."""
     bone = f"bone {shown(line.words[0])}"
     if like is None:
         fail(path, line.number, f"{bone} is not in the first frame")
@@ -168,7 +172,9 @@ def _broken_frame(path: Path, line: TextLine, reason: str) -> NoReturn:
 
 
 def q_of_motion(path: Path, file: AsfFile, rows: Rows, motion: AmcMotion) -> Floats:
-    """Configurations (frames, nq); FileError where the bones or their values are not those of the ASF file."""
+    """Convert a motion to configurations (frames, nq). FileError where the bones or their values are not those of the
+    ASF file.
+    """
     skeleton, angle = rows.skeleton, file.angle if motion.angle is None else motion.angle
     freedoms = {ROOT: file.root.order} | {bone.name.lower(): bone.dof for bone in rows.bones}
     _check_bones(path, file, freedoms, motion)
@@ -204,7 +210,7 @@ def _check_bones(path: Path, file: AsfFile, freedoms: dict[str, tuple[str, ...]]
 
 
 def outside_limits(file: AsfFile, bones: tuple[Bone, ...], motion: AmcMotion) -> str:
-    """A sentence about values that the ASF file's limits do not allow; empty where there are none."""
+    """Describe values outside the ASF file's limits. Empty where there are none."""
     angle = file.angle if motion.angle is None else motion.angle
     outside, total, worst = 0, 0, dict[str, float]()
     for bone in bones:

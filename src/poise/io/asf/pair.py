@@ -1,4 +1,4 @@
-"""Which ASF file an AMC file belongs to: its own text names a file of the machine that captured it."""
+"""Search for the ASF file of an AMC file. The AMC's own text names a file of the capture machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ _SUFFIX = ".asf"
 
 
 def skeleton_beside(path: Path) -> Path:
-    """The ASF file in the folder of an AMC file: of the same name, else of its subject, else the only one.
+    """Find the ASF file in the folder of an AMC file. It has the same name, else that of the subject, else it is the
+    only one.
 
     The subject is what stands before an underscore: `02.asf` of `02_01.amc`; the longest such name wins.
     A link that leads out of the folder is not followed.

@@ -1,4 +1,4 @@
-"""The parts of an ASF file: units, root, bones and who hangs on whom, as they stand there."""
+"""Parsed sections of an ASF file: units, root, bones, hierarchy."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Bone(NamedTuple):
 
 
 class Root(NamedTuple):
-    """What :root says; angles in radians."""
+    """Values of :root; angles in radians."""
 
     order: tuple[str, ...] = (*MOVES, *TURNS)
     sequence: str = "XYZ"
@@ -52,7 +52,7 @@ class Root(NamedTuple):
 
 
 class AsfFile(NamedTuple):
-    """A whole file. `length` is 1 where it says nothing of its unit; `angle` turns its angles to radians."""
+    """A whole ASF file. `length` is 1 where it says nothing of its unit; `angle` turns its angles to radians."""
 
     path: Path
     length: float
@@ -64,7 +64,7 @@ class AsfFile(NamedTuple):
 
 
 def parse_asf(path: Path, data: bytes) -> AsfFile:
-    """Read a file; FileError for anything that is not one whole tree of bones."""
+    """Parse a file; FileError unless it is one tree of bones."""
     sections = _sections(path, lines_of(text_of(path, data, "an ASF")))
     length, angle = _units(path, sections.get(":units", []))
     root, notes = _root(path, sections.get(":root"), angle)
@@ -76,7 +76,7 @@ def parse_asf(path: Path, data: bytes) -> AsfFile:
 
 
 def _sections(path: Path, lines: list[TextLine]) -> dict[str, list[TextLine]]:
-    """The lines below each keyword, the keyword's own further words first."""
+    """Split lines by keyword, the keyword's own words first."""
     found: dict[str, list[TextLine]] = {}
     here: list[TextLine] = []
     for line in lines:
@@ -108,14 +108,14 @@ def _units(path: Path, lines: list[TextLine]) -> tuple[float, float]:
 
 
 def angle_unit(path: Path, line: TextLine, word: str) -> float:
-    """What turns angles to radians: "deg" or "rad", in long or short."""
+    """Return radians per unit of "deg" or "rad", long or short."""
     if not word.lower().startswith(("deg", "rad")):
         fail(path, line.number, f"angles are in deg or rad, not in {shown(word)}")
     return 1.0 if word.lower().startswith("rad") else _DEGREE
 
 
 def _root(path: Path, lines: list[TextLine] | None, angle: float) -> tuple[Root, tuple[str, ...]]:
-    """The root, and a note on what does not stand there and is taken as usual."""
+    """Parse the root, with a note on defaults taken."""
     root, said = Root(), set[str]()
     for line in lines or ():
         key, words = line.words[0].lower(), line.words[1:]
@@ -246,7 +246,7 @@ def _limits(
 
 
 def _tree(path: Path, lines: list[TextLine], bones: dict[str, Bone]) -> dict[str, str]:
-    """The parent of every bone, parents first; FileError unless all of them hang on the root once."""
+    """Build parents by bone, parents first. FileError unless all bones hang on the root exactly once."""
     children: dict[str, list[str]] = {}
     known: set[str] = set()
     for line in lines:

@@ -1,4 +1,4 @@
-"""From the bones of an ASF file to a Skeleton.
+"""Skeleton of ASF bones.
 
 A bone turns where its parent ends. With C the turn of its own axes and M that of its values, the file's
 convention is
@@ -27,14 +27,14 @@ _FREE = (-np.inf, np.inf)
 
 
 class Turning(NamedTuple):
-    """How the values of a row turn it: the letters in the product's order, and which value of the bone each has."""
+    """Rotation order of a row and the column of each angle. The letters are in the order of the product."""
 
     order: str
     values: tuple[int, ...]  # place of each letter's value in the bone's row of an AMC file; -1 where it has none
 
 
 def turning_of(dof: tuple[str, ...]) -> Turning:
-    """The rotation order of degrees of freedom: what turns first stands last. A missing axis never leads.
+    """Find the rotation order of degrees of freedom. The first rotation stands last. A missing axis never leads.
 
     A missing axis stands in the middle if one is missing: so no angle of the other two locks them.
     """
@@ -45,20 +45,21 @@ def turning_of(dof: tuple[str, ...]) -> Turning:
 
 
 def rotation_of(angles: tuple[float, float, float], sequence: str) -> Floats:
-    """The rotation (4,) of angles about the fixed axes x, y, z [rad], which turn in a sequence: "XYZ" is Rz Ry Rx."""
+    """Compute the rotation (4,) of angles about fixed axes [rad]. They rotate in a sequence: "XYZ" is Rz Ry Rx."""
     order = sequence[::-1]
     return euler.to_quaternion([angles["XYZ".index(letter)] for letter in order], order)
 
 
 class Rows(NamedTuple):
-    """The skeleton, and the bone that each of its rows after the root is; leaf ends are none."""
+    """The skeleton with the bone of each row after the root. Leaf ends have none."""
 
     skeleton: Skeleton
     bones: tuple[Bone, ...]
 
 
 def build_skeleton(file: AsfFile) -> Rows:
-    """Make the skeleton: the root is free, every bone that turns a ball, as in other files of figures.
+    """Build the skeleton with a free root and ball joints. Every bone with a rotation is a ball, as in other files of
+    characters.
 
     A bone with one value is a ball that its range makes a hinge.
     """
@@ -99,12 +100,12 @@ def _kind(bone: Bone) -> Kind:
 
 
 def _written(dof: tuple[str, ...]) -> str:
-    """The rotation order with only the axes that the file has."""
+    """Format the rotation order with only the file's axes."""
     return "".join(word[1].upper() for word in dof if word in TURNS)[::-1]
 
 
 def _limit(bone: Bone) -> Limit | None:
-    """A range about its axis for a bone with one value; else a box, in which an axis that is missing stays at zero."""
+    """Build a range for one rotation value, else an Euler box. An axis missing in the box stays at zero."""
     given = dict(zip(bone.dof, bone.limits, strict=False))
     turns = _turns(bone)
     if len(turns) == 1:

@@ -1,4 +1,4 @@
-"""The words of an ASF or AMC file, line by line, and the error that names one of them."""
+"""Tokenizer of ASF and AMC files, with errors by line."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _BLANKS = str.maketrans("(),", "   ")  # the format takes brackets and commas fo
 
 
 class TextLine(NamedTuple):
-    """A line that says something: its number in the file, from 1, and its words."""
+    """A line with words, and its number in the file from 1."""
 
     number: int
     words: list[str]
 
 
 def text_of(path: Path, data: bytes, kind: str) -> str:
-    """The text of a file, its lines ended by LF; FileError for what is no text."""
+    """Decode the text of a file, with LF line ends. FileError if it is no text."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileError(path, f"is UTF-16 text; {kind} file is plain text, so save it as UTF-8 or ASCII")
     if b"\0" in data:
@@ -31,7 +31,7 @@ def text_of(path: Path, data: bytes, kind: str) -> str:
 
 
 def lines_of(text: str, first: int = 1) -> list[TextLine]:
-    """The lines that hold words, numbered from `first`; comments are left out."""
+    """Split text into numbered lines with words, without comments. Numbers begin at `first`."""
     given = (
         TextLine(i, row.partition("#")[0].translate(_BLANKS).split()) for i, row in enumerate(text.split("\n"), first)
     )
@@ -44,7 +44,7 @@ def fail(path: Path, line: int, reason: str) -> NoReturn:
 
 
 def numbers(path: Path, line: TextLine, words: list[str], count: int, what: str) -> list[float]:
-    """Read exactly `count` numbers, or fail."""
+    """Parse exactly `count` numbers, or fail."""
     if len(words) != count:
         fail(path, line.number, f"{what}: {count} numbers expected, found {len(words)}")
     try:
@@ -54,7 +54,7 @@ def numbers(path: Path, line: TextLine, words: list[str], count: int, what: str)
 
 
 def name(path: Path, line: TextLine, words: list[str], what: str) -> str:
-    """Read a name: one word of usual length."""
+    """Parse a name: one word of usual length."""
     if len(words) != 1 or len(words[0]) > LONGEST_NAME:
         fail(path, line.number, f"{what} must be one word, not {shown(' '.join(words))}")
     return words[0]

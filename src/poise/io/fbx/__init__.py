@@ -1,1 +1,3 @@
-"""Parts of the FBX reader: `child` reads a file in a process of its own, the others make a rig of what it says."""
+"""FBX reader. `worker` reads a file with ufbx in a subprocess and returns numbers, `scene` builds the skeleton and the
+clips from them.
+"""

@@ -1,4 +1,4 @@
-"""What runs in a process of its own: ufbx reads the file, and numbers are written out.
+"""FBX worker process: ufbx reads the file and numbers are written.
 
 ufbx 0.0.5 counts references wrongly: an object that is dropped while another one still points into the scene can take
 the process down, and so does leaving it in the usual way. Every object is kept until the end, which is `os._exit`.
@@ -41,13 +41,13 @@ def keep(thing: T) -> T:
 
 
 def every(things: Iterable[T]) -> list[T]:
-    """All objects of a list of ufbx, kept alive; the list, too."""
+    """Keep all objects of a ufbx list alive, and the list."""
     keep(things)
     return [keep(thing) for thing in things]
 
 
 def work(data: bytes) -> tuple[dict[str, Any], list[array[float]]]:
-    """The nodes, skins and takes of a file as a JSON object and blocks of numbers."""
+    """Read nodes, skins and takes as JSON and blocks of numbers."""
     import ufbx  # noqa: PLC0415  (the extra; the parent has looked that it is there)
 
     options: dict[str, Any] = {
@@ -68,7 +68,7 @@ def work(data: bytes) -> tuple[dict[str, Any], list[array[float]]]:
 
 
 class _Told:
-    """A scene of ufbx, and what is told of it."""
+    """Report on a scene of ufbx."""
 
     def __init__(self, scene: Any, ufbx: Any) -> None:
         self.scene = scene
@@ -81,7 +81,7 @@ class _Told:
         self.blocks: list[array[float]] = []
 
     def told(self) -> tuple[dict[str, Any], list[array[float]]]:
-        """The answer."""
+        """Build the JSON header and the blocks of numbers."""
         settings = keep(self.scene.settings)
         rest = array("d")
         for node in self.nodes:
@@ -112,7 +112,7 @@ class _Told:
         return header, self.blocks
 
     def _equipment(self, nodes: list[Any]) -> dict[int, str]:
-        """Ids of cameras and lights that carry nothing of the figure, each with what it is."""
+        """Find cameras and lights with no part of the character below. Return their kinds by id."""
         bones = [keep(cluster.bone_node) for skin in self.skins for cluster in every(skin.clusters)]
         needed = {bone.element_id for bone in bones if bone is not None}
         found: dict[int, str] = {}
@@ -126,7 +126,7 @@ class _Told:
         return found
 
     def _check_length(self, stacks: list[Any], rate: float) -> None:
-        """Refuse takes that would take too long, before any is read."""
+        """Refuse takes above the sample limit before reading any."""
         samples = 0
         for stack in stacks:
             seconds = stack.time_end - stack.time_begin
@@ -144,7 +144,9 @@ class _Told:
         return len(self.blocks) - 1
 
     def _node(self, node: Any) -> list[Any]:
-        """Name, row of the parent, whether it is a bone, a solid thing, a helper, moved to its pivot; the order."""
+        """Describe a node: name, parent row, flags and rotation order. The flags are bone, solid, helper and moved to
+        its pivot.
+        """
         parent = keep(node.parent)
         row = -1 if parent is None else self.row_of.get(parent.element_id, -1)
         solid = node.attrib_type.name not in _NOT_SOLID
@@ -168,7 +170,7 @@ class _Told:
     # --- takes -----------------------------------------------------------------------------------
 
     def _take(self, stack: Any, rate: float) -> dict[str, Any]:
-        """A take: its times, and the local transforms of the nodes that are ever elsewhere than at rest."""
+        """Describe a take: its times and the transforms of moving nodes. Nodes always at rest are left out."""
         begin, end = stack.time_begin, stack.time_end
         frames = [begin + i / rate for i in range(int(max(end - begin, 0.0) * rate + _SAME_TIME) + 1)]
         if end - frames[-1] > _SAME_TIME / rate:
@@ -184,7 +186,9 @@ class _Told:
         return told
 
     def _moving(self, anim: Any, times: list[float]) -> tuple[list[int], array[float]]:
-        """Rows that are not always at rest, and their transforms, all times of a row after another."""
+        """Sample all nodes and keep the rows ever away from rest. Their transforms follow row by row, each with all
+        times.
+        """
         columns = [self._sampled(anim, [row], times) for row in range(len(self.nodes))]
         rows = [row for row, column in enumerate(columns) if column != self.rest[10 * row : 10 * row + 10] * len(times)]
         keys = array("d")
@@ -214,7 +218,7 @@ def _put(values: array[float], transform: Any) -> None:
 
 
 def _beside(frames: list[float]) -> tuple[list[float], list[float], list[float]]:
-    """Times just after each frame, just before the next one, and half way between them."""
+    """Return times just after each frame, before the next, and between. The last is the midpoint."""
     pairs = list(pairwise(frames))
     after = [a + (b - a) * _NEAR for a, b in pairs]
     before = [b - (b - a) * _NEAR for a, b in pairs]
@@ -222,7 +226,7 @@ def _beside(frames: list[float]) -> tuple[list[float], list[float], list[float]]
 
 
 def _limit(row: int, node: Any) -> dict[str, Any] | None:
-    """What the file says of a node's limits of rotation, where one of them is switched on."""
+    """Describe a node's rotation limits, if any is switched on."""
     props = keep(node.props)
     on = [bool(props.find_bool(name, False)) for name in _LIMITS]
     if not any(on):
@@ -238,7 +242,7 @@ def _vector(props: Any, name: str) -> tuple[float, float, float]:
 
 
 class _Spheric:
-    """A node whose rotation order is SPHERIC, which ufbx gives no rotation: its angles are read in the order XYZ."""
+    """A node of the rotation order SPHERIC. ufbx does not evaluate it. Its angles are read in the order XYZ."""
 
     def __init__(self, row: int, node: Any) -> None:
         self.row, self.node = row, node
@@ -246,16 +250,16 @@ class _Spheric:
         self.values: list[Any] = []
 
     def play(self, anim: Any) -> None:
-        """Find the curves of a take: those of the last layer that has some."""
+        """Select the rotation curves of a take. The last layer with any wins."""
         found = [keep(layer.find_anim_prop(self.node, "Lcl Rotation")) for layer in every(anim.layers)]
         self.values = [keep(prop.anim_value) for prop in found if prop is not None]
 
     def angles(self, time: float) -> tuple[float, float, float]:
-        """The angles [degrees] at a time of the take that plays."""
+        """Return the angles [degrees] at a time of the selected take."""
         return tuple(self.values[-1].evaluate_vec3(time) if self.values else self.node.euler_rotation)
 
     def mend(self, values: array[float], place: int, angles: tuple[float, float, float]) -> None:
-        """Put the rotation into a transform whose rotation is pre . post^-1."""
+        """Write the rotation into a transform that holds pre . post^-1. post^-1."""
         at = 10 * place + 3
         pre = _product(tuple(values[at : at + 4]), self.post)
         x, y, z, w = self.post
@@ -263,7 +267,7 @@ class _Spheric:
 
 
 def _quaternion(degrees: Iterable[float]) -> tuple[float, float, float, float]:
-    """X y z w of a rotation about x, then y, then z [degrees]."""
+    """Convert XYZ Euler angles [degrees] to a quaternion x y z w. The rotation is about x, then y, then z."""
     turned = (0.0, 0.0, 0.0, 1.0)
     for axis, angle in enumerate(degrees):
         one = [0.0, 0.0, 0.0, math.cos(angle * _HALF_DEGREE)]
@@ -273,7 +277,7 @@ def _quaternion(degrees: Iterable[float]) -> tuple[float, float, float, float]:
 
 
 def _product(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, float, float, float]:
-    """The product of two quaternions x y z w."""
+    """Return the product of two quaternions x y z w."""
     ax, ay, az, aw = a
     bx, by, bz, bw = b
     return (

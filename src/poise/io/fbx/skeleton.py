@@ -1,4 +1,4 @@
-"""From the nodes of a file to a skeleton: names, kinds, rest, limits."""
+"""Skeleton of FBX scene nodes: names, kinds, rest pose, limits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SMALL, _TALL = 0.01, 30.0  # [m] figures outside are told, as their unit is pro
 
 @dataclass(frozen=True)
 class SceneNode:
-    """A node of the scene, as the child tells it."""
+    """A node of the scene, as the worker reports it."""
 
     name: str
     parent: int
@@ -40,7 +40,7 @@ class SceneNode:
 
 
 class _Limited(NamedTuple):
-    """The limit of a row, and the rotation of the frame that it is measured in."""
+    """Rotation limit of a row and the frame of its angles."""
 
     row: int
     limit: Limit | None
@@ -48,7 +48,7 @@ class _Limited(NamedTuple):
 
 
 def nodes_of(reply: ChildAnswer) -> list[SceneNode]:
-    """The nodes; FileError for an answer that holds none in order."""
+    """Parse the nodes; FileError for a malformed reply."""
     try:
         nodes = [SceneNode(*fields) for fields in reply.header["nodes"]]
         good = all(isinstance(n.name, str) and -1 <= n.parent < i and n.order in _ORDERS for i, n in enumerate(nodes))
@@ -60,7 +60,7 @@ def nodes_of(reply: ChildAnswer) -> list[SceneNode]:
 
 
 def rest_of(reply: ChildAnswer, count: int) -> Floats:
-    """The local transforms (n, 10) that the file shows; FileError for numbers that no place can have."""
+    """Parse the local rest transforms (n, 10). FileError for numbers too large."""
     rest = reply.block(reply.header.get("rest"), (count, 10))
     if np.abs(rest).max(initial=0.0) > LARGEST:
         raise FileError(reply.path, "a place or a scale in it is too large for a number")
@@ -70,7 +70,7 @@ def rest_of(reply: ChildAnswer, count: int) -> Floats:
 def build_skeleton(
     reply: ChildAnswer, nodes: list[SceneNode], rest: Floats, turning: set[int], notes: list[str]
 ) -> Skeleton:
-    """The skeleton at rest (n, 10). `turning` are the rows that a take turns."""
+    """Build the skeleton at rest (n, 10). `turning` are the rows that a take turns."""
     kinds = _kinds(nodes, _joints(reply, nodes), turning)
     turned = rotations.normalised(rest[:, WXYZ]) if len(nodes) else np.zeros((0, 4))
     names = _names(nodes, notes)
@@ -97,13 +97,15 @@ def build_skeleton(
 
 
 def _joints(reply: ChildAnswer, nodes: list[SceneNode]) -> set[int]:
-    """Rows of bones and of whatever deforms a mesh."""
+    """Find the rows of bones and of joints of skins."""
     skinned = {row for skin in reply.header.get("skins", ()) for row in skin["joints"]}
     return {row for row, node in enumerate(nodes) if node.is_bone} | skinned
 
 
 def _kinds(nodes: list[SceneNode], joints: set[int], turning: set[int]) -> np.ndarray:
-    """Ball where the file has a bone, a skin's joint or a turn; and for what stands below one and is no thing."""
+    """Choose joint kinds. Bones, skin joints and rotated nodes are balls, and so are nodes below one unless solid or a
+    helper.
+    """
     kinds = np.full(len(nodes), int(Kind.FIXED))
     below = np.zeros(len(nodes), dtype=np.bool_)
     parents = {node.parent for node in nodes}
@@ -116,7 +118,7 @@ def _kinds(nodes: list[SceneNode], joints: set[int], turning: set[int]) -> np.nd
 
 
 def _names(nodes: list[SceneNode], notes: list[str]) -> list[str]:
-    """Unique names; a helper that carries its parent's scale is called after it."""
+    """Choose unique names. A helper with its parent's scale is named after the parent."""
     wanted: list[str] = []
     for row, node in enumerate(nodes):
         own = f"{wanted[node.parent]}_scale" if node.is_helper else node.name[:LONGEST_NAME]
@@ -145,7 +147,7 @@ def _names(nodes: list[SceneNode], notes: list[str]) -> list[str]:
 
 
 def _limits(reply: ChildAnswer, nodes: list[SceneNode], kinds: np.ndarray) -> dict[int, _Limited]:
-    """What the file limits, by row, where the joint turns and no post-rotation stands between."""
+    """Parse the limits of rotating rows. A post-rotation in between leaves the limit out."""
     try:
         found = [_limit(told, nodes) for told in reply.header.get("limits", ())]
     except (TypeError, ValueError, KeyError, IndexError) as error:
@@ -154,7 +156,9 @@ def _limits(reply: ChildAnswer, nodes: list[SceneNode], kinds: np.ndarray) -> di
 
 
 def _limit(told: dict[str, Any], nodes: list[SceneNode]) -> _Limited:
-    """Two angles that are held at zero leave a hinge; None for an empty limit, or one that has no frame of its own."""
+    """Parse one limit; two angles held at zero make a hinge. None for an empty limit, or one without a frame of its
+    own.
+    """
     row = range(len(nodes))[told["row"]]
     pre, post = (rotations.normalised(np.array(told[name], dtype=np.float64)[_XYZW]) for name in ("pre", "post"))
     ends: list[tuple[float, float]] = []
@@ -172,7 +176,7 @@ def _limit(told: dict[str, Any], nodes: list[SceneNode]) -> _Limited:
 
 
 def _limited(skeleton: Skeleton, given: dict[int, _Limited], notes: list[str]) -> Skeleton:
-    """The skeleton with those limits that its rest pose keeps; the rest that the file shows is not moved."""
+    """Apply limits satisfied by the rest pose. The file's rest pose is not moved."""
     limits = {skeleton.names[row]: one.limit for row, one in given.items()}
     legal: dict[str, Limit | None] = {name: limit for name, limit in limits.items() if limit is not None}
     moved = np.abs(skeleton.limited(legal).rest_q - skeleton.rest_q)
@@ -221,7 +225,7 @@ _SIGNED = {
 
 
 def note_of_size(skeleton: Skeleton, positions: Floats, bones: list[int]) -> list[str]:
-    """Say so where the bones' box is smaller or larger than any figure, in the unit that the file states."""
+    """Check the size of the bones' box. Return a note where it is smaller or larger, in the unit of the file."""
     if skeleton.metres_per_unit is None or len(bones) < 2:  # noqa: PLR2004  (one point has no size)
         return []
     size = float(np.ptp(positions[bones], axis=0).max()) * skeleton.metres_per_unit

@@ -1,4 +1,4 @@
-"""From the samples of a take to a clip with keys.
+"""Keyed clips of sampled FBX takes.
 
 FBX moves angles along curves, so that what lies between two frames is no straight line. The child also measures the
 slopes at both ends of every frame and the middle; where a cubic comes nearer to the middle than a straight line, it is
@@ -30,7 +30,9 @@ _PARTS = {"translation": [0, 1, 2], "rotation": WXYZ, "scale": [7, 8, 9]}
 
 
 class Take(NamedTuple):
-    """A take: where it begins, rows, times from 0, samples (r, frames, 10), and between them (3, r, frames - 1, 10)."""
+    """A take: start time, rows, times, samples and intermediate samples. Times begin at 0, samples are (r, frames, 10),
+    those between frames (3, r, frames - 1, 10).
+    """
 
     name: str
     begin: float
@@ -40,14 +42,14 @@ class Take(NamedTuple):
     between: Floats | None
 
     def turning(self, rest: Floats) -> set[int]:
-        """Rows that the take turns away from rest (n, 10)."""
+        """Find the rows rotated away from rest (n, 10)."""
         turned, at_rest = self.keys[:, :, 3:7], rest[self.rows, None, 3:7]
         apart = np.minimum(np.abs(turned - at_rest), np.abs(turned + at_rest)).max(axis=(1, 2), initial=0.0)
         return {row for row, turn in zip(self.rows, apart, strict=True) if turn > _TURNS}
 
 
 def takes_of(reply: ChildAnswer, count: int) -> list[Take]:
-    """The takes of an answer about so many nodes."""
+    """Parse the takes of a reply about `count` nodes."""
     try:
         return [_take(reply, told, count) for told in reply.header["takes"]]
     except (TypeError, KeyError, ValueError, IndexError) as error:
@@ -74,7 +76,7 @@ def _take(reply: ChildAnswer, told: dict[str, Any], count: int) -> Take:
 
 
 def build_clip(skeleton: Skeleton, rest: Floats, take: Take, name: str) -> Clip:
-    """A clip whose keys are the frames of a take; one in which nothing moves is the rest pose at these times."""
+    """Build a clip with a key per frame of a take. If nothing moves it is the rest pose at these times."""
     tracks = [
         track
         for k, row in enumerate(take.rows)
@@ -89,7 +91,7 @@ def build_clip(skeleton: Skeleton, rest: Floats, take: Take, name: str) -> Clip:
 
 
 def _track(take: Take, k: int, row: int, path: Any, columns: list[int], rest: Floats) -> Track | None:
-    """The keys of one channel of a joint; None where it is always at rest."""
+    """Build the track of one channel, or None at constant rest."""
     keys = take.keys[k][:, columns]
     size = float(np.abs(keys).max())
     if np.abs(keys - rest[columns]).max() <= _STILL * size:
@@ -122,7 +124,7 @@ def _linear(row: int, path: Any, times: Floats, keys: Floats) -> Track:
 
 
 def _is_straight(keys: Floats, first: Floats, last: Floats, middle: Floats, step: Floats, path: str) -> Bools:
-    """(frames - 1, 1) where a line from key to key is as near to the middle as the cubic."""
+    """Return whether a line fits the midpoints as well as the cubic. The result is (frames - 1, 1)."""
     half = 0.5 * (keys[:-1] + keys[1:])
     by_line = _misses(half, middle, path)
     by_cubic = _misses(half + step / 8.0 * (first - last), middle, path)
@@ -130,7 +132,7 @@ def _is_straight(keys: Floats, first: Floats, last: Floats, middle: Floats, step
 
 
 def _misses(points: Floats, middle: Floats, path: str) -> Floats:
-    """(k,) how far points are from where the middle is; rotations are scaled to unit length."""
+    """Measure the distance (k,) of points from the midpoints. Rotations are scaled to unit length."""
     if path == "rotation":
         lengths = np.linalg.norm(points, axis=1, keepdims=True)
         points = points / np.where(lengths > 0.0, lengths, 1.0)
@@ -138,14 +140,14 @@ def _misses(points: Floats, middle: Floats, path: str) -> Floats:
 
 
 def _aligned(keys: Floats) -> Floats:
-    """Quaternions (k, 4) of one sign, each on the side of the one before; unit length."""
+    """Make signs of quaternions (k, 4) continuous, at unit length."""
     keys = keys / np.linalg.norm(keys, axis=1, keepdims=True)
     flips = np.cumprod(np.where((keys[:-1] * keys[1:]).sum(axis=1) < 0.0, -1.0, 1.0))
     return keys * np.concatenate([[1.0], flips])[:, None]
 
 
 def _nearest(part: Floats, keys: Floats) -> Floats:
-    """Quaternions on the side of others."""
+    """Flip quaternions to the hemisphere of others."""
     return np.where((part * keys).sum(axis=1, keepdims=True) < 0.0, -part, part)
 
 

@@ -1,1 +1,3 @@
-"""Parts of the USD reader: `child` opens a stage in a process of its own, the others make a rig of what it says."""
+"""USD reader. `worker` opens a stage with usd-core in a subprocess and returns numbers, `skel` builds a skeleton and
+clips of UsdSkel, `physics` a skeleton of UsdPhysics.
+"""

@@ -1,4 +1,4 @@
-"""What runs in a process of its own: usd-core opens the stage, and numbers are written out.
+"""USD worker process: usd-core opens the stage and numbers are written.
 
 Before a stage is composed, every layer that it would take in is looked at: one outside of the file's folder, and of the
 one that is permitted beside it, is refused unopened. Matrices are 16 numbers that act on rows, as USD has them.
@@ -33,7 +33,7 @@ _CHANNELS = ("translations", "rotations", "scales")
 
 
 def work(_: bytes) -> tuple[dict[str, Any], list[array[float]]]:
-    """The skeletons, animations and joints of a stage as a JSON object and blocks of numbers."""
+    """Read skeletons, animations and joints as JSON and blocks of numbers."""
     os.environ["PXR_WORK_THREAD_LIMIT"] = "1"
     sdf, tf, usd = (pxr(name) for name in ("Sdf", "Tf", "Usd"))
     if any("\udc80" <= letter <= "\udcff" for letter in sys.argv[3]):  # bytes of a name, as Python reads them
@@ -53,12 +53,12 @@ def work(_: bytes) -> tuple[dict[str, Any], list[array[float]]]:
 
 
 def pxr(name: str) -> Any:
-    """A module of usd-core: the extra, whose types are not known everywhere; the parent has looked that it is there."""
+    """Import a module of usd-core. It is an extra without types everywhere; the parent process has checked for it."""
     return import_module(f"pxr.{name}")
 
 
 def _first(error: Exception) -> str:
-    """What the first error of USD says, without the places and names in its sources; lines and columns are the file's.
+    """Format the first error of USD without names of its sources. Lines and columns are the file's.
 
     The text is `Error in 'FUNCTION' at line N in file SOURCE : 'WORDS' Error in ...`, and words of its parser begin
     with the file's path, `:LINE:COLUMN: `.
@@ -74,7 +74,7 @@ def _first(error: Exception) -> str:
 
 
 def _check_layers(first: Any, sdf: Any) -> list[str]:
-    """Refuse what leads out of the file's folder; return what it refers to and what is not there."""
+    """Refuse references outside the permitted folders; return the missing ones."""
     permitted = PermittedFolders.of(Path(first.realPath), *map(Path, sys.argv[4:]))
     missing: list[str] = []
     waiting, seen = [first], {first.identifier}
@@ -102,7 +102,7 @@ def _check_layers(first: Any, sdf: Any) -> list[str]:
 
 
 def _refuse_clips(layer: Any) -> None:
-    """Value clips open files when values are asked for: too late to look where these are."""
+    """Refuse value clips. They open files when values are read, too late to check these."""
     found: list[str] = []
 
     def visit(path: Any) -> None:
@@ -120,7 +120,7 @@ def _has_clips(layer: Any, path: Any) -> bool:
 
 
 class _Stage:
-    """A stage, and what is told of it."""
+    """Report on a stage."""
 
     def __init__(self, stage: Any, missing: list[str]) -> None:
         self.stage, self.missing = stage, missing
@@ -132,7 +132,7 @@ class _Stage:
         self.odd: list[str] = []  # attributes of another type than USD gives them
 
     def told(self) -> tuple[dict[str, Any], list[array[float]]]:
-        """The answer."""
+        """Build the JSON header and the blocks of numbers."""
         prims = self.prims
         header: dict[str, Any] = {
             "unit": self.geom.GetStageMetersPerUnit(self.stage),
@@ -163,14 +163,14 @@ class _Stage:
         return len(self.blocks) - 1
 
     def _place(self, prim: Any) -> list[float]:
-        """The world matrix of a prim; the identity for one that is not there."""
+        """Return the world matrix of a prim. The identity for a missing one."""
         if not prim or not prim.IsA(self.geom.Xformable):
             return [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
         matrix: Any = self.places.GetLocalToWorldTransform(prim)
         return [value for row in matrix for value in row]
 
     def _floats(self, prim: Any) -> bool:
-        """Whether a simulation moves a body: a rigid one, switched on, that no animation moves instead."""
+        """Return whether a body is dynamic in simulation. It is an enabled rigid body without kinematic animation."""
         physics = pxr("UsdPhysics").RigidBodyAPI
         if not prim or not prim.HasAPI(physics):
             return False
@@ -192,7 +192,7 @@ class _Stage:
         }
 
     def _animation(self, prim: Any) -> dict[str, Any]:
-        """Joints, times [time codes], and the values of the three channels at each; None for one that is not there."""
+        """Describe an animation: joints, times [time codes], values of three channels. None for a missing channel."""
         animation = self.skel.Animation(prim)
         attributes = [getattr(animation, f"Get{name.capitalize()}Attr")() for name in _CHANNELS]
         samples = sorted({time for attribute in attributes for time in attribute.GetTimeSamples()})
@@ -261,7 +261,7 @@ class _Attributes:
         return otherwise if value is None else bool(value)
 
     def word(self, name: str, otherwise: str) -> str:
-        """Read a token or a text."""
+        """Read a token or text."""
         value = self._plain(name, str)
         return otherwise if value is None else str(value)
 

@@ -1,4 +1,4 @@
-"""UsdSkel: skeletons become joints below a fixed one that stands where the prim does; animations become clips."""
+"""Skeletons and clips of UsdSkel. Each skeleton hangs below a fixed joint at its prim."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CHANNELS = (("translations", "translation", 3), ("rotations", "rotation", 4), (
 
 @dataclass(frozen=True, eq=False)
 class SkelPart:
-    """One skeleton of the stage: its first row, the prim's path, and the row of each of its joints by path."""
+    """One skeleton of the stage: path, joint rows and animation. The rows are by joint path."""
 
     path: str
     rows: dict[str, int]
@@ -40,7 +40,7 @@ class Figures:
 
 
 def figures_of(answer: ChildAnswer, notes: list[str], units: dict[str, Any]) -> Figures:
-    """Build the joints of every skeleton; FileError for one whose arrays do not go together."""
+    """Build the joints of every skeleton. FileError for arrays of inconsistent sizes."""
     names: list[str] = []
     parents: list[int] = []
     kinds: list[int] = []
@@ -89,7 +89,7 @@ def _skin(skeleton: Skeleton, name: str, rows: list[int], bind: Floats) -> Skin:
 
 
 def _parent(path: str, rows: dict[str, int], base: int) -> int:
-    """Row of the nearest joint above a path; the skeleton's own row where there is none."""
+    """Find the row of the nearest joint above a path. The skeleton's own row where there is none."""
     while "/" in path:
         path = path.rsplit("/", 1)[0]
         if path in rows:
@@ -100,7 +100,7 @@ def _parent(path: str, rows: dict[str, int], base: int) -> int:
 def _transforms(
     answer: ChildAnswer, told: dict[str, Any], parents: list[int], notes: list[str]
 ) -> tuple[Floats, Floats]:
-    """Rest transforms relative to the parents, and bind transforms in the world, (n, 16) each."""
+    """Read rest and bind transforms, (n, 16) each. Rest is relative to the parents, bind in the world."""
     n = len(parents)
     given = [answer.blocks[told[name]] for name in ("rest", "bind")]
     for name, block in zip(("rest", "bind"), given, strict=True):
@@ -132,7 +132,7 @@ def _checked(answer: ChildAnswer, values: Floats) -> Floats:
 
 
 def clips_of(answer: ChildAnswer, figures: Figures, notes: list[str]) -> tuple[KeyedClip, ...]:
-    """A clip for each animation that moves a skeleton: those that are bound to one, and those that fit the first."""
+    """Build a clip for each animation of a skeleton. Those bound to one come first, then those matching its joints."""
     clips: list[KeyedClip] = []
     rate = answer.header["rate"]
     for told in answer.header["animations"]:

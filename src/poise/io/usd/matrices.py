@@ -1,4 +1,4 @@
-"""Matrices of USD, which act on rows, taken apart."""
+"""Decomposition of USD's row-vector matrices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _SQUARE = 1e-5  # cosine between axes: matrices that were printed with few digit
 
 
 def parts_of(matrices: Floats) -> tuple[Floats, Floats, Floats, Bools]:
-    """Translations, rotations w x y z and scales of matrices (n, 16), and which are sheared and so not these alone.
+    """Decompose matrices (n, 16) into translation, rotation and scale. Rotations are w x y z; the last result marks
+    sheared matrices, for which the parts are not the whole.
 
     A mirrored matrix has a negative first scale. A scale of zero leaves the rotation that is nearest.
     """

@@ -1,4 +1,4 @@
-"""UsdPhysics: bodies and joints become a tree; a joint that would close a loop is left out, and told."""
+"""Skeleton of UsdPhysics bodies and joints. Joints that would close a loop are left out, with a note."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SAME = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])  # the place of a row in the
 
 
 class _Motion(NamedTuple):
-    """A moving row: its path, kind, axis and limit.
+    """A moving row: path, kind, axis and limit.
 
     Its name is the end of the path.
     """
@@ -41,7 +41,7 @@ class _Motion(NamedTuple):
 
 
 def _range(low: float, high: float) -> Range | None:
-    """Make a range of two ends.
+    """Build a range from two ends.
 
     None where neither is finite.
     """
@@ -50,7 +50,7 @@ def _range(low: float, high: float) -> Range | None:
 
 
 class PhysicsTree:
-    """Rows of a robot: a joint's, which stands in the joint's frame, and below it that of the body that it carries."""
+    """Rows of a robot: one per joint, then its child body's. The joint's row is at the joint's frame."""
 
     def __init__(self, answer: ChildAnswer, notes: list[str]) -> None:
         self.answer, self.notes = answer, notes
@@ -76,7 +76,7 @@ class PhysicsTree:
         return at[0], turn[0], scale[0]
 
     def _place_all(self) -> None:
-        """Trees from the bodies that no joint carries, in the order of the file; what is left over closes loops."""
+        """Build trees from bodies without a joint above. They come in file order; remaining joints close loops."""
         joints = [joint for joint in self.answer.header["joints"] if joint["on"] and any(joint["bodies"])]
         waiting = [joint for joint in joints if not joint["apart"]]
         closing = [joint for joint in joints if joint["apart"]]
@@ -122,7 +122,7 @@ class PhysicsTree:
             joint["low"], joint["high"] = -math.inf, math.inf
 
     def _late(self, joint: dict[str, Any]) -> bool:
-        """Add a joint that stands apart from its articulation where it carries a body that nothing else does."""
+        """Add a detached joint if it carries a body of its own. It stands apart from its articulation."""
         known = [body == _WORLD or body in self.row_of for body in joint["bodies"]]
         if sum(known) != 1:
             return False
@@ -175,7 +175,7 @@ class PhysicsTree:
         return places.get(len(free["trans"]), ()) + turns.get(len(free["rot"]), ()), alone or axis
 
     def _loop(self, joint: dict[str, Any], names: Sequence[str]) -> Loop:
-        """Turn a loop joint into a Loop between two named rows."""
+        """Build a Loop between two named rows from a joint."""
         holds, axis = self._holds(joint)
         along = rotations.rotation_between(np.array([0.0, 0.0, 1.0]), np.eye(3)["XYZ".index(axis)])
         ends: list[tuple[str | None, Frame]] = []
@@ -197,12 +197,13 @@ class PhysicsTree:
         return len(self.names) - 1
 
     def _add_root(self, body: str, kind: Kind) -> None:
-        """The row of a body that no joint carries: free where a simulation would let it fall."""
+        """Add the row of a body without a joint above. It is free where a simulation would let it fall."""
         at, turn, _ = self.stands[body]
         self.row_of[body] = self._row(body, -1, kind, (at, turn))
 
     def _add(self, joint: dict[str, Any], *, back: bool) -> None:
-        """Rows of a joint and of the body that it carries; `back` where the file has the two bodies the other way."""
+        """Add rows for a joint and its child body. `is_reversed` where the file has the two bodies in the other order.
+        """
         carrier, carried = joint["bodies"][::-1] if back else joint["bodies"]
         near, far = (1, 0) if back else (0, 1)
         row, place = self.row_of[carrier], self._frame(joint, near)
@@ -221,7 +222,7 @@ class PhysicsTree:
         self.row_of[carried] = self._row(carried, row, Kind.FIXED, (-rotations.rotate(away, at), away))
 
     def _frame(self, joint: dict[str, Any], side: int) -> tuple[Floats, Floats]:
-        """The joint's frame in one of its bodies, whose scale counts."""
+        """Return the joint's frame in one of its scaled bodies."""
         at, turn = (np.array(joint[name][side], dtype=np.float64) for name in ("places", "turns"))
         if not (np.abs(at) <= LARGEST).all() or not np.isfinite(turn).all() or not turn.any():
             raise FileError(
@@ -273,7 +274,7 @@ class PhysicsTree:
         return _range(low, high)
 
     def _of_six(self, joint: dict[str, Any], *, back: bool) -> tuple[Kind, Limit | None]:
-        """Read the turns of a joint with six separate freedoms.
+        """Read the rotation limits of a joint with six freedoms.
 
         A freedom is locked where low is above high.
         """
@@ -290,7 +291,7 @@ class PhysicsTree:
         return Kind.BALL, box if any(math.isfinite(v) for end in ends for v in end) else None
 
     def skeleton(self, units: dict[str, Any]) -> Skeleton:
-        """Build the skeleton: zero is where the frames of every joint lie on each other."""
+        """Build the skeleton with zero at coinciding joint frames."""
         offsets, turns = zip(*self.places, strict=True)
         units = units | {"aliases": {name: row for name, row in self.aliases.items() if name not in self.names}}
         names = unique_names(self.names)

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Turns between directions, in SIMD lanes: without branches where lanes differ, and without angles."""
+"""Branch-free rotations between directions, without angles, in SIMD lanes."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ OPPOSITE = 1e-30  # squared length, in that of one, of the sum of two vectors th
 
 @inline
 def across_part(v, a):
-    """The part of v across a unit vector."""
+    """Return the part of v perpendicular to a unit vector."""
     return sub(v, scale(a, dot(v, a)))
 
 
 @inline
 def unit(v):
-    """v / |v|, and |v|; zero stays zero."""
+    """Return v / |v| and |v|; zero stays zero."""
     length = sqrt(dot(v, v))
     return scale(v, 1.0 / select(length > 0.0, length, length + 1.0)), length
 
 
 @inline
 def chosen(condition, a, b):
-    """The vector a where the condition holds, else b."""
+    """Return the vector a where the condition holds, else b."""
     return Vec(select(condition, a.x, b.x), select(condition, a.y, b.y), select(condition, a.z, b.z))
 
 
 @inline
 def chosen_turn(condition, a, b):
-    """The rotation a where the condition holds, else b."""
+    """Return the rotation a where the condition holds, else b."""
     return Quat(
         select(condition, a.w, b.w),
         select(condition, a.x, b.x),
@@ -42,7 +42,7 @@ def chosen_turn(condition, a, b):
 
 @inline
 def unit_turn(q):
-    """q / |q|; without a length the identity."""
+    """Return q / |q|, or the identity for zero length."""
     square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z
     none = square * 0.0
     some = square > 0.0
@@ -52,7 +52,8 @@ def unit_turn(q):
 
 @inline
 def any_across(a):
-    """A unit vector across a vector: its cross product with the axis that it is least along."""
+    """Return a unit vector perpendicular to a vector. It is the cross product with the axis of its smallest component.
+    """
     x, y, z = maximum(a.x, -a.x), maximum(a.y, -a.y), maximum(a.z, -a.z)
     none = a.x * 0.0
     p = chosen(y <= z, Vec(-a.z, none, a.x), Vec(a.y, -a.x, none))
@@ -62,7 +63,8 @@ def any_across(a):
 
 @inline
 def arc_between(v, length, a):
-    """Shortest turn of a vector v of this length onto a unit vector: (m.m / 2, v x m) with m = v + length a.
+    """Compute the shortest rotation of v onto a unit vector. It is (m.m / 2, v x m) with m = v + length a, |v| =
+    length.
 
     It is of any length but zero, and the square of that comes too. Half a turn about any axis across v where they are
     opposite; the identity where v is zero.
@@ -86,7 +88,7 @@ def arc_between(v, length, a):
 
 @inline
 def turned_by(q, v):
-    """q v q* for a quaternion of any length: v turned, and longer by its squared length."""
+    """Return q v q* for a quaternion of any length. The length of v grows by the squared length of q."""
     u = Vec(q.x, q.y, q.z)
     along, still = 2.0 * dot(u, v), q.w * q.w - dot(u, u)
     return add(add(scale(v, still), scale(u, along)), scale(cross(u, v), 2.0 * q.w))
@@ -94,7 +96,9 @@ def turned_by(q, v):
 
 @inline
 def spin_between(p, n, a):
-    """The turn, of any length, about the unit vector `a` from p to n across it; the identity where one is zero."""
+    """Compute the rotation about unit vector `a` from p to n. p and n are perpendicular to a; the quaternion has any
+    length and is the identity where p or n is zero.
+    """
     lengths, cosine, sine = sqrt(dot(p, p) * dot(n, n)), dot(p, n), dot(a, cross(p, n))
     # Two forms of the same half angle; each adds numbers of one sign where it is used.
     wide = cosine < 0.0
@@ -105,7 +109,9 @@ def spin_between(p, n, a):
 
 @inline
 def blended(a, b, weight):
-    """From rotation a (weight 0) to b (1): their weighted sum on the shorter way, normalised."""
+    """Interpolate from rotation a (weight 0) to b (1). It is the weighted sum along the shorter arc, normalised
+    (nlerp).
+    """
     if weight == 1.0:
         return b
     cosine = a.w * b.w + a.x * b.x + a.y * b.y + a.z * b.z

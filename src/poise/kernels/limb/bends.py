@@ -1,5 +1,5 @@
 # pyright: standard
-"""To which side the knee or elbow of a figure would bend by itself: a pole for each target of a limb.
+"""Natural bend direction of knees and elbows: one pole per limb target.
 
 The body says where the limb bends when it points in its usual direction, `along`: there towards `bend`. From there the
 side is carried to where the limb has to point by the smallest rotation. A leg that swings forward so brings its knee
@@ -61,7 +61,7 @@ STRETCH = 0.05  # of its reach: so much farther an arm goes before anybody crouc
 
 @part
 def along_map(maps, at, v):
-    """A direction in the frame of map number `at` of a row of maps, as a unit vector in the world."""
+    """Return a direction of map number `at` as a world unit vector."""
     i = 12 * at
     found = Vec(
         maps[i] * v.x + maps[i + 1] * v.y + maps[i + 2] * v.z,
@@ -74,19 +74,19 @@ def along_map(maps, at, v):
 
 @part
 def origin(maps, at):
-    """The place of map number `at`."""
+    """Return the position of map number `at`."""
     return Vec(maps[12 * at + 3], maps[12 * at + 7], maps[12 * at + 11])
 
 
 @part
 def square(v, axis):
-    """What of v is square to a unit vector."""
+    """Return the part of v perpendicular to a unit vector."""
     return sub(v, scale(axis, dot(v, axis)))
 
 
 @part
 def carried(a, b, v):
-    """v turned by the smallest rotation from unit vector a to unit vector b; v itself where they are opposite."""
+    """Rotate v by the smallest rotation from unit vector a to b. Return v itself where a and b are opposite."""
     grow = 1.0 + dot(a, b)
     if grow < OPPOSITE:
         return v
@@ -97,14 +97,14 @@ def carried(a, b, v):
 
 @part
 def share(value, none, all_of_it):
-    """0 at `none`, 1 at `all_of_it`, smooth between them and level at both."""
+    """Blend smoothly from 0 at `zero_at` to 1 at `one_at`. The slope is zero at both ends."""
     t = min(max((value - none) / (all_of_it - none), 0.0), 1.0)
     return t * t * (3.0 - 2.0 * t)
 
 
 @part
 def kept_side(maps, places, chord, length, built_in):
-    """The side to which the limb is bent at the start, carried to the new chord, and how much it counts, 0 to 1.
+    """Return the current bend side and its weight. The side is at the new chord, the weight 0 to 1.
 
     built_in  how far the middle stands off its line because the rig is built so: nobody chose that
     """
@@ -124,7 +124,8 @@ def kept_side(maps, places, chord, length, built_in):
 
 @part
 def lowered(side, chord, size, up, body):
-    """The same side, turned about the chord until a limb so bent has its middle no higher than both its ends.
+    """Rotate the bend side about the chord to lower the middle joint. A limb bent that way then has its middle joint no
+    higher than both its ends.
 
     chord, size  unit vector from the limb's first joint to its tip, and how far that is
     up           unit vector; zero leaves the side as it is, as does a limb that is stretched out
@@ -152,7 +153,7 @@ def lowered(side, chord, size, up, body):
 
 @part
 def wished_side(maps, places, body, target, chord, size):
-    """The side that the body, and the tip's rotation if there is one, would choose; of no certain length."""
+    """Return the bend side preferred by the body and the tip's rotation. Its length is arbitrary."""
     side = carried(
         along_map(maps, places[0], vec_in(body, SIDE_ALONG)), chord, along_map(maps, places[0], vec_in(body, SIDE_BEND))
     )
@@ -167,7 +168,7 @@ def wished_side(maps, places, body, target, chord, size):
 
 @kernel
 def poles(maps, places, body, targets, out):
-    """Fill out (k, 3) with world points to whose side a limb's middle joint should be.
+    """Fill out (k, 3) with pole points for the middle joints.
 
     maps     (1|k, 12 n)  world transforms of joints in the start poses
     places   (4,)         which of them are the body's, the limb's first, its middle, its tip
@@ -198,7 +199,8 @@ def poles(maps, places, body, targets, out):
 
 @kernel
 def lower_poles(maps, places, body, out, raised):
-    """Of limbs that are `raised` (k,) keep those whose middle joint stands above both ends; poles out (k, 3) for these.
+    """Mark `raised` (k,) limbs with their middle joint above both ends. Limbs not marked on entry stay so; out (k, 3)
+    gets the poles of the others.
 
     maps     (k, 12 n)    world transforms of joints in the poses
     places   (4,)         which of them are the body's, the limb's first, its middle, its tip
@@ -228,7 +230,7 @@ def lower_poles(maps, places, body, out, raised):
 
 @part
 def moved_near(firsts, targets, reaches, is_leg):
-    """How far to carry a figure so that its legs can reach their targets; about as little as will do.
+    """Find a small root shift to bring all legs within reach.
 
     Projections onto the balls around the targets in turn (von Neumann; Gubin, Polyak and Raik, 1967) end inside all of
     them, where there is such a place, and between them where there is none.
@@ -249,7 +251,9 @@ def moved_near(firsts, targets, reaches, is_leg):
 
 @part
 def leaned(arm, target, reach, deepest):
-    """The smallest rotation about the origin that brings the end of `arm` within reach of a target; whether it does."""
+    """Find the smallest rotation to bring `arm` within reach of a target. The rotation is about the origin; also return
+    whether it suffices.
+    """
     r, d, none = norm(arm), norm(target), Quat(1.0, 0.0, 0.0, 0.0)
     if norm(sub(target, arm)) <= reach:
         return none, True
@@ -266,7 +270,9 @@ def leaned(arm, target, reach, deepest):
 
 @part
 def crouch_of(firsts, targets, is_leg, folded):
-    """The way (a vector) that a root goes down to its feet until the leg that is nearest to its foot is folded."""
+    """Find the path of the root to the deepest crouch. It is a vector down to the feet, as long as the leg nearest to
+    its foot allows.
+    """
     middle, count, least = Vec(0.0, 0.0, 0.0), 0.0, math.inf
     for j in range(targets.shape[0]):
         if is_leg[j]:
@@ -281,7 +287,7 @@ def crouch_of(firsts, targets, is_leg, folded):
 
 @part
 def crouched_for(firsts, targets, is_leg, reaches, down):
-    """How much of a crouch helps arms that are too short, 0 to 1: the more, the lower the target is and the farther."""
+    """Return the share of a crouch (0..1) useful for short arms. It grows with lower and more distant targets."""
     size, most = norm(down), 0.0
     if not size > 0.0:
         return 1.0
@@ -296,7 +302,7 @@ def crouched_for(firsts, targets, is_leg, reaches, down):
 
 @kernel
 def carried_by(roots, firsts, targets, is_leg, folded, reaches, out):
-    """Fill out (k, 7) with the place of a root that lets every limb reach its target, and with how it is turned.
+    """Place roots (k, 7) for all limbs to reach their targets.
 
     roots    (k, 3)     where the root is
     firsts   (k, l, 3)  where the limbs hang

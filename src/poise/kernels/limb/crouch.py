@@ -1,5 +1,6 @@
 # pyright: standard
-"""How a figure that stands goes down to what lies below its hips: knees bend, hips go back, the trunk bows ahead.
+"""Crouch of a standing character towards low targets. The knees bend, the hips move back and the trunk bends forward.
+The knees bend, the hips move back and the trunk bends forward.
 
 A hand that has to reach the floor beside a foot could get there by a trunk that falls to that side, which is the
 smallest rotation. People bend forward: the lower the target is, the less the trunk leans any other way. The pelvis
@@ -44,7 +45,8 @@ CLEAR = 1e-9  # of the way from hips to feet: shorter has no direction
 
 
 class Stander(NamedTuple):
-    """A figure that stands: its hips, three axes (where it looks, level; against gravity; across), and how it crouches.
+    """A standing body: hips, three axes and its crouch parameters. The axes are the level facing direction, up and
+    across.
 
     back, down  the level unit vector in which hips go back, and the most that they go down
     low         how low its targets are, 0 to 1
@@ -60,7 +62,8 @@ class Stander(NamedTuple):
 
 
 class Crouch(NamedTuple):
-    """A crouch: the place of the hips, how the pelvis turns ahead, each joint of the spine bends, all leans aside then.
+    """A crouch: hip position, pelvis and spine bend, side lean. `bow` is the forward rotation of the pelvis, `bend`
+    that of each spine joint; `aside` follows both.
 
     short  by what the worst arm misses; negative where all reach
     """
@@ -74,7 +77,7 @@ class Crouch(NamedTuple):
 
 @part
 def middle(points):
-    """The mean of points (n, 3)."""
+    """Return the mean of points (n, 3)."""
     found = Vec(0.0, 0.0, 0.0)
     for i in range(points.shape[0]):
         found = add(found, vec_at(points, i))
@@ -83,7 +86,7 @@ def middle(points):
 
 @part
 def lowness(hips, feet, arms, hands, up, reaches):
-    """How low the lowest target is that an arm does not reach: 0 above the hips, 1 far below."""
+    """Measure the depth (0..1) of the lowest target out of reach. It is 0 above the hips and 1 far below."""
     depth, most = LOW * dot(sub(hips, middle(feet)), up), 0.0
     if not depth > 0.0:
         return 0.0
@@ -97,7 +100,7 @@ def lowness(hips, feet, arms, hands, up, reaches):
 
 @part
 def stander_of(hips, ahead, up, low, legs, feet, lengths, hands):
-    """The Stander of a figure: it goes down until a leg is folded, and back from what it reaches for.
+    """Build the StandingBody of a character. It can descend until a leg is folded, and moves back from its targets.
 
     The lower that is, the more straight back.
     """
@@ -114,7 +117,8 @@ def stander_of(hips, ahead, up, low, legs, feet, lengths, hands):
 
 @part
 def bowed(stander, spine, arm, bow, bend):
-    """Where an arm hangs, seen from the hips, when the pelvis turns ahead and each joint of the spine bends.
+    """Return the arm's root relative to the hips after bending forward. The pelvis rotates by `bow`, each joint of the
+    spine by `bend`.
 
     All turns are about one axis, across the figure: what lies along it stays, the rest turns in a plane.
     """
@@ -132,7 +136,9 @@ def bowed(stander, spine, arm, bow, bend):
 
 @part
 def crouch(stander, spine, arms, hands, reaches, share, at_most):
-    """The crouch by a share of the deepest; the trunk leans aside as far as it has to, or `at_most` as it may."""
+    """Compute the crouch for a share of the deepest one. With `is_limited` the trunk leans by at most its limit,
+    otherwise as far as needed.
+    """
     down, joints = stander.down * share, spine.shape[0]
     hips = add(stander.hips, scale(sub(scale(stander.back, BACK), stander.up), down))
     bow, of_pelvis = stander.low * DEEPEST * share * share, OF_PELVIS if joints else 1.0
@@ -151,7 +157,7 @@ def crouch(stander, spine, arms, hands, reaches, share, at_most):
 
 @part
 def least_share(stander, spine, arms, hands, reaches):
-    """The least share of the deepest crouch with which all arms reach; 1 where none does.
+    """Find the smallest crouch share with all arms in reach. Return 1 where there is none.
 
     Between two steps it is found as if what is missed were linear there, so that poses do not leap.
     """
@@ -166,7 +172,8 @@ def least_share(stander, spine, arms, hands, reaches):
 
 @kernel
 def crouches(hips, spine, ahead, up, legs, feet, lengths, arms, hands, reaches, lows, out, bends):
-    """Fill lows (k,) with how low targets are; where that is more than 0, out (k, 7) and bends (k,) with the crouch.
+    """Fill lows (k,) with target depths and compute the crouches. out (k, 7) and bends (k,) are filled only where the
+    depth is above 0.
 
     hips     (k, 3)     about which the pelvis turns
     spine    (k, s, 3)  the joints of the spine, from the pelvis up

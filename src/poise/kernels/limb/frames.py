@@ -1,5 +1,5 @@
 # pyright: standard
-"""Where the joints of a posed limb are and what they turn in, from world maps; and where bending takes the tip.
+"""Joint frames of posed limbs from world maps, and tip circles.
 
 plan    (57,)        what no pose changes, see POSED_ in codes.py
 maps    (k, 12 m)    world maps of joints, affine 3 x 4 (kernels/forward.py)
@@ -58,7 +58,7 @@ POSED_TIP = 3  # of the maps: the tip's own
 
 
 class LimbFrame(NamedTuple):
-    """A joint in a pose."""
+    """Position, frame rotation and motion of one posed joint."""
 
     position: Vec  # world
     turn: Quat  # world rotation of the frame that it turns in
@@ -66,7 +66,7 @@ class LimbFrame(NamedTuple):
 
 
 class LimbArc(NamedTuple):
-    """Where the tip goes when the middle joint turns, from the first joint: see LimbRow."""
+    """The tip's circle about the middle joint; see LimbRow."""
 
     still: Vec
     across: Vec
@@ -82,7 +82,9 @@ class LimbArc(NamedTuple):
 
 @part
 def put_turns(plan, maps, turns):
-    """Fill `turns` with what the limb needs; how many of those maps are far from any rotation: w is -1 there."""
+    """Fill `rotations` with the rotations of the limb's maps. Return the number of maps far from any rotation; w is -1
+    there.
+    """
     askew, count = 0, 4 if plan[POSED_TURNS] > 0.0 else 2
     for i in range(maps.shape[0]):
         for j in range(count):
@@ -96,7 +98,7 @@ def put_turns(plan, maps, turns):
 
 @inline
 def through(m, v):
-    """A point through an affine map."""
+    """Transform a point by an affine map."""
     return Vec(
         m[0] * v.x + m[1] * v.y + m[2] * v.z + m[3],
         m[4] * v.x + m[5] * v.y + m[6] * v.z + m[7],
@@ -106,7 +108,7 @@ def through(m, v):
 
 @part
 def frame_of(plan, joint, maps, q, given, turns, i):
-    """One of the three joints in pose i."""
+    """Compute one of the three joint frames in pose i."""
     row, values = plan[POSED_JOINTS + POSED_JOINT * joint :], q[i]
     position, turn, column = vec_in(row, POSED_OFFSET), quat_in(row, POSED_TURN), int(row[POSED_COLUMN])
     if given.shape[0] > 0:
@@ -125,27 +127,27 @@ def frame_of(plan, joint, maps, q, given, turns, i):
 
 @inline
 def tip_at(plan, maps, i):
-    """Where the tip is in the world in pose i."""
+    """Return the world position of the tip in pose i."""
     m = maps[i, 12 * int(plan[POSED_MAPS + POSED_TIP]) :]
     return Vec(m[3], m[7], m[11])
 
 
 @inline
 def range_of(plan, joint):
-    """The lowest and the highest angle of a hinge."""
+    """Return the lowest and the highest angle of a hinge."""
     at = POSED_JOINTS + POSED_JOINT * joint + POSED_RANGE
     return plan[at], plan[at + 1]
 
 
 @inline
 def axis_of(plan, joint):
-    """The axis of a hinge, in the frame that it turns in."""
+    """Return the axis of a hinge in its joint frame."""
     return vec_in(plan, POSED_JOINTS + POSED_JOINT * joint + POSED_AXIS)
 
 
 @part
 def angle_of(plan, joint, q, i):
-    """The angle of a hinge in pose i; that of a ball which a range makes one is moved into the range."""
+    """Return the angle of a hinge in pose i. The angle of a ball limited to one axis is clamped to its range."""
     row = plan[POSED_JOINTS + POSED_JOINT * joint :]
     column = int(row[POSED_COLUMN])
     if row[POSED_ANGLED] > 0.0:
@@ -163,7 +165,7 @@ def angle_of(plan, joint, q, i):
 
 @part
 def arc_of(thigh, shin, axis):
-    """The circle of the tip about the middle joint's axis."""
+    """Compute the tip's circle about the middle joint's axis."""
     along = scale(axis, dot(shin, axis))
     radius, ahead = sub(shin, along), cross(axis, shin)
     cosine, sine = dot(thigh, radius), dot(thigh, ahead)
@@ -178,14 +180,14 @@ def arc_of(thigh, shin, axis):
 
 @inline
 def reach_of(arc, straight, low, high):
-    """How far from the first joint the tip is where the range lets the limb be longest."""
+    """Return the longest tip distance within the middle joint's range."""
     bend = best_angle(straight, low, high) - straight
     return norm(add(arc.still, add(scale(arc.across, math.cos(bend)), scale(arc.around, math.sin(bend)))))
 
 
 @inline
 def side_of(offset, straight, low, high, branch):
-    """1 or -1: to which side of straight the middle joint is to bend; a straight one to where it has more room."""
+    """Choose the bend sign, 1 or -1. A straight limb bends towards the wider part of its range."""
     if branch != 0.0:
         return branch
     if abs(offset) < BENT:
@@ -195,5 +197,5 @@ def side_of(offset, straight, low, high, branch):
 
 @inline
 def direction(v):
-    """A vector of length one; zero stays zero."""
+    """Return v / |v|; zero stays zero."""
     return unit(v)[0]

@@ -1,5 +1,5 @@
 # pyright: standard
-"""A planar limb: two parallel hinges with ranges, the textbook's law of cosines, exact at every limit.
+"""Planar two-bone limb: two parallel hinges with ranges, solved exactly.
 
     limbs    (1|k, PLANE_ROW)  see PlaneRow: one row for all problems, or one each
     targets  (k, 3)        world
@@ -23,7 +23,7 @@ from poise.kernels.values.linear import Vec, about, add, dot, norm, put_vec_in, 
 
 
 class PlaneRow(NamedTuple):
-    """A posed limb, in its plane: x and y along `u` and `v`, z along the first joint's axis; file units and radians.
+    """A posed limb in its plane; file units and radians. x and y lie along `u` and `v`, z along the first joint's axis.
 
     A row holds the fields in this order.
     """
@@ -49,7 +49,7 @@ class PlaneRow(NamedTuple):
 
 @inline
 def plane_at(rows, i):
-    """Row i as a PlaneRow."""
+    """Read row i as a PlaneRow."""
     r = rows[i]
     return PlaneRow(
         vec_in(r, 0), vec_in(r, 3), vec_in(r, 6), vec_in(r, 9), vec_in(r, 12), vec_in(r, 15), r[18], r[19], r[20],
@@ -59,7 +59,7 @@ def plane_at(rows, i):
 
 @inline
 def put_plane(r, limb):
-    """Store a PlaneRow as a row."""
+    """Write a PlaneRow as a row."""
     put_vec_in(r, 0, limb.hip)
     put_vec_in(r, 3, limb.u)
     put_vec_in(r, 6, limb.v)
@@ -76,53 +76,53 @@ def put_plane(r, limb):
 
 @inline
 def turned(v, angle):
-    """A vector turned about z."""
+    """Rotate a vector about z."""
     c, s = math.cos(angle), math.sin(angle)
     return Vec(c * v.x - s * v.y, s * v.x + c * v.y, v.z)
 
 
 @inline
 def angle_between(a, b):
-    """The angle about z from a to b."""
+    """Return the angle about z from a to b."""
     return math.atan2(a.x * b.y - a.y * b.x, a.x * b.x + a.y * b.y)
 
 
 @inline
 def legal(angle, joint):
-    """The legal angle of a joint best for this one; of several turns the one nearest to its posed angle."""
+    """Return the legal joint angle nearest to this one. Of equivalent angles use the one nearest to the posed angle."""
     return best_angle(angle - TURN * math.floor((angle - joint.x) / TURN + 0.5), joint.y, joint.z)
 
 
 @inline
 def chord_at(limb, middle):
-    """First joint to tip, while the first joint is as posed."""
+    """Return first joint to tip with the first joint as posed."""
     return add(limb.thigh, turned(limb.shin, limb.sense * (middle - limb.middle.x)))
 
 
 @inline
 def missed(limb, first, middle, r):
-    """How far from r these angles leave the tip, in the plane."""
+    """Measure the in-plane distance from the tip to r for two angles."""
     off = sub(r, turned(chord_at(limb, middle), first - limb.first.x))
     return math.sqrt(off.x * off.x + off.y * off.y)
 
 
 @inline
 def aiming(limb, bend, r):
-    """Bent like this, aimed at r."""
+    """Bend the middle joint by `bend` and aim the tip at r."""
     middle = legal(limb.straight + bend, limb.middle)
     return legal(limb.first.x + angle_between(chord_at(limb, middle), r), limb.first), middle
 
 
 @inline
 def reaching(limb, first, r):
-    """With the first joint here, the middle one's best."""
+    """Fix the first joint and find the best middle angle."""
     wanted = sub(turned(r, limb.first.x - first), limb.thigh)
     return first, legal(limb.middle.x + limb.sense * angle_between(limb.shin, wanted), limb.middle)
 
 
 @part
 def best_angles(limb, r):
-    """The legal angles of both joints that bring the tip nearest to r; the preferred side where both are as good."""
+    """Find the legal angles of both joints nearest to r. The preferred side wins ties."""
     bend = 0.0
     if limb.gain > 0.0:
         d2 = r.x * r.x + r.y * r.y
@@ -153,7 +153,7 @@ def best_angles(limb, r):
 
 @inline
 def put_angle(row, column, is_angle, axis, angle):
-    """Store an angle, or the quaternion of a ball joint that is a hinge."""
+    """Write an angle, or the quaternion of a limited ball joint."""
     if is_angle:
         row[column] = angle
     else:
@@ -191,6 +191,6 @@ def solve_one(limbs, targets, columns, settings, starts, q, found, i):
 
 @kernel
 def solve(limbs, targets, columns, settings, starts, q, found):
-    """Fill `q` and `found`."""
+    """Solve all problems. Fill `q` and `outcome`."""
     for i in range(targets.shape[0]):
         solve_one(limbs, targets, columns, settings, starts, q, found, i)

@@ -1,5 +1,5 @@
 # pyright: standard
-"""A posed limb that hangs on a ball joint, as rows for two_bone.py. frames.py says what the arrays are."""
+"""Packing of posed limbs with a ball joint into LimbRow numbers. frames.py says what the arrays are."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MARGIN = 1e-9  # squared sines this near to the end of a range are left to the l
 
 @part
 def bending_plane(thigh, shin):
-    """The axis that a free middle joint bends about, and whether (1 or 0) any across the limb would do.
+    """Find the bend axis of a free middle joint. Also return 1 where any axis across the limb would do, else 0.
 
     A bent limb shows its axis. One that is straight within 1e-3 rad shows none: it is made quite straight first; its
     shin then, and the turn that did it.
@@ -70,7 +70,9 @@ def bending_plane(thigh, shin):
 
 @part
 def surely_legal(straight, low, high):
-    """Squared sines of half the bends b from 0 to pi, between which straight + b is inside a range for sure."""
+    """Return the certainly legal bends as squared half-angle sines. They are of the bends b from 0 to pi with straight
+    + b inside the range.
+    """
     size = high - low
     if not size < TURN:
         return 0.0, 1.0
@@ -85,7 +87,7 @@ def surely_legal(straight, low, high):
 
 @inline
 def tip_of(plan, maps, q, given, turns, i, into):
-    """The last four fields of a LimbRow."""
+    """Compute the last four fields of a LimbRow."""
     if plan[POSED_TURNS] == 0.0:
         none = Quat(1.0, 0.0, 0.0, 0.0)
         return none, none, none, none
@@ -95,7 +97,7 @@ def tip_of(plan, maps, q, given, turns, i, into):
 
 @inline
 def posed_limb(plan, maps, q, given, turns, i):
-    """The limb in pose i as a LimbRow."""
+    """Pack the limb in pose i as a LimbRow."""
     first, middle = frame_of(plan, FIRST, maps, q, given, turns, i), frame_of(plan, MIDDLE, maps, q, given, turns, i)
     into = conjugate(first.turn)
     thigh = rotate(into, sub(middle.position, first.position))
@@ -126,7 +128,7 @@ def posed_limb(plan, maps, q, given, turns, i):
 
 @kernel
 def limbs(plan, maps, q, given, known, turns, rows):
-    """Fill rows (k, LIMB_ROW), and `turns` unless those are known.
+    """Fill rows (k, LIMB_ROW), and `rotations` unless `has_rotations`.
 
     Returns how many maps are no rotation times a factor: rows of poses with such a map are of no use, and are to be
     filled anew once somebody has put in their rotations. And 0, for no limb here is askew (see `posed_plane.planes`).

@@ -1,5 +1,5 @@
 # pyright: standard
-"""A posed limb of two parallel hinges, as rows for planar.py. frames.py says what the arrays are."""
+"""Packing of posed limbs with two parallel hinges into PlaneRow numbers. frames.py says what the arrays are."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PARALLEL = 1e-9  # [rad]
 
 @inline
 def posed_plane(plan, maps, q, given, turns, i):
-    """The limb in pose i as a PlaneRow, and whether its axes are parallel."""
+    """Pack the limb in pose i as a PlaneRow. Also return whether its axes are parallel."""
     first, middle = frame_of(plan, FIRST, maps, q, given, turns, i), frame_of(plan, MIDDLE, maps, q, given, turns, i)
     first_axis, middle_axis = axis_of(plan, FIRST), axis_of(plan, MIDDLE)
     w, other = rotate(first.turn, first_axis), rotate(middle.turn, middle_axis)
@@ -53,7 +53,7 @@ def posed_plane(plan, maps, q, given, turns, i):
 
 @kernel
 def planes(plan, maps, q, given, known, turns, rows):
-    """Fill rows (k, PLANE_ROW), and `turns` unless those are known.
+    """Fill rows (k, PLANE_ROW), and `rotations` unless already known.
 
     Returns how many maps are no rotation times a factor (see `posed.limbs`), and how many limbs are not planar.
     """

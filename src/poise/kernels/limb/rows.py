@@ -1,5 +1,5 @@
 # pyright: standard
-"""The rows of numbers that kernels of limbs read, with names: a posed limb of two bones, and the settings of a call.
+"""Named records of the limb kernels' rows: a posed limb, call settings.
 
 Lengths are in file units. two_bone.py says what the limb frame, "posed" and the bend b are.
 """
@@ -13,7 +13,7 @@ from poise.kernels.values.linear import Quat, Vec, put_quat_in, put_vec_in, quat
 
 
 class LimbRow(NamedTuple):
-    """A posed limb; vectors in the limb frame, lengths in file units, angles in radians.
+    """A posed limb in the limb frame; file units and radians.
 
     A row has the fields in this order. Where nothing else is said, the first joint is as posed.
     """
@@ -54,7 +54,7 @@ class LimbRow(NamedTuple):
 
 
 class LimbSettings(NamedTuple):
-    """Of one call."""
+    """Settings of one call."""
 
     tolerance: float  # distance, file units
     sine: float  # of half the angle that counts as reached
@@ -66,7 +66,7 @@ class LimbSettings(NamedTuple):
 
 @inline
 def limb_in(r):
-    """The numbers of a row as a LimbRow."""
+    """Read a row as a LimbRow."""
     return LimbRow(
         vec_in(r, 0), quat_in(r, 3), vec_in(r, 7), vec_in(r, 10), vec_in(r, 13), vec_in(r, 16), vec_in(r, 19),
         vec_in(r, 22), vec_in(r, 25), r[28], r[29], r[30], r[31], r[32], r[33], r[34], r[35], r[36], r[37], r[38],
@@ -77,7 +77,7 @@ def limb_in(r):
 
 @inline
 def put_limb(r, limb):
-    """Store a LimbRow as a row."""
+    """Write a LimbRow as a row."""
     put_vec_in(r, 0, limb.hip)
     put_quat_in(r, 3, limb.turn)
     put_vec_in(r, 7, limb.thigh)
@@ -104,5 +104,5 @@ def put_limb(r, limb):
 
 @inline
 def settings_of(row):
-    """The row as LimbSettings."""
+    """Read a row as LimbSettings."""
     return LimbSettings(row[0], row[1], row[2], Quat(row[3], row[4], row[5], 0.0), row[6], row[7])

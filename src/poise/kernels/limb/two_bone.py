@@ -1,5 +1,5 @@
 # pyright: standard
-"""Two bones in closed form: bend the middle joint by the law of cosines, aim the limb, turn it about its chord.
+"""Closed-form IK of two-bone limbs. Bend by the law of cosines, aim, swivel.
 
     limbs    (1|k, LIMB_ROW)   what no target changes, see LimbRow in rows.py: one row for all problems, or one each
     targets  (k, 3 | 7)    world point of the tip, and its rotation where the tip's own joint is to have one
@@ -80,7 +80,8 @@ TARGET, POLE, OUT = LIMB_ROW, LIMB_ROW + 7, LIMB_ROW + 10  # where things stand 
 
 @inline
 def softened(distance, reach, share):
-    """A distance that never gets to the reach: d below a = reach - s, else a + s (1 - exp(-(d - a) / s)).
+    """Reduce a distance so it never gets to the reach. d stays below a = reach - s, above it is a + s (1 - exp(-(d - a)
+    / s)).
 
     s is `share` of the reach. Value and slope agree at a, it never overshoots and only grows.
     """
@@ -93,7 +94,7 @@ def softened(distance, reach, share):
 
 @inline
 def softened_all(kind, distance, limb, share):
-    """Every lane's distance softened."""
+    """Soften the distance of every lane."""
     for l in range(width(kind)):
         distance = with_lane(distance, l, softened(lane(distance, l), lane(limb.reach, l), share))
     return distance
@@ -101,7 +102,8 @@ def softened_all(kind, distance, limb, share):
 
 @inline
 def bend_for(kind, limb, distance, weight, angles):
-    """The legal bend that brings the tip this far from the first joint, or as near to that as can be.
+    """Find the legal bend for a tip distance from the first joint. Where there is none, take the nearest possible
+    distance.
 
     Cosine and sine of half the bend from straight, the same after `weight` of the way to it from the start, and the
     middle joint's angle then where that is not to be had without its arc tangent anyway (`angles`).
@@ -137,7 +139,9 @@ def bend_for(kind, limb, distance, weight, angles):
 
 @part
 def legal_angle(straight, posed, low, high, bend):
-    """The better one of bending by this to either side, the range kept: exact, because the distance is a cosine."""
+    """Return the better legal angle of bending to either side. It is exact, because the distance is a cosine of the
+    bend.
+    """
     angle = best_angle(turn_near(straight + bend, posed), low, high)
     other = best_angle(turn_near(straight - bend, posed), low, high)
     wanted = math.cos(bend)
@@ -149,13 +153,13 @@ def legal_angle(straight, posed, low, high, bend):
 
 @inline
 def turn_near(angle, posed):
-    """The same angle, half a turn or less from `posed`."""
+    """Return the equivalent angle within half a turn of `posed`."""
     return angle - TURN * math.floor((angle - posed) / TURN + 0.5)
 
 
 @inline
 def motion_of_middle(limb, cosine, sine, axis):
-    """The middle joint's motion: about its axis by its angle, after what it was turned by before."""
+    """Compute the middle joint's motion: its bend after its earlier motion."""
     # The sum of two half angles by the addition theorems: the joint counts from its own zero, not from straight.
     c = limb.half.x * cosine - limb.half.y * sine
     s = limb.half.y * cosine + limb.half.x * sine
@@ -167,7 +171,7 @@ def motion_of_middle(limb, cosine, sine, axis):
 
 @inline
 def about_chord(limb, arc, stretch, chord, a, sine, mode, pole, poled):
-    """The turn, of any length, about the unit chord `a` that brings the middle joint to where it is wanted.
+    """Compute the swivel about unit chord `a` for the wanted middle position. The quaternion has any length.
 
     `arc` has aimed the limb; what it turns gets longer by `stretch`. The nearest to a wanted direction of all places on
     the circle that the middle joint can turn on is found by one projection. A pole comes first, then what the mode
@@ -195,7 +199,7 @@ def about_chord(limb, arc, stretch, chord, a, sine, mode, pole, poled):
 
 @inline
 def untwisted(turn, thigh):
-    """The turn of the thigh without its twist about itself, and that twist."""
+    """Remove the twist about the thigh from its rotation. Return both parts."""
     axis, _ = unit(thigh)
     # The twist of a straight limb is only seen at its knee, which may bend about any axis: it is given to that axis.
     along = turn.x * axis.x + turn.y * axis.y + turn.z * axis.z
@@ -208,7 +212,9 @@ def untwisted(turn, thigh):
 
 @inline
 def turned_tip(limb, wanted, turn, middle):
-    """The tip's own motion that gives it a world rotation, where the limb has turned and its middle joint moved."""
+    """Compute the tip's motion for a wanted world rotation. The limb has its rotation and the middle joint its motion
+    by then.
+    """
     knee = multiply(multiply(limb.to_middle, multiply(middle, conjugate(limb.middle))), conjugate(limb.to_middle))
     # What turned above the tip is undone in its own frame, and the wanted rotation put in its place.
     undone = multiply(conjugate(limb.to_tip), conjugate(multiply(turn, knee)))
@@ -220,7 +226,9 @@ def turned_tip(limb, wanted, turn, middle):
 
 @inline
 def aimed(kind, limb, options, r, pole, poled, angles):
-    """The turn of the limb (in its frame), the middle joint's motion and angle, and how far from r the tip is left."""
+    """Solve the limb for target r in its frame. Return its rotation, the middle joint's motion and angle, and the tip's
+    remaining distance from r.
+    """
     a, distance = unit(r)
     wanted = distance
     if options.soft > 0.0:
@@ -253,13 +261,13 @@ def aimed(kind, limb, options, r, pole, poled, angles):
 
 @inline
 def put_aside(out, at, q):
-    """Store a quaternion side by side: single lanes are read from memory faster than taken out of a register."""
+    """Store a quaternion to memory, all lanes. Single lanes are read from memory faster than from a register."""
     out[at], out[at + 1], out[at + 2], out[at + 3] = q.w, q.x, q.y, q.z
 
 
 @inline
 def put_lane(row, column, numbers, at, l, w):
-    """Copy lane l of what was put aside to four numbers of a row."""
+    """Copy lane l of a stored quaternion to a row."""
     for j in range(4):
         row[column + j] = numbers[(at + j) * w + l]
 
@@ -276,7 +284,7 @@ def copy(row, start):
 
 @inline
 def gather(work, at, rows, block, w):
-    """Put w rows side by side, from value `at` of the work array on; rows beyond the last repeat it."""
+    """Interleave w rows from value `at` of the work array on. The last row fills the lanes beyond the last problem."""
     for l in range(w):
         i = min(block * w + l, rows.shape[0] - 1)
         for j in range(rows.shape[1]):
@@ -355,11 +363,11 @@ def solve_all(kind, limbs, targets, poles, columns, settings, starts, q, found, 
 
 @kernel
 def solve4(limbs, targets, poles, columns, settings, starts, q, found, work):
-    """Fill `q` and `found`, four problems side by side."""
+    """Solve the problems in four lanes. Fill `q` and `outcome`."""
     solve_all(LANES4, limbs, targets, poles, columns, settings, starts, q, found, work)
 
 
 @kernel
 def solve8(limbs, targets, poles, columns, settings, starts, q, found, work):
-    """Fill `q` and `found`, eight problems side by side."""
+    """Solve the problems in eight lanes. Fill `q` and `outcome`."""
     solve_all(LANES8, limbs, targets, poles, columns, settings, starts, q, found, work)

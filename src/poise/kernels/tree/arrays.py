@@ -1,5 +1,5 @@
 # pyright: standard
-"""The arrays of the general-tree kernels: what a packed tree is made of, and the work memory that they share.
+"""Arrays of a packed tree and work memory of its kernels.
 
 Lengths are in kernel units, everything stands in the base frame. n nodes, nu numbers, nd degrees of freedom (dofs),
 t terms, m = 3 t rows, k problems; `1|k` is 1 where all problems share it.
@@ -47,7 +47,7 @@ WIDEST = 8  # lanes
 
 
 class TreeArrays(NamedTuple):
-    """What all problems share."""
+    """Arrays shared by all problems."""
 
     nodes: Any
     dofs: Any
@@ -60,7 +60,9 @@ class TreeArrays(NamedTuple):
 
 
 class Flat(NamedTuple):
-    """What is written lane by lane, as float64 (size,): number i of lane l stands in i width + l."""
+    """Work memory as single numbers: float64 (size,). Number i of lane l is at i width + l; the driver reads and writes
+    single lanes here.
+    """
 
     book: Any
     frames: Any
@@ -71,7 +73,7 @@ class Flat(NamedTuple):
 
 
 class Lanewise(NamedTuple):
-    """The work memory as lanes.
+    """Work memory as lanes.
 
     book      (14,)     what the driver knows of each lane
     frames    (n, 9), targets (width,), u (nu,): the problems
@@ -105,13 +107,14 @@ class Lanewise(NamedTuple):
 
 
 def work_size(n: int, nd: int, nu: int, rows: int, width_of_targets: int) -> int:
-    """How many float64 of work memory, aligned to 64 bytes, a kernel of any width needs for a tree."""
+    """Return the work memory size for a tree. It counts float64 aligned to 64 bytes, enough for a kernel of any width.
+    """
     return WIDEST * (BOOK + 25 * n + nd * (rows + 1) + 2 * nu + width_of_targets + rows * (rows + 4))
 
 
 @inline
 def carve(kind, work, n, nd, nu, m, targets):
-    """The work memory in both its views: (Flat, Lanewise)."""
+    """Return both views of the work memory: (ScalarView, LaneView)."""
     w = width(kind)
     book = 0
     frames = book + BOOK * w

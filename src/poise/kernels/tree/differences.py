@@ -1,5 +1,5 @@
 # pyright: standard
-"""The Jacobian by finite differences: every degree of freedom moved a little either way, and the residual measured.
+"""Jacobian by central finite differences of the residual.
 
 It is the derivative of the residual itself. The analytic rows of rotations and directions are those of the turn that
 is left, the same at the goal: far from it they are longer, by 1 / cos(angle / 2) along the axis of what is left.
@@ -21,7 +21,7 @@ WAY = 2.0**-17  # [rad, or kernel units]: what the third derivative bends and wh
 
 @inline
 def nudge(kind, tree, lanes, i, c, by):
-    """Move dof c of node i by a small amount, limits aside."""
+    """Move dof c of node i by a small amount, ignoring limits."""
     at = tree.nodes[i, NODE_AT]
     if tree.nodes[i, NODE_MOTION] != BALL:
         lanes.u[at + c] = lanes.u[at + c] + by
@@ -35,7 +35,7 @@ def nudge(kind, tree, lanes, i, c, by):
 
 @part
 def measure_beside(kind, tree, limits, lanes, home, i, c, by):
-    """Fill e as it is with dof c of node i moved by `by` from configuration `home`, and go back there."""
+    """Fill e with one dof offset, then restore `home`. It is dof c of node i."""
     nudge(kind, tree, lanes, i, c, by)
     forward(tree, lanes)
     residuals(kind, tree, limits, lanes)
@@ -45,7 +45,7 @@ def measure_beside(kind, tree, limits, lanes, home, i, c, by):
 
 @part
 def residuals_by_differences(kind, tree, limits, lanes, home, ahead, slopes):
-    """`residuals`, with J by central differences. home (nu,), ahead (m,) and slopes (nd, m) are scratch."""
+    """Measure residuals, with J by central differences. home (nu,), ahead (m,) and slopes (nd, m) are scratch."""
     for j in range(home.shape[0]):
         home[j] = lanes.u[j]
     done = 0

@@ -1,5 +1,6 @@
 # pyright: standard
-"""Into the frames and units of a plan, and back: what is given of q and of targets, and the q that comes out.
+"""Conversion between skeleton coordinates and solver coordinates. q and world targets become u and targets in the base
+frame and unit of a plan, and u becomes q.
 
 u are the numbers of the joints that move, as the kernels see them. Most of them are numbers of q; a ball joint that a
 limit makes a hinge is an angle, and the places of a free root are in units of the rig's size.
@@ -20,7 +21,7 @@ LARGEST_NUMBER = 1.7e308  # finite: goals say what they think of others
 
 @inline
 def hinge_angle(q, limits):
-    """The angle of a ball joint that is a hinge about limits[:3], in its range limits[3:5].
+    """Return the angle of a ball limited to axis limits[:3]. It lies in the range limits[3:5].
 
     A soft range limits[5:7] chooses the turn that is inside it, or nearest to it: angles a turn apart are one pose.
     """
@@ -54,7 +55,7 @@ def starts(q, same, bent, limits, moves, gains, u):
 
 @inline
 def turn_back(q, start, turns):
-    """Turn hinges by whole turns as near to the start as they can stand; turns (h, 3): column of q, range."""
+    """Shift hinges by whole turns towards the start pose. hinge_ranges (h, 3): column of q, range."""
     for i in range(turns.shape[0]):
         j = int(turns[i, 0])
         q[j] = nearest_turn(q[j], start[j], turns[i, 1], turns[i, 2])
@@ -62,14 +63,14 @@ def turn_back(q, start, turns):
 
 @kernel
 def turned(q, starts, turns):
-    """`turn_back` for many: q (k, nq), starts (1|k, nq)."""
+    """Unwrap hinges of many configurations: q (k, nq), starts (1|k, nq)."""
     for k in range(q.shape[0]):
         turn_back(q[k], starts[k if starts.shape[0] > 1 else 0], turns)
 
 
 @kernel
 def answers(u, moved, given, same, bent, limits, moves, gains, turns, q):
-    """Fill q (k, nq) from u (k, nu) where `moved` (k,), else from what was given (1|k, nq), bit for bit.
+    """Fill q (k, nq) from u (k, nu) where `has_moved` (k,). Elsewhere copy the start (1|k, nq) bit for bit.
 
     turns  (h, 3)  see `turn_back`
     """
@@ -92,7 +93,7 @@ def answers(u, moved, given, same, bent, limits, moves, gains, turns, q):
 
 @kernel
 def targets(rows, bases, unit, terms, out):
-    """Fill out (k, N) from world targets (k, W): in the frame of the base, in kernel units.
+    """Convert world targets (k, W) to base frame and kernel units. The result is out (k, N).
 
     bases  (1|k, 12)  world transforms of the row that everything hangs in, its scale taken out
     unit   world units in one kernel unit; negative where that scale mirrors
@@ -119,7 +120,8 @@ def targets(rows, bases, unit, terms, out):
 
 @kernel
 def plain(row, terms, farthest):
-    """Whether the numbers of a target (W,) can be used: points finite and near; rotations are scaled to unit length.
+    """Normalise a target row (W,) and return whether it is usable. Points must be finite and near; rotations are scaled
+    to unit length.
 
     terms     (t, 3)  as for `targets`
     farthest  the largest coordinate of a point
@@ -142,7 +144,7 @@ def plain(row, terms, farthest):
 
 @kernel
 def motions(u, links, x):
-    """Fill the motions of a chain's links x (k, m, 4) from u (k, nu).
+    """Fill the link motions x (k, m, 4) from u (k, nu).
 
     links  (m, 6)  kind, where it stands in u, ratio and offset of what it makes of its number, and its range
     """
@@ -161,7 +163,7 @@ def motions(u, links, x):
 
 @kernel
 def numbers(x, links, u):
-    """Fill u (k, nu) from the motions of a chain's links x (k, m, 4); see `motions`."""
+    """Fill u (k, nu) from link motions x (k, m, 4). See `convert_u_to_motions`."""
     for k in range(x.shape[0]):
         for i in range(links.shape[0]):
             kind, at = int(links[i, 0]), int(links[i, 1])

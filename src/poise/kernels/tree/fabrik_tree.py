@@ -1,5 +1,5 @@
 # pyright: standard
-"""FABRIK for several effectors: at a joint where branches part, each branch has its share by the weight of its goals.
+"""FABRIK for several effectors. At a branching joint each branch counts by the weight of its goals.
 
 A sweep goes twice over the tree. From the tips to the root every joint is given the place where the end of its bone
 would be right; a joint with several bones (a chest with two shoulders and a neck) gets the mean of the places that its
@@ -68,13 +68,13 @@ FLOOR = 1e-12  # of a fit's own size: bones on one line leave the turn about it 
 
 @inline
 def bone_at(frames, aims, bones, b):
-    """Bone b in its node's moved frame."""
+    """Return bone b in its node's moved frame."""
     return vec_in(aims[bones[b, 1]], 0) if bones[b, 0] == 1 else vec_in(frames[bones[b, 1]], 0)
 
 
 @inline
 def end_wanted(terms, target, wanted, bones, b):
-    """Where the end of bone b should be: its goal's target, or the place that the next node was given."""
+    """Return the wanted end of bone b. It is a goal's target, or the wanted position of the next node."""
     if bones[b, 0] == 1:
         return vec_in(target, terms[bones[b, 1], TERM_WANTED])
     return vec_at(wanted, bones[b, 1])
@@ -82,13 +82,13 @@ def end_wanted(terms, target, wanted, bones, b):
 
 @inline
 def share_of(shares, n, bones, b):
-    """The weight of the goals below bone b."""
+    """Return the total goal weight below bone b."""
     return shares[n + bones[b, 1]] if bones[b, 0] == 1 else shares[bones[b, 1]]
 
 
 @part
 def fit(frames, terms, aims, first, bones, shares, target, wanted, pivot, i, turn):
-    """Node i's rotation in the base frame that brings the ends of its bones nearest to where they should be."""
+    """Fit node i's rotation to the wanted ends of its bones. The rotation is in the base frame."""
     n, begin, end = first.shape[0] - 1, first[i], first[i + 1]
     if end - begin == 1:
         bone, d = bone_at(frames, aims, bones, begin), sub(end_wanted(terms, target, wanted, bones, begin), pivot)
@@ -114,7 +114,7 @@ def fit(frames, terms, aims, first, bones, shares, target, wanted, pivot, i, tur
 
 @part
 def drag_to_targets(nodes, frames, terms, aims, first, bones, shares, target, points, turns, wanted):
-    """From the tips to the root: the place that the bones of each node ask for, as the mean by their weights."""
+    """Run the pass from the tips to the root. Each node gets the weighted mean of its wanted positions."""
     n = nodes.shape[0]
     for k in range(n):
         i = n - 1 - k
@@ -134,7 +134,7 @@ def drag_to_targets(nodes, frames, terms, aims, first, bones, shares, target, po
 
 @inline
 def best_value(frames, terms, aims, first, bones, shares, target, wanted, point, frame, low, high, value, i):
-    """The value of a hinge, about z of its frame, that brings the ends of its bones nearest to where they should be."""
+    """Fit a hinge value to the wanted ends of its bones. The hinge rotates about z of its frame."""
     n, cosine, sine = first.shape[0] - 1, 0.0, 0.0
     now = about(Vec(0.0, 0.0, 1.0), value)
     for b in range(first[i], first[i + 1]):
@@ -151,7 +151,7 @@ def best_value(frames, terms, aims, first, bones, shares, target, wanted, point,
 
 @inline
 def best_motion(frames, terms, aims, first, bones, shares, target, wanted, point, frame, limit, now, i):
-    """The motion of a ball that does the same; one bone is turned by a shortest arc, so that its twist stays."""
+    """Fit a ball motion to the wanted ends of its bones. One bone alone gets the shortest arc, so its twist stays."""
     if first[i + 1] - first[i] == 1:
         bone, end = bone_at(frames, aims, bones, first[i]), end_wanted(terms, target, wanted, bones, first[i])
         q = multiply(rotation_between(rotate(now, bone), rotate(conjugate(frame), sub(end, point))), now)
@@ -165,7 +165,9 @@ def best_motion(frames, terms, aims, first, bones, shares, target, wanted, point
 def drag_to_root(
     nodes, frames, dofs, limits, terms, aims, first, bones, shares, target, points, turns, wanted, u
 ):  # fmt: skip
-    """From the root down: each node where its parent has it, turned towards what its bones wanted, limits kept."""
+    """Run the root-to-tips pass within the limits. Each node follows its parent and rotates towards the wanted ends of
+    its bones.
+    """
     for i in range(nodes.shape[0]):
         at, dof = nodes[i, NODE_AT], nodes[i, NODE_DOF]
         if nodes[i, NODE_PARENT] >= 0:
@@ -190,7 +192,9 @@ def drag_to_root(
 
 @part
 def left_of(terms, aims, target, points, turns):
-    """The largest distance of a tip from its target, and the root of the weighted sum of squares."""
+    """Measure the largest tip error and the weighted sum. The second is the root of the weighted sum of squares. The
+    second is the root of the weighted sum of squares.
+    """
     largest, total = 0.0, 0.0
     for t in range(terms.shape[0]):
         node = terms[t, TERM_NODE]
@@ -203,20 +207,20 @@ def left_of(terms, aims, target, points, turns):
 
 @inline
 def frame_of(nodes, frames, turns, i):
-    """Rotation of node i's frame in the base frame, before its motion."""
+    """Return the base-frame rotation of node i before its motion."""
     r = quat_in(frames[i], 3)
     return multiply(quat_at(turns, nodes[i, NODE_PARENT]), r) if nodes[i, NODE_PARENT] >= 0 else r
 
 
 @inline
 def coupled(frames, number, i):
-    """The value of hinge i where its number in u is `number`: the hinge may follow one that is on no way to a goal."""
+    """Compute hinge i's value from its number in u. The hinge may follow one outside all paths to goals."""
     return frames[i, 7] * number + frames[i, 8]
 
 
 @inline
 def motion_at(nodes, frames, u, i):
-    """The motion of node i."""
+    """Return the motion of node i."""
     if nodes[i, NODE_MOTION] == BALL:
         return quat_in(u, nodes[i, NODE_AT])
     value = coupled(frames, u[nodes[i, NODE_AT]], i) if nodes[i, NODE_MOTION] == HINGE else 0.0
@@ -225,14 +229,14 @@ def motion_at(nodes, frames, u, i):
 
 @inline
 def place_of(nodes, frames, points, turns, i):
-    """Where node i is, given its parent's place."""
+    """Compute the position of node i from its parent's."""
     parent = nodes[i, NODE_PARENT]
     return add(vec_at(points, parent), rotate(quat_at(turns, parent), vec_in(frames[i], 0)))
 
 
 @part
 def put_points(nodes, frames, u, points, turns):
-    """Where the nodes are, and how their moved frames are turned."""
+    """Fill positions and moved-frame rotations of all nodes."""
     for i in range(nodes.shape[0]):
         is_root = nodes[i, NODE_PARENT] < 0
         put_vec(points, i, vec_in(frames[i], 0) if is_root else place_of(nodes, frames, points, turns, i))
@@ -244,7 +248,7 @@ def solve(
     nodes, frames, dofs, limits, terms, aims, first, bones, shares, starts, targets, options, u_out, counts, trace_u,
     trace_error,
 ):  # fmt: skip
-    """Solve k targets (k, width), each from its own start (1|k, nu), inside its limits.
+    """Solve k targets (k, width) within the limits. Each has its own start (1|k, nu).
 
     options: tolerance, most sweeps, whether to end where sweeps creep. counts (k, 3): sweeps, single joint updates,
     1 if all goals are met. trace_u (sweeps + 1 or 0, nu) and trace_error are filled for the last target.
@@ -264,7 +268,7 @@ def search(
     nodes, frames, dofs, limits, terms, aims, first, bones, shares, start, target, options, best, count, points, turns,
     wanted, u, trace_u, trace_error,
 ):  # fmt: skip
-    """Sweep until all goals are met, the sweeps are used up, or gain little; `best` keeps the best."""
+    """Sweep until goals are met, sweeps run out or progress ends. `best` gets the best configuration."""
     tolerance, sweeps, finishes = options[0], int(options[1]), options[2] > 0.0
     copy_numbers(start, u)
     copy_numbers(start, best)
@@ -298,7 +302,7 @@ def copy_numbers(source, to):
 
 @inline
 def record(trace_u, trace_error, row, u, error):
-    """Keep the state after a sweep, if a trace was asked for."""
+    """Record the state after a sweep, if tracing."""
     if row < trace_error.shape[0]:
         copy_numbers(u, trace_u[row])
         trace_error[row] = error

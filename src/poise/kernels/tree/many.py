@@ -1,5 +1,6 @@
 # pyright: standard
-"""Many problems for one tree: a problem per lane; a lane that is done takes the next problem.
+"""Batched Levenberg-Marquardt for a tree. Each lane has one problem; at its end it takes the next one. A lane at its
+end takes the next problem.
 
 As for serial arms, kernels/arm/many.py. kernels/tree/arrays.py says what a tree is made of. Besides it
 
@@ -88,7 +89,7 @@ WIDEN, WIDEST_TURN = 0.25, 2.0  # by how much more each restart turns the balls 
 
 
 class Problems(NamedTuple):
-    """What differs from problem to problem, how to try them, and where the answers go."""
+    """Arrays of a batch: problems, settings and results."""
 
     frames: Any
     targets: Any
@@ -101,14 +102,14 @@ class Problems(NamedTuple):
 
 @part
 def fill_lane(flat, w, l, numbers):
-    """Write numbers one below the other into lane l."""
+    """Write numbers into lane l."""
     for i in range(numbers.shape[0]):
         flat[i * w + l] = numbers[i]
 
 
 @part
 def crowd_of(tree):
-    """How many times more joints than LONG_WAY the longest way to a goal has; 1 where it has fewer.
+    """Compute the longest path in units of LONG_WAY joints. It is at least 1.
 
     Of n joints J J^T grows with n^3 and the squared error with n^2, in lengths of a link: damping in proportion to the
     error alone would let long chains jump, and turns as large as a short chain's crumple them, so that all of them end
@@ -122,7 +123,7 @@ def crowd_of(tree):
 
 @part
 def scatter(tree, seeds, number, share, u, w, l):
-    """Turn a start in lane l into another one: hinges and slides anywhere in their range, balls near the start.
+    """Randomize the start in lane l. Hinges and slides get any value in their range, balls stay near the start.
 
     A hinge without two ends turns up to half a turn either way, within the end it has; slides without two and moves
     stay. In a long chain hinges and balls turn less, see `crowd_of`.
@@ -154,7 +155,7 @@ def scatter(tree, seeds, number, share, u, w, l):
 
 @part
 def start_lane(flat, w, l, start, most, patience, pull, caution):
-    """Begin an attempt in lane l. The multipliers of what the lane did before must not reach it."""
+    """Start an attempt in lane l. The multipliers of what the lane did before must not reach it."""
     patience = patience if pull <= 0.0 else PULLED_PATIENCE
     attempt(flat.book, flat.u, w, l, start, start.shape[0], most, patience)
     flat.book[PULLING * w + l], flat.book[CAUTION * w + l], flat.book[LAST * w + l] = pull, caution, HUGE
@@ -173,14 +174,14 @@ def fill_frames(flat, w, l, frames):
 
 @part
 def clearly_below(error):
-    """What the squared error of another attempt has to be below to take the place of the start's own basin."""
+    """Compute the squared error of a winning restart. Only then does it replace the result of the start's own basin."""
     left = max(math.sqrt(error) - CLEAR, 0.0)
     return left * left
 
 
 @part
 def begin(problems, flat, w, l, k):
-    """Give lane l the problem k. Until something better is found, the start is its answer."""
+    """Load problem k into lane l. Until something better is found, the start is its answer."""
     start = problems.starts[min(k, problems.starts.shape[0] - 1)]
     flat.book[PROBLEM * w + l], flat.book[ATTEMPT * w + l] = k, 0.0
     fill_lane(flat.targets, w, l, problems.targets[k])
@@ -194,7 +195,7 @@ def begin(problems, flat, w, l, k):
 
 @part
 def go_on(tree, limits, problems, flat, w, l, is_met, following, last):
-    """What lane l does next: another attempt, a last polish of the best one, or problem number `following`.
+    """Schedule lane l: restart, final polish, or problem number `next_problem`.
 
     Returns whether it took that problem; with none left it idles.
     """
@@ -236,7 +237,8 @@ def go_on(tree, limits, problems, flat, w, l, is_met, following, last):
 
 @part
 def settle(book, error, met, most):
-    """Enter an iteration, the largest number of whose step is `most`, in the book. Returns whose attempt ends.
+    """Update the progress of each lane by one iteration. `max_step` is the largest number of its step. Returns whose
+    attempt ends.
 
     An attempt is tired when its error does not fall: clearly below the best so far, or where it is pulled aside
     meanwhile, at all below the one before.
@@ -261,7 +263,8 @@ def settle(book, error, met, most):
 
 
 def solver(kind, name="solve"):
-    """The kernel for lanes of this kind: solves problems first..last, a preferred configuration only if TREE_PULL > 0.
+    """Make the kernel for lanes of this kind. It solves problems first..last, with a preferred configuration only if
+    TREE_PULL > 0.
 
     A closure, not a function that kernels call: Numba optimises all of a callee's code again in its caller. Its name is
     that of its files on the disk: kernels of one name share an index, which Numba writes without a lock.

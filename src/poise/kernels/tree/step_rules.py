@@ -1,5 +1,5 @@
 # pyright: standard
-"""The step rules of the Jacobian methods.
+"""Step rules of the Jacobian methods.
 
 All of them step by J^T y, and differ in y alone:
 
@@ -28,7 +28,7 @@ RANK = 1e-12  # of the largest squared singular value: J J^T does not know small
 
 @part
 def clamp_errors(tree, lanes, most):
-    """Shorten what a step looks at of each term's error to at most most (t,)."""
+    """Clamp each term's error in a step to max_errors (t,)."""
     for t in range(tree.terms.shape[0]):
         r = tree.terms[t, TERM_ROW]
         x, y, z = lanes.rest[r], lanes.rest[r + 1], lanes.rest[r + 2]
@@ -41,14 +41,16 @@ def clamp_errors(tree, lanes, most):
 
 @part
 def transpose(lanes, factor):
-    """Along the gradient, by a factor."""
+    """Fill y with the gradient step, scaled by a factor."""
     for r in range(lanes.y.shape[0]):
         lanes.y[r] = factor * lanes.rest[r]
 
 
 @part
 def best_factor(kind, tree, lanes):
-    """The factor a that would bring J a J^T e nearest to e: e . J J^T e / |J J^T e|^2 (Buss, equation 8)."""
+    """Compute the optimal gain a of a transpose step. J a J^T e is then nearest to e: e . J J^T e / |J J^T e|^2 (Buss,
+    equation 8).
+    """
     zero, slope = fill(kind, 0.0), fill(kind, 0.0)
     for r in range(lanes.y.shape[0]):
         lanes.y[r] = zero
@@ -66,7 +68,7 @@ def best_factor(kind, tree, lanes):
 
 @part
 def damped(kind, tree, lanes, damping):
-    """Least squares with a price on the length of the step."""
+    """Solve the damped least-squares step."""
     normal_matrix(kind, tree, lanes, damping)
     factor_threes(lanes.A, lanes.d)
     substitute_rows(lanes.A, lanes.d, lanes.rest, lanes.y)
@@ -74,7 +76,9 @@ def damped(kind, tree, lanes, damping):
 
 @part
 def singular(kind, tree, lanes, vectors):
-    """Squared singular values of J in lanes.d, their vectors u_i as rows, y zero. Returns the largest one."""
+    """Decompose J into singular values and vectors. lanes.d gets the squared values, the rows of `vectors` the u_i, y
+    becomes zero. Returns the largest one.
+    """
     m = lanes.d.shape[0]
     # The eigenvectors of J J^T are those singular vectors of J that live in the space of the goals, and its eigenvalues
     # the squares: one m x m problem, however many joints.
@@ -93,14 +97,14 @@ def singular(kind, tree, lanes, vectors):
 
 @inline
 def add_along(lanes, vectors, i, amount):
-    """Add to y what lies along singular vector i."""
+    """Add a multiple of singular vector i to y."""
     for r in range(lanes.y.shape[0]):
         lanes.y[r] = lanes.y[r] + amount * vectors[i, r]
 
 
 @inline
 def share_of(kind, lanes, vectors, i):
-    """u_i . e."""
+    """Return u_i . e, the component of the error along u_i."""
     share = fill(kind, 0.0)
     for r in range(lanes.y.shape[0]):
         share = share + vectors[i, r] * lanes.rest[r]
@@ -109,7 +113,7 @@ def share_of(kind, lanes, vectors, i):
 
 @part
 def pseudo_inverse(kind, tree, lanes, vectors, cut):
-    """The shortest step that takes all of e away, singular values below `cut` of the largest left out."""
+    """Solve the shortest step for e, without small singular values. Values below `cut` of the largest are left out."""
     least = maximum(singular(kind, tree, lanes, vectors) * (cut * cut), fill(kind, TINY))
     for i in range(lanes.d.shape[0]):
         # lanes.d has squares: the cut is squared as well.
@@ -120,7 +124,7 @@ def pseudo_inverse(kind, tree, lanes, vectors, cut):
 
 @inline
 def blocks(kind, row, first, last):
-    """Sum of the lengths of the threes of a row."""
+    """Sum the lengths of a row's blocks of three."""
     total = fill(kind, 0.0)
     for r in range(first, last, 3):
         total = total + sqrt(row[r] * row[r] + row[r + 1] * row[r + 1] + row[r + 2] * row[r + 2])
@@ -129,7 +133,7 @@ def blocks(kind, row, first, last):
 
 @part
 def selective(kind, tree, lanes, vectors, sways, most):
-    """Every singular direction damped by what it would do to the goals (Buss and Kim, section 3).
+    """Solve the selectively damped step (Buss and Kim, section 3).
 
     sways (nd,) is scratch: how far a dof moves all that is aimed, per unit of it. Along u_i the part v_i / s_i of
     length u_i . e may turn a joint by at most g_i = most min(1, N_i / M_i), N_i being how far the goals should go
@@ -158,7 +162,7 @@ def selective(kind, tree, lanes, vectors, sways, most):
 
 @part
 def cap(kind, tree, lanes, most, share):
-    """Shorten y so that no dof moves by more than `most` [rad, or kernel units], and take a share of that."""
+    """Shorten y to move each dof by at most `max_step`. Then scale it by a share; units are rad or kernel units."""
     largest = fill(kind, TINY)
     for d in range(tree.dofs.shape[0]):
         step = along(kind, tree, lanes.J, d, lanes.y)

@@ -1,5 +1,6 @@
 # pyright: standard
-"""Many problems for one tree by the Jacobian methods: the driver of kernels/tree/many.py with a choice of step rules.
+"""Batched Jacobian methods for a tree. Each lane has one problem. The driver is that of kernels/tree/batch_lm.py with a
+choice of step rules. The driver is that of kernels/tree/batch_lm.py with a choice of step rules.
 
 kernels/tree/arrays.py says what a tree is made of, kernels/tree/many.py what starts, seeds, u and trace are. Besides
 
@@ -65,7 +66,7 @@ SCRATCH_WIDTH = 8  # lanes at most
 
 
 class Extra(NamedTuple):
-    """Scratch beside Lanewise, as lanes.
+    """Work memory beyond LaneView, as lanes.
 
     best    (nu,)     the best pose seen
     home    (nu,), ahead (m,), slopes (nd, m): for finite differences
@@ -82,7 +83,7 @@ class Extra(NamedTuple):
 
 
 class StepProblems(NamedTuple):
-    """What differs from problem to problem, how to step, and where the answers go."""
+    """Arrays of a batch: problems, step settings and results."""
 
     frames: Any
     targets: Any
@@ -96,13 +97,13 @@ class StepProblems(NamedTuple):
 
 
 def scratch_size(nd: int, nu: int, rows: int) -> int:
-    """How many float64 of scratch, aligned to 64 bytes, a kernel of any width needs for a tree."""
+    """Return the scratch size for a tree. It counts float64 aligned to 64 bytes, enough for a kernel of any width."""
     return SCRATCH_WIDTH * (2 * nu + rows + nd * rows + rows * rows + nd)
 
 
 @inline
 def carve_extra(kind, scratch, nd, nu, m):
-    """The scratch as lanes."""
+    """Return the scratch as lanes."""
     w = width(kind)
     home = nu * w
     ahead = home + nu * w
@@ -124,7 +125,7 @@ def carve_extra(kind, scratch, nd, nu, m):
 
 @part
 def attempt(run, flat, w, l, start):
-    """Begin an attempt in lane l. What the lane did before must not reach it."""
+    """Start an attempt in lane l. What the lane did before must not reach it."""
     fill_lane(flat.u, w, l, start)
     fill_lane(flat.tested, w, l, start)
     flat.book[LAST * w + l], flat.book[MARK * w + l] = HUGE, HUGE
@@ -134,7 +135,7 @@ def attempt(run, flat, w, l, start):
 
 @part
 def begin(run, flat, w, l, k):
-    """Give lane l the problem k. Until something better is found, the start is its answer."""
+    """Load problem k into lane l. Until something better is found, the start is its answer."""
     start = run.starts[min(k, run.starts.shape[0] - 1)]
     flat.book[PROBLEM * w + l], flat.book[ATTEMPT * w + l] = k, 0.0
     flat.book[SPENT * w + l], flat.book[BEST * w + l] = 0.0, HUGE
@@ -149,7 +150,7 @@ def begin(run, flat, w, l, k):
 
 @part
 def finish(run, flat, extra, l, w, is_met):
-    """Write what lane l found for its problem."""
+    """Write the result of lane l to its problem."""
     k = int(flat.book[PROBLEM * w + l])
     run.counts[k, 0], run.counts[k, 1] = int(flat.book[SPENT * w + l]), int(flat.book[ATTEMPT * w + l]) + 1
     run.counts[k, 2] = 1 if is_met else 0
@@ -162,7 +163,8 @@ def finish(run, flat, extra, l, w, is_met):
 
 @part
 def go_on(tree, limits, run, flat, extra, w, l, is_met, following, last):
-    """What lane l does next: another attempt, a last one from the best pose, or problem number `following`.
+    """Schedule lane l: restart, last attempt, or problem number `next_problem`. The last attempt starts at the best
+    pose.
 
     Returns whether it took that problem; with none left it idles.
     """
@@ -200,7 +202,9 @@ def go_on(tree, limits, run, flat, extra, w, l, is_met, following, last):
 
 @part
 def measured(kind, tree, limits, lanes, extra, numeric):
-    """Place the nodes and fill e and J. Returns the squared error, weighted, and whether every term is met."""
+    """Compute the residual and Jacobian of every lane. Returns the squared error, weighted, and whether every term is
+    met.
+    """
     if numeric:
         # Central differences measure twice for every dof, and so place the nodes by themselves.
         return residuals_by_differences(kind, tree, limits, lanes, extra.home, extra.ahead, extra.slopes)
@@ -210,7 +214,8 @@ def measured(kind, tree, limits, lanes, extra, numeric):
 
 @part
 def taken_back(kind, lanes, error, settings):
-    """Undo a step that raised the error: by the adaptive rule, and in a last attempt. Returns in which lanes.
+    """Undo steps with an increased error. This applies to the adaptive rule and to a last attempt. Returns in which
+    lanes.
 
     The factor of the step grows where the error fell and shrinks as much where it rose.
     """
@@ -229,7 +234,9 @@ def taken_back(kind, lanes, error, settings):
 
 @part
 def keep_best(lanes, extra, error, met):
-    """Remember the pose that was measured where it is the best so far; all others first, to be tested against."""
+    """Store the measured pose of each lane if it is the best. `tested` gets the poses of all lanes, for comparison with
+    the next ones.
+    """
     # What meets every tolerance is better than what has a smaller weighted error and does not.
     better = met | (error < lanes.book[BEST])
     lanes.book[BEST] = select(better, error, lanes.book[BEST])
@@ -240,7 +247,7 @@ def keep_best(lanes, extra, error, met):
 
 @part
 def vanished(kind, tree, lanes, error):
-    """Where no dof lowers the error, and nobody has bent the chain for that yet."""
+    """Find stationary lanes with a chain not yet bent. No dof lowers their error."""
     steepest = fill(kind, 0.0)
     for d in range(tree.dofs.shape[0]):
         slope = along(kind, tree, lanes.J, d, lanes.e)
@@ -252,7 +259,7 @@ def vanished(kind, tree, lanes, error):
 
 @part
 def side_of(kind, tree, lanes):
-    """A direction across the largest residual: what all balls are bent about."""
+    """Find an axis perpendicular to the largest residual. All balls bend about it."""
     zero = fill(kind, 0.0)
     largest, most = Vec(zero, zero, zero + 1.0), zero
     for t in range(tree.terms.shape[0]):
@@ -268,7 +275,9 @@ def side_of(kind, tree, lanes):
 
 @part
 def pull_bent(kind, tree, lanes, bends, bend):
-    """Let the step bend the chain where `bends`: hinges to where their range has room, balls to the same side."""
+    """Make the step bend the chains of the lanes `bends`. Hinges bend into the wider part of their range, balls to one
+    common side.
+    """
     zero, angle = fill(kind, 0.0), select(bends, fill(kind, bend), fill(kind, 0.0))
     for r in range(lanes.y.shape[0]):
         # Lanes that bend take no other step; those beside them take theirs, without any pull.
@@ -294,7 +303,7 @@ def pull_bent(kind, tree, lanes, bends, bend):
 
 @part
 def choose_step(kind, tree, lanes, extra, settings, error):
-    """Fill y by the rule, cap what it moves, and take as much of it as a last attempt dares."""
+    """Compute the step y by the rule and cap it. A last attempt scales it by its gain."""
     rule, share = int(settings[METHOD_RULE]), lanes.book[GAIN]
     if rule == ADAPTIVE:
         transpose(lanes, share)
@@ -316,7 +325,9 @@ def choose_step(kind, tree, lanes, extra, settings, error):
 
 @part
 def settle(book, error, met, settings):
-    """Enter an iteration in the book. Returns whose attempt ends; the others take a step, which counts."""
+    """Update the progress of each lane by one iteration. Returns whose attempt ends; the others take a step, which
+    counts.
+    """
     zero = 0.0 * book[SPENT]
     # Against the last mark, not the step before: small gains add up to progress, swings do not.
     fell = error < book[MARK] * select(book[CAREFUL] > 0.0, zero + SETTLED_SHARE, zero + STALL_SHARE)
@@ -328,7 +339,9 @@ def settle(book, error, met, settings):
 
 
 def solver(kind, name="solve"):
-    """The kernel for lanes of this kind: problems first..last. A closure, with a name: see kernels/tree/many.py."""
+    """Make the kernel for lanes of this kind. It solves problems first..last; it is a closure with a name, see
+    kernels/tree/batch_lm.py. A closure, with a name: see kernels/tree/many.py.
+    """
 
     def solve(
         nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits, clamps,

@@ -1,5 +1,6 @@
 # pyright: standard
-"""A tree of hinges, slides, balls and moves, and one damped step of its configuration towards goals of any number.
+"""Forward kinematics, residual and damped step of a packed tree. It has hinges, slides, balls and moves, and any number
+of goals.
 
 kernels/tree/arrays.py says what the arrays hold. The step is Levenberg and Marquardt's in its dual form,
 
@@ -72,7 +73,7 @@ from poise.kernels.values.linear import (
 
 @part
 def forward(tree, lanes):
-    """Place every node at lanes.u: moved frames into positions and rotations, the motions' axes into axes."""
+    """Compute positions, rotations and motion axes of all nodes at lanes.u."""
     for i in range(tree.nodes.shape[0]):
         parent, motion, at = tree.nodes[i, NODE_PARENT], tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_AT]
         frame = lanes.frames[i]
@@ -110,7 +111,7 @@ def forward(tree, lanes):
 
 @inline
 def sight(tree, limits, lanes, t):
-    """`put` of a term of AIM or DIRECTION."""
+    """Write the rows of an AIM or DIRECTION term."""
     if limits is None:
         return tree.aims[t, AIM_WEIGHT] * lanes.e[0]  # never asked for: a plain tree has none
     if tree.terms[t, TERM_KIND] == AIM:
@@ -147,7 +148,7 @@ def residuals(kind, tree, limits, lanes):
 
 @part
 def pull_near(kind, tree, lanes):
-    """Fill pull with steps towards the preferred configuration: of the way, the share that the book says, or all."""
+    """Fill pull with steps towards the preferred configuration. Each is the lane's share of the whole difference."""
     zero, share = fill(kind, 0.0), lanes.book[PULLING]
     for d in range(tree.dofs.shape[0]):
         # Balls and moves follow below: their dofs have no number of their own in u.
@@ -170,7 +171,7 @@ def pull_near(kind, tree, lanes):
 
 @part
 def pull_inside(kind, tree, limits, lanes):
-    """Add to pull the steps towards the nearest values inside soft limits, by the same share of their weight."""
+    """Add steps towards the soft limits to pull. They use the same share, times the limits' weights."""
     if limits is None:
         return
     zero, share = fill(kind, 0.0), lanes.book[PULLING]
@@ -201,7 +202,7 @@ def pull_inside(kind, tree, limits, lanes):
 
 @inline
 def along(kind, tree, J, d, y):
-    """Row d of J times y (m,)."""
+    """Multiply row d of J by y (m,)."""
     total = fill(kind, 0.0)
     for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
         total = total + J[d, r] * y[r]
@@ -210,7 +211,7 @@ def along(kind, tree, J, d, y):
 
 @inline
 def pushed(kind, tree, lanes, d, near):
-    """Which way a dof is pushed.
+    """Compute the push of a dof; its sign matters.
 
     Without a preferred configuration by its gradient J e, with one by the step that the last multipliers y would make
     of it, for near the goal e says nothing any more.
@@ -225,7 +226,8 @@ def pushed(kind, tree, lanes, d, near):
 
 @part
 def freeze(kind, tree, lanes, near):
-    """Zero the rows of dofs that a limit holds, scale all rows by the root of the ease, and fill rest.
+    """Freeze dofs at their limits and scale J by the ease. Rows of dofs held at a limit become zero, all others are
+    multiplied by the root of the ease; also fill rest.
 
     A dof at a limit is held if it is pushed out.
     """
@@ -257,7 +259,7 @@ def freeze(kind, tree, lanes, near):
 
 @part
 def all_free(kind, tree, limits, lanes, i):
-    """Whether the ball of node i stands at no end of its limit in any lane, for sure."""
+    """Return whether node i's ball is clearly inside its limit everywhere."""
     u = quat_in(lanes.u, tree.nodes[i, NODE_AT])
     for l in range(width(kind)):
         if not is_free(limits[i], Quat(lane(u.w, l), lane(u.x, l), lane(u.y, l), lane(u.z, l))):
@@ -267,7 +269,7 @@ def all_free(kind, tree, limits, lanes, i):
 
 @part
 def freeze_turns(kind, tree, limits, lanes, near):
-    """Take out of the rows of bound balls what leads out of their limits, before `freeze`, as that does for others."""
+    """Remove outward motion of limited balls from J. Call it before `freeze_dofs`, the counterpart for other dofs."""
     if limits is None:
         return
     zero = fill(kind, 0.0)
@@ -299,13 +301,13 @@ def freeze_turns(kind, tree, limits, lanes, near):
 
 @inline
 def open_part(v, a, b, c):
-    """What of v is square to perpendicular vectors of length one or zero."""
+    """Remove components of v along perpendicular vectors. They have length one or zero."""
     return sub(v, add(scale(a, dot(a, v)), add(scale(b, dot(b, v)), scale(c, dot(c, v)))))
 
 
 @inline
 def add_block(J, d, end, r, k, A):
-    """Add what dofs d..end contribute to the nine elements of J J^T at (r, k), kept in registers meanwhile."""
+    """Add dofs d..end to block (r, k) of J J^T. A block is 3 x 3. The nine sums stay in registers."""
     a, b, c = A[r, k], A[r, k + 1], A[r, k + 2]
     f, g, h = A[r + 1, k], A[r + 1, k + 1], A[r + 1, k + 2]
     o, p, q = A[r + 2, k], A[r + 2, k + 1], A[r + 2, k + 2]
@@ -323,7 +325,8 @@ def add_block(J, d, end, r, k, A):
 
 @part
 def normal_matrix(kind, tree, lanes, damping):
-    """A = J J^T + damping I, its lower triangle and diagonal blocks, over the rows that each dof moves only."""
+    """Build A = J J^T + damping I. Only its lower triangle and diagonal blocks are filled, over the rows of each dof.
+    """
     ranges, zero = tree.row_ranges, fill(kind, 0.0)
     # Only the lower triangle, but whole 3 x 3 blocks on the diagonal: add_block writes nine elements.
     for r in range(lanes.e.shape[0]):
@@ -345,7 +348,7 @@ def normal_matrix(kind, tree, lanes, damping):
 
 @inline
 def step_of(kind, tree, lanes, d, near):
-    """The step of a dof: sqrt(s) J y + b, J being scaled by sqrt(s) already."""
+    """Compute the step of a dof. It is sqrt(s) J y + b, with J scaled by sqrt(s) already."""
     step = along(kind, tree, lanes.J, d, lanes.y)
     if tree.dofs[d, DOF_EASE] != 1.0:
         step = step * math.sqrt(tree.dofs[d, DOF_EASE])
@@ -354,7 +357,8 @@ def step_of(kind, tree, lanes, d, near):
 
 @part
 def move(kind, tree, lanes, near):
-    """Take the step: hinges and slides clamped to their limits, balls by exp(delta) u. Returns the largest part of it.
+    """Apply the step within the limits. Hinges and slides are clamped, balls become exp(delta) u. Returns the largest
+    part of it.
 
     exp is taken as (1, delta / 2) normalised, a turn by 2 atan(|delta| / 2): the same to second order, no sine, and a
     step too large to be right turns less than half a turn.
@@ -394,7 +398,7 @@ def move(kind, tree, lanes, near):
 
 @part
 def has_bound_turns(limits):
-    """Whether a hard limit bounds any ball."""
+    """Return whether a hard limit applies to any ball."""
     if limits is None:
         return False
     for i in range(limits.shape[0]):
@@ -405,7 +409,7 @@ def has_bound_turns(limits):
 
 @part
 def keep_turns(tree, limits, u, w, l):
-    """Move the balls of lane l inside their limits; number i of a lane stands in u[i w + l]."""
+    """Clamp the balls of lane l to their limits. Number i of a lane is at u[i w + l]."""
     if limits is None:
         return
     for i in range(tree.nodes.shape[0]):

@@ -1,5 +1,7 @@
 # pyright: standard
-"""Numbers as values: vectors, quaternions, SIMD lanes, small systems of equations."""
+"""Scalar and SIMD maths of the kernels. `lanes` defines numbers and lanes, `vec_quat` vectors and quaternions,
+`matrices` small systems, eigenvalues and rotations of matrices, `springs` critically damped springs.
+"""
 
 from __future__ import annotations
 

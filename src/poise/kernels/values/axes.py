@@ -1,5 +1,5 @@
 # pyright: standard
-"""Unit quaternions side by side: their axes, turns about one of them, and what is left from one to another."""
+"""Unit quaternions in lanes: axes, rotation about z, rotation error."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from poise.kernels.values.linear import Quat, Vec
 
 @inline
 def identity(kind):
-    """The rotation that turns nothing."""
+    """Return the identity rotation."""
     zero = fill(kind, 0.0)
     return Quat(fill(kind, 1.0), zero, zero, zero)
 
 
 @inline
 def first_axis(q):
-    """The x axis of a rotation."""
+    """Return the x axis of a rotation."""
     return Vec(1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z), 2.0 * (q.x * q.z - q.w * q.y))
 
 
 @inline
 def second_axis(q):
-    """The y axis of a rotation."""
+    """Return the y axis of a rotation."""
     return Vec(2.0 * (q.x * q.y - q.w * q.z), 1.0 - 2.0 * (q.x * q.x + q.z * q.z), 2.0 * (q.y * q.z + q.w * q.x))
 
 
 @inline
 def third_axis(q):
-    """The z axis of a rotation."""
+    """Return the z axis of a rotation."""
     return Vec(2.0 * (q.x * q.z + q.w * q.y), 2.0 * (q.y * q.z - q.w * q.x), 1.0 - 2.0 * (q.x * q.x + q.y * q.y))
 
 
 @inline
 def turned_about_z(q, s, c):
-    """The rotation q after one about z whose half angle has sine s and cosine c."""
+    """Compose q with a rotation about z. Its half angle has sine s and cosine c; it comes first."""
     return Quat(q.w * c - q.z * s, q.x * c + q.y * s, q.y * c - q.x * s, q.z * c + q.w * s)
 
 
 @inline
 def rotation_error(wanted, rotation):
-    """2 sin(angle / 2) times the axis of the rotation that is left, in the base frame.
+    """Return 2 sin(angle / 2) times the remaining rotation axis. It is in the base frame.
 
     Twice the vector part of wanted . rotation^-1: exact up to half a turn, where a matrix's antisymmetric part is
     zero, and without an arc cosine. Near the goal it is the rotation vector.

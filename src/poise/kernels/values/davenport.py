@@ -1,5 +1,5 @@
 # pyright: standard
-"""The rotation that brings several things at once nearest to where they should be: Davenport's q method.
+"""Rotation fitted to weighted vector pairs by Davenport's q method.
 
 The rotation q that maximises sum w_k t_k . q(c_k) maximises q^T K q, where each pair of vectors adds to the symmetric
 K = w [c.t, (c x t)^T; c x t, c t^T + t c^T - (c.t) I]: q is the eigenvector of its largest eigenvalue. A wanted
@@ -19,7 +19,7 @@ DOUBLE = 1e-9  # of the largest entry: eigenvalues that are this near are one
 
 @inline
 def clear(K):
-    """Begin with nothing to turn for."""
+    """Reset K to zero."""
     for r in range(4):
         for c in range(4):
             K[r, c] = 0.0
@@ -27,7 +27,7 @@ def clear(K):
 
 @inline
 def add_vectors(K, weight, c, t):
-    """The vector c should come to t."""
+    """Add a vector pair: c should rotate to t."""
     a, n = dot(c, t), cross(c, t)
     K[0, 0] += weight * a
     K[0, 1] += weight * n.x
@@ -43,7 +43,7 @@ def add_vectors(K, weight, c, t):
 
 @inline
 def add_rotation(K, weight, r):
-    """The rotation should be r; weight (2 (q.r)^2) is what is gained."""
+    """Add a wanted rotation r with gain weight (2 (q.r)^2)."""
     for i in range(4):
         for j in range(i, 4):
             K[i, j] += 2.0 * weight * pick(r, i) * pick(r, j)
@@ -51,13 +51,13 @@ def add_rotation(K, weight, r):
 
 @inline
 def pick(q, i):
-    """Number i of a quaternion."""
+    """Return component i of a quaternion."""
     return q.w if i == 0 else (q.x if i == 1 else (q.y if i == 2 else q.z))
 
 
 @part
 def best_turn(K, V):
-    """The rotation that gains most, of several the one with the smallest angle. K's upper triangle is used up."""
+    """Find the best rotation, the smallest one of several. K's upper triangle is used up."""
     scale = 0.0
     for r in range(4):
         for c in range(4):
@@ -80,13 +80,13 @@ def best_turn(K, V):
 
 @inline
 def above(r, c):
-    """Where an element of a symmetric matrix stands of which the upper triangle is kept."""
+    """Return the upper-triangle index of a symmetric element."""
     return min(r, c), max(r, c)
 
 
 @part
 def rotate_plane(K, V, p, q):
-    """Make K[p, q] zero (Jacobi 1846)."""
+    """Eliminate K[p, q] by one rotation (Jacobi 1846)."""
     if K[p, q] == 0.0:
         return
     theta = 0.5 * (K[q, q] - K[p, p]) / K[p, q]
@@ -108,7 +108,7 @@ def rotate_plane(K, V, p, q):
 
 @inline
 def nearest_to_still(K, V, scale):
-    """Of the eigenvectors of the largest eigenvalue the mix that turns least."""
+    """Find the smallest rotation among the leading eigenvectors. It is their mix nearest to the identity."""
     best = 0
     for k in range(1, 4):
         if K[k, k] > K[best, best]:

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Eigenvalues and eigenvectors of small symmetric matrices by Jacobi's rotations: the same steps in every lane."""
+"""Jacobi eigenvalue method for small symmetric matrices, in lanes. All lanes take the same steps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ NEGLIGIBLE = 1e-15  # of the trace: an element beside the diagonal that is small
 
 @inline
 def rotation_of(kind, A, p, q, least):
-    """Cosine and sine of the rotation that makes A[p, q] zero; of none where the element is at most `least`.
+    """Compute the Jacobi rotation to eliminate A[p, q]. Return its cosine and sine; lanes with an element of at most
+    `threshold` do not rotate.
 
     Golub and Van Loan, Matrix Computations, section 8.5: the smaller of the two angles.
     """
@@ -29,7 +30,8 @@ def rotation_of(kind, A, p, q, least):
 
 @part
 def eigen(kind, A, vectors, values):
-    """Make A (m, m), symmetric and not negative, diagonal: `values` (m,), unordered, and `vectors`, one a row.
+    """Diagonalise A (m, m), positive semidefinite. `values` (m,) get the unordered eigenvalues, the rows of `vectors`
+    the eigenvectors.
 
     A lane that has nothing left to rotate stays as it is, bit for bit, while others go on.
     """
@@ -59,7 +61,7 @@ def eigen(kind, A, vectors, values):
 
 @inline
 def rotate_rows(A, vectors, p, q, c, s):
-    """A = R A R^T and vectors = R vectors, R turning rows p and q."""
+    """Apply a rotation R of rows p and q. A becomes R A R^T, vectors R vectors."""
     m = A.shape[0]
     for k in range(m):
         A[k, p], A[k, q] = c * A[k, p] - s * A[k, q], s * A[k, p] + c * A[k, q]

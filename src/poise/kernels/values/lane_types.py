@@ -1,5 +1,5 @@
 # pyright: standard
-"""Numba types `LanesType` and `Mask`: several problems side by side in one SIMD register.
+"""Numba types of SIMD lanes: `LanesType` and `LaneMask`. A register holds one number of several problems.
 
 A value of `LanesType` is an LLVM vector of float64, a `Mask` one of bits. Numba code uses them like a float and a bool:
 + - * /, comparisons, & and |, a number is spread over all lanes. The functions that are not operators (`select`,
@@ -28,32 +28,32 @@ _I1, _I32, _I64, _F64 = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.Double
 
 
 class LanesType(SettledType):
-    """`width` float64 side by side."""
+    """A vector of `width` float64."""
 
     def __init__(self, width: int) -> None:
         self.width = width
         super().__init__(f"lanes({width})")
 
     def can_convert_from(self, typingctx: Any, other: Any) -> Any:
-        """Numbers spread over all lanes."""
+        """Allow numbers; they spread over all lanes."""
         # A promotion, so that `2.0 * lanes` finds the same operator as lanes on both sides.
         return Conversion.promote if isinstance(other, (types.Float, types.Integer)) else None
 
 
 class Mask(SettledType):
-    """`width` truth values side by side."""
+    """A vector of `width` truth values."""
 
     def __init__(self, width: int) -> None:
         self.width = width
         super().__init__(f"mask({width})")
 
     def can_convert_from(self, typingctx: Any, other: Any) -> Any:
-        """A bool spreads over all lanes."""
+        """Allow a bool; it spreads over all lanes."""
         return Conversion.promote if isinstance(other, types.Boolean) else None
 
 
 class KindType(types.Dummy):
-    """The Numba type of a `NumberKind`: which value type a kernel works with."""
+    """The Numba type of a `NumberKind`. It carries the kernel's value type."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -62,7 +62,7 @@ class KindType(types.Dummy):
 
 
 class NumberKind:
-    """A constant that kernels take first: float64 (width 1) or lanes of this width."""
+    """Constant for a kernel's value type. float64 (width 1) or lanes of this width; kernels take it first."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -116,12 +116,13 @@ def _bool_to_mask(context: Any, builder: Any, source: Any, to: Any, value: Any) 
 
 
 def width_of(arguments: Any) -> int:
-    """The width of the first lanes or mask among argument types; 0 if there is none."""
+    """Return the width of the first lanes or mask argument. 0 if there is none."""
     return next((a.width for a in arguments if isinstance(a, (LanesType, Mask))), 0)
 
 
 def teach(function: Callable[..., Any], result: Callable[..., Any], *, literal: bool = False) -> None:
-    """Tell Numba the signature of a function or operator: `result(*argument types)`, None where it does not apply.
+    """Declare the signature of a function or operator to Numba. It is `result(*argument types)`, None where it does not
+    apply.
 
     With `literal` constants are seen as such.
     """
@@ -174,7 +175,7 @@ lower_builtin(operator.neg, LanesType)(_lower_with("fneg"))
 
 
 def call_llvm(name: str) -> Callable[..., Any]:
-    """Lower a call to one of LLVM's own functions, for float64 or lanes."""
+    """Lower a call to an LLVM intrinsic, float64 or lanes."""
 
     def lower(_context: Any, builder: Any, sig: Any, args: Any) -> Any:
         suffix = f"v{sig.return_type.width}f64" if isinstance(sig.return_type, LanesType) else "f64"
@@ -185,7 +186,7 @@ def call_llvm(name: str) -> Callable[..., Any]:
 
 
 def stack_pointer(context: Any, builder: Any, element: Any, count: int) -> Any:
-    """Room for `count` elements on the stack of the calling function, aligned for lanes."""
+    """Allocate `count` elements on the caller's stack, aligned for lanes."""
     # In the entry block: an alloca inside a loop would take new memory every round.
     with builder.goto_entry_block():
         room = builder.alloca(ir.ArrayType(context.get_data_type(element), count))
@@ -194,7 +195,7 @@ def stack_pointer(context: Any, builder: Any, element: Any, count: int) -> Any:
 
 
 def array_at(context: Any, builder: Any, array: Any, pointer: Any, shape: list[Any]) -> Any:
-    """A C-ordered array value of type `array` over memory that somebody else owns; `shape` are LLVM integers."""
+    """Wrap borrowed memory as a C-ordered array of type `array`. `shape` are LLVM integers."""
     value = context.make_array(array)(context, builder)
     size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(array.dtype)))
     strides, step = [], size

@@ -1,5 +1,5 @@
 # pyright: standard
-"""One source for numbers and for SIMD lanes: what a kernel may do besides + - * /, comparisons, & and |.
+"""Operations on float64 and SIMD lanes, from one source. They complete + - * /, comparisons, & and |.
 
 A kernel takes a `NumberKind` first: SCALAR works on float64, LANES4 and LANES8 on 4 and 8 problems side by side.
 Uncompiled, a lane value is a float (SCALAR) or a NumPy array of `width` numbers, so that tests and
@@ -39,42 +39,42 @@ _I64 = ir.IntType(64)
 
 
 def select(condition: Any, a: Any, b: Any) -> Any:
-    """`a` where the condition holds, else `b`."""
+    """Return `a` where the condition holds, else `b`."""
     return np.where(condition, a, b) if isinstance(condition, np.ndarray) else a if condition else b
 
 
 def minimum(a: Any, b: Any) -> Any:
-    """The smaller one."""
+    """Return the smaller value."""
     return np.minimum(a, b) if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else min(a, b)
 
 
 def maximum(a: Any, b: Any) -> Any:
-    """The larger one."""
+    """Return the larger value."""
     return np.maximum(a, b) if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else max(a, b)
 
 
 def sqrt(a: Any) -> Any:
-    """Square root."""
+    """Return the square root."""
     return np.sqrt(a) if isinstance(a, np.ndarray) else math.sqrt(a)
 
 
 def nearest(a: Any) -> Any:
-    """The nearest whole number, halves to even."""
+    """Round to the nearest whole number, halves to even."""
     return np.rint(a) if isinstance(a, np.ndarray) else float(round(a))
 
 
 def bits(mask: Any) -> int:
-    """The truth values as bits of an integer, lane 0 lowest."""
+    """Return the truth values as integer bits, lane 0 lowest."""
     return sum(1 << i for i, set_ in enumerate(mask) if set_) if isinstance(mask, np.ndarray) else int(mask)
 
 
 def lane(value: Any, i: int) -> float:
-    """The number in one lane."""
+    """Return the number in one lane."""
     return float(value[i]) if isinstance(value, np.ndarray) else value
 
 
 def with_lane(value: Any, i: int, number: float) -> Any:
-    """The value with another number in one lane."""
+    """Return a copy of the value with one lane replaced."""
     if not isinstance(value, np.ndarray):
         return number
     value = value.copy()  # values are values: what else holds this one must not change
@@ -138,7 +138,7 @@ def _with_lane(_context, builder, sig, args):
 
 
 def width(kind: NumberKind) -> int:
-    """How many problems stand side by side."""
+    """Return the number of lanes."""
     return kind.width
 
 
@@ -151,7 +151,7 @@ def _lower_width(context, _builder, sig, _args):
 
 
 def fill(kind: NumberKind, number: float) -> Any:
-    """The number in every lane."""
+    """Broadcast the number to every lane."""
     return number if kind.width == 1 else np.full(kind.width, number)
 
 
@@ -160,17 +160,17 @@ lower_builtin(fill, types.Any, types.Any)(lambda _c, _b, _s, args: args[1])
 
 
 def room(kind: NumberKind, n: int) -> Any:
-    """Room for n values on the stack of the calling function; n must be a constant."""
+    """Return n values on the caller's stack; n is a constant."""
     return np.zeros(n) if kind.width == 1 else np.zeros((n, kind.width))
 
 
 def room2(kind: NumberKind, n: int, m: int) -> Any:
-    """Room for n x m values on the stack of the calling function; n and m must be constants."""
+    """Return n x m values on the caller's stack; both are constants."""
     return np.zeros((n, m)) if kind.width == 1 else np.zeros((n, m, kind.width))
 
 
 def part_of(kind: NumberKind, work: Any, start: int, *extents: int) -> Any:
-    """An array of values, (n,), (n, m) or (n, m, l), over a flat float64 work array, from element `start` on.
+    """View part of a flat float64 work array as lanes. The view is (n,), (n, m) or (n, m, l), from element `start` on.
 
     The value i of lane l is `work[start + i * width + l]`, for those who want to write single lanes. The work
     array and `start` must be aligned to 64 bytes: `width` times a multiple of the width.
@@ -218,7 +218,8 @@ def _lower_part(context, builder, sig, args):
 
 @exact
 def half_turn(x):
-    """Sine and cosine of x / 2 to 1e-15, both perhaps negated: w and z of the rotation by x about z, |x| < 1e5 [rad].
+    """Return sine and cosine of x / 2. Accurate to 1e-15 for |x| < 1e5 [rad]. |x| < 1e5 [rad]. Both may be negated:
+    they are w and z of the rotation by x about z.
 
     A quaternion and its negative are the same rotation, so x / 2 need only be brought within a quarter turn, and no
     quadrant is looked up: no branches, the same steps in every lane. Pi is taken away in three parts (Cody and Waite),

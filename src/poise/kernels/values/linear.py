@@ -1,5 +1,5 @@
 # pyright: standard
-"""Vectors and unit quaternions (w x y z) as values: each function is its formula."""
+"""Vectors and unit quaternions (w x y z) as values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from poise.kernels.compiled import inline, part
 
 
 class Vec(NamedTuple):
-    """x y z."""
+    """A vector x y z."""
 
     x: float
     y: float
@@ -18,7 +18,7 @@ class Vec(NamedTuple):
 
 
 class Quat(NamedTuple):
-    """w x y z, unit length: the rotation by 2 acos(w) about (x, y, z)."""
+    """Rotation as unit quaternion w x y z. The angle is 2 acos(w) about (x, y, z)."""
 
     w: float
     x: float
@@ -28,31 +28,31 @@ class Quat(NamedTuple):
 
 @inline
 def vec_at(rows, i):
-    """Row i of an (n, 3) array."""
+    """Read row i of an (n, 3) array."""
     return Vec(rows[i, 0], rows[i, 1], rows[i, 2])
 
 
 @inline
 def quat_at(rows, i):
-    """Row i of an (n, 4) array."""
+    """Read row i of an (n, 4) array."""
     return Quat(rows[i, 0], rows[i, 1], rows[i, 2], rows[i, 3])
 
 
 @inline
 def vec_in(row, column):
-    """Three numbers of a row, from a column on."""
+    """Read three numbers of a row from a column on."""
     return Vec(row[column], row[column + 1], row[column + 2])
 
 
 @inline
 def quat_in(row, column):
-    """Four numbers of a row, from a column on."""
+    """Read four numbers of a row from a column on."""
     return Quat(row[column], row[column + 1], row[column + 2], row[column + 3])
 
 
 @inline
 def put_vec(rows, i, v):
-    """Store a vector in row i."""
+    """Write a vector to row i."""
     rows[i, 0] = v.x
     rows[i, 1] = v.y
     rows[i, 2] = v.z
@@ -60,7 +60,7 @@ def put_vec(rows, i, v):
 
 @inline
 def put_quat(rows, i, q):
-    """Store a quaternion in row i."""
+    """Write a quaternion to row i."""
     rows[i, 0] = q.w
     rows[i, 1] = q.x
     rows[i, 2] = q.y
@@ -69,55 +69,55 @@ def put_quat(rows, i, q):
 
 @inline
 def put_vec_in(row, column, v):
-    """Store three numbers in a row."""
+    """Write three numbers to a row."""
     row[column], row[column + 1], row[column + 2] = v.x, v.y, v.z
 
 
 @inline
 def put_quat_in(row, column, q):
-    """Store four numbers in a row."""
+    """Write four numbers to a row."""
     row[column], row[column + 1], row[column + 2], row[column + 3] = q.w, q.x, q.y, q.z
 
 
 @inline
 def add(a, b):
-    """a + b."""
+    """Return a + b."""
     return Vec(a.x + b.x, a.y + b.y, a.z + b.z)
 
 
 @inline
 def sub(a, b):
-    """a - b."""
+    """Return a - b."""
     return Vec(a.x - b.x, a.y - b.y, a.z - b.z)
 
 
 @inline
 def scale(a, k):
-    """k a."""
+    """Return k a."""
     return Vec(a.x * k, a.y * k, a.z * k)
 
 
 @inline
 def dot(a, b):
-    """a . b."""
+    """Return the dot product."""
     return a.x * b.x + a.y * b.y + a.z * b.z
 
 
 @inline
 def cross(a, b):
-    """a x b."""
+    """Return a x b."""
     return Vec(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
 
 
 @inline
 def norm(a):
-    """|a|."""
+    """Return |a|."""
     return math.sqrt(dot(a, a))
 
 
 @inline
 def multiply(a, b):
-    """The rotation b, then a."""
+    """Compose rotations: b, then a."""
     return Quat(
         a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
         a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
@@ -128,20 +128,20 @@ def multiply(a, b):
 
 @inline
 def conjugate(q):
-    """The inverse rotation."""
+    """Return the inverse rotation."""
     return Quat(q.w, -q.x, -q.y, -q.z)
 
 
 @inline
 def normalise(q):
-    """q / |q|."""
+    """Return q / |q|."""
     k = 1.0 / math.sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z)
     return Quat(q.w * k, q.x * k, q.y * k, q.z * k)
 
 
 @inline
 def rotate(q, v):
-    """q v q*, as v + 2 w (u x v) + 2 u x (u x v)."""
+    """Return q v q*. It is computed as v + 2 w (u x v) + 2 u x (u x v)."""
     # 18 products and 12 sums; two products of quaternions would take 32 and 24.
     tx = 2.0 * (q.y * v.z - q.z * v.y)
     ty = 2.0 * (q.z * v.x - q.x * v.z)
@@ -155,14 +155,14 @@ def rotate(q, v):
 
 @inline
 def about(axis, angle):
-    """The rotation by `angle` about a unit axis."""
+    """Return the rotation by `angle` about a unit axis."""
     s = math.sin(0.5 * angle)
     return Quat(math.cos(0.5 * angle), s * axis.x, s * axis.y, s * axis.z)
 
 
 @inline
 def perpendicular(v):
-    """A unit vector perpendicular to v: v x the axis that v is least along."""
+    """Return a unit vector perpendicular to v. It is the cross product with the axis of the smallest component."""
     x, y, z = abs(v.x), abs(v.y), abs(v.z)
     if x <= y and x <= z:
         p = Vec(0.0, v.z, -v.y)
@@ -175,13 +175,13 @@ def perpendicular(v):
 
 @inline
 def have_directions(aa, bb):
-    """Whether vectors of these squared lengths have a length, and one that can be squared."""
+    """Return whether two squared lengths are normal numbers. Zero, tiny and huge vectors have no usable direction."""
     return 1e-290 < aa * bb < 1e290
 
 
 @inline
 def rotation_between(a, b):
-    """Shortest rotation of direction a onto direction b; half a turn about any perpendicular if opposite.
+    """Return the shortest rotation of direction a onto b. Half a turn about any perpendicular where they are opposite.
 
     It is (|a||b| + a.b, a x b), normalised. Near half a turn that sum loses its digits: there, with unit
     vectors and m = a + b, (m.m / 2, a x m). Without a direction: the identity.
@@ -200,7 +200,7 @@ def rotation_between(a, b):
 
 @part
 def wide_rotation_between(a, b):
-    """`rotation_between` for unit vectors, near half a turn."""
+    """Compute `rotation_between` of unit vectors near half a turn."""
     m = add(a, b)
     mm = dot(m, m)
     if mm < 1e-30:
@@ -212,6 +212,6 @@ def wide_rotation_between(a, b):
 
 @inline
 def spin(axis, cosine, sine, v):
-    """v turned about a unit axis: the part along it stays, the part across it turns."""
+    """Rotate v about a unit axis. The part along it stays, the rest rotates."""
     along = scale(axis, dot(axis, v))
     return add(along, add(scale(sub(v, along), cosine), scale(cross(axis, v), sine)))

@@ -1,5 +1,5 @@
 # pyright: standard
-"""The rotation nearest to a linear map: the orthogonal factor of its polar decomposition, by Newton's method.
+"""Nearest rotation of a linear map: Newton's polar decomposition.
 
 X <- (X + X^-T) / 2 keeps the singular vectors and brings every singular value s to (s + 1/s) / 2, which squares its
 distance from 1. Higham, "Computing the polar decomposition - with applications", SIAM J. Sci. Stat. Comput. 7(4), 1986.
@@ -19,13 +19,14 @@ NEAR = 0.1  # lengths and volume of what is taken for nearly a rotation are off 
 
 @inline
 def columns_of(m):
-    """The columns of the linear part of an affine map (12,)."""
+    """Return the columns of an affine map's linear part (12,)."""
     return Vec(m[0], m[4], m[8]), Vec(m[1], m[5], m[9]), Vec(m[2], m[6], m[10])
 
 
 @part
 def nearest_rotation(m):
-    """Columns of the rotation nearest to an affine map (12,) that is nearly one times a factor, and whether it is so.
+    """Find the columns of the rotation nearest to an affine map (12,). The map must be nearly a rotation times a
+    factor; also return whether it is.
 
     The factor may be negative.
     """

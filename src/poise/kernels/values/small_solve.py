@@ -1,5 +1,7 @@
 # pyright: standard
-"""Symmetric positive definite systems by L D L^T, without pivoting or square roots: the same steps in every lane."""
+"""L D L^T solver for symmetric positive definite systems, in lanes. No pivoting and no square roots: all lanes take the
+same steps.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from poise.kernels.compiled import inline, part
 
 @inline
 def factor(A, d, m):
-    """A (m, m) becomes L below its diagonal, d (m,) the reciprocals of D; only A's lower triangle is read."""
+    """Factor A (m, m) into L and 1 / D in place. L is below the diagonal of A, d (m,) holds the reciprocals of D; only
+    A's lower triangle is read.
+    """
     for k in range(m):
         # One division a column; the rest are products, which lanes have several of at once.
         inverse = 1.0 / A[k, k]
@@ -23,7 +27,7 @@ def factor(A, d, m):
 
 @inline
 def substitute(A, d, b, y, m):
-    """Solve L D L^T y = b with what `factor` left in A and d."""
+    """Solve L D L^T y = b with the output of `factor_ldl`."""
     for r in range(m):
         s = b[r]
         for j in range(r):
@@ -43,7 +47,7 @@ def substitute(A, d, b, y, m):
 
 @inline
 def reduce_three(A, r):
-    """Bring the elements of rows r, r + 1, r + 2 left of their diagonal block to L D, given the rows above."""
+    """Eliminate the left part of block rows r..r + 2. Their elements become L D, with the rows above done already."""
     for k in range(r):
         a, b, c = A[r, k], A[r + 1, k], A[r + 2, k]
         for j in range(k):
@@ -53,7 +57,9 @@ def reduce_three(A, r):
 
 @part
 def factor_threes(A, d):
-    """A (3 b, 3 b) becomes L below its diagonal, d (3 b,) the reciprocals of D; only A's lower triangle is read."""
+    """Factor A (3 b, 3 b) into L, 1 / D blockwise. L is below the diagonal of A, d (3 b,) holds the reciprocals of D;
+    only A's lower triangle is read.
+    """
     for r in range(A.shape[0]):
         first = r - r % 3
         if r == first:
@@ -73,7 +79,7 @@ def factor_threes(A, d):
 
 @part
 def substitute_rows(A, d, b, y):
-    """Solve L D L^T y = b with what a factorisation left in A and d, walking along rows only."""
+    """Solve L D L^T y = b along rows only. A and d come from a factorisation."""
     for r in range(A.shape[0]):
         s = b[r]
         for j in range(r):

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Critically damped springs, stepped exactly: the same after one step as after two of half the time."""
+"""Critically damped springs with exact steps. One step equals two of half the time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BRAKES = 0.8  # the share of the most acceleration from which on what is fast i
 
 @inline
 def damped(x, v, rate, dt):
-    """An offset x with velocity v after dt seconds: x'' = -rate^2 x - 2 rate x'."""
+    """Step a spring offset x with velocity v by dt seconds. x'' = -rate^2 x - 2 rate x'."""
     j = v + rate * x
     # The solution of the equation, not an integration step: exact for any dt, so that frame rates do not show.
     left = math.exp(-rate * dt)
@@ -23,7 +23,8 @@ def damped(x, v, rate, dt):
 
 @inline
 def eased_away(x, v, rate, most, dt):
-    """`damped` with an acceleration of at most `most`, so that a jump of x is the start of a way and no push.
+    """Step a spring with acceleration of at most `max_acceleration`. A jump of x then starts a smooth path instead of a
+    push.
 
     What has come to be fast is slowed down in time: v^2 / (2 x) stops it at zero.
     """
@@ -43,7 +44,7 @@ def eased_away(x, v, rate, most, dt):
 
 @part
 def damped_vec(x, v, rate, dt):
-    """`damped` of three numbers."""
+    """Step a spring with a vector offset."""
     left = math.exp(-rate * dt)
     jx, jy, jz = v.x + rate * x.x, v.y + rate * x.y, v.z + rate * x.z
     k = rate * dt
@@ -55,7 +56,7 @@ def damped_vec(x, v, rate, dt):
 
 @part
 def eased_away_vec(x, v, rate, most, dt):
-    """`damped` of three numbers, with an acceleration of at most `most`; it does not slow down before it must."""
+    """Step a vector spring with acceleration of at most `max_acceleration`. It does not brake before it must."""
     if dt <= 0.0 or (x.x == x.y == x.z == 0.0 and v.x == v.y == v.z == 0.0):
         return x, v
     left, moves = damped_vec(x, v, rate, dt)
@@ -73,7 +74,8 @@ def eased_away_vec(x, v, rate, most, dt):
 
 @part
 def followed(x, v, before, now, rate, dt):
-    """A value x that a spring draws to a goal, which goes in a straight line from `before` to `now` in dt seconds.
+    """Step a value x on a spring towards a moving goal. The goal goes in a straight line from `last_target` to `target`
+    in dt seconds.
 
     On a steady goal of speed u the spring hangs behind by 2 u / rate; what differs from that dies away.
     """
@@ -88,7 +90,7 @@ def followed(x, v, before, now, rate, dt):
 
 @part
 def turned_by(v):
-    """The rotation about v by |v|."""
+    """Return the rotation about v by |v|."""
     angle = math.sqrt(v.x * v.x + v.y * v.y + v.z * v.z)
     k = math.sin(0.5 * angle) / angle if angle > 1e-12 else 0.5
     return Quat(math.cos(0.5 * angle), k * v.x, k * v.y, k * v.z)
@@ -96,7 +98,7 @@ def turned_by(v):
 
 @part
 def way_between(a, b):
-    """The vector v, at most half a turn long, with b = turned_by(v) a."""
+    """Return the vector v with b = exp_rotation(v) a. It is at most half a turn long."""
     q = multiply(b, Quat(a.w, -a.x, -a.y, -a.z))
     s = math.sqrt(q.x * q.x + q.y * q.y + q.z * q.z)
     k = 2.0 * math.atan2(math.copysign(s, q.w), abs(q.w)) / s if s > 1e-12 else math.copysign(2.0, q.w)

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Rotation matrices as quaternions."""
+"""Conversion of rotation matrices to quaternions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ ORTHOGONAL = 1e-6  # how far what should be 0 or 1 may be off
 
 @part
 def quaternion_of(t, n):
-    """The quaternion of a matrix, row-major in rows of length n, and whether it is a rotation at all.
+    """Convert a matrix to a quaternion and check its orthogonality. The matrix is row-major in rows of length n; the
+    second result says whether it is a rotation.
 
     Of the four ways to write it the one that divides by a large number (Shepperd, J. Guidance and Control 1(3), 1978).
     """
@@ -46,7 +47,9 @@ def quaternion_of(t, n):
 
 @strict
 def scale_to_unit(row, at, n):
-    """Scale n numbers of a row from `at` on to length one, unless they are to rounding; False where they have none."""
+    """Scale n numbers of a row from `at` on to unit length. Numbers of unit length to rounding are kept; return False
+    for zero length.
+    """
     square, largest = 0.0, 0.0
     for i in range(at, at + n):
         square += row[i] * row[i]
@@ -76,14 +79,15 @@ def scale_rows(rows):
 
 @inline
 def turn_into(base):
-    """The rotation from the world into a base, (12,) as world transforms are stored, without scale."""
+    """Return the rotation from world into a base (12,), without scale. The base is stored as world transforms are."""
     turn, _ = quaternion_of(base, 4)
     return conjugate(normalise(turn))
 
 
 @kernel
 def quaternions(matrices, out):
-    """Fill out (k, 4), w >= 0, from matrices (k, 9), or (k, 7), the place first, from rigid transforms (k, 12|16).
+    """Convert matrices (k, 9) to quaternions (k, 4) with w >= 0. Rigid transforms (k, 12|16) give (k, 7), the position
+    first.
 
     Returns the first that is none, or -1: one kernel for one and for many, so that they have the same bits.
     """

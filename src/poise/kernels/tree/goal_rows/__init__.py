@@ -1,5 +1,5 @@
 # pyright: standard
-"""One file per thing that a goal measures: its residual, and how each motion on its path changes what is measured.
+"""Residual and Jacobian rows of each goal term.
 
 Each has a function `put(tree, lanes, t)` that writes the weighted residual of term t into lanes.e and its rows of
 every dof on the path into lanes.J, and returns the squared residual without the weight, which the tolerance is
@@ -14,13 +14,13 @@ from poise.kernels.compiled import inline
 
 @inline
 def turns(motion):
-    """Whether a motion is a rotation."""
+    """Return whether a motion is a rotation."""
     return motion == HINGE or motion == BALL
 
 
 @inline
 def dofs_of(motion):
-    """How many degrees of freedom a motion that is not fixed has."""
+    """Return the number of dofs of a movable motion."""
     return 3 if motion == BALL or motion == MOVE else 1
 
 
@@ -32,7 +32,7 @@ def put_residual(e, row, v, weight):
 
 @inline
 def add_rate(J, dof, row, rate, weight):
-    """Add to the three rows of a dof: coupled nodes on one path share a dof, and their rates add up."""
+    """Add a rate to the three rows of a dof. Coupled nodes on one path share a dof, and their rates add up."""
     J[dof, row] = J[dof, row] + rate.x * weight
     J[dof, row + 1] = J[dof, row + 1] + rate.y * weight
     J[dof, row + 2] = J[dof, row + 2] + rate.z * weight

@@ -1,5 +1,5 @@
 # pyright: standard
-"""AIM: the ray from a point of the node's moved frame along an axis of it goes through a place.
+"""AIM: a ray from a node's point passes through a position. The ray lies along an axis of the node's moved frame.
 
 With the axis a, the point p, the place x and b = (x - p) / |x - p|, the residual is that of DIRECTION, from a to b. It
 changes with the turning of a, and with that of b, which a velocity v of p turns by -b x v / |x - p|. Where x is p to
@@ -36,7 +36,7 @@ from poise.kernels.values.linear import Vec, add, cross, dot, quat_at, rotate, s
 
 @inline
 def mean_arm(tree, lanes, t, point):
-    """The way to the point from the eased mean of the places of the joints that turn."""
+    """Compute the weighted mean arm of the rotating joints to the point. The weights are the joints' eases."""
     mean, total = scale(point, 0.0), 0.0
     for j in range(tree.terms[t, TERM_WAY], tree.terms[t, TERM_WAY_END]):
         i = tree.paths[j]
@@ -48,7 +48,9 @@ def mean_arm(tree, lanes, t, point):
 
 @part
 def put(tree, lanes, t):
-    """A turn takes the axis along, and the point by axis x arm; a slide the point only."""
+    """Write the rows of an AIM term. A rotation moves the axis, and the point by axis x arm; a slide moves the point
+    only.
+    """
     node, row, weight = tree.terms[t, TERM_NODE], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
     turned = quat_at(lanes.rotations, node)
     a = rotate(turned, vec_in(tree.aims[t], AIM_AXIS))

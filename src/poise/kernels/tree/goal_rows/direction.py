@@ -1,5 +1,5 @@
 # pyright: standard
-"""DIRECTION: an axis of the node's moved frame points along a direction; the turn about it is free.
+"""DIRECTION: an axis of a node's moved frame points along a direction. The rotation about the axis is free.
 
 With the axis a, the wanted direction b and the angle between them: the residual is 2 sin(angle / 2) along a x b.
 """
@@ -26,7 +26,7 @@ OPPOSITE = 1e-24  # |a + b|^2 below which its direction is rounding
 
 @inline
 def across(a):
-    """A unit vector perpendicular to a unit vector, without branches (Duff et al., JCGT 6(1), 2017)."""
+    """Return a unit vector perpendicular to a unit vector. It has no branches (Duff et al., JCGT 6(1), 2017)."""
     sign = select(a.z < 0.0, a.z * 0.0 - 1.0, a.z * 0.0 + 1.0)
     # sign + z is 1 or more in size: nothing is divided by a small number, whichever way a points.
     k = -1.0 / (sign + a.z)
@@ -35,7 +35,8 @@ def across(a):
 
 @inline
 def direction_error(a, b):
-    """2 sin(angle / 2) times the axis of the shortest turn from unit vector a to b; any axis across where opposite.
+    """Return 2 sin(angle / 2) times the axis from a to b. a and b are unit vectors; any perpendicular axis is taken
+    where they are opposite.
 
     a x b is 2 sin cos of half the angle, and |a + b| is 2 cos: 2 a x (a + b) / |a + b| loses no digits at any angle.
     """
@@ -55,7 +56,7 @@ def direction_error(a, b):
 
 @part
 def put(tree, lanes, t):
-    """A turn w moves the axis a by w x a, which is a turn by w - a (a . w): the part about a itself does nothing."""
+    """Write the rows of a DIRECTION term. A rotation w rotates the axis a by w - a (a . w)."""
     node, row, weight = tree.terms[t, TERM_NODE], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
     a = rotate(quat_at(lanes.rotations, node), vec_in(tree.aims[t], 0))
     left = direction_error(a, vec_in(lanes.targets, tree.terms[t, TERM_WANTED]))

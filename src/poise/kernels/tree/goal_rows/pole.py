@@ -1,5 +1,6 @@
 # pyright: standard
-"""POLE: about the line from a limb's first joint to its tip, the joint that bends stands on the side of a place.
+"""POLE: a limb's middle joint lies on the side of a position. The side is measured about the line from the limb's first
+joint to its tip.
 
 With the unit vector n along the line, k the way from the line to the bending joint and p that to the place, both
 across n, and phi the angle from k to p about n: the residual is 2 sin(phi / 2) in the first of its three rows. The
@@ -42,25 +43,27 @@ FADES = 1e-3  # of the limb's length
 
 @inline
 def point_of(lanes, node, row, column):
-    """A point of a node's moved frame."""
+    """Return a point of a node's moved frame."""
     return add(vec_at(lanes.positions, node), rotate(quat_at(lanes.rotations, node), vec_in(row, column)))
 
 
 @inline
 def length(v):
-    """|v|."""
+    """Return |v|."""
     return sqrt(dot(v, v))
 
 
 @inline
 def over(a, b):
-    """a / b, finite where b is 0."""
+    """Return a / b, finite where b is 0."""
     return a / maximum(b, TINY)
 
 
 @part
 def put(tree, lanes, t):
-    """A turn moves each of the three points that it carries by axis x arm, a slide by its axis."""
+    """Write the rows of a POLE term. A rotation moves each of the three points above it by axis x arm, a slide by its
+    axis.
+    """
     terms, aims, row, weight = tree.terms[t], tree.aims[t], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
     first, middle = (
         point_of(lanes, terms[TERM_FIRST], aims, AIM_FIRST_POINT),

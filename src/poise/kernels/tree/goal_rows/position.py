@@ -1,5 +1,5 @@
 # pyright: standard
-"""POSITION: a point of the node's moved frame is at a place. Residual: wanted - point, kernel units."""
+"""POSITION: a point of a node's moved frame is at a position. Residual: wanted - point, kernel units."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from poise.kernels.values.linear import add, cross, dot, quat_at, rotate, sub, v
 
 @part
 def put(tree, lanes, t):
-    """A turn moves the point by axis x arm, the arm being the way to it from the node that turns."""
+    """Write the rows of a POSITION term. A rotation moves the point by axis x arm, with the arm from the rotating node
+    to the point.
+    """
     node, row, weight = tree.terms[t, TERM_NODE], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
     offset = rotate(quat_at(lanes.rotations, node), vec_in(tree.aims[t], 0))
     point = add(vec_at(lanes.positions, node), offset)

@@ -1,5 +1,5 @@
 # pyright: standard
-"""ROTATION: a frame of the node has a rotation. Residual: 2 sin(angle / 2) times the axis of the rotation left."""
+"""ROTATION: a frame of a node has a wanted rotation. Residual: 2 sin(angle / 2) times the axis of the rotation left."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from poise.kernels.values.linear import dot, multiply, quat_at, quat_in, vec_at
 
 @part
 def put(tree, lanes, t):
-    """A turn changes the rotation vector by its axis: exact at the goal, where the residual is the rotation vector."""
+    """Write the rows of a ROTATION term. A rotation changes the rotation vector by its axis: exact at the goal, where
+    the residual is the rotation vector.
+    """
     node, row, weight, at = (
         tree.terms[t, TERM_NODE],
         tree.terms[t, TERM_ROW],
