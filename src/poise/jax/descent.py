@@ -1,5 +1,6 @@
-"""Levenberg-Marquardt and L-BFGS in lanes, one problem per lane. JAX computes the derivatives, projection keeps the
-ranges.
+"""Levenberg-Marquardt and L-BFGS in lanes, one problem per lane.
+
+JAX computes the derivatives, projection keeps the ranges.
 
 A lane is a state. `advance` takes every lane on by at most so many iterations; a lane that is done keeps its bits.
 The lanes of a call are always equally many, so that one compiled program serves all and results do not depend on how
@@ -89,8 +90,9 @@ def damped(damping: Array) -> Damping:
 
 
 def damped_step(rig: Constants, lane: Lane, state: State, worth: Array) -> State:
-    """Take a Levenberg-Marquardt step if it lowers |r|^2. v = -J^T (J J^T + l I)^-1 r; l follows the gain (Nielsen's
-    rule).
+    """Take a Levenberg-Marquardt step if it lowers |r|^2.
+
+    v = -J^T (J J^T + l I)^-1 r; l follows the gain (Nielsen's rule).
 
     Madsen, Nielsen and Tingleff, "Methods for non-linear least squares problems", 2004, algorithm 3.16; the system in
     its dual form, as large as the goals.
@@ -197,8 +199,9 @@ def _searched(
 
 
 def _remember(past: Past, slope: Array) -> Past:
-    """Add the last step to the history if its curvature is positive. The history keeps the step and the change of the
-    gradient.
+    """Add the last step to the history if its curvature is positive.
+
+    The history keeps the step and the change of the gradient.
     """
     change = slope - past.slope
     curved = (past.step * change).sum() > 1e-10 * (change * change).sum()
@@ -232,8 +235,10 @@ def _two_loops(past: Past, slope: Array) -> Array:
 
 
 class Program(NamedTuple):
-    """Compiled functions of a method, over lanes. initialise(tree, lane, configuration, damping) -> LaneState and
-    advance(tree, lane, state, last, worth) -> LaneState.
+    """Compiled functions of a method, over lanes.
+
+    initialise(tree, lane, configuration, damping) -> LaneState and advance(tree, lane, state, last, worth) ->
+    LaneState.
 
     last   iterations at which a lane ends
     worth  a lane ends that has more than this share of its error left after four iterations

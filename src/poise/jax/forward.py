@@ -184,8 +184,9 @@ def _turn_dofs(skeleton: Skeleton) -> Ints:
 
 
 def _world(table: _Table, q: Array) -> tuple[Array, Array, Array]:
-    """Compute linear parts, positions and rotations of all joints. Their shapes are (..., n, 3, 3), (..., n, 3) and
-    (..., n, 4).
+    """Compute linear parts, positions and rotations of all joints.
+
+    Their shapes are (..., n, 3, 3), (..., n, 3) and (..., n, 4).
 
     Pointer doubling (Hillis and Steele, CACM 29(12), 1986): every round joins each row with the ancestor that it has
     come to, so that a tree of depth d takes log2 d rounds whatever its shape.

@@ -1,5 +1,6 @@
-"""Batches of targets in blocks of lanes. Blocks have equal size and the last one is filled up, so one compiled program
-serves all.
+"""Batches of targets in blocks of lanes.
+
+Blocks have equal size and the last one is filled up, so one compiled program serves all.
 """
 
 from __future__ import annotations

@@ -22,8 +22,9 @@ from poise.problem.problem import Problem
 
 
 def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
-    """Build a pure residual function of q and targets. (q (..., nq), targets (..., W)) -> (..., 3 m): three rows for
-    each measured term of the goals.
+    """Build a pure residual function of q and targets.
+
+    (q (..., nq), targets (..., W)) -> (..., 3 m): three rows for each measured term of the goals.
 
     Parameters
     ----------

@@ -158,8 +158,9 @@ def direction_left(wanted: TracedVec, a: TracedVec) -> TracedVec:
 
 
 def way_to(wanted: TracedVec, point: TracedVec, axis: TracedVec) -> TracedVec:
-    """Return the unit vector from a point to another. Where they are equal to rounding, return `axis`, the right limit
-    there.
+    """Return the unit vector from a point to another.
+
+    Where they are equal to rounding, return `axis`, the right limit there.
     """
     away = sub(wanted, point)
     square = dot(away, away)

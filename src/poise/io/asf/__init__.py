@@ -1,3 +1,5 @@
-"""ASF and AMC reader. `asf_file` parses a skeleton file and builds the skeleton, `amc_file` finds the skeleton file of
-a motion file, parses its frames and converts them to q.
+"""ASF and AMC reader.
+
+`asf_file` parses a skeleton file and builds the skeleton, `amc_file` finds the skeleton file of a motion file, parses
+its frames and converts them to q.
 """

@@ -24,8 +24,9 @@ _FRAME = re.compile(r"^[^\S\n]*\d+[^\S\n]*(?:#.*)?$", re.ASCII | re.MULTILINE)
 
 
 class AmcMotion(NamedTuple):
-    """Content of an AMC file: values by bone, and their units. The values (frames, k) are keyed by the bone's name in
-    lower case.
+    """Content of an AMC file: values by bone, and their units.
+
+    The values (frames, k) are keyed by the bone's name in lower case.
     """
 
     values: dict[str, Floats]
@@ -104,8 +105,9 @@ def _layout(path: Path, lines: list[TextLine]) -> dict[str, TextLine]:
 
 
 def _fast(body: str, start: int) -> _Found | None:
-    """Parse all frames at once if they are uniform. Each must have the words of the first one in the same places; else
-    return None.
+    """Parse all frames at once if they are uniform.
+
+    Each must have the words of the first one in the same places; else return None.
     """
     if any(letter in body for letter in "#(),"):
         return None
@@ -172,8 +174,9 @@ def _broken_frame(path: Path, line: TextLine, reason: str) -> NoReturn:
 
 
 def q_of_motion(path: Path, file: AsfFile, rows: Rows, motion: AmcMotion) -> Floats:
-    """Convert a motion to configurations (frames, nq). FileError where the bones or their values are not those of the
-    ASF file.
+    """Convert a motion to configurations (frames, nq).
+
+    FileError where the bones or their values are not those of the ASF file.
     """
     skeleton, angle = rows.skeleton, file.angle if motion.angle is None else motion.angle
     freedoms = {ROOT: file.root.order} | {bone.name.lower(): bone.dof for bone in rows.bones}

@@ -10,8 +10,9 @@ _SUFFIX = ".asf"
 
 
 def skeleton_beside(path: Path) -> Path:
-    """Find the ASF file in the folder of an AMC file. It has the same name, else that of the subject, else it is the
-    only one.
+    """Find the ASF file in the folder of an AMC file.
+
+    It has the same name, else that of the subject, else it is the only one.
 
     The subject is what stands before an underscore: `02.asf` of `02_01.amc`; the longest such name wins.
     A link that leads out of the folder is not followed.

@@ -58,8 +58,9 @@ class Rows(NamedTuple):
 
 
 def build_skeleton(file: AsfFile) -> Rows:
-    """Build the skeleton with a free root and ball joints. Every bone with a rotation is a ball, as in other files of
-    characters.
+    """Build the skeleton with a free root and ball joints.
+
+    Every bone with a rotation is a ball, as in other files of characters.
 
     A bone with one value is a ball that its range makes a hinge.
     """

@@ -144,8 +144,9 @@ class _Told:
         return len(self.blocks) - 1
 
     def _node(self, node: Any) -> list[Any]:
-        """Describe a node: name, parent row, flags and rotation order. The flags are bone, solid, helper and moved to
-        its pivot.
+        """Describe a node: name, parent row, flags and rotation order.
+
+        The flags are bone, solid, helper and moved to its pivot.
         """
         parent = keep(node.parent)
         row = -1 if parent is None else self.row_of.get(parent.element_id, -1)
@@ -186,8 +187,9 @@ class _Told:
         return told
 
     def _moving(self, anim: Any, times: list[float]) -> tuple[list[int], array[float]]:
-        """Sample all nodes and keep the rows ever away from rest. Their transforms follow row by row, each with all
-        times.
+        """Sample all nodes and keep the rows ever away from rest.
+
+        Their transforms follow row by row, each with all times.
         """
         columns = [self._sampled(anim, [row], times) for row in range(len(self.nodes))]
         rows = [row for row, column in enumerate(columns) if column != self.rest[10 * row : 10 * row + 10] * len(times)]
@@ -259,7 +261,7 @@ class _Spheric:
         return tuple(self.values[-1].evaluate_vec3(time) if self.values else self.node.euler_rotation)
 
     def mend(self, values: array[float], place: int, angles: tuple[float, float, float]) -> None:
-        """Write the rotation into a transform that holds pre . post^-1. post^-1."""
+        """Write the rotation into a transform. Its rotation is pre . post^-1 before."""
         at = 10 * place + 3
         pre = _product(tuple(values[at : at + 4]), self.post)
         x, y, z, w = self.post

@@ -103,8 +103,9 @@ def _joints(reply: ChildAnswer, nodes: list[SceneNode]) -> set[int]:
 
 
 def _kinds(nodes: list[SceneNode], joints: set[int], turning: set[int]) -> np.ndarray:
-    """Choose joint kinds. Bones, skin joints and rotated nodes are balls, and so are nodes below one unless solid or a
-    helper.
+    """Choose joint kinds.
+
+    Bones, skin joints and rotated nodes are balls, and so are nodes below one unless solid or a helper.
     """
     kinds = np.full(len(nodes), int(Kind.FIXED))
     below = np.zeros(len(nodes), dtype=np.bool_)
@@ -156,8 +157,9 @@ def _limits(reply: ChildAnswer, nodes: list[SceneNode], kinds: np.ndarray) -> di
 
 
 def _limit(told: dict[str, Any], nodes: list[SceneNode]) -> _Limited:
-    """Parse one limit; two angles held at zero make a hinge. None for an empty limit, or one without a frame of its
-    own.
+    """Parse one limit; two angles held at zero make a hinge.
+
+    None for an empty limit, or one without a frame of its own.
     """
     row = range(len(nodes))[told["row"]]
     pre, post = (rotations.normalised(np.array(told[name], dtype=np.float64)[_XYZW]) for name in ("pre", "post"))

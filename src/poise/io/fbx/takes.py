@@ -30,8 +30,9 @@ _PARTS = {"translation": [0, 1, 2], "rotation": WXYZ, "scale": [7, 8, 9]}
 
 
 class Take(NamedTuple):
-    """A take: start time, rows, times, samples and intermediate samples. Times begin at 0, samples are (r, frames, 10),
-    those between frames (3, r, frames - 1, 10).
+    """A take: start time, rows, times, samples and intermediate samples.
+
+    Times begin at 0, samples are (r, frames, 10), those between frames (3, r, frames - 1, 10).
     """
 
     name: str

@@ -11,8 +11,9 @@ _SQUARE = 1e-5  # cosine between axes: matrices that were printed with few digit
 
 
 def parts_of(matrices: Floats) -> tuple[Floats, Floats, Floats, Bools]:
-    """Decompose matrices (n, 16) into translation, rotation and scale. Rotations are w x y z; the last result marks
-    sheared matrices, for which the parts are not the whole.
+    """Decompose matrices (n, 16) into translation, rotation and scale.
+
+    Rotations are w x y z; the last result marks sheared matrices, for which the parts are not the whole.
 
     A mirrored matrix has a negative first scale. A scale of zero leaves the rotation that is nearest.
     """

@@ -202,7 +202,9 @@ class PhysicsTree:
         self.row_of[body] = self._row(body, -1, kind, (at, turn))
 
     def _add(self, joint: dict[str, Any], *, back: bool) -> None:
-        """Add rows for a joint and its child body. `is_reversed` where the file has the two bodies in the other order.
+        """Add rows for a joint and its child body.
+
+        `is_reversed` where the file has the two bodies in the other order.
         """
         carrier, carried = joint["bodies"][::-1] if back else joint["bodies"]
         near, far = (1, 0) if back else (0, 1)

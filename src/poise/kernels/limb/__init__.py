@@ -1,7 +1,8 @@
 # pyright: standard
-"""Closed-form kernels for limbs of two bones. Input: start poses, world maps, targets and poles. Output: configurations
-q. `limb_packing` turns poses into rows of numbers, `two_bone` and `planar_two_bone` solve them, `posture` finds natural
-bend directions and crouches.
+"""Closed-form kernels for limbs of two bones.
+
+Input: start poses, world maps, targets and poles. Output: configurations q. `limb_packing` turns poses into rows of
+numbers, `two_bone` and `planar_two_bone` solve them, `posture` finds natural bend directions and crouches.
 """
 
 from __future__ import annotations

@@ -52,7 +52,9 @@ def unit_turn(q):
 
 @inline
 def any_across(a):
-    """Return a unit vector perpendicular to a vector. It is the cross product with the axis of its smallest component.
+    """Return a unit vector perpendicular to a vector.
+
+    It is the cross product with the axis of its smallest component.
     """
     x, y, z = maximum(a.x, -a.x), maximum(a.y, -a.y), maximum(a.z, -a.z)
     none = a.x * 0.0
@@ -63,8 +65,9 @@ def any_across(a):
 
 @inline
 def arc_between(v, length, a):
-    """Compute the shortest rotation of v onto a unit vector. It is (m.m / 2, v x m) with m = v + length a, |v| =
-    length.
+    """Compute the shortest rotation of v onto a unit vector.
+
+    It is (m.m / 2, v x m) with m = v + length a, |v| = length.
 
     It is of any length but zero, and the square of that comes too. Half a turn about any axis across v where they are
     opposite; the identity where v is zero.
@@ -96,8 +99,9 @@ def turned_by(q, v):
 
 @inline
 def spin_between(p, n, a):
-    """Compute the rotation about unit vector `a` from p to n. p and n are perpendicular to a; the quaternion has any
-    length and is the identity where p or n is zero.
+    """Compute the rotation about unit vector `a` from p to n.
+
+    p and n are perpendicular to a; the quaternion has any length and is the identity where p or n is zero.
     """
     lengths, cosine, sine = sqrt(dot(p, p) * dot(n, n)), dot(p, n), dot(a, cross(p, n))
     # Two forms of the same half angle; each adds numbers of one sign where it is used.
@@ -109,8 +113,9 @@ def spin_between(p, n, a):
 
 @inline
 def blended(a, b, weight):
-    """Interpolate from rotation a (weight 0) to b (1). It is the weighted sum along the shorter arc, normalised
-    (nlerp).
+    """Interpolate from rotation a (weight 0) to b (1).
+
+    It is the weighted sum along the shorter arc, normalised (nlerp).
     """
     if weight == 1.0:
         return b

@@ -124,8 +124,9 @@ def kept_side(maps, places, chord, length, built_in):
 
 @part
 def lowered(side, chord, size, up, body):
-    """Rotate the bend side about the chord to lower the middle joint. A limb bent that way then has its middle joint no
-    higher than both its ends.
+    """Rotate the bend side about the chord to lower the middle joint.
+
+    A limb bent that way then has its middle joint no higher than both its ends.
 
     chord, size  unit vector from the limb's first joint to its tip, and how far that is
     up           unit vector; zero leaves the side as it is, as does a limb that is stretched out
@@ -199,8 +200,9 @@ def poles(maps, places, body, targets, out):
 
 @kernel
 def lower_poles(maps, places, body, out, raised):
-    """Mark `raised` (k,) limbs with their middle joint above both ends. Limbs not marked on entry stay so; out (k, 3)
-    gets the poles of the others.
+    """Mark `raised` (k,) limbs with their middle joint above both ends.
+
+    Limbs not marked on entry stay so; out (k, 3) gets the poles of the marked ones.
 
     maps     (k, 12 n)    world transforms of joints in the poses
     places   (4,)         which of them are the body's, the limb's first, its middle, its tip
@@ -251,8 +253,9 @@ def moved_near(firsts, targets, reaches, is_leg):
 
 @part
 def leaned(arm, target, reach, deepest):
-    """Find the smallest rotation to bring `arm` within reach of a target. The rotation is about the origin; also return
-    whether it suffices.
+    """Find the smallest rotation to bring `arm` within reach of a target.
+
+    The rotation is about the origin; also return whether it suffices.
     """
     r, d, none = norm(arm), norm(target), Quat(1.0, 0.0, 0.0, 0.0)
     if norm(sub(target, arm)) <= reach:
@@ -270,8 +273,9 @@ def leaned(arm, target, reach, deepest):
 
 @part
 def crouch_of(firsts, targets, is_leg, folded):
-    """Find the path of the root to the deepest crouch. It is a vector down to the feet, as long as the leg nearest to
-    its foot allows.
+    """Find the path of the root to the deepest crouch.
+
+    It is a vector down to the feet, as long as the leg nearest to its foot allows.
     """
     middle, count, least = Vec(0.0, 0.0, 0.0), 0.0, math.inf
     for j in range(targets.shape[0]):

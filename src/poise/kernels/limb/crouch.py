@@ -1,6 +1,8 @@
 # pyright: standard
-"""Crouch of a standing character towards low targets. The knees bend, the hips move back and the trunk bends forward.
-The knees bend, the hips move back and the trunk bends forward.
+"""Crouch of a standing character towards low targets.
+
+The knees bend, the hips move back and the trunk bends forward. The knees bend, the hips move back and the trunk bends
+forward.
 
 A hand that has to reach the floor beside a foot could get there by a trunk that falls to that side, which is the
 smallest rotation. People bend forward: the lower the target is, the less the trunk leans any other way. The pelvis
@@ -45,8 +47,9 @@ CLEAR = 1e-9  # of the way from hips to feet: shorter has no direction
 
 
 class Stander(NamedTuple):
-    """A standing body: hips, three axes and its crouch parameters. The axes are the level facing direction, up and
-    across.
+    """A standing body: hips, three axes and its crouch parameters.
+
+    The axes are the level facing direction, up and across.
 
     back, down  the level unit vector in which hips go back, and the most that they go down
     low         how low its targets are, 0 to 1
@@ -62,8 +65,9 @@ class Stander(NamedTuple):
 
 
 class Crouch(NamedTuple):
-    """A crouch: hip position, pelvis and spine bend, side lean. `bow` is the forward rotation of the pelvis, `bend`
-    that of each spine joint; `aside` follows both.
+    """A crouch: hip position, pelvis and spine bend, side lean.
+
+    `bow` is the forward rotation of the pelvis, `bend` that of each spine joint; `aside` follows both.
 
     short  by what the worst arm misses; negative where all reach
     """
@@ -117,8 +121,9 @@ def stander_of(hips, ahead, up, low, legs, feet, lengths, hands):
 
 @part
 def bowed(stander, spine, arm, bow, bend):
-    """Return the arm's root relative to the hips after bending forward. The pelvis rotates by `bow`, each joint of the
-    spine by `bend`.
+    """Return the arm's root relative to the hips after bending forward.
+
+    The pelvis rotates by `bow`, each joint of the spine by `bend`.
 
     All turns are about one axis, across the figure: what lies along it stays, the rest turns in a plane.
     """
@@ -136,8 +141,9 @@ def bowed(stander, spine, arm, bow, bend):
 
 @part
 def crouch(stander, spine, arms, hands, reaches, share, at_most):
-    """Compute the crouch for a share of the deepest one. With `is_limited` the trunk leans by at most its limit,
-    otherwise as far as needed.
+    """Compute the crouch for a share of the deepest one.
+
+    With `is_limited` the trunk leans by at most its limit, otherwise as far as needed.
     """
     down, joints = stander.down * share, spine.shape[0]
     hips = add(stander.hips, scale(sub(scale(stander.back, BACK), stander.up), down))
@@ -172,8 +178,9 @@ def least_share(stander, spine, arms, hands, reaches):
 
 @kernel
 def crouches(hips, spine, ahead, up, legs, feet, lengths, arms, hands, reaches, lows, out, bends):
-    """Fill lows (k,) with target depths and compute the crouches. out (k, 7) and bends (k,) are filled only where the
-    depth is above 0.
+    """Fill lows (k,) with target depths and compute the crouches.
+
+    out (k, 7) and bends (k,) are filled only where the depth is above 0.
 
     hips     (k, 3)     about which the pelvis turns
     spine    (k, s, 3)  the joints of the spine, from the pelvis up

@@ -82,8 +82,9 @@ class LimbArc(NamedTuple):
 
 @part
 def put_turns(plan, maps, turns):
-    """Fill `rotations` with the rotations of the limb's maps. Return the number of maps far from any rotation; w is -1
-    there.
+    """Fill `rotations` with the rotations of the limb's maps.
+
+    Return the number of maps far from any rotation; w is -1 there.
     """
     askew, count = 0, 4 if plan[POSED_TURNS] > 0.0 else 2
     for i in range(maps.shape[0]):

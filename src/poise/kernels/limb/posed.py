@@ -70,8 +70,9 @@ def bending_plane(thigh, shin):
 
 @part
 def surely_legal(straight, low, high):
-    """Return the certainly legal bends as squared half-angle sines. They are of the bends b from 0 to pi with straight
-    + b inside the range.
+    """Return the certainly legal bends as squared half-angle sines.
+
+    They are of the bends b from 0 to pi with straight + b inside the range.
     """
     size = high - low
     if not size < TURN:

@@ -80,8 +80,9 @@ TARGET, POLE, OUT = LIMB_ROW, LIMB_ROW + 7, LIMB_ROW + 10  # where things stand 
 
 @inline
 def softened(distance, reach, share):
-    """Reduce a distance so it never gets to the reach. d stays below a = reach - s, above it is a + s (1 - exp(-(d - a)
-    / s)).
+    """Reduce a distance so it never gets to the reach.
+
+    d stays below a = reach - s, above it is a + s (1 - exp(-(d - a) / s)).
 
     s is `share` of the reach. Value and slope agree at a, it never overshoots and only grows.
     """
@@ -102,8 +103,9 @@ def softened_all(kind, distance, limb, share):
 
 @inline
 def bend_for(kind, limb, distance, weight, angles):
-    """Find the legal bend for a tip distance from the first joint. Where there is none, take the nearest possible
-    distance.
+    """Find the legal bend for a tip distance from the first joint.
+
+    Where there is none, take the nearest possible distance.
 
     Cosine and sine of half the bend from straight, the same after `weight` of the way to it from the start, and the
     middle joint's angle then where that is not to be had without its arc tangent anyway (`angles`).
@@ -139,8 +141,9 @@ def bend_for(kind, limb, distance, weight, angles):
 
 @part
 def legal_angle(straight, posed, low, high, bend):
-    """Return the better legal angle of bending to either side. It is exact, because the distance is a cosine of the
-    bend.
+    """Return the better legal angle of bending to either side.
+
+    It is exact, because the distance is a cosine of the bend.
     """
     angle = best_angle(turn_near(straight + bend, posed), low, high)
     other = best_angle(turn_near(straight - bend, posed), low, high)
@@ -212,8 +215,9 @@ def untwisted(turn, thigh):
 
 @inline
 def turned_tip(limb, wanted, turn, middle):
-    """Compute the tip's motion for a wanted world rotation. The limb has its rotation and the middle joint its motion
-    by then.
+    """Compute the tip's motion for a wanted world rotation.
+
+    The limb has its rotation and the middle joint its motion by then.
     """
     knee = multiply(multiply(limb.to_middle, multiply(middle, conjugate(limb.middle))), conjugate(limb.to_middle))
     # What turned above the tip is undone in its own frame, and the wanted rotation put in its place.
@@ -226,8 +230,9 @@ def turned_tip(limb, wanted, turn, middle):
 
 @inline
 def aimed(kind, limb, options, r, pole, poled, angles):
-    """Solve the limb for target r in its frame. Return its rotation, the middle joint's motion and angle, and the tip's
-    remaining distance from r.
+    """Solve the limb for target r in its frame.
+
+    Return its rotation, the middle joint's motion and angle, and the tip's remaining distance from r.
     """
     a, distance = unit(r)
     wanted = distance

@@ -60,8 +60,9 @@ class TreeArrays(NamedTuple):
 
 
 class Flat(NamedTuple):
-    """Work memory as single numbers: float64 (size,). Number i of lane l is at i width + l; the driver reads and writes
-    single lanes here.
+    """Work memory as single numbers: float64 (size,).
+
+    Number i of lane l is at i width + l; the driver reads and writes single lanes here.
     """
 
     book: Any
@@ -107,7 +108,9 @@ class Lanewise(NamedTuple):
 
 
 def work_size(n: int, nd: int, nu: int, rows: int, width_of_targets: int) -> int:
-    """Return the work memory size for a tree. It counts float64 aligned to 64 bytes, enough for a kernel of any width.
+    """Return the work memory size for a tree.
+
+    It counts float64 aligned to 64 bytes, enough for a kernel of any width.
     """
     return WIDEST * (BOOK + 25 * n + nd * (rows + 1) + 2 * nu + width_of_targets + rows * (rows + 4))
 

@@ -1,6 +1,7 @@
 # pyright: standard
-"""Conversion between skeleton coordinates and solver coordinates. q and world targets become u and targets in the base
-frame and unit of a plan, and u becomes q.
+"""Conversion between skeleton coordinates and solver coordinates.
+
+q and world targets become u and targets in the base frame and unit of a plan, and u becomes q.
 
 u are the numbers of the joints that move, as the kernels see them. Most of them are numbers of q; a ball joint that a
 limit makes a hinge is an angle, and the places of a free root are in units of the rig's size.
@@ -120,8 +121,9 @@ def targets(rows, bases, unit, terms, out):
 
 @kernel
 def plain(row, terms, farthest):
-    """Normalise a target row (W,) and return whether it is usable. Points must be finite and near; rotations are scaled
-    to unit length.
+    """Normalise a target row (W,) and return whether it is usable.
+
+    Points must be finite and near; rotations are scaled to unit length.
 
     terms     (t, 3)  as for `targets`
     farthest  the largest coordinate of a point

@@ -165,8 +165,9 @@ def best_motion(frames, terms, aims, first, bones, shares, target, wanted, point
 def drag_to_root(
     nodes, frames, dofs, limits, terms, aims, first, bones, shares, target, points, turns, wanted, u
 ):  # fmt: skip
-    """Run the root-to-tips pass within the limits. Each node follows its parent and rotates towards the wanted ends of
-    its bones.
+    """Run the root-to-tips pass within the limits.
+
+    Each node follows its parent and rotates towards the wanted ends of its bones.
     """
     for i in range(nodes.shape[0]):
         at, dof = nodes[i, NODE_AT], nodes[i, NODE_DOF]
@@ -192,8 +193,9 @@ def drag_to_root(
 
 @part
 def left_of(terms, aims, target, points, turns):
-    """Measure the largest tip error and the weighted sum. The second is the root of the weighted sum of squares. The
-    second is the root of the weighted sum of squares.
+    """Measure the largest tip error and the weighted sum.
+
+    The second is the root of the weighted sum of squares. The second is the root of the weighted sum of squares.
     """
     largest, total = 0.0, 0.0
     for t in range(terms.shape[0]):

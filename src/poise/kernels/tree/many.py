@@ -1,6 +1,7 @@
 # pyright: standard
-"""Batched Levenberg-Marquardt for a tree. Each lane has one problem; at its end it takes the next one. A lane at its
-end takes the next problem.
+"""Batched Levenberg-Marquardt for a tree.
+
+Each lane has one problem; at its end it takes the next one. A lane at its end takes the next problem.
 
 As for serial arms, kernels/arm/many.py. kernels/tree/arrays.py says what a tree is made of. Besides it
 
@@ -237,8 +238,9 @@ def go_on(tree, limits, problems, flat, w, l, is_met, following, last):
 
 @part
 def settle(book, error, met, most):
-    """Update the progress of each lane by one iteration. `max_step` is the largest number of its step. Returns whose
-    attempt ends.
+    """Update the progress of each lane by one iteration.
+
+    `max_step` is the largest number of its step. Returns whose attempt ends.
 
     An attempt is tired when its error does not fall: clearly below the best so far, or where it is pulled aside
     meanwhile, at all below the one before.
@@ -263,8 +265,9 @@ def settle(book, error, met, most):
 
 
 def solver(kind, name="solve"):
-    """Make the kernel for lanes of this kind. It solves problems first..last, with a preferred configuration only if
-    TREE_PULL > 0.
+    """Make the kernel for lanes of this kind.
+
+    It solves problems first..last, with a preferred configuration only if TREE_PULL > 0.
 
     A closure, not a function that kernels call: Numba optimises all of a callee's code again in its caller. Its name is
     that of its files on the disk: kernels of one name share an index, which Numba writes without a lock.

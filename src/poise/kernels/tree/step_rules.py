@@ -48,8 +48,9 @@ def transpose(lanes, factor):
 
 @part
 def best_factor(kind, tree, lanes):
-    """Compute the optimal gain a of a transpose step. J a J^T e is then nearest to e: e . J J^T e / |J J^T e|^2 (Buss,
-    equation 8).
+    """Compute the optimal gain a of a transpose step.
+
+    J a J^T e is then nearest to e: e . J J^T e / |J J^T e|^2 (Buss, equation 8).
     """
     zero, slope = fill(kind, 0.0), fill(kind, 0.0)
     for r in range(lanes.y.shape[0]):
@@ -76,8 +77,9 @@ def damped(kind, tree, lanes, damping):
 
 @part
 def singular(kind, tree, lanes, vectors):
-    """Decompose J into singular values and vectors. lanes.d gets the squared values, the rows of `vectors` the u_i, y
-    becomes zero. Returns the largest one.
+    """Decompose J into singular values and vectors.
+
+    lanes.d gets the squared values, the rows of `vectors` the u_i, y becomes zero. Returns the largest one.
     """
     m = lanes.d.shape[0]
     # The eigenvectors of J J^T are those singular vectors of J that live in the space of the goals, and its eigenvalues

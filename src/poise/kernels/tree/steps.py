@@ -1,6 +1,8 @@
 # pyright: standard
-"""Batched Jacobian methods for a tree. Each lane has one problem. The driver is that of kernels/tree/batch_lm.py with a
-choice of step rules. The driver is that of kernels/tree/batch_lm.py with a choice of step rules.
+"""Batched Jacobian methods for a tree.
+
+Each lane has one problem. The driver is that of kernels/tree/batch_lm.py with a choice of step rules. The driver is
+that of kernels/tree/batch_lm.py with a choice of step rules.
 
 kernels/tree/arrays.py says what a tree is made of, kernels/tree/many.py what starts, seeds, u and trace are. Besides
 
@@ -163,8 +165,9 @@ def finish(run, flat, extra, l, w, is_met):
 
 @part
 def go_on(tree, limits, run, flat, extra, w, l, is_met, following, last):
-    """Schedule lane l: restart, last attempt, or problem number `next_problem`. The last attempt starts at the best
-    pose.
+    """Schedule lane l: restart, last attempt, or problem number `next_problem`.
+
+    The last attempt starts at the best pose.
 
     Returns whether it took that problem; with none left it idles.
     """
@@ -202,8 +205,9 @@ def go_on(tree, limits, run, flat, extra, w, l, is_met, following, last):
 
 @part
 def measured(kind, tree, limits, lanes, extra, numeric):
-    """Compute the residual and Jacobian of every lane. Returns the squared error, weighted, and whether every term is
-    met.
+    """Compute the residual and Jacobian of every lane.
+
+    Returns the squared error, weighted, and whether every term is met.
     """
     if numeric:
         # Central differences measure twice for every dof, and so place the nodes by themselves.
@@ -214,8 +218,9 @@ def measured(kind, tree, limits, lanes, extra, numeric):
 
 @part
 def taken_back(kind, lanes, error, settings):
-    """Undo steps with an increased error. This applies to the adaptive rule and to a last attempt. Returns in which
-    lanes.
+    """Undo steps with an increased error.
+
+    This applies to the adaptive rule and to a last attempt. Returns in which lanes.
 
     The factor of the step grows where the error fell and shrinks as much where it rose.
     """
@@ -234,8 +239,9 @@ def taken_back(kind, lanes, error, settings):
 
 @part
 def keep_best(lanes, extra, error, met):
-    """Store the measured pose of each lane if it is the best. `tested` gets the poses of all lanes, for comparison with
-    the next ones.
+    """Store the measured pose of each lane if it is the best.
+
+    `tested` gets the poses of all lanes, for comparison with the next ones.
     """
     # What meets every tolerance is better than what has a smaller weighted error and does not.
     better = met | (error < lanes.book[BEST])
@@ -275,8 +281,9 @@ def side_of(kind, tree, lanes):
 
 @part
 def pull_bent(kind, tree, lanes, bends, bend):
-    """Make the step bend the chains of the lanes `bends`. Hinges bend into the wider part of their range, balls to one
-    common side.
+    """Make the step bend the chains of the lanes `bends`.
+
+    Hinges bend into the wider part of their range, balls to one common side.
     """
     zero, angle = fill(kind, 0.0), select(bends, fill(kind, bend), fill(kind, 0.0))
     for r in range(lanes.y.shape[0]):
@@ -325,8 +332,9 @@ def choose_step(kind, tree, lanes, extra, settings, error):
 
 @part
 def settle(book, error, met, settings):
-    """Update the progress of each lane by one iteration. Returns whose attempt ends; the others take a step, which
-    counts.
+    """Update the progress of each lane by one iteration.
+
+    Returns whose attempt ends; the others take a step, which counts.
     """
     zero = 0.0 * book[SPENT]
     # Against the last mark, not the step before: small gains add up to progress, swings do not.
@@ -339,8 +347,10 @@ def settle(book, error, met, settings):
 
 
 def solver(kind, name="solve"):
-    """Make the kernel for lanes of this kind. It solves problems first..last; it is a closure with a name, see
-    kernels/tree/batch_lm.py. A closure, with a name: see kernels/tree/many.py.
+    """Make the kernel for lanes of this kind.
+
+    It solves problems first..last; it is a closure with a name, see kernels/tree/batch_lm.py. A closure, with a name:
+    see kernels/tree/many.py.
     """
 
     def solve(

@@ -1,6 +1,7 @@
 # pyright: standard
-"""Forward kinematics, residual and damped step of a packed tree. It has hinges, slides, balls and moves, and any number
-of goals.
+"""Forward kinematics, residual and damped step of a packed tree.
+
+It has hinges, slides, balls and moves, and any number of goals.
 
 kernels/tree/arrays.py says what the arrays hold. The step is Levenberg and Marquardt's in its dual form,
 
@@ -226,8 +227,9 @@ def pushed(kind, tree, lanes, d, near):
 
 @part
 def freeze(kind, tree, lanes, near):
-    """Freeze dofs at their limits and scale J by the ease. Rows of dofs held at a limit become zero, all others are
-    multiplied by the root of the ease; also fill rest.
+    """Freeze dofs at their limits and scale J by the ease.
+
+    Rows of dofs held at a limit become zero, all others are multiplied by the root of the ease; also fill rest.
 
     A dof at a limit is held if it is pushed out.
     """
@@ -325,7 +327,9 @@ def add_block(J, d, end, r, k, A):
 
 @part
 def normal_matrix(kind, tree, lanes, damping):
-    """Build A = J J^T + damping I. Only its lower triangle and diagonal blocks are filled, over the rows of each dof.
+    """Build A = J J^T + damping I.
+
+    Only its lower triangle and diagonal blocks are filled, over the rows of each dof.
     """
     ranges, zero = tree.row_ranges, fill(kind, 0.0)
     # Only the lower triangle, but whole 3 x 3 blocks on the diagonal: add_block writes nine elements.
@@ -357,8 +361,9 @@ def step_of(kind, tree, lanes, d, near):
 
 @part
 def move(kind, tree, lanes, near):
-    """Apply the step within the limits. Hinges and slides are clamped, balls become exp(delta) u. Returns the largest
-    part of it.
+    """Apply the step within the limits.
+
+    Hinges and slides are clamped, balls become exp(delta) u. Returns the largest part of it.
 
     exp is taken as (1, delta / 2) normalised, a turn by 2 atan(|delta| / 2): the same to second order, no sine, and a
     step too large to be right turns less than half a turn.

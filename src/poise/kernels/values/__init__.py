@@ -1,6 +1,8 @@
 # pyright: standard
-"""Scalar and SIMD maths of the kernels. `lanes` defines numbers and lanes, `vec_quat` vectors and quaternions,
-`matrices` small systems, eigenvalues and rotations of matrices, `springs` critically damped springs.
+"""Scalar and SIMD maths of the kernels.
+
+`lanes` defines numbers and lanes, `vec_quat` vectors and quaternions, `matrices` small systems, eigenvalues and
+rotations of matrices, `springs` critically damped springs.
 """
 
 from __future__ import annotations

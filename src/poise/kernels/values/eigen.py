@@ -12,8 +12,9 @@ NEGLIGIBLE = 1e-15  # of the trace: an element beside the diagonal that is small
 
 @inline
 def rotation_of(kind, A, p, q, least):
-    """Compute the Jacobi rotation to eliminate A[p, q]. Return its cosine and sine; lanes with an element of at most
-    `threshold` do not rotate.
+    """Compute the Jacobi rotation to eliminate A[p, q].
+
+    Return its cosine and sine; lanes with an element of at most `threshold` do not rotate.
 
     Golub and Van Loan, Matrix Computations, section 8.5: the smaller of the two angles.
     """
@@ -30,8 +31,9 @@ def rotation_of(kind, A, p, q, least):
 
 @part
 def eigen(kind, A, vectors, values):
-    """Diagonalise A (m, m), positive semidefinite. `values` (m,) get the unordered eigenvalues, the rows of `vectors`
-    the eigenvectors.
+    """Diagonalise A (m, m), positive semidefinite.
+
+    `values` (m,) get the unordered eigenvalues, the rows of `vectors` the eigenvectors.
 
     A lane that has nothing left to rotate stays as it is, bit for bit, while others go on.
     """

@@ -121,8 +121,9 @@ def width_of(arguments: Any) -> int:
 
 
 def teach(function: Callable[..., Any], result: Callable[..., Any], *, literal: bool = False) -> None:
-    """Declare the signature of a function or operator to Numba. It is `result(*argument types)`, None where it does not
-    apply.
+    """Declare the signature of a function or operator to Numba.
+
+    It is `result(*argument types)`, None where it does not apply.
 
     With `literal` constants are seen as such.
     """

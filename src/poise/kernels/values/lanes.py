@@ -218,8 +218,10 @@ def _lower_part(context, builder, sig, args):
 
 @exact
 def half_turn(x):
-    """Return sine and cosine of x / 2. Accurate to 1e-15 for |x| < 1e5 [rad]. |x| < 1e5 [rad]. Both may be negated:
-    they are w and z of the rotation by x about z.
+    """Return sine and cosine of x / 2.
+
+    Accurate to 1e-15 for |x| < 1e5 [rad]. |x| < 1e5 [rad]. Both may be negated: they are w and z of the rotation by x
+    about z.
 
     A quaternion and its negative are the same rotation, so x / 2 need only be brought within a quarter turn, and no
     quadrant is looked up: no branches, the same steps in every lane. Pi is taken away in three parts (Cody and Waite),

@@ -25,8 +25,9 @@ def columns_of(m):
 
 @part
 def nearest_rotation(m):
-    """Find the columns of the rotation nearest to an affine map (12,). The map must be nearly a rotation times a
-    factor; also return whether it is.
+    """Find the columns of the rotation nearest to an affine map (12,).
+
+    The map must be nearly a rotation times a factor; also return whether it is.
 
     The factor may be negative.
     """

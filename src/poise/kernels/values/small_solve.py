@@ -1,6 +1,7 @@
 # pyright: standard
-"""L D L^T solver for symmetric positive definite systems, in lanes. No pivoting and no square roots: all lanes take the
-same steps.
+"""L D L^T solver for symmetric positive definite systems, in lanes.
+
+No pivoting and no square roots: all lanes take the same steps.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from poise.kernels.compiled import inline, part
 
 @inline
 def factor(A, d, m):
-    """Factor A (m, m) into L and 1 / D in place. L is below the diagonal of A, d (m,) holds the reciprocals of D; only
-    A's lower triangle is read.
+    """Factor A (m, m) into L and 1 / D in place.
+
+    L is below the diagonal of A, d (m,) holds the reciprocals of D; only A's lower triangle is read.
     """
     for k in range(m):
         # One division a column; the rest are products, which lanes have several of at once.
@@ -57,8 +59,9 @@ def reduce_three(A, r):
 
 @part
 def factor_threes(A, d):
-    """Factor A (3 b, 3 b) into L, 1 / D blockwise. L is below the diagonal of A, d (3 b,) holds the reciprocals of D;
-    only A's lower triangle is read.
+    """Factor A (3 b, 3 b) into L, 1 / D blockwise.
+
+    L is below the diagonal of A, d (3 b,) holds the reciprocals of D; only A's lower triangle is read.
     """
     for r in range(A.shape[0]):
         first = r - r % 3

@@ -23,8 +23,9 @@ def damped(x, v, rate, dt):
 
 @inline
 def eased_away(x, v, rate, most, dt):
-    """Step a spring with acceleration of at most `max_acceleration`. A jump of x then starts a smooth path instead of a
-    push.
+    """Step a spring with acceleration of at most `max_acceleration`.
+
+    A jump of x then starts a smooth path instead of a push.
 
     What has come to be fast is slowed down in time: v^2 / (2 x) stops it at zero.
     """
@@ -74,8 +75,9 @@ def eased_away_vec(x, v, rate, most, dt):
 
 @part
 def followed(x, v, before, now, rate, dt):
-    """Step a value x on a spring towards a moving goal. The goal goes in a straight line from `last_target` to `target`
-    in dt seconds.
+    """Step a value x on a spring towards a moving goal.
+
+    The goal goes in a straight line from `last_target` to `target` in dt seconds.
 
     On a steady goal of speed u the spring hangs behind by 2 u / rate; what differs from that dies away.
     """

@@ -14,8 +14,9 @@ ORTHOGONAL = 1e-6  # how far what should be 0 or 1 may be off
 
 @part
 def quaternion_of(t, n):
-    """Convert a matrix to a quaternion and check its orthogonality. The matrix is row-major in rows of length n; the
-    second result says whether it is a rotation.
+    """Convert a matrix to a quaternion and check its orthogonality.
+
+    The matrix is row-major in rows of length n; the second result says whether it is a rotation.
 
     Of the four ways to write it the one that divides by a large number (Shepperd, J. Guidance and Control 1(3), 1978).
     """
@@ -47,8 +48,9 @@ def quaternion_of(t, n):
 
 @strict
 def scale_to_unit(row, at, n):
-    """Scale n numbers of a row from `at` on to unit length. Numbers of unit length to rounding are kept; return False
-    for zero length.
+    """Scale n numbers of a row from `at` on to unit length.
+
+    Numbers of unit length to rounding are kept; return False for zero length.
     """
     square, largest = 0.0, 0.0
     for i in range(at, at + n):
@@ -86,8 +88,9 @@ def turn_into(base):
 
 @kernel
 def quaternions(matrices, out):
-    """Convert matrices (k, 9) to quaternions (k, 4) with w >= 0. Rigid transforms (k, 12|16) give (k, 7), the position
-    first.
+    """Convert matrices (k, 9) to quaternions (k, 4) with w >= 0.
+
+    Rigid transforms (k, 12|16) give (k, 7), the position first.
 
     Returns the first that is none, or -1: one kernel for one and for many, so that they have the same bits.
     """

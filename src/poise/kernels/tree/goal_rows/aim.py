@@ -48,8 +48,9 @@ def mean_arm(tree, lanes, t, point):
 
 @part
 def put(tree, lanes, t):
-    """Write the rows of an AIM term. A rotation moves the axis, and the point by axis x arm; a slide moves the point
-    only.
+    """Write the rows of an AIM term.
+
+    A rotation moves the axis, and the point by axis x arm; a slide moves the point only.
     """
     node, row, weight = tree.terms[t, TERM_NODE], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
     turned = quat_at(lanes.rotations, node)

@@ -35,8 +35,9 @@ def across(a):
 
 @inline
 def direction_error(a, b):
-    """Return 2 sin(angle / 2) times the axis from a to b. a and b are unit vectors; any perpendicular axis is taken
-    where they are opposite.
+    """Return 2 sin(angle / 2) times the axis from a to b.
+
+    a and b are unit vectors; any perpendicular axis is taken where they are opposite.
 
     a x b is 2 sin cos of half the angle, and |a + b| is 2 cos: 2 a x (a + b) / |a + b| loses no digits at any angle.
     """

@@ -1,6 +1,7 @@
 # pyright: standard
-"""POLE: a limb's middle joint lies on the side of a position. The side is measured about the line from the limb's first
-joint to its tip.
+"""POLE: a limb's middle joint lies on the side of a position.
+
+The side is measured about the line from the limb's first joint to its tip.
 
 With the unit vector n along the line, k the way from the line to the bending joint and p that to the place, both
 across n, and phi the angle from k to p about n: the residual is 2 sin(phi / 2) in the first of its three rows. The
@@ -61,8 +62,9 @@ def over(a, b):
 
 @part
 def put(tree, lanes, t):
-    """Write the rows of a POLE term. A rotation moves each of the three points above it by axis x arm, a slide by its
-    axis.
+    """Write the rows of a POLE term.
+
+    A rotation moves each of the three points above it by axis x arm, a slide by its axis.
     """
     terms, aims, row, weight = tree.terms[t], tree.aims[t], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
     first, middle = (

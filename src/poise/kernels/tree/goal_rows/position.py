@@ -20,8 +20,9 @@ from poise.kernels.values.linear import add, cross, dot, quat_at, rotate, sub, v
 
 @part
 def put(tree, lanes, t):
-    """Write the rows of a POSITION term. A rotation moves the point by axis x arm, with the arm from the rotating node
-    to the point.
+    """Write the rows of a POSITION term.
+
+    A rotation moves the point by axis x arm, with the arm from the rotating node to the point.
     """
     node, row, weight = tree.terms[t, TERM_NODE], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
     offset = rotate(quat_at(lanes.rotations, node), vec_in(tree.aims[t], 0))

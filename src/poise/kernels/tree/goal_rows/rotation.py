@@ -21,8 +21,9 @@ from poise.kernels.values.linear import dot, multiply, quat_at, quat_in, vec_at
 
 @part
 def put(tree, lanes, t):
-    """Write the rows of a ROTATION term. A rotation changes the rotation vector by its axis: exact at the goal, where
-    the residual is the rotation vector.
+    """Write the rows of a ROTATION term.
+
+    A rotation changes the rotation vector by its axis: exact at the goal, where the residual is the rotation vector.
     """
     node, row, weight, at = (
         tree.terms[t, TERM_NODE],
