@@ -7,7 +7,7 @@ from poise.kernels.compiled import inline
 from poise.kernels.values.lanes import bits, maximum, select, sqrt
 from poise.kernels.values.linear import Quat, Vec, add, cross, dot, scale, sub
 
-OPPOSITE = 1e-30  # squared length, in that of one, of the sum of two vectors that are opposite to rounding
+OPPOSITE = 1e-30  # squared length of the sum of opposite vectors, relative to one of them; below it the sum is rounding
 
 
 @inline
@@ -69,16 +69,16 @@ def arc_between(v, length, a):
 
     It is (m.m / 2, v x m) with m = v + length a, |v| = length.
 
-    It is of any length but zero, and the square of that comes too. Half a turn about any axis across v where they are
-    opposite; the identity where v is zero.
+    The quaternion has any length but zero; the squared length is the second result. It is half a turn about any axis
+    perpendicular to v where they are opposite, and the identity where v is zero.
     """
-    # Not normalised: one square root less for each of two turns, and their product is normalised once.
+    # Not normalised: this saves a square root per rotation, and their product is normalised once.
     m = add(v, scale(a, length))
     mm, square = dot(m, m), length * length
     u, w, stretch = cross(v, m), 0.5 * mm, square * mm
     opposite = mm < OPPOSITE * square
     none = mm * 0.0
-    # A target straight behind the limb; the other lanes keep what they have.
+    # A target straight behind the limb. The other lanes keep their values.
     if bits(opposite):
         u, w, stretch = (
             chosen(opposite, any_across(v), u),
@@ -104,7 +104,7 @@ def spin_between(p, n, a):
     p and n are perpendicular to a; the quaternion has any length and is the identity where p or n is zero.
     """
     lengths, cosine, sine = sqrt(dot(p, p) * dot(n, n)), dot(p, n), dot(a, cross(p, n))
-    # Two forms of the same half angle; each adds numbers of one sign where it is used.
+    # Two forms of the same half angle. Each adds numbers of equal sign where it is used, so no digits cancel.
     wide = cosine < 0.0
     w, s = select(wide, sine, lengths + cosine), select(wide, lengths - cosine, sine)
     w = select(lengths > 0.0, w, w * 0.0 + 1.0)

@@ -1,15 +1,15 @@
 # pyright: standard
 """Natural bend direction of knees and elbows: one pole per limb target.
 
-The body says where the limb bends when it points in its usual direction, `along`: there towards `bend`. From there the
-side is carried to where the limb has to point by the smallest rotation. A leg that swings forward so brings its knee
-up, and one that is lifted aside keeps it in front; an arm that is raised brings its elbow from behind to below and
-aside. That has no answer for the direction opposite to `along`, which is chosen where no limb points. Near there it
-would bring an elbow above both shoulder and hand: it is turned about the line between them until it is not.
+The body defines the bend direction of a limb in its usual direction `along`: towards `bend`. The smallest rotation from
+`along` to the actual limb direction carries the bend direction along. A leg swung forward then lifts its knee, a leg
+lifted sideways keeps it in front; a raised arm moves its elbow from behind to below and outward. The rotation is
+undefined opposite to `along`, a direction chosen so that no limb points there. Near it the elbow would come above both
+shoulder and hand; it is rotated about the line between them until it is not.
 
-Two things speak besides. A limb that is bent at the start and has not far to go keeps its side, carried in the same
-way. A tip whose rotation is wanted would turn its own joint as little as it can: `straight`, where the bone above it
-comes from at rest, and `ahead`, the side to which the limb bends then, are carried by that rotation.
+Two more terms count. A limb bent at the start with a short way to go keeps its bend direction, transported in the same
+way. A tip with a wanted rotation minimises its own joint rotation: that rotation is applied to `straight`, the direction
+of the bone above at rest, and `ahead`, the bend direction there.
 """
 
 from __future__ import annotations
@@ -45,18 +45,21 @@ from poise.kernels.values.linear import (
     vec_in,
 )
 
-CLEAR = 1e-9  # of the limb's length: shorter has no direction
-OPPOSITE = 1e-6  # 1 + cosine of the angle from which the smallest rotation is not known
-LEAST_BULGE, SURE_BULGE = 0.009, 0.026  # of the limb's length: what stands off the line when it is bent by 2, 6 degrees
-NO_HIGHER = 0.01  # of how far an elbow can rise and sink: it stays that far below the higher one of shoulder and hand
-NEAR, FAR = math.cos(math.radians(10.0)), math.cos(math.radians(30.0))  # how far a limb goes with its side kept, or not
+CLEAR = 1e-9  # share of the limb's length; shorter vectors have no direction
+OPPOSITE = 1e-6  # 1 + cosine of the angle; below it the smallest rotation is undefined
+# Share of the limb's length from the middle joint to the chord, at a bend of 2 and 6 degrees: the current bend side counts
+# 0 below the first and fully above the second.
+LEAST_BULGE, SURE_BULGE = 0.009, 0.026
+NO_HIGHER = 0.01  # share of the elbow's vertical range; the elbow stays so far below the higher of shoulder and hand
+# Cosines of the rotation of the limb's chord: up to 10 degrees the current bend side counts fully, beyond 30 not at all.
+NEAR, FAR = math.cos(math.radians(10.0)), math.cos(math.radians(30.0))
 
-SWEEPS, ENOUGH = 60, 1e-4  # over all legs, until each is as near as this share of its reach
-STEPS = 32  # of a crouch, from standing to the deepest
-DEEPEST, BACK = math.radians(100.0), 0.4  # how far the trunk leans then, and hips go back, of how far they go down
-# Cosines, between down and the way from shoulder to hand: from where on a crouch helps, and from where on it is whole.
+SWEEPS, ENOUGH = 60, 1e-4  # most sweeps over all legs; a leg is in reach if its excess is below this share of its reach
+STEPS = 32  # steps tried from standing to the deepest crouch
+DEEPEST, BACK = math.radians(100.0), 0.4  # trunk lean of the deepest crouch [rad]; hip movement back per movement down
+# Cosines of the angle between down and shoulder to target: a crouch starts at the first and is complete at the second.
 HIGH, LOW = -0.5, 0.7
-STRETCH = 0.05  # of its reach: so much farther an arm goes before anybody crouches for what is high
+STRETCH = 0.05  # share of an arm's reach; a high target gets a crouch only if it is farther away than this extra reach
 
 
 @part
@@ -106,7 +109,7 @@ def share(value, none, all_of_it):
 def kept_side(maps, places, chord, length, built_in):
     """Return the current bend side and its weight. The side is at the new chord, the weight 0 to 1.
 
-    built_in  how far the middle stands off its line because the rig is built so: nobody chose that
+    built_in  the middle joint's distance from the chord in the rig's own rest pose; it is no choice of a side
     """
     first = origin(maps, places[1])
     before = sub(origin(maps, places[3]), first)
@@ -128,10 +131,10 @@ def lowered(side, chord, size, up, body):
 
     A limb bent that way then has its middle joint no higher than both its ends.
 
-    chord, size  unit vector from the limb's first joint to its tip, and how far that is
-    up           unit vector; zero leaves the side as it is, as does a limb that is stretched out
+    chord, size  unit vector from the limb's first joint to its tip, and their distance
+    up           unit vector; zero and an extended limb leave the side unchanged
 
-    Where every side is too high, that is the lowest one.
+    Where every side is too high, return the lowest one.
     """
     length, upper = body[SIDE_LENGTH], body[SIDE_UPPER]
     ahead = 0.5 * (size + (2.0 * upper - length) * length / size)  # upper^2 - lower^2 = (upper - lower) * length
@@ -172,7 +175,7 @@ def poles(maps, places, body, targets, out):
     """Fill out (k, 3) with pole points for the middle joints.
 
     maps     (1|k, 12 n)  world transforms of joints in the start poses
-    places   (4,)         which of them are the body's, the limb's first, its middle, its tip
+    joints   (4,)         numbers of the maps of body, first joint, middle joint and tip
     body     (SIDE_ROW,)  the columns SIDE_ of codes.py
     targets  (k, 3|7)     of the tip: x y z, w x y z
     """
@@ -182,7 +185,7 @@ def poles(maps, places, body, targets, out):
         first = origin(row, places[1])
         way = sub(vec_in(targets[k], 0), first)
         size = norm(way)
-        # A target at the limb's first joint leaves the chord's direction open: it stays what it was.
+        # A target at the limb's first joint has no chord direction: keep the current one.
         if not size > CLEAR * length:
             way = sub(origin(row, places[3]), first)
             size = max(norm(way), CLEAR * length)
@@ -205,10 +208,10 @@ def lower_poles(maps, places, body, out, raised):
     Limbs not marked on entry stay so; out (k, 3) gets the poles of the marked ones.
 
     maps     (k, 12 n)    world transforms of joints in the poses
-    places   (4,)         which of them are the body's, the limb's first, its middle, its tip
+    joints   (4,)         numbers of the maps of body, first joint, middle joint and tip
     body     (SIDE_ROW,)  the columns SIDE_ of codes.py
 
-    The poles bring them down, as little as can be. Returns how many they are.
+    The poles lower the middle joints by the smallest rotation. Returns the number of marked limbs.
     """
     length, count = body[SIDE_LENGTH], 0
     for k in range(maps.shape[0]):
@@ -234,8 +237,8 @@ def lower_poles(maps, places, body, out, raised):
 def moved_near(firsts, targets, reaches, is_leg):
     """Find a small root shift to bring all legs within reach.
 
-    Projections onto the balls around the targets in turn (von Neumann; Gubin, Polyak and Raik, 1967) end inside all of
-    them, where there is such a place, and between them where there is none.
+    Alternating projections onto the balls around the targets (von Neumann; Gubin, Polyak and Raik, 1967) converge to a
+    point inside all of them, or between them where there is none.
     """
     moved = Vec(0.0, 0.0, 0.0)
     for _ in range(SWEEPS):
@@ -308,16 +311,17 @@ def crouched_for(firsts, targets, is_leg, reaches, down):
 def carried_by(roots, firsts, targets, is_leg, folded, reaches, out):
     """Place roots (k, 7) for all limbs to reach their targets.
 
-    roots    (k, 3)     where the root is
-    firsts   (k, l, 3)  where the limbs hang
-    targets  (k, l, 3)  of their tips
+    roots    (k, 3)     positions of the root
+    firsts   (k, l, 3)  positions of the limbs' first joints
+    targets  (k, l, 3)  positions of their tips' targets
     is_leg   (l,)       whether a limb is a leg
-    folded   (l,)       how near to its foot a leg may hang
-    reaches  (l,)       how far each limb goes
+    folded   (l,)       smallest distance of a leg's first joint from its foot
+    reaches  (l,)       reach of each limb
 
-    First the root moves until the legs reach their feet. Then, where an arm is too short, the figure crouches and leans
-    by and by: knees bend, hips go back, the trunk turns about them, each by the same share of the most, which is the
-    least share for which all arms reach. For what is high nobody crouches: that would take the shoulder away from it.
+    out is position x y z and rotation w x y z. First the root moves until the legs reach their feet. Then, where an arm
+    is too short, the character crouches and leans step by step: the knees bend, the hips move back, the trunk rotates
+    about them, each by the same share of its maximum. The smallest share with all arms in reach is taken. High targets
+    cause no crouch, which would move the shoulder away from them.
     """
     for k in range(targets.shape[0]):
         root, turn = vec_in(roots[k], 0), Quat(1.0, 0.0, 0.0, 0.0)

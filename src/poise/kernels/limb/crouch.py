@@ -4,12 +4,12 @@
 The knees bend, the hips move back and the trunk bends forward. The knees bend, the hips move back and the trunk bends
 forward.
 
-A hand that has to reach the floor beside a foot could get there by a trunk that falls to that side, which is the
-smallest rotation. People bend forward: the lower the target is, the less the trunk leans any other way. The pelvis
-takes a half of the bow, the spine the rest: hips of people do not bend further while their knees are up.
+The smallest rotation would let the trunk fall sideways to reach the floor beside a foot. People bend forward: the lower
+the target, the less the trunk leans in another direction. The pelvis rotates by half of the forward bend, the spine by
+the rest, because human hips bend no further with straight knees.
 
-Crouch and bow grow together, the bow with the square of the share, so that knees bend first, and the least share for
-which all arms reach is taken.
+Crouch and bend grow together, the bend with the square of the crouch's share, so that the knees bend first. The smallest
+share with all arms in reach is taken.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ from poise.kernels.values.linear import (
     vec_at,
 )
 
-STEPS = 32  # from standing to the deepest crouch
-DEEPEST, OF_PELVIS = math.radians(110.0), 0.5  # how far the chest bows then, and which part of that the pelvis does
-BACK = 0.4  # how far hips go back, of how far they go down
-FOLDED, SQUATTING = 0.45, 0.35  # of a leg: how near to the feet hips come; to reach what lies there
-ALL, ASIDE = math.radians(100.0), math.radians(25.0)  # the most lean another way: for targets at the hips, on the floor
-LOW = 0.5  # of the way from hips to feet: targets so far down are reached by bowing ahead, those above less and less
-JUST = 1.0 + 1e-9  # of a reach: what is still within it
-CLEAR = 1e-9  # of the way from hips to feet: shorter has no direction
+STEPS = 32  # steps tried from standing to the deepest crouch
+DEEPEST, OF_PELVIS = math.radians(110.0), 0.5  # forward bend of the deepest crouch [rad]; the pelvis' share of it
+BACK = 0.4  # hip movement back per movement down
+FOLDED, SQUATTING = 0.45, 0.35  # smallest hip to foot distance in leg lengths: high targets, targets on the floor
+# Largest lean besides the forward bend [rad], for targets at the hips and on the floor.
+ALL, ASIDE = math.radians(100.0), math.radians(25.0)
+LOW = 0.5  # share of the height from hips to feet; the forward bend is complete for targets at this depth or below
+JUST = 1.0 + 1e-9  # factor on a reach; allows rounding
+CLEAR = 1e-9  # share of the height from hips to feet; shorter vectors have no direction
 
 
 class Stander(NamedTuple):
@@ -51,8 +52,8 @@ class Stander(NamedTuple):
 
     The axes are the level facing direction, up and across.
 
-    back, down  the level unit vector in which hips go back, and the most that they go down
-    low         how low its targets are, 0 to 1
+    back, down  level unit vector of the hips' way back, and their largest movement down
+    low         depth of its targets, 0 to 1
     """
 
     hips: Vec
@@ -69,7 +70,7 @@ class Crouch(NamedTuple):
 
     `bow` is the forward rotation of the pelvis, `bend` that of each spine joint; `aside` follows both.
 
-    short  by what the worst arm misses; negative where all reach
+    short  largest missing arm length; negative where all arms reach
     """
 
     hips: Vec
@@ -106,7 +107,7 @@ def lowness(hips, feet, arms, hands, up, reaches):
 def stander_of(hips, ahead, up, low, legs, feet, lengths, hands):
     """Build the StandingBody of a character. It can descend until a leg is folded, and moves back from its targets.
 
-    The lower that is, the more straight back.
+    The lower the targets, the more the hips move straight back.
     """
     size, least = dot(sub(hips, middle(feet)), up), math.inf
     for j in range(legs.shape[0]):
@@ -125,7 +126,7 @@ def bowed(stander, spine, arm, bow, bend):
 
     The pelvis rotates by `bow`, each joint of the spine by `bend`.
 
-    All turns are about one axis, across the figure: what lies along it stays, the rest turns in a plane.
+    All rotations are about the lateral axis of the body: components along it stay, the rest rotates in a plane.
     """
     found, start, c, s = Vec(0.0, 0.0, 0.0), stander.hips, math.cos(bow), math.sin(bow)
     more, side = math.cos(bend), math.sin(bend)
@@ -165,7 +166,7 @@ def crouch(stander, spine, arms, hands, reaches, share, at_most):
 def least_share(stander, spine, arms, hands, reaches):
     """Find the smallest crouch share with all arms in reach. Return 1 where there is none.
 
-    Between two steps it is found as if what is missed were linear there, so that poses do not leap.
+    It is interpolated linearly between two steps, so poses change continuously.
     """
     before = 0.0
     for step in range(STEPS + 1):
@@ -182,18 +183,18 @@ def crouches(hips, spine, ahead, up, legs, feet, lengths, arms, hands, reaches, 
 
     out (k, 7) and bends (k,) are filled only where the depth is above 0.
 
-    hips     (k, 3)     about which the pelvis turns
-    spine    (k, s, 3)  the joints of the spine, from the pelvis up
-    ahead    (k, 3)     where the pelvis looks, level and of length 1
+    hips     (k, 3)     positions of the hips, the centre of the pelvis' rotation
+    spine    (k, s, 3)  positions of the spine joints, from the pelvis up
+    ahead    (k, 3)     facing direction of the pelvis: level, unit length
     up       (3,)       against gravity
-    legs     (k, l, 3)  where the legs hang
-    feet     (k, l, 3)  where their feet are
+    legs     (k, l, 3)  positions of the legs' first joints
+    feet     (k, l, 3)  positions of their feet
     lengths  (l,)       of the legs
-    arms     (k, a, 3)  where the arms hang
-    hands    (k, a, 3)  what they are to reach
-    reaches  (a,)       how far each goes
-    out      (k, 7)     the place of the hips, and how the pelvis turns about them
-    bends    (k,)       by what each joint of the spine bends ahead before the pelvis turns
+    arms     (k, a, 3)  positions of the arms' first joints
+    hands    (k, a, 3)  targets of the hands
+    reaches  (a,)       reach of each arm
+    out      (k, 7)     position of the hips, and the pelvis' rotation about them
+    bends    (k,)       forward bend of each spine joint [rad], applied before the pelvis' rotation
     """
     against = Vec(up[0], up[1], up[2])
     for k in range(hips.shape[0]):

@@ -1,13 +1,13 @@
 # pyright: standard
 """Joint frames of posed limbs from world maps, and tip circles.
 
-plan    (57,)        what no pose changes, see POSED_ in codes.py
+plan    (57,)        constants of the limb, the columns POSED_ in codes.py
 maps    (k, 12 m)    world maps of joints, affine 3 x 4 (kernels/forward.py)
 q       (k, nq)      the poses
-given   (0|k, 6 r)   their translations and scales, as kernels/forward.py has them
-turns   (k, 16)      rotations of the four maps that POSED_MAPS names
+local_offsets (0|k, 6 r)  their translations and scales, laid out as in kernels/forward.py
+rotations (k, 16)    rotations of the four maps in POSED_MAPS
 
-A joint that hangs in none of the maps, -1, hangs in the world.
+A joint with map number -1 has the world as its parent.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ from poise.kernels.values.linear import (
     vec_in,
 )
 
-SIMILAR = 1e-12  # as `Transforms.rotations`: a map this near to a rotation times a factor is one
-NO_LEVER = 1e-12  # of the squared length: bending does not move the tip
-BENT = 1e-9  # [rad] a limb bent by less is straight
-FIRST, MIDDLE, TIP = 0, 1, 2  # joints of the plan
-POSED_TIP = 3  # of the maps: the tip's own
+SIMILAR = 1e-12  # tolerance for a map to be a rotation times a factor, as in `Transforms.rotations`
+NO_LEVER = 1e-12  # share of the squared length; with a smaller lever bending does not move the tip
+BENT = 1e-9  # bend [rad] below which a limb is straight
+FIRST, MIDDLE, TIP = 0, 1, 2  # numbers of the joints in the plan
+POSED_TIP = 3  # number of the tip's own map in POSED_MAPS
 
 
 class LimbFrame(NamedTuple):
     """Position, frame rotation and motion of one posed joint."""
 
     position: Vec  # world
-    turn: Quat  # world rotation of the frame that it turns in
+    turn: Quat  # world rotation of its frame before its motion
     motion: Quat
 
 
@@ -74,7 +74,7 @@ class LimbArc(NamedTuple):
     shortest2: float
     longest2: float
     gain: float
-    offset: float  # angle from where it is to where the limb is longest
+    offset: float  # angle from the posed bend to the longest limb
 
 
 # --- joints ------------------------------------------------------------------------------------------------------

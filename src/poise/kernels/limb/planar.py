@@ -1,13 +1,13 @@
 # pyright: standard
 """Planar two-bone limb: two parallel hinges with ranges, solved exactly.
 
-    limbs    (1|k, PLANE_ROW)  see PlaneRow: one row for all problems, or one each
+    limbs    (1|k, PLANE_ROW)  see PlaneRow; one row for all problems, or one each
     targets  (k, 3)        world
-    columns, settings, starts, q, found: see kernels/limb/two_bone.py
+    columns, settings, starts, q, outcome: see kernels/limb/two_bone.py
 
-Where both joints may stand as the law of cosines says the target is met. Else the least distance over the rectangle of
-legal angles lies where the limb points at the target with its middle joint at an end or at its best, or on an edge of
-the first joint's range, where what is left is one cosine of the other angle. All of these are tried.
+The target is met where the law of cosines gives legal angles. Otherwise the smallest distance over the rectangle of
+legal angles has the limb aimed at the target with its middle joint at its optimum or at an end of its range, or lies on
+an edge of the first joint's range, where the error is one cosine of the other angle. All of these candidates are tried.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ class PlaneRow(NamedTuple):
     """
 
     hip: Vec  # world position of the first joint
-    u: Vec  # unit vectors in the world: two in the plane,
+    u: Vec  # unit vectors in the world; u and v lie in the plane
     v: Vec
-    w: Vec  # and the first joint's axis
+    w: Vec  # the third: the first joint's axis
     thigh: Vec  # from the first to the middle joint, in u, v, w
     shin: Vec  # from there to the tip
-    longest2: float  # squared distance of the tip from the first joint, within the plane, where the limb is longest
-    shortest2: float  # and shortest, all limits aside
+    longest2: float  # largest squared in-plane distance of the tip from the first joint, ignoring limits
+    shortest2: float  # smallest such squared distance, ignoring limits
     gain: float  # 1 / (longest2 - shortest2); 0 where bending does not change the distance
-    reach: float  # the longest distance that the middle joint's range allows
-    sense: float  # 1 or -1: of the middle joint's axis along the first one's
-    side: float  # 1 or -1: which way to bend from straight
-    straight: float  # the middle joint's angle where the limb is longest
+    reach: float  # largest distance within the middle joint's range
+    sense: float  # 1 or -1: the middle joint's axis is parallel or opposite to the first one's
+    side: float  # 1 or -1: bend direction from straight
+    straight: float  # middle joint's angle of the longest limb
     first: Vec  # angle in the start pose, lowest, highest
     middle: Vec
-    first_axis: Vec  # in the frame that the joint turns in
+    first_axis: Vec  # in the joint's frame before its motion
     middle_axis: Vec
 
 
@@ -132,8 +132,8 @@ def best_angles(limb, r):
     tie = TIE * limb.reach
     first, middle = aiming(limb, bend, r)
     left = missed(limb, first, middle, r)
-    # Where the bend to the preferred side is not legal: the other side, and both ends of the first range. The best of
-    # all is exact, because on each piece the distance is one cosine.
+    # If the bend to the preferred side is illegal, try the other side and both ends of the first range. The best of all
+    # is exact, because the distance is one cosine on each piece.
     for way in range(3):
         if left <= tie:
             break
@@ -145,7 +145,7 @@ def best_angles(limb, r):
                 continue
             a, b = reaching(limb, end, r)
         error = missed(limb, a, b, r)
-        # Better by more than rounding, or targets on a symmetry line would flip the limb from frame to frame.
+        # The gain must exceed rounding, or targets on a symmetry line would flip the limb from frame to frame.
         if error < left - tie:
             first, middle, left = a, b, error
     return first, middle
@@ -180,7 +180,7 @@ def solve_one(limbs, targets, columns, settings, starts, q, found, i):
     aim = r if near == distance else Vec(r.x * near / distance, r.y * near / distance, r.z)
     first, middle = best_angles(limb, aim)
     left = missed(limb, first, middle, r)
-    # Parallel hinges never leave their plane: how far the target is out of it no angle changes.
+    # Parallel hinges never leave their plane: no angle changes the out-of-plane distance.
     rise = limb.thigh.z + limb.shin.z - r.z
     found[i, 1] = left * left + rise * rise <= options.tolerance * options.tolerance and options.weight == 1.0
     first = limb.first.x + options.weight * (first - limb.first.x)

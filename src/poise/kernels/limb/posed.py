@@ -1,5 +1,5 @@
 # pyright: standard
-"""Packing of posed limbs with a ball joint into LimbRow numbers. frames.py says what the arrays are."""
+"""Packing of posed limbs with a ball joint into LimbRow numbers. The module limb_packing describes the arrays."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ from poise.kernels.values.linear import (
     sub,
 )
 
-STRAIGHT = 1e-3  # [rad] a limb this near to straight does not show which way its middle joint bends
-MARGIN = 1e-9  # squared sines this near to the end of a range are left to the limit kernel
+STRAIGHT = 1e-3  # bend [rad] below which the limb does not define its bend axis
+MARGIN = 1e-9  # squared sine; bends this close to the end of a range are left to the limit kernel
 
 
 @part
 def bending_plane(thigh, shin):
     """Find the bend axis of a free middle joint. Also return 1 where any axis across the limb would do, else 0.
 
-    A bent limb shows its axis. One that is straight within 1e-3 rad shows none: it is made quite straight first; its
-    shin then, and the turn that did it.
+    A bent limb defines its axis. A limb straight within 1e-3 rad does not: it is made exactly straight first. The last two
+    results are its shin then, and the rotation used.
     """
     normal, sizes, none = cross(thigh, shin), norm(thigh) * norm(shin), Quat(1.0, 0.0, 0.0, 0.0)
     if norm(normal) > STRAIGHT * sizes:
@@ -131,8 +131,9 @@ def posed_limb(plan, maps, q, given, turns, i):
 def limbs(plan, maps, q, given, known, turns, rows):
     """Fill rows (k, LIMB_ROW), and `rotations` unless `has_rotations`.
 
-    Returns how many maps are no rotation times a factor: rows of poses with such a map are of no use, and are to be
-    filled anew once somebody has put in their rotations. And 0, for no limb here is askew (see `posed_plane.planes`).
+    Returns the number of maps other than a rotation times a factor. Rows of poses with such a map are invalid; the caller
+    sets their rotations and fills the rows again. The second result is 0, the number of non-planar limbs in
+    `pack_planar_limbs`.
     """
     askew = 0 if known else put_turns(plan, maps, turns)
     for i in range(rows.shape[0]):

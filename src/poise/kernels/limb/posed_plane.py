@@ -1,5 +1,5 @@
 # pyright: standard
-"""Packing of posed limbs with two parallel hinges into PlaneRow numbers. frames.py says what the arrays are."""
+"""Packing of posed limbs with two parallel hinges into PlaneRow numbers. The module limb_packing describes the arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from poise.kernels.limb.frames import (
 from poise.kernels.limb.planar import PlaneRow, put_plane
 from poise.kernels.values.linear import Vec, cross, dot, perpendicular, rotate, scale, sub
 
-PARALLEL = 1e-9  # [rad]
+PARALLEL = 1e-9  # largest angle [rad] between parallel axes
 
 
 @inline
@@ -55,7 +55,7 @@ def posed_plane(plan, maps, q, given, turns, i):
 def planes(plan, maps, q, given, known, turns, rows):
     """Fill rows (k, PLANE_ROW), and `rotations` unless already known.
 
-    Returns how many maps are no rotation times a factor (see `posed.limbs`), and how many limbs are not planar.
+    Returns the number of maps other than a rotation times a factor (see `pack_limbs`) and the number of non-planar limbs.
     """
     askew, slanted = 0 if known else put_turns(plan, maps, turns), 0
     for i in range(rows.shape[0]):

@@ -1,7 +1,7 @@
 # pyright: standard
 """Named records of the limb kernels' rows: a posed limb, call settings.
 
-Lengths are in file units. two_bone.py says what the limb frame, "posed" and the bend b are.
+Lengths are in file units. The solver's docstring defines the limb frame, "posed" and the bend b.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from poise.kernels.values.linear import Quat, Vec, put_quat_in, put_vec_in, quat
 class LimbRow(NamedTuple):
     """A posed limb in the limb frame; file units and radians.
 
-    A row has the fields in this order. Where nothing else is said, the first joint is as posed.
+    A row has the fields in this order. Unless noted, the first joint is as posed.
     """
 
     hip: Vec  # world position of the first joint
@@ -24,31 +24,31 @@ class LimbRow(NamedTuple):
     tip: Vec  # the posed tip
     # The circle of the tip, still + cos b across + sin b around, b the bend from where the limb is longest:
     still: Vec  # its centre
-    across: Vec  # from the centre to where the tip is farthest from the first joint
-    around: Vec  # axis x across: as long as `across`, a quarter turn on
-    axis: Vec  # unit vector that the middle joint turns about
-    wanted: Vec  # its part across the chord says where the middle joint should stand (bend "thigh", "both"); zero: none
-    shortest2: float  # squared distance of the tip from the first joint at b = pi, all limits aside,
-    longest2: float  # and at b = 0
+    across: Vec  # from the centre to the tip position farthest from the first joint
+    around: Vec  # axis x across, of the same length
+    axis: Vec  # unit rotation axis of the middle joint
+    wanted: Vec  # its part perpendicular to the chord is the bend direction (bend "thigh", "both"); zero: none
+    shortest2: float  # squared distance of the tip from the first joint at b = pi, ignoring limits
+    longest2: float  # the same squared distance at b = 0
     gain: float  # 1 / (longest2 - shortest2): squared sine of b / 2 per squared distance; 0 where bending changes none
-    reach: float  # the longest distance that the middle joint's range allows
-    straight: float  # angle of the middle joint at b = 0, as its limit counts: b is its angle less this
-    posed: float  # its angle in the start pose
-    low: float  # its range
+    reach: float  # largest distance within the middle joint's range
+    straight: float  # angle of the middle joint at b = 0, as in its limit: b is its angle minus this
+    posed: float  # middle joint's angle in the start pose
+    low: float  # middle joint's range
     high: float
-    side: float  # 1 or -1: the sign of b that is preferred
-    # Squared sines of b / 2 to that side between which its range holds b for sure; others are tried one by one:
+    side: float  # 1 or -1: preferred sign of b
+    # Squared sines of b / 2 on that side: between them b is certainly in its range. Others are checked one by one.
     least: float
     most: float
-    twists: float  # 1: the posed limb is straight and no hinge, and bends about any axis across it; else 0
+    twists: float  # 1: straight limb without a hinge, bends about any perpendicular axis; else 0
     half: Vec  # cosine and sine of half `straight`, 0
-    knee: Vec  # the middle joint's axis in the frame that it turns in
-    after: Quat  # what its turn about the axis comes after: its posed motion where it is no hinge, made quite straight
-    first: Quat  # posed motions of the first
-    middle: Quat  # and of the middle joint
-    to_middle: Quat  # rotation, in the limb frame, of the frame that the middle joint turns in,
-    to_tip: Quat  # and of the one that the tip's joint turns in
-    of_tip: Quat  # inverse of the fixed rotation that follows the tip's motion: what a world rotation is multiplied by
+    knee: Vec  # middle joint's axis in its own frame
+    after: Quat  # motion before the rotation about the axis: posed motion of a non-hinge, made exactly straight
+    first: Quat  # posed motion of the first joint
+    middle: Quat  # posed motion of the middle joint
+    to_middle: Quat  # rotation of the middle joint's frame in the limb frame
+    to_tip: Quat  # rotation of the tip joint's frame in the limb frame
+    of_tip: Quat  # inverse of the fixed rotation after the tip's motion; multiplies a wanted world rotation
     tip_motion: Quat  # posed motion of the tip's joint
     last: Quat  # posed world rotation of the tip
 
@@ -57,11 +57,11 @@ class LimbSettings(NamedTuple):
     """Settings of one call."""
 
     tolerance: float  # distance, file units
-    sine: float  # of half the angle that counts as reached
-    soft: float  # share of the reach over which the limb is slowed
-    swivel: Quat  # half the offset: cosine, sine; y above 0: do not stop at a start that meets the target
+    sine: float  # of half the rotation tolerance
+    soft: float  # share of the reach over which the distance is softened
+    swivel: Quat  # half-angle cosine and sine of the offset; y above 0: move even a start at its target
     weight: float
-    mode: float  # BEND_LEAST, BEND_THIGH or BEND_AXIS: what decides on the turn about the chord
+    mode: float  # BEND_LEAST, BEND_THIGH or BEND_AXIS: the rule for the swivel about the chord
 
 
 @inline

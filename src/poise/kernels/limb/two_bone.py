@@ -1,23 +1,23 @@
 # pyright: standard
 """Closed-form IK of two-bone limbs. Bend by the law of cosines, aim, swivel.
 
-    limbs    (1|k, LIMB_ROW)   what no target changes, see LimbRow in rows.py: one row for all problems, or one each
-    targets  (k, 3 | 7)    world point of the tip, and its rotation where the tip's own joint is to have one
-    poles    (0|1|k, 3)    world points that the middle joint points at
-    columns  (5,)          where first joint, middle joint and tip stand in q (tip: -1, it is left alone), and whether
-                           the first and the middle joint have an angle there, or a quaternion
-    settings (LIMB_SETTINGS,)   see LimbSettings in rows.py
+    limbs    (1|k, LIMB_ROW)   target-independent numbers, see LimbRow; one row for all problems, or one each
+    targets  (k, 3 | 7)    world position of the tip, and its rotation if wanted
+    poles    (0|1|k, 3)    world points; the middle joint points at them
+    columns  (5,)          columns in q of first joint, middle joint and tip (tip: -1, not changed); then whether the
+                           first and the middle joint have an angle there, or a quaternion
+    settings (LIMB_SETTINGS,)   see LimbSettings
     starts   (1|k, nq)     poses to start from
     q        (k, nq)       out: the poses
-    found    (k, 2)        out: whether anything moved, and whether the target should be met
+    outcome  (k, 2)        out: whether anything moved, and whether the target should be met
     work     (LIMB_WORK * w,)   scratch for w lanes, aligned to 64 bytes
 
-The limb frame has its origin in the first joint and the axes of the frame that this joint turns in, before its motion.
-"Posed" is what holds in the start pose. Let b be the angle of the middle joint from where the limb is longest. While
-the first joint stays as posed, the tip is at still + cos b across + sin b around: a circle about the middle joint's
-axis. Its squared distance from the first joint is longest2 - (longest2 - shortest2) sin^2(b / 2). So cosine and sine of
-half the bend that gives a distance are two square roots away, without any angle. Problems stand side by side in SIMD
-lanes; an angle is worked out only where a limit is near, one lane at a time.
+The limb frame has its origin at the first joint and the axes of this joint's frame before its motion. "Posed" refers to
+the start pose. Let b be the angle of the middle joint from that of the longest limb. With the first joint as posed, the
+tip is at still + cos b across + sin b around: a circle about the middle joint's axis. Its squared distance from the
+first joint is longest2 - (longest2 - shortest2) sin^2(b / 2). So two square roots give cosine and sine of half the bend
+for a distance, without any angle. Each SIMD lane has one problem; an angle is computed only near a limit, one lane at a
+time.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ from poise.kernels.values.linear import (
     vec_in,
 )
 
-NO_SIDE = 1e-12  # a direction this near (squared sine) to the chord says nothing about the turn about it
-STRAIGHT = 1e-6  # a limb this near (squared sine) to straight shows only by its axis to which side it bends
-TIE = 1e-9  # cosines, or distances in reaches, that differ by less are as good: the preferred side wins
+NO_SIDE = 1e-12  # squared sine of the angle to the chord; below it a direction does not define the swivel
+STRAIGHT = 1e-6  # squared sine of the bend; below it only the axis defines the bend side
+TIE = 1e-9  # difference of cosines, or of distances in reaches; below it the preferred side wins
 
 
-TARGET, POLE, OUT = LIMB_ROW, LIMB_ROW + 7, LIMB_ROW + 10  # where things stand in the scratch: a row comes first
+TARGET, POLE, OUT = LIMB_ROW, LIMB_ROW + 7, LIMB_ROW + 10  # positions in the scratch memory; a row comes first
 
 
 # --- the bend ----------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ def softened(distance, reach, share):
 
     d stays below a = reach - s, above it is a + s (1 - exp(-(d - a) / s)).
 
-    s is `share` of the reach. Value and slope agree at a, it never overshoots and only grows.
+    s is `share` of the reach. Value and slope are continuous at a; the function never overshoots and is monotonic.
     """
     room = share * reach
     over = distance - (reach - room)
@@ -107,23 +107,23 @@ def bend_for(kind, limb, distance, weight, angles):
 
     Where there is none, take the nearest possible distance.
 
-    Cosine and sine of half the bend from straight, the same after `weight` of the way to it from the start, and the
-    middle joint's angle then where that is not to be had without its arc tangent anyway (`angles`).
+    Return cosine and sine of half the bend from straight, both again after `weight` of the way from the start, and the
+    middle joint's angle then if `angles` asks for its arc tangent.
     """
     square = distance * distance
     one, none = square * 0.0 + 1.0, square * 0.0
-    # Two bones of which one has no length, or an axis along a bone: every bend is as good, and the limb stays straight.
+    # With a bone of zero length or an axis along a bone every bend is equal: the limb stays straight.
     lever = limb.gain > 0.0
     sine2 = minimum(maximum((limb.longest2 - square) * limb.gain, none), one)
     cosine2 = select(lever, minimum(maximum((square - limb.shortest2) * limb.gain, none), one), one)
     sine2 = select(lever, sine2, none)
     cosine, sine, angle = sqrt(cosine2), limb.side * sqrt(sine2), limb.straight
     part_cosine, part_sine = cosine, sine
-    # Nearly always: then no lane needs an arc tangent.
+    # Nearly always all bends are legal, and no lane needs an arc tangent.
     legal = (limb.least <= sine2) & (sine2 <= limb.most)
     w = width(kind)
     known = bits(legal)
-    # One lane after the other, for limits branch; or for all, where q is to have an angle.
+    # Limits branch, so lanes are handled one by one; all of them where q has an angle.
     if known != (1 << w) - 1 or angles:
         for l in range(w):
             if angles or (known >> l) & 1 == 0:
@@ -148,9 +148,9 @@ def legal_angle(straight, posed, low, high, bend):
     angle = best_angle(turn_near(straight + bend, posed), low, high)
     other = best_angle(turn_near(straight - bend, posed), low, high)
     wanted = math.cos(bend)
-    # The distance is a cosine of the bend: whoever is nearer in the cosine is nearer in the distance.
+    # The distance is monotonic in the cosine of the bend: compare cosines.
     missed, also = abs(math.cos(angle - straight) - wanted), abs(math.cos(other - straight) - wanted)
-    # The other side must be better, not only as good: a knee that flips for a rounding is worse than either.
+    # The other side must be better by more than rounding, or the knee would flip.
     return other if also < missed - TIE else angle
 
 
@@ -163,7 +163,7 @@ def turn_near(angle, posed):
 @inline
 def motion_of_middle(limb, cosine, sine, axis):
     """Compute the middle joint's motion: its bend after its earlier motion."""
-    # The sum of two half angles by the addition theorems: the joint counts from its own zero, not from straight.
+    # Sum of two half angles by the addition theorems: the joint's angle counts from its own zero, not from straight.
     c = limb.half.x * cosine - limb.half.y * sine
     s = limb.half.y * cosine + limb.half.x * sine
     return multiply(Quat(c, s * axis.x, s * axis.y, s * axis.z), limb.after)
@@ -176,25 +176,25 @@ def motion_of_middle(limb, cosine, sine, axis):
 def about_chord(limb, arc, stretch, chord, a, sine, mode, pole, poled):
     """Compute the swivel about unit chord `a` for the wanted middle position. The quaternion has any length.
 
-    `arc` has aimed the limb; what it turns gets longer by `stretch`. The nearest to a wanted direction of all places on
-    the circle that the middle joint can turn on is found by one projection. A pole comes first, then what the mode
-    says; where a direction is along the chord it says nothing, and the limb is turned no further.
+    `arc` aims the limb and scales vectors by `stretch`. One projection finds the point of the middle joint's circle
+    nearest to the wanted direction. A pole has priority over the mode; a direction along the chord is undefined, and the
+    swivel is zero then.
     """
-    # The middle joint goes round a circle about the chord; p is where on it the shortest arc has left it.
+    # The middle joint moves on a circle about the chord; p is its point on it after the shortest arc.
     p = across_part(turned_by(arc, limb.thigh), a)
     is_straight = dot(p, p) <= STRAIGHT * stretch * stretch * dot(limb.thigh, limb.thigh)
-    if bits(is_straight):  # where a straight limb would bend to
+    if bits(is_straight):  # bend direction of a straight limb
         side = scale(cross(chord, limb.axis), select(sine < 0.0, sine * 0.0 - 1.0, sine * 0.0 + 1.0))
         p = chosen(is_straight, across_part(turned_by(arc, side), a), p)
     source, wanted = p, limb.wanted
     if mode == BEND_AXIS:
         source, wanted = across_part(turned_by(arc, limb.axis), a), limb.axis
-    # Of all places on the circle the one farthest along a vector lies in the direction of its part across the chord.
+    # The point of the circle farthest along a vector lies in the direction of its part perpendicular to the chord.
     n = across_part(wanted, a)
     n = scale(n, select(dot(n, n) > NO_SIDE * dot(wanted, wanted), sine * 0.0 + 1.0, sine * 0.0))
     if poled:
         off = across_part(pole, a)
-        # A pole on the line of the chord has no side: what the mode says stays.
+        # A pole on the line of the chord defines no side: the mode's rule stays.
         sideways = dot(off, off) > NO_SIDE * limb.longest2
         source, n = chosen(sideways, p, source), chosen(sideways, off, n)
     return spin_between(source, n, a)
@@ -204,7 +204,7 @@ def about_chord(limb, arc, stretch, chord, a, sine, mode, pole, poled):
 def untwisted(turn, thigh):
     """Remove the twist about the thigh from its rotation. Return both parts."""
     axis, _ = unit(thigh)
-    # The twist of a straight limb is only seen at its knee, which may bend about any axis: it is given to that axis.
+    # The twist of a straight limb shows only at its knee, which may bend about any axis: the axis takes the twist.
     along = turn.x * axis.x + turn.y * axis.y + turn.z * axis.z
     known = turn.w * turn.w + along * along > NO_SIDE
     none = along * 0.0
@@ -220,7 +220,7 @@ def turned_tip(limb, wanted, turn, middle):
     The limb has its rotation and the middle joint its motion by then.
     """
     knee = multiply(multiply(limb.to_middle, multiply(middle, conjugate(limb.middle))), conjugate(limb.to_middle))
-    # What turned above the tip is undone in its own frame, and the wanted rotation put in its place.
+    # Undo the rotation above the tip in the tip's frame, then apply the wanted rotation.
     undone = multiply(conjugate(limb.to_tip), conjugate(multiply(turn, knee)))
     return unit_turn(multiply(undone, multiply(multiply(limb.turn, wanted), limb.of_tip)))
 
@@ -243,19 +243,19 @@ def aimed(kind, limb, options, r, pole, poled, angles):
     chord = add(limb.still, scale(limb.across, cosine * cosine - sine * sine))
     chord = add(chord, scale(limb.around, 2.0 * cosine * sine))
     length = sqrt(dot(chord, chord))
-    # Aimed by the shortest arc: of all turns that aim the limb the one that turns it least.
+    # Aim by the shortest arc, the smallest rotation onto the target direction.
     arc, stretch = arc_between(chord, length, a)
     turn = arc
     if poled or options.mode != BEND_LEAST:
         turn = multiply(about_chord(limb, arc, stretch, chord, a, sine, options.mode, pole, poled), arc)
-    # A swivel comes last, about the chord that now points at the target: it moves no tip.
+    # The swivel offset comes last, about the chord to the target, so it does not move the tip.
     if options.swivel.x != 0.0:
         s = options.swivel.x
         turn = multiply(Quat(distance * 0.0 + options.swivel.w, s * a.x, s * a.y, s * a.z), turn)
     turn = unit_turn(turn)
     axis = limb.knee
     loose = limb.twists > 0.0
-    # Rare, and the same for all lanes of most calls: skipped unless some lane is straight.
+    # Rare, and equal for all lanes of most calls: skipped unless some lane is straight.
     if bits(loose):
         plain, twist = untwisted(turn, limb.thigh)
         turn = chosen_turn(loose, plain, turn)
@@ -302,7 +302,7 @@ def solve_block(kind, limb, work, block, count, targets, poles, columns, options
     first, mid, tip, angles, w = columns[0], columns[1], columns[2], columns[4] > 0, width(kind)
     target, pole = part_of(kind, work, TARGET * w, 7), part_of(kind, work, POLE * w, 3)
     out, numbers = part_of(kind, work, OUT * w, 13), work[OUT * w :]
-    # The target in the limb frame: from here on nothing knows of the world but the tip's rotation.
+    # The target in the limb frame. From here on only the tip's rotation is in world coordinates.
     r = rotate(limb.turn, sub(vec_in(target, 0), limb.hip))
     off = sub(r, limb.tip)
     kept = dot(off, off) <= options.tolerance * options.tolerance
@@ -311,7 +311,7 @@ def solve_block(kind, limb, work, block, count, targets, poles, columns, options
         wanted = quat_in(target, 3)
         left = multiply(conjugate(limb.last), wanted)
         kept = kept & (left.x * left.x + left.y * left.y + left.z * left.z <= options.sine * options.sine)
-    # A start that meets its target comes back bit for bit, unless a pole or a swivel may still move it.
+    # A start at its target is returned bit for bit, unless a pole or a swivel may still move it.
     keeping = bits(kept) if options.swivel.y <= 0.0 else 0
     to_pole = vec_in(pole, 0)
     if poles.shape[0] > 0:
@@ -326,7 +326,7 @@ def solve_block(kind, limb, work, block, count, targets, poles, columns, options
     put_aside(out, 4, middle)
     put_aside(out, 8, lower)
     out[12] = angle
-    # With a weight below 1 the limb stops on its way: nothing is claimed.
+    # With a weight below 1 the limb stops early: the target does not count as met.
     met = bits(missed <= options.tolerance) if options.weight == 1.0 else 0
     for l in range(count):
         row = q[block * w + l]
@@ -352,7 +352,7 @@ def solve_all(kind, limbs, targets, poles, columns, settings, starts, q, found, 
         return
     rows, pole = part_of(kind, work, 0, LIMB_ROW), part_of(kind, work, POLE * w, 3)
     gather(work, 0, limbs, 0, w)
-    # One limb for all targets is read once, and stays in registers.
+    # One limb for all targets is read once and stays in registers.
     limb = limb_in(rows)
     pole[0], pole[1], pole[2] = fill(kind, 0.0), fill(kind, 0.0), fill(kind, 0.0)
     for block in range((k + w - 1) // w):
