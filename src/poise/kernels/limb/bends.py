@@ -8,8 +8,8 @@ undefined opposite to `along`, a direction chosen so that no limb points there. 
 shoulder and hand; it is rotated about the line between them until it is not.
 
 Two more terms count. A limb bent at the start with a short way to go keeps its bend direction, transported in the same
-way. A tip with a wanted rotation minimises its own joint rotation: that rotation is applied to `straight`, the direction
-of the bone above at rest, and `ahead`, the bend direction there.
+way. A tip with a wanted rotation minimises its own joint rotation: that rotation is applied to `straight`, the
+direction of the bone above at rest, and `ahead`, the bend direction there.
 """
 
 from __future__ import annotations
@@ -47,11 +47,12 @@ from poise.kernels.values.linear import (
 
 CLEAR = 1e-9  # share of the limb's length; shorter vectors have no direction
 OPPOSITE = 1e-6  # 1 + cosine of the angle; below it the smallest rotation is undefined
-# Share of the limb's length from the middle joint to the chord, at a bend of 2 and 6 degrees: the current bend side counts
-# 0 below the first and fully above the second.
+# Share of the limb's length from the middle joint to the chord, at a bend of 2 and 6 degrees: the current bend side
+# counts 0 below the first and fully above the second.
 LEAST_BULGE, SURE_BULGE = 0.009, 0.026
 NO_HIGHER = 0.01  # share of the elbow's vertical range; the elbow stays so far below the higher of shoulder and hand
-# Cosines of the rotation of the limb's chord: up to 10 degrees the current bend side counts fully, beyond 30 not at all.
+# Cosines of the rotation of the limb's chord: up to 10 degrees the current bend side counts fully, beyond 30 not at
+# all.
 NEAR, FAR = math.cos(math.radians(10.0)), math.cos(math.radians(30.0))
 
 SWEEPS, ENOUGH = 60, 1e-4  # most sweeps over all legs; a leg is in reach if its excess is below this share of its reach

@@ -8,8 +8,8 @@ The smallest rotation would let the trunk fall sideways to reach the floor besid
 the target, the less the trunk leans in another direction. The pelvis rotates by half of the forward bend, the spine by
 the rest, because human hips bend no further with straight knees.
 
-Crouch and bend grow together, the bend with the square of the crouch's share, so that the knees bend first. The smallest
-share with all arms in reach is taken.
+Crouch and bend grow together, the bend with the square of the crouch's share, so that the knees bend first. The
+smallest share with all arms in reach is taken.
 """
 
 from __future__ import annotations

@@ -51,8 +51,8 @@ MARGIN = 1e-9  # squared sine; bends this close to the end of a range are left t
 def bending_plane(thigh, shin):
     """Find the bend axis of a free middle joint. Also return 1 where any axis across the limb would do, else 0.
 
-    A bent limb defines its axis. A limb straight within 1e-3 rad does not: it is made exactly straight first. The last two
-    results are its shin then, and the rotation used.
+    A bent limb defines its axis. A limb straight within 1e-3 rad does not: it is made exactly straight first. The last
+    two results are its shin then, and the rotation used.
     """
     normal, sizes, none = cross(thigh, shin), norm(thigh) * norm(shin), Quat(1.0, 0.0, 0.0, 0.0)
     if norm(normal) > STRAIGHT * sizes:
@@ -131,8 +131,8 @@ def posed_limb(plan, maps, q, given, turns, i):
 def limbs(plan, maps, q, given, known, turns, rows):
     """Fill rows (k, LIMB_ROW), and `rotations` unless `has_rotations`.
 
-    Returns the number of maps other than a rotation times a factor. Rows of poses with such a map are invalid; the caller
-    sets their rotations and fills the rows again. The second result is 0, the number of non-planar limbs in
+    Returns the number of maps other than a rotation times a factor. Rows of poses with such a map are invalid; the
+    caller sets their rotations and fills the rows again. The second result is 0, the number of non-planar limbs in
     `pack_planar_limbs`.
     """
     askew = 0 if known else put_turns(plan, maps, turns)

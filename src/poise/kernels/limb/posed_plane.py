@@ -55,7 +55,8 @@ def posed_plane(plan, maps, q, given, turns, i):
 def planes(plan, maps, q, given, known, turns, rows):
     """Fill rows (k, PLANE_ROW), and `rotations` unless already known.
 
-    Returns the number of maps other than a rotation times a factor (see `pack_limbs`) and the number of non-planar limbs.
+    Returns the number of maps other than a rotation times a factor (see `pack_limbs`) and the number of non-planar
+    limbs.
     """
     askew, slanted = 0 if known else put_turns(plan, maps, turns), 0
     for i in range(rows.shape[0]):

@@ -177,8 +177,8 @@ def about_chord(limb, arc, stretch, chord, a, sine, mode, pole, poled):
     """Compute the swivel about unit chord `a` for the wanted middle position. The quaternion has any length.
 
     `arc` aims the limb and scales vectors by `stretch`. One projection finds the point of the middle joint's circle
-    nearest to the wanted direction. A pole has priority over the mode; a direction along the chord is undefined, and the
-    swivel is zero then.
+    nearest to the wanted direction. A pole has priority over the mode; a direction along the chord is undefined, and
+    the swivel is zero then.
     """
     # The middle joint moves on a circle about the chord; p is its point on it after the shortest arc.
     p = across_part(turned_by(arc, limb.thigh), a)

@@ -1,34 +1,33 @@
 # pyright: standard
 """Arrays of a packed tree and work memory of its kernels.
 
-Lengths are in kernel units, everything stands in the base frame. n nodes, nu numbers, nd degrees of freedom (dofs),
-t terms, m = 3 t rows, k problems; `1|k` is 1 where all problems share it.
+Lengths are in kernel units, coordinates in the base frame. n nodes, nu numbers, nd degrees of freedom (dofs), t terms,
+m = 3 t rows, k problems; `1|k` is 1 for an array shared by all problems.
 
     nodes      (n, 4)     parent (-1: the base frame), kind of motion, first of its numbers in u, first of its dofs;
-                          parents first. Hinges and slides that share number and dof are coupled
+                          parents first. Hinges and slides with a common number and dof are coupled
     frames     (1|k, n, 9) x y z, w x y z from the parent's moved frame to this node's frame; ratio and offset:
                           the value of a hinge or slide is ratio u + offset (balls and moves do not read these two)
     dofs       (nd, 4)    lowest and highest number; its index in u, -1 in balls and moves; ease 0 < s <= 1, the
-                          metric of the step: a dof of low ease moves less
-    terms      (t, 6|10)  kind, node, its first row, first number in a target, first of its stretch of paths and
-                          the one after the last; in depth-first order of the nodes. POLE, whose node is that of the
-                          limb's tip: also the nodes of its first joint and of the one that bends, and where in paths
-                          the nodes end that move them
+                          inverse stiffness: a dof of low ease moves less
+    terms      (t, 6|10)  kind, node, first row, first number in a target, begin and end of its range in paths; in
+                          depth-first order of the nodes. POLE (node: the limb's tip) has also the nodes of its first
+                          and its middle joint, and the ends of their ranges in paths
     aims       (t, 9|15)  0-2: POSITION, AIM, POLE a point, DIRECTION a unit vector; 3-6: ROTATION w x y z, AIM a unit
-                          vector and whether the path shares the turn (1); all in the node's moved frame; 7: weight;
-                          8: square of what counts as met, of a distance, or of 2 sin(angle / 2); 9-14: POLE the
-                          points of the joint that bends and of the first, in their nodes' moved frames
-    paths      (p,)       the nodes that move each term's node for its goal, itself included, from the base on
-    row_ranges (nd, 2)    first row that a dof moves and the one after the last; whole terms
+                          vector and whether the path shares the rotation (1); all in the node's moved frame;
+                          7: weight; 8: squared tolerance of a distance or of 2 sin(angle / 2); 9-14: POLE the points
+                          of its middle and its first joint, in their nodes' moved frames
+    paths      (p,)       for each term, the nodes moving its node, itself included, from the base on
+    row_ranges (nd, 2)    begin and end of the rows affected by a dof; whole terms
     targets    (k, width) per term: POSITION, AIM, POLE x y z, ROTATION w x y z, DIRECTION a unit vector
     near_u     (nu,)      a preferred configuration
-    near_on    (nd,)      how strongly each dof prefers it; 0 where it does not care
-    limits     (n, LIMIT) limits of balls and soft ones of any motion, see kernels/limits/rotations.py; None for a
-                          plain tree, which has none of them, and no term of AIM or DIRECTION: Numba then leaves out
-                          all that these would need, nearly half of the kernel
+    near_on    (nd,)      strength of each dof's preference; 0: none
+    limits     (n, LIMIT) limits of balls and soft limits of any motion, see kernels/limits/rotations.py; None for a
+                          plain tree without such limits and without AIM or DIRECTION terms: Numba then leaves out
+                          their code, nearly half of the kernel
 
-HINGE turns about the z axis of its node's frame, SLIDE moves along it. BALL turns by its unit quaternion w x y z, its
-three dofs turn it further about the x y z of the node's frame. MOVE goes along them. FIXED has no numbers.
+HINGE rotates about the z axis of its node's frame, SLIDE moves along it. BALL rotates by its unit quaternion w x y z;
+its three dofs rotate it about x, y and z of the node's frame. MOVE translates along them. FIXED has no numbers.
 """
 
 from __future__ import annotations
@@ -39,11 +38,11 @@ from poise.kernels.compiled import inline
 from poise.kernels.values.lanes import SCALAR, part_of, width
 
 BOOK = 14  # rows of the lanes' book, see kernels/arm/many.py
-# Rows of the book for trees alone, where arms keep their target: the share of the way to the preferred configuration
-# that a step would like to go; what damping is multiplied by (0: by 1); the squared error of the iteration before; what
-# another attempt must be below to take the place of the start's own, and what that one leaves.
+# Rows of the book for trees, where arms have their target: share of the difference to the preferred configuration in a
+# step; damping factor (0: 1); squared error of the previous iteration; squared error below which a restart replaces the
+# result of the start's own basin, and that result's squared error.
 PULLING, CAUTION, LAST, OWN, LEFT = 0, 1, 2, 3, 4
-WIDEST = 8  # lanes
+WIDEST = 8  # most lanes of a kernel
 
 
 class TreeArrays(NamedTuple):
@@ -76,15 +75,15 @@ class Flat(NamedTuple):
 class Lanewise(NamedTuple):
     """Work memory as lanes.
 
-    book      (14,)     what the driver knows of each lane
+    book      (14,)     driver state of each lane
     frames    (n, 9), targets (width,), u (nu,): the problems
     tested    (nu,)     u before the step
     positions (n, 3)    of the moved frames
     rotations (n, 4)    of the moved frames
-    axes      (3 n, 3)  three rows a node: motion per unit of each of its dofs, a velocity or an angular velocity
+    axes      (3 n, 3)  three rows a node: velocity or angular velocity per unit of each of its dofs
     J         (nd, m)   rows of the residual per unit of each dof, weighted; undefined outside its row_range
     e         (m,)      weighted residual
-    rest      (m,)      e less what the pull towards the preferred configuration does to it
+    rest      (m,)      e minus the effect of the pull towards the preferred configuration
     A, d      (m, m), (m,)  the system of the step, factored
     y         (m,)      its solution
     pull      (nd,)     step towards the preferred configuration
@@ -134,8 +133,8 @@ def carve(kind, work, n, nd, nu, m, targets):
     A = rest + m * w
     d = A + m * m * w
     pull = d + m * w
-    # Two views of the same memory: whole lanes for the arithmetic, single numbers for filling and emptying one lane.
-    # not slices: they would carry a reference that functions without reference counts must not hand out
+    # Two views of the same memory: whole lanes for arithmetic, single numbers for reading and writing one lane.
+    # No slices: they would carry a reference, and functions without reference counts must not return one.
     flat = Flat(
         part_of(SCALAR, work, book, BOOK * w),
         part_of(SCALAR, work, frames, 9 * n * w),

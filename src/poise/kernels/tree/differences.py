@@ -1,8 +1,9 @@
 # pyright: standard
 """Jacobian by central finite differences of the residual.
 
-It is the derivative of the residual itself. The analytic rows of rotations and directions are those of the turn that
-is left, the same at the goal: far from it they are longer, by 1 / cos(angle / 2) along the axis of what is left.
+It is the derivative of the residual itself. The analytic rows of rotations and directions are the rates of the
+remaining rotation. Both agree at the goal; far from it the analytic rows are longer, by 1 / cos(angle / 2) along the
+axis of the remaining rotation.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from poise.kernels.tree.tree import forward, residuals
 from poise.kernels.values.lanes import fill, sqrt
 from poise.kernels.values.linear import Quat, multiply, quat_in
 
-WAY = 2.0**-17  # [rad, or kernel units]: what the third derivative bends and what rounding blurs are both 1e-11
+WAY = 2.0**-17  # step [rad or kernel units]; truncation and rounding errors are then both 1e-11
 
 
 @inline
@@ -51,7 +52,7 @@ def residuals_by_differences(kind, tree, limits, lanes, home, ahead, slopes):
     done = 0
     for i in range(tree.nodes.shape[0]):
         motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
-        # Coupled nodes share a dof, which `forward` moves in all of them at once: it is measured with the first.
+        # Coupled nodes share a dof, moved by forward kinematics in all of them at once: measure it with the first.
         if motion == FIXED or dof < done:
             continue
         done = dof + dofs_of(motion)
@@ -59,7 +60,7 @@ def residuals_by_differences(kind, tree, limits, lanes, home, ahead, slopes):
             way = WAY * math.sqrt(tree.dofs[dof + c, DOF_EASE])
             measure_beside(kind, tree, limits, lanes, home, i, c, way)
             for r in range(ahead.shape[0]):
-                # The residual is wanted minus is: its rate has the other sign, so behind minus ahead.
+                # The residual is wanted minus actual, so its rate has the opposite sign: behind minus ahead.
                 ahead[r] = lanes.e[r]
             measure_beside(kind, tree, limits, lanes, home, i, c, -way)
             for r in range(ahead.shape[0]):

@@ -3,8 +3,8 @@
 
 q and world targets become u and targets in the base frame and unit of a plan, and u becomes q.
 
-u are the numbers of the joints that move, as the kernels see them. Most of them are numbers of q; a ball joint that a
-limit makes a hinge is an angle, and the places of a free root are in units of the rig's size.
+u are the numbers of the moving joints in the kernels. Most of them are numbers of q. A ball joint limited to one axis
+is an angle in u, and the position of a free root is in units of the rig's size.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from poise.kernels.limits.angles import TURN, best_angle, nearest_turn, twist_an
 from poise.kernels.values.linear import Vec, about, multiply, quat_in, rotate, sub, vec_in
 from poise.kernels.values.turns import scale_to_unit, turn_into
 
-LARGEST_NUMBER = 1.7e308  # finite: goals say what they think of others
+LARGEST_NUMBER = 1.7e308  # largest finite number; goals report others
 
 
 @inline
 def hinge_angle(q, limits):
     """Return the angle of a ball limited to axis limits[:3]. It lies in the range limits[3:5].
 
-    A soft range limits[5:7] chooses the turn that is inside it, or nearest to it: angles a turn apart are one pose.
+    Angles a turn apart are the same pose: the soft range limits[5:7] selects the one inside it or nearest to it.
     """
     angle = twist_angle(q, vec_in(limits, 0))
     angle = angle - TURN if angle > math.pi else angle + TURN if angle <= -math.pi else angle
@@ -38,11 +38,11 @@ def hinge_angle(q, limits):
 def starts(q, same, bent, limits, moves, gains, u):
     """Fill u (k, nu) from configurations q (k, nq).
 
-    same    (p, 2)  columns of q and of u that hold the same number
-    bent    (h, 2)  where the quaternion of a ball that is a hinge begins in q, and where its angle stands in u
-    limits  (h, 7)  its axis, its range, and its soft range (the first above the second where there is none)
-    moves   (m, 2)  where the place of a free joint begins in q and in u
-    gains   (m,)    kernel units in one of its file units
+    same    (p, 2)  columns of q and u with the same number
+    bent    (h, 2)  column of q with the quaternion of a ball limited to one axis, column of u with its angle
+    limits  (h, 7)  its axis, its range, and its soft range (low above high: none)
+    moves   (m, 2)  columns of q and u with the position of a free joint
+    gains   (m,)    kernel units per file unit
     """
     for k in range(q.shape[0]):
         for i in range(same.shape[0]):
@@ -73,7 +73,7 @@ def turned(q, starts, turns):
 def answers(u, moved, given, same, bent, limits, moves, gains, turns, q):
     """Fill q (k, nq) from u (k, nu) where `has_moved` (k,). Elsewhere copy the start (1|k, nq) bit for bit.
 
-    turns  (h, 3)  see `turn_back`
+    hinge_ranges  (h, 3)  see `unwrap_hinges`
     """
     for k in range(u.shape[0]):
         row = k if given.shape[0] > 1 else 0
@@ -96,8 +96,8 @@ def answers(u, moved, given, same, bent, limits, moves, gains, turns, q):
 def targets(rows, bases, unit, terms, out):
     """Convert world targets (k, W) to base frame and kernel units. The result is out (k, N).
 
-    bases  (1|k, 12)  world transforms of the row that everything hangs in, its scale taken out
-    unit   world units in one kernel unit; negative where that scale mirrors
+    bases  (1|k, 12)  world transforms of the base row, without its scale
+    unit   world units per kernel unit; negative for a mirroring scale
     terms  (t, 3)     kind, first column in `rows`, first column in `out`
     """
     turn = turn_into(bases[0])
@@ -125,7 +125,7 @@ def plain(row, terms, farthest):
 
     Points must be finite and near; rotations are scaled to unit length.
 
-    terms     (t, 3)  as for `targets`
+    terms     (t, 3)  as for `convert_targets`
     farthest  the largest coordinate of a point
     """
     for t in range(terms.shape[0]):
@@ -148,7 +148,7 @@ def plain(row, terms, farthest):
 def motions(u, links, x):
     """Fill the link motions x (k, m, 4) from u (k, nu).
 
-    links  (m, 6)  kind, where it stands in u, ratio and offset of what it makes of its number, and its range
+    links  (m, 6)  kind, column in u, ratio and offset of its value, and its range
     """
     for k in range(u.shape[0]):
         for i in range(links.shape[0]):
@@ -156,7 +156,7 @@ def motions(u, links, x):
             if kind == BALL:
                 for j in range(4):
                     x[k, i, j] = u[k, at + j]
-            elif kind == MOVE:  # in kernel units already: a second gain would put the root elsewhere
+            elif kind == MOVE:  # in kernel units already, no second gain
                 for j in range(3):
                     x[k, i, j] = u[k, at + j]
             else:

@@ -1,18 +1,18 @@
 # pyright: standard
 """FABRIK for several effectors. At a branching joint each branch counts by the weight of its goals.
 
-A sweep goes twice over the tree. From the tips to the root every joint is given the place where the end of its bone
-would be right; a joint with several bones (a chest with two shoulders and a neck) gets the mean of the places that its
-bones ask for, weighted by the goals below each. Then, from the root to the tips, every joint is put back where its
-parent has it and turned towards the places that its bones were given, inside its limit. A joint with one bone turns by
-a shortest arc; one with several bones is a rigid piece, and takes the turn that fits all of them best in least squares.
+A sweep has two passes. From the tips to the root each joint gets a wanted position at which the end of its bone would
+be right; a joint with several bones (a chest with two shoulders and a neck) gets the mean of its bones' wanted
+positions, weighted by the goals below each. From the root to the tips each joint is placed at its parent's end and
+rotated towards the wanted positions of its bones, inside its limit. A joint with one bone rotates by a shortest arc;
+one with several bones is rigid and gets the least-squares rotation of all of them.
 
-Aristidou and Lasenby, Graphical Models 73(5), 2011, section 4.2, where the bones of a sub-base are free of each other.
+Aristidou and Lasenby, Graphical Models 73(5), 2011, section 4.2. There the bones of a sub-base are independent.
 
-    nodes, frames, terms, aims, targets  see kernels/tree/arrays.py; no SLIDE or MOVE, all terms POSITION
-    first (n + 1,), bones (b, 2)         bones first[i]..first[i + 1] are those of node i: what is at their end, 0 a
-                                         node or 1 a term, and its number
-    shares (n + t,)                      the weight of the goals below each node; then of each term
+    nodes, frames, terms, aims, targets  see kernels/tree/residual.py; no SLIDE or MOVE, all terms POSITION
+    first (n + 1,), bones (b, 2)         node i has the bones first[i]..first[i + 1]: kind of its end (0 a node, 1 a
+                                         term) and the end's number
+    shares (n + t,)                      total weight of the goals below each node; then of each term
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ from poise.kernels.values.linear import (
     vec_in,
 )
 
-SLOW = 0.7  # with a finish: a sweep that leaves more than this share of the error is the last
-FITS = 3  # Gauss-Newton steps of a fit; the next sweep fits again
-FLOOR = 1e-12  # of a fit's own size: bones on one line leave the turn about it open
+SLOW = 0.7  # error ratio of a sweep above which sweeps end, if a finish follows
+FITS = 3  # Gauss-Newton steps of a rotation fit; the next sweep fits again
+FLOOR = 1e-12  # damping of a fit relative to its trace; bones on one line leave a rotation about it undefined
 
 
 @inline
@@ -92,7 +92,7 @@ def fit(frames, terms, aims, first, bones, shares, target, wanted, pivot, i, tur
     n, begin, end = first.shape[0] - 1, first[i], first[i + 1]
     if end - begin == 1:
         bone, d = bone_at(frames, aims, bones, begin), sub(end_wanted(terms, target, wanted, bones, begin), pivot)
-        # A shortest arc keeps the twist about the bone, which a fit would leave open.
+        # A shortest arc keeps the twist about the bone; a fit would leave it undefined.
         return normalise(multiply(rotation_between(rotate(turn, bone), d), turn))
     for _ in range(FITS):
         a, push = Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), Vec(0.0, 0.0, 0.0)
@@ -100,12 +100,11 @@ def fit(frames, terms, aims, first, bones, shares, target, wanted, pivot, i, tur
             weight = share_of(shares, n, bones, b)
             h = rotate(turn, bone_at(frames, aims, bones, b))
             d = sub(end_wanted(terms, target, wanted, bones, b), pivot)
-            # The same normal equations as those of a ball joint in the finish: h x turns the bone, d is where it should
-            # go.
+            # The normal equations of a ball joint in the finish: h is the bone, d its wanted end.
             a = with_ball(a, scale(h, math.sqrt(weight)))
             push = add(push, scale(cross(h, d), weight))
         damping = FLOOR * (a.xx + a.yy + a.zz)
-        # All bones have no length, or no goals below: there is nothing to turn for.
+        # All bones have zero length or no goals below: nothing to fit.
         if not damping > 0.0:
             return turn
         turn = normalise(multiply(small_turn(solved(a, damping, push)), turn))
@@ -120,7 +119,7 @@ def drag_to_targets(nodes, frames, terms, aims, first, bones, shares, target, po
         i = n - 1 - k
         if nodes[i, NODE_MOTION] == FIXED:
             continue
-        # Turned first, then asked for a place: bones that can be satisfied by a turn need not move the joint.
+        # Rotate first, then compute the wanted position: where a rotation is enough, the joint need not move.
         point = vec_at(points, i)
         turn = fit(frames, terms, aims, first, bones, shares, target, wanted, point, i, quat_at(turns, i))
         put_quat(turns, i, turn)
@@ -143,7 +142,7 @@ def best_value(frames, terms, aims, first, bones, shares, target, wanted, point,
         weight = share_of(shares, n, bones, b)
         cosine += weight * (h.x * d.x + h.y * d.y)
         sine += weight * (h.x * d.y - h.y * d.x)
-    # All bones lie along the axis: any angle is as good, and an arc tangent of roundings would spin the hinge.
+    # All bones lie along the axis: any angle is equal, and an arc tangent of rounding errors would spin the hinge.
     if cosine * cosine + sine * sine <= NO_LEVERAGE * NO_LEVERAGE * shares[i] * shares[i]:
         return value
     return best_angle(value + math.atan2(sine, cosine), low, high)
@@ -181,7 +180,7 @@ def drag_to_root(
                 frames, terms, aims, first, bones, shares, target, wanted, point, frame, min(one, other),
                 max(one, other), coupled(frames, u[at], i), i,
             )  # fmt: skip
-            # Dividing by the ratio may leave the range by a rounding.
+            # Division by the ratio may leave the range by rounding.
             u[at] = clamp((value - frames[i, 8]) / frames[i, 7], low, high)
         elif nodes[i, NODE_MOTION] == BALL:
             q = best_motion(
@@ -252,8 +251,8 @@ def solve(
 ):  # fmt: skip
     """Solve k targets (k, width) within the limits. Each has its own start (1|k, nu).
 
-    options: tolerance, most sweeps, whether to end where sweeps creep. counts (k, 3): sweeps, single joint updates,
-    1 if all goals are met. trace_u (sweeps + 1 or 0, nu) and trace_error are filled for the last target.
+    options: tolerance, most sweeps, whether to end when sweeps converge slowly. counts (k, 3): sweeps, single joint
+    updates, 1 if all goals are met. trace_u (sweeps + 1 or 0, nu) and trace_error are filled for the last target.
     """
     n = nodes.shape[0]
     points, turns, wanted, u = np.empty((n, 3)), np.empty((n, 4)), np.empty((n, 3)), np.empty(starts.shape[1])
@@ -279,14 +278,14 @@ def search(
     before, least = math.inf, error
     count[0] = 0
     record(trace_u, trace_error, 0, u, error)
-    # With a finish to come, sweeps are worth their time only while each leaves at most 70 % of the error.
+    # If a finish follows, sweeps pay only while each reduces the error to 70 % or less.
     while largest > tolerance and error < math.inf and count[0] < sweeps and not (finishes and error > SLOW * before):
         before = error
         drag_to_targets(nodes, frames, terms, aims, first, bones, shares, target, points, turns, wanted)
         drag_to_root(nodes, frames, dofs, limits, terms, aims, first, bones, shares, target, points, turns, wanted, u)
         largest, error = left_of(terms, aims, target, points, turns)
         count[0] += 1
-        # Limits and branches that disagree let a sweep raise the error: no descent, so the best is kept.
+        # Conflicting limits and branches can let a sweep raise the error, so store the best.
         if error < least or largest <= tolerance:
             least = error
             copy_numbers(u, best)

@@ -1,9 +1,8 @@
 # pyright: standard
 """Residual and Jacobian rows of each goal term.
 
-Each has a function `put(tree, lanes, t)` that writes the weighted residual of term t into lanes.e and its rows of
-every dof on the path into lanes.J, and returns the squared residual without the weight, which the tolerance is
-compared to.
+A function write_KIND(tree, lanes, t) writes the weighted residual of term t to lanes.e and its rows of every dof on the
+path to lanes.J. It returns the squared residual without the weight, for comparison with the squared tolerance.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 # pyright: standard
 """AIM: a ray from a node's point passes through a position. The ray lies along an axis of the node's moved frame.
 
-With the axis a, the point p, the place x and b = (x - p) / |x - p|, the residual is that of DIRECTION, from a to b. It
-changes with the turning of a, and with that of b, which a velocity v of p turns by -b x v / |x - p|. Where x is p to
-rounding, b has no direction: then b and the residual are zero.
+With the axis a, the point p, the position x and b = (x - p) / |x - p|, the residual is that of DIRECTION, from a to b.
+It changes with the rotation of a and with that of b: a velocity v of p rotates b by -b x v / |x - p|. Where x is p to
+rounding, b is undefined: then b and the residual are zero.
 
-Where joints share the turn (LookAt: spine, neck and head), they all turn about one axis, each by a share that its ease
-gives. The point then moves as if all of them stood in one place, the mean of their places weighted by the eases. So one
-rate serves for all of them, and their steps stay in proportion to their eases.
+Where joints share the rotation (LookAt: spine, neck and head), they all rotate about one axis, each by a share given by
+its ease. The point then moves as if all of them were at one position, the mean of their positions weighted by the
+eases. So one rate serves all of them, and their steps stay in proportion to their eases.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def put(tree, lanes, t):
     wanted = vec_in(lanes.targets, tree.terms[t, TERM_WANTED])
     away = sub(wanted, point)
     zero, square = dot(a, a) * 0.0, dot(away, away)
-    # A joint that stands in its target sees it nowhere: the goal is met whichever way it points.
+    # A joint at its target has no direction to it: the goal is met for every rotation.
     there = square <= SAME * (dot(wanted, wanted) + dot(point, point))
     near = select(there, zero, 1.0 / maximum(sqrt(square), TINY))
     b = scale(away, near)
@@ -70,12 +70,12 @@ def put(tree, lanes, t):
     for j in range(tree.terms[t, TERM_WAY], tree.terms[t, TERM_WAY_END]):
         i = tree.paths[j]
         motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
-        # One arm for all joints that share the turn: with arms of their own they would turn by unequal shares.
+        # One arm for all joints sharing the rotation: with their own arms their shares would be unequal.
         arm = mean if shared else sub(point, vec_at(lanes.positions, i))
         for c in range(dofs_of(motion)):
             axis = vec_at(lanes.axes, 3 * i + c)
             if turns(motion):
-                # What turns the axis also carries the eye, and the direction to the target with it.
+                # A rotation of the axis also moves the point, and with it the direction to the target.
                 moved = scale(cross(b, cross(axis, arm)), near)
                 add_rate(lanes.J, dof + c, row, add(moved, sub(axis, scale(a, dot(a, axis)))), weight)
             else:

@@ -21,14 +21,14 @@ from poise.kernels.tree.goal_rows import add_rate, dofs_of, put_residual, turns
 from poise.kernels.values.lanes import maximum, select, sqrt
 from poise.kernels.values.linear import Vec, add, cross, dot, quat_at, rotate, scale, sub, vec_at, vec_in
 
-OPPOSITE = 1e-24  # |a + b|^2 below which its direction is rounding
+OPPOSITE = 1e-24  # |a + b|^2; below it a + b has no usable direction
 
 
 @inline
 def across(a):
     """Return a unit vector perpendicular to a unit vector. It has no branches (Duff et al., JCGT 6(1), 2017)."""
     sign = select(a.z < 0.0, a.z * 0.0 - 1.0, a.z * 0.0 + 1.0)
-    # sign + z is 1 or more in size: nothing is divided by a small number, whichever way a points.
+    # |sign + z| >= 1, so there is no division by a small number for any a.
     k = -1.0 / (sign + a.z)
     return Vec(1.0 + sign * a.x * a.x * k, sign * a.x * a.y * k, -(sign * a.x))
 
@@ -41,8 +41,7 @@ def direction_error(a, b):
 
     a x b is 2 sin cos of half the angle, and |a + b| is 2 cos: 2 a x (a + b) / |a + b| loses no digits at any angle.
     """
-    # Where a and b are opposite every axis across is as good; one is taken, or the residual of the worst error would
-    # vanish.
+    # Where a and b are opposite, take one of the perpendicular axes, or the residual of the largest error would vanish.
     middle = add(a, b)
     mm = dot(middle, middle)
     opposite = mm < OPPOSITE

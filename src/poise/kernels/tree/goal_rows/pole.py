@@ -3,15 +3,15 @@
 
 The side is measured about the line from the limb's first joint to its tip.
 
-With the unit vector n along the line, k the way from the line to the bending joint and p that to the place, both
-across n, and phi the angle from k to p about n: the residual is 2 sin(phi / 2) in the first of its three rows. The
-points move with H' (first), K' (bending), T' (tip), and with m_k = n x k / |k|^2, t_k = the share of the line that
-lies before the foot of k (m_p and t_p alike) phi changes by
+With the unit vector n along the line, the offset k of the middle joint and p of the position, both perpendicular to n,
+and phi the angle from k to p about n, the residual is 2 sin(phi / 2) in the first of its three rows. The points move
+with H' (first), K' (middle), T' (tip). With m_k = n x k / |k|^2 and t_k = the share of the line before the foot of k
+(m_p and t_p alike) phi changes by
 
     m_p . (-(1 - t_p) H' - t_p T') - m_k . (K' - (1 - t_k) H' - t_k T')
 
-Where k, p or the line have no length there is no side, and nothing is left. Near there the row fades, by each length
-in thousandths of the limb's, so that no rate grows without bounds.
+Where k, p or the line have zero length, the side is undefined and the goal is met. Near there the row fades
+with each length relative to the limb's (FADE_SHARE), so that every rate is bounded.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from poise.kernels.tree.goal_rows import dofs_of, turns
 from poise.kernels.values.lanes import maximum, minimum, select, sqrt
 from poise.kernels.values.linear import add, cross, dot, quat_at, rotate, scale, sub, vec_at, vec_in
 
-FADES = 1e-3  # of the limb's length
+FADES = 1e-3  # share of the limb's length; below it a length fades the row
 
 
 @inline
@@ -77,8 +77,8 @@ def put(tree, lanes, t):
     n = scale(line, over(1.0, reach))
     k, p = sub(bend, scale(n, dot(n, bend))), sub(away, scale(n, dot(n, away)))
     k_long, p_long, limb = length(k), length(p), length(bend) + length(sub(tip, middle))
-    # A limb that is nearly straight has a side that a hair can change: its rate grows as 1 / |k|. Fading the row keeps
-    # it bounded, and a straight limb has no side to miss.
+    # The side of a nearly straight limb is ill-conditioned: its rate grows as 1 / |k|. Fading the row bounds it, and a
+    # straight limb has no side to miss.
     fade = minimum(over(k_long, FADES * limb), 1.0) * minimum(over(p_long, FADES * limb), 1.0)
     fade = fade * minimum(over(reach, FADES * limb), 1.0) * weight
     k_unit, p_unit = scale(k, over(1.0, k_long)), scale(p, over(1.0, p_long))
@@ -94,10 +94,10 @@ def put(tree, lanes, t):
         i = tree.paths[j]
         motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
         at = vec_at(lanes.positions, i)
-        # How phi changes with a shift or a turn of the three points, by the principle of virtual work: forces at points
-        # add up to a force and a torque about the joint.
+        # Rate of phi under a translation or rotation of the three points, by the principle of virtual work: forces at
+        # points add up to a force and a torque about the joint.
         push, twist = for_tip, cross(sub(tip, at), for_tip)
-        # The path leads to the tip; its first stretches also carry the joint that bends, and the first joint.
+        # The path leads to the tip; its first parts also move the middle joint and the first joint.
         if j < terms[TERM_MIDDLE_END]:
             push, twist = add(push, for_middle), add(twist, cross(sub(middle, at), for_middle))
         if j < terms[TERM_FIRST_END]:
