@@ -1,5 +1,5 @@
 # pyright: standard
-"""Packing of posed limbs with a ball joint into LimbRow numbers. The module limb_packing describes the arrays."""
+"""Packing of posed limbs with a ball joint into LimbRow numbers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Packing of posed limbs with two parallel hinges into PlaneRow numbers. The module limb_packing describes the arrays."""
+"""Packing of posed limbs with two parallel hinges into PlaneRow numbers."""
 
 from __future__ import annotations
 

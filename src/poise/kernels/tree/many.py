@@ -3,23 +3,24 @@
 
 Each lane has one problem; at its end it takes the next one. A lane at its end takes the next problem.
 
-As for serial arms, kernels/arm/many.py. kernels/tree/arrays.py says what a tree is made of. Besides it
+It works like the driver of serial arms, kernels/arm/many.py. kernels/tree/residual.py describes the arrays of a tree.
+Further arrays:
 
     starts   (1|k, nu)    configurations to start from
-    seeds    (s, nd)      numbers in 0..1 that say where to start again, the same for all problems
+    seeds    (s, nd)      numbers in 0..1 that define the restarts, the same for all problems
     settings (6,)         the columns TREE_ of codes.py
-    work     (work_size,) memory, 64-byte aligned; what it holds before does not matter
-    u        (k, nu)      the answers
-    errors   (k,)         weighted squared error of each answer; 1e300 where the residual was never a number
-    counts   (k, 3)       iterations and attempts spent; 1 where the goals were met
+    work                  memory of compute_workspace_size numbers, 64-byte aligned; its content is arbitrary
+    u        (k, nu)      results
+    errors   (k,)         weighted squared error of each result; 1e300 where the residual was never a number
+    counts   (k, 3)       iterations and attempts used; 1 where the goals were met
     trace    (t, nu + 1)  error and configuration of the first problem before each of its iterations; t may be 0
 
-A preferred configuration and soft limits come second to the goals. An attempt begins with both, and ends where the
-goals are met and nothing moves any more. When it stalls, or its last iterations begin, the preferences are dropped and
-the goals alone decide: what can be met is met, preferred or not.
+A preferred configuration and soft limits have lower priority than the goals. An attempt begins with both, and ends
+where the goals are met and the step is zero. When it stalls, or its last iterations begin, the preferences are dropped
+and only the goals count.
 
-Where the first attempt misses, the best pose it has seen settles before others are tried: that is the nearest pose of
-the start's own basin. Another attempt takes its place where it meets the goals, or leaves clearly less.
+If the first attempt misses, its best pose is polished before any restart: the result is the nearest pose in the start's
+own basin. A restart replaces it if it meets the goals or has a clearly smaller error.
 """
 
 from __future__ import annotations
@@ -79,14 +80,14 @@ from poise.kernels.values.lanes import LANES4, LANES8, bits, lane, minimum, sele
 from poise.kernels.values.linear import Quat, Vec, about, multiply, norm, scale
 from poise.kernels.values.small_solve import factor_threes, substitute_rows
 
-# While a preferred configuration pulls, the error of the goals falls slowly, and may rise before it does:
-PULLED_SHARE = 0.98  # takes the place of STALL_SHARE,
-PULLED_PATIENCE = 10.0  # and so many iterations without progress are forgiven at first
-SETTLED = 1e-7  # largest number of a step that moves nothing any more
-STILL = 1e-14  # largest number of a step that is rounding: a straight limb pushed along itself cannot bend
-CLOSING = 8.0  # last iterations of an attempt, for the goals alone
-CLEAR = 1e-3  # of the rig's size: a pose far from the start must leave less than the nearest one by so much
-WIDEN, WIDEST_TURN = 0.25, 2.0  # by how much more each restart turns the balls from the start, and the most [rad]
+# With a preferred configuration the error of the goals decreases slowly, and may increase first:
+PULLED_SHARE = 0.98  # error ratio of an iteration above which it counts as stalled, in place of STALL_SHARE
+PULLED_PATIENCE = 10.0  # iterations without progress allowed at the beginning of an attempt
+SETTLED = 1e-7  # largest number of a converged step
+STILL = 1e-14  # largest number of a step below rounding: a straight limb pushed along itself cannot bend
+CLOSING = 8.0  # last iterations of an attempt, for the goals only
+CLEAR = 1e-3  # distance in rig sizes by which a restart must beat the result of the start's own basin
+WIDEN, WIDEST_TURN = 0.25, 2.0  # rotation of the balls per restart and its maximum [rad]
 
 
 class Problems(NamedTuple):
@@ -112,9 +113,9 @@ def fill_lane(flat, w, l, numbers):
 def crowd_of(tree):
     """Compute the longest path in units of LONG_WAY joints. It is at least 1.
 
-    Of n joints J J^T grows with n^3 and the squared error with n^2, in lengths of a link: damping in proportion to the
-    error alone would let long chains jump, and turns as large as a short chain's crumple them, so that all of them end
-    as a coil around the base (500 free hinges: 12 % of targets missed, with both in proportion to n none).
+    For n joints J J^T grows with n^3 and the squared error with n^2, in link lengths. With damping proportional to the
+    error only, long chains would jump, and rotations as large as in a short chain would coil them around the base (500
+    free hinges: 12 % of targets missed; with both in proportion to n none).
     """
     most = 0
     for t in range(tree.terms.shape[0]):
@@ -126,15 +127,15 @@ def crowd_of(tree):
 def scatter(tree, seeds, number, share, u, w, l):
     """Randomize the start in lane l. Hinges and slides get any value in their range, balls stay near the start.
 
-    A hinge without two ends turns up to half a turn either way, within the end it has; slides without two and moves
-    stay. In a long chain hinges and balls turn less, see `crowd_of`.
+    A hinge without a finite range rotates by up to half a turn in both directions, within its one end if any; such
+    slides and moves stay. In a long chain hinges and balls rotate less, see `compute_length_factor`.
     """
     spread = 1.0 / crowd_of(tree)
     for i in range(tree.nodes.shape[0]):
         motion, at, d = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_AT], tree.nodes[i, NODE_DOF]
         if motion == HINGE or motion == SLIDE:
             low, high, before = tree.dofs[d, DOF_LOW], tree.dofs[d, DOF_HIGH], u[at * w + l]
-            # Both ends are known: anywhere between them.
+            # Both ends are finite: any value between them.
             if high - low < HUGE:
                 u[at * w + l] = low + seed_at(seeds, number, d) * (high - low)
             elif motion == HINGE:
@@ -146,8 +147,8 @@ def scatter(tree, seeds, number, share, u, w, l):
             x, y, z = seed_at(seeds, number, d), seed_at(seeds, number, d + 1), seed_at(seeds, number, d + 2)
             turn = Vec(2.0 * x - 1.0, 2.0 * y - 1.0, 2.0 * z - 1.0)
             angle = norm(turn)
-            # Three numbers in -1..1 as a rotation vector: its corners are more likely than its faces, which a restart
-            # may be.
+            # Three numbers in -1..1 as a rotation vector. It is not uniform (corners are more likely), which is good
+            # enough for a restart.
             j = at * w + l
             old = Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w])
             q = multiply(about(scale(turn, 1.0 / max(angle, 1e-12)), spread * share * angle), old)
@@ -156,11 +157,11 @@ def scatter(tree, seeds, number, share, u, w, l):
 
 @part
 def start_lane(flat, w, l, start, most, patience, pull, caution):
-    """Start an attempt in lane l. The multipliers of what the lane did before must not reach it."""
+    """Start an attempt in lane l. The multipliers of the lane's previous attempt are cleared."""
     patience = patience if pull <= 0.0 else PULLED_PATIENCE
     attempt(flat.book, flat.u, w, l, start, start.shape[0], most, patience)
     flat.book[PULLING * w + l], flat.book[CAUTION * w + l], flat.book[LAST * w + l] = pull, caution, HUGE
-    # `pushed` reads the multipliers of the step before, which were those of another problem.
+    # `compute_push` reads the multipliers of the previous step, which belong to another problem.
     for r in range(flat.y.shape[0] // w):
         flat.y[r * w + l] = 0.0
 
@@ -182,7 +183,7 @@ def clearly_below(error):
 
 @part
 def begin(problems, flat, w, l, k):
-    """Load problem k into lane l. Until something better is found, the start is its answer."""
+    """Load problem k into lane l. The start is its result until a better one is found."""
     start = problems.starts[min(k, problems.starts.shape[0] - 1)]
     flat.book[PROBLEM * w + l], flat.book[ATTEMPT * w + l] = k, 0.0
     fill_lane(flat.targets, w, l, problems.targets[k])
@@ -198,7 +199,7 @@ def begin(problems, flat, w, l, k):
 def go_on(tree, limits, problems, flat, w, l, is_met, following, last):
     """Schedule lane l: restart, final polish, or problem number `next_problem`.
 
-    Returns whether it took that problem; with none left it idles.
+    Returns whether the lane took that problem; without any left it idles.
     """
     k, tries = int(flat.book[PROBLEM * w + l]), int(flat.book[ATTEMPT * w + l]) + 1
     flat.book[ATTEMPT * w + l] = tries
@@ -206,7 +207,7 @@ def go_on(tree, limits, problems, flat, w, l, is_met, following, last):
     restarts = int(settings[TREE_RESTARTS]) if seeds.shape[0] > 0 else 0
     settles = settings[TREE_POLISH] > 0.0
     if not is_met and tries == 1 and settles:
-        # Where the start's own attempt leads, with a caution of 1 and without preferences; it may not stall.
+        # Polish the result of the start's own attempt, with a caution of 1, without preferences and without stalling.
         start_lane(flat, w, l, problems.u[k], settings[TREE_POLISH], settings[TREE_POLISH], 0.0, 1.0)
         return False
     again = tries - 1 if settles else tries
@@ -215,15 +216,15 @@ def go_on(tree, limits, problems, flat, w, l, is_met, following, last):
         flat.book[OWN * w + l] = clearly_below(problems.errors[k])
         problems.errors[k] = flat.book[OWN * w + l]
     if not is_met and again <= restarts:
-        # From the start pose again, turned away from it: balls farther with every attempt, so that what lies near is
-        # tried first.
+        # Restart from the randomized start pose. The balls rotate farther with every attempt, so nearby poses are tried
+        # first.
         start_lane(
             flat, w, l, starts[min(k, starts.shape[0] - 1)], settings[TREE_ITERATIONS], 0.0, settings[TREE_PULL], 0.0
         )
         scatter(tree, seeds, again - 1, min(WIDEN * again, WIDEST_TURN), flat.u, w, l)
         keep_turns(tree, limits, flat.u, w, l)
         return False
-    # The best pose of all attempts settles, too; the start's own has.
+    # Polish the best pose of all restarts; the start's own is polished already.
     if not is_met and again == restarts + 1 and settles and problems.errors[k] < flat.book[OWN * w + l]:
         start_lane(flat, w, l, problems.u[k], settings[TREE_POLISH], settings[TREE_POLISH], 0.0, 1.0)
         return False
@@ -242,21 +243,21 @@ def settle(book, error, met, most):
 
     `max_step` is the largest number of its step. Returns whose attempt ends.
 
-    An attempt is tired when its error does not fall: clearly below the best so far, or where it is pulled aside
-    meanwhile, at all below the one before.
+    An attempt stalls when its error does not fall clearly below the best so far or, with a preference, below that of
+    the previous iteration.
     """
     pulled, none = book[PULLING] > 0.0, 0.0 * book[PULLING]
-    # Progress sets a count of vain iterations back to zero; patience, a count below zero, stays as it is.
+    # Progress resets the count of iterations without progress; patience, a count below zero, stays.
     share, better = select(pulled, none + PULLED_SHARE, none + STALL_SHARE), minimum(book[STALL], 0.0)
-    # Where the goals are met the error is rounding, and says nothing about progress: what is left to do is the pull.
+    # Where the goals are met the error is rounding and no measure of progress; only the preference remains.
     stall = select(met, better, select(error > book[BEST] * share, book[STALL] + 1.0, better))
     tired, late = stall >= STALL_COUNT, book[SPENT] >= book[MOST] - CLOSING
     alone = book[PULLING] <= 0.0
-    # Alone, goals that are met are the end, and steps that are rounding. Pulled, only when nothing moves any more; and
-    # a tired attempt drops its pull and goes on.
+    # Without a preference an attempt ends with its goals met or a step below rounding. With one it ends when converged;
+    # a stalled attempt drops its preference and continues.
     ends = (met & (alone | (most <= SETTLED))) | ((tired | (most <= STILL)) & alone) | (book[SPENT] >= book[MOST])
     drops = pulled & (tired | late)
-    # Pulled, compare with the iteration before: the least error so far may come from before the pull took over.
+    # With a preference, compare with the previous iteration: the smallest error may precede the preference's effect.
     book[BEST] = select(pulled, error, minimum(book[BEST], error))
     book[STALL] = select(drops, none, stall)
     book[PULLING] = select(drops, none, book[PULLING])
@@ -269,8 +270,8 @@ def solver(kind, name="solve"):
 
     It solves problems first..last, with a preferred configuration only if TREE_PULL > 0.
 
-    A closure, not a function that kernels call: Numba optimises all of a callee's code again in its caller. Its name is
-    that of its files on the disk: kernels of one name share an index, which Numba writes without a lock.
+    It is a closure instead of a function called by kernels, because Numba optimises all code of a callee again in its
+    caller. Its name is that of its cache files: kernels of one name share an index, which Numba writes without a lock.
     """
 
     def solve(
@@ -294,11 +295,11 @@ def solver(kind, name="solve"):
             error, met = residuals(kind, tree, limits, lanes)
             for i in range(nu):
                 lanes.tested[i] = lanes.u[i]
-            # Known to be constant for a call: without preferences nothing of the pull is worked out.
+            # Constant during a call: without preferences no pull is computed.
             if near:
                 pull_near(kind, tree, lanes)
                 pull_inside(kind, tree, limits, lanes)
-            # Before freeze, which scales J by the ease.
+            # Before `freeze_dofs`, which scales J by the ease.
             if bound:
                 freeze_turns(kind, tree, limits, lanes, near)
             freeze(kind, tree, lanes, near)
@@ -307,7 +308,7 @@ def solver(kind, name="solve"):
             normal_matrix(kind, tree, lanes, damping)
             factor_threes(lanes.A, lanes.d)
             substitute_rows(lanes.A, lanes.d, lanes.rest, lanes.y)
-            # The residual of the new pose comes with the next iteration: `tested` keeps what the error belongs to.
+            # The next iteration computes the residual of the new pose: `tested` holds the configuration of this error.
             most = move(kind, tree, lanes, near)
             if bound:
                 for l in range(w):

@@ -1,16 +1,16 @@
 # pyright: standard
 """Step rules of the Jacobian methods.
 
-All of them step by J^T y, and differ in y alone:
+All of them step by J^T y and differ only in y:
 
     transpose        y = a e
     pseudo-inverse   y = (J J^T)^+ e
     damped           y = (J J^T + l I)^-1 e
     selective        y = sum_i k_i (u_i . e) / s_i^2 u_i, with s_i, u_i the singular values and vectors of J
 
-`lanes.rest` is e, clamped; J has had its rows frozen and scaled (tree.py). Each rule fills lanes.y. Sources: Buss,
-"Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and damped least squares methods", 2004;
-Buss and Kim, "Selectively damped least squares for inverse kinematics", J. Graphics Tools 10(3), 2005.
+`lanes.rest` is the clamped e; J has its rows frozen and scaled by `freeze_dofs`. Each rule fills lanes.y. Sources:
+Buss, "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and damped least squares methods",
+2004; Buss and Kim, "Selectively damped least squares for inverse kinematics", J. Graphics Tools 10(3), 2005.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from poise.kernels.values.eigen import eigen
 from poise.kernels.values.lanes import fill, maximum, minimum, select, sqrt
 from poise.kernels.values.small_solve import factor_threes, substitute_rows
 
-TINY = 1e-300  # what a length or a squared length is divided by at least
-RANK = 1e-12  # of the largest squared singular value: J J^T does not know smaller ones from rounding
+TINY = 1e-300  # smallest divisor of a length or a squared length
+RANK = 1e-12  # squared singular values below this share of the largest are rounding in J J^T
 
 
 @part
@@ -33,8 +33,7 @@ def clamp_errors(tree, lanes, most):
         r = tree.terms[t, TERM_ROW]
         x, y, z = lanes.rest[r], lanes.rest[r + 1], lanes.rest[r + 2]
         length = sqrt(x * x + y * y + z * z)
-        # Buss's D_max: a target that is far away would otherwise ask for more than the linear model can give, and the
-        # rows of other goals would be drowned.
+        # Buss's D_max: a distant target would otherwise exceed the linear model and dominate the rows of other goals.
         share = minimum(most[t] / maximum(length, TINY + 0.0 * length), 1.0 + 0.0 * length)
         lanes.rest[r], lanes.rest[r + 1], lanes.rest[r + 2] = x * share, y * share, z * share
 
@@ -56,7 +55,7 @@ def best_factor(kind, tree, lanes):
     for r in range(lanes.y.shape[0]):
         lanes.y[r] = zero
     for d in range(tree.dofs.shape[0]):
-        # J J^T e, one dof after the other: the matrix itself is not needed.
+        # J J^T e, dof by dof: the matrix itself is not needed.
         g = along(kind, tree, lanes.J, d, lanes.rest)
         slope = slope + g * g
         for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
@@ -82,12 +81,12 @@ def singular(kind, tree, lanes, vectors):
     lanes.d gets the squared values, the rows of `vectors` the u_i, y becomes zero. Returns the largest one.
     """
     m = lanes.d.shape[0]
-    # The eigenvectors of J J^T are those singular vectors of J that live in the space of the goals, and its eigenvalues
-    # the squares: one m x m problem, however many joints.
+    # The eigenvectors of J J^T are the singular vectors of J in the space of the goals, its eigenvalues their squares:
+    # one m x m problem for any number of joints.
     normal_matrix(kind, tree, lanes, fill(kind, 0.0))
     for r in range(m):
         for k in range(r + 1, m):
-            # Factoring reads the lower triangle alone, rotations both.
+            # The factorization reads only the lower triangle, the rotations both.
             lanes.A[r, k] = lanes.A[k, r]
     eigen(kind, lanes.A, vectors, lanes.d)
     largest = fill(kind, 0.0)
@@ -118,7 +117,7 @@ def pseudo_inverse(kind, tree, lanes, vectors, cut):
     """Solve the shortest step for e, without small singular values. Values below `cut` of the largest are left out."""
     least = maximum(singular(kind, tree, lanes, vectors) * (cut * cut), fill(kind, TINY))
     for i in range(lanes.d.shape[0]):
-        # lanes.d has squares: the cut is squared as well.
+        # lanes.d has squares, so the cut is squared too.
         kept = lanes.d[i] >= least
         share = share_of(kind, lanes, vectors, i) / maximum(lanes.d[i], least)
         add_along(lanes, vectors, i, select(kept, share, 0.0 * share))
@@ -137,9 +136,9 @@ def blocks(kind, row, first, last):
 def selective(kind, tree, lanes, vectors, sways, most):
     """Solve the selectively damped step (Buss and Kim, section 3).
 
-    sways (nd,) is scratch: how far a dof moves all that is aimed, per unit of it. Along u_i the part v_i / s_i of
-    length u_i . e may turn a joint by at most g_i = most min(1, N_i / M_i), N_i being how far the goals should go
-    along u_i and M_i how far all joints would swing them, there and back.
+    goal_motions (nd,) is scratch: the sum of all goals' motions per unit of a dof. Along u_i the part v_i / s_i of
+    length u_i . e may rotate a joint by at most g_i = max_step min(1, N_i / M_i). N_i is the wanted motion of the goals
+    along u_i, M_i the sum of their motions by all joints, without cancellation.
     """
     zero = fill(kind, 0.0)
     least = maximum(singular(kind, tree, lanes, vectors) * RANK, zero + TINY)
@@ -156,8 +155,7 @@ def selective(kind, tree, lanes, vectors, sways, most):
         limit = most * minimum(wanted * square / maximum(swung, zero + TINY), zero + 1.0)  # swung is s_i^2 M_i
         share = share_of(kind, lanes, vectors, i) / square
         turn = maximum(share, -share) * widest
-        # The whole part of the error along u_i if no joint turns too far for it, else as much as makes the widest turn
-        # just that.
+        # The whole error along u_i, or the share at which the largest joint angle equals its limit.
         share = share * minimum(limit / maximum(turn, zero + TINY), zero + 1.0)
         add_along(lanes, vectors, i, select(lanes.d[i] >= least, share, zero))
 

@@ -4,15 +4,16 @@
 Each lane has one problem. The driver is that of kernels/tree/batch_lm.py with a choice of step rules. The driver is
 that of kernels/tree/batch_lm.py with a choice of step rules.
 
-kernels/tree/arrays.py says what a tree is made of, kernels/tree/many.py what starts, seeds, u and trace are. Besides
+kernels/tree/residual.py describes the arrays of a tree, kernels/tree/batch_lm.py starts, seeds, u and trace. Further
+arrays:
 
-    clamps   (t,)         how much of each term's weighted residual one step looks at
+    clamps   (t,)         largest weighted residual of each term in one step
     settings (9,)         the columns METHOD_ of codes.py
-    scratch  (scratch_size,) memory, 64-byte aligned, as is `work`
-    errors   (k,)         weighted squared error of each answer; 1e300 where the residual was never a number
-    counts   (k, 3)       steps and attempts spent; 1 where the goals were met
+    scratch               memory of compute_scratch_size numbers, 64-byte aligned like `work`
+    errors   (k,)         weighted squared error of each result; 1e300 where the residual was never a number
+    counts   (k, 3)       steps and attempts used; 1 where the goals were met
 
-The answer is the best pose seen. A preferred configuration is not looked at.
+The result is the best measured pose. A preferred configuration is ignored.
 """
 
 from __future__ import annotations
@@ -53,24 +54,25 @@ from poise.kernels.tree.tree import along, forward, freeze, freeze_turns, has_bo
 from poise.kernels.values.lanes import LANES4, LANES8, bits, fill, lane, maximum, minimum, part_of, select, sqrt, width
 from poise.kernels.values.linear import Vec, dot, scale, vec_at, vec_in
 
-# Rows of the book that only these methods have:
+# Rows of the book for these methods only:
 GAIN = 3  # factor of the step
-BENT = 4  # 1 once the lane's chain was bent, because no dof lowered its error
-MARK = 5  # the squared error that counts as the last progress
-CAREFUL = 6  # 1 in the last attempt, which settles the best pose of all others and takes back what raises the error
-STALL_SHARE = 0.95  # of MARK: a squared error below it is progress; METHOD_PATIENCE steps without any end an attempt
-SETTLED_SHARE = 1.0 - 1e-4  # the same in the last attempt, which is to come to rest
-TIMES = 4.0  # by which the steps of the last attempt grow and shrink
-SETTLING_CUT = 0.01  # least cut of its pseudo-inverse: out of reach, directions of small singular values lead nowhere
-LATE = 0.75  # share of the iterations after which only the last attempt begins
-VANISHED = 1e-18  # squared slope per squared error below which no dof lowers the error
-SCRATCH_WIDTH = 8  # lanes at most
+BENT = 4  # 1 once the lane's chain was bent, because no dof decreased its error
+MARK = 5  # squared error at the last progress
+CAREFUL = 6  # 1 in the last attempt, which refines the best pose and undoes steps with an increased error
+STALL_SHARE = 0.95  # a squared error below this share of MARK is progress; METHOD_PATIENCE steps without end an attempt
+SETTLED_SHARE = 1.0 - 1e-4  # the same share in the last attempt, which should converge
+TIMES = 4.0  # factor by which the gain of the last attempt grows and shrinks
+# Smallest cut of the last attempt's pseudo-inverse; smaller singular values help no unreachable goal.
+SETTLING_CUT = 0.01
+LATE = 0.75  # share of the iterations after which only the last attempt may start
+VANISHED = 1e-18  # squared slope per squared error below which no dof decreases the error
+SCRATCH_WIDTH = 8  # most lanes of a kernel
 
 
 class Extra(NamedTuple):
     """Work memory beyond LaneView, as lanes.
 
-    best    (nu,)     the best pose seen
+    best    (nu,)     best pose so far
     home    (nu,), ahead (m,), slopes (nd, m): for finite differences
     vectors (m, m)    singular vectors, one a row
     sways   (nd,)     for the selective rule
@@ -127,7 +129,7 @@ def carve_extra(kind, scratch, nd, nu, m):
 
 @part
 def attempt(run, flat, w, l, start):
-    """Start an attempt in lane l. What the lane did before must not reach it."""
+    """Start an attempt in lane l. The lane's previous state is cleared."""
     fill_lane(flat.u, w, l, start)
     fill_lane(flat.tested, w, l, start)
     flat.book[LAST * w + l], flat.book[MARK * w + l] = HUGE, HUGE
@@ -137,7 +139,7 @@ def attempt(run, flat, w, l, start):
 
 @part
 def begin(run, flat, w, l, k):
-    """Load problem k into lane l. Until something better is found, the start is its answer."""
+    """Load problem k into lane l. The start is its result until a better one is found."""
     start = run.starts[min(k, run.starts.shape[0] - 1)]
     flat.book[PROBLEM * w + l], flat.book[ATTEMPT * w + l] = k, 0.0
     flat.book[SPENT * w + l], flat.book[BEST * w + l] = 0.0, HUGE
@@ -157,7 +159,7 @@ def finish(run, flat, extra, l, w, is_met):
     run.counts[k, 0], run.counts[k, 1] = int(flat.book[SPENT * w + l]), int(flat.book[ATTEMPT * w + l]) + 1
     run.counts[k, 2] = 1 if is_met else 0
     run.errors[k] = flat.book[BEST * w + l]
-    # Still HUGE: the residual was never a number, and the start, which stands there, is the answer.
+    # Still HUGE: the residual was never a number, and the start remains the result.
     if run.errors[k] < HUGE:
         for i in range(run.u.shape[1]):
             run.u[k, i] = lane(extra.best[i], l)
@@ -169,7 +171,7 @@ def go_on(tree, limits, run, flat, extra, w, l, is_met, following, last):
 
     The last attempt starts at the best pose.
 
-    Returns whether it took that problem; with none left it idles.
+    Returns whether the lane took that problem; without any left it idles.
     """
     k, tries, restarts = (
         int(flat.book[PROBLEM * w + l]),
@@ -210,7 +212,7 @@ def measured(kind, tree, limits, lanes, extra, numeric):
     Returns the squared error, weighted, and whether every term is met.
     """
     if numeric:
-        # Central differences measure twice for every dof, and so place the nodes by themselves.
+        # Central differences compute forward kinematics themselves, twice for every dof.
         return residuals_by_differences(kind, tree, limits, lanes, extra.home, extra.ahead, extra.slopes)
     forward(tree, lanes)
     return residuals(kind, tree, limits, lanes)
@@ -222,13 +224,13 @@ def taken_back(kind, lanes, error, settings):
 
     This applies to the adaptive rule and to a last attempt. Returns in which lanes.
 
-    The factor of the step grows where the error fell and shrinks as much where it rose.
+    The step's gain grows where the error decreased and shrinks where it increased.
     """
     one, before = fill(kind, 1.0), lanes.book[LAST]
     careful, times, most = lanes.book[CAREFUL] > 0.0, TIMES, 1.0
     if settings[METHOD_RULE] == ADAPTIVE:
         careful, times, most = one > 0.0, settings[METHOD_SECOND], HUGE
-    # Before the first step there is nothing to compare with: LAST is HUGE, and neither holds.
+    # Before the first step the last error is HUGE, and neither holds.
     rose, fell = careful & (error > before), careful & (error < before) & (before < HUGE)
     lanes.book[GAIN] = minimum(lanes.book[GAIN] * select(rose, one / times, select(fell, one * times, one)), one * most)
     if bits(rose) != 0:
@@ -243,7 +245,7 @@ def keep_best(lanes, extra, error, met):
 
     `tested` gets the poses of all lanes, for comparison with the next ones.
     """
-    # What meets every tolerance is better than what has a smaller weighted error and does not.
+    # A pose within every tolerance beats one with a smaller weighted error.
     better = met | (error < lanes.book[BEST])
     lanes.book[BEST] = select(better, error, lanes.book[BEST])
     for i in range(lanes.u.shape[0]):
@@ -258,8 +260,8 @@ def vanished(kind, tree, lanes, error):
     for d in range(tree.dofs.shape[0]):
         slope = along(kind, tree, lanes.J, d, lanes.e)
         steepest = maximum(steepest, slope * slope)
-    # At a minimum that is none of the goals, as on a straight chain with the target on its line: once only, or a chain
-    # that cannot reach its target would be bent for ever.
+    # A stationary point without goals met, as for a straight chain with the target on its line. Bend once only, or a
+    # chain out of reach of its target would bend forever.
     return (steepest <= VANISHED * error) & (lanes.book[BENT] <= 0.0)
 
 
@@ -287,7 +289,7 @@ def pull_bent(kind, tree, lanes, bends, bend):
     """
     zero, angle = fill(kind, 0.0), select(bends, fill(kind, bend), fill(kind, 0.0))
     for r in range(lanes.y.shape[0]):
-        # Lanes that bend take no other step; those beside them take theirs, without any pull.
+        # Lanes that bend take no other step; the other lanes take theirs, without any pull.
         lanes.y[r] = select(bends, zero, lanes.y[r])
     for d in range(tree.dofs.shape[0]):
         lanes.pull[d] = zero
@@ -296,15 +298,15 @@ def pull_bent(kind, tree, lanes, bends, bend):
         motion, d = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
         if motion == HINGE:
             value = lanes.u[tree.nodes[i, NODE_AT]]
-            # Into the wider part of its range, where the hinge may go on to turn.
+            # Into the wider part of its range, where the hinge can rotate further.
             room = tree.dofs[d, DOF_HIGH] - value >= value - tree.dofs[d, DOF_LOW]
             lanes.pull[d] = select(room, angle, -angle)
         elif motion == BALL:
             for c in range(3):
-                # All balls about one axis of the base frame: turns about axes of their own would cancel each other.
+                # All balls rotate about one axis of the base frame: rotations about their own axes would cancel.
                 lanes.pull[d + c] = angle * dot(side, vec_at(lanes.axes, 3 * i + c))
     lanes.book[BENT] = select(bends, zero + 1.0, lanes.book[BENT])
-    # A bend raises the error, and must not be taken back.
+    # A bend increases the error and must not be undone.
     lanes.book[LAST] = select(bends, zero + HUGE, lanes.book[LAST])
 
 
@@ -319,8 +321,7 @@ def choose_step(kind, tree, lanes, extra, settings, error):
         transpose(lanes, best_factor(kind, tree, lanes))
     elif rule == PSEUDO_INVERSE:
         cut = fill(kind, settings[METHOD_FIRST])
-        # Where the goals cannot be met, small singular values ask for large steps to no avail: the pose would never
-        # rest.
+        # With goals out of reach, small singular values cause large useless steps, and the pose would not converge.
         settling = maximum(cut, fill(kind, SETTLING_CUT))
         pseudo_inverse(kind, tree, lanes, extra.vectors, select(lanes.book[CAREFUL] > 0.0, settling, cut))
     elif rule == DAMPED:
@@ -337,7 +338,7 @@ def settle(book, error, met, settings):
     Returns whose attempt ends; the others take a step, which counts.
     """
     zero = 0.0 * book[SPENT]
-    # Against the last mark, not the step before: small gains add up to progress, swings do not.
+    # Compare with the last mark, not the previous step: small decreases add up to progress, oscillation does not.
     fell = error < book[MARK] * select(book[CAREFUL] > 0.0, zero + SETTLED_SHARE, zero + STALL_SHARE)
     book[MARK] = select(fell, error, book[MARK])
     book[STALL] = select(fell, zero, book[STALL] + 1.0)
@@ -372,8 +373,8 @@ def solver(kind, name="solve"):
         while live > 0:
             error, met = measured(kind, tree, limits, lanes, extra, numeric)
             if bits(taken_back(kind, lanes, error, settings)) != 0:
-                # A lane whose step was taken back needs the residual and Jacobian of where it is again. The others are
-                # measured twice, which changes nothing.
+                # A lane with an undone step needs its previous residual and Jacobian again. Measuring the other lanes
+                # twice changes nothing.
                 error, met = measured(kind, tree, limits, lanes, extra, numeric)
             lanes.book[LAST] = error
             keep_best(lanes, extra, error, met)
@@ -381,14 +382,14 @@ def solver(kind, name="solve"):
                 freeze_turns(kind, tree, limits, lanes, False)
             freeze(kind, tree, lanes, False)
             bends = vanished(kind, tree, lanes, error)
-            # An ending lane steps along with the others; its answer was kept before.
+            # A lane at its end steps along with the others; its result is stored already.
             ends, reached = bits(settle(lanes.book, error, met, settings)), bits(met)
             if trace.shape[0] > 0 and flat.book[PROBLEM * w] == first:
                 row = int(flat.book[SPENT * w] + flat.book[ATTEMPT * w]) - 1 + (ends & 1)
                 note(trace, row, flat.tested, w, nu, lane(error, 0))
             clamp_errors(tree, lanes, clamps)
             choose_step(kind, tree, lanes, extra, settings, error)
-            # `move` reads `pull` only where some lane bends, which is rare: plain steps need not add zeros.
+            # `apply_step` reads `pull` only where some lane bends, which is rare: other steps need not add zeros.
             bent = settings[METHOD_BEND] > 0.0 and bits(bends) != 0
             if bent:
                 pull_bent(kind, tree, lanes, bends, settings[METHOD_BEND])

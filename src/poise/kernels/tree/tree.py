@@ -3,14 +3,14 @@
 
 It has hinges, slides, balls and moves, and any number of goals.
 
-kernels/tree/arrays.py says what the arrays hold. The step is Levenberg and Marquardt's in its dual form,
+The step is Levenberg and Marquardt's in its dual form,
 
     delta = S J^T y + b,  (J S J^T + damping I) y = e - J b
 
-a system as large as the goals have rows, however many joints there are. S is the ease of the dofs. b is a step towards
-a preferred configuration; the goals take back what of it would disturb them, so that preferences never compete with
-goals. As for serial arms (kernels/arm/serial.py) the damping follows the squared error, and dofs that stand at a limit
-and are pushed out of it are frozen.
+The system has one row per row of the goals, for any number of joints. S is the ease of the dofs (inverse stiffness). b
+is a step towards a preferred configuration; the system compensates its effect on the goals, so preferences never
+compete with goals. As for serial arms (kernels/arm/serial.py) the damping follows the squared error, and dofs pushed
+out of a limit are frozen.
 """
 
 from __future__ import annotations
@@ -79,16 +79,16 @@ def forward(tree, lanes):
         parent, motion, at = tree.nodes[i, NODE_PARENT], tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_AT]
         frame = lanes.frames[i]
         place, turn = vec_in(frame, 0), quat_in(frame, 3)
-        # Parents come first, so that one loop places everything; a root stands in the base frame as it is.
+        # Parents come first, so one loop is enough; the frame of a root is in the base frame already.
         if parent >= 0:
             before = quat_at(lanes.rotations, parent)
             place = add(vec_at(lanes.positions, parent), rotate(before, place))
             turn = multiply(before, turn)
         if motion == HINGE or motion == SLIDE:
-            # Motions are about or along z of the node's frame: packing has turned the frames so.
+            # Motions are about or along z of the node's frame, by the choice of frames in packing.
             axis, ratio = third_axis(turn), frame[7]
             value = ratio * lanes.u[at] + frame[8]
-            # The rate per unit of the number that the node follows: a coupled joint moves by its ratio.
+            # Rate per unit of the node's number in u: a coupled joint moves by its ratio.
             put_vec(lanes.axes, 3 * i, scale(axis, ratio))
             if motion == HINGE:
                 s, c = half_turn(value)
@@ -107,14 +107,14 @@ def forward(tree, lanes):
         put_quat(lanes.rotations, i, turn)
 
 
-# --- what is left, and how it changes ----------------------------------------------------------------------------
+# --- residual and Jacobian ----------------------------------------------------------------------------------------
 
 
 @inline
 def sight(tree, limits, lanes, t):
     """Write the rows of an AIM or DIRECTION term."""
     if limits is None:
-        return tree.aims[t, AIM_WEIGHT] * lanes.e[0]  # never asked for: a plain tree has none
+        return tree.aims[t, AIM_WEIGHT] * lanes.e[0]  # never executed: a plain tree has no such terms
     if tree.terms[t, TERM_KIND] == AIM:
         return aim.put(tree, lanes, t)
     return direction.put(tree, lanes, t)
@@ -124,12 +124,12 @@ def sight(tree, limits, lanes, t):
 def residuals(kind, tree, limits, lanes):
     """Fill e and J from the placed nodes. Returns the squared error, weighted, and whether every term is met.
 
-    A plain tree, whose limits are None, has no terms of AIM and DIRECTION.
+    A plain tree (limits is None) has no terms of AIM and DIRECTION.
     """
     zero = fill(kind, 0.0)
     for d in range(tree.row_ranges.shape[0]):
         for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
-            # Terms add their rates, because coupled nodes share a dof; only the rows that a dof moves are ever read.
+            # Terms add their rates, because coupled nodes share a dof. Only rows in a dof's range are ever read.
             lanes.J[d, r] = zero
     error, met = zero, zero <= 0.0
     for t in range(tree.terms.shape[0]):
@@ -141,7 +141,7 @@ def residuals(kind, tree, limits, lanes):
             square = pole.put(tree, lanes, t)
         else:
             square = sight(tree, limits, lanes, t)
-        # Tolerances are met without weights, the step works with them: a light goal must be met as well as a heavy one.
+        # Tolerances apply without weights, the step with them: a goal of low weight must be met too.
         error = error + square * (tree.aims[t, AIM_WEIGHT] * tree.aims[t, AIM_WEIGHT])
         met = met & (square <= tree.aims[t, AIM_TOLERANCE])
     return error, met
@@ -152,7 +152,7 @@ def pull_near(kind, tree, lanes):
     """Fill pull with steps towards the preferred configuration. Each is the lane's share of the whole difference."""
     zero, share = fill(kind, 0.0), lanes.book[PULLING]
     for d in range(tree.dofs.shape[0]):
-        # Balls and moves follow below: their dofs have no number of their own in u.
+        # Dofs of balls and moves have no number of their own in u; they follow below.
         lanes.pull[d] = zero
         at = int(tree.dofs[d, DOF_NUMBER])
         if at >= 0:
@@ -161,7 +161,7 @@ def pull_near(kind, tree, lanes):
         motion, at, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_AT], tree.nodes[i, NODE_DOF]
         if motion == BALL:
             left = multiply(quat_in(tree.near_u, at), conjugate(quat_in(lanes.u, at)))
-            # The shorter way round; twice the vector part is the turn, as in the residual of a rotation.
+            # The shorter arc. Twice the vector part is the rotation vector, as in the residual of a rotation.
             k = select(left.w < 0.0, zero - 2.0, zero + 2.0) * minimum(share * tree.near_on[dof], zero + 1.0)
             lanes.pull[dof], lanes.pull[dof + 1], lanes.pull[dof + 2] = k * left.x, k * left.y, k * left.z
         elif motion == MOVE:
@@ -183,14 +183,14 @@ def pull_inside(kind, tree, limits, lanes):
         at, dof = tree.nodes[i, NODE_AT], tree.nodes[i, NODE_DOF]
         k = minimum(share * limit[LIMIT_SOFT], zero + 1.0)
         if limit[LIMIT_KIND] == RANGE:
-            # What stands inside its soft range is not pulled at all.
+            # No pull inside the soft range.
             inside = minimum(maximum(lanes.u[at], zero + limit[LIMIT_BOUNDS]), zero + limit[LIMIT_BOUNDS + 1])
             lanes.pull[dof] = lanes.pull[dof] + (inside - lanes.u[at]) * k
             continue
         u = quat_in(lanes.u, at)
         x, y, z = zero, zero, zero
         for l in range(width(kind)):
-            # Limits of balls branch, which lanes cannot: one lane after the other.
+            # Limits of balls branch, so lanes are handled one by one.
             q = Quat(lane(u.w, l), lane(u.x, l), lane(u.y, l), lane(u.z, l))
             left = multiply(nearest_turn(limit, q), conjugate(q))
             x, y, z = with_lane(x, l, 2.0 * left.x), with_lane(y, l, 2.0 * left.y), with_lane(z, l, 2.0 * left.z)
@@ -214,12 +214,12 @@ def along(kind, tree, J, d, y):
 def pushed(kind, tree, lanes, d, near):
     """Compute the push of a dof; its sign matters.
 
-    Without a preferred configuration by its gradient J e, with one by the step that the last multipliers y would make
-    of it, for near the goal e says nothing any more.
+    Without a preferred configuration it is the gradient J e; with one it is the step from the last multipliers y,
+    because near the goal e vanishes.
     """
     push = along(kind, tree, lanes.J, d, lanes.e)
     if near:
-        # y is that of the iteration before: nearly right, and there before this one is solved.
+        # y of the previous iteration is nearly right and known before this one is solved.
         step = lanes.pull[d] + tree.dofs[d, DOF_EASE] * along(kind, tree, lanes.J, d, lanes.y)
         push = select(lanes.book[PULLING] > 0.0, step, push)
     return push
@@ -231,7 +231,7 @@ def freeze(kind, tree, lanes, near):
 
     Rows of dofs held at a limit become zero, all others are multiplied by the root of the ease; also fill rest.
 
-    A dof at a limit is held if it is pushed out.
+    A dof at a limit is frozen if it is pushed outwards.
     """
     zero = fill(kind, 0.0)
     for r in range(lanes.e.shape[0]):
@@ -244,18 +244,17 @@ def freeze(kind, tree, lanes, near):
             low, high = lanes.u[at] <= tree.dofs[d, DOF_LOW], lanes.u[at] >= tree.dofs[d, DOF_HIGH]
             free = select((low & (push < 0.0)) | (high & (push > 0.0)), zero, zero + 1.0)
             for r in range(first, last):
-                # A frozen dof takes no part in the goals' step, nor is it pulled: it would only press against its
-                # limit.
+                # A frozen dof has no part in the goals' step and no pull.
                 lanes.J[d, r] = lanes.J[d, r] * free
             if near:
                 lanes.pull[d] = lanes.pull[d] * free
         if near:
             for r in range(first, last):
-                # The goals must make up for what the pull does to them, so the unscaled J is needed: before the ease.
+                # The goals compensate the effect of the pull. This needs the unscaled J, before the ease.
                 lanes.rest[r] = lanes.rest[r] - lanes.J[d, r] * lanes.pull[d]
         if ease != 1.0:
             for r in range(first, last):
-                # J S J^T is the product of the scaled rows with themselves: normal_matrix need not know of S.
+                # J S J^T is the product of the scaled rows with themselves, so `build_normal_matrix` does not need S.
                 lanes.J[d, r] = lanes.J[d, r] * math.sqrt(ease)
 
 
@@ -276,7 +275,7 @@ def freeze_turns(kind, tree, limits, lanes, near):
         return
     zero = fill(kind, 0.0)
     for i in range(tree.nodes.shape[0]):
-        # Most balls stand inside their limits most of the time, which is found out without any angle.
+        # Most balls are inside their limits most of the time; this check needs no angle.
         if not binds(limits[i]) or all_free(kind, tree, limits, lanes, i):
             continue
         at, dof = tree.nodes[i, NODE_AT], tree.nodes[i, NODE_DOF]
@@ -286,8 +285,8 @@ def freeze_turns(kind, tree, limits, lanes, near):
         for l in range(width(kind)):
             u = quat_in(lanes.u, at)
             q = Quat(lane(u.w, l), lane(u.x, l), lane(u.y, l), lane(u.z, l))
-            # A ball at the edge of its cone may still move along it: only the directions that lead out are closed,
-            # three at most.
+            # A ball at the edge of its cone may still move along it: only outward directions are blocked, at most
+            # three.
             a, b, c = closed_ways(limits[i], q, Vec(lane(x, l), lane(y, l), lane(z, l)))
             ax, ay, az = with_lane(ax, l, a.x), with_lane(ay, l, a.y), with_lane(az, l, a.z)
             bx, by, bz = with_lane(bx, l, b.x), with_lane(by, l, b.y), with_lane(bz, l, b.z)
@@ -313,7 +312,7 @@ def add_block(J, d, end, r, k, A):
     a, b, c = A[r, k], A[r, k + 1], A[r, k + 2]
     f, g, h = A[r + 1, k], A[r + 1, k + 1], A[r + 1, k + 2]
     o, p, q = A[r + 2, k], A[r + 2, k + 1], A[r + 2, k + 2]
-    # Nine sums at once in registers: every element of J that is read serves for three of them.
+    # Nine sums at once in registers: every element of J is read once for three of them.
     for i in range(d, end):
         x, y, z = J[i, r], J[i, r + 1], J[i, r + 2]
         u, v, w = J[i, k], J[i, k + 1], J[i, k + 2]
@@ -332,7 +331,7 @@ def normal_matrix(kind, tree, lanes, damping):
     Only its lower triangle and diagonal blocks are filled, over the rows of each dof.
     """
     ranges, zero = tree.row_ranges, fill(kind, 0.0)
-    # Only the lower triangle, but whole 3 x 3 blocks on the diagonal: add_block writes nine elements.
+    # Only the lower triangle, but whole 3 x 3 blocks on the diagonal: `add_block` writes nine elements.
     for r in range(lanes.e.shape[0]):
         for k in range(r - r % 3 + 3):
             lanes.A[r, k] = zero
@@ -340,9 +339,9 @@ def normal_matrix(kind, tree, lanes, damping):
     end = 0
     for d in range(ranges.shape[0]):
         if d < end:
-            continue  # it went with one before that moves the same rows
+            continue  # added already with an earlier dof of the same rows
         end = d + 1
-        # Dofs of one branch move the same rows, and stand one after the other: their blocks are added up in one go.
+        # Dofs of one branch are consecutive and have the same rows: add their blocks at once.
         while end < ranges.shape[0] and ranges[end, 0] == ranges[d, 0] and ranges[end, 1] == ranges[d, 1]:
             end += 1
         for r in range(ranges[d, 0], ranges[d, 1], 3):
@@ -365,17 +364,17 @@ def move(kind, tree, lanes, near):
 
     Hinges and slides are clamped, balls become exp(delta) u. Returns the largest part of it.
 
-    exp is taken as (1, delta / 2) normalised, a turn by 2 atan(|delta| / 2): the same to second order, no sine, and a
-    step too large to be right turns less than half a turn.
+    exp is approximated by (1, delta / 2) normalised, a rotation by 2 atan(|delta| / 2): equal to second order, without
+    a sine, and below half a turn for any step.
     """
     most = fill(kind, 0.0)
     for d in range(tree.dofs.shape[0]):
         at = int(tree.dofs[d, DOF_NUMBER])
         if at >= 0:
             wanted = lanes.u[at] + step_of(kind, tree, lanes, d, near)
-            # What counts as moved is what is left after the limit: a number that its limit holds has come to rest.
+            # The change counts after clamping: a number held by its limit has converged.
             value = minimum(maximum(wanted, tree.dofs[d, DOF_LOW]), tree.dofs[d, DOF_HIGH])
-            # In the metric of the step: of a slide in lengths of the rig, whatever its unit.
+            # In the metric of the step: a slide counts in rig lengths for any unit.
             moved = maximum(value - lanes.u[at], lanes.u[at] - value)
             if tree.dofs[d, DOF_EASE] != 1.0:
                 moved = moved * (1.0 / math.sqrt(tree.dofs[d, DOF_EASE]))
@@ -388,7 +387,7 @@ def move(kind, tree, lanes, near):
             z = step_of(kind, tree, lanes, dof + 2, near)
             most = maximum(most, maximum(maximum(maximum(x, -x), maximum(y, -y)), maximum(z, -z)))
             if motion == BALL:
-                # On the left: the dofs of a ball turn about the axes of its frame, not of what it carries.
+                # On the left: the dofs of a ball rotate about the axes of its own frame.
                 q = multiply(Quat(fill(kind, 1.0), 0.5 * x, 0.5 * y, 0.5 * z), quat_in(lanes.u, at))
                 k = 1.0 / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z)
                 lanes.u[at], lanes.u[at + 1], lanes.u[at + 2], lanes.u[at + 3] = k * q.w, k * q.x, k * q.y, k * q.z
