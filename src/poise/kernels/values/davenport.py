@@ -1,8 +1,8 @@
 # pyright: standard
 """Rotation fitted to weighted vector pairs by Davenport's q method.
 
-The rotation q that maximises sum w_k t_k . q(c_k) maximises q^T K q, where each pair of vectors adds to the symmetric
-K = w [c.t, (c x t)^T; c x t, c t^T + t c^T - (c.t) I]: q is the eigenvector of its largest eigenvalue. A wanted
+The rotation q that maximises sum w_k t_k . q(c_k) maximises q^T K q, where each pair of vectors adds to the symmetric K
+= w [c.t, (c x t)^T; c x t, c t^T + t c^T - (c.t) I]. The best q is the eigenvector of its largest eigenvalue. A wanted
 rotation r adds 2 w r r^T. Davenport, "A vector approach to the algebra of rotations", NASA TN D-4696, 1968.
 """
 
@@ -13,8 +13,8 @@ import math
 from poise.kernels.compiled import inline, part
 from poise.kernels.values.linear import Quat, cross, dot, normalise
 
-SWEEPS = 12  # of Jacobi's method; a 4 x 4 matrix takes 4 or 5
-DOUBLE = 1e-9  # of the largest entry: eigenvalues that are this near are one
+SWEEPS = 12  # most sweeps of Jacobi's method; a 4 x 4 matrix takes 4 or 5
+DOUBLE = 1e-9  # share of the largest entry; eigenvalues closer than this are equal
 
 
 @inline
@@ -57,7 +57,7 @@ def pick(q, i):
 
 @part
 def best_turn(K, V):
-    """Find the best rotation, the smallest one of several. K's upper triangle is used up."""
+    """Find the best rotation, the smallest one of several. K's upper triangle is overwritten."""
     scale = 0.0
     for r in range(4):
         for c in range(4):
@@ -69,7 +69,7 @@ def best_turn(K, V):
         for r in range(3):
             for c in range(r + 1, 4):
                 off = max(off, abs(K[r, c]))
-        # So small that rotating it away would change no digit of the diagonal.
+        # Too small to change a digit of the diagonal.
         if off <= 1e-17 * scale:
             break
         for r in range(3):
@@ -90,7 +90,7 @@ def rotate_plane(K, V, p, q):
     if K[p, q] == 0.0:
         return
     theta = 0.5 * (K[q, q] - K[p, p]) / K[p, q]
-    # The smaller of the two angles that make the element zero: the rotation that disturbs the least.
+    # The smaller of the two possible angles, which changes the other elements least.
     t = (1.0 if theta >= 0.0 else -1.0) / (abs(theta) + math.sqrt(theta * theta + 1.0))
     c = 1.0 / math.sqrt(t * t + 1.0)
     s = t * c
@@ -115,8 +115,7 @@ def nearest_to_still(K, V, scale):
             best = k
     w, x, y, z = 0.0, 0.0, 0.0, 0.0
     for k in range(4):
-        # Equal eigenvalues leave a whole plane of best rotations: the sum of v (v . identity) is the identity projected
-        # on it.
+        # Equal eigenvalues span a plane of best rotations: the sum of v (v . identity) projects the identity onto it.
         if K[k, k] >= K[best, best] - DOUBLE * scale:
             w, x, y, z = w + V[0, k] * V[0, k], x + V[0, k] * V[1, k], y + V[0, k] * V[2, k], z + V[0, k] * V[3, k]
     if w > DOUBLE:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from poise.kernels.compiled import inline, part
 from poise.kernels.values.lanes import bits, fill, maximum, select, sqrt
 
-SWEEPS = 30  # convergence is quadratic: five to eight sweeps are usual; equal eigenvalues take no longer
-NEGLIGIBLE = 1e-15  # of the trace: an element beside the diagonal that is smaller is rounding
+SWEEPS = 30  # most sweeps; convergence is quadratic, five to eight are usual, also for equal eigenvalues
+NEGLIGIBLE = 1e-15  # share of the trace; smaller off-diagonal elements are rounding
 
 
 @inline
@@ -20,7 +20,7 @@ def rotation_of(kind, A, p, q, least):
     """
     zero, one, element = fill(kind, 0.0), fill(kind, 1.0), A[p, q]
     rotates = maximum(element, -element) > least
-    # Lanes with nothing to rotate divide by one instead of zero, and throw the result away.
+    # Lanes with nothing to rotate divide by one instead of zero and discard the result.
     ratio = (A[q, q] - A[p, p]) / (2.0 * select(rotates, element, one))
     size = maximum(ratio, -ratio)
     t = select(ratio < 0.0, zero - 1.0, one) / (size + sqrt(ratio * ratio + 1.0))
@@ -35,7 +35,7 @@ def eigen(kind, A, vectors, values):
 
     `values` (m,) get the unordered eigenvalues, the rows of `vectors` the eigenvectors.
 
-    A lane that has nothing left to rotate stays as it is, bit for bit, while others go on.
+    A converged lane keeps its bits while other lanes continue.
     """
     m = A.shape[0]
     trace, zero, one = fill(kind, 0.0), fill(kind, 0.0), fill(kind, 1.0)
@@ -51,13 +51,13 @@ def eigen(kind, A, vectors, values):
                 c, s, rotates = rotation_of(kind, A, p, q, least)
                 some = bits(rotates)
                 busy |= some
-                # Skipped only if no lane needs it; in lanes that do not, the rotation is by 0 and changes no bit.
+                # Skipped only if no lane needs it. In the other lanes the rotation is by 0 and changes no bit.
                 if some != 0:
                     rotate_rows(A, vectors, p, q, c, s)
         if busy == 0:
             break
     for r in range(m):
-        # Rounding can leave a zero eigenvalue a little negative, and callers take roots of it.
+        # Rounding can make a zero eigenvalue slightly negative, and callers take its square root.
         values[r] = maximum(A[r, r], zero)
 
 

@@ -1,10 +1,9 @@
 # pyright: standard
 """Numba types of SIMD lanes: `LanesType` and `LaneMask`. A register holds one number of several problems.
 
-A value of `LanesType` is an LLVM vector of float64, a `Mask` one of bits. Numba code uses them like a float and a bool:
-+ - * /, comparisons, & and |, a number is spread over all lanes. The functions that are not operators (`select`,
-`sqrt`, ...) stand in lanes.py; this file only tells Numba what they mean. LLVM does not vectorise such kernels by
-itself: loops over an axis of eight stay ten times slower than this.
+A value of `LanesType` is an LLVM vector of float64, a `LaneMask` one of bits. Numba code uses them like a float and a
+bool: + - * /, comparisons, & and |; a number spreads over all lanes. LLVM does not vectorise such kernels by itself:
+loops over an axis of eight are ten times slower than this.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ class _MaskModel(PrimitiveModel):
 
 
 def _spread(builder: Any, value: Any, width: int) -> Any:
-    # One element is put in, and a shuffle copies it to all: LLVM makes a single broadcast instruction of the two.
+    # Insert one element and shuffle it to all: LLVM combines the two into one broadcast instruction.
     vector = ir.VectorType(value.type, width)
     undefined = ir.Constant(vector, ir.Undefined)
     first = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
@@ -125,7 +124,7 @@ def teach(function: Callable[..., Any], result: Callable[..., Any], *, literal: 
 
     It is `result(*argument types)`, None where it does not apply.
 
-    With `literal` constants are seen as such.
+    With `literal` the types of constants are literal types.
     """
 
     class _Template(AbstractTemplate):
@@ -188,7 +187,7 @@ def call_llvm(name: str) -> Callable[..., Any]:
 
 def stack_pointer(context: Any, builder: Any, element: Any, count: int) -> Any:
     """Allocate `count` elements on the caller's stack, aligned for lanes."""
-    # In the entry block: an alloca inside a loop would take new memory every round.
+    # In the entry block: an alloca inside a loop would allocate in every iteration.
     with builder.goto_entry_block():
         room = builder.alloca(ir.ArrayType(context.get_data_type(element), count))
         room.align = 64
@@ -209,7 +208,7 @@ def array_at(context: Any, builder: Any, array: Any, pointer: Any, shape: list[A
         shape=cgutils.pack_array(builder, shape),
         strides=cgutils.pack_array(builder, strides),
         itemsize=size,
-        # Nobody owns the memory: it is the stack, or a work array of the caller that outlives the kernel.
+        # Borrowed memory: the stack, or a work array of the caller that outlives the kernel.
         meminfo=None,
     )
     return value._getvalue()  # noqa: SLF001  (Numba's own way to end a struct proxy)

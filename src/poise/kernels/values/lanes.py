@@ -1,9 +1,9 @@
 # pyright: standard
 """Operations on float64 and SIMD lanes, from one source. They complete + - * /, comparisons, & and |.
 
-A kernel takes a `NumberKind` first: SCALAR works on float64, LANES4 and LANES8 on 4 and 8 problems side by side.
-Uncompiled, a lane value is a float (SCALAR) or a NumPy array of `width` numbers, so that tests and
-coverage run the same source without Numba. Branches on lane values are not possible: `select` instead.
+A kernel takes a `NumberKind` first: SCALAR works on float64, LANES4 and LANES8 on 4 and 8 problems at once. Uncompiled,
+a lane value is a float (SCALAR) or a NumPy array of `width` numbers, so tests and coverage run the same source without
+Numba. Branches on lane values are impossible: use `select`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SCALAR, LANES4, LANES8 = NumberKind(1), NumberKind(4), NumberKind(8)
 _I64 = ir.IntType(64)
 
 
-# --- on values ---------------------------------------------------------------------------------------------------
+# --- operations on values ----------------------------------------------------------------------------------------
 
 
 def select(condition: Any, a: Any, b: Any) -> Any:
@@ -77,7 +77,7 @@ def with_lane(value: Any, i: int, number: float) -> Any:
     """Return a copy of the value with one lane replaced."""
     if not isinstance(value, np.ndarray):
         return number
-    value = value.copy()  # values are values: what else holds this one must not change
+    value = value.copy()  # values are immutable: other references must not change
     value[i] = number
     return value
 
@@ -134,7 +134,7 @@ def _with_lane(_context, builder, sig, args):
     return builder.insert_element(args[0], args[2], args[1]) if isinstance(sig.args[0], LanesType) else args[2]
 
 
-# --- of a kind ---------------------------------------------------------------------------------------------------
+# --- operations on a NumberKind ----------------------------------------------------------------------------------
 
 
 def width(kind: NumberKind) -> int:
@@ -172,8 +172,8 @@ def room2(kind: NumberKind, n: int, m: int) -> Any:
 def part_of(kind: NumberKind, work: Any, start: int, *extents: int) -> Any:
     """View part of a flat float64 work array as lanes. The view is (n,), (n, m) or (n, m, l), from element `start` on.
 
-    The value i of lane l is `work[start + i * width + l]`, for those who want to write single lanes. The work
-    array and `start` must be aligned to 64 bytes: `width` times a multiple of the width.
+    Value i of lane l is `work[start + i * width + l]`, for writing single lanes. The work array and `start` must be
+    aligned to 64 bytes: `width` times a multiple of the width.
     """
     flat = work[start : start + math.prod(extents) * kind.width]
     return flat.reshape(extents) if kind.width == 1 else flat.reshape(*extents, kind.width)
@@ -213,7 +213,7 @@ def _lower_part(context, builder, sig, args):
     return array_at(context, builder, sig.return_type, pointer, args[3:])
 
 
-# --- functions of them -------------------------------------------------------------------------------------------
+# --- functions of values -----------------------------------------------------------------------------------------
 
 
 @exact
@@ -223,19 +223,18 @@ def half_turn(x):
     Accurate to 1e-15 for |x| < 1e5 [rad]. |x| < 1e5 [rad]. Both may be negated: they are w and z of the rotation by x
     about z.
 
-    A quaternion and its negative are the same rotation, so x / 2 need only be brought within a quarter turn, and no
-    quadrant is looked up: no branches, the same steps in every lane. Pi is taken away in three parts (Cody and Waite),
-    the first two of 33 bits, so that their products with the number of turns are exact. The polynomials are Chebyshev
-    fits of (sin r / r - 1) / r^2 and (cos r - 1 + r^2 / 2) / r^4 over r^2 in 0..(pi / 2)^2.
+    A quaternion and its negative are the same rotation, so x / 2 is reduced only to a quarter turn, without a quadrant
+    and without branches: all lanes take the same steps. Pi is subtracted in three parts (Cody and Waite), the first two
+    of 33 bits, so their products with the number of half turns are exact. The polynomials are Chebyshev fits of (sin r
+    / r - 1) / r^2 and (cos r - 1 + r^2 / 2) / r^4 over r^2 in 0..(pi / 2)^2.
     """
-    # x / (2 pi) to the nearest whole number, and what x / 2 is beyond so many half turns.
+    # x / (2 pi) rounded, and the remainder of x / 2 after so many half turns.
     turns = nearest(x * 0.15915494309189535)
     r = x * 0.5 - turns * 3.14159265346825122834
     r = r - turns * 1.21542010126079319532e-10
     r = r - turns * 4.04453249759190126308e-21
     z = r * r
-    # Horner from the highest power, sine and cosine side by side: two chains of products that do not wait for each
-    # other.
+    # Horner's scheme for sine and cosine: two independent chains of products.
     ps = z * 2.7314368769379893e-15 - 7.643969663988074e-13
     ps = (ps * z + 1.6058977292642743e-10) * z - 2.505210761669045e-08
     ps = (ps * z + 2.7557319219160833e-06) * z - 1.9841269841254966e-04

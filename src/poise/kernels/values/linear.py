@@ -183,18 +183,18 @@ def have_directions(aa, bb):
 def rotation_between(a, b):
     """Return the shortest rotation of direction a onto b. Half a turn about any perpendicular where they are opposite.
 
-    It is (|a||b| + a.b, a x b), normalised. Near half a turn that sum loses its digits: there, with unit
-    vectors and m = a + b, (m.m / 2, a x m). Without a direction: the identity.
+    It is (|a||b| + a.b, a x b), normalised. Near half a turn that sum loses its digits; there it is (m.m / 2, a x m)
+    with unit vectors and m = a + b. Without a direction it is the identity.
     """
     aa, bb = dot(a, a), dot(b, b)
     if not have_directions(aa, bb):
         return Quat(1.0, 0.0, 0.0, 0.0)
     lengths, cosine = math.sqrt(aa * bb), dot(a, b)
-    # Well away from half a turn |a||b| + a.b is a sum of positive size, exact to rounding.
+    # Away from half a turn |a||b| + a.b is clearly positive and exact to rounding.
     if cosine > -0.9 * lengths:
         c = cross(a, b)
         return normalise(Quat(lengths + cosine, c.x, c.y, c.z))
-    # Opposite directions cancel in that sum; their sum as vectors still has all its digits.
+    # Near opposite directions that sum cancels; the sum of the vectors keeps all its digits.
     return wide_rotation_between(scale(a, 1.0 / norm(a)), scale(b, 1.0 / norm(b)))
 
 

@@ -1,7 +1,7 @@
 # pyright: standard
 """Nearest rotation of a linear map: Newton's polar decomposition.
 
-X <- (X + X^-T) / 2 keeps the singular vectors and brings every singular value s to (s + 1/s) / 2, which squares its
+X <- (X + X^-T) / 2 keeps the singular vectors and maps every singular value s to (s + 1/s) / 2, which squares its
 distance from 1. Higham, "Computing the polar decomposition - with applications", SIAM J. Sci. Stat. Comput. 7(4), 1986.
 """
 
@@ -12,9 +12,9 @@ import math
 from poise.kernels.compiled import inline, part
 from poise.kernels.values.linear import Vec, add, cross, dot, scale
 
-STEPS = 8  # from singular values between 0.5 and 2 it takes five
-CLOSE = 1e-15  # a step that changes no column by more than this share ends it
-NEAR = 0.1  # lengths and volume of what is taken for nearly a rotation are off by no more than this share
+STEPS = 8  # most iterations; singular values between 0.5 and 2 take five
+CLOSE = 1e-15  # change of every component below which the iteration ends
+NEAR = 0.1  # largest relative error of column lengths and volume of a near rotation
 
 
 @inline
@@ -42,7 +42,7 @@ def nearest_rotation(m):
     factor = math.copysign(1.0 / longest, volume)
     x, y, z = scale(x, factor), scale(y, factor), scale(z, factor)
     for _ in range(STEPS):
-        # The cofactors are the inverse transposed, times the volume.
+        # The cofactors are the transposed inverse times the volume.
         a, b, c = cross(y, z), cross(z, x), cross(x, y)
         k = 0.5 / dot(x, a)
         u, v, w = add(scale(x, 0.5), scale(a, k)), add(scale(y, 0.5), scale(b, k)), add(scale(z, 0.5), scale(c, k))

@@ -16,7 +16,7 @@ def factor(A, d, m):
     L is below the diagonal of A, d (m,) holds the reciprocals of D; only A's lower triangle is read.
     """
     for k in range(m):
-        # One division a column; the rest are products, which lanes have several of at once.
+        # One division per column; all else are products, of which a CPU runs several at once.
         inverse = 1.0 / A[k, k]
         d[k] = inverse
         for r in range(k + 1, m):
@@ -43,8 +43,8 @@ def substitute(A, d, b, y, m):
         y[r] = s
 
 
-# The same for systems of run-time size in which three rows belong together. Elements are made row by row from whole
-# rows, which lie together in memory, and three sums run side by side in registers, so that none waits for itself.
+# Systems of run-time size with rows in groups of three. Elements are computed row by row from whole, contiguous rows,
+# with three independent sums in registers.
 
 
 @inline

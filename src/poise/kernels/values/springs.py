@@ -8,15 +8,15 @@ import math
 from poise.kernels.compiled import inline, part
 from poise.kernels.values.linear import Quat, Vec, multiply
 
-HALF = 1.6783469900166605  # (1 + h) exp(-h) = 1/2: half of an offset at rest is gone after h / rate seconds
-_BRAKES = 0.8  # the share of the most acceleration from which on what is fast is slowed down to stop at zero
+HALF = 1.6783469900166605  # h with (1 + h) exp(-h) = 1/2: the half-life of an offset at rest is h / rate seconds
+_BRAKES = 0.8  # share of the largest acceleration; braking begins when stopping at zero needs more than this
 
 
 @inline
 def damped(x, v, rate, dt):
     """Step a spring offset x with velocity v by dt seconds. x'' = -rate^2 x - 2 rate x'."""
     j = v + rate * x
-    # The solution of the equation, not an integration step: exact for any dt, so that frame rates do not show.
+    # The exact solution for any dt instead of an integration step: independent of the frame rate.
     left = math.exp(-rate * dt)
     return left * (x + j * dt), left * (v - rate * j * dt)
 
@@ -27,7 +27,7 @@ def eased_away(x, v, rate, most, dt):
 
     A jump of x then starts a smooth path instead of a push.
 
-    What has come to be fast is slowed down in time: v^2 / (2 x) stops it at zero.
+    It brakes in time: the acceleration v^2 / (2 x) stops it at zero.
     """
     if dt <= 0.0 or (x == 0.0 and v == 0.0):
         return x, v
@@ -79,11 +79,11 @@ def followed(x, v, before, now, rate, dt):
 
     The goal goes in a straight line from `last_target` to `target` in dt seconds.
 
-    On a steady goal of speed u the spring hangs behind by 2 u / rate; what differs from that dies away.
+    For a goal of constant speed u the spring lags by 2 u / rate; the difference from that lag decays.
     """
     if dt <= 0.0 or (x == now and before == now and v == 0.0):
         return x, v
-    # Relative to the path of a steady follower the goal stands still, and the spring is the one above.
+    # Relative to the steady-state path the goal is at rest, and the spring is the one above.
     u = (now - before) / dt
     behind = 2.0 * u / rate
     away, speed = damped(x - before + behind, v - u, rate, dt)

@@ -9,7 +9,7 @@ from poise.kernels.codes import UNIT_SLACK
 from poise.kernels.compiled import inline, kernel, part, strict
 from poise.kernels.values.linear import Quat, conjugate, normalise
 
-ORTHOGONAL = 1e-6  # how far what should be 0 or 1 may be off
+ORTHOGONAL = 1e-6  # largest error of a product of rows from 0 or 1
 
 
 @part
@@ -18,12 +18,12 @@ def quaternion_of(t, n):
 
     The matrix is row-major in rows of length n; the second result says whether it is a rotation.
 
-    Of the four ways to write it the one that divides by a large number (Shepperd, J. Guidance and Control 1(3), 1978).
+    Of the four formulas it uses the one with the largest divisor (Shepperd, J. Guidance and Control 1(3), 1978).
     """
     a, b, c = t[0], t[1], t[2]
     d, e, f = t[n], t[n + 1], t[n + 2]
     g, h, i = t[2 * n], t[2 * n + 1], t[2 * n + 2]
-    # Rows one and two of unit length and perpendicular, row three their cross product: so no mirror either.
+    # Rows one and two must be orthonormal and row three their cross product, which excludes mirrors.
     off = max(abs(a * a + b * b + c * c - 1.0), abs(d * d + e * e + f * f - 1.0), abs(a * d + b * e + c * f))
     off = max(off, abs(b * f - c * e - g), abs(c * d - a * f - h), abs(a * e - b * d - i))
     trace = a + e + i
@@ -72,7 +72,7 @@ def scale_to_unit(row, at, n):
 
 @kernel
 def scale_rows(rows):
-    """Scale rows (k, n) to length one. Returns the first that has none, or -1."""
+    """Scale rows (k, n) to length one. Returns the first row of zero length, or -1."""
     for k in range(rows.shape[0]):
         if not scale_to_unit(rows[k], 0, rows.shape[1]):
             return k
@@ -92,7 +92,7 @@ def quaternions(matrices, out):
 
     Rigid transforms (k, 12|16) give (k, 7), the position first.
 
-    Returns the first that is none, or -1: one kernel for one and for many, so that they have the same bits.
+    Returns the first matrix other than a rotation, or -1. One kernel serves one and many, so the bits are equal.
     """
     size, at = matrices.shape[1], out.shape[1] - 4
     n = 3 if size == 9 else 4
