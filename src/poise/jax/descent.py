@@ -2,9 +2,9 @@
 
 JAX computes the derivatives, projection keeps the ranges.
 
-A lane is a state. `advance` takes every lane on by at most so many iterations; a lane that is done keeps its bits.
-The lanes of a call are always equally many, so that one compiled program serves all and results do not depend on how
-many targets there are.
+A LaneState is the state of a lane. `advance` runs every lane up to a number of iterations; a finished lane keeps its
+bits. Every call has the same number of lanes, so one compiled program serves all and results do not depend on the
+number of targets.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from jax import Array
 
 from poise.jax.tree import Configuration, Constants, Lane, left, moved
 
-LANES = 16
-_WINDOW = 4  # iterations after which a lane must have gained
-_LEAST, _MOST = 1e-12, 1e12  # of the damping
-_MEMORY = 8  # pairs that L-BFGS keeps
-_HALVINGS = 20  # of a step that does not lower the error
-_SLOPE = 1e-4  # share of the promised decrease that a step must bring (Armijo)
+LANES = 16  # problems per call of the compiled functions
+_WINDOW = 4  # iterations between two checks of progress
+_LEAST, _MOST = 1e-12, 1e12  # bounds of the damping factor
+_MEMORY = 8  # pairs of steps and gradient changes in the L-BFGS history
+_HALVINGS = 20  # most halvings of a step
+_SLOPE = 1e-4  # share of the predicted decrease required of a step (Armijo)
 
 
 class State(NamedTuple):
     """State of a lane.
 
-    place       its configuration
+    place       configuration
     error       |r|^2, weighted
-    met, done   whether every term is met; whether it has ended: met, stalled or out of iterations
+    met, done   whether every term is met; whether the lane has ended: met, stalled or out of iterations
     iterations  so far
-    mark        the error at the start of the window in which it must gain
-    memory      what the method keeps from step to step
+    mark        error at the last check of progress
+    memory      state of the method between steps: Damping or LbfgsHistory
     """
 
     place: Configuration
@@ -86,7 +86,7 @@ class Damping(NamedTuple):
 
 def damped(damping: Array) -> Damping:
     """Make the initial damping."""
-    return Damping(damping + jnp.zeros(()), 2.0 + jnp.zeros(()))  # sums: Python's numbers are of another type to JAX
+    return Damping(damping + jnp.zeros(()), 2.0 + jnp.zeros(()))  # sums: JAX gives Python numbers another type
 
 
 def damped_step(rig: Constants, lane: Lane, state: State, worth: Array) -> State:
@@ -94,8 +94,8 @@ def damped_step(rig: Constants, lane: Lane, state: State, worth: Array) -> State
 
     v = -J^T (J J^T + l I)^-1 r; l follows the gain (Nielsen's rule).
 
-    Madsen, Nielsen and Tingleff, "Methods for non-linear least squares problems", 2004, algorithm 3.16; the system in
-    its dual form, as large as the goals.
+    Madsen, Nielsen and Tingleff, "Methods for non-linear least squares problems", 2004, algorithm 3.16. The system is
+    in its dual form, of the size of the goals.
     """
     still = jnp.zeros_like(state.place.values)
     rest, pull, _ = jax.vjp(partial(left, rig, lane, state.place), still, has_aux=True)
@@ -147,8 +147,8 @@ def forgetful(values: Array) -> Past:
 def quasi_newton_step(rig: Constants, lane: Lane, state: State, worth: Array) -> State:
     """Take an L-BFGS step with backtracking. Nocedal and Wright, "Numerical Optimization", algorithm 7.4.
 
-    Our own two loops: libraries work on vectors of a flat space, and here a step turns quaternions, in the tangent
-    space of where a lane stands, and is projected onto ranges.
+    It has its own two loops: libraries work on vectors of a flat space. Here a step rotates quaternions in the tangent
+    space at the lane's configuration and is projected onto ranges.
     """
     still = jnp.zeros_like(state.place.values)
 
@@ -166,7 +166,7 @@ def quasi_newton_step(rig: Constants, lane: Lane, state: State, worth: Array) ->
     down = jnp.where(uphill, steepest, down)
     promise = jnp.where(uphill, (steepest * slope).sum(), promise)
     length = jnp.sqrt((down * down).max())
-    share = jnp.minimum(1.0, 1.0 / jnp.maximum(length, 1e-300))  # no more than a radian at once
+    share = jnp.minimum(1.0, 1.0 / jnp.maximum(length, 1e-300))  # at most a radian per step
     place, error, met, share = _searched(rig, lane, state, down, share, promise)
     better = error < state.error
     taken = jax.tree.map(partial(jnp.where, better), (place, error, met), (state.place, state.error, state.met))
@@ -240,8 +240,8 @@ class Program(NamedTuple):
     initialise(tree, lane, configuration, damping) -> LaneState and advance(tree, lane, state, last, worth) ->
     LaneState.
 
-    last   iterations at which a lane ends
-    worth  a lane ends that has more than this share of its error left after four iterations
+    last   most iterations of a lane
+    worth  error ratio over four iterations above which a lane ends
     """
 
     begin: Callable[..., State]

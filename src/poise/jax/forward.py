@@ -28,8 +28,8 @@ class Frames(NamedTuple):
     positions
         (..., j, 3) world, file units.
     rotations
-        (..., j, 4) w x y z, the turns along the way without scale; the sign is not fixed. Equal to `Pose.world`
-        rotations where scale is uniform.
+        (..., j, 4) w x y z, the rotations along the path without scale; the sign is not fixed. Equal to `Pose.world`
+        rotations for uniform scale.
     affine
         (..., j, 3, 4) world transforms, scale included.
     """
@@ -49,15 +49,15 @@ def forward(
     skeleton
         The joints.
     joints
-        A name (its axis is kept: j is 1), several names, or None for all, in the skeleton's order.
+        A name (j is 1), several names, or None for all in the skeleton's order.
     pose
         A single pose whose translations and scales are used; its q is not.
 
     Returns
     -------
     function
-        It is compiled by `jax.jit`, once for each shape, and is inlined in what you compile; what that does not need of
-        the Frames costs nothing.
+        It is compiled by `jax.jit` once per shape and inlined in functions you compile; unused parts of Frames cost
+        nothing there.
 
     Raises
     ------
@@ -68,8 +68,8 @@ def forward(
 
     Notes
     -----
-    world_i = world_parent . A_i . J_i(q_i) . B_i, as in Pose. Quaternions in q are normalised inside, so that any q is
-    a pose; one of zero length is the identity. Gradients are finite everywhere, at no turn and at half a turn, too.
+    world_i = world_parent . A_i . J_i(q_i) . B_i, as in Pose. Quaternions in q are normalised inside, so any q is a
+    pose; one of zero length is the identity. Gradients are finite everywhere, including zero and half-turn rotations.
     """
     if pose is not None and (pose.shape or pose.skeleton != skeleton):
         raise InputError("pose must be a single pose of the same skeleton")
@@ -97,12 +97,10 @@ def retract(skeleton: Skeleton) -> Callable[[ArrayLike, ArrayLike], Array]:
     skeleton
         The joints.
 
-    Notes
-    -----
-    v is laid out as Skeleton.v_start says: hinges and slides add it, balls turn by exp(v) about the axes of the frame
-    that they turn in (q' = exp(v) q), free joints add the first three and turn by the last. `d forward(retract(q, v)) /
-    dv` at zero is Pose.jacobian. This is the parametrisation to optimise in: nv numbers, no constraint, no singular
-    quaternion. Limits are not looked at; use Skeleton.legal for them.
+    Notes ----- Skeleton.v_start gives the layout of v. Hinges and slides add it, balls rotate by exp(v) about the axes
+    of their frame (q' = exp(v) q), free joints add the first three and rotate by the last three. `d forward(retract(q,
+    v)) / dv` at zero is Pose.jacobian. Use this parametrisation for optimisation: nv numbers, no constraint, no
+    singular quaternion. Limits are ignored; use Skeleton.legal for them.
     """
     kinds, own = skeleton.kinds, np.array([coupling is None for coupling in skeleton.couplings])
     one = own & ((kinds == Kind.HINGE) | (kinds == Kind.SLIDE))
@@ -138,7 +136,7 @@ def as_q(skeleton: Skeleton, q: ArrayLike) -> Array:
     return array
 
 
-# --- the skeleton's rows -----------------------------------------------------------------------------------------
+# --- rows of the skeleton ----------------------------------------------------------------------------------------
 
 
 class _Table(NamedTuple):
@@ -146,7 +144,7 @@ class _Table(NamedTuple):
 
     skeleton: Skeleton
     rounds: int
-    parents: Ints  # (n + 1,), the world is row n
+    parents: Ints  # (n + 1,); row n is the world
     hinges: Ints
     slides: Ints
     moves: Ints
@@ -188,8 +186,8 @@ def _world(table: _Table, q: Array) -> tuple[Array, Array, Array]:
 
     Their shapes are (..., n, 3, 3), (..., n, 3) and (..., n, 4).
 
-    Pointer doubling (Hillis and Steele, CACM 29(12), 1986): every round joins each row with the ancestor that it has
-    come to, so that a tree of depth d takes log2 d rounds whatever its shape.
+    Pointer doubling (Hillis and Steele, CACM 29(12), 1986): every round joins each row with its current
+    ancestor, so a tree of depth d takes log2 d rounds for any shape.
     """
     turned, slid = _motions(table, q)
     n, dtype = len(table.before), q.dtype
@@ -202,7 +200,7 @@ def _world(table: _Table, q: Array) -> tuple[Array, Array, Array]:
     spin = turns.stacked(turns.multiply(spin, turns.quat(jnp.asarray(table.after_turns, dtype))))
     world = (jnp.eye(3, dtype=dtype), jnp.zeros(3, dtype), jnp.array([1.0, 0.0, 0.0, 0.0], dtype))
     batch = q.shape[:-1]
-    linear, offsets, spin = (  # joints first, the batch behind: rows are what is picked; the last row is the world
+    linear, offsets, spin = (  # joints first, then the batch, for picking rows; the last row is the world
         jnp.concatenate([jnp.moveaxis(part, len(batch), 0), jnp.broadcast_to(row, (1, *batch, *row.shape))])
         for part, row in zip((linear, offsets, spin), world, strict=True)
     )
@@ -211,7 +209,7 @@ def _world(table: _Table, q: Array) -> tuple[Array, Array, Array]:
         above = turns.quat(spin[parents])
         spin = turns.stacked(turns.multiply(above, turns.quat(spin)))
         linear, offsets = linear[parents] @ linear, offsets[parents] + _apply(linear[parents], offsets)
-        linear, offsets, spin = map(jax.lax.optimization_barrier, (linear, offsets, spin))  # else redone next round
+        linear, offsets, spin = map(jax.lax.optimization_barrier, (linear, offsets, spin))  # else recomputed next round
         parents = parents[parents]
     linear, offsets, spin = (jnp.moveaxis(part[:n], 0, len(batch)) for part in (linear, offsets, spin))
     return linear, offsets, spin

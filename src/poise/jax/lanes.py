@@ -50,7 +50,7 @@ class LaneResult:
 class LaneProgram:
     """Batch of targets with its compiled method.
 
-    history  with trace: the squared errors (rows,) and u (rows, nu) of every attempt of the one target
+    history  with trace: squared errors (rows,) and u (rows, nu) of every attempt for the single target
     """
 
     def __init__(self, plan: Plan, aims: Floats, targets: Floats, method: str, damping: float, trace: bool) -> None:
@@ -78,7 +78,7 @@ class LaneProgram:
         blocks: list[LaneResult] = []
         with jax.enable_x64(True):
             for first in range(0, len(rows), LANES):
-                own = np.minimum(np.arange(first, first + LANES), len(rows) - 1)  # the last one fills the block up
+                own = np.minimum(np.arange(first, first + LANES), len(rows) - 1)  # the last target fills up the block
                 state = self._block(rows[own], u[own], most, worth)
                 kept = slice(min(LANES, len(rows) - first))
                 found = (self.packed.u_of(state.place), state.error, state.met, state.iterations)

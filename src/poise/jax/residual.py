@@ -29,29 +29,27 @@ def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
     Parameters
     ----------
     pose
-        A single pose: its translations and scales are used, and a Pin holds where it has its joint.
+        A single pose. Its translations and scales are used, and a Pin holds its joint at this pose.
     goals
-        One or several. Their targets are used where the function is given none, and then must have no batch axes.
+        One or several. Their targets are the default of the function's targets, which needs goals without batch axes.
 
     Raises
     ------
     UnsupportedError
         For a Pole.
 
-    Notes
-    -----
-    `targets` are rows: the numbers of all goals side by side, world, file units (Position, Aim and LookAt 3;
-    Orientation 4; Place 7; Direction 3; Pin 7, or 3 where only its position is held). Quaternions and directions in
-    them must have length one. Rows of the result, times the goal's weight:
+    Notes ----- `targets` are rows with the numbers of all goals, world, file units (Position, Aim and LookAt 3;
+    Orientation 4; Place 7; Direction 3; Pin 7, or 3 if only its position is held). Quaternions and directions in them
+    must have unit length. Rows of the result, times the goal's weight:
 
-    - position: (target - position) / size, where `size` is about that of the rig, a power of two [file units];
-    - rotation: 2 sin(angle / 2) along the axis of the rotation that is left;
-    - direction: the same, of the shortest turn that takes the axis to the target;
-    - aim: the same, of the shortest turn that takes the axis to the way from the goal's point to the target; zero where
-      these are one point. A LookAt is measured as an Aim: how it is shared is up to the solver.
+    - position: (target - position) / size, with `size` about the rig's size, a power of two [file units];
+    - rotation: 2 sin(angle / 2) along the axis of the remaining rotation;
+    - direction: the same for the shortest rotation of the axis to the target;
+    - aim: the same for the shortest rotation of the axis to the direction from the goal's point to the target; zero
+      where these are one point. A LookAt is measured as an Aim; the solver chooses the joints' shares.
 
-    Near measures nothing and has no rows. Gradients are finite at the goal, and where directions are opposite or a
-    rotation is half a turn away; there the length has a maximum and its gradient is zero.
+    Near has no rows. Gradients are finite at the goal, at opposite directions and at rotations of half a turn; at the
+    last two the residual's length has a maximum and its gradient is zero.
     """
     wanted = tuple(goals) if isinstance(goals, Sequence) else (goals,)
     if pose.shape:

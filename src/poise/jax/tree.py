@@ -1,7 +1,7 @@
 """The engine's packed tree as JAX arrays of a few padded sizes. Everything specific to a rig is an argument.
 
-JAX compiles a program per shape of its arguments. A tree is padded to the next size, with nodes that hang in the world
-and terms of weight zero, so that rigs of one size share a program. Padding adds zeros to sums and changes no bit.
+JAX compiles a program per shape of its arguments. A tree is padded to the next size with nodes below the world and
+terms of weight zero, so rigs of one size share a program. Padding adds zeros to sums and changes no bit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from poise.maths.arrays import Floats
 from poise.problem.layout import AIM, BALL, DIRECTION, DOFS, FIXED, HINGE, MOVE, NUMBERS, ROTATION, SIZES, SLIDE
 from poise.problem.plan import Plan
 
-_LEAST_NODES, _LEAST_TERMS = 16, 4  # most rigs and goals share one program
+_LEAST_NODES, _LEAST_TERMS = 16, 4  # smallest padded sizes; most rigs and goals share this program
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
 
@@ -28,11 +28,11 @@ class Constants(NamedTuple):
 
     parents  (n + 1,)     the world is row n
     kinds    (n,)
-    owners   (n,)         the node whose value a hinge or slide follows: itself, or the one it is coupled to
+    owners   (n,)         node with the value of a hinge or slide: itself, or the one it is coupled to
     ranges   (2, n, 3)    lowest and highest of each value
-    moves    (n, 3)       1 where there is a degree of freedom, 0 in fixed nodes, followers and padding
+    moves    (n, 3)       1 for a degree of freedom, 0 in fixed nodes, followers and padding
     terms    (2, t)       kind and node
-    aims     (t, 9)       see kernels/tree/arrays.py; without the columns of a POLE
+    aims     (t, 9)       see kernels/tree/residual.py; without the columns of a POLE
     """
 
     parents: Array
@@ -132,7 +132,7 @@ def _padded(count: int, least: int) -> int:
     return max(least, 1 << max(count - 1, 0).bit_length())
 
 
-# --- one lane: what is differentiated ------------------------------------------------------------------------------
+# --- differentiated functions of one lane ----------------------------------------------------------------------------
 
 
 def moved(rig: Constants, lane: Lane, place: Configuration, v: Array) -> Configuration:
@@ -145,7 +145,7 @@ def moved(rig: Constants, lane: Lane, place: Configuration, v: Array) -> Configu
 def left(rig: Constants, lane: Lane, place: Configuration, v: Array) -> tuple[Array, Array]:
     """Compute the weighted residual (3 t,) after a step v (n, 3). Also return whether every term is met.
 
-    Ranges are not looked at, so that derivatives at an end are those of the inside.
+    Ranges are ignored, so derivatives at an end equal those inside.
     """
     values = place.values + v * lane.steps
     turned = turns.multiply(turns.exp(turns.vec(v)), turns.quat(place.turns))
@@ -156,7 +156,7 @@ def left(rig: Constants, lane: Lane, place: Configuration, v: Array) -> tuple[Ar
     spin, point = TracedQuat(*rows[:4]), TracedVec(*rows[4:])
     wanted = turns.quat(lane.targets)
     aimed = TracedVec(*wanted[:3])
-    # what another kind of term has there may be no unit vector: see turns.py about both sides of a `where`
+    # Targets of other kinds of terms may be no unit vectors; quaternions.py explains both sides of a `where`.
     none = turns.identity_like(point.x)
     pole = TracedVec(*none[1:3], none[0])
     is_rotation, is_aim, is_pointing = kinds == ROTATION, kinds == AIM, (kinds == DIRECTION) | (kinds == AIM)
@@ -176,9 +176,9 @@ def left(rig: Constants, lane: Lane, place: Configuration, v: Array) -> tuple[Ar
 def _world(rig: Constants, lane: Lane, values: Array, turned: TracedQuat) -> tuple[TracedQuat, TracedVec]:
     """Compute rotations and positions of the moved frames. There are n + 1 of each; the last is the world.
 
-    Pointer doubling (Hillis and Steele, CACM 29(12), 1986): every round joins each node with the ancestor that it has
-    come to. Nodes are picked by products with a matrix of zeros and ones, which are exact, and whose derivative is a
-    product again; that of an indexed read is a slow scattered write.
+    Pointer doubling (Hillis and Steele, CACM 29(12), 1986): every round joins each node with its current
+    ancestor. Nodes are picked by products with a matrix of zeros and ones. These are exact and have a product as their
+    derivative; that of an indexed read is a slow scattered write.
     """
     value = lane.frames[:, 7] * values[rig.owners, 0] + lane.frames[:, 8]
     zero = jnp.zeros_like(value)

@@ -1,10 +1,10 @@
 """Quaternions and vectors for JAX, with finite gradients everywhere. They are tuples of arrays.
 
-Components stand in arrays of their own: stacked ones make XLA compute every component of every factor again for each
-component of a product, and compiling takes twenty times as long.
+Each component is an array of its own. With stacked components XLA recomputes every component of every factor for each
+component of a product, and compilation takes twenty times as long.
 
-Where a formula has a hole, the argument is replaced before the formula, not the value after it: JAX differentiates
-both sides of a `where`, and a NaN times zero is NaN.
+At a singularity of a formula its argument is replaced, not its value: JAX differentiates both sides of a `where`, and a
+NaN times zero is NaN.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from jax import Array
 
 from poise.kernels.codes import SAME
 
-_SERIES = 1e-3  # squared angle [rad^2] below which three terms of the series are exact to rounding
-_OPPOSITE = 1e-24  # |a + b|^2 of opposite unit vectors: its direction is rounding
+_SERIES = 1e-3  # squared angle [rad^2]; below it three terms of the series are exact to rounding
+_OPPOSITE = 1e-24  # |a + b|^2 of unit vectors; below it a + b has no usable direction
 
 
 class TracedVec(NamedTuple):
@@ -148,7 +148,7 @@ def rotation_left(wanted: TracedQuat, q: TracedQuat) -> TracedVec:
 def direction_left(wanted: TracedVec, a: TracedVec) -> TracedVec:
     """Return 2 sin(angle / 2) times the axis to `wanted`. It is of the shortest rotation from the unit vectors a.
 
-    2 a x (a + b) / |a + b|; where they are opposite, any axis across with gradient zero.
+    2 a x (a + b) / |a + b|; any perpendicular axis, with gradient zero, where they are opposite.
     """
     middle = add(a, wanted)
     square = dot(middle, middle)
