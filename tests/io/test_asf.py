@@ -268,12 +268,12 @@ class TestEveryWord:
         begin, end = ASF.index(":root"), ASF.index(":bonedata")
         rig = put(ASF[:begin] + ASF[end:], amc())
         usual = "order (tx ty tz rx ry rz), axis (XYZ)"
-        assert f"it has no :root section; taken as usual: {usual}" in rig.notes
+        assert f"it has no :root section; defaults used: {usual}" in rig.notes
         text = "\n".join(line for line in ASF.split("\n") if not line.strip().startswith("order TX"))
         assert text != ASF
         rig = put(text, amc())
-        assert ":root does not say everything; taken as usual: order (tx ty tz rx ry rz)" in rig.notes
-        assert not any("taken as usual" in note for note in put().notes)
+        assert ":root is incomplete; defaults used: order (tx ty tz rx ry rz)" in rig.notes
+        assert not any("defaults used" in note for note in put().notes)
 
     def test_the_frame_rate(self, put):
         rig = put(motion=amc(head=":FULLY-SPECIFIED\n:DEGREES\n:SAMPLES-PER-SECOND 60\n"))
@@ -319,8 +319,8 @@ class TestEveryWord:
     def test_frames_with_other_numbers(self, put):
         rig = put(motion=amc().replace("2\nroot", "7\nroot"))
         assert len(rig.clips[0]) == 2
-        assert any("leave some out" in note for note in rig.notes)
-        assert not any("leave some out" in note for note in put(motion=amc().replace("1\nroot", "1\nroot")).notes)
+        assert any("numbers are missing" in note for note in rig.notes)
+        assert not any("numbers are missing" in note for note in put(motion=amc().replace("1\nroot", "1\nroot")).notes)
 
     def test_a_sidecar_gives_other_limits(self, put, tmp_path):
         (tmp_path / "small.ik.toml").write_text("[joints.shin]\naxis = [1, 0, 0]\nrange_deg = [0, 90]\n")

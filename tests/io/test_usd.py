@@ -330,7 +330,7 @@ class TestRobots:
         rig = read(HEAD + BODIES + "".join(rails))
         assert rig.skeleton.names == ("world", "rail1")
         (note,) = rig.notes
-        assert note == "joints that close a loop are no part of the tree, and poses can open the loop: /rail2"
+        assert note == "joints that close a loop are not part of the tree, and poses can open the loop: /rail2"
         assert rig.skeleton.loops[0].joints == (None, "rail1")
         fixed = joint("PhysicsFixedJoint", "base", ("", "/a"))
         assert read(HEAD + BODIES + rails[0] + fixed).skeleton.names == ("a",)
@@ -430,12 +430,12 @@ REFUSED = {
     "huge places": (HEAD + INF.replace("inf", "1e300"), "not finite, or too large"),
     "too few transforms": (HEAD + skeleton("L", LEG, WAY[:2]), "3 joints need 3 rest transforms; there are 2"),
     "no transforms": (HEAD + skeleton("L", LEG, WAY, rest=False, bind=False), "neither rest nor bind"),
-    "children first": (HEAD + skeleton("L", LEG[::-1], WAY), "do not stand after their parents"),
+    "children first": (HEAD + skeleton("L", LEG[::-1], WAY), "are not listed after their parents"),
     "a joint twice": (HEAD + skeleton("L", ["a", "a"], WAY[:2]), "the same path twice"),
     "a place of one number": (
         HEAD + BODIES + hinge("j", ("/a", "/b"), ((0, 0, 1), 7))
         .replace("point3f physics:localPos1", "int physics:localPos1"),
-        "physics:localPos1 of /j (int) is not a place, which has three numbers",
+        "physics:localPos1 of /j (int) is not a position of three numbers",
     ),
     "a turn of three numbers": (
         HEAD + BODIES + hinge("j", ("/a", "/b")).replace("{", "{\n    float3 physics:localRot1 = (1, 0, 0)"),

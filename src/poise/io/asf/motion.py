@@ -18,7 +18,7 @@ from poise.maths import euler
 from poise.maths.arrays import Floats
 from poise.model.skeleton import Kind
 
-_USUAL_RATE = 120.0  # of CMU and of most others; the format has no place for it
+_USUAL_RATE = 120.0  # frame rate [Hz] of CMU and most others; the format has no standard field for it
 _RATE = ":samples-per-second"
 _FRAME = re.compile(r"^[^\S\n]*\d+[^\S\n]*(?:#.*)?$", re.ASCII | re.MULTILINE)
 
@@ -30,10 +30,10 @@ class AmcMotion(NamedTuple):
     """
 
     values: dict[str, Floats]
-    lines: dict[str, int]  # where each bone stands in the first frame
+    lines: dict[str, int]  # line number of each bone in the first frame
     frames: int
     rate: float
-    angle: float | None  # what turns angles to radians; None where the file does not say
+    angle: float | None  # factor of angles to radians; None if the file has none
     notes: tuple[str, ...]
 
 
@@ -44,12 +44,12 @@ def parse_amc(path: Path, data: bytes) -> AmcMotion:
     head, body = (text[: first.start()], text[first.start() :]) if first else (text, "")
     angle, rate, notes = _header(path, lines_of(head))
     if not body:
-        raise FileError(path, "not an AMC file: it has no frame, a line with a number alone")
+        raise FileError(path, "not an AMC file: it has no frame (a line with only a number)")
     start = head.count("\n") + 1
     found = _fast(body, start) or _slow(path, lines_of(body, start))
     counted = [int(number[-18:]) for number in found.numbers]
     if counted != list(range(counted[0], counted[0] + len(counted))):
-        notes.append("the numbers of the frames leave some out or go back; the frames were taken one after the other")
+        notes.append("frame numbers are missing or go back; frames were read in file order")
     return AmcMotion(found.values, found.lines, len(counted), rate, angle, tuple(notes))
 
 
@@ -79,7 +79,7 @@ def _header(path: Path, lines: list[TextLine]) -> tuple[float | None, float, lis
             rate = _rate(path, line)
     if rate is not None:
         return angle, rate, []
-    return angle, _USUAL_RATE, [f"the file has no frame rate; {_USUAL_RATE:g} frames per second were taken, as at CMU"]
+    return angle, _USUAL_RATE, [f"the file has no frame rate; {_USUAL_RATE:g} frames per second assumed, as at CMU"]
 
 
 def _rate(path: Path, line: TextLine) -> float:

@@ -14,8 +14,8 @@ def skeleton_beside(path: Path) -> Path:
 
     It has the same name, else that of the subject, else it is the only one.
 
-    The subject is what stands before an underscore: `02.asf` of `02_01.amc`; the longest such name wins.
-    A link that leads out of the folder is not followed.
+    The subject is the part before an underscore: `02.asf` of `02_01.amc`; the longest such name wins. A link out of the
+    folder is not followed.
     """
     folder = path.parent
     try:

@@ -11,23 +11,23 @@ from poise.io.asf.words import TextLine, fail, lines_of, name, numbers, text_of
 from poise.io.numbers import number, shown
 
 ROOT = "root"
-MOST_BONES = 10_000  # as many as joints of a BVH file: far more than any figure has
+MOST_BONES = 10_000  # most bones of a file, as for BVH; far above any character
 TURNS = ("rx", "ry", "rz")
 MOVES = ("tx", "ty", "tz")
 STRETCH = "l"
-_LONGEST = 1e3  # of a direction; what is not of length one to some digits is taken as it is
+_LONGEST = 1e3  # largest length of a direction; lengths other than one are kept
 _DEGREE = math.pi / 180.0
 _USED = (":units", ":root", ":bonedata", ":hierarchy")
-_USUAL_ROOT = {"order": "tx ty tz rx ry rz", "axis": "XYZ"}  # without them the values of an AMC file mean nothing
+_USUAL_ROOT = {"order": "tx ty tz rx ry rz", "axis": "XYZ"}  # defaults needed for reading an AMC file
 _ENDLESS = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 
 
 class Bone(NamedTuple):
     """A bone of :bonedata; angles in radians.
 
-    line        where it begins in the file
-    direction   as the file has it: of length one to its digits
-    axis        angles about the fixed axes x, y, z of its own frame, and the sequence in which they turn
+    line        first line in the file
+    direction   as in the file, of unit length to its digits
+    axis        angles of its own frame about the fixed axes x, y, z; `sequence` is the order of these rotations
     dof         "rx", "ry", "rz", "tx", "ty", "tz", "l", in the order of the values in an AMC file
     limits      (low, high) of the first of them; may be fewer
     """
@@ -52,14 +52,14 @@ class Root(NamedTuple):
 
 
 class AsfFile(NamedTuple):
-    """A whole ASF file. `length` is 1 where it says nothing of its unit; `angle` turns its angles to radians."""
+    """A whole ASF file. `length` is 1 without a unit of length; `angle` converts its angles to radians."""
 
     path: Path
     length: float
     angle: float
     root: Root
-    bones: dict[str, Bone]  # by name in small letters
-    parents: dict[str, str]  # name in small letters -> the parent's; parents first
+    bones: dict[str, Bone]  # by name in lower case
+    parents: dict[str, str]  # name in lower case -> the parent's; parents first
     notes: tuple[str, ...] = ()
 
 
@@ -70,7 +70,7 @@ def parse_asf(path: Path, data: bytes) -> AsfFile:
     root, notes = _root(path, sections.get(":root"), angle)
     for key, what in ((":bonedata", "bones"), (":hierarchy", "tree")):
         if key not in sections:
-            raise FileError(path, f"not a whole ASF file: it has no {key}, where the {what} stands")
+            raise FileError(path, f"not a whole ASF file: it has no {key} section with the {what}")
     bones = _bones(path, sections[":bonedata"], angle)
     return AsfFile(path, length, angle, root, bones, _tree(path, sections[":hierarchy"], bones), notes)
 
@@ -100,8 +100,8 @@ def _units(path: Path, lines: list[TextLine]) -> tuple[float, float]:
         key = line.words[0].lower()
         if key == "length":
             (length,) = numbers(path, line, line.words[1:], 1, "the unit of length")
-            if not 1e-9 <= length <= 1e9:  # noqa: PLR2004  (what can be meant)
-                fail(path, line.number, f"a unit of length of {length:g} cannot be meant")
+            if not 1e-9 <= length <= 1e9:  # noqa: PLR2004  (plausible range)
+                fail(path, line.number, f"invalid unit of length: {length:g}")
         elif key == "angle":
             angle = angle_unit(path, line, name(path, line, line.words[1:], "the unit of angles"))
     return length, angle
@@ -131,17 +131,17 @@ def _root(path: Path, lines: list[TextLine] | None, angle: float) -> tuple[Root,
             root = root._replace(orientation=(x * angle, y * angle, z * angle))
         said.add(key)
     left = [f"{key} ({usual})" for key, usual in _USUAL_ROOT.items() if key not in said]
-    what = "it has no :root section" if lines is None else ":root does not say everything"
-    return root, ((f"{what}; taken as usual: {', '.join(left)}",) if left else ())
+    what = "it has no :root section" if lines is None else ":root is incomplete"
+    return root, ((f"{what}; defaults used: {', '.join(left)}",) if left else ())
 
 
 def _dof(path: Path, line: TextLine, words: list[str]) -> tuple[str, ...]:
     dof = tuple(word.lower() for word in words)
     for word in dof:
         if word not in (*TURNS, *MOVES, STRETCH):
-            fail(path, line.number, f"{shown(word)} is no degree of freedom; known: rx ry rz tx ty tz l")
+            fail(path, line.number, f"{shown(word)} is not a degree of freedom; known: rx ry rz tx ty tz l")
         if dof.count(word) > 1:
-            fail(path, line.number, f"the degree of freedom {word} stands there twice")
+            fail(path, line.number, f"the degree of freedom {word} is listed twice")
     return dof
 
 
@@ -169,7 +169,7 @@ def _bones(path: Path, lines: list[TextLine], angle: float) -> dict[str, Bone]:
 
 
 def _blocks(path: Path, lines: list[TextLine]) -> list[tuple[int, dict[str, TextLine]]]:
-    """Where each begin ... end stands, and its lines by their first word; numbers alone go on from the line above."""
+    """Where each begin ... end stands, and its lines by their first word; lines of numbers continue the line above."""
     blocks: list[tuple[int, dict[str, TextLine]]] = []
     fields: dict[str, TextLine] | None = None
     last: TextLine | None = None
@@ -237,7 +237,7 @@ def _limits(
     pairs = list(zip(ends[::2], ends[1::2], strict=True))
     for (low, high), word in zip(pairs, dof, strict=False):
         if low > high or math.inf == low or high == -math.inf:
-            fail(path, line.number, f"{what}: the limits of {word}, {low:g} to {high:g}, leave nothing between them")
+            fail(path, line.number, f"{what}: the limits of {word}, {low:g} to {high:g}, are empty")
     units = [angle if word in TURNS else 1.0 for word in dof]
     return tuple((low * unit, high * unit) for (low, high), unit in zip(pairs, units, strict=False))
 
@@ -258,7 +258,7 @@ def _tree(path: Path, lines: list[TextLine], bones: dict[str, Bone]) -> dict[str
                 fail(path, line.number, f"there is no bone {shown(written)}")
         for word, written in zip(words[1:], line.words[1:], strict=True):
             if word in known or word == ROOT:
-                fail(path, line.number, f"{shown(written)} hangs on two bones, or on one twice")
+                fail(path, line.number, f"{shown(written)} has two parents, or one twice")
             known.add(word)
         children.setdefault(words[0], []).extend(words[1:])
     parents: dict[str, str] = {}
@@ -269,6 +269,6 @@ def _tree(path: Path, lines: list[TextLine], bones: dict[str, Bone]) -> dict[str
         waiting += [(below, child) for below in reversed(children.get(child, []))]
     lost = next((bone for key, bone in bones.items() if key not in parents), None)
     if lost is not None:
-        reason = "is its own ancestor" if lost.name.lower() in known else "stands nowhere in :hierarchy"
-        fail(path, lost.line, f"bone {shown(lost.name)} {reason}, so it does not hang on the root")
+        reason = "is its own ancestor" if lost.name.lower() in known else "is missing from :hierarchy"
+        fail(path, lost.line, f"bone {shown(lost.name)} {reason}, so it is not connected to the root")
     return parents

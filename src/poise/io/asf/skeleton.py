@@ -1,12 +1,12 @@
 """Skeleton of ASF bones.
 
-A bone turns where its parent ends. With C the turn of its own axes and M that of its values, the file's
+A bone rotates about the end of its parent. With C the rotation of its own axes and M that of its values, the file's
 convention is
 
     world = world_parent . T(end of the parent) . C . M . C^-1
 
-A joint here has the frame world . C, so that its values turn it about its own axes: A = C_parent^-1 . T . C
-and J = M. The values turn about fixed axes in the order in which they stand: "rx ry rz" is Rz Ry Rx.
+A joint here has the frame world . C, so its values rotate it about its own axes: A = C_parent^-1 . T . C and J = M. The
+values rotate about fixed axes in their order in the file: "rx ry rz" is Rz Ry Rx.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Turning(NamedTuple):
     """Rotation order of a row and the column of each angle. The letters are in the order of the product."""
 
     order: str
-    values: tuple[int, ...]  # place of each letter's value in the bone's row of an AMC file; -1 where it has none
+    values: tuple[int, ...]  # column of each letter's value in the bone's row of an AMC file; -1: none
 
 
 def turning_of(dof: tuple[str, ...]) -> Turning:
-    """Find the rotation order of degrees of freedom. The first rotation stands last. A missing axis never leads.
+    """Find the rotation order of degrees of freedom. The first rotation stands last. A missing axis never comes first.
 
-    A missing axis stands in the middle if one is missing: so no angle of the other two locks them.
+    A single missing axis comes in the middle, so the other two cannot cause gimbal lock.
     """
     letters = [word[1].upper() for word in dof if word in TURNS][::-1]
     missing = [letter for letter in "XYZ" if letter not in letters]
@@ -62,7 +62,7 @@ def build_skeleton(file: AsfFile) -> Rows:
 
     Every bone with a rotation is a ball, as in other files of characters.
 
-    A bone with one value is a ball that its range makes a hinge.
+    A bone with one value is a ball limited to one axis by its range.
     """
     bones = [file.bones[key] for key in file.parents]
     rows = {ROOT: 0} | {key: i for i, key in enumerate(file.parents, 1)}

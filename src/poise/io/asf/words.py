@@ -9,7 +9,7 @@ from poise.errors import FileError
 from poise.io.files import guessed_kind
 from poise.io.numbers import LONGEST_NAME, number, shown
 
-_BLANKS = str.maketrans("(),", "   ")  # the format takes brackets and commas for blanks
+_BLANKS = str.maketrans("(),", "   ")  # brackets and commas count as blanks
 
 
 class TextLine(NamedTuple):
@@ -20,12 +20,12 @@ class TextLine(NamedTuple):
 
 
 def text_of(path: Path, data: bytes, kind: str) -> str:
-    """Decode the text of a file, with LF line ends. FileError if it is no text."""
+    """Decode the text of a file, with LF line ends. FileError if it is not text."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileError(path, f"is UTF-16 text; {kind} file is plain text, so save it as UTF-8 or ASCII")
     if b"\0" in data:
         looks = guessed_kind(data)
-        raise FileError(path, f"not {kind} file" + (f"; this looks like {looks}" if looks else ": it is no text"))
+        raise FileError(path, f"not {kind} file" + (f"; this looks like {looks}" if looks else ": it is not text"))
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 

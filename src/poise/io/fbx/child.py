@@ -1,11 +1,11 @@
 """FBX worker process: ufbx reads the file and numbers are written.
 
-ufbx 0.0.5 counts references wrongly: an object that is dropped while another one still points into the scene can take
-the process down, and so does leaving it in the usual way. Every object is kept until the end, which is `os._exit`.
+ufbx 0.0.5 has a reference counting bug: freeing an object while another one still points into the scene can crash the
+process, and so can a normal exit. Every object stays alive until the end, which is `os._exit`.
 
-Local transforms are ten numbers: translation, rotation x y z w, scale, with pivots, pre- and post-rotations and the
-rotation order in them. A row is a node of the scene, parents first; the scene's own root is left out, and so are the
-cameras and lights of the program that wrote it, which stand far from the figure.
+Local transforms are ten numbers: translation, rotation x y z w, scale. They include pivots, pre- and post-rotations and
+the rotation order. A row is a node of the scene, parents first. The scene's own root is left out, and so are cameras
+and lights without a part of the character below.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import Any, TypeVar
 
 from poise.io.child.answer import Refused, main
 
-MOST_SAMPLES = 2_000_000  # local transforms of all takes: 20,000 frames of a hundred nodes
-_MOST_EXACT = 400_000  # beyond so many, what lies between frames is not measured
-_NEAR = 1e-4  # of a frame: how far beside it the slope of a curve is measured
-_RATES = (0.5, 1000.0)
-_USUAL_RATE = 30.0
+MOST_SAMPLES = 2_000_000  # most local transforms of all takes: 20,000 frames of a hundred nodes
+_MOST_EXACT = 400_000  # most local transforms of a take with samples between its frames
+_NEAR = 1e-4  # distance [frames] from a frame for measuring the slope of a curve
+_RATES = (0.5, 1000.0)  # accepted frame rates [Hz]
+_USUAL_RATE = 30.0  # frame rate [Hz] for files with another one
 _NOT_SOLID = ("UNKNOWN", "BONE", "EMPTY", "MARKER")
 _CAMERAS = ("CAMERA", "STEREO_CAMERA", "CAMERA_SWITCHER")
 _LIGHTS = ("LIGHT",)
 _LIMITS = ("RotationMinX", "RotationMinY", "RotationMinZ", "RotationMaxX", "RotationMaxY", "RotationMaxZ")
 _HALF_DEGREE = math.pi / 360.0
-_SAME_TIME = 1e-6  # of a frame
+_SAME_TIME = 1e-6  # time difference [frames] below which two times are equal
 
 T = TypeVar("T")
 _kept: list[Any] = []
@@ -48,7 +48,7 @@ def every(things: Iterable[T]) -> list[T]:
 
 def work(data: bytes) -> tuple[dict[str, Any], list[array[float]]]:
     """Read nodes, skins and takes as JSON and blocks of numbers."""
-    import ufbx  # noqa: PLC0415  (the extra; the parent has looked that it is there)
+    import ufbx  # noqa: PLC0415  (an extra; the parent process has checked for it)
 
     options: dict[str, Any] = {
         "ignore_geometry": True,
@@ -131,7 +131,7 @@ class _Told:
         for stack in stacks:
             seconds = stack.time_end - stack.time_begin
             if not math.isfinite(seconds):
-                raise Refused(f"take {stack.name!r} begins or ends at no time")
+                raise Refused(f"take {stack.name!r} has a begin or an end that is not finite")
             samples += int(min(max(seconds, 0.0) * rate, 1e9) + 2) * len(self.nodes)
             if samples > MOST_SAMPLES:
                 raise Refused(
@@ -151,7 +151,7 @@ class _Told:
         parent = keep(node.parent)
         row = -1 if parent is None else self.row_of.get(parent.element_id, -1)
         solid = node.attrib_type.name not in _NOT_SOLID
-        # ufbx moves a node to its pivot and what it carries back; nodes below are moved back, too, but carry nothing
+        # ufbx moves a node to its pivot and its contents back; nodes below are also moved back, but have no contents
         moved = any(node.adjust_pre_translation) and any(node.geometry_transform.translation)
         is_bone = keep(node.bone) is not None
         return [node.name, row, is_bone, solid, node.is_scale_helper, moved, node.rotation_order.name]
@@ -261,7 +261,7 @@ class _Spheric:
         return tuple(self.values[-1].evaluate_vec3(time) if self.values else self.node.euler_rotation)
 
     def mend(self, values: array[float], place: int, angles: tuple[float, float, float]) -> None:
-        """Write the rotation into a transform. Its rotation is pre . post^-1 before."""
+        """Write the rotation into a transform, before with rotation pre . post^-1."""
         at = 10 * place + 3
         pre = _product(tuple(values[at : at + 4]), self.post)
         x, y, z, w = self.post

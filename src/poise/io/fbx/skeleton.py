@@ -17,13 +17,13 @@ from poise.model.joints import unique_names
 from poise.model.limits import EulerBox, Limit, Range, unit_axis
 from poise.model.skeleton import Kind, Skeleton
 
-WXYZ = [6, 3, 4, 5]  # where ten numbers have the quaternion
+WXYZ = [6, 3, 4, 5]  # columns of the quaternion in ten numbers
 _XYZW = [3, 0, 1, 2]
 _UPS = {"POSITIVE_X": "x", "POSITIVE_Y": "y", "POSITIVE_Z": "z"}
 _ORDERS = {"XYZ": "ZYX", "XZY": "YZX", "YZX": "XZY", "YXZ": "ZXY", "ZXY": "YXZ", "ZYX": "XYZ", "SPHERIC": "ZYX"}
-_UNTURNED = 1.0 - 1e-12  # w of a rotation that is none
-_NEAR = 1e-6  # of a quaternion: a limit that the rest pose breaks by less is kept
-_SMALL, _TALL = 0.01, 30.0  # [m] figures outside are told, as their unit is probably another one
+_UNTURNED = 1.0 - 1e-12  # |w| of a quaternion; above it the rotation is the identity
+_NEAR = 1e-6  # quaternion difference; a limit exceeded by less in the rest pose is kept
+_SMALL, _TALL = 0.01, 30.0  # usual size of characters [m]; a note reports others, probably in another unit
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def rest_of(reply: ChildAnswer, count: int) -> Floats:
     """Parse the local rest transforms (n, 10). FileError for numbers too large."""
     rest = reply.block(reply.header.get("rest"), (count, 10))
     if np.abs(rest).max(initial=0.0) > LARGEST:
-        raise FileError(reply.path, "a place or a scale in it is too large for a number")
+        raise FileError(reply.path, "it holds a position or scale with a number too large")
     return rest
 
 
@@ -75,7 +75,7 @@ def build_skeleton(
     turned = rotations.normalised(rest[:, WXYZ]) if len(nodes) else np.zeros((0, 4))
     names = _names(nodes, notes)
     limits = _limits(reply, nodes, kinds)
-    frames = turned.copy()  # rotations of A: with a limit, the frame that its angles are measured in
+    frames = turned.copy()  # rotations of A; with a limit, the frame of its angles
     for row, one in limits.items():
         frames[row] = frames[row] if one.limit is None else one.frame
     away = rotations.multiply(rotations.inverse(frames), turned)
@@ -131,16 +131,15 @@ def _names(nodes: list[SceneNode], notes: list[str]) -> list[str]:
         if new != old or not (node.name or node.is_helper)
     ]
     if again:
-        notes.append(f"nodes without a name, or with the name of another one, are called here: {listed(again)}")
+        notes.append(f"nodes without a name or with a duplicate name were renamed: {listed(again)}")
     helpers = [names[node.parent] for node in nodes if node.is_helper]
     if helpers:
         notes.append(
-            f"scale that nodes below do not inherit in the usual way was put on a fixed joint NAME_scale of its own: "
-            f"{listed(helpers)}"
+            f"scale with a non-standard inheritance was moved to fixed joints NAME_scale of its own: {listed(helpers)}"
         )
     moved = [name for name, node in zip(names, nodes, strict=True) if node.is_moved]
     if moved:
-        notes.append(f"nodes turn about a pivot beside their origin; the joint stands in the pivot: {listed(moved)}")
+        notes.append(f"nodes rotate about a pivot away from their origin; their joint is at the pivot: {listed(moved)}")
     return names
 
 
@@ -178,7 +177,7 @@ def _limit(told: dict[str, Any], nodes: list[SceneNode]) -> _Limited:
 
 
 def _limited(skeleton: Skeleton, given: dict[int, _Limited], notes: list[str]) -> Skeleton:
-    """Apply limits satisfied by the rest pose. The file's rest pose is not moved."""
+    """Apply limits satisfied by the rest pose. The rest pose does not change."""
     limits = {skeleton.names[row]: one.limit for row, one in given.items()}
     legal: dict[str, Limit | None] = {name: limit for name, limit in limits.items() if limit is not None}
     moved = np.abs(skeleton.limited(legal).rest_q - skeleton.rest_q)
@@ -186,8 +185,8 @@ def _limited(skeleton: Skeleton, given: dict[int, _Limited], notes: list[str]) -
     left_out = [name for name in limits if name not in legal]
     if left_out:
         notes.append(
-            f"limits of rotation that are empty, that the rest pose breaks or that come with a post-rotation were left "
-            f"out: {listed(left_out)}"
+            f"rotation limits were left out because they are empty, the rest pose breaks them or they have a "
+            f"post-rotation: {listed(left_out)}"
         )
     return skeleton.limited(legal)
 
@@ -199,7 +198,7 @@ def _unit(reply: ChildAnswer, notes: list[str]) -> float | None:
     unit = reply.header.get("unit")
     if isinstance(unit, float | int) and math.isfinite(unit) and 0.0 < unit < LARGEST:
         return float(unit)
-    notes.append("the unit of the file is no length above zero; it is taken as unknown")
+    notes.append("the unit of the file is not a positive length; it is treated as unknown")
     return None
 
 
@@ -208,14 +207,12 @@ def _up(reply: ChildAnswer, notes: list[str]) -> str | None:
     if len(axes) != 3:  # noqa: PLR2004  (right, up, front)
         raise nonsense(reply.path)
     if any(axis not in _SIGNED for axis in axes):
-        notes.append("the file does not say which axes are right, up and front; the up axis is taken as unknown")
+        notes.append("the file does not define its right, up and front axes; the up axis is treated as unknown")
         return None
     if np.linalg.det([_SIGNED[axis] for axis in axes]) < 0:
-        notes.append(
-            "the file's axes are left-handed; numbers are kept as they are, so that left and right are mirrored"
-        )
+        notes.append("the file's axes are left-handed; numbers are kept, so left and right are mirrored")
     if axes[1] not in _UPS:
-        notes.append(f"the file's up axis is {axes[1].replace('NEGATIVE_', '-').lower()}; it is taken as unknown")
+        notes.append(f"the file's up axis is {axes[1].replace('NEGATIVE_', '-').lower()}; it is treated as unknown")
     return _UPS.get(axes[1])
 
 

@@ -1,9 +1,9 @@
 """Keyed clips of sampled FBX takes.
 
-FBX moves angles along curves, so that what lies between two frames is no straight line. The child also measures the
-slopes at both ends of every frame and the middle; where a cubic comes nearer to the middle than a straight line, it is
-taken. A jump within a frame has no slope that means anything: a straight line comes nearer there. One cubic is no curve
-of angles, nor has it the keys that stand between two frames: docs/formats/fbx.md says how far off it may be.
+FBX interpolates angles along curves, so motion between two frames is not linear. The worker also measures the slopes at
+both ends of every frame and the midpoint. A cubic is used where it is nearer to the midpoint than a straight line; at a
+jump within a frame its slopes are meaningless and the line is nearer. A cubic only approximates a curve of angles and
+misses keys between two frames: docs/formats/fbx.md has the measured errors.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.tracks import Track
 
-_NEAR = 1e-4  # of a frame: as in the child
-_STRAIGHT = 1e-7  # of the largest value: a line that misses the middle by less is straight; keys are 32-bit floats
-_STILL = 1e-12  # of the largest value: a track that leaves rest by less does not move
-_TURNS = 1e-6  # of a quaternion: a node that a take turns by less, as rounding does, is no joint for that
+_NEAR = 1e-4  # distance [frames] of the slope samples from a frame, as in the worker
+_STRAIGHT = 1e-7  # share of the largest value; a midpoint error below it is linear; keys are 32-bit floats
+_STILL = 1e-12  # share of the largest value; a track with smaller differences from rest does not move
+_TURNS = 1e-6  # quaternion difference from rest; below it a rotation is rounding and makes no joint
 _PARTS = {"translation": [0, 1, 2], "rotation": WXYZ, "scale": [7, 8, 9]}
 
 
@@ -69,7 +69,7 @@ def _take(reply: ChildAnswer, told: dict[str, Any], count: int) -> Take:
     if not frames or (np.diff(times) <= 0).any():
         raise FileError(reply.path, f"take {told['name']!r} has times that do not increase")
     if np.abs(keys).max(initial=0.0) > LARGEST:
-        raise FileError(reply.path, f"take {told['name']!r} has numbers that are too large")
+        raise FileError(reply.path, f"take {told['name']!r} has numbers too large")
     begin = float(told["begin"])
     times = times - begin
     frozen(times)
@@ -99,7 +99,7 @@ def _track(take: Take, k: int, row: int, path: Any, columns: list[int], rest: Fl
         return None
     if path == "rotation":
         keys = _aligned(keys)
-    if take.between is None or len(keys) < 2:  # noqa: PLR2004  (one key has nothing between)
+    if take.between is None or len(keys) < 2:  # noqa: PLR2004  (one key has no interval)
         return _linear(row, path, take.times, keys)
     after, before, middle = take.between[:, k][..., columns]
     step = np.diff(take.times)[:, None]

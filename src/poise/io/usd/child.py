@@ -1,7 +1,7 @@
 """USD worker process: usd-core opens the stage and numbers are written.
 
-Before a stage is composed, every layer that it would take in is looked at: one outside of the file's folder, and of the
-one that is permitted beside it, is refused unopened. Matrices are 16 numbers that act on rows, as USD has them.
+Before a stage is composed, every layer it would load is checked. A layer outside of the file's folder and of the
+permitted folder is refused without opening it. Matrices are 16 numbers for row vectors, as in USD.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 from poise.io.child.answer import Refused, main
 from poise.io.permitted import PermittedFolders
 
-_MOST_LAYERS = 1000
-_MOST_NUMBERS = 20_000_000
-_LONGEST_SAID, _LONGEST_PLACE = 200, 30  # letters of what USD says, and of the place in the file
-_SOURCES = (  # names of its sources in what USD says, and what is put there
+_MOST_LAYERS = 1000  # most layers of a stage
+_MOST_NUMBERS = 20_000_000  # most numbers of animation in a reply
+_LONGEST_SAID, _LONGEST_PLACE = 200, 30  # most characters of a message of USD and of its place in the file
+_SOURCES = (  # patterns of source names in USD's messages, and their replacements
     (r" matching pxrInternal.*?(?= at '|$)", ""), (r" in <[^>]*> ?'?$", ""), (r"pxrInternal\w*::", ""),
     (r",? while reading @.*?@", ""), (r"Corrupt asset <[^>]*>: ", "corrupt: "), (r"<[^>\[]*\[([^]]*)\]>", r"\1"),
 )  # fmt: skip
@@ -36,7 +36,8 @@ def work(_: bytes) -> tuple[dict[str, Any], list[array[float]]]:
     """Read skeletons, animations and joints as JSON and blocks of numbers."""
     os.environ["PXR_WORK_THREAD_LIMIT"] = "1"
     sdf, tf, usd = (pxr(name) for name in ("Sdf", "Tf", "Usd"))
-    if any("\udc80" <= letter <= "\udcff" for letter in sys.argv[3]):  # bytes of a name, as Python reads them
+    # Undecodable bytes of a path, as Python represents them.
+    if any("\udc80" <= letter <= "\udcff" for letter in sys.argv[3]):
         raise Refused("usd-core opens no file with a path that is not UTF-8: rename it")
     try:
         layer = sdf.Layer.FindOrOpen(sys.argv[3])
@@ -48,7 +49,7 @@ def work(_: bytes) -> tuple[dict[str, Any], list[array[float]]]:
         raise Refused(f"usd-core cannot read it: {_first(error)}") from error
     try:
         return _Stage(stage, missing).told()
-    except (TypeError, ValueError, AttributeError) as error:  # such as a list of joints that is no list of tokens
+    except (TypeError, ValueError, AttributeError) as error:  # such as a list of joints of another type than tokens
         raise Refused("a property of a skeleton, an animation or a joint has another type than USD gives it") from error
 
 
@@ -60,8 +61,8 @@ def pxr(name: str) -> Any:
 def _first(error: Exception) -> str:
     """Format the first error of USD without names of its sources. Lines and columns are the file's.
 
-    The text is `Error in 'FUNCTION' at line N in file SOURCE : 'WORDS' Error in ...`, and words of its parser begin
-    with the file's path, `:LINE:COLUMN: `.
+    The text is `Error in 'FUNCTION' at line N in file SOURCE : 'WORDS' Error in ...`. Messages of its parser begin with
+    the file's path and `:LINE:COLUMN: `.
     """
     words = " ".join(str(error).split()).split(" : '", 1)[-1].split("' Error in '", 1)[0]
     words = re.sub(r"^\S.*?:(\d+):(\d+): ", r"line \1, column \2: ", words.split("--", 1)[-1].strip())
@@ -70,7 +71,7 @@ def _first(error: Exception) -> str:
     words, at, place = words.strip(" '").partition(" at '")
     if words.endswith(" at"):
         words = f"{words} the end of the file"
-    return f"{words}{f' at {place[:_LONGEST_PLACE]!r}' if at else ''}"[:_LONGEST_SAID] or "it does not say why"
+    return f"{words}{f' at {place[:_LONGEST_PLACE]!r}' if at else ''}"[:_LONGEST_SAID] or "unknown error"
 
 
 def _check_layers(first: Any, sdf: Any) -> list[str]:
@@ -129,7 +130,7 @@ class _Stage:
         self.places = self.geom.XformCache()
         self.blocks: list[array[float]] = []
         self.count = 0
-        self.odd: list[str] = []  # attributes of another type than USD gives them
+        self.odd: list[str] = []  # attributes of another type than USD defines
 
     def told(self) -> tuple[dict[str, Any], list[array[float]]]:
         """Build the JSON header and the blocks of numbers."""
@@ -229,8 +230,7 @@ class _Stage:
 class _Attributes:
     """Attributes of a joint as plain numbers and words. A file may give them any type.
 
-    A value that is no number or word where one is meant counts as absent, and is named in `odd`. The frames of a joint
-    say where things are: such a value is refused there.
+    A value of the wrong type counts as absent and is listed in `mistyped`. In the frames of a joint it is refused.
     """
 
     def __init__(self, prim: Any, odd: list[str]) -> None:
@@ -271,13 +271,13 @@ class _Attributes:
         if value is None:
             return [0.0, 0.0, 0.0]
         if not isinstance(value, tuple(getattr(pxr("Gf"), f"Vec3{letter}") for letter in "dfhi")):
-            raise Refused(f"{self._shown(name, value)} is not a place, which has three numbers")
+            raise Refused(f"{self._shown(name, value)} is not a position of three numbers")
         return [float(part) for part in value]
 
     def turn(self, name: str) -> list[float]:
         """Read a quaternion as w x y z.
 
-        No turn where the attribute is absent.
+        The identity where the attribute is absent.
         """
         value = self._value(name)
         if value is not None and not isinstance(value, tuple(getattr(pxr("Gf"), f"Quat{letter}") for letter in "dfh")):

@@ -56,7 +56,7 @@ def figures_of(answer: ChildAnswer, notes: list[str], units: dict[str, Any]) -> 
         rows = {path: base + 1 + i for i, path in enumerate(joints)}
         above = [_parent(path, rows, base) for path in joints]
         if any(parent >= row for parent, row in zip(above, rows.values(), strict=True)):
-            raise FileError(answer.path, "its joints do not stand after their parents", place=told["path"])
+            raise FileError(answer.path, "its joints are not listed after their parents", place=told["path"])
         rest, bind = _transforms(answer, told, [parent - base - 1 for parent in above], notes)
         own, below = told["path"].rsplit("/", 1)[-1], [path.rsplit("/", 1)[-1] for path in joints]
         names += [f"{own}_skeleton" if own in below else own, *below]
@@ -68,17 +68,17 @@ def figures_of(answer: ChildAnswer, notes: list[str], units: dict[str, Any]) -> 
         binds.append((names[base], list(rows.values()), bind))
         parts.append(SkelPart(told["path"], rows, told["animation"]))
         if told["moves"]:
-            notes.append(f"the prim {told['path']} is animated itself; that is not read")
+            notes.append(f"the animation of the prim {told['path']} itself is not read")
     offsets, turns, scales, sheared = parts_of(np.concatenate(matrices))
     if sheared.any():
         bad = listed(names[i] for i in np.flatnonzero(sheared))
-        notes.append(f"rest transforms are sheared, which no joint can be; their rotation and scale were kept: {bad}")
+        notes.append(f"sheared rest transforms are not supported; only their rotation and scale were kept: {bad}")
     skeleton = Skeleton.build(
         names, parents, kinds, offsets=offsets, rotations=turns, scales=scales, source_ids=sources, **units
     )
     again = [new for new, old in zip(skeleton.names, names, strict=True) if new != old]
     if again:
-        notes.append(f"joints with the name of another one are called here: {listed(again)}")
+        notes.append(f"joints with a duplicate name were renamed: {listed(again)}")
     return Figures(skeleton, parts, tuple(_skin(skeleton, *bind) for bind in binds if len(bind[2])))
 
 
@@ -114,7 +114,7 @@ def _transforms(
         raise FileError(answer.path, "has neither rest nor bind transforms", place=told["path"])
     if len(rest):
         return rest, bind if len(bind) else np.zeros((0, 16))
-    notes.append(f"the skeleton {told['path']} has no rest transforms; its bind pose is its rest")
+    notes.append(f"the skeleton {told['path']} has no rest transforms; its bind pose is used as its rest pose")
     world = bind.reshape(-1, 4, 4)
     if (np.abs(np.linalg.det(world)) < 1e-300).any():  # noqa: PLR2004
         raise FileError(answer.path, "a bind transform has no inverse", place=told["path"])
@@ -123,8 +123,8 @@ def _transforms(
 
 
 def _checked(answer: ChildAnswer, values: Floats) -> Floats:
-    if not (np.abs(values) <= LARGEST).all():  # NaN is not
-        raise FileError(answer.path, "a transform in it is not finite, or too large for a number")
+    if not (np.abs(values) <= LARGEST).all():  # also catches NaN
+        raise FileError(answer.path, "it holds a transform with a number that is not finite or too large")
     return values
 
 
@@ -161,18 +161,18 @@ def _clip(
     for name, path, width in _CHANNELS:
         block = None if told[name] is None else answer.blocks[told[name]]
         if block is None or block.size != len(codes) * len(joints) * width:
-            notes.append(f"the animation {told['path']} has not as many {name} as joints and is left out")
+            notes.append(f"the animation {told['path']} does not have as many {name} as joints and is left out")
             return None
         values[path] = answer.block(told[name], (len(codes), len(joints), width))
     if not values["rotation"].any(axis=-1).all():
-        raise FileError(answer.path, "holds a rotation of zero length, which is no rotation", place=told["path"])
+        raise FileError(answer.path, "holds a rotation of zero length", place=told["path"])
     if max(np.abs(block).max(initial=0.0) for block in values.values()) > LARGEST:
-        raise FileError(answer.path, "holds a number that is too large", place=told["path"])
+        raise FileError(answer.path, "holds a number too large", place=told["path"])
     times = (codes - codes[0]) / rate
     frozen(times)
     unknown = [joint for joint in joints if joint not in part.rows]
     if unknown:
-        notes.append(f"the animation {told['path']} moves joints that its skeleton has not: {listed(unknown)}")
+        notes.append(f"the animation {told['path']} moves joints missing from its skeleton: {listed(unknown)}")
     name = told["path"].rsplit("/", 1)[-1]
     if codes[0] != 0.0:
         notes.append(f"animation {name!r} begins at {codes[0] / rate:.6g} s in the file; its clip begins at 0")

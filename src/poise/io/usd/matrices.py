@@ -7,7 +7,7 @@ import numpy as np
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 
-_SQUARE = 1e-5  # cosine between axes: matrices that were printed with few digits are square, too
+_SQUARE = 1e-5  # largest cosine between axes without shear; allows matrices printed with few digits
 
 
 def parts_of(matrices: Floats) -> tuple[Floats, Floats, Floats, Bools]:
@@ -15,7 +15,7 @@ def parts_of(matrices: Floats) -> tuple[Floats, Floats, Floats, Bools]:
 
     Rotations are w x y z; the last result marks sheared matrices, for which the parts are not the whole.
 
-    A mirrored matrix has a negative first scale. A scale of zero leaves the rotation that is nearest.
+    A mirrored matrix has a negative first scale. With a scale of zero the rotation is the nearest one.
     """
     given = matrices.reshape(-1, 4, 4)
     linear = given[:, :3, :3].transpose(0, 2, 1)

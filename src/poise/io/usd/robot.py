@@ -22,10 +22,10 @@ from poise.model.skeleton import Kind, Skeleton
 
 _KINDS = {"revolute": Kind.HINGE, "prismatic": Kind.SLIDE, "fixed": Kind.FIXED, "spherical": Kind.BALL}
 _TURNS = ("rotX", "rotY", "rotZ")
-_WORLD = ""  # the body of a joint that names none
+_WORLD = ""  # path of the world, the default body of a joint
 
 
-_SAME = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])  # the place of a row in the frame of the one before
+_SAME = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])  # position and rotation of a row relative to the previous one
 
 
 class _Motion(NamedTuple):
@@ -63,7 +63,7 @@ class PhysicsTree:
         self.sources: list[str] = []
         self.row_of: dict[str, int] = {}
         self.aliases: dict[str, int] = {}
-        self.ties: list[dict[str, Any]] = []  # joints that close a loop
+        self.ties: list[dict[str, Any]] = []  # joints closing a loop
         self.stands = {path: self._stands(matrix) for path, matrix in answer.header["bodies"].items()}
         self.stands[_WORLD] = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.ones(3)
         self._place_all()
@@ -71,7 +71,7 @@ class PhysicsTree:
     def _stands(self, matrix: list[float]) -> tuple[Floats, Floats, Floats]:
         values = np.array(matrix, dtype=np.float64).reshape(1, 16)
         if not (np.abs(values) <= LARGEST).all():
-            raise FileError(self.answer.path, "the place of a body is not finite, or too large for a number")
+            raise FileError(self.answer.path, "the transform of a body is not finite or too large")
         at, turn, scale, _ = parts_of(values)
         return at[0], turn[0], scale[0]
 
@@ -110,7 +110,9 @@ class PhysicsTree:
         self.ties = [joint for joint in closing if self._holds(joint)[0]]
         if closing:
             paths = listed(joint["path"] for joint in closing)
-            self.notes.append(f"joints that close a loop are no part of the tree, and poses can open the loop: {paths}")
+            self.notes.append(
+                f"joints that close a loop are not part of the tree, and poses can open the loop: {paths}"
+            )
 
     def _check(self, joint: dict[str, Any]) -> None:
         """Replace an axis or limits without a meaning, with a note."""
@@ -135,7 +137,7 @@ class PhysicsTree:
     def _add_to_world(self, joint: dict[str, Any]) -> None:
         """Add rows for a joint between a body and the world.
 
-        They hang below a row that stands for the world.
+        They are below a row for the world itself.
         """
         if _WORLD not in self.row_of:
             origin, no_turn, _ = self.stands[_WORLD]
@@ -169,7 +171,7 @@ class PhysicsTree:
             for way in ("trans", "rot")
         }
         loose = [own[0] for own in free.values() if len(own) == 1]
-        alone = loose[0] if len(set(loose)) == 1 else ""  # two frames share one axis
+        alone = loose[0] if len(set(loose)) == 1 else ""  # rotation and translation share one axis
         places: dict[int, tuple[Hold, ...]] = {0: ("point",), 1: ("line",) if alone else ()}
         turns: dict[int, tuple[Hold, ...]] = {0: ("turn",), 1: ("axis",) if alone else ()}
         return places.get(len(free["trans"]), ()) + turns.get(len(free["rot"]), ()), alone or axis
@@ -216,7 +218,7 @@ class PhysicsTree:
                 self.axes[row] = tuple((-motion.axis if back else motion.axis).tolist())
             place = _SAME
         at, turn = self._frame(joint, far)
-        if not at.any() and not turn[1:].any():  # one frame: the body is another name of the joint
+        if not at.any() and not turn[1:].any():  # identical frames: the body is an alias of the joint
             self.row_of[carried] = row
             self.aliases[carried.rsplit("/", 1)[-1]] = row
             return
@@ -235,9 +237,8 @@ class PhysicsTree:
     def _motions(self, joint: dict[str, Any], *, back: bool) -> list[_Motion]:
         """Split a joint into motions, from its first body's frame on.
 
-        The slides of a joint of six freedoms come first, then its turn.
-
-        The last one has the joint's own name, the slides before it that name with the letter of their axis.
+        The slides of a joint of six freedoms come first, then its rotation. The last motion has the joint's own name,
+        the slides before it add the letter of their axis.
         """
         kind, limit = self._motion(joint, back=back)
         axis = np.eye(3)["XYZ".index(joint["axis"])]
@@ -257,7 +258,7 @@ class PhysicsTree:
         kind = _KINDS.get(joint["kind"])
         try:
             if kind is not None and kind in (Kind.HINGE, Kind.SLIDE):
-                return kind, self._range(joint)  # the axis is turned where the bodies are the other way round
+                return kind, self._range(joint)  # the axis is negated for reversed bodies
             if kind == Kind.BALL and max(joint["cone"]) >= 0.0:
                 self.notes.append(f"the cone that limits the spherical joint {joint['path']} is not read")
             return (kind, None) if kind is not None else self._of_six(joint, back=back)
@@ -299,7 +300,7 @@ class PhysicsTree:
         names = unique_names(self.names)
         again = [new for new, old in zip(names, self.names, strict=True) if new != old]
         if again:
-            self.notes.append(f"bodies and joints with the name of another one are called here: {listed(again)}")
+            self.notes.append(f"bodies and joints with a duplicate name were renamed: {listed(again)}")
         return Skeleton.build(
             self.names, self.parents, self.kinds, offsets=np.array(offsets), rotations=np.array(turns),
             axes=np.array(self.axes), limits=self.limits, source_ids=self.sources,
