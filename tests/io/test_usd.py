@@ -425,9 +425,9 @@ REFUSED = {
     "value clips": (
         HEAD + 'def "A" (clips = { dictionary default = { asset[] assetPaths = [@/etc/passwd@] } }) {}', "value clips"
     ),
-    "infinite places": (HEAD + INF, "not finite, or too large"),
-    "NaN": (HEAD + INF.replace("inf", "nan"), "not finite, or too large"),
-    "huge places": (HEAD + INF.replace("inf", "1e300"), "not finite, or too large"),
+    "infinite places": (HEAD + INF, "not finite or too large"),
+    "NaN": (HEAD + INF.replace("inf", "nan"), "not finite or too large"),
+    "huge places": (HEAD + INF.replace("inf", "1e300"), "not finite or too large"),
     "too few transforms": (HEAD + skeleton("L", LEG, WAY[:2]), "3 joints need 3 rest transforms; there are 2"),
     "no transforms": (HEAD + skeleton("L", LEG, WAY, rest=False, bind=False), "neither rest nor bind"),
     "children first": (HEAD + skeleton("L", LEG[::-1], WAY), "are not listed after their parents"),
