@@ -1,8 +1,8 @@
 """Differentiable kinematics in JAX: poses and goals inside your own losses. An extra: `pip install 'poise[jax]'`.
 
-`forward(skeleton)` places joints, `retract(skeleton)` moves q by velocities, `residual(pose, goals)` measures goals:
-pure functions for JAX to differentiate, compile and vectorise. Results have the precision of their arguments: float32
-unless you enable 64 bits in JAX. JAX's configuration is not changed. Import it as `import poise.jax`.
+`forward(skeleton)` computes joint frames, `retract(skeleton)` moves q by velocities, `residual(pose, goals)` measures
+goals: pure functions for JAX to differentiate, compile and vectorise. Results have the precision of their arguments:
+float32 unless you enable 64 bits in JAX. JAX's configuration is not changed. Import it as `import poise.jax`.
 """
 
 from __future__ import annotations

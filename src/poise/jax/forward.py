@@ -51,7 +51,7 @@ def forward(
     joints
         A name (j is 1), several names, or None for all in the skeleton's order.
     pose
-        A single pose whose translations and scales are used; its q is not.
+        A single pose. Its translations and scales are used, its q is ignored.
 
     Returns
     -------

@@ -94,7 +94,7 @@ def _rate(path: Path, line: TextLine) -> float:
 
 
 def _layout(path: Path, lines: list[TextLine]) -> dict[str, TextLine]:
-    """Index the lines of a frame by bone. FileError where one comes twice."""
+    """Index the lines of a frame by bone. FileError for a duplicate."""
     found: dict[str, TextLine] = {}
     for line in lines:
         key = line.words[0].lower()
@@ -107,7 +107,7 @@ def _layout(path: Path, lines: list[TextLine]) -> dict[str, TextLine]:
 def _fast(body: str, start: int) -> _Found | None:
     """Parse all frames at once if they are uniform.
 
-    Each must have the words of the first one in the same places; else return None.
+    Each must have the words of the first one in the same positions; else return None.
     """
     if any(letter in body for letter in "#(),"):
         return None

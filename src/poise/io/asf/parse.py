@@ -169,7 +169,7 @@ def _bones(path: Path, lines: list[TextLine], angle: float) -> dict[str, Bone]:
 
 
 def _blocks(path: Path, lines: list[TextLine]) -> list[tuple[int, dict[str, TextLine]]]:
-    """Where each begin ... end stands, and its lines by their first word; lines of numbers continue the line above."""
+    """Split begin ... end blocks: first line, and lines by their first word. Lines of numbers continue the line above."""
     blocks: list[tuple[int, dict[str, TextLine]]] = []
     fields: dict[str, TextLine] | None = None
     last: TextLine | None = None
@@ -246,7 +246,7 @@ def _limits(
 
 
 def _tree(path: Path, lines: list[TextLine], bones: dict[str, Bone]) -> dict[str, str]:
-    """Build parents by bone, parents first. FileError unless all bones hang on the root exactly once."""
+    """Build parents by bone, parents first. FileError unless every bone is connected to the root exactly once."""
     children: dict[str, list[str]] = {}
     known: set[str] = set()
     for line in lines:

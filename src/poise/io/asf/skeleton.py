@@ -34,9 +34,10 @@ class Turning(NamedTuple):
 
 
 def turning_of(dof: tuple[str, ...]) -> Turning:
-    """Find the rotation order of degrees of freedom. The first rotation stands last. A missing axis never comes first.
+    """Find the rotation order of degrees of freedom.
 
-    A single missing axis comes in the middle, so the other two cannot cause gimbal lock.
+    The first rotation is the last letter. A missing axis never comes first. A single missing axis comes in the middle,
+    so the other two cannot cause gimbal lock.
     """
     letters = [word[1].upper() for word in dof if word in TURNS][::-1]
     missing = [letter for letter in "XYZ" if letter not in letters]

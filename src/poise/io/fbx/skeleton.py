@@ -70,7 +70,7 @@ def rest_of(reply: ChildAnswer, count: int) -> Floats:
 def build_skeleton(
     reply: ChildAnswer, nodes: list[SceneNode], rest: Floats, turning: set[int], notes: list[str]
 ) -> Skeleton:
-    """Build the skeleton at rest (n, 10). `turning` are the rows that a take turns."""
+    """Build the skeleton at rest (n, 10). `rotating_rows` are the rows rotated by a take."""
     kinds = _kinds(nodes, _joints(reply, nodes), turning)
     turned = rotations.normalised(rest[:, WXYZ]) if len(nodes) else np.zeros((0, 4))
     names = _names(nodes, notes)

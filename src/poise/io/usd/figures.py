@@ -1,4 +1,4 @@
-"""Skeletons and clips of UsdSkel. Each skeleton hangs below a fixed joint at its prim."""
+"""Skeletons and clips of UsdSkel. Each skeleton is below a fixed joint at its prim."""
 
 from __future__ import annotations
 

@@ -4,10 +4,10 @@
 The body defines the bend direction of a limb in its usual direction `along`: towards `bend`. The smallest rotation from
 `along` to the actual limb direction carries the bend direction along. A leg swung forward then lifts its knee, a leg
 lifted sideways keeps it in front; a raised arm moves its elbow from behind to below and outward. The rotation is
-undefined opposite to `along`, a direction chosen so that no limb points there. Near it the elbow would come above both
+undefined opposite to `along`, a direction no limb points to. Near it the elbow would come above both
 shoulder and hand; it is rotated about the line between them until it is not.
 
-Two more terms count. A limb bent at the start with a short way to go keeps its bend direction, transported in the same
+Two more terms count. A limb bent at the start with a nearby target keeps its bend direction, transported in the same
 way. A tip with a wanted rotation minimises its own joint rotation: that rotation is applied to `straight`, the
 direction of the bone above at rest, and `ahead`, the bend direction there.
 """

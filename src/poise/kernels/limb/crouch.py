@@ -8,7 +8,7 @@ The smallest rotation would let the trunk fall sideways to reach the floor besid
 the target, the less the trunk leans in another direction. The pelvis rotates by half of the forward bend, the spine by
 the rest, because human hips bend no further with straight knees.
 
-Crouch and bend grow together, the bend with the square of the crouch's share, so that the knees bend first. The
+Crouch and bend grow together, the bend with the square of the crouch's share, so the knees bend first. The
 smallest share with all arms in reach is taken.
 """
 
@@ -52,7 +52,7 @@ class Stander(NamedTuple):
 
     The axes are the level facing direction, up and across.
 
-    back, down  level unit vector of the hips' way back, and their largest movement down
+    back, down  level unit vector of the hips' movement back, and their largest movement down
     low         depth of its targets, 0 to 1
     """
 

@@ -107,7 +107,7 @@ def bend_for(kind, limb, distance, weight, angles):
 
     Where there is none, take the nearest possible distance.
 
-    Return cosine and sine of half the bend from straight, both again after `weight` of the way from the start, and the
+    Return cosine and sine of half the bend from straight, both again interpolated by `weight` from the start, and the
     middle joint's angle then if `angles` asks for its arc tangent.
     """
     square = distance * distance
@@ -169,7 +169,7 @@ def motion_of_middle(limb, cosine, sine, axis):
     return multiply(Quat(c, s * axis.x, s * axis.y, s * axis.z), limb.after)
 
 
-# --- the turn ----------------------------------------------------------------------------------------------------
+# --- the swivel --------------------------------------------------------------------------------------------------
 
 
 @inline

@@ -134,7 +134,7 @@ def carve(kind, work, n, nd, nu, m, targets):
     d = A + m * m * w
     pull = d + m * w
     # Two views of the same memory: whole lanes for arithmetic, single numbers for reading and writing one lane.
-    # No slices: they would carry a reference, and functions without reference counts must not return one.
+    # No slices: they hold a reference, and functions without reference counts must not return one.
     flat = Flat(
         part_of(SCALAR, work, book, BOOK * w),
         part_of(SCALAR, work, frames, 9 * n * w),

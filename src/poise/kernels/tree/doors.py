@@ -56,7 +56,7 @@ def starts(q, same, bent, limits, moves, gains, u):
 
 @inline
 def turn_back(q, start, turns):
-    """Shift hinges by whole turns towards the start pose. hinge_ranges (h, 3): column of q, range."""
+    """Shift hinges by multiples of 2 pi towards the start pose. hinge_ranges (h, 3): column of q, range."""
     for i in range(turns.shape[0]):
         j = int(turns[i, 0])
         q[j] = nearest_turn(q[j], start[j], turns[i, 1], turns[i, 2])

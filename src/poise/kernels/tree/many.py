@@ -241,7 +241,7 @@ def go_on(tree, limits, problems, flat, w, l, is_met, following, last):
 def settle(book, error, met, most):
     """Update the progress of each lane by one iteration.
 
-    `max_step` is the largest number of its step. Returns whose attempt ends.
+    `max_step` is the largest number of its step. Returns the mask of ended attempts.
 
     An attempt stalls when its error does not fall clearly below the best so far or, with a preference, below that of
     the previous iteration.

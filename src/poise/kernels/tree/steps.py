@@ -335,7 +335,7 @@ def choose_step(kind, tree, lanes, extra, settings, error):
 def settle(book, error, met, settings):
     """Update the progress of each lane by one iteration.
 
-    Returns whose attempt ends; the others take a step, which counts.
+    Returns the mask of ended attempts. The other lanes take a step, which counts.
     """
     zero = 0.0 * book[SPENT]
     # Compare with the last mark, not the previous step: small decreases add up to progress, oscillation does not.

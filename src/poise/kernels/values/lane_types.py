@@ -35,7 +35,7 @@ class LanesType(SettledType):
 
     def can_convert_from(self, typingctx: Any, other: Any) -> Any:
         """Allow numbers; they spread over all lanes."""
-        # A promotion, so that `2.0 * lanes` finds the same operator as lanes on both sides.
+        # A promotion, so `2.0 * lanes` finds the same operator as lanes on both sides.
         return Conversion.promote if isinstance(other, (types.Float, types.Integer)) else None
 
 

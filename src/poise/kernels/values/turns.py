@@ -16,7 +16,7 @@ ORTHOGONAL = 1e-6  # largest error of a product of rows from 0 or 1
 def quaternion_of(t, n):
     """Convert a matrix to a quaternion and check its orthogonality.
 
-    The matrix is row-major in rows of length n; the second result says whether it is a rotation.
+    The matrix is row-major in rows of length n; the second result is whether it is a rotation.
 
     Of the four formulas it uses the one with the largest divisor (Shepperd, J. Guidance and Control 1(3), 1978).
     """
@@ -62,7 +62,7 @@ def scale_to_unit(row, at, n):
         return False
     square = 0.0
     for i in range(at, at + n):
-        row[i] /= largest  # first, so that squares of huge or tiny numbers stay representable
+        row[i] /= largest  # first, so squares of huge or tiny numbers stay representable
         square += row[i] * row[i]
     root = math.sqrt(square)
     for i in range(at, at + n):

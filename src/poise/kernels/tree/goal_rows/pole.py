@@ -11,7 +11,7 @@ with H' (first), K' (middle), T' (tip). With m_k = n x k / |k|^2 and t_k = the s
     m_p . (-(1 - t_p) H' - t_p T') - m_k . (K' - (1 - t_k) H' - t_k T')
 
 Where k, p or the line have zero length, the side is undefined and the goal is met. Near there the row fades
-with each length relative to the limb's (FADE_SHARE), so that every rate is bounded.
+with each length relative to the limb's (FADE_SHARE), so every rate is bounded.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def put(tree, lanes, t):
     k_unit, p_unit = scale(k, over(1.0, k_long)), scale(p, over(1.0, p_long))
     chord, side = length(sub(k_unit, p_unit)), dot(n, cross(k_unit, p_unit))
     zero = chord * 0.0
-    # Every term has three rows, so that the blocks of the normal matrix stay 3 x 3.
+    # Every term has three rows, so the blocks of the normal matrix stay 3 x 3.
     lanes.e[row], lanes.e[row + 1], lanes.e[row + 2] = select(side < 0.0, -chord, chord) * fade, zero, zero
     for_middle, of_pole = scale(cross(n, k_unit), over(fade, k_long)), scale(cross(n, p_unit), over(fade, p_long))
     k_share, p_share = over(dot(n, bend), reach), over(dot(n, away), reach)
