@@ -169,7 +169,7 @@ def _bones(path: Path, lines: list[TextLine], angle: float) -> dict[str, Bone]:
 
 
 def _blocks(path: Path, lines: list[TextLine]) -> list[tuple[int, dict[str, TextLine]]]:
-    """Split begin ... end blocks: first line, and lines by their first word. Lines of numbers continue the line above."""
+    """Split begin ... end blocks into first line and lines by word. Lines of numbers continue the line above."""
     blocks: list[tuple[int, dict[str, TextLine]]] = []
     fields: dict[str, TextLine] | None = None
     last: TextLine | None = None

@@ -25,7 +25,8 @@ _TURNS = ("rotX", "rotY", "rotZ")
 _WORLD = ""  # path of the world, the default body of a joint
 
 
-_SAME = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])  # position and rotation of a row relative to the previous one
+# Position and rotation of a row relative to the previous one.
+_SAME = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
 
 
 class _Motion(NamedTuple):

@@ -7,7 +7,8 @@ from poise.kernels.compiled import inline
 from poise.kernels.values.lanes import bits, maximum, select, sqrt
 from poise.kernels.values.linear import Quat, Vec, add, cross, dot, scale, sub
 
-OPPOSITE = 1e-30  # squared length of the sum of opposite vectors, relative to one of them; below it the sum is rounding
+# Squared length of the sum of opposite vectors, relative to one of them; below it the sum is rounding.
+OPPOSITE = 1e-30
 
 
 @inline

@@ -55,12 +55,15 @@ NO_HIGHER = 0.01  # share of the elbow's vertical range; the elbow stays so far 
 # all.
 NEAR, FAR = math.cos(math.radians(10.0)), math.cos(math.radians(30.0))
 
-SWEEPS, ENOUGH = 60, 1e-4  # most sweeps over all legs; a leg is in reach if its excess is below this share of its reach
+# Most sweeps over all legs; a leg is in reach if its excess is below this share of its reach.
+SWEEPS, ENOUGH = 60, 1e-4
 STEPS = 32  # steps tried from standing to the deepest crouch
-DEEPEST, BACK = math.radians(100.0), 0.4  # trunk lean of the deepest crouch [rad]; hip movement back per movement down
+# Trunk lean of the deepest crouch [rad]; hip movement back per movement down.
+DEEPEST, BACK = math.radians(100.0), 0.4
 # Cosines of the angle between down and shoulder to target: a crouch starts at the first and is complete at the second.
 HIGH, LOW = -0.5, 0.7
-STRETCH = 0.05  # share of an arm's reach; a high target gets a crouch only if it is farther away than this extra reach
+# Share of an arm's reach; a high target gets a crouch only if it is farther away than this extra reach.
+STRETCH = 0.05
 
 
 @part

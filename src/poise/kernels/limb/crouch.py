@@ -37,12 +37,15 @@ from poise.kernels.values.linear import (
 )
 
 STEPS = 32  # steps tried from standing to the deepest crouch
-DEEPEST, OF_PELVIS = math.radians(110.0), 0.5  # forward bend of the deepest crouch [rad]; the pelvis' share of it
+# Forward bend of the deepest crouch [rad]; the pelvis' share of it.
+DEEPEST, OF_PELVIS = math.radians(110.0), 0.5
 BACK = 0.4  # hip movement back per movement down
-FOLDED, SQUATTING = 0.45, 0.35  # smallest hip to foot distance in leg lengths: high targets, targets on the floor
+# Smallest hip to foot distance in leg lengths: high targets, targets on the floor.
+FOLDED, SQUATTING = 0.45, 0.35
 # Largest lean besides the forward bend [rad], for targets at the hips and on the floor.
 ALL, ASIDE = math.radians(100.0), math.radians(25.0)
-LOW = 0.5  # share of the height from hips to feet; the forward bend is complete for targets at this depth or below
+# Share of the height from hips to feet; the forward bend is complete for targets at this depth or below.
+LOW = 0.5
 JUST = 1.0 + 1e-9  # factor on a reach; allows rounding
 CLEAR = 1e-9  # share of the height from hips to feet; shorter vectors have no direction
 

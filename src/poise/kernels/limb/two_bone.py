@@ -72,7 +72,8 @@ STRAIGHT = 1e-6  # squared sine of the bend; below it only the axis defines the 
 TIE = 1e-9  # difference of cosines, or of distances in reaches; below it the preferred side wins
 
 
-TARGET, POLE, OUT = LIMB_ROW, LIMB_ROW + 7, LIMB_ROW + 10  # positions in the scratch memory; a row comes first
+# Positions in the scratch memory; a row comes first.
+TARGET, POLE, OUT = LIMB_ROW, LIMB_ROW + 7, LIMB_ROW + 10
 
 
 # --- the bend ----------------------------------------------------------------------------------------------------

@@ -59,7 +59,8 @@ GAIN = 3  # factor of the step
 BENT = 4  # 1 once the lane's chain was bent, because no dof decreased its error
 MARK = 5  # squared error at the last progress
 CAREFUL = 6  # 1 in the last attempt, which refines the best pose and undoes steps with an increased error
-STALL_SHARE = 0.95  # a squared error below this share of MARK is progress; METHOD_PATIENCE steps without end an attempt
+# A squared error below this share of MARK is progress; METHOD_PATIENCE steps without end an attempt.
+STALL_SHARE = 0.95
 SETTLED_SHARE = 1.0 - 1e-4  # the same share in the last attempt, which should converge
 TIMES = 4.0  # factor by which the gain of the last attempt grows and shrinks
 # Smallest cut of the last attempt's pseudo-inverse; smaller singular values help no unreachable goal.

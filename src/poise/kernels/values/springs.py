@@ -8,7 +8,8 @@ import math
 from poise.kernels.compiled import inline, part
 from poise.kernels.values.linear import Quat, Vec, multiply
 
-HALF = 1.6783469900166605  # h with (1 + h) exp(-h) = 1/2: the half-life of an offset at rest is h / rate seconds
+# H with (1 + h) exp(-h) = 1/2: the half-life of an offset at rest is h / rate seconds.
+HALF = 1.6783469900166605
 _BRAKES = 0.8  # share of the largest acceleration; braking begins when stopping at zero needs more than this
 
 
