@@ -59,7 +59,7 @@ GAIN = 3  # factor of the step
 BENT = 4  # 1 once the lane's chain was bent, because no dof decreased its error
 MARK = 5  # squared error at the last progress
 CAREFUL = 6  # 1 in the last attempt, which refines the best pose and undoes steps with an increased error
-# A squared error below this share of MARK is progress; METHOD_PATIENCE steps without end an attempt.
+# A squared error below this share of MARK_ERROR is progress; METHOD_PATIENCE steps without end an attempt.
 STALL_SHARE = 0.95
 SETTLED_SHARE = 1.0 - 1e-4  # the same share in the last attempt, which should converge
 TIMES = 4.0  # factor by which the gain of the last attempt grows and shrinks
@@ -352,7 +352,7 @@ def solver(kind, name="solve"):
     """Make the kernel for lanes of this kind.
 
     It solves problems first..last; it is a closure with a name, see kernels/tree/batch_lm.py. A closure, with a name:
-    see kernels/tree/many.py.
+    see kernels/tree/batch_lm.py.
     """
 
     def solve(
