@@ -1,8 +1,7 @@
 # pyright: standard
 """Crouch of a standing character towards low targets.
 
-The knees bend, the hips move back and the trunk bends forward. The knees bend, the hips move back and the trunk bends
-forward.
+The knees bend, the hips move back and the trunk bends forward.
 
 The smallest rotation would let the trunk fall sideways to reach the floor beside a foot. People bend forward: the lower
 the target, the less the trunk leans in another direction. The pelvis rotates by half of the forward bend, the spine by

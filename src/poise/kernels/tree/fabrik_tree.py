@@ -194,7 +194,7 @@ def drag_to_root(
 def left_of(terms, aims, target, points, turns):
     """Measure the largest tip error and the weighted sum.
 
-    The second is the root of the weighted sum of squares. The second is the root of the weighted sum of squares.
+    The second is the root of the weighted sum of squares.
     """
     largest, total = 0.0, 0.0
     for t in range(terms.shape[0]):

@@ -1,7 +1,7 @@
 # pyright: standard
 """Batched Levenberg-Marquardt for a tree.
 
-Each lane has one problem; at its end it takes the next one. A lane at its end takes the next problem.
+Each lane has one problem; at its end it takes the next one.
 
 It works like the driver of serial arms, kernels/arm/many.py. kernels/tree/residual.py describes the arrays of a tree.
 Further arrays:

@@ -1,8 +1,7 @@
 # pyright: standard
 """Batched Jacobian methods for a tree.
 
-Each lane has one problem. The driver is that of kernels/tree/batch_lm.py with a choice of step rules. The driver is
-that of kernels/tree/batch_lm.py with a choice of step rules.
+Each lane has one problem. The driver is that of kernels/tree/batch_lm.py with a choice of step rules.
 
 kernels/tree/residual.py describes the arrays of a tree, kernels/tree/batch_lm.py starts, seeds, u and trace. Further
 arrays:

@@ -220,8 +220,7 @@ def _lower_part(context, builder, sig, args):
 def half_turn(x):
     """Return sine and cosine of x / 2.
 
-    Accurate to 1e-15 for |x| < 1e5 [rad]. |x| < 1e5 [rad]. Both may be negated: they are w and z of the rotation by x
-    about z.
+    Accurate to 1e-15 for |x| < 1e5 [rad]. Both may be negated: they are w and z of the rotation by x about z.
 
     A quaternion and its negative are the same rotation, so x / 2 is reduced only to a quarter turn, without a quadrant
     and without branches: all lanes take the same steps. Pi is subtracted in three parts (Cody and Waite), the first two
