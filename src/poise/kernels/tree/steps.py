@@ -350,8 +350,7 @@ def settle(book, error, met, settings):
 def solver(kind, name="solve"):
     """Make the kernel for lanes of this kind.
 
-    It solves problems first..last; it is a closure with a name, see kernels/tree/batch_lm.py. A closure, with a name:
-    see kernels/tree/batch_lm.py.
+    It solves problems first..last; it is a closure with a name, see kernels/tree/batch_lm.py.
     """
 
     def solve(
