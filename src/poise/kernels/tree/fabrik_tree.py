@@ -9,7 +9,7 @@ one with several bones is rigid and gets the least-squares rotation of all of th
 
 Aristidou and Lasenby, Graphical Models 73(5), 2011, section 4.2. There the bones of a sub-base are independent.
 
-    nodes, frames, terms, aims, targets  see kernels/tree/residual.py; no SLIDE or MOVE, all terms POSITION
+    nodes, frames, terms, aims, targets  see kernels/tree_residual.py; no SLIDE or MOVE, all terms POSITION
     first (n + 1,), bones (b, 2)         node i has the bones first[i]..first[i + 1]: kind of its end (0 a node, 1 a
                                          term) and the end's number
     shares (n + t,)                      total weight of the goals below each node; then of each term

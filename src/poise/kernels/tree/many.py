@@ -3,7 +3,7 @@
 
 Each lane has one problem; at its end it takes the next one.
 
-It works like the driver of serial arms, kernels/arm/many.py. kernels/tree/residual.py describes the arrays of a tree.
+It works like the driver of serial arms, kernels/arm/many.py. kernels/tree_residual.py describes the arrays of a tree.
 Further arrays:
 
     starts   (1|k, nu)    configurations to start from

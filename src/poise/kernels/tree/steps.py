@@ -1,9 +1,9 @@
 # pyright: standard
 """Batched Jacobian methods for a tree.
 
-Each lane has one problem. The driver is that of kernels/tree/batch_lm.py with a choice of step rules.
+Each lane has one problem. The driver is that of kernels/tree_lm.py with a choice of step rules.
 
-kernels/tree/residual.py describes the arrays of a tree, kernels/tree/batch_lm.py starts, seeds, u and trace. Further
+kernels/tree_residual.py describes the arrays of a tree, kernels/tree_lm.py starts, seeds, u and trace. Further
 arrays:
 
     clamps   (t,)         largest weighted residual of each term in one step
@@ -350,7 +350,7 @@ def settle(book, error, met, settings):
 def solver(kind, name="solve"):
     """Make the kernel for lanes of this kind.
 
-    It solves problems first..last; it is a closure with a name, see kernels/tree/batch_lm.py.
+    It solves problems first..last; it is a closure with a name, see kernels/tree_lm.py.
     """
 
     def solve(
