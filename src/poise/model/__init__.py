@@ -1,1 +1,1 @@
-"""What a file holds, as values: skeleton, pose, clip, rig, limits, roles."""
+"""Data model: skeleton, pose, clip, rig, limits, roles."""

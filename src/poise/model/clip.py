@@ -1,4 +1,7 @@
-"""Clips: poses over time. A Clip has a pose at each of its times; a KeyedClip keeps the file's own keys."""
+"""Clips: poses over time, sampled or keyed.
+
+A Clip has a pose at each of its times; a KeyedClip keeps the file's own keys.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,7 @@ class Clip(FrozenValue):
 
     @property
     def fps(self) -> float:
-        """Frames per second: the inverse of the median time step; 0 with fewer than two frames.
+        """Frames per second; 0 with fewer than two frames. It is the inverse of the median time step.
 
         Files keep times in 32 bits, so that a step of 1/120 s comes out as 1/120.03 s late in a clip. Where every time
         lies on a frame of a steady rate but for that rounding, it is that rate: a whole one, 1000/1001 of one (29.97),
@@ -103,7 +106,7 @@ class Clip(FrozenValue):
         return f"{type(self).__name__}({self.name!r}, {counted(len(self), 'frame')}, {self.duration:.3g} s)"
 
     def at(self, seconds: ArrayLike) -> Pose:
-        """Return the pose at a time [s], or a batch of poses at an array of times."""
+        """Return the pose at a time [s], or a batch."""
         t = finite(seconds, "seconds")
         if not len(self.times):
             message = f"clip {self.name!r} has no frames"
@@ -114,12 +117,18 @@ class Clip(FrozenValue):
         return self.poses[lower].blended(self.poses[np.minimum(lower + 1, len(self.times) - 1)], weight)
 
     def on(self, skeleton: Skeleton) -> Clip:
-        """Return the same motion on the same skeleton with other limits or proportions; InputError for another one."""
+        """Return the same motion on a compatible skeleton.
+
+        Limits and proportions may differ; InputError for other joints.
+        """
         check_same(skeleton, self.skeleton, f"clip {self.name!r}")
         return Clip(self.times, self.poses.on(skeleton), self.name)
 
     def resampled(self, fps: float) -> Clip:
-        """Return the clip at a constant rate [frames/s], both ends of its time kept as near as the rate allows."""
+        """Resample the clip at a constant rate [frames/s].
+
+        Both ends of its time are kept as near as the rate allows.
+        """
         frames = self.duration * checked_rate(fps)
         if frames > _MOST_FRAMES:
             message = f"{self.duration:g} s at {fps:g} frames per second are {frames:.3g} frames: nobody means so many"
@@ -129,7 +138,7 @@ class Clip(FrozenValue):
 
 
 def _true_rate(times: Floats, rate: float) -> float:
-    """Find the steady rate [1/s] of a clip from its times.
+    """Find the steady rate [1/s] of a clip.
 
     It lies near the measured rate, which is returned where no steady one does.
 
@@ -150,7 +159,9 @@ def _true_rate(times: Floats, rate: float) -> float:
 
 
 def usual_rates(rate: float) -> list[float]:
-    """The whole rate next to one [1/s], and 1000/1001 of a whole one (29.97), the nearer first.
+    """Find the standard rates next to a rate [1/s].
+
+    They are the nearest whole rate and 1000/1001 of a whole one (29.97), the nearer first.
 
     The whole one is first where they are equally near but for rounding.
     """
@@ -159,7 +170,7 @@ def usual_rates(rate: float) -> list[float]:
 
 
 def checked_rate(fps: Any) -> float:
-    """Frames per second as a number above zero; InputError for anything else."""
+    """Check a frame rate and return it as a positive number. Raise InputError for anything else."""
     rate = real(fps, "frames per second")
     if not 0 < rate < np.inf:
         message = f"frames per second must be above zero and finite, not {fps}"
@@ -168,7 +179,7 @@ def checked_rate(fps: Any) -> float:
 
 
 class KeyedClip(Clip):
-    """A clip that keeps the keys of its file, channel by channel, and samples them when asked.
+    """Clip with the keys of its file, channel by channel. It is sampled on demand.
 
     Parameters
     ----------
@@ -212,7 +223,7 @@ class KeyedClip(Clip):
 
     @property
     def skeleton(self) -> Skeleton:
-        """The skeleton that the tracks move."""
+        """The skeleton of the tracks."""
         return self._skeleton
 
     @cached_property
@@ -234,12 +245,15 @@ class KeyedClip(Clip):
         return max((float(track.times[-1]) for track in self.tracks), default=0.0)
 
     def on(self, skeleton: Skeleton) -> Clip:
-        """Return the same motion on the same skeleton with other limits or proportions; InputError for another one."""
+        """Return the same motion on a compatible skeleton.
+
+        Limits and proportions may differ; InputError for other joints.
+        """
         check_same(skeleton, self.skeleton, f"clip {self.name!r}")
         return KeyedClip.unchecked(skeleton, self.tracks, self.name)
 
     def at(self, seconds: ArrayLike) -> Pose:
-        """Return the pose at a time [s], or a batch of poses at an array of times."""
+        """Return the pose at a time [s], or a batch."""
         t = finite(seconds, "seconds")
         s = self.skeleton
         q = np.broadcast_to(s.rest_q, (*t.shape, s.nq)).copy()
@@ -264,7 +278,7 @@ def _rest_rows(skeleton: Skeleton, shape: tuple[int, ...]) -> tuple[Floats, Floa
 
 
 def _put_rotation(skeleton: Skeleton, q: Floats, joint: int, values: Floats) -> None:
-    """Store parent-relative rotations as q: A's rotation is taken out."""
+    """Store parent-relative rotations as q, without A's rotation."""
     start = skeleton.q_start[joint] + (3 if skeleton.kinds[joint] == Kind.FREE else 0)
     rest = rotations.inverse(skeleton.A[joint, 3:])
     q[..., start : start + 4] = rotations.multiply(np.broadcast_to(rest, values.shape), values)

@@ -1,4 +1,4 @@
-"""Couplings of joints: chains of followers composed, and followers' ranges that would block their leader."""
+"""Couplings of joints: resolved chains, and ranges blocking a leader."""
 
 from __future__ import annotations
 

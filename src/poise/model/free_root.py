@@ -1,4 +1,4 @@
-"""A skeleton whose root turns and translates, as whole figures need it, and the way back.
+"""Conversion of a skeleton between a bound and a free root.
 
 The row that is freed keeps its frame A: the free joint's seven numbers are relative to rest, so that rest and limits
 stay what they were.
@@ -27,14 +27,14 @@ _MOVED = 1e-12  # of a quaternion's components: a base that turned by less stand
 
 
 class Freed(NamedTuple):
-    """Which row was made free, and the kind that it had before."""
+    """Row of a freed joint, and its former kind."""
 
     row: int
     kind: int
 
 
 def freed(skeleton: Any, joint: str | None) -> Any:
-    """The skeleton with a free joint at a joint, or where its root is; see `Skeleton.with_free_root`."""
+    """Return the skeleton with a free root, or another free joint. See `Skeleton.with_free_root`."""
     if joint is None and (skeleton.kinds == Kind.FREE).any():
         return skeleton
     row = _root(skeleton) if joint is None else skeleton.index(joint)
@@ -53,7 +53,7 @@ def freed(skeleton: Any, joint: str | None) -> Any:
 
 
 def bound(skeleton: Any) -> Any:
-    """The skeleton without the free root that `freed` has given it."""
+    """Undo `add_free_root`."""
     row, kind = skeleton.freed
     rest, _ = bound_q(skeleton.rest_q, int(skeleton.q_start[row]), kind, skeleton.names[row])
     return dataclasses.replace(skeleton, kinds=_with_kind(skeleton.kinds, row, kind), rest_q=rest, freed=None)
@@ -66,7 +66,7 @@ def _with_kind(kinds: Ints, row: int, kind: int) -> Ints:
 
 
 def _root(skeleton: Any) -> int:
-    """The row that carries all others: a robot's base, a figure's hips by role, else what its tree says."""
+    """Find the row of the root. It is a robot's base, a character's hips by role, else the default of its tree."""
     if (skeleton.kinds == Kind.BALL).any():
         with suppress(UnknownNameError):
             row = row_of_role(skeleton, "hips", ())
@@ -76,7 +76,9 @@ def _root(skeleton: Any) -> int:
 
 
 def usual_root(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], depth: Ints) -> int:
-    """The row that carries all others: a robot's base; of a figure the topmost joint that leads on to several limbs.
+    """Find the root row from the tree alone.
+
+    It is a robot's base, or a character's topmost joint with several limbs below it.
 
     A figure without such a joint has its topmost moving joint as root; of several trees the one counts in which most
     joints lie in a line. -1 for a skeleton without joints.
@@ -103,13 +105,13 @@ def _first_moving(kinds: Ints, children: Sequence[Sequence[int]], depth: Ints, r
 
 
 def freed_q(q: Floats, start: int, kind: int) -> Floats:
-    """q (..., nq) with the numbers of a free joint, not moved from rest, where the row's own begin."""
+    """Insert a free joint's rest numbers into q (..., nq). They go where the row's own numbers begin."""
     new = [0.0, 0.0, 0.0] if kind == Kind.BALL else [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
     return np.insert(q, [start] * len(new), new, axis=-1)
 
 
 def bound_q(q: Floats, start: int, kind: int, name: str) -> tuple[Floats, Floats]:
-    """q (..., nq) without what `freed_q` puts in, and the translations (..., 3) taken out, in the frame of A.
+    """Remove the free root's numbers from q (..., nq). Also return the removed translations (..., 3) in the frame of A.
 
     InputError for a base that has moved: without the free joint nothing can hold that.
     """
@@ -126,10 +128,16 @@ def bound_q(q: Floats, start: int, kind: int, name: str) -> tuple[Floats, Floats
 
 
 def place(A: Floats, moved: Floats) -> Floats:  # noqa: N803  (the letter of the formula)
-    """Translations (..., 3) relative to the parent of a joint with the frame A (7,) that has moved in it."""
+    """Compute the parent-relative translations (..., 3) of a moved root.
+
+    A (7,) is its frame, `motion` its translation in that frame.
+    """
     return A[:3] + rotations.rotate(A[3:], moved)
 
 
 def moved_to(A: Floats, translation: Floats) -> Floats:  # noqa: N803
-    """What `place` undoes: the motion (..., 3) in the frame A (7,) that gives a translation."""
+    """Compute the root motion (..., 3) for a translation.
+
+    It is the inverse of `compute_root_translation`, in the frame A (7,).
+    """
     return rotations.rotate(rotations.inverse(A[3:]), translation - A[:3])

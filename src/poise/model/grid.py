@@ -1,4 +1,4 @@
-"""The steady frames of a clip whose keys lie anywhere: the largest step of which all their times are multiples.
+"""Regular frame grid of a clip with irregular keys. Its step is the largest common divisor of all key times.
 
 Formats with one time between frames, such as BVH, begin at 0: so the first key's time counts as well. Keys at 1/24,
 3/24, 5/24 s are frames 1, 3, 5 at 24 frames/s, and not 0, 1, 2 at 12.
@@ -29,7 +29,7 @@ _CHUNK = 1000  # frames whose joints are in memory at once
 
 
 class Grid(NamedTuple):
-    """Where a clip is sampled.
+    """Regular sample times of a clip.
 
     times   (frames,) [s] of the clip; a time that is a key's is that key's own, so that steps are hit
     step    [s] between frames
@@ -44,7 +44,10 @@ class Grid(NamedTuple):
 
 
 def grid_of(clip: Clip, fps: float | None = None) -> Grid:
-    """The frames of a clip of at least one frame, at a rate [1/s], or at one that hits every key if there is one."""
+    """Find the frame grid of a clip with at least one frame.
+
+    Its rate is `fps` [1/s], else one that hits every key, if there is one.
+    """
     begins = min(float(clip.times[0]), 0.0)
     keys = _apart(clip.times - begins)
     step = _round(common_step(keys), keys) if fps is None else 1.0 / checked_rate(fps)
@@ -62,7 +65,7 @@ def grid_of(clip: Clip, fps: float | None = None) -> Grid:
 
 
 def _round(step: float | None, keys: Floats) -> float | None:
-    """The step of a whole rate, or of 1000/1001 of one, where it is that but for how files round times."""
+    """Round a step to the step of a standard rate. This happens only within the rounding of times in files."""
     if step is None or step >= 1.0:
         return step
     nearest = 1.0 / usual_rates(1.0 / step)[0]
@@ -70,7 +73,9 @@ def _round(step: float | None, keys: Floats) -> float | None:
 
 
 def common_step(keys: Floats) -> float | None:
-    """The largest step [s] of which all times (k,), increasing and not below 0, are multiples, if one is sensible.
+    """Find the largest common step [s] of key times (k,).
+
+    Times increase and are not below 0; None where no sensible step exists.
 
     The shortest gap, or that from 0 to the first key, holds a whole number of steps: these numbers are tried in turn.
     """
@@ -87,12 +92,12 @@ def common_step(keys: Floats) -> float | None:
 
 
 def _slack(keys: Floats, step: float) -> float:
-    """How far [s] a time may be off a frame: files round times."""
+    """Compute the time tolerance [s] for a frame. Files round times."""
     return max(_NEAR * step, _NOISE, _ROUNDING * float(keys[-1]))
 
 
 def _fitted(keys: Floats, step: float) -> float | None:
-    """The step near this one that fits all keys, or None; each fit looks further than the last, and is sharper."""
+    """Fit a step to all keys, starting here, or return None. Each pass covers a longer horizon and is more precise."""
     begun = keys - keys[0]
     horizon = _FIRST * step
     while True:
@@ -109,7 +114,7 @@ def _fitted(keys: Floats, step: float) -> float | None:
 
 
 def _refined(times: Floats, step: float) -> float | None:
-    """The step by least squares, or None where times are far from its multiples."""
+    """Fit the step by least squares. None where times are far from its multiples."""
     counts = np.round(times / step)
     if not counts.any():
         return step
@@ -119,12 +124,14 @@ def _refined(times: Floats, step: float) -> float | None:
 
 
 def _apart(times: Floats) -> Floats:
-    """Times without those that the next one repeats but for rounding; the last of such keys counts, as it is later."""
+    """Drop times repeated within rounding. Of such keys the last one counts."""
     return times[np.append(np.diff(times) > _slack(times, 0.0), True)]
 
 
 def off_at_keys(clip: Clip, made: Clip, names: Iterable[str] | None = None) -> tuple[float, float]:
-    """How far joints are, at the clip's own keys, from where another clip has them; and the figure's size.
+    """Measure the position error of a resampled clip, and the character's size.
+
+    The error is taken at the clip's own keys.
 
     The largest distance of joints that both have, of `names` if given, and the largest extent in a frame of joints that
     move or carry moving ones [file units]: cameras and lights that stand far away are no part of a figure.
@@ -144,7 +151,7 @@ def off_at_keys(clip: Clip, made: Clip, names: Iterable[str] | None = None) -> t
 
 
 def _moving(skeleton: Skeleton, places: Floats) -> NDArray[np.bool_]:
-    """Which joints (n,) are elsewhere in another frame (frames, n, 3), or carry one that is."""
+    """Find the joints (n,) with motion over frames (frames, n, 3). Ancestors of such joints count as well."""
     still = _STILL * float(np.abs(places).max(initial=0.0))
     moving, parents = (np.ptp(places, axis=0) > still).any(axis=-1), skeleton.parents
     for row in range(len(parents) - 1, -1, -1):  # parents stand before their children
@@ -154,12 +161,12 @@ def _moving(skeleton: Skeleton, places: Floats) -> NDArray[np.bool_]:
 
 
 def _extent(places: Floats) -> float:
-    """The largest diagonal of the box around joints in a frame (frames, n, 3)."""
+    """Measure the largest bounding-box diagonal over frames (frames, n, 3)."""
     if not places.size:
         return 0.0
     return float(np.linalg.norm(np.ptp(places, axis=1), axis=-1).max())
 
 
 def _parts(count: int) -> Iterator[slice]:
-    """Slices of so many frames as are in memory at once."""
+    """Split a frame count into slices of limited size."""
     return (slice(at, at + _CHUNK) for at in range(0, count, _CHUNK))

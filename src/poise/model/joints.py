@@ -1,4 +1,4 @@
-"""One row of a skeleton: the kinds of joints, couplings, and the checks and defaults of rows."""
+"""Joints: kinds, couplings and motors, with their checks and defaults."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ROUND, _LEAST, _TURN = 15.0, 30.0, 360.0  # [deg] ends of a range that were mea
 
 
 class Kind(IntEnum):
-    """How a joint moves.
+    """Kind of a joint's motion.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ COUPLED = {Kind.HINGE, Kind.SLIDE}
 
 
 class Coupling(NamedTuple):
-    """A linear coupling (URDF mimic): the joint's value is ratio * value of the leader + offset.
+    """Linear coupling of a joint (URDF mimic): ratio * leader + offset.
 
     A coupled joint has no numbers of its own in q.
 
@@ -86,7 +86,7 @@ class Coupling(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """One row of a Skeleton, to read.
+    """Read-only view of one row of a Skeleton.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class Joint(NamedTuple):
 
 
 def row_of(skeleton: Any, i: int) -> Joint:
-    """Row i of a skeleton, to read."""
+    """Read row i of a skeleton."""
     parent, kind = int(skeleton.parents[i]), Kind(skeleton.kinds[i])
     return Joint(
         name=skeleton.names[i],
@@ -142,7 +142,10 @@ def row_of(skeleton: Any, i: int) -> Joint:
 
 
 def starts(sizes: Sequence[int], couplings: Sequence[Coupling | None]) -> Ints:
-    """(n,) where the numbers of each joint begin, of which it has so many; a coupled joint points at its leader's."""
+    """Compute the offset (n,) of each joint's numbers.
+
+    `sizes` are their counts; a coupled joint gets its leader's offset.
+    """
     own = [0 if coupling else size for size, coupling in zip(sizes, couplings, strict=True)]
     start = np.cumsum([0, *own])[:-1].astype(np.int64)
     for i, coupling in enumerate(couplings):
@@ -153,7 +156,7 @@ def starts(sizes: Sequence[int], couplings: Sequence[Coupling | None]) -> Ints:
 
 
 def checked_names(names: Iterable[Any]) -> tuple[str, ...]:
-    """The names as they are; InputError for one that is no text, or that no file can hold."""
+    """Check joint names. Raise InputError for a name that is no text or has no UTF-8 encoding."""
     # A text is several names of one letter.
     given = tuple(names if isinstance(names, str) else several(names, "the names of joints", "['hips', 'spine']"))
     for row, name in enumerate(given):
@@ -169,7 +172,7 @@ def checked_names(names: Iterable[Any]) -> tuple[str, ...]:
 
 
 def whole_numbers(values: Iterable[Any], what: str) -> Ints:
-    """One whole number a joint (n,); InputError for anything else."""
+    """Check one integer per joint (n,). Raise InputError for anything else."""
     given = several(values, f"the {what} of joints", "[-1, 0, 1]")
     for row, value in enumerate(given):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not abs(int(value)) < _MOST_ROWS:
@@ -179,7 +182,7 @@ def whole_numbers(values: Iterable[Any], what: str) -> Ints:
 
 
 def unique_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Make names unique in order by appending _1, _2, ...: the first keeps its name."""
+    """Make names unique by appending _1, _2, ... in order: the first keeps its name."""
     names = list(names)
     taken = set(names)
     counts: dict[str, int] = {}
@@ -197,7 +200,7 @@ def unique_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_tree(names: tuple[str, ...], parents: Ints, kinds: Ints) -> None:
-    """Refuse rows whose numbers differ, whose parents do not come first, or whose kinds do not exist."""
+    """Check the counts, the parent order and the kinds of joints."""
     if not len(names) == len(parents) == len(kinds):
         message = f"{len(names)} names, {len(parents)} parents and {len(kinds)} kinds do not match"
         raise InputError(message)
@@ -247,7 +250,10 @@ def check_rows(skeleton: Any) -> None:
 
 
 def unit_axes(names: tuple[str, ...], kinds: Ints, axes: Any) -> Floats:
-    """Unit axes (n, 3) of the hinges and slides, zero for other kinds; a hinge without an axis is refused."""
+    """Compute the unit axes (n, 3) of hinges and slides.
+
+    Other kinds get zeros; InputError for a hinge without an axis.
+    """
     result = np.zeros((len(names), 3))
     given = np.zeros_like(result) if axes is None else _rows(len(names), axes, "axes", 3)
     for i in np.flatnonzero((kinds == Kind.HINGE) | (kinds == Kind.SLIDE)):
@@ -260,7 +266,7 @@ def unit_axes(names: tuple[str, ...], kinds: Ints, axes: Any) -> Floats:
 
 
 def rigid(n: int, offsets: Any, rotations: Any) -> Floats:
-    """The constant transforms A (n, 7) from offsets and rotations; the identity where one is left out."""
+    """Build the constant transforms A (n, 7) from offsets and rotations. An argument of None gives the identity."""
     A = np.tile([0.0, 0, 0, 1, 0, 0, 0], (n, 1))  # noqa: N806  (the letter of the formula)
     if offsets is not None:
         A[:, :3] = _rows(n, offsets, "offsets", 3)
@@ -272,14 +278,14 @@ def rigid(n: int, offsets: Any, rotations: Any) -> Floats:
 
 
 def affine(n: int, scales: Any) -> Floats:
-    """The constant transforms B (n, 3, 4) from scales; the identity where they are left out."""
+    """Build the constant transforms B (n, 3, 4) from scales. None gives the identity."""
     B = np.zeros((n, 3, 4))  # noqa: N806  (the letter of the formula)
     B[:, [0, 1, 2], [0, 1, 2]] = 1.0 if scales is None else _rows(n, scales, "scales", 3)
     return B
 
 
 def _rows(n: int, values: Any, what: str, width: int) -> Floats:
-    """Values (n, width), one row a joint."""
+    """Check an array of shape (n, width)."""
     array = finite(values, what, last=width)
     if array.shape != (n, width):
         raise InputError(f"{what} of {n} joints need the shape ({n}, {width}); theirs is {array.shape}")
@@ -287,7 +293,7 @@ def _rows(n: int, values: Any, what: str, width: int) -> Floats:
 
 
 def checked_limit(name: str, kind: Kind, limit: Limit | None) -> Limit | None:
-    """The limit of a joint of this kind; InputError where it is none, or none for such a joint."""
+    """Check a joint's limit against its kind. Raise InputError for no limit, or for one of another kind of joint."""
     if limit is None:
         return None
     if not isinstance(limit, Limit):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -314,7 +320,10 @@ def checked_limit(name: str, kind: Kind, limit: Limit | None) -> Limit | None:
 
 
 def _refuse_degrees(name: str, limit: Limit) -> None:
-    """InputError for angles that look like degrees: multiples of 15, one of them at least 30, none beyond 360."""
+    """Raise InputError for angles in degrees, as far as recognizable.
+
+    These are multiples of 15, at least one of 30 or more, none beyond 360.
+    """
     if isinstance(limit, SwingTwist):
         return  # which has no angles beyond half a turn
     pairs = ((limit.low, limit.high),) if isinstance(limit, Range) else limit.ranges

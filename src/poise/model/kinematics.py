@@ -1,4 +1,4 @@
-"""Forward kinematics and Jacobians: a skeleton's rows become the kernels' tables (kernels/forward.py, jacobian.py)."""
+"""Forward kinematics and Jacobians. Rows of a skeleton become tables for kernels/forward.py and kernels/jacobian.py."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SIMILAR = 1e-3  # linear parts this near to a rotation times a factor count as 
 
 
 class Given(NamedTuple):
-    """What a batch of poses has instead of A's translation and of B: (k, n, 3) each, or None."""
+    """Translations and scales of a batch of poses. They replace A's translation and B: (k, n, 3) each, or None."""
 
     translations: Floats | None
     scales: Floats | None
@@ -49,13 +49,13 @@ NOTHING = Given(None, None)
 
 
 def flat_given(translations: Floats | None, scales: Floats | None) -> Given:
-    """What a pose or a batch has of its own (..., n, 3), the batch flattened to k."""
+    """Flatten the batch of translations and scales (..., n, 3) to k."""
     values = (translations, scales)
     return Given(*[None if v is None else v.reshape(math.prod(v.shape[:-2]), *v.shape[-2:]) for v in values])
 
 
 class Table(NamedTuple):
-    """Rows of a skeleton as the kernels read them; see kernels/forward.py and kernels/jacobian.py.
+    """Skeleton rows packed for the kernels. See kernels/forward.py and kernels/jacobian.py.
 
     free  which of the rows are free joints, counted in the table
     room  how many numbers forward kinematics needs to work in
@@ -70,7 +70,10 @@ class Table(NamedTuple):
 
 
 def world_maps(skeleton: Skeleton, row: int | None, q: Floats, given: Given = NOTHING) -> Floats:
-    """World transforms (k, n, 3, 4) of every joint, or (k, 1, 3, 4) of one, for poses q (k, nq)."""
+    """Compute world transforms for poses q (k, nq).
+
+    The result is (k, n, 3, 4) for every joint, or (k, 1, 3, 4) for one.
+    """
     table = _table(skeleton, row, given)
     count = len(table.rows) if row is None else 1
     extra = _NO_ROWS if given is NOTHING else given_rows(table, given)
@@ -78,7 +81,7 @@ def world_maps(skeleton: Skeleton, row: int | None, q: Floats, given: Given = NO
 
 
 def maps_by(table: Table, count: int, q: Floats, extra: Floats) -> Floats:
-    """World transforms (k, 12 count) of the last rows of a table, for poses q (k, nq) and what `given_rows` says.
+    """Compute world transforms (k, 12 count) of a table's last rows. `extra` comes from `pack_overrides`, q is (k, nq).
 
     The same bits as `world_maps`, whatever else is in the table or the batch.
     """
@@ -92,7 +95,9 @@ def maps_by(table: Table, count: int, q: Floats, extra: Floats) -> Floats:
 
 
 def turns_of(maps: Floats, exact: float, *, poses: int) -> Floats:
-    """The rotations (k, 4), w x y z with w >= 0, nearest to maps (k, 12) of so many poses.
+    """Compute the rotations (k, 4) nearest to maps (k, 12).
+
+    They are w x y z with w >= 0; `poses` is the number of poses.
 
     exact  lengths and volume of a rotation times a factor may be off by this share; others take longer
     """
@@ -105,7 +110,7 @@ def turns_of(maps: Floats, exact: float, *, poses: int) -> Floats:
 
 
 def jacobians(skeleton: Skeleton, row: int, q: Floats, given: Given, points: Floats, *, angular: bool = True) -> Floats:
-    """Jacobians (k, 6, nv) of one joint and of points (1|k, 3) in its frame, for poses q (k, nq).
+    """Compute Jacobians (k, 6, nv) of one joint. Points (1|k, 3) are in its frame, poses are q (k, nq).
 
     Without `angular` their lower halves may be wrong where scale is not uniform; velocities are right for any.
     """
@@ -127,7 +132,7 @@ def jacobians(skeleton: Skeleton, row: int, q: Floats, given: Given, points: Flo
 
 
 def _table(skeleton: Skeleton, row: int | None, given: Given) -> Table:
-    """The table of all rows, or of the path to one, without what is given; remembered per skeleton."""
+    """Return the cached table of all rows, or of one path. It leaves out everything that `overrides` replaces."""
     moved, scaled = given.translations is not None, given.scales is not None
 
     def make() -> Table:
@@ -138,7 +143,7 @@ def _table(skeleton: Skeleton, row: int | None, given: Given) -> Table:
 
 
 def table_of(skeleton: Skeleton, rows: list[int], *, moved: bool = False, scaled: bool = False) -> Table:
-    """The table of these rows, parents first, for poses that say translations or scales or neither."""
+    """Build the table of these rows, parents first. The flags leave out translations or scales supplied by poses."""
     offsets, after = skeleton.A[:, :3].copy(), skeleton.B
     if moved:
         offsets[skeleton.kinds != Kind.FREE] = 0.0
@@ -148,7 +153,7 @@ def table_of(skeleton: Skeleton, rows: list[int], *, moved: bool = False, scaled
 
 
 def _gains(skeleton: Skeleton, row: int, given: Given) -> tuple[Floats, Bools]:
-    """1 / scale (1|k, r) of what stands above each row of the path to one, and which of these shear (1|k,)."""
+    """Return 1 / scale (1|k, r) above each row of a path. Also return the poses (1|k,) with shear."""
     rows = skeleton.way(row)
     if given.scales is not None:
         return _new_gains(skeleton, rows, given.scales[:, rows, None, :] * np.eye(3))
@@ -156,7 +161,7 @@ def _gains(skeleton: Skeleton, row: int, given: Given) -> tuple[Floats, Bools]:
 
 
 def _new_table(skeleton: Skeleton, rows: list[int], offsets: Floats, after: Floats) -> Table:
-    """The table of these rows, parents first, with the translations (r, 3) of A and with B (r, 3, 4)."""
+    """Pack the table of rows, parents first. `offsets` (r, 3) are A's translations, `after` (r, 3, 4) is B."""
     s = skeleton
     kinds, axes = s.kinds[rows], s.axes[rows]
     starts = zip(s.q_start[rows].tolist(), kinds.tolist(), strict=True)
@@ -182,7 +187,10 @@ def _new_table(skeleton: Skeleton, rows: list[int], offsets: Floats, after: Floa
 
 
 def _parts(kinds: Ints, axes: Floats, turn: Floats, after: Floats) -> Floats:
-    """What the kernel calls still, sine and cosine (r, 3, 3, 4), without A's translation; turn (r, 3, 3) is A's."""
+    """Pack the constant, sine and cosine parts (r, 3, 3, 4).
+
+    A's translation is left out; `rotation` (r, 3, 3) is A's.
+    """
     along = axes[:, :, None] * axes[:, None, :]
     across = np.cross(np.eye(3), axes[:, None, :])  # row i is e_i x a: across @ v is a x v
     parts = np.zeros((len(kinds), 3, 3, 4))
@@ -199,7 +207,7 @@ def _parts(kinds: Ints, axes: Floats, turn: Floats, after: Floats) -> Floats:
 
 
 def given_rows(table: Table, given: Given) -> Floats:
-    """Translations and scales of a table's rows as the kernels read them, (0|k, 6 r); a free joint's stand in q."""
+    """Pack translations and scales for the kernels, (0|k, 6 r). The translation of a free joint is in q."""
     first, count = given.scales if given.translations is None else given.translations, len(table.rows)
     if first is None:
         return np.empty((0, 6 * count))
@@ -213,7 +221,9 @@ def given_rows(table: Table, given: Given) -> Floats:
 
 
 def _new_gains(skeleton: Skeleton, rows: list[int], linear: Floats) -> tuple[Floats, Bools]:
-    """1 / scale (k, r) of what stands above, from B's linear parts (k, r, 3, 3); where one turns below an uneven one.
+    """Compute 1 / scale (k, r) above each row.
+
+    `linear` (k, r, 3, 3) is B's linear part. Also return where a joint turns below a non-uniform scale.
 
     UnsupportedError where a row that turns stands below a scale that is zero.
     """
@@ -233,5 +243,5 @@ def _new_gains(skeleton: Skeleton, rows: list[int], linear: Floats) -> tuple[Flo
 
 
 def _are_below(rows: Bools) -> Bools:
-    """Which rows of paths (k, r) have one of these above them."""
+    """Find the rows of paths (k, r) with one of these above."""
     return np.cumsum(rows, axis=1) > rows

@@ -1,4 +1,4 @@
-"""Transforms of joints relative to their parents as translation, rotation and scale, what nodes of files store.
+"""Parent-relative transforms as translation, rotation and scale, as in file nodes.
 
 Arrays only, so that reading and saving do not wait for a compiler; `kinematics.py` has the compiled way to the world.
 """
@@ -16,7 +16,10 @@ from poise.model.skeleton import Kind, Skeleton
 
 
 class Parts(NamedTuple):
-    """Translations (..., n, 3), rotations (..., n, 4) w x y z, scales (..., n, 3), as nodes store them."""
+    """Local transforms as stored in file nodes.
+
+    Translations are (..., n, 3), rotations (..., n, 4) w x y z, scales (..., n, 3).
+    """
 
     translation: Floats
     rotation: Floats
@@ -24,7 +27,7 @@ class Parts(NamedTuple):
 
 
 def local_parts(pose: Pose) -> Parts:
-    """Split A . J(q) . B of every joint.
+    """Compute the local transform of every joint, A . J(q) . B.
 
     A joint at q = 0 gets the numbers of A bit for bit. A shear in B does not show in the scale.
     """
@@ -46,7 +49,7 @@ def local_parts(pose: Pose) -> Parts:
 
 
 def _move(s: Skeleton, row: int, q: Floats, translation: Floats, rotation: Floats) -> None:
-    """Put one free joint's place, hinge's turn or slide's way into the arrays."""
+    """Apply the motion of a free joint, hinge or slide."""
     start, rest = int(s.q_start[row]), s.A[row]
     if s.kinds[row] == Kind.FREE:
         translation[..., row, :] = rest[:3] + rotations.rotate(rest[3:], q[..., start : start + 3])
@@ -61,7 +64,7 @@ def _move(s: Skeleton, row: int, q: Floats, translation: Floats, rotation: Float
 
 
 def rest_parts(pose: Pose) -> Parts:
-    """Split the rest transforms: A . B, and a free joint where rest_q has it."""
+    """Compute the local rest transforms. They are A . B; a free joint is where rest_q has it."""
     s = pose.skeleton
     q = s.zero_q()
     for row in np.flatnonzero(s.kinds == Kind.FREE).tolist():
@@ -74,7 +77,10 @@ def rest_parts(pose: Pose) -> Parts:
 
 
 def world(parents: list[int], translations: Floats, turned: Floats, linear: Floats) -> Floats:
-    """World transforms (n, 4, 4) of local T . R . L, parents first; a product that overflows is inf or NaN."""
+    """Compose world transforms (n, 4, 4) from local ones, parents first.
+
+    A local transform is T . R . L. A product that overflows is inf or NaN.
+    """
     local = np.zeros((len(parents), 4, 4))
     local[:, :3, :3] = rotations.as_matrix(turned) @ linear
     local[:, :3, 3], local[:, 3, 3] = translations, 1.0

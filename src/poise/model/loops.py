@@ -1,4 +1,4 @@
-"""Closed loops of a file: what ties two bodies together that a tree of joints does not hold together.
+"""Kinematic loops: ties between bodies beyond the joint tree.
 
 Loops are kept as data. Solvers do not close them; a result whose pose leaves one open does not count as reached.
 """
@@ -61,7 +61,7 @@ class Loop:
         object.__setattr__(self, "frames", tuple(map(_frame, self.frames)))
 
     def scaled(self, factor: float) -> Loop:
-        """Return the loop in other units, all lengths times a factor."""
+        """Return the loop in other units, lengths times a factor."""
         factor = real(factor, "the factor of a loop's size")
         frames = [(x * factor, y * factor, z * factor, *turn) for x, y, z, *turn in self.frames]
         return replace(self, frames=tuple(frames))
@@ -105,7 +105,7 @@ class OpenLoop(NamedTuple):
 
 
 def select_loops(loops: Sequence[Loop], joints: Collection[str]) -> tuple[Loop, ...]:
-    """Select the loops between joints of these names, or the world."""
+    """Select the loops between these joints or the world."""
     return tuple(loop for loop in loops if loop.is_within(joints))
 
 

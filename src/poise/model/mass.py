@@ -1,4 +1,4 @@
-"""Where the mass of a skeleton is, and its centre in a pose."""
+"""Masses of joints, and the centre of mass of a pose."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GIVE = "give masses={joint: mass} or {joint: (mass, (x, y, z))}"
 
 
 class BodyMass(NamedTuple):
-    """The mass that a joint carries, and the centre of that mass in the joint's frame [file units].
+    """Mass carried by a joint, and its centre [file units]. The centre is in the joint's frame.
 
     Only the ratios of masses count: those of people are shares of the whole, those of robots kilograms.
 
@@ -40,7 +40,7 @@ class BodyMass(NamedTuple):
 
 
 def masses(rig: Rig | Skeleton) -> dict[str, BodyMass]:
-    """Find what each joint of a robot or a figure carries.
+    """Find the mass carried by each joint.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def masses(rig: Rig | Skeleton) -> dict[str, BodyMass]:
 
 
 def centre_of_mass(pose: Pose, masses: Mapping[str, Any] | None = None) -> Floats:
-    """The centre of mass of poses, sum m_i c_i / sum m_i, (..., 3) [file units, world].
+    """Compute the centre of mass (..., 3) of poses [file units, world]. It is sum m_i c_i / sum m_i.
 
     Parameters
     ----------
@@ -86,27 +86,30 @@ def centre_of_mass(pose: Pose, masses: Mapping[str, Any] | None = None) -> Float
 
 
 class MassShares(NamedTuple):
-    """What rows of a skeleton carry: shares (n,) of the whole mass, and their centres (n, 3) in the rows' frames."""
+    """Mass shares (n,) of skeleton rows, and their centres (n, 3). Shares sum to 1; centres are in the rows' frames."""
 
     shares: Floats
     centres: Floats
 
     def centre(self, maps: Floats) -> Floats:
-        """The centre of mass (..., 3) for world transforms (..., n, 3, 4)."""
+        """Compute the centre of mass (..., 3). `maps` are world transforms (..., n, 3, 4)."""
         return (self.shares[:, None] * self.moments(maps)).sum(axis=-2)
 
     def moments(self, maps: Floats) -> Floats:
-        """The centres (..., n, 3) in the world."""
+        """Compute the world centres (..., n, 3)."""
         return (maps[..., :3] @ self.centres[:, :, None])[..., 0] + maps[..., 3]
 
 
 def carried_by(skeleton: Skeleton, given: tuple[tuple[str, BodyMass], ...] | None = None) -> MassShares:
-    """What the rows of a skeleton carry, by checked masses or by those that `masses` finds; found once."""
+    """Compute the mass shares of a skeleton's rows.
+
+    They come from checked masses or from `masses`; the result is cached.
+    """
     return remember(skeleton, "carried", given, lambda: _packed(skeleton, given))
 
 
 def checked_masses(masses: Any) -> tuple[tuple[str, BodyMass], ...]:
-    """Masses as pairs of names and values; InputError for anything else."""
+    """Check masses and return pairs of names and values. Raise InputError for anything else."""
     if not isinstance(masses, Mapping) or not masses:
         raise InputError(f"masses are a mapping from joints to masses, as poise.masses(rig) gives, not {short(masses)}")
     names(masses, "the joints that have a mass", "['hips', 'spine']")

@@ -1,4 +1,4 @@
-"""What a skeleton looks for where no joint has exactly a name: its role, or the joints that a glob matches."""
+"""Joint lookup by humanoid role or glob pattern."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from poise.errors import UnknownNameError
 
 
 def row_of_role(skeleton: Any, role: str, known: Iterable[str]) -> int:
-    """Row of the joint of a skeleton that surely has a role; UnknownNameError lists the names that are `known`."""
+    """Find the joint with a confident role, or raise UnknownNameError. The error lists `known_names`."""
     lookup = import_module("poise.model.roles.lookup")  # which stands above skeletons: roles are found in one
     row: int | None = lookup.row_of_role(skeleton, role)
     if row is None:
@@ -20,7 +20,7 @@ def row_of_role(skeleton: Any, role: str, known: Iterable[str]) -> int:
 
 
 def matching(pattern: str, names: Iterable[str], aliases: Iterable[str]) -> list[int]:
-    """Rows of the names that a glob matches; UnknownNameError where there are none."""
+    """Find the rows of names matching a glob. Raise UnknownNameError where there are none."""
     names = list(names)
     rows = [row for row, name in enumerate(names) if isinstance(pattern, str) and fnmatchcase(name, pattern)]
     if not rows:

@@ -1,4 +1,6 @@
-"""Forward kinematics without kernels, for a picture before these are loaded or compiled: seconds sooner.
+"""Forward kinematics in NumPy, used until the kernels are compiled.
+
+The first picture of the viewer appears seconds sooner.
 
 It is used inside of `first_picture()` only: elsewhere kernels are compiled when they are needed first, and a pose has
 the same bits everywhere. What is worked out here is the same to rounding.
@@ -34,7 +36,7 @@ _MOST = 64  # poses: of more it would take longer than compiling
 
 
 class Loading(threading.local):
-    """Whether kernels are there; poses that are worked out all the time look at `Loading.waits` without a call.
+    """State of kernel loading. `is_pending` is a class attribute, so frequent callers read it without a call.
 
     waits     of the class, for all threads: kernels are still to be loaded or compiled
     compiles  this thread is the one that compiles
@@ -49,7 +51,10 @@ _STATE = Loading()
 
 @contextmanager
 def first_picture() -> Generator[None]:
-    """Inside, poses are worked out without kernels until `compiled()`, which need not even be loaded for it."""
+    """Defer the kernels: use NumPy until `compile_kernels` has run.
+
+    Inside this context kernels need not even be loaded.
+    """
     Loading.waits = True
     try:
         yield
@@ -58,22 +63,22 @@ def first_picture() -> Generator[None]:
 
 
 def waits() -> bool:
-    """Whether kernels are still to be loaded or compiled."""
+    """Return whether kernels are still to be compiled."""
     return Loading.waits
 
 
 def counts(poses: int) -> bool:
-    """Whether so many poses are worked out here, in this thread."""
+    """Return whether this thread computes a batch with NumPy. It depends on the number of poses."""
     return Loading.waits and not _STATE.compiles and poses <= _MOST
 
 
 def forward(poses: int) -> Any:
-    """What works out so many poses: the kernels, or the functions here."""
+    """Select the backend for a batch: kernels or this module."""
     return sys.modules[__name__] if counts(poses) else kernels.forward
 
 
 def compiled(use: Callable[[], Any]) -> None:
-    """Load or compile the kernels by using them; other threads do without until it is done."""
+    """Compile the kernels by calling `use`. Other threads keep using NumPy meanwhile."""
     _STATE.compiles = True
     try:
         use()
@@ -82,7 +87,7 @@ def compiled(use: Callable[[], Any]) -> None:
 
 
 def world_maps(table: Floats, q: Floats, used: Ints, given: Floats, out: Floats) -> None:
-    """What kernels.forward.world_maps does, for a few poses."""
+    """Compute world transforms like kernels.forward.world_maps, for a few poses."""
     numbers, count = q[:, used], len(q)
     maps = np.tile(np.eye(4), (len(table) + 1, count, 1, 1))
     for i, row in enumerate(table):
@@ -97,7 +102,7 @@ def world_maps(table: Floats, q: Floats, used: Ints, given: Floats, out: Floats)
 
 
 def _local(row: Floats, numbers: Floats) -> Floats:
-    """A . J . B of one row (k, 4, 4)."""
+    """Compute the local transforms (k, 4, 4) of one row, A . J . B."""
     kind, at = int(row[FK_KIND]), int(row[FK_START])
     still, sine, cosine = (row[start : start + 12].reshape(3, 4) for start in (FK_STILL, FK_SINE, FK_COSINE))
     found = np.zeros((len(numbers), 4, 4))
@@ -117,7 +122,7 @@ def _local(row: Floats, numbers: Floats) -> Floats:
 
 
 def turns_of_similar(_maps: Floats, _exact: float, turns: Floats) -> None:
-    """Say of all maps that their turns (k, 4) are still to be found, as the kernel does of those that shear much."""
+    """Mark every rotation (k, 4) as not yet computed. The kernel does the same for maps with strong shear."""
     turns[:, 0] = -1.0
 
 
@@ -125,7 +130,7 @@ def local_transforms(
     kinds: Ints, axes: Floats, rigid: Floats, starts: Ints, couplings: Floats, q: Floats, positions: Floats,
     turns: Floats,
 ) -> None:  # fmt: skip
-    """What kernels.forward.local_transforms does, for a few poses."""
+    """Compute local transforms like kernels.forward.local_transforms, for a few poses."""
     positions[:], turns[:] = rigid[:, :3], rigid[:, 3:]
     alone: Bools = (kinds == Kind.HINGE) | (kinds == Kind.SLIDE)
     for i in np.flatnonzero(kinds != Kind.FIXED):

@@ -1,4 +1,8 @@
-"""Pose: a skeleton and a q. Leading axes of q are a batch. It knows its local and world transforms."""
+"""Poses: configurations of a skeleton, single or batched.
+
+Leading axes of q are the batch. A pose computes its local and world transforms. Leading axes of q are a batch. It knows
+its local and world transforms.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +31,16 @@ _SIMILAR = 1e-12  # lengths this near to each other are equal to rounding
 
 
 class _SinglePoseError(InputError, TypeError):
-    """A single pose was taken for a batch: Python asks for a TypeError there."""
+    """Error for a single pose used as a batch. Python expects a TypeError there."""
 
 
 class _NoSuchPoseError(InputError, IndexError):
-    """An index outside a batch: Python's loops end with an IndexError."""
+    """Error for an index outside a batch. Python's loops end with an IndexError."""
 
 
 @dataclass(frozen=True, eq=False)
 class Transforms(FrozenValue):
-    """Affine transforms of the joints of a skeleton, with the pose's leading batch axes.
+    """Affine transforms of a skeleton's joints, with leading batch axes.
 
     `transforms["hand.L"]` is the same for one joint: its arrays lose the joint axis.
 
@@ -66,12 +70,12 @@ class Transforms(FrozenValue):
 
     @property
     def positions(self) -> Floats:
-        """(..., n, 3) in file units."""
+        """(..., n, 3) joint positions [file units]."""
         return self.affine[..., 3]
 
     @cached_property
     def rotations(self) -> Floats:
-        """(..., n, 4) w x y z with w >= 0: the rotation nearest to the linear part, scale and mirroring taken out."""
+        """(..., n, 4) nearest rotations w x y z, without scale and mirroring. w >= 0."""
         maps = np.array(self.affine.reshape(math.prod(self.affine.shape[:-2]), 12))  # a copy: see Pose._locals
         turns = kinematics.turns_of(maps, _SIMILAR, poses=math.prod(self.affine.shape[:-3]))
         turns = turns.reshape(*self.affine.shape[:-2], 4)
@@ -80,7 +84,7 @@ class Transforms(FrozenValue):
 
     @cached_property
     def matrices(self) -> Floats:
-        """(..., n, 4, 4) acting on column vectors."""
+        """(..., n, 4, 4) matrices for column vectors."""
         bottom = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*self.affine.shape[:-2], 1, 4))
         matrices = np.concatenate([self.affine, bottom], axis=-2)
         matrices.setflags(write=False)
@@ -125,7 +129,10 @@ class Pose(FrozenValue):
 
     @classmethod
     def unchecked(cls, skeleton: Skeleton, q: Floats, translations: Floats | None, scales: Floats | None) -> Pose:
-        """Make a pose of arrays that are known to be right and that nobody else writes to, because checks take time."""
+        """Make a pose of valid arrays without checking or copying them.
+
+        The caller must not write to them afterwards.
+        """
         pose = cls.__new__(cls)
         pose.__dict__.update(skeleton=skeleton, q=q, translations=translations, scales=scales)
         for array in (q, translations, scales):
@@ -170,7 +177,7 @@ class Pose(FrozenValue):
 
     @cached_property
     def _locals(self) -> tuple[Floats, Floats]:
-        """Positions (k, n, 3) and rotations (k, n, 4) of A . J, the batch flattened to k."""
+        """Local positions (k, n, 3) and rotations (k, n, 4), batch flattened. They are those of A . J."""
         s = self.skeleton
         # a copy, because Numba would compile again for a read-only array
         q = np.array(self.q.reshape(math.prod(self.shape), s.nq))
@@ -189,12 +196,14 @@ class Pose(FrozenValue):
 
     @property
     def _given(self) -> kinematics.Given:
-        """Translations and scales (k, n, 3), the batch flattened to k."""
+        """The pose's translations and scales (k, n, 3), batch flattened."""
         return kinematics.flat_given(self.translations, self.scales)
 
     @cached_property
     def world(self) -> Transforms:
-        """World transforms of every joint, in file units: world_i = world_parent . A_i . J_i(q_i) . B_i.
+        """World transforms of every joint [file units].
+
+        world_i = world_parent . A_i . J_i(q_i) . B_i
 
         A pose gives the same bits in any batch. For one joint of a large batch use `world_of`.
         """
@@ -204,7 +213,7 @@ class Pose(FrozenValue):
         return Transforms(self.skeleton, affine)
 
     def world_of(self, joint: str) -> Transforms:
-        """Return `world[joint]` with the same bits, working out only the joints above it: for large batches."""
+        """Return `world[joint]` with the same bits, for large batches. Only the joints above it are computed."""
         row = self.skeleton.index(joint)
         affine = kinematics.world_maps(self.skeleton, row, self.flat_q.copy(), self._given)
         affine = affine.reshape(*self.shape, 3, 4)
@@ -212,7 +221,7 @@ class Pose(FrozenValue):
         return Transforms(self.skeleton, affine)
 
     def jacobian(self, joint: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:
-        """Geometric Jacobian of a joint, in world axes.
+        """Compute the geometric Jacobian of a joint, in world axes.
 
         Parameters
         ----------
@@ -259,7 +268,7 @@ class Pose(FrozenValue):
 
     @cached_property
     def local(self) -> Transforms:
-        """Transforms of every joint relative to its parent: A . J . B."""
+        """Parent-relative transforms of every joint, A . J . B."""
         positions, quaternions = self._locals
         linear = rotations.as_matrix(quaternions) @ self.b_affine[..., :3]
         affine = np.concatenate([linear, positions[..., None]], axis=-1)
@@ -269,16 +278,16 @@ class Pose(FrozenValue):
 
     @property
     def local_positions(self) -> Floats:
-        """(..., n, 3) translations relative to the parent, as a file stores them."""
+        """(..., n, 3) parent-relative translations, as stored in files."""
         return self._locals[0].reshape(*self.shape, len(self.skeleton), 3)
 
     @property
     def local_rotations(self) -> Floats:
-        """(..., n, 4) rotations w x y z relative to the parent, as a file stores them (no scale in them)."""
+        """(..., n, 4) parent-relative rotations w x y z, as in files. They contain no scale."""
         return self._locals[1].reshape(*self.shape, len(self.skeleton), 4)
 
     def euler(self, order: str = "XYZ", *, degrees: bool = False) -> Floats:
-        """(..., n, 3) the rotations relative to the parent as Euler angles.
+        """Compute Euler angles (..., n, 3) of the parent-relative rotations.
 
         Parameters
         ----------
@@ -302,7 +311,7 @@ class Pose(FrozenValue):
 
     @property
     def b_affine(self) -> Floats:
-        """(1, n, 3, 4), or one for each pose where scales are given: the transform after each joint's motion."""
+        """(1|k, n, 3, 4) transforms after each joint's motion. There is one per pose where scales are given."""
         if self.scales is None:
             return self.skeleton.B[None].copy()  # writable like the other, so that one compiled kernel serves both
         b = np.zeros((*self.scales.reshape(-1, len(self.skeleton), 3).shape, 4))
@@ -310,7 +319,9 @@ class Pose(FrozenValue):
         return b
 
     def on(self, skeleton: Skeleton) -> Pose:
-        """Return the same pose on the same joints with other limits or proportions, with or without a free root.
+        """Return the same pose on a compatible skeleton.
+
+        Limits and proportions may differ, and one of the two may have a free root.
 
         Parameters
         ----------
@@ -331,11 +342,11 @@ class Pose(FrozenValue):
         return Pose(skeleton, q, translations, self.scales)
 
     def with_q(self, q: Floats) -> Pose:
-        """Return this pose with another q (..., nq); translations and scales are kept."""
+        """Return this pose with another q (..., nq). Translations and scales are kept."""
         return Pose(self.skeleton, q, self.translations, self.scales)
 
     def replace(self, values: Mapping[str, ArrayLike]) -> Pose:
-        """Return this pose with other values for some joints.
+        """Replace the values of some joints.
 
         Parameters
         ----------
@@ -407,7 +418,7 @@ class Pose(FrozenValue):
 
 
 def _for_joints(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
-    """Broadcast translations or scales (..., n, 3) to a batch of poses."""
+    """Broadcast translations or scales (..., n, 3) to a batch."""
     given = finite(value, name, last=3)
     try:
         return np.broadcast_to(given.copy(), shape)
@@ -417,7 +428,7 @@ def _for_joints(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
 
 
 def unit_turns(skeleton: Skeleton, q: Floats) -> Floats:
-    """Scale the quaternions in q (..., nq) to unit length; those that are so to rounding stay bit for bit."""
+    """Normalize the quaternions in q (..., nq). Those of unit length to rounding stay bit for bit."""
     columns = skeleton.turn_columns
     first = int(columns[0, 0]) if len(columns) else 0
     if len(columns) and columns[-1, -1] - first + 1 == columns.size:  # side by side, as in most figures: no gathering
@@ -436,7 +447,7 @@ def unit_turns(skeleton: Skeleton, q: Floats) -> Floats:
 
 
 def blend_q(skeleton: Skeleton, a: Floats, b: Floats, weight: Floats) -> Floats:
-    """Interpolate configurations (..., nq): straight lines for numbers, slerp for rotations."""
+    """Blend configurations (..., nq). Numbers are interpolated linearly, rotations by slerp."""
     q = a + weight[..., None] * (b - a)
     for i in np.flatnonzero(skeleton.kinds >= Kind.BALL):
         start = skeleton.q_start[i] + (3 if skeleton.kinds[i] == Kind.FREE else 0)

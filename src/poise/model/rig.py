@@ -1,4 +1,4 @@
-"""Rig: what a file holds."""
+"""Rigs: the contents of a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from poise.model.skeleton import Skeleton
 
 @dataclass(frozen=True, eq=False)
 class Skin(FrozenValue):
-    """The joints that deform a mesh, and their world transforms when it was bound to them.
+    """Joints deforming a mesh, with their world bind transforms.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Skin(FrozenValue):
 
 @dataclass(frozen=True, eq=False)
 class Rig(FrozenValue):
-    """What a file holds.
+    """Contents of a file: skeleton, pose, clips, skins, notes.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Rig(FrozenValue):
         self._stand_on_one_root()
 
     def _stand_on_one_root(self) -> None:
-        """Pose and clips on the rig's own skeleton where one of them has a free root and the other has not."""
+        """Convert pose and clips to the skeleton's root. One may have a free root and the other not."""
         freed = self.skeleton.freed
         if self.pose.skeleton.freed != freed:
             object.__setattr__(self, "pose", self.pose.on(self.skeleton))
@@ -122,7 +122,7 @@ class Rig(FrozenValue):
 
     @cached_property  # one value, so that what is packed for it is found again
     def rest(self) -> Pose:
-        """The rest pose; for a robot, zero moved to the nearest legal value."""
+        """The rest pose; a robot's is the legal pose nearest zero."""
         return Pose(self.skeleton, self.skeleton.rest_q)
 
     def clip(self, name: str) -> Clip:
@@ -133,13 +133,13 @@ class Rig(FrozenValue):
         raise UnknownNameError("clip", name, [clip.name for clip in self.clips])
 
     def named_pose(self, name: str) -> Pose:
-        """Find a pose by name, such as the keyframe "home" of an MJCF file."""
+        """Find a pose by name, such as an MJCF keyframe."""
         if not isinstance(name, str) or name not in self.poses:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UnknownNameError("pose", name, self.poses)
         return self.poses[name]
 
     def with_skeleton(self, skeleton: Skeleton) -> Rig:
-        """Return the rig with other limits on its skeleton, in its poses and clips too."""
+        """Return the rig on a skeleton with other limits. Poses and clips follow."""
         require(skeleton, Skeleton, "what a rig is brought onto")
         clips = tuple(clip.on(skeleton) for clip in self.clips)
         poses = {name: pose.on(skeleton) for name, pose in self.poses.items()}

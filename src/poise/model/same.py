@@ -1,4 +1,4 @@
-"""Whether two poses stand on one skeleton, and the numbers of a pose on a skeleton with or without a free root."""
+"""Compatibility of poses and skeletons, with and without a free root."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from poise.model.skeleton import Skeleton
 
 
 def check_same(own: Skeleton, other: Skeleton, what: str) -> None:
-    """InputError where a pose stands on a skeleton of other joints, so that its numbers mean something else.
+    """Raise InputError for a pose of a skeleton with other joints.
 
     Joints are compared by name, kind and parent; limits and proportions may differ, and one of the two may have the
     free root that `Skeleton.with_free_root` gives.
@@ -37,7 +37,9 @@ def check_same(own: Skeleton, other: Skeleton, what: str) -> None:
 def carried_over(
     own: Skeleton, other: Skeleton, q: Floats, translations: Floats | None
 ) -> tuple[Floats, Floats | None]:
-    """q (..., nq) and translations (..., n, 3) of a pose of the skeleton `own` on the skeleton `other`, its twin.
+    """Convert q (..., nq) and translations (..., n, 3) between twin skeletons.
+
+    The pose stands on `own`; `other` differs in its free root only.
 
     Where a ball is freed its place goes from the translations to q, and back where it is bound.
     """
@@ -71,7 +73,7 @@ def _freed(other: Skeleton, q: Floats, translations: Floats | None) -> Floats:
 
 
 def _difference(own: Skeleton, other: Skeleton) -> str:
-    """The first difference in words; empty where there is none."""
+    """Describe the first difference; empty where there is none."""
     if len(own) != len(other):
         return f"it has {len(other)} joints, not {len(own)}"
     for ours, theirs in zip(own.names, other.names, strict=True):

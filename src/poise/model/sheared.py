@@ -1,4 +1,4 @@
-"""Angular velocities where scale above a joint is not uniform: turning such a joint shears what hangs on it.
+"""Angular Jacobians below non-uniform scale. Turning a joint then shears the joints below it.
 
 The rotation of a sheared joint is the one nearest to its linear part M = Q R (Q symmetric, R a rotation). With L the
 linear part of the frame in which a joint above turns, a small turn g changes it by dM = N M with N = L [g]x L^-1, and R
@@ -23,7 +23,7 @@ _FLAT = 1e-300  # a determinant is divided by at least this
 
 
 def angular_velocities(skeleton: Skeleton, rows: Ints, maps: Floats) -> Floats:
-    """The lower half (k, 3, nv) of Jacobians, see Pose.jacobian, of the last of some rows.
+    """Compute the angular Jacobian (k, 3, nv) of the last row. It is the lower half of Pose.jacobian.
 
     Parameters
     ----------
@@ -48,7 +48,9 @@ def angular_velocities(skeleton: Skeleton, rows: Ints, maps: Floats) -> Floats:
 
 
 def _spins(frames: Floats, last: Floats) -> Floats:
-    """(k, r, 3, 3) what a turn about each axis of frames (k, r, 3, 3) does to the rotation nearest to `last` (k, 3, 3).
+    """Differentiate the rotation nearest to `last` (k, 3, 3).
+
+    The result (k, r, 3, 3) is for small rotations about each axis of frames (k, r, 3, 3).
 
     With C = L^-1 Q, axial(L [g]x C - (L [g]x C)^T) is linear in g: row i of its matrix is l_j x c_k + c_j x l_k, where
     l are the rows of L, c the columns of C, and i, j, k go round.
@@ -62,7 +64,7 @@ def _spins(frames: Floats, last: Floats) -> Floats:
 
 
 def _inverse(m: Floats) -> Floats:
-    """The inverses of matrices (..., 3, 3); nonsense for those that have none."""
+    """Invert matrices (..., 3, 3). Singular ones give meaningless values."""
     a, b, c = m[..., 0, :], m[..., 1, :], m[..., 2, :]
     columns = np.stack([cross(b, c), cross(c, a), cross(a, b)], axis=-1)
     determinant = (a * columns[..., 0]).sum(axis=-1)

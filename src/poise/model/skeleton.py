@@ -1,4 +1,4 @@
-"""The joint tree that every format maps into without loss.
+"""Skeletons: the joint tree shared by all formats.
 
     local_i(q) = A_i . J_i(q_i) . B_i          world_i = world_parent . local_i
 
@@ -36,7 +36,9 @@ from poise.model.ways import FLAT, LIMB, is_flat, usual_way
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
-    """The joint tree, parents before children: frozen arrays. n joints, nq numbers in q.
+    """Joint tree in frozen arrays, parents before children.
+
+    It has n joints and nq numbers in q. n joints, nq numbers in q.
 
     Parameters
     ----------
@@ -124,7 +126,7 @@ class Skeleton:
         couplings: Iterable[Coupling | None] | None = None,
         **metadata: Any,
     ) -> Skeleton:
-        """Make a skeleton from rows with parents first; what is left out is zero, identity or None.
+        """Build a skeleton from rows, parents first. Omitted arguments are zero, identity or None.
 
         Parameters
         ----------
@@ -228,12 +230,12 @@ class Skeleton:
 
     @cached_property
     def q_start(self) -> Ints:
-        """(n,) where each joint's numbers begin in q; a coupled joint points at its leader's."""
+        """(n,) offset of each joint's numbers in q. A coupled joint has its leader's."""
         return joints.starts([Kind(k).nq for k in self.kinds], self.couplings)
 
     @cached_property
     def v_start(self) -> Ints:
-        """(n,) where each joint's degrees of freedom begin among the nv; a coupled joint points at its leader's.
+        """(n,) offset of each joint's degrees of freedom among the nv. A coupled joint has its leader's.
 
         A velocity, or a column of a Jacobian, has for a hinge [rad] or slide [file units] one number; for a ball three,
         small rotations about the axes of the frame that it turns in; for a free joint six, a translation along those
@@ -243,17 +245,17 @@ class Skeleton:
 
     @cached_property
     def nq(self) -> int:
-        """How many numbers q has."""
+        """The size of q."""
         return sum(Kind(k).nq for k, c in zip(self.kinds, self.couplings, strict=True) if not c)
 
     @cached_property
     def nv(self) -> int:
-        """How many degrees of freedom there are; a coupled joint has none of its own."""
+        """The number of degrees of freedom. A coupled joint has none of its own."""
         return sum(Kind(k).nv for k, c in zip(self.kinds, self.couplings, strict=True) if not c)
 
     @cached_property
     def turn_columns(self) -> Ints:
-        """(b, 4) where the quaternions of ball and free joints stand in q."""
+        """(b, 4) quaternion columns of ball and free joints in q."""
         balls = np.flatnonzero(self.kinds >= Kind.BALL)
         starts = self.q_start[balls] + np.where(self.kinds[balls] == Kind.FREE, 3, 0)
         columns = starts[:, None] + np.arange(4)
@@ -262,13 +264,13 @@ class Skeleton:
 
     @cached_property
     def coupling_rows(self) -> Floats:
-        """(n, 2) ratio and offset of each joint's value; 1 and 0 where it is not coupled."""
+        """(n, 2) ratio and offset of each joint's value. They are 1 and 0 without a coupling."""
         rows = np.array([(c.ratio, c.offset) if c else (1.0, 0.0) for c in self.couplings]).reshape(-1, 2)
         frozen(rows)
         return rows
 
     def zero_q(self) -> Floats:
-        """Return q (nq,) with every value zero and every rotation the identity."""
+        """Return q (nq,) with zero values and identity rotations."""
         q = np.zeros(self.nq)
         for i, kind in enumerate(self.kinds.tolist()):
             if kind in (Kind.BALL, Kind.FREE):
@@ -276,12 +278,12 @@ class Skeleton:
         return q
 
     def q_slice(self, joint: str) -> slice:
-        """Where a joint's numbers stand in q (a coupled joint: its leader's)."""
+        """Return the slice of a joint's numbers in q. A coupled joint has its leader's."""
         i = self.index(joint)
         return slice(int(self.q_start[i]), int(self.q_start[i]) + Kind(self.kinds[i]).nq)
 
     def v_slice(self, joint: str) -> slice:
-        """Where a joint's degrees of freedom stand among the nv (a coupled joint: its leader's)."""
+        """Return the slice of a joint's degrees of freedom among the nv. A coupled joint has its leader's."""
         i = self.index(joint)
         return slice(int(self.v_start[i]), int(self.v_start[i]) + Kind(self.kinds[i]).nv)
 
@@ -292,7 +294,10 @@ class Skeleton:
         return dict(self.aliases) | {name: i for i, name in enumerate(self.names)}
 
     def index(self, joint: str) -> int:
-        """Row of a joint, found by name or alias, else by its role ("leftHand"); UnknownNameError lists what exists."""
+        """Find the row of a joint by name, alias or role.
+
+        A role is a name such as "leftHand"; UnknownNameError lists the known names.
+        """
         try:
             return self._rows[joint]
         except (KeyError, TypeError):
@@ -309,7 +314,7 @@ class Skeleton:
 
     @cached_property
     def _joints(self) -> dict[int, Joint]:
-        """Keep joints already looked up.
+        """Cache of the joints already looked up.
 
         A root may have thousands of children to name.
         """
@@ -328,7 +333,7 @@ class Skeleton:
 
     @cached_property
     def moving_depth(self) -> Ints:
-        """(n,) the largest number of joints that move on one line from this joint down, itself included."""
+        """(n,) largest number of moving joints on a path downwards, itself included."""
         depth = (self.kinds != Kind.FIXED).astype(np.int64)
         below = np.zeros_like(depth)
         for i in range(len(depth) - 1, -1, -1):  # children come before their parents here
@@ -341,7 +346,7 @@ class Skeleton:
 
     @cached_property
     def limb_counts(self) -> Ints:
-        """Count for each joint (n,) its children at the start of limbs.
+        """(n,) number of children at the start of limbs.
 
         A limb has two or more moving joints in a line.
         """
@@ -352,11 +357,11 @@ class Skeleton:
         return counts
 
     def ancestors(self, joint: str) -> tuple[str, ...]:
-        """Names from the root down to the joint's parent."""
+        """List the names from the root to the joint's parent."""
         return tuple([self.names[row] for row in self.way(self.index(joint))[:-1]])
 
     def way(self, row: int) -> list[int]:
-        """Rows from the root down to `row`, itself included; none for -1."""
+        """List the rows from the root to `row`, itself included. The list is empty for -1."""
         if type(row) is not int:
             row = whole_number(row, "a row")
         if row >= len(self.names):
@@ -369,7 +374,7 @@ class Skeleton:
         return rows[::-1]
 
     def chain(self, root: str | None, tip: str) -> tuple[str, ...]:
-        """Names of the joints that move so that a tip gets somewhere: ROOT ... parent of TIP.
+        """List the joints of a chain, from its root to the tip's parent.
 
         Parameters
         ----------
@@ -395,7 +400,7 @@ class Skeleton:
         return above[above.index(root) :]
 
     def with_free_root(self, joint: str | None = None) -> Skeleton:
-        """Return the same joints with a root that turns and translates: a joint of kind free; see also `Pose.on`.
+        """Return the same joints with a free root. It turns and translates; see also `Pose.on`.
 
         Parameters
         ----------
@@ -408,13 +413,13 @@ class Skeleton:
 
     @property
     def bound(self) -> Skeleton:
-        """The same joints without the free root that `with_free_root` gave them; itself where it gave none."""
+        """The skeleton without the root of `with_free_root`. It is the skeleton itself where no joint was freed."""
         return self if self.freed is None else remember(self, "bound root", None, lambda: bound(self))
 
     # --- limits ----------------------------------------------------------------------------------
 
     def limited(self, limits: Mapping[str, Limit | None]) -> Skeleton:
-        """Return the same skeleton with other limits; rest_q is moved inside them.
+        """Return the skeleton with other limits. rest_q is moved inside them.
 
         Parameters
         ----------
@@ -433,7 +438,7 @@ class Skeleton:
 
     @cached_property
     def bounds(self) -> Bounds:
-        """The limits over whole configurations: what q may be, and the nearest legal q."""
+        """Limits over configurations: legal values, and the nearest legal q."""
         return Bounds(
             names=self.names,
             limits=self.limits,
@@ -446,28 +451,28 @@ class Skeleton:
 
     @cached_property
     def value_ranges(self) -> Floats:
-        """(nq, 2) lowest and highest legal value of each number in q, couplings carried over to their leaders."""
+        """(nq, 2) lowest and highest legal values of q. Ranges of coupled joints apply to their leaders."""
         return self.bounds.value_ranges
 
     @cached_property
     def bounded(self) -> Ints:
-        """The columns of q whose value a range bounds."""
+        """Columns of q bounded by a range."""
         columns = np.flatnonzero(np.isfinite(self.value_ranges).any(axis=1))
         columns.setflags(write=False)
         return columns
 
     @cached_property
     def ball_hinges(self) -> BallHinges:
-        """The ball joints that a range with an axis makes hinges, as arrays."""
+        """Ball joints made hinges by a range, as arrays."""
         return self.bounds.ball_hinges
 
     @cached_property
     def ball_limits(self) -> BallLimits:
-        """The ball joints whose whole rotation a limit bounds, as arrays."""
+        """Ball joints with a rotation limit, as arrays."""
         return self.bounds.ball_limits
 
     def legal(self, q: Floats) -> tuple[Floats, tuple[str, ...]]:
-        """Move q (..., nq) to the nearest legal configuration; also name the joints that had to move."""
+        """Clamp q (..., nq) to the nearest legal configuration. Also return the names of the changed joints."""
         return self.bounds.nearest_legal(finite(q, "q", last=self.nq))
 
     def _matching(self, pattern: str) -> list[int]:

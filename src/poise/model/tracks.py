@@ -1,4 +1,4 @@
-"""Tracks: the keys of one channel of one joint, as a file stores them, and the values between the keys."""
+"""Tracks: keys of one channel of one joint, with interpolation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PARTS = 3  # of a key of a spline: in-tangent, value, out-tangent
 
 
 class Track(NamedTuple):
-    """Keys of one channel of one joint, as a file stores them.
+    """Keys of one channel of one joint.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def check_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
 
 
 def bracket(times: Floats, t: Floats) -> tuple[np.ndarray, Floats]:
-    """Find the two times around t, and the place between them.
+    """Find the two times around t, and its fraction between.
 
     The index of the last time at or before t, and the fraction 0 to 1 of the way to the next; both
     are held at the two ends.
@@ -164,7 +164,7 @@ def bracket(times: Floats, t: Floats) -> tuple[np.ndarray, Floats]:
 
 
 def _kept(array: Floats) -> Floats:
-    """Return a read-only array as it is, else a read-only copy."""
+    """Return a read-only array; copy it if it is writable."""
     if array.flags.writeable:
         array = array.copy()
         frozen(array)

@@ -1,4 +1,7 @@
-"""Which joints move for a tip where nobody names the first of them."""
+"""Topology of a joint tree: names, default chain and free root.
+
+Joints are found by role or glob, the chain of a tip and the root from the tree, and the root is freed and bound again.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ FLAT = "flat skeleton: no joint is another's parent; its joints move one by one,
 
 
 def is_flat(kinds: Ints, parents: Sequence[int] | Ints) -> bool:
-    """Whether several joints move and none of them hangs in another, not even through joints that are fixed."""
+    """Return whether no moving joint hangs below another.
+
+    At least two joints move; fixed joints between them do not count.
+    """
     moves = kinds != Kind.FIXED
     above: list[bool] = []  # whether a joint or one above it moves
     for row, parent in enumerate(parents):
@@ -25,14 +31,14 @@ def is_flat(kinds: Ints, parents: Sequence[int] | Ints) -> bool:
 
 
 def is_robot(kinds: Ints, parents: Ints) -> bool:
-    """Whether all joints are hinges and slides, but for the free joint of a floating base."""
+    """Return whether all joints are hinges and slides. The free joint of a floating base is allowed."""
     turning = kinds >= Kind.BALL
     free = turning & (kinds == Kind.FREE)
     return bool((turning == free).all()) and all(is_base(kinds, parents, row) for row in free.nonzero()[0].tolist())
 
 
 def is_base(kinds: Ints, parents: Ints, row: int) -> bool:
-    """Whether a joint is free and nothing above it moves."""
+    """Return whether a joint is free with no moving ancestor."""
     if kinds[row] != Kind.FREE:
         return False
     while (row := int(parents[row])) >= 0:
@@ -42,7 +48,7 @@ def is_base(kinds: Ints, parents: Ints, row: int) -> bool:
 
 
 def usual_way(kinds: Ints, parents: Ints, limbs: Ints, depth: Ints, tip: int) -> list[int]:
-    """Rows from the first that moves down to the tip's parent, as people mean it.
+    """Find the default chain from its root to the tip's parent.
 
     Of a robot (`is_robot`): all from the base to the tip, whatever forks lie between. Of a figure: up to, not
     including, the first joint that leads on to other limbs too; fixed joints next to the tip, such as the frames of

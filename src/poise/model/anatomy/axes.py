@@ -1,4 +1,4 @@
-"""The anatomical axes of a figure's joints: about which one a knee bends, and which way is outward.
+"""Anatomical joint axes of a character, such as the knee's flexion axis.
 
 `axes_of(skeleton)` gives a `JointAxes` for each joint that surely has a role, and for every joint of spine and neck.
 All of it comes from where joints are at rest, not from how their frames are turned: bones may be rolled in any way.
@@ -38,7 +38,7 @@ _RISES = 0.3  # cosine: a bone of the trunk that rises less is none
 
 
 def sure_joints(roles: Roles) -> dict[str, str]:
-    """Roles to joint names, of those that are sure: a confidence of 0.8 or more.
+    """Map confident roles to joint names. Confident means a confidence of 0.8 or more.
 
     A foot that hangs apart from its leg, as bones for IK do, stands under "leftFoot apart": the shin ends there.
     """
@@ -47,7 +47,7 @@ def sure_joints(roles: Roles) -> dict[str, str]:
 
 
 def axes_of(skeleton: Skeleton, joints: Mapping[str, str] | None = None) -> dict[str, JointAxes]:
-    """The axes of a figure's joints by joint name, found once for a skeleton.
+    """Find the anatomical axes of joints, by joint name. The result is cached per skeleton.
 
     Parameters
     ----------
@@ -66,18 +66,21 @@ def axes_of(skeleton: Skeleton, joints: Mapping[str, str] | None = None) -> dict
 
 
 def stance(skeleton: Skeleton, joints: Mapping[str, str] | None = None) -> Stance:
-    """Up, forward and left of a figure at rest, found once; `joints` and errors as for `axes_of`."""
+    """Find the body frame of a character at rest.
+
+    The result is cached; `joints` and errors are those of `find_joint_axes`.
+    """
     known = sure_joints(roles_of(skeleton)) if joints is None else dict(joints)
     return remember(skeleton, "stance", tuple(known.items()), lambda: stance_of(skeleton, known))
 
 
 def own_frame(skeleton: Skeleton, row: int) -> Floats:
-    """The rotation (3, 3), in the world at rest, of the frame in which a joint turns: limits and q are given in it."""
+    """Compute a joint's rest frame in the world, a rotation (3, 3). Limits and q are given in this frame."""
     return rest_turns(skeleton)[row]
 
 
 def parent_frame(skeleton: Skeleton, row: int) -> Floats:
-    """The rotation (3, 3), in the world at rest, of a joint's parent: of the world itself for a root."""
+    """Compute the rest frame of a joint's parent, a rotation (3, 3). For a root it is the identity."""
     parent = int(skeleton.parents[row])
     return np.eye(3) if parent < 0 else rest_turns(skeleton)[parent]
 
@@ -90,7 +93,7 @@ def _axes(skeleton: Skeleton, joints: Mapping[str, str]) -> dict[str, JointAxes]
 
 
 def _trunk(skeleton: Skeleton, joints: Mapping[str, str], figure: Stance) -> list[JointAxes]:
-    """The axes of every joint of spine and neck, with a role or without one."""
+    """Compute the axes of all spine and neck joints. Joints without a role are included."""
     roles = {joint: role for role, joint in joints.items()}
     spine, neck = trunk_rows(skeleton, joints)
     rows = [*spine, *neck]

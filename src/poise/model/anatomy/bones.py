@@ -1,4 +1,4 @@
-"""Where the bones of a figure point at rest, and which joints the trunk has."""
+"""Bone directions at rest, and the joints of the trunk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _HERE = 1e-3  # of the figure's size: joints nearer than this stand at one place
 
 
 def trunk_rows(skeleton: Skeleton, joints: Mapping[str, str]) -> tuple[list[int], list[int]]:
-    """Rows of the spine, from above the joint that carries the legs to the one that carries the arms, and of the neck.
+    """Find the rows of the spine and of the neck.
+
+    The spine runs from above the joint that carries the legs to the joint that carries the arms.
 
     The neck goes from there up to the head, included. Empty where no head is known or the arms hang elsewhere.
     """
@@ -35,14 +37,17 @@ def trunk_rows(skeleton: Skeleton, joints: Mapping[str, str]) -> tuple[list[int]
 
 
 def _common(skeleton: Skeleton, rows: Iterable[int]) -> int:
-    """The lowest row above all of these, or -1."""
+    """Find the lowest common ancestor of rows, or -1."""
     ways = [skeleton.way(row) for row in rows]
     shared = [row for row in ways[0] if all(row in way for way in ways)]
     return shared[-1] if shared else -1
 
 
 def limb_bone(skeleton: Skeleton, joints: Mapping[str, str], points: Floats, side: str, part: str) -> Floats | None:
-    """The unit vector (3,) along the bone of a limb's joint: to the next joint that has a role, else to its end."""
+    """Find the unit vector (3,) along a limb joint's bone.
+
+    It points to the next joint with a role, else to the end of the bone.
+    """
     row = skeleton.index(joints[f"{side}{part}"])
     ends = [_NEXT[part]] if part in _NEXT else []
     ends += [APART] if part == "LowerLeg" else []
@@ -53,13 +58,16 @@ def limb_bone(skeleton: Skeleton, joints: Mapping[str, str], points: Floats, sid
 
 
 def trunk_bone(points: Floats, rows: list[int], place: int) -> Floats | None:
-    """The unit vector (3,) from one of the trunk's joints to the next that stands elsewhere; None for the last."""
+    """Find the unit vector (3,) along a trunk joint's bone.
+
+    It points to the next joint at another position; None for the last joint.
+    """
     ways = (_way(points, rows[place], row) for row in rows[place + 1 :])
     return next((way for way in ways if way is not None), None)
 
 
 def _end(skeleton: Skeleton, points: Floats, row: int) -> Floats | None:
-    """Along the longest bone that hangs at a joint, or None."""
+    """Find the direction of a joint's longest child bone, or None."""
     children = skeleton.children[row]
     if not children:
         return None
@@ -67,7 +75,7 @@ def _end(skeleton: Skeleton, points: Floats, row: int) -> Floats | None:
 
 
 def _way(points: Floats, start: int, end: int) -> Floats | None:
-    """The unit vector from one joint to another, or None where they stand at one place."""
+    """Compute the unit vector between two joints. None where both are at the same position."""
     way = points[end] - points[start]
     size = float(np.ptp(points, axis=0).max())
     return units(way) if float(np.linalg.norm(way)) > _HERE * size else None

@@ -1,4 +1,4 @@
-"""poise.humanoid(): the roles of a figure's joints, and the limits that joints of people have."""
+"""Implementation of `poise.humanoid`: joint roles and human joint limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NEEDED = tuple(role for role in REQUIRED if role.endswith(("UpperLeg", "LowerLe
 
 @dataclass(frozen=True)
 class Humanoid(Roles):
-    """What the joints of a figure are for, and how far they go if it is a person; what `humanoid` gives.
+    """Roles of a character's joints, with human joint limits. `humanoid` returns it.
 
     Parameters
     ----------
@@ -41,7 +41,9 @@ class Humanoid(Roles):
     clips: tuple[Clip, ...] = field(default=(), repr=False, compare=False, kw_only=True)
 
     def limits(self) -> dict[str, Limit]:
-        """Limits of the figure's joints from published ranges of motion, by joint name: what `Skeleton.limited` takes.
+        """Build joint limits from published human ranges of motion.
+
+        The result maps joint names to limits, as `Skeleton.limited` takes them.
 
         Returns
         -------
@@ -74,7 +76,10 @@ class Humanoid(Roles):
         return {one.joint: one.limit for one in self.explained() if one.limit is not None}
 
     def explained(self) -> tuple[JointLimit, ...]:
-        """`limits()` joint by joint: role, limit or None, and the reason with degrees and sources; same errors."""
+        """Explain `limits()` joint by joint.
+
+        Each entry has the role, the limit or None, and the reason with degrees and sources. It raises the same errors.
+        """
         joints = sure_joints(self)
         missing = [role for role in _NEEDED if role not in joints]
         if missing:
@@ -86,7 +91,7 @@ class Humanoid(Roles):
         return joint_limits(self.skeleton, axes_of(self.skeleton, joints).values(), self.clips)
 
     def _why(self, missing: list[str]) -> str:
-        """Which roles are missing, and which joints are not sure enough."""
+        """List the missing roles and the uncertain joints."""
         unsure = [role for role in missing if role in self.joints]
         said = (
             [f"{listed(role for role in missing if role not in unsure)} not found"]
@@ -99,7 +104,7 @@ class Humanoid(Roles):
 
 
 def humanoid(rig: Rig | Skeleton) -> Humanoid:
-    """Find the roles of a figure's joints.
+    """Find the roles of a character's joints.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""JointAxes: the anatomical axes of one joint, and how they are carried from the zero pose to the rest pose."""
+"""Anatomical axes of joints, transported from the zero pose to rest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _OPPOSITE = -0.999  # cosine: from one direction to its opposite there is no sho
 
 
 class JointAxes(NamedTuple):
-    """The anatomical axes of one joint: unit vectors (3,), in the world at rest unless `seen_from` moved them.
+    """Anatomical axes of one joint.
+
+    Vectors are unit vectors (3,), in the world at rest unless `express_in` changed the frame.
 
     joint, row  its name and its row in the skeleton
     role        its role, "" for a joint of the trunk that has none: a spine has more joints than roles
@@ -62,11 +64,11 @@ class JointAxes(NamedTuple):
     clear: bool = True
 
     def seen_from(self, frame: Floats) -> JointAxes:
-        """The same axes in a frame whose rotation in the world at rest is `frame` (3, 3)."""
+        """Express the axes in a frame with rest rotation `frame` (3, 3)."""
         return self._replace(**{name: getattr(self, name) @ frame for name in _VECTORS})
 
     def bent_towards(self, flexes: Floats, source: str) -> JointAxes:
-        """The same joint with another plane of bending: its end goes to `flexes` (3,) when it bends."""
+        """Replace the plane of bending. The end of the bone then moves towards `flexed` (3,) when the joint bends."""
         turned = signed_angle(np.cross(self.bend, self.bone), square(flexes, self.bone), self.bone)
         turn = about(self.bone, turned)
         return self._replace(bend=rotate(turn, self.bend), aside=rotate(turn, self.aside), source=source, clear=True)
@@ -76,7 +78,7 @@ _VECTORS = ("bone", "zero", "bend", "aside", "forward", "up", "outward")
 
 
 class JointName(NamedTuple):
-    """Which joint axes are of: name, row, role, part and side, as in JointAxes."""
+    """Identity of a joint for its axes. The fields are those of JointAxes."""
 
     joint: str
     row: int
@@ -88,7 +90,9 @@ class JointName(NamedTuple):
 def joint_axes(
     place: JointName, body: Stance, bone: Floats, zero: Floats, flexes: Floats, out: Floats, source: str
 ) -> JointAxes:
-    """Axes from directions (3,): of the bone at rest and in the zero pose, and where its end goes from there.
+    """Build joint axes from directions (3,).
+
+    They are the bone at rest, the bone in the zero pose, and the directions of motion from there.
 
     flexes, out  where the end of the bone goes, in the zero pose, when the joint is bent and when it is turned aside
     """
@@ -117,24 +121,36 @@ def joint_axes(
 
 
 def square(vector: Floats, to: Floats) -> Floats:
-    """The part of a vector (3,) square to a unit vector, at unit length; zero where there is none."""
+    """Project a vector (3,) perpendicular to a unit vector and normalize it.
+
+    The result is zero for parallel vectors.
+    """
     return units(vector - to * float(vector @ to))
 
 
 def carried(vector: Floats, start: Floats, end: Floats, aside: Floats) -> Floats:
-    """A vector (3,) turned by the shortest turn from one direction to another; to the opposite one about `aside`."""
+    """Parallel-transport a vector (3,) from one direction to another.
+
+    For opposite directions the rotation is about `aside`.
+    """
     if float(start @ end) < _OPPOSITE:
         return rotate(about(aside, np.pi), vector)
     return rotate(rotation_between(start, end), vector)
 
 
 def signed_angle(start: Floats, end: Floats, axis: Floats) -> float:
-    """The angle [rad] by which one direction turns to another about an axis square to the first, -pi to pi."""
+    """Compute the signed angle [rad] from one direction to another.
+
+    It lies in -pi to pi, about an axis perpendicular to the first direction.
+    """
     return float(np.arctan2(np.cross(start, end) @ axis, start @ end))
 
 
 def swing_of(zero: Floats, bone: Floats, bend: Floats, aside: Floats) -> tuple[float, float]:
-    """The rotation vector of the shortest turn from `zero` to `bone`, along the bend axis and the axis aside [rad]."""
+    """Compute the swing from `zero` to `bone` [rad].
+
+    It is the rotation vector of the shortest rotation, along the bend axis and the axis aside.
+    """
     across = np.cross(zero, bone)
     sine = float(np.linalg.norm(across))
     angle = float(np.arctan2(sine, zero @ bone))

@@ -1,4 +1,8 @@
-"""Limits of a figure's ball joints from the published ranges, moved from the anatomical zero pose to its own rest."""
+"""Anatomical limits of ball joints from published ranges of motion.
+
+Ranges are moved from the anatomical zero pose to the rest pose; clips may show the plane of bending, and the arm gets a
+cone.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ _CURVED = ("LowerLeg", "LowerArm")  # bones stand a little askew to each other: 
 
 
 class JointLimit(NamedTuple):
-    """The limit of one joint, and what it is made of.
+    """Limit of one joint, with its reason.
 
     joint, role, part  as in JointAxes
     limit              in the joint's own rest frame, as `Skeleton.limited` takes it; None where there can be none
@@ -42,7 +46,7 @@ class JointLimit(NamedTuple):
 
 
 def joint_limits(skeleton: Skeleton, axes: Iterable[JointAxes], clips: Sequence[Clip] = ()) -> tuple[JointLimit, ...]:
-    """The limits of the ball and free joints among those whose axes are given; hinges have limits of their own.
+    """Compute the limits of ball and free joints from their axes. Hinges are left out: they have limits of their own.
 
     A range counts from the anatomical zero pose, a limit of Poise from rest: what the joint is bent, turned aside and
     turned about its bone at rest is taken off. An end that would leave out the rest pose is moved to it, and `reason`
@@ -78,7 +82,11 @@ def _joint_limit(skeleton: Skeleton, axes: JointAxes, count: int, frames: Floats
 
 
 class _Swing(NamedTuple):
-    """The first swing axis in the world, (low, high) about both, the motions published, and how far rest is outside."""
+    """Swing range of a joint.
+
+    Fields: the first swing axis in the world, (low, high) about both axes, the published motions, and the distance
+    [rad] of the rest pose outside.
+    """
 
     across: Floats
     sides: tuple[tuple[float, float], tuple[float, float]]
@@ -109,7 +117,10 @@ def _ends(pair: tuple[PublishedMotion, PublishedMotion], share: float) -> tuple[
 
 
 def _from_rest(ends: list[tuple[float, float]], rests: tuple[float, ...]) -> tuple[list[tuple[float, float]], float]:
-    """Ranges as seen from rest, with the rest in them; and how far [rad] outside it was."""
+    """Shift ranges to the rest pose and widen them to contain it.
+
+    Also return the distance [rad] of the rest pose outside.
+    """
     seen = [(low - rest, high - rest) for (low, high), rest in zip(ends, rests, strict=True)]
     outside = max(max(low, -high, 0.0) for low, high in seen)
     return [(max(min(low, 0.0), -math.pi), min(max(high, 0.0), math.pi)) for low, high in seen], outside
@@ -128,7 +139,7 @@ def _degrees(angle: float) -> str:
 
 
 def _words(motions: Iterable[PublishedMotion], share: float) -> str:
-    """The motions in degrees, those of one source together."""
+    """Format motions in degrees, grouped by source."""
     said: dict[str, list[str]] = {}
     for motion in motions:
         said.setdefault(motion.source, []).append(f"{motion.name} {round(motion.degrees * share, 1):g}")

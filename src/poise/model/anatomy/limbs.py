@@ -1,4 +1,7 @@
-"""The axes of arms and legs, each from the bone above it, the figure's front and how the limb bends at rest."""
+"""Axes of arms and legs.
+
+Each comes from the bone above, the body's forward direction and the bend of the limb at rest.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ _SHEER = np.radians(80.0)  # what ends so steeply below an ankle is its heel, an
 
 
 class BodySide(NamedTuple):
-    """A side of a figure, "left" or "right", as its limbs' axes are found from it."""
+    """One side of a body, "left" or "right"."""
 
     skeleton: Skeleton
     joints: Mapping[str, str]
@@ -36,24 +39,24 @@ class BodySide(NamedTuple):
 
     @property
     def outward(self) -> Floats:
-        """Away from the middle of the body."""
+        """Direction (3,) away from the middle of the body."""
         return self.body.left if self.side == "left" else -self.body.left
 
     def has(self, part: str) -> bool:
-        """Whether this side surely has such a joint."""
+        """Return whether this side has a confident joint for a part."""
         return f"{self.side}{part}" in self.joints
 
     def point(self, part: str) -> Floats:
-        """Where a joint is at rest."""
+        """Return the rest position of a joint."""
         return self.body.points[self.skeleton.index(self.joints[f"{self.side}{part}"])]
 
     def bone(self, part: str, otherwise: Floats) -> Floats:
-        """Along the bone of a joint; what is given where nothing shows that."""
+        """Find the direction of a joint's bone, or return a default."""
         bone = limb_bone(self.skeleton, self.joints, self.body.points, self.side, part)
         return otherwise if bone is None else bone
 
     def axes(self, part: str, bone: Floats, zero: Floats, flexes: Floats, out: Floats, source: str) -> JointAxes:
-        """Axes of a joint of this side; see `joint_axes`."""
+        """Build the axes of a joint of this side. See `build_joint_axes`."""
         role = f"{self.side}{part}"
         row = self.skeleton.index(self.joints[role])
         place = JointName(self.skeleton.names[row], row, role, part, 1.0 if self.side == "left" else -1.0)
@@ -61,7 +64,7 @@ class BodySide(NamedTuple):
 
 
 def leg(limb: BodySide) -> list[JointAxes]:
-    """The axes of thigh, shin, foot and toes, as far as they are known."""
+    """Compute the axes of thigh, shin, foot and toes. Unknown parts are left out."""
     body, down = limb.body, -limb.body.up
     thigh = limb.axes("UpperLeg", limb.bone("UpperLeg", down), down, body.forward, limb.outward, "the figure's front")
     if not limb.has("LowerLeg"):
@@ -85,7 +88,7 @@ def leg(limb: BodySide) -> list[JointAxes]:
 
 
 def _bend(upper: Floats, lower: Floats, expected: Floats, why: str) -> tuple[Floats, str, bool]:
-    """Where the end of the lower bone goes when the joint bends, what showed it, and whether the rest bend is clear.
+    """Find the bend direction of the lower bone. Also return its source, and whether the rest bend is clear.
 
     A bend at rest that is within 60 degrees of the expected one, and that one as if it bent the joint by 3 degrees
     more: the bones of a straight limb stand a little askew in every rig. A bend the other way is no more than that.
@@ -99,7 +102,10 @@ def _bend(upper: Floats, lower: Floats, expected: Floats, why: str) -> tuple[Flo
 
 
 def _foot(limb: BodySide, shin: Floats) -> JointAxes:
-    """The axes of a foot, whose zero is a sole square to the shin; at rest it stands flat, if it slopes little."""
+    """Compute the axes of a foot.
+
+    Its zero is a sole perpendicular to the shin; at rest it counts as flat if it slopes little.
+    """
     up = limb.body.up
     bone = limb.bone("Foot", limb.body.forward)
     if float(-(bone @ up)) > np.sin(_SHEER):
@@ -114,7 +120,7 @@ def _foot(limb: BodySide, shin: Floats) -> JointAxes:
 
 
 def arm(limb: BodySide) -> list[JointAxes]:
-    """The axes of collar bone, upper arm, forearm and hand, as far as they are known."""
+    """Compute the axes of clavicle, upper arm, forearm and hand. Unknown parts are left out."""
     body, down = limb.body, -limb.body.up
     found: list[JointAxes] = []
     if limb.has("Shoulder"):
@@ -133,7 +139,7 @@ def arm(limb: BodySide) -> list[JointAxes]:
 
 
 def _forearm_and_hand(limb: BodySide, elbow: JointAxes) -> list[JointAxes]:
-    """The forearm with the turn that its thumb's side shows, and the hand."""
+    """Compute the axes of the hand, and the forearm's rotation at rest. The thumb side shows that rotation."""
     thumb = np.cross(elbow.bend, elbow.bone)  # in the zero pose the thumb points where the elbow bends to
     bone, source = limb.bone("Hand", elbow.bone), "the bend of the elbow, palms to the thighs"
     if limb.has("IndexProximal") and limb.has("LittleProximal"):

@@ -1,4 +1,4 @@
-"""What the clips of a rig show: in which plane elbows and knees bend, and which limits cannot be right."""
+"""Evidence from clips: planes of bending, and wrong limits."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _BEYOND = np.radians(15.0)  # a pose this far outside a limit is none that a per
 
 
 def frames_of(skeleton: Skeleton, clips: Sequence[Clip]) -> Floats:
-    """The configurations (f, nq) of all frames of some clips."""
+    """Stack the configurations (f, nq) of all frames of clips."""
     found = [np.asarray(clip.poses.q).reshape(-1, skeleton.nq) for clip in clips if len(clip)]
     return np.concatenate(found) if found else np.zeros((0, skeleton.nq))
 
 
 def with_bends_seen(skeleton: Skeleton, frames: Floats, axes: Sequence[JointAxes]) -> list[JointAxes]:
-    """The axes with the planes in which frames (f, nq) of clips bend elbows and knees.
+    """Refine the bend axes of elbows and knees from frames (f, nq).
 
     A plane counts that five frames, bent by 20 degrees or more, agree on within 15 degrees, and that lies within
     60 degrees of the one that the rest pose shows.
@@ -55,7 +55,10 @@ def _with_bend_seen(skeleton: Skeleton, frames: Floats, axes: JointAxes) -> Join
 
 
 def share_outside(skeleton: Skeleton, frames: Floats, row: int, limit: SwingTwist) -> float:
-    """The share of frames (f, nq) in which a joint is outside a limit by more than 15 degrees; 0 without frames."""
+    """Compute the fraction of frames (f, nq) outside a limit.
+
+    A frame counts from 15 degrees outside; the result is 0 without frames.
+    """
     turns = _turns(skeleton, frames, row)
     if not len(turns):
         return 0.0
@@ -63,6 +66,6 @@ def share_outside(skeleton: Skeleton, frames: Floats, row: int, limit: SwingTwis
 
 
 def _turns(skeleton: Skeleton, frames: Floats, row: int) -> Floats:
-    """The turns (f, 4) of a ball or free joint in some frames."""
+    """Read the quaternions (f, 4) of a ball or free joint."""
     start = int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
     return frames[:, start : start + 4]

@@ -1,4 +1,4 @@
-"""How far the joints of people go: one table of published ranges, in degrees, and where each was published.
+"""Published ranges of human joint motion [degrees], with their sources.
 
 Sources
 -------
@@ -18,7 +18,7 @@ AAOS, FLOYD, KAPANDJI, LEVANGIE, OURS = "AAOS", "Floyd", "Kapandji", "Levangie",
 
 
 class PublishedMotion(NamedTuple):
-    """One motion of a joint: its name, how far it goes [degrees], and the source."""
+    """One published motion of a joint: name, range [degrees], source."""
 
     name: str
     degrees: float
@@ -26,7 +26,7 @@ class PublishedMotion(NamedTuple):
 
 
 class Ranges(NamedTuple):
-    """Both motions about each of the three axes of JointAxes, the negative one first.
+    """Motion ranges about the three axes of JointAxes. Each pair has the negative motion first.
 
     bend    about the bend axis: extension and flexion, or what they are called at the joint
     aside   about the axis aside: inward and outward

@@ -1,4 +1,4 @@
-"""How the mass of a person is spread over the body, and which joint of a figure carries each part of it.
+"""Mass distribution of the human body over a character's joints.
 
 Shares of the whole mass and centres of mass are those of men in P. de Leva, "Adjustments to Zatsiorsky-Seluyanov's
 segment inertia parameters", J. Biomechanics 29(9), 1996, table 4. The trunk is his lower, middle and upper part; their
@@ -32,7 +32,9 @@ _NEEDED = tuple(dict.fromkeys(("hips", "head", *(s + part for s in SIDES for bon
 
 
 def segments_of(skeleton: Skeleton, joints: Mapping[str, str]) -> list[tuple[int, float, Floats]]:
-    """Rows of the skeleton, the share of the whole mass that each carries, and its centre (3,) in the row's frame.
+    """Find the body segments of a character.
+
+    Each has a row of the skeleton, a share of the whole mass, and its centre (3,) in the row's frame.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ def segments_of(skeleton: Skeleton, joints: Mapping[str, str]) -> list[tuple[int
 
 
 def _along(at: Mapping[str, Floats], share: float) -> Floats:
-    """A point of the line from between the hips to between the shoulders."""
+    """Interpolate a point between the hips and the shoulders."""
     low, high = ((at[f"left{part}"] + at[f"right{part}"]) / 2 for part in ("UpperLeg", "UpperArm"))
     return low + share * (high - low)
 
@@ -72,7 +74,7 @@ def _along(at: Mapping[str, Floats], share: float) -> Floats:
 def _trunk(
     skeleton: Skeleton, joints: Mapping[str, str], points: Floats, at: Mapping[str, Floats]
 ) -> list[tuple[int, float, Floats]]:
-    """The parts of the trunk: each is carried by the highest joint of the trunk that is not above its centre."""
+    """Assign the trunk segments to joints. The highest trunk joint not above a segment's centre carries the segment."""
     rows = [skeleton.index(joints["hips"]), *trunk_rows(skeleton, joints)[0]]
     low, way = _along(at, 0.0), _along(at, 1.0) - _along(at, 0.0)
     heights = (points[rows] - low) @ way / float(way @ way)

@@ -1,4 +1,4 @@
-"""What an arm can reach, and the cone of a SwingTwist around its rest that is most like it.
+"""Published reach of the arm, and the SwingTwist cone closest to it.
 
 Goniometry measures an arm from hanging: how far it can be raised in each plane (`ARM_AROUND`). A SwingTwist is a cone
 around the rest, whatever that is: hanging, level or up. It has four sides, and stands turned about the arm in some way;
@@ -24,14 +24,17 @@ _MUST = 400.0  # what a direction counts that no cone should leave out: hanging,
 
 
 class Cone(NamedTuple):
-    """A cone around the arm at rest: its first swing axis (3,), and (low, high) [rad] about it and about the second."""
+    """Cone around the arm at rest.
+
+    Fields: its first swing axis (3,), and (low, high) [rad] about the first and the second axis.
+    """
 
     across: Floats
     sides: tuple[tuple[float, float], tuple[float, float]]
 
 
 def arm_cone(axes: JointAxes) -> Cone:
-    """The cone of an upper arm. The second swing axis is bone x across, as in SwingTwist."""
+    """Fit the cone of an upper arm. The second swing axis is bone x across, as in SwingTwist."""
     second = np.cross(axes.bone, axes.bend)
     mirrored = 1.0 if float(second @ axes.aside) >= 0.0 else -1.0  # the same way round for left and right
     bones, weights = _directions(axes)
@@ -48,7 +51,7 @@ def arm_cone(axes: JointAxes) -> Cone:
 
 
 def is_within(axes: JointAxes, bones: Floats, slack: float = 0.0) -> Bools:
-    """Whether arms that point along unit vectors (..., 3) are within the published range and a slack [rad]."""
+    """Return whether arm directions (..., 3) are in the published range. `slack` [rad] widens the range."""
     height = np.arccos(np.clip(bones @ axes.zero, -1.0, 1.0))
     plane = np.degrees(np.arctan2(bones @ axes.forward, bones @ axes.outward))
     planes, heights = zip(*((plane, motion.degrees) for plane, motion in ARM_AROUND), strict=True)
@@ -60,7 +63,10 @@ def _turned(first: Floats, second: Floats, angle: float) -> Floats:
 
 
 def _directions(axes: JointAxes) -> tuple[Floats, Floats]:
-    """Directions all around (n, 3), mirrored for right arms, and what each counts: below 0 where it is published."""
+    """Sample unit directions (n, 3) with their weights.
+
+    Directions are mirrored for right arms; weights are negative inside the published range.
+    """
     number = np.arange(_POINTS) + 0.5
     height, around = 1.0 - 2.0 * number / _POINTS, np.pi * (1.0 + np.sqrt(5.0)) * number
     level = np.sqrt(1.0 - height**2)
@@ -72,7 +78,10 @@ def _directions(axes: JointAxes) -> tuple[Floats, Floats]:
 
 
 def _swings(bone: Floats, across: Floats, mirrored: float, bones: Floats) -> Floats:
-    """The swings (n, 2) [rad] that bring the arm from rest to directions (n, 3), the second one mirrored."""
+    """Compute the swings (n, 2) [rad] from rest to directions (n, 3).
+
+    The second component is mirrored for right arms.
+    """
     axis = np.cross(bone, bones)
     sine = np.linalg.norm(axis, axis=1)
     turns = axis * (np.arctan2(sine, bones @ bone) / np.maximum(sine, 1e-12))[:, None]
@@ -80,7 +89,9 @@ def _swings(bone: Floats, across: Floats, mirrored: float, bones: Floats) -> Flo
 
 
 def _best(swings: Floats, weights: Floats, sides: list[Floats]) -> tuple[float, list[Floats]]:
-    """The four sides of a cone, high and low in turn, that count least, and what they count.
+    """Fit the four half-angles of a cone with the lowest cost.
+
+    Return the cost, and the sides with high and low in turn.
 
     Each quarter of the cone depends on two sides alone, so that all combinations are soon looked at.
     """

@@ -1,4 +1,4 @@
-"""Up, forward and left of a figure at rest, and where its joints are then."""
+"""Rest geometry of a body: its axes, joint positions and bone directions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CLEAR = 0.3  # of its length: what of the way from right to left must lie acros
 
 
 class Stance(NamedTuple):
-    """A figure at rest, seen as a body: unit vectors (3,) in the world.
+    """Body frame of a character at rest: unit vectors in the world.
 
     up       the way the trunk stands: the file's up axis where the trunk is within 30 degrees of it
     forward  where the figure looks: to the left, turned by a quarter about up
@@ -38,7 +38,7 @@ class Stance(NamedTuple):
 
 
 def stance_of(skeleton: Skeleton, joints: Mapping[str, str]) -> Stance:
-    """The body of a figure at rest, with no ball turned, whatever limits and rest_q say.
+    """Compute the body frame with every ball joint at identity. Limits and rest_q do not affect it.
 
     Parameters
     ----------
@@ -78,17 +78,20 @@ _PAIRS = ("UpperLeg", "UpperArm")
 
 
 def rest_maps(skeleton: Skeleton) -> Floats:
-    """World transforms (n, 4, 4) at rest with no ball turned: limits and the numbers in q are relative to these."""
+    """Compute the world transforms (n, 4, 4) with unrotated ball joints.
+
+    Limits and the numbers in q are relative to these.
+    """
     return remember(skeleton, "unturned maps", None, lambda: maps_of(Pose(skeleton, _unturned(skeleton))))
 
 
 def rest_turns(skeleton: Skeleton) -> Floats:
-    """Rotations (n, 3, 3) of the same."""
+    """Compute the rotations (n, 3, 3) of `compute_rest_transforms`."""
     return remember(skeleton, "unturned frames", None, lambda: rotation_part(rest_maps(skeleton)[:, :3, :3]))
 
 
 def _unturned(skeleton: Skeleton) -> Floats:
-    """rest_q with the identity for every ball: limits that moved the rest are not asked."""
+    """Return rest_q with every ball joint at identity. This removes the effect of limits on the rest pose."""
     q = skeleton.rest_q.copy()
     for row in np.flatnonzero(skeleton.kinds == Kind.BALL).tolist():
         start = int(skeleton.q_start[row])
@@ -97,7 +100,10 @@ def _unturned(skeleton: Skeleton) -> Floats:
 
 
 def _up(skeleton: Skeleton, trunk: Floats) -> Floats:
-    """The file's up, or where that is not said the file's axis, if the trunk stands along it; else the trunk itself."""
+    """Find the up direction of a body.
+
+    It is the file's up, else the nearest file axis, if the trunk is upright along it; else the trunk itself.
+    """
     if skeleton.up is not None:
         axis = np.eye(3)["xyz".index(skeleton.up)]
     else:

@@ -24,7 +24,7 @@ Limit: TypeAlias = Range | SwingTwist | EulerBox
 
 
 def _class_in(file: str) -> type[Limit]:
-    """The limit that a file of this folder holds."""
+    """Load the limit class of a file in this folder."""
     module = importlib.import_module(f"{__name__}.{file}")
     return getattr(module, file.title().replace("_", ""))
 
@@ -34,10 +34,10 @@ NAMES = tuple(limit.__name__ for limit in LIMITS)
 
 
 def hinge_axis(limit: Limit | None) -> Axis | None:
-    """The axis of a limit that makes a ball joint a hinge; None for every other limit."""
+    """Return the axis of a range on a ball joint, else None. Such a range makes the ball joint a hinge."""
     return limit.axis if isinstance(limit, Range) else None
 
 
 def is_soft(limit: Limit | None) -> bool:
-    """Whether a limit is a wish, not a bound."""
+    """Return whether a limit is soft."""
     return limit is not None and limit.soft > 0.0

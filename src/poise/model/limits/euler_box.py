@@ -1,4 +1,4 @@
-"""The limit of a ball joint's three Euler angles."""
+"""Limit of a ball joint's three Euler angles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from poise.model.limits.range import checked_ends
 
 @dataclass(frozen=True)
 class EulerBox:
-    """Ranges of the three Euler angles [rad] of a ball joint, as artists type them.
+    """Ranges of the three Euler angles [rad] of a ball joint.
 
     Parameters
     ----------
@@ -78,10 +78,10 @@ class EulerBox:
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
-        """(low, high) of the three angles, in the sequence of the order."""
+        """(low, high) of the three angles, in the order's sequence."""
         return tuple({"X": self.x, "Y": self.y, "Z": self.z}[letter] for letter in self.order)
 
     @property
     def bounded(self) -> bool:
-        """Whether any angle has an end."""
+        """Whether any angle has a finite end."""
         return any(math.isfinite(end) for pair in self.ranges for end in pair)

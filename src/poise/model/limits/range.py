@@ -1,4 +1,4 @@
-"""The limit of one value: of a hinge, of a slide, or of a ball joint that it makes a hinge."""
+"""Limit of one value. It bounds a hinge, a slide, or a ball joint about one axis."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from poise.model.limits.base.checks import checked_soft, is_collection, unit_axi
 
 @dataclass(frozen=True)
 class Range:
-    """low <= q <= high: an angle [rad] of a hinge, a distance [file units] of a slide.
+    """Range low <= q <= high of one joint value. It is an angle [rad] of a hinge or a distance [file units] of a slide.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ def _empty(low: str, high: str) -> str:
 
 
 def _both_units(angle: float) -> str:
-    """An angle as a caller may have written it: nobody remembers here whether it came in degrees."""
+    """Format an angle in radians and in degrees. The caller may have written either."""
     return f"{angle:g} rad ({math.degrees(angle):g} deg)"
 
 
 def checked_ends(pair: Any, what: str) -> tuple[float, float]:
-    """(low, high) of what a range may be: no NaN, not empty, with a finite value in it."""
+    """Check the ends (low, high) of a range. It has no NaN, is not empty and contains a finite value."""
     if not is_collection(pair) or len(pair) != 2:  # noqa: PLR2004
         message = f"the {what} is a pair (low, high); got {short(pair)}"
         raise InputError(message)

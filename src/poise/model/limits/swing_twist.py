@@ -1,4 +1,4 @@
-"""The limit of a ball joint's swing and twist."""
+"""Limit of a ball joint's swing and twist."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Swing: TypeAlias = Side | tuple[Side, Side]
 
 @dataclass(frozen=True)
 class SwingTwist:
-    """How far a ball joint may swing its bone, and how far it may twist the bone about itself [rad].
+    """Swing cone and twist range of a ball joint [rad]. Swing moves the bone, twist rotates the bone about itself.
 
     Parameters
     ----------
@@ -93,12 +93,12 @@ class SwingTwist:
 
     @property
     def sides(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """(low, high) of the swing about the first and about the second swing axis."""
+        """(low, high) of the swing about the two swing axes."""
         return self.swing  # pyright: ignore[reportReturnType]  (made so when it was checked)
 
     @property
     def swing_axes(self) -> tuple[Axis, Axis]:
-        """The first and the second swing axis: unit length, perpendicular to the twist axis and to each other."""
+        """The two swing axes. They have unit length and are perpendicular to the twist axis and to each other."""
         t, across = self.axis, self.across
         if across is None:
             most = max(range(3), key=lambda i: abs(t[i]))
@@ -119,7 +119,7 @@ class SwingTwist:
 
 
 def _sides(swing: Any) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The swing as two pairs (low, high), from one half-angle, two, or two pairs."""
+    """Check the swing and return two pairs (low, high). The input is one half-angle, two, or two pairs."""
     both = swing if is_collection(swing) else (swing, swing)
     if len(both) != 2:  # noqa: PLR2004
         message = f"the swing is one half-angle, or two, each a number or a pair (low, high); got {short(swing)}"

@@ -1,4 +1,4 @@
-"""Limbs are chains: each joint hangs below the one before, whatever names, maps or structure say."""
+"""Chain validation: each joint of a limb hangs below the one before."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ ARM = ("Shoulder", "UpperArm", "LowerArm", "Hand")
 
 
 def is_of_a_limb(role: str) -> bool:
-    """Whether a role is one of an arm, a hand or a leg."""
+    """Return whether a role belongs to an arm, hand or leg."""
     return role.startswith(SIDES) and not role.endswith("Eye")
 
 
 def true_chains(figure: Candidate, found: Mapping[str, Role]) -> tuple[dict[str, Role], dict[str, str]]:
-    """What was found without the joints that do not hang in their limb, and why each of those is left out."""
+    """Drop the roles of joints detached from their limb. Also return the reason for each."""
     kept, left = dict(found), dict[str, str]()
     for side in SIDES:
         for limb in (LEG, ARM):
@@ -32,7 +32,7 @@ def true_chains(figure: Candidate, found: Mapping[str, Role]) -> tuple[dict[str,
 
 
 def _surest(figure: Candidate, found: Mapping[str, Role], roles: Sequence[str]) -> tuple[str, ...]:
-    """Those of a limb's roles that make a chain and are the surest together."""
+    """Find the most confident chain of a limb's roles."""
     for count in range(len(roles), 1, -1):
         chains = [some for some in combinations(roles, count) if _is_chain(figure, [found[role].row for role in some])]
         if chains:
@@ -45,7 +45,7 @@ def _is_chain(figure: Candidate, rows: Sequence[int]) -> bool:
 
 
 def why_astray(figure: Candidate, row: int, role: str, limb: Mapping[str, int]) -> str:
-    """Why a joint that was named for a role of a limb is left out, given the rows that the limb has."""
+    """Explain why a joint named for a limb role is left out. `limb` holds the rows of the limb."""
     order = [f"{side}{part}" for side in SIDES for parts in (LEG, ARM) for part in parts]
     names = figure.skeleton.names
     for other, at in limb.items():

@@ -1,4 +1,4 @@
-"""The naming conventions that are known by sight; a rig that follows one is named with more confidence."""
+"""Known naming conventions. They raise the confidence in names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PATTERNS = {name: re.compile(sign) for name, sign in _SIGNS.items()}
 
 
 def convention(names: Iterable[str]) -> str:
-    """The convention these joints are named by, or ""."""
+    """Find the naming convention of joint names, or ""."""
     names = list(names)
     for known, pattern in _PATTERNS.items():
         if sum(pattern.match(name) is not None for name in names) >= _ENOUGH:

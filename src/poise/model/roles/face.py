@@ -1,4 +1,4 @@
-"""Where the face of a figure looks: level and ahead, in the rest pose, and with the head from there on."""
+"""Gaze direction of a character, level and ahead at rest. The head carries it from there on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CLEAR = 1e-6
 
 
 class Sight(NamedTuple):
-    """The direction in which a joint looks, in its own frame, and what that was seen by.
+    """Gaze direction of a joint, in its own frame, with its reason.
 
     seen  whether something says so; False where the axis is +z of the joint because nothing does
     """
@@ -36,7 +36,7 @@ class Sight(NamedTuple):
 
 
 def sight_of(skeleton: Skeleton, row: int) -> Sight:
-    """Where the joint in a row looks.
+    """Find the gaze direction of the joint in a row.
 
     The head, the joints above it and those below it look where the face does, of robots as of other figures. Any other
     joint, and all of a figure without a face, look along +z of their own frame. Found once for each joint.
@@ -62,7 +62,10 @@ def _sight(skeleton: Skeleton, row: int) -> Sight:
 
 
 def _face(skeleton: Skeleton, roles: Roles) -> tuple[Floats | None, str]:
-    """The way in which a figure looks in its rest pose, a unit vector (3,) in the world, or None; and why."""
+    """Find the forward direction (3,) of a character at rest.
+
+    It is a unit vector in the world or None; also return the reason.
+    """
     figure = figure_of(skeleton)
     if skeleton.faces is not None:
         axis = np.eye(3)["xyz".index(skeleton.faces[-1])]
@@ -85,7 +88,10 @@ def _legs(roles: Roles) -> Sequence[Leg]:
 
 
 def _up(figure: Candidate, legs: list[list[int]]) -> Floats | None:
-    """Up where the file does not say: as the legs stand. None along X: that is no pose of a figure."""
+    """Find the up direction from the legs.
+
+    None along X, where the rest pose shows no upright character.
+    """
     if not legs:
         return None
     up = facing(figure, legs).up
@@ -93,7 +99,7 @@ def _up(figure: Candidate, legs: list[list[int]]) -> Floats | None:
 
 
 def _signs(figure: Candidate, roles: Roles, legs: list[list[int]], up: Floats) -> list[tuple[Floats, str]]:
-    """What shows where a figure looks, the surest first."""
+    """List the cues for the forward direction, the most reliable first."""
     points, index = figure.positions, figure.skeleton.index
     found: list[tuple[Floats, str]] = []
     starts = {
@@ -112,7 +118,7 @@ def _signs(figure: Candidate, roles: Roles, legs: list[list[int]], up: Floats) -
 
 
 def _across(figure: Candidate, roles: Roles) -> list[Floats]:
-    """The ways from right to left, across the hips and the shoulders."""
+    """List the vectors from right to left, across hips and shoulders."""
     points, index = figure.positions, figure.skeleton.index
     pairs = [[roles.joints.get(f"{side}{part}") for side in ("left", "right")] for part in ("UpperLeg", "UpperArm")]
     sides = {side: [leg.upper for leg in _legs(roles) if leg.side == side] for side in ("left", "right")}
@@ -124,7 +130,7 @@ def _across(figure: Candidate, roles: Roles) -> list[Floats]:
 
 
 def _straightened(figure: Candidate, roles: Roles, seen: Floats, up: Floats) -> Floats:
-    """The way ahead, square to the hips, and along an axis of the file where it is near one: feet may point aside."""
+    """Align the forward direction with the hips and a near file axis. Feet may point aside."""
     for across in _across(figure, roles):
         square = np.cross(across, up)
         if float(np.linalg.norm(square)) > _CLEAR and float(unit(square) @ seen) > _LIKE:

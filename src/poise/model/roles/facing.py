@@ -1,4 +1,4 @@
-"""Which way a figure looks, and so which of two limbs is the left one."""
+"""Facing direction of a character, and so its left and right."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _SNAP = 0.9  # cosine: an up direction so near to an axis is that axis
 
 
 class Facing(NamedTuple):
-    """Unit vectors (3,) up, forward and to the left; in which points (n, 3), and by what, they were seen."""
+    """Facing of a character: unit vectors (3,) up, forward and left.
+
+    `points` (n, 3) and `source` say where they come from.
+    """
 
     up: Floats
     forward: Floats
@@ -26,12 +29,12 @@ class Facing(NamedTuple):
 
     @property
     def is_seen(self) -> bool:
-        """Whether the figure itself shows it, not only the habit of its file format."""
+        """Whether the character itself shows it, not only the format's convention."""
         return self.source != _HABIT
 
     @property
     def is_blind(self) -> bool:
-        """Whether nothing shows it: neither the figure nor, with legs along X, the habit of its file format."""
+        """Whether nothing shows it. With legs along X the format's convention says nothing either."""
         return not self.is_seen and abs(float(self.up[0])) > _SNAP
 
 
@@ -39,7 +42,7 @@ _HABIT = "the file's axes"
 
 
 def facing(figure: Candidate, legs: list[list[int]]) -> Facing:
-    """Where a figure on two legs looks, given the rows of each from the thigh out.
+    """Find the facing direction of a biped from its legs. `legs` are the rows of each from the thigh out.
 
     Toes lie ahead of ankles, and knees ahead of the line from hip to ankle. Where the pose at rest shows neither, the
     first frame of a clip may; else, and for every robot, the habit of the format holds: see `habitual`.
@@ -58,18 +61,24 @@ def facing(figure: Candidate, legs: list[list[int]]) -> Facing:
 
 
 def habitual(figure: Candidate, up: Floats) -> Floats:
-    """Forward (3,) by habit: +Z with Y up (glTF, BVH), with Z up +X of robots (REP 103) and -Y of characters."""
+    """Return the format's default forward direction (3,).
+
+    It is +Z with Y up (glTF, BVH), and with Z up +X of robots (REP 103) and -Y of characters.
+    """
     x, y, z = np.eye(3)
     return z if abs(up[2]) < _SNAP else x if figure.is_robot else -y
 
 
 def _across(up: Floats, forward: Floats) -> Floats:
-    """To the left (3,)."""
+    """Compute the direction to the left (3,)."""
     return np.asarray(np.cross(up, forward), dtype=np.float64)
 
 
 def _up(figure: Candidate, points: Floats, legs: list[list[int]]) -> Floats:
-    """Up: what the file says, else from the ankles to the hips, along an axis where that is near one."""
+    """Find the up direction.
+
+    It is the file's, else from the ankles to the hips, snapped to an axis where it is near one.
+    """
     if figure.up is not None:
         return figure.up
     up = unit(np.mean([points[rows[0]] - points[rows[2]] for rows in legs], axis=0))
@@ -78,7 +87,7 @@ def _up(figure: Candidate, points: Floats, legs: list[list[int]]) -> Floats:
 
 
 def _signs(figure: Candidate, points: Floats, legs: list[list[int]]) -> list[tuple[str, Floats, float]]:
-    """What shows where forward is, with the least length that counts: feet, then knees."""
+    """List the cues for forward, feet before knees. Each has the minimum length that counts."""
     feet = [points[_end(figure, points, rows)] - points[rows[2]] for rows in legs]
     knees = [_bulge(points[rows[0]], points[rows[1]], points[rows[2]]) for rows in legs]
     lengths = [float(np.linalg.norm(points[rows[2]] - points[rows[0]])) for rows in legs]
@@ -90,7 +99,7 @@ def _signs(figure: Candidate, points: Floats, legs: list[list[int]]) -> list[tup
 
 
 def _end(figure: Candidate, points: Floats, rows: list[int]) -> int:
-    """The toes, or else what the foot ends in at rest: the end sites of a BVH file count here."""
+    """Find the toes, or else the end of the foot. At rest the end sites of a BVH file count."""
     if len(rows) > 3:  # noqa: PLR2004  (upper, lower, foot, toes)
         return rows[3]
     if points is not figure.positions:
@@ -100,6 +109,6 @@ def _end(figure: Candidate, points: Floats, rows: list[int]) -> int:
 
 
 def _bulge(hip: Floats, knee: Floats, ankle: Floats) -> Floats:
-    """How far the knee stands off the line from hip to ankle."""
+    """Compute the offset of the knee from the hip-ankle line."""
     along = unit(ankle - hip)
     return (knee - hip) - along * float((knee - hip) @ along)

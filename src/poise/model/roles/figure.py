@@ -1,4 +1,4 @@
-"""A skeleton as the search for roles sees it: who is above whom, where, and what the names say."""
+"""Joint tree for the role search: ancestry, positions and name tokens."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST = 48  # joints in a line: a limb has ten
 
 
 class Role(NamedTuple):
-    """A joint found for a role: its row, how sure that is, and why."""
+    """Joint found for a role: row, confidence, reason."""
 
     row: int
     confidence: float
@@ -31,7 +31,7 @@ class Role(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A skeleton in one pose.
+    """Skeleton in one pose, prepared for the role search.
 
     positions  (n, 3) of the joints at rest, in a unit of the figure's own size
     moved      (n, 3) the same in the first frame of a clip, where rest poses cannot be relied on; or None
@@ -45,17 +45,17 @@ class Candidate:
 
     @cached_property
     def parents(self) -> list[int]:
-        """The row above each row, -1 above a root."""
+        """Parent row of each row, -1 for a root."""
         return self.skeleton.parents.tolist()
 
     @cached_property
     def up(self) -> Floats | None:
-        """The unit vector (3,) that the file says is up, or None."""
+        """The file's up direction (3,), or None."""
         return None if self.skeleton.up is None else np.eye(3)["xyz".index(self.skeleton.up)]
 
     @cached_property
     def depth(self) -> list[int]:
-        """How many joints are above each one."""
+        """Number of ancestors of each joint."""
         depth: list[int] = []
         for parent in self.parents:
             depth.append(depth[parent] + 1 if parent >= 0 else 0)
@@ -63,17 +63,19 @@ class Candidate:
 
     @cached_property
     def hinged(self) -> list[bool]:
-        """Which joints are hinges."""
+        """Mask of the hinge joints."""
         return (self.skeleton.kinds == Kind.HINGE).tolist()
 
     @cached_property
     def is_robot(self) -> bool:
-        """Whether it has no ball joints: it is made of hinges."""
+        """Whether there are no ball joints."""
         return not (self.skeleton.kinds == Kind.BALL).any()
 
     @cached_property
     def usable(self) -> list[bool]:
-        """Which joints may have a role: those that move; of robots and of bodies for physics also those that are fixed.
+        """Mask of the joints allowed to have a role.
+
+        These are moving joints; of robots and of bodies for physics also fixed ones.
 
         Fixed nodes of a character are meshes, props and the ends of bones. Where there are hinges beside balls, fixed
         rows are bodies, as in a robot: a base that is not free, a hand that is welded to its forearm.
@@ -83,7 +85,7 @@ class Candidate:
 
     @cached_property
     def words(self) -> list[Word]:
-        """What each name says, words that most names share left out."""
+        """Tokens of each name, without tokens shared by most names."""
         names = self.skeleton.names
         seen = set[str]().union(*(cut(name) for name in names))
         axes, legs = bool({"pitch", "yaw"} & seen), {"ll", "rl"} <= seen and not {"fl", "fr", "rr"} & seen
@@ -94,7 +96,10 @@ class Candidate:
 
     @cached_property
     def children(self) -> list[list[int]]:
-        """The rows below each row that count: usable joints, helpers only where they carry one that is none."""
+        """Child rows of each row in the filtered tree.
+
+        Only usable joints count, and helpers only where they carry a joint that is none.
+        """
         below: list[list[int]] = [[] for _ in self.parents]
         for row in reversed(range(len(below))):
             below[row].reverse()
@@ -105,25 +110,25 @@ class Candidate:
 
     @cached_property
     def _reach(self) -> list[float]:
-        """The length of the longest way down from each joint."""
+        """Length of the longest path below each joint."""
         reach = [0.0] * len(self.parents)
         for row in reversed(range(len(reach))):
             reach[row] = max((reach[child] + self.bones[child] for child in self.children[row]), default=0.0)
         return reach
 
     def reach(self, row: int) -> float:
-        """Return the length of the longest path below a joint."""
+        """Measure the longest path below a joint."""
         return self._reach[row]
 
     @cached_property
     def bones(self) -> list[float]:
-        """The distance of each joint from its parent; 0 of a root."""
+        """Distance of each joint from its parent; 0 for a root."""
         parents = np.array(self.parents, dtype=np.int64)
         return (np.linalg.norm(self.positions - self.positions[parents], axis=1) * (parents >= 0)).tolist()
 
     @cached_property
     def below(self) -> list[int]:
-        """How many joints the longest way down from each one has, itself included."""
+        """Joint count of the longest path from each joint, itself included."""
         below = [1] * len(self.parents)
         for row in reversed(range(len(below))):
             child = self._next(row)
@@ -131,11 +136,11 @@ class Candidate:
         return below
 
     def _next(self, row: int) -> int:
-        """The child that the longest way down leads on to, or -1."""
+        """Find the child on the longest path, or -1."""
         return max(self.children[row], key=lambda child: self._reach[child] + self.bones[child], default=-1)
 
     def longest_way(self, row: int) -> list[int]:
-        """Rows of the longest way down from a joint, itself included; no more than a limb can have."""
+        """Find the longest path down from a joint, itself included. It has no more joints than a limb can have."""
         rows: list[int] = []
         while row >= 0 and len(rows) < _LONGEST:
             rows.append(row)
@@ -143,12 +148,12 @@ class Candidate:
         return rows
 
     def named(self, part: str, side: str = "") -> list[int]:
-        """Rows that a name gives this part and side; loose matches only where there are no strict ones."""
+        """Find the rows named for a part and side. Loose matches count only without strict ones."""
         rows = self.called(part, side)
         return [row for row in rows if not self.words[row].unknown] or rows
 
     def called(self, part: str, side: str = "") -> list[int]:
-        """Rows that a name gives this part and side, strict and loose matches."""
+        """Find all rows named for a part and side. Strict and loose matches count."""
         return self._called.get((part, side), [])
 
     @cached_property
@@ -161,13 +166,16 @@ class Candidate:
         return called
 
     def ends_beside(self, row: int) -> bool:
-        """Whether nothing hangs at a joint while a sibling leads on: a helper beside the limb, whatever its name."""
+        """Return whether a joint is a leaf beside a longer sibling.
+
+        Such a joint is a helper beside the limb, whatever its name.
+        """
         parent = self.parents[row]
         return parent >= 0 and not self.children[row] and self._leads_on[parent]
 
     @cached_property
     def _leads_on(self) -> list[bool]:
-        """Return for each joint whether a child of it has children."""
+        """Whether a joint has grandchildren, for each joint."""
         return [any(self.children[child] for child in below) for below in self.children]
 
     @cached_property
@@ -192,11 +200,11 @@ class Candidate:
         return spans
 
     def places_of(self, rows: Iterable[int]) -> list[int]:
-        """Return the sorted depth-first numbers of joints, for `is_above_any`."""
+        """Find the sorted depth-first numbers of joints, for `is_above_any`."""
         return sorted(self.spans[row][0] for row in rows)
 
     def is_above_any(self, row: int, places: Sequence[int]) -> bool:
-        """Return whether a joint is above one of these places.
+        """Return whether a joint is above one of these numbers.
 
         A joint is above itself; `places_of` makes the places.
         """
@@ -204,12 +212,12 @@ class Candidate:
         return bisect_left(places, first) < bisect_left(places, last)
 
     def is_above(self, upper: int, lower: int) -> bool:
-        """Whether `upper` is `lower` or one of its ancestors."""
+        """Return whether `upper` is `lower` or one of its ancestors."""
         first, last = self.spans[upper]
         return first <= self.spans[lower][0] < last
 
     def common(self, rows: list[int]) -> int:
-        """The lowest joint above all of these, or -1."""
+        """Find the lowest common ancestor of joints, or -1."""
         if not rows:
             return -1
         joint, places = rows[0], self.places_of(rows)
@@ -218,7 +226,7 @@ class Candidate:
         return joint
 
     def path(self, top: int, bottom: int) -> list[int]:
-        """Rows from `top` down to `bottom`, both included; [] where `top` is not above it."""
+        """Find the path from `top` down to `bottom`, both included. It is [] where `top` is not above it."""
         rows: list[int] = []
         while bottom > top:
             rows.append(bottom)
@@ -226,12 +234,12 @@ class Candidate:
         return [top, *reversed(rows)] if bottom == top else []
 
     def between(self, start: int, end: int) -> list[int]:
-        """Rows on the way from one joint to another, both included: up to where both hang, then down."""
+        """Find the path between two joints, both included. It leads up to their common ancestor, then down."""
         fork = self.common([start, end])
         return [*reversed(self.path(fork, start)), *self.path(fork, end)[1:]] if fork >= 0 else []
 
     def distance(self, a: int, b: int) -> float:
-        """How far apart two joints are."""
+        """Measure the distance of two joints."""
         return math.dist(self._points[a], self._points[b])
 
     @cached_property

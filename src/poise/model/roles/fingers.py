@@ -1,4 +1,4 @@
-"""Fingers, eyes and the jaw by their names."""
+"""Fingers, eyes and the jaw by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ _THUMB = ("Metacarpal", "Proximal", "Distal")
 
 
 def fingers(figure: Candidate, side: str, above: int = -1) -> dict[str, int]:
-    """The fingers of a side: IndexProximal ... -> row. The first three joints of each, the palm's bones left out.
+    """Find the finger joints of a side, such as IndexProximal -> row.
+
+    Each finger has its first three joints; the bones of the palm are left out.
 
     Each joint hangs below the one before, and all of them below `above`, if that is a row.
     """
@@ -30,7 +32,7 @@ def fingers(figure: Candidate, side: str, above: int = -1) -> dict[str, int]:
 
 
 def _numbered(figure: Candidate, place: int, side: str) -> list[int]:
-    """Joints of the finger at this place from the thumb on, in rigs that number them.
+    """Find a finger by its number, counted from the thumb.
 
     MakeHuman counts from one and writes the segment apart (finger1-1, finger1-2); Biped counts from zero and
     appends it (Finger0, Finger01, Finger1, Finger11).
@@ -43,13 +45,13 @@ def _numbered(figure: Candidate, place: int, side: str) -> list[int]:
 
 
 def _digits(figure: Candidate, row: int) -> str:
-    """The digits that end a name, with their zeros: Finger01 is the thumb's second joint."""
+    """Read the trailing digits of a name, zeros included. Finger01 is the thumb's second joint."""
     name = figure.skeleton.names[row]
     return name[len(name.rstrip("0123456789")) :]
 
 
 def face(figure: Candidate, head: int) -> dict[str, int]:
-    """Eyes and jaw below the head, by their names."""
+    """Find eyes and jaw below the head, by name."""
     places = {"leftEye": ("eye", "left"), "rightEye": ("eye", "right"), "jaw": ("jaw", "")}
     found: dict[str, int] = {}
     for role, (part, side) in places.items():

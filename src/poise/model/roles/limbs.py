@@ -1,4 +1,4 @@
-"""Arms and legs by the names of their joints.
+"""Arms and legs by joint names.
 
 "Leg" is a thigh in one rig and a shin in the next, "shoulder" a collar bone or an upper arm: each word is read
 with the other words of the same limb. A limb is a chain: each of its joints hangs below the one before. Of what names
@@ -24,7 +24,7 @@ _BONES = {"thigh", "leg", "shin", "upperarm", "arm", "forearm"}  # what leads on
 
 
 class NamedLimb(NamedTuple):
-    """A limb by names.
+    """Limb found by names.
 
     rows    of its segments
     astray  that were named but do not hang in it
@@ -37,7 +37,7 @@ class NamedLimb(NamedTuple):
 
     @property
     def main(self) -> int:
-        """How many of the three main joints there are."""
+        """Number of the three main joints found."""
         return len(_MAIN & set(self.rows))
 
 
@@ -45,17 +45,17 @@ _Slotted: TypeAlias = "Callable[[_Reader], Iterator[Slots]]"
 
 
 def leg(figure: Candidate, side: str) -> NamedLimb:
-    """The leg of a side by names: UpperLeg, LowerLeg, Foot, Toes -> row, those that are found."""
+    """Find the leg of a side by names. Result: UpperLeg, LowerLeg, Foot, Toes -> row, as far as found."""
     return _best(figure, side, _LEG, _leg_slots)
 
 
 def arm(figure: Candidate, side: str) -> NamedLimb:
-    """The arm of a side by names: Shoulder, UpperArm, LowerArm, Hand -> row, those that are found."""
+    """Find the arm of a side by names. Result: Shoulder, UpperArm, LowerArm, Hand -> row, as far as found."""
     return _best(figure, side, _ARM, _arm_slots)
 
 
 class _Reader(NamedTuple):
-    """What names call the parts of one side; `loose`: those with other words in them as well."""
+    """Named parts of one side. `loose` adds names with unknown tokens."""
 
     figure: Candidate
     side: str
@@ -70,7 +70,7 @@ class _Reader(NamedTuple):
 
 
 def _best(figure: Candidate, side: str, roles: tuple[str, ...], read: _Slotted) -> NamedLimb:
-    """The first reading of the names that gives a whole limb, else the one that gives the most of it."""
+    """Read a limb from names. The first reading with a whole limb counts, else the most complete one."""
     best, misread = NamedLimb({}, {}, {}), dict[str, str]()
     for loose in (False, True):
         for slots in read(_Reader(figure, side, loose)):
@@ -87,7 +87,7 @@ def _best(figure: Candidate, side: str, roles: tuple[str, ...], read: _Slotted) 
 
 
 def _misread(figure: Candidate, side: str, limb: NamedLimb) -> str:
-    """Explain why hinges with these names are no limb, or return "".
+    """Explain why named hinges are no limb, or return "".
 
     One of its two bones has next to no length beside the whole.
 
@@ -105,7 +105,7 @@ def _misread(figure: Candidate, side: str, limb: NamedLimb) -> str:
 
 
 def _leg_slots(named: _Reader) -> Iterator[Slots]:
-    """The readings of a leg: an ankle is the foot, unless it hangs elsewhere."""
+    """List the readings of a leg. An ankle is the foot, unless it hangs elsewhere."""
     thigh, either, shin = named("thigh"), named("leg"), named("shin")
     hip, ankle, foot, toes = named("hips"), named("ankle"), named("foot"), named("toe")
     if not (thigh or shin) and len(either) > 1:  # leg 1, leg 2, leg 3
@@ -125,7 +125,7 @@ def _leg_slots(named: _Reader) -> Iterator[Slots]:
 
 
 def _arm_slots(named: _Reader) -> Iterator[Slots]:
-    """The readings of an arm: a wrist is the hand, unless it hangs elsewhere."""
+    """List the readings of an arm. A wrist is the hand, unless it hangs elsewhere."""
     clavicle, shoulder = named("clavicle"), named("shoulder")
     upper, either, lower = named("upperarm"), named("arm"), named("forearm")
     hands = [rows for rows in (named("wrist"), named("hand"), _palm(named)) if rows]
@@ -143,14 +143,14 @@ def _arm_slots(named: _Reader) -> Iterator[Slots]:
 
 
 def _palm(named: _Reader) -> list[int]:
-    """Of several bones in a palm, the one that carries the middle finger."""
+    """Find the palm bone carrying the middle finger."""
     palms, middle = named("palm"), named("middle")
     fingers = named.figure.places_of(middle)
     return [row for row in palms if named.figure.is_above_any(row, fingers)] or palms
 
 
 def _chosen(figure: Candidate, roles: tuple[str, ...], slots: Slots) -> NamedLimb:
-    """The chain of these rows that is worth the most, and the first row of each segment that is not in it."""
+    """Choose the best chain of these rows. Also keep the first row of each segment outside it."""
     after = [figure.places_of(row for slot in slots[place + 1 :] for row in slot) for place in range(len(slots))]
     tried = [sorted(set(slot), key=lambda row: _rank(figure, row, after[place]))[:_MOST]
              for place, slot in enumerate(slots)]  # fmt: skip
@@ -162,7 +162,7 @@ def _chosen(figure: Candidate, roles: tuple[str, ...], slots: Slots) -> NamedLim
 
 
 def _chains(figure: Candidate, slots: Slots, above: int = -1) -> Iterator[tuple[int, ...]]:
-    """Every choice of at most one row of each slot in which each row hangs below the one before; -1 for none."""
+    """List every chain with at most one row per slot. Each row hangs below the one before; -1 stands for none."""
     if not slots:
         yield ()
         return
@@ -175,7 +175,7 @@ def _chains(figure: Candidate, slots: Slots, above: int = -1) -> Iterator[tuple[
 def _worth(
     figure: Candidate, roles: tuple[str, ...], chain: tuple[int, ...], after: Sequence[Sequence[int]]
 ) -> tuple[object, ...]:
-    """What makes a chain the better choice, as a key that is smaller for it: its joints, then what they are."""
+    """Rank a chain; the best has the smallest key. The key counts its joints, then their qualities."""
     main = [row for role, row in zip(roles, chain, strict=True) if row >= 0 and role in _MAIN]
     return (
         -len(main),
@@ -198,7 +198,7 @@ def _rank(figure: Candidate, row: int, after: Sequence[int]) -> tuple[object, ..
 
 
 def _last_hinges(figure: Candidate, roles: tuple[str, ...], slots: Slots, rows: dict[str, int]) -> dict[str, int]:
-    """Where one anatomical joint is several hinges, take the one that is the limb's.
+    """Choose one hinge for each anatomical joint made of several.
 
     For an upper or lower bone that is the last hinge that still stands at its end: hinges that turn the bone about
     itself stand anywhere along it, and the bone's length and direction must be right. For the others, the last.

@@ -1,4 +1,4 @@
-"""Roles as names of joints: what `Skeleton.index` asks where no joint and no alias has a name."""
+"""Joint lookup by role, the last resort of `Skeleton.index`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _KNOWN = frozenset(BONES)
 
 
 def roles_of(skeleton: Skeleton) -> Roles:
-    """The roles of a skeleton's joints, found once."""
+    """Find the roles of a skeleton's joints, cached."""
     return remember(skeleton, "roles", None, lambda: humanoid(skeleton))
 
 
 def row_of_role(skeleton: Skeleton, name: object) -> int | None:
-    """The row of the joint that surely has this role; None where there is none, or where the name is no role."""
+    """Find the row of a role's joint, or None. The role must be confident; None also for a name that is no role."""
     if not isinstance(name, str) or name not in _KNOWN:
         return None
     roles = roles_of(skeleton)
@@ -26,6 +26,6 @@ def row_of_role(skeleton: Skeleton, name: object) -> int | None:
 
 
 def sure_roles(skeleton: Skeleton) -> list[str]:
-    """The roles that are names of joints here."""
+    """Find the roles usable as joint names."""
     roles = roles_of(skeleton)
     return [role for role in roles.joints if roles.confidence[role] >= SURE]

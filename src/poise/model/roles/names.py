@@ -1,4 +1,4 @@
-"""Roles from the names of the joints."""
+"""Roles from joint names: limbs, fingers, eyes and jaw."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KNOWN, WORDS, LOOSE = 0.9, 0.8, 0.6  # a known convention, clear words, words am
 
 
 class Names:
-    """What the names of one figure say; `sure` is the confidence in them."""
+    """Roles by the names of one character. `confidence` is the confidence in these names."""
 
     def __init__(self, figure: Candidate) -> None:
         self.figure = figure
@@ -27,30 +27,30 @@ class Names:
         return [(side, read(self.figure, side)) for side in SIDES for read in (leg, arm)]
 
     def limbs(self) -> dict[str, Role]:
-        """Arms and legs, each of them a chain."""
+        """Find arms and legs, each of them a chain."""
         return self._found({f"{side}{role}": row for side, limb in self._read for role, row in limb.rows.items()})
 
     def astray(self) -> dict[str, int]:
-        """The rows that names give a role of a limb in which they do not hang."""
+        """Find the rows named for a limb without hanging in it."""
         return {f"{side}{role}": row for side, limb in self._read for role, row in limb.astray.items()}
 
     def misread(self) -> dict[str, str]:
-        """Return roles given by name to joints standing together.
+        """Find roles named for joints at one position.
 
         A sentence for each says so.
         """
         return {f"{side}{role}": why for side, limb in self._read for role, why in limb.misread.items()}
 
     def tell_a_humanoid(self) -> bool:
-        """Whether names alone give two whole arms and two whole legs."""
+        """Return whether names alone give two arms and two legs."""
         return all(limb.main == 3 for _, limb in self._read)  # noqa: PLR2004  (all there are)
 
     def tell_hands(self) -> bool:
-        """Whether names give each hand a thumb and another finger."""
+        """Return whether names give each hand a thumb and a finger."""
         return all({role.startswith("Thumb") for role in fingers(self.figure, side)} == {True, False} for side in SIDES)
 
     def details(self, limbs: Mapping[str, Role]) -> dict[str, Role]:
-        """Fingers; eyes and jaw below the head: each below what of the limbs and the head is known."""
+        """Find fingers, eyes and jaw. Each hangs below the known part of its limb or below the head."""
         rows: dict[str, int] = {}
         for side in SIDES:
             above = next((limbs[side + part].row for part in ("LowerArm", "Hand") if side + part in limbs), -1)

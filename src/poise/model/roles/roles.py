@@ -1,4 +1,4 @@
-"""humanoid(): the sources of roles, the surest first."""
+"""Role search over all sources, the most reliable first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MANY = "names call more than two pairs of limbs legs, and these do not stand on
 
 @dataclass(frozen=True)
 class Leg:
-    """One leg of a figure: joint names from the hip down.
+    """One leg of a character: joint names from the hip down.
 
     Parameters
     ----------
@@ -55,18 +55,18 @@ class Leg:
 
     @property
     def side(self) -> str:
-        """Whether it is a leg on the left or on the right: "left" or "right"."""
+        """Side of the leg: "left" or "right"."""
         return self.name.rpartition(" ")[2]
 
     @property
     def position(self) -> str:
-        """Where along the body it stands: "front", "mid", "hind", "mid 1", ...; empty of a figure on two legs."""
+        """Position along the body: "front", "mid", "hind", "mid 1", ... It is empty for a biped."""
         return self.name.rpartition(" ")[0]
 
 
 @dataclass(frozen=True)
 class Roles:
-    """What the joints of a figure are for.
+    """Roles of a character's joints.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Roles:
 
 
 def humanoid(rig: Rig | Skeleton) -> Roles:
-    """Find the roles of a figure's joints.
+    """Find the roles of a character's joints.
 
     Parameters
     ----------
@@ -176,14 +176,17 @@ def _two_legged(figure: Candidate, names: Names, body: structure.Body, given: di
 
 
 def _limb_of(role: str, known: Mapping[str, int]) -> dict[str, int]:
-    """The rows that are known of the limb that a role is one of."""
+    """Select the known rows of the limb of a role."""
     side = next(one for one in SIDES if role.startswith(one))
     limb = next((parts for parts in (LEG, ARM) if role[len(side) :] in parts), ())
     return {f"{side}{part}": known[f"{side}{part}"] for part in limb if f"{side}{part}" in known}
 
 
 def _apart(figure: Candidate, side: str, known: Mapping[str, int], astray: Mapping[str, int]) -> list[int]:
-    """The rows of a leg whose foot hangs elsewhere and nothing below the shin: thigh, shin, foot and its toes."""
+    """Find the rows of a leg with a detached foot.
+
+    They are thigh, shin, foot and toes; nothing hangs below the shin.
+    """
     upper, lower, foot = known.get(f"{side}UpperLeg"), known.get(f"{side}LowerLeg"), astray.get(f"{side}Foot")
     if upper is None or lower is None or foot is None or figure.children[lower]:
         return []
@@ -192,7 +195,7 @@ def _apart(figure: Candidate, side: str, known: Mapping[str, int], astray: Mappi
 
 
 def _given(rig: Rig | Skeleton) -> dict[str, Role]:
-    """What the sidecar and the file itself say."""
+    """Read the roles declared by the sidecar or the file."""
     if isinstance(rig, Skeleton):
         known = {role: joint for role, joint in rig.roles.items() if role in BONES and joint in rig}
         return {role: Role(rig.index(joint), 1.0, "the file or its sidecar") for role, joint in known.items()}
@@ -205,13 +208,13 @@ def _given(rig: Rig | Skeleton) -> dict[str, Role]:
 
 
 def _overlaid(found: dict[str, Role], given: dict[str, Role]) -> dict[str, Role]:
-    """What was found, but for roles and joints that are given."""
+    """Overlay declared roles on roles found. Declared roles and joints win."""
     taken = {one.row for one in given.values()}
     return {role: one for role, one in found.items() if one.row not in taken} | given
 
 
 def _with_trunk(figure: Candidate, limbs: dict[str, Role], sure: float) -> dict[str, Role]:
-    """Limbs, the trunk between them if they are more than hands or feet, fingers, eyes and jaw."""
+    """Add trunk, fingers, eyes and jaw to limbs. The trunk needs more than hands or feet."""
     found = limbs
     if any(f"{side}{role}" in limbs for side in SIDES for role in ("LowerLeg", "LowerArm")):
         found = _with(limbs, trunk(figure, limbs, sure))
@@ -219,7 +222,7 @@ def _with_trunk(figure: Candidate, limbs: dict[str, Role], sure: float) -> dict[
 
 
 def _with(found: dict[str, Role], more: dict[str, Role]) -> dict[str, Role]:
-    """What was found and more of it: a joint that has a role keeps it and gets no other."""
+    """Add further roles to roles found. A joint with a role keeps it and gets no other."""
     found = dict(found)
     taken = {one.row for one in found.values()}
     for role, one in more.items():
@@ -230,7 +233,7 @@ def _with(found: dict[str, Role], more: dict[str, Role]) -> dict[str, Role]:
 
 
 def figure_of(rig: Rig | Skeleton) -> Candidate:
-    """A rig, or a skeleton alone, as the search for roles sees it."""
+    """Build the character tree of a rig or a skeleton."""
     if isinstance(rig, Skeleton):
         return Candidate(rig, _positions(Pose(rig, rig.rest_q)))
     skinned = frozenset(rig.skeleton.index(joint) for skin in rig.skins for joint in skin.joints)
@@ -239,13 +242,13 @@ def figure_of(rig: Rig | Skeleton) -> Candidate:
 
 
 def maps_of(pose: Pose) -> Floats:
-    """World transforms (n, 4, 4) of a single pose, worked out with arrays only."""
+    """Compute world transforms (n, 4, 4) of one pose with NumPy only."""
     s, parts = pose.skeleton, local_parts(pose)
     return world(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])
 
 
 def _positions(pose: Pose) -> Floats:
-    """World positions (n, 3), scaled so that the largest number is 1: no unit is too large or too small.
+    """Compute world positions (n, 3), scaled to a largest number of 1. So no unit is too large or too small.
 
     With arrays only: nobody waits for a compiler here.
     """

@@ -1,4 +1,4 @@
-"""Limbs and trunk from the tree and the lengths of its bones, whatever the joints are called.
+"""Limbs and trunk from the tree and its bone lengths. Names do not count.
 
 A limb is a branch with at least two bones; its partner is a sibling whose bones have the same lengths. Lengths do not
 depend on the pose: rest poses of motion capture are often no pose at all. Where limbs are is asked only where the tree
@@ -38,7 +38,7 @@ _PARALLEL, _ACROSS, _LEVEL = 0.6, 0.7, 0.35  # cosines, and of a limb's length: 
 
 
 class Pair(NamedTuple):
-    """Two limbs that mirror each other: the joint that carries both, and each one's rows from there out."""
+    """Two mirrored limbs. Fields: the joint carrying both, each limb's rows from there out, and their length."""
 
     attach: int
     limbs: tuple[list[int], list[int]]
@@ -47,7 +47,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """The limbs of a figure: `legs` carry it, or are its hind legs; `arms` are its arms or front legs.
+    """Limbs of a character. `legs` carry it, or are its hind legs; `arms` are its arms or front legs.
 
     many   the limbs of a figure that stands on six or more; `up` is the way up then, a unit vector (3,)
     doubt  why two pairs of limbs that were found are no arms and legs; empty where nothing speaks against it
@@ -62,7 +62,7 @@ class Body:
 
 
 def body(figure: Candidate) -> Body:
-    """The two longest pairs of limbs and what they are; or all that stand, where there are more."""
+    """Find the two longest pairs of limbs and identify them. With more pairs, return all that stand."""
     every = sorted(pairs(figure), key=lambda pair: -pair.length)
     if len(every) > _MOST_PAIRS:
         return Body(None, None, doubt=f"it has {len(every)} pairs of limbs; legs are sought in up to {_MOST_PAIRS}")
@@ -93,7 +93,7 @@ def _of_two_pairs(figure: Candidate, found: list[Pair], every: list[Pair]) -> Bo
 
 
 def _doubt(figure: Candidate, legs: Pair, arms: Pair, every: list[Pair]) -> str:
-    """Explain why two pairs are not legs and arms, or return "".
+    """Explain why two pairs are not legs and arms, or "".
 
     They may be fins, sprawling legs or some of many limbs.
     """
@@ -144,7 +144,9 @@ def _is_another(figure: Candidate, pair: Pair, other: Pair) -> bool:
 
 
 def standing(figure: Candidate, found: list[Pair]) -> tuple[list[Pair], Floats]:
-    """The pairs that end at the lowest level, and the way up (3,): legs, without antennae, wings and pincers.
+    """Find the standing pairs of limbs, and the up direction (3,).
+
+    They end at the lowest level, unlike antennae, wings and pincers.
 
     Legs lead down, and to all sides or to none: the fingers of a hand lead one way together.
     """
@@ -174,7 +176,7 @@ def _snapped(way: Floats) -> Floats:
 
 
 def sides_said(figure: Candidate, limbs: Sequence[list[int]]) -> list[str]:
-    """The sides that names give the limbs, if they call as many left as right; else "" for each."""
+    """Read the sides of limbs from names. Without as many left as right, every entry is ""."""
     votes = [[figure.words[row].side for row in rows] for rows in limbs]
     said = ["left" if sides.count("left") > sides.count("right") else "right" for sides in votes]
     clear = all(sides.count("left") != sides.count("right") for sides in votes)
@@ -182,7 +184,7 @@ def sides_said(figure: Candidate, limbs: Sequence[list[int]]) -> list[str]:
 
 
 def pairs(figure: Candidate) -> list[Pair]:
-    """Every pair of limbs that is not part of another limb."""
+    """Find every pair of limbs outside other limbs."""
     inside: set[int] = set()
     found: list[Pair] = []
     for attach, children in enumerate(figure.children):
@@ -203,12 +205,15 @@ def pairs(figure: Candidate) -> list[Pair]:
 
 
 def _without_helpers(figure: Candidate, rows: list[int]) -> list[int]:
-    """A way without the twist and roll bones that stand in line."""
+    """Drop the twist and roll bones from a path."""
     return [row for row in rows if not figure.words[row].helper]
 
 
 def _partners(figure: Candidate, limbs: list[list[int]]) -> list[tuple[list[int], list[int]]]:
-    """Pairs of siblings with the same bones, the most alike first; equally alike ones where they are nearest."""
+    """Match sibling limbs with equal bones, the most alike first.
+
+    Equally alike ones are matched where they are nearest.
+    """
     order = sorted(
         (_difference(figure, a, b), figure.distance(a[0], b[0]), i, j)
         for i, a in enumerate(limbs)
@@ -224,7 +229,7 @@ def _partners(figure: Candidate, limbs: list[list[int]]) -> list[tuple[list[int]
 
 
 def bones(figure: Candidate, rows: list[int]) -> list[float]:
-    """The distances from each joint of a limb to the next."""
+    """Measure the distances between consecutive joints of a limb."""
     return [figure.distance(a, b) for a, b in pairwise(rows)]
 
 
@@ -233,31 +238,31 @@ def _length(figure: Candidate, rows: list[int]) -> float:
 
 
 def _difference(figure: Candidate, a: list[int], b: list[int]) -> float:
-    """Mean difference of two limbs' bone lengths, 0 alike to 1."""
+    """Compute the mean difference of two limbs' bone lengths. 0 is alike, 1 the largest."""
     both = list(zip_longest(bones(figure, a), bones(figure, b), fillvalue=0.0))
     total = sum(first + second for first, second in both)
     return round(sum(abs(first - second) for first, second in both) / total, 4) if total > 0.0 else 1.0
 
 
 def _direction(figure: Candidate, pair: Pair) -> Floats:
-    """Where a pair's limbs point, as the mean of their unit vectors: short where they point apart."""
+    """Compute the mean unit vector of a pair's limbs. It is short where they point apart."""
     ways = [figure.positions[rows[-1]] - figure.positions[rows[0]] for rows in pair.limbs]
     return np.mean([unit(way) for way in ways], axis=0)
 
 
 def unit(vector: Floats) -> Floats:
-    """A vector at unit length; zero stays zero."""
+    """Normalize a vector; zero stays zero."""
     length = float(np.linalg.norm(vector))
     return vector / length if length > 0.0 else vector
 
 
 def start(figure: Candidate, pair: Pair) -> Floats:
-    """The point (3,) midway between where both limbs begin."""
+    """Compute the midpoint (3,) of a pair's first joints."""
     return figure.positions[[rows[0] for rows in pair.limbs]].mean(axis=0)
 
 
 def _hangs(figure: Candidate, pair: Pair) -> bool:
-    """Whether a pair points down; where no file says what down is, whether both limbs are parallel."""
+    """Return whether a pair points down. Without a known up direction, return whether both limbs are parallel."""
     direction = _direction(figure, pair)
     if figure.up is not None:
         return float(direction @ figure.up) < -_PARALLEL
@@ -265,7 +270,10 @@ def _hangs(figure: Candidate, pair: Pair) -> bool:
 
 
 def _is_four_legged(figure: Candidate, found: list[Pair]) -> bool:
-    """Four limbs that are parallel, across the trunk, and end at one level."""
+    """Return whether two pairs are the legs of a quadruped.
+
+    Four legs are parallel, across the trunk, and end at one level.
+    """
     first, second = (_direction(figure, pair) for pair in found)
     down = unit(first + second)
     ends = [figure.positions[rows[-1]] @ down for pair in found for rows in pair.limbs]
@@ -286,7 +294,7 @@ def _is_four_legged(figure: Candidate, found: list[Pair]) -> bool:
 
 
 def _in_order(figure: Candidate, found: list[Pair]) -> tuple[Pair, Pair]:
-    """Legs before arms, hind legs before front legs.
+    """Order two pairs: legs before arms, hind before front legs.
 
     Of two legs and two arms the legs end lower, where the file says which way is up. Else the joint that also carries
     something else, a neck and a head, carries the arms; else the one further from the root.
@@ -305,7 +313,7 @@ def _in_order(figure: Candidate, found: list[Pair]) -> tuple[Pair, Pair]:
 
 
 def _places(figure: Candidate, rows: list[int]) -> list[int]:
-    """One joint for each place: of hinges that stand together the last, which carries the bone; of others the first."""
+    """Merge joints at one position. Of hinges the last one counts, which carries the bone; of others the first."""
     length = _length(figure, rows)
     places: list[list[int]] = []
     for row in rows:
@@ -318,7 +326,7 @@ def _places(figure: Candidate, rows: list[int]) -> list[int]:
 
 
 def upper_bone(figure: Candidate, rows: list[int], along: Floats | None = None) -> int:
-    """Where in a limb's rows its upper bone begins: the two bones in line that take it furthest.
+    """Find the index of a limb's upper bone. It begins the two consecutive bones that take the limb furthest.
 
     Lengths are measured along a direction (3,), the limb's own if none is given, so that a collar bone, a shoulder
     blade or a long foot, which point elsewhere, count little.

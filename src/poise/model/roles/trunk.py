@@ -1,4 +1,4 @@
-"""Hips, spine, chest, neck and head: the way from the joint that carries the legs up to the head.
+"""Hips, spine, chest, neck and head. They lie on the path from the joint carrying the legs up to the head.
 
 The ends of that way are found by names and limbs, what lies between by its order: "Spine", "Spine1", "Chest2" and
 "spine05" ... "spine01" mean other bones in other rigs.
@@ -19,7 +19,7 @@ _FAR = 0.25  # of a leg's length: a joint so far from the hips by name is a root
 
 
 def trunk(figure: Candidate, limbs: Mapping[str, Role], sure: float) -> dict[str, Role]:
-    """The trunk's roles, given the limbs that are known; `sure` is the confidence in this rig's names."""
+    """Find the trunk's roles from the known limbs. `confidence` is the confidence in this rig's names."""
     shoulders = _first(limbs, ("Shoulder", "UpperArm", "LowerArm"))
     chest = figure.common(shoulders) if len(shoulders) == len(SIDES) else -1
     found = _head(figure, chest, limbs, sure)
@@ -39,7 +39,7 @@ def trunk(figure: Candidate, limbs: Mapping[str, Role], sure: float) -> dict[str
 
 
 def _first(limbs: Mapping[str, Role], roles: tuple[str, ...]) -> list[int]:
-    """The first joint of each side's limb that is known, from the trunk out."""
+    """Find the first known joint of each side's limb. It is the one nearest to the trunk."""
     sides = [[limbs[f"{side}{role}"].row for role in roles if f"{side}{role}" in limbs] for side in SIDES]
     return [rows[0] for rows in sides if rows]
 
@@ -54,7 +54,7 @@ def _is_spine(figure: Candidate, row: int) -> bool:
 
 
 def _one_of_hinges(figure: Candidate, rows: list[int]) -> list[int]:
-    """Of hinges with the same name but for their axes (waist yaw, roll, pitch), the last: it carries the bone."""
+    """Merge hinges of one joint (waist yaw, roll, pitch). The last one counts: it carries the bone."""
 
     def is_one_joint(row: int, after: int) -> bool:
         words = figure.words
@@ -65,7 +65,10 @@ def _one_of_hinges(figure: Candidate, rows: list[int]) -> list[int]:
 
 
 def _spine(rows: list[int], sure: float) -> dict[str, Role]:
-    """Spine, chest and upper chest: the first joint, the middle one and the last, as far as there are joints."""
+    """Assign spine, chest and upper chest.
+
+    They are the first joint, the middle one and the last, as far as there are joints.
+    """
     chosen = {"spine": rows[:1], "chest": rows[len(rows) // 2 :][:1] * (len(rows) > 1), "upperChest": rows[2:][-1:]}
     return {
         role: Role(row, sure, f"joint {rows.index(row) + 1} of {len(rows)} between the hips and the neck")
@@ -75,7 +78,7 @@ def _spine(rows: list[int], sure: float) -> dict[str, Role]:
 
 
 def _head(figure: Candidate, chest: int, limbs: Mapping[str, Role], sure: float) -> dict[str, Role]:
-    """The head by name, else the top of what stands between the arms."""
+    """Find the head by name, else by position. It is then the top of the joints between the arms."""
     named = figure.named("head")
     named = [row for row in named if _is_below(figure, chest, row)] or named
     if named:
@@ -95,7 +98,7 @@ def _head(figure: Candidate, chest: int, limbs: Mapping[str, Role], sure: float)
 
 
 def _tower(figure: Candidate, row: int) -> list[int]:
-    """The way up from the first joint above the arms, to where it parts into eyes, jaw or hair."""
+    """Find the chain of joints from the arms upwards. It ends where it branches into eyes, jaw or hair."""
     tower = [row]
     while len(figure.children[row]) == 1:
         row = figure.children[row][0]
@@ -113,12 +116,12 @@ def _moving(figure: Candidate, tower: list[int]) -> list[int]:
 
 
 def _has_leaves(figure: Candidate, limbs: Mapping[str, Role]) -> bool:
-    """Whether bones of this rig end in joints of their own, which carry nothing: then the toes do too."""
+    """Return whether this rig's bones end in leaf joints. Then the bone of the toes does so as well."""
     return any(figure.children[limbs[role].row] for role in ("leftToes", "rightToes") if role in limbs)
 
 
 def _hips(figure: Candidate, limbs: Mapping[str, Role], top: int, sure: float) -> Role | None:
-    """The hips: by name, if that joint carries the legs and the spine; else the one that does."""
+    """Find the hips by name, else by the tree. A named joint must carry the legs and the spine."""
     names, named = figure.skeleton.names, figure.named("hips")
     thighs = _first(limbs, ("UpperLeg", "LowerLeg"))
     fork = figure.common([*thighs, *([top] if top >= 0 else [])]) if len(thighs) == len(SIDES) else -1
@@ -137,6 +140,6 @@ def _hips(figure: Candidate, limbs: Mapping[str, Role], top: int, sure: float) -
 
 
 def _leg_length(figure: Candidate, limbs: Mapping[str, Role]) -> float:
-    """From the thigh to the knee, twice: feet may hang elsewhere."""
+    """Measure a leg as twice its thigh. Feet may hang elsewhere."""
     ends = [(limbs.get(f"{side}UpperLeg"), limbs.get(f"{side}LowerLeg")) for side in SIDES]
     return max((2.0 * figure.distance(a.row, b.row) for a, b in ends if a and b), default=0.0)

@@ -1,4 +1,4 @@
-"""The limbs of a rig that people are likely to mean: offered by the viewer, compared where none is named."""
+"""Default limbs of a rig. The viewer offers them, and comparisons use them where no limb is named."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LIMBS = (
 
 
 class UsualLimb(NamedTuple):
-    """A limb: its name, the first joint that moves (None: the limb's own), its tip, and what is wanted of that."""
+    """Default limb: name, root, tip and goal kind. A root of None is the default root of the chain."""
 
     name: str
     root: str | None
@@ -31,7 +31,10 @@ class UsualLimb(NamedTuple):
 
 
 def usual_limbs(rig: Rig) -> tuple[UsualLimb, ...]:
-    """The chains of the sidecar; else arms and legs; else the longest chains that move."""
+    """Find the default limbs of a rig.
+
+    They are the chains of the sidecar, else arms and legs, else the longest moving chains.
+    """
     if rig.skeleton.chains:
         named = rig.skeleton.chains.items()
         return tuple(UsualLimb(name, root, tip, usual_kind(rig.skeleton, root, tip)) for name, (root, tip) in named)
@@ -42,7 +45,7 @@ def usual_limbs(rig: Rig) -> tuple[UsualLimb, ...]:
 
 
 def _limbs(rig: Rig) -> list[tuple[str, str, str]]:
-    """Name, first joint and tip of arms and legs; of an animal on four legs or more of its legs."""
+    """Find arms and legs as name, first joint and tip. An animal on four legs or more has its legs only."""
     found = humanoid(rig)
     roles = found.joints
     if found.kind in ("quadruped", "multi-legged"):
@@ -56,17 +59,20 @@ def _limbs(rig: Rig) -> list[tuple[str, str, str]]:
 
 
 def _below(skeleton: Skeleton, root: str, tips: list[str | None]) -> str | None:
-    """The first of these joints that hangs below the root: hands and feet of control rigs may hang elsewhere."""
+    """Find the first tip below the root, or None. Hands and feet of control rigs may hang elsewhere."""
     return next((tip for tip in tips if tip is not None and root in skeleton.ancestors(tip)), None)
 
 
 def _root(skeleton: Skeleton, first: str) -> str | None:
-    """The joint itself; None, the limb's own, for robots, whose shoulders and hips are several hinges in a row."""
+    """Choose a limb's root: the joint itself, or None for robots.
+
+    Their shoulders and hips are several hinges in a row.
+    """
     return first if skeleton[first].kind == Kind.BALL else None
 
 
 def usual_kind(skeleton: Skeleton, root: str | None, tip: str) -> Literal["position", "place"]:
-    """What is usually wanted of a tip: a place of a robot's arm that can bring it to any, else a point."""
+    """Choose the goal kind of a tip. It is a placement for a robot arm with enough freedom, else a position."""
     moving = [skeleton[name].kind for name in skeleton.chain(root, tip) if skeleton[name].kind != Kind.FIXED]
     robot = any(kind in (Kind.HINGE, Kind.SLIDE) for kind in moving)
     return "place" if robot and len(moving) >= _SIX else "position"

@@ -1,4 +1,4 @@
-"""The bone names of VRM 1.0, which Poise calls roles: what the joints of a human figure are for."""
+"""Bone names of VRM 1.0, used as roles."""
 
 from __future__ import annotations
 

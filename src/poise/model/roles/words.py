@@ -1,4 +1,4 @@
-"""What a joint's name says: its side, the part of the body, a number, and whether it is a helper.
+"""Names of bones: VRM roles, naming conventions and name tokens.
 
 A name is cut into words at punctuation, digits and capitals ("mixamorig:LeftUpLeg" -> left, up, leg); a word
 that is unknown is cut further where that leaves known words only ("RLEG" -> r, leg; "lefthand" -> left, hand).
@@ -69,7 +69,7 @@ _SPLIT = {"lu": ("l", "u"), "ru": ("r", "u"), "lf": ("l", "f"), "rf": ("r", "f")
 
 
 class Word(NamedTuple):
-    """What one name says.
+    """Tokens of one joint name.
 
     side        "left", "right" or ""
     part        a key of the table of parts, or "" where no word of the body is in the name
@@ -93,7 +93,7 @@ class Word(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def read(name: str, *, roll_is_axis: bool = False, rl_is_right: bool = False) -> Word:
-    """Read the words of a name.
+    """Parse the tokens of a joint name.
 
     roll_is_axis  where the rig names its hinges pitch, roll and yaw: else a roll is a twist bone
     rl_is_right   where RL is the right leg, beside LL: else it is the rear left one
@@ -125,7 +125,7 @@ def read(name: str, *, roll_is_axis: bool = False, rl_is_right: bool = False) ->
 
 
 def _merged(before: str, part: str) -> str:
-    """The part after one more word: the last one counts ("LeftHandIndex"), but a pair that it ends stays."""
+    """Merge the part of one more token. The last one counts ("LeftHandIndex"), but a pair that it ends stays."""
     pairs = {"thigh": ("leg",), "shin": ("leg",), "upperarm": ("arm",), "forearm": ("arm",)}
     if part in pairs.get(before, ()) or (part == "finger" and before in FINGERS):  # "IndexFinger1"
         return before
@@ -133,7 +133,7 @@ def _merged(before: str, part: str) -> str:
 
 
 def cut(name: str) -> tuple[str, ...]:
-    """The words of a name in small letters, without namespaces ("Armature|mixamorig:Hips")."""
+    """Split a name into lower-case tokens, without namespaces ("Armature|mixamorig:Hips")."""
     bare = re.split(r"[:|/]", name)[-1].replace("IK", " IK ")
     words: list[str] = []
     for token in _CUT.findall(bare):
@@ -143,7 +143,7 @@ def cut(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _segments(token: str) -> tuple[str, ...]:
-    """A word, cut into known ones where it is none itself."""
+    """Split an unknown token into known ones."""
     if token in _SPLIT:
         return _SPLIT[token]
     if token in _KNOWN or token in _SIDES or not _SHORTEST <= len(token) <= _LONGEST:
@@ -163,7 +163,7 @@ def _segments(token: str) -> tuple[str, ...]:
 
 
 def _covered(token: str) -> tuple[str, ...]:
-    """The known words that a word is made of without a gap, the longest first; empty where there are none."""
+    """Cover a token with known ones, the longest first. The result is empty where that leaves a gap."""
     if not token:
         return ()
     for length in range(len(token), 1, -1):

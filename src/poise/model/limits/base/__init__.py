@@ -1,1 +1,1 @@
-"""What the files of the folder above share."""
+"""Helpers shared by the limits."""

@@ -1,4 +1,4 @@
-"""Limits over whole configurations: what q may be, and the nearest legal q.
+"""Limits over arrays of configurations: legal values and nearest legal q.
 
 Arrays here, because a reader must not wait for a compiler; the scalar rule that solvers apply is in
 `kernels/limits/angles.py`, and the tests hold the two to the same answers.
@@ -24,7 +24,7 @@ _SLACK = 1e-9  # hard limits hold to this [rad, file units]; a q inside it is le
 
 
 class BallHinges(NamedTuple):
-    """Ball joints that a range makes hinges, h of them."""
+    """The h ball joints made hinges by a range."""
 
     rows: tuple[int, ...]
     columns: Ints  # (h, 4) where their quaternions stand in q
@@ -34,7 +34,7 @@ class BallHinges(NamedTuple):
 
 
 class BallLimits(NamedTuple):
-    """Ball and free joints whose whole rotation a hard limit bounds, b of them."""
+    """The b ball and free joints with a hard rotation limit."""
 
     joints: tuple[int, ...]
     columns: Ints  # (b, 4) where their quaternions stand in q
@@ -43,7 +43,7 @@ class BallLimits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The limits of all n joints of a skeleton, over its configurations q (..., nq).
+    """Limits of all n joints over configurations q (..., nq).
 
     names      (n) for messages and for what had to move
     limits     (n) a Limit or None
@@ -64,7 +64,7 @@ class Bounds:
 
     @cached_property
     def value_ranges(self) -> Floats:
-        """(nq, 2) lowest and highest legal value of each number in q; infinite where nothing limits it.
+        """(nq, 2) lowest and highest legal values of q. They are infinite without a limit.
 
         A coupled joint's own range is carried over to its leader: low <= ratio * q + offset <= high.
         Ranges with an axis (ball joints) are not bounds on single numbers and are left out.
@@ -90,7 +90,7 @@ class Bounds:
 
     @cached_property
     def ball_hinges(self) -> BallHinges:
-        """The ball and free joints whose range has an axis."""
+        """The ball and free joints with a range about an axis."""
         found = [(i, limit) for i, limit in enumerate(self.limits) if isinstance(limit, Range) and limit.axis]
         rows = tuple([i for i, _ in found])
         hinges = BallHinges(
@@ -106,7 +106,7 @@ class Bounds:
 
     @cached_property
     def ball_limits(self) -> BallLimits:
-        """The ball and free joints that a SwingTwist or an EulerBox bounds."""
+        """The ball and free joints with a SwingTwist or an EulerBox."""
         joints: list[int] = []
         rows: list[Floats] = []
         for i, limit in enumerate(self.limits):
@@ -122,11 +122,11 @@ class Bounds:
         return limits
 
     def _quaternions(self, joints: tuple[int, ...]) -> Ints:
-        """(j, 4) columns of q that hold the quaternions of ball and free joints."""
+        """Find the quaternion columns (j, 4) of ball and free joints."""
         return self.turns[list(joints)].astype(np.int64)[:, None] + np.arange(4)
 
     def nearest_legal(self, q: Floats) -> tuple[Floats, tuple[str, ...]]:
-        """Move q (..., nq) to the nearest legal configuration, and name the joints that had to move.
+        """Find the nearest legal configuration to q (..., nq). Also return the names of the changed joints.
 
         Values within 1e-9 of legal are returned unchanged, bit for bit.
         """
@@ -156,7 +156,10 @@ class Bounds:
         return legal, tuple(self.names[i] for i in sorted(moved))
 
     def soft_cost(self, q: Floats) -> Floats:
-        """Sum (...) over all soft limits of weight * excess^2 [rad^2, file units^2] in configurations q (..., nq)."""
+        """Compute the soft-limit cost (...) of configurations q (..., nq).
+
+        It sums weight * excess^2 [rad^2, file units^2].
+        """
         cost = np.zeros(q.shape[:-1])
         for i, limit in enumerate(self.limits):
             if limit is not None and limit.soft:
@@ -164,7 +167,7 @@ class Bounds:
         return cost
 
     def _excess(self, i: int, limit: Limit, q: Floats) -> Floats:
-        """How far (...) joint i is outside its limit [rad, file units]."""
+        """Compute the limit violation (...) of joint i [rad, file units]."""
         if not isinstance(limit, Range):
             turns = q[..., self._quaternions((i,))[0]]
             return turn_excess(turns, nearest_turns(turn_row(limit), turns))
@@ -177,7 +180,7 @@ class Bounds:
 
 
 def _nearest_hinges(hinges: BallHinges, turns: Floats) -> tuple[Floats, Floats]:
-    """Nearest legal rotations (..., h, 4) to `turns`, and how far [rad] (..., h) each was from legal."""
+    """Clamp rotations (..., h, 4) to hinge ranges. Also return the distance [rad] (..., h) of each from legal."""
     angles = nearest_angle(rotations.twist_angle(turns, hinges.axes), hinges.low, hinges.high)
     hinged = rotations.about(hinges.axes, angles)
     sign = np.where((turns * hinged).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)

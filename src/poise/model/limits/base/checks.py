@@ -1,4 +1,4 @@
-"""The checks of numbers that the limits share."""
+"""Argument checks shared by the limits."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def checked_soft(soft: float) -> float:
 
 
 def is_collection(value: Any) -> bool:
-    """Return whether a value has entries and is no text.
+    """Return whether a value is a non-text collection.
 
     A list, a tuple, an array with an axis.
     """
@@ -81,7 +81,7 @@ def is_collection(value: Any) -> bool:
 
 
 def in_radians(degrees: Any, what: str) -> Any:
-    """Numbers, nested in any way, from degrees to radians."""
+    """Convert degrees to radians, in any nesting."""
     if is_collection(degrees):
         return tuple(in_radians(each, what) for each in degrees)
     return math.radians(real(degrees, f"the {what}"))

@@ -1,4 +1,4 @@
-"""Limits of ball joints as rows of numbers, and over arrays what kernels/limits/rotations.py does to one rotation.
+"""Limits of ball joints packed as rows, clamped over arrays. It is the NumPy twin of kernels/limits/rotations.py.
 
 kernels/limits/rotations.py says what stands in a row and how a rotation is moved inside. Arrays here, because reading a
 file must not wait for a compiler; a property test holds the two to the same answers.
@@ -40,7 +40,7 @@ _X, _Y, _Z = np.eye(3)
 
 
 def turn_row(limit: Limit | None) -> Floats:
-    """The row (LIMIT,) of a limit; zeros where it binds no turn (None, a hard Range)."""
+    """Pack a rotation limit into a row (LIMIT,). The row is zero for None and for a hard Range."""
     row = np.zeros(LIMIT)
     if isinstance(limit, SwingTwist):
         x, y = limit.swing_axes
@@ -67,12 +67,12 @@ def turn_row(limit: Limit | None) -> Floats:
 
 
 def _frame(*axes: object) -> Floats:
-    """The rotation (4,) that takes x, y and z to three perpendicular axes."""
+    """Compute the rotation (4,) from x, y, z to perpendicular axes."""
     return rotations.from_matrix(np.stack(axes, axis=-1))  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
 def nearest_angle(angle: ArrayLike, low: ArrayLike, high: ArrayLike) -> Floats:
-    """The angle [rad] in low..high that is the same modulo a turn, else the end that is nearer on the circle.
+    """Clamp an angle [rad] to low..high modulo a full turn. Outside, return the end nearer on the circle.
 
     Over arrays, what `best_angle` in kernels/limits/angles.py does to one angle.
     """
@@ -87,12 +87,15 @@ def nearest_angle(angle: ArrayLike, low: ArrayLike, high: ArrayLike) -> Floats:
 
 
 def _in_frame(frame: Floats, q: Floats) -> Floats:
-    """Rotations q (..., 4) as a limit sees them."""
+    """Express rotations q (..., 4) in a limit's frame."""
     return np.concatenate([q[..., :1], rotations.rotate(inverse(frame), q[..., 1:])], axis=-1)
 
 
 def nearest_turns(row: Floats, q: Floats) -> Floats:
-    """The legal rotations nearest to q (..., 4), themselves bit for bit where they are legal: `nearest_turn`."""
+    """Clamp rotations q (..., 4) to the nearest legal ones.
+
+    Legal rotations are returned bit for bit; kernel twin: `nearest_turn`.
+    """
     if row[LIMIT_KIND] not in (SWING_TWIST, EULER_BOX):
         return q
     frame, bounds = row[LIMIT_FRAME:LIMIT_BOUNDS], row[LIMIT_BOUNDS:LIMIT_SOFT].reshape(3, 2)
@@ -104,7 +107,9 @@ def nearest_turns(row: Floats, q: Floats) -> Floats:
 
 
 def turn_values(limit: Limit, q: Floats) -> Floats:
-    """What a limit bounds of rotations q (..., 4): first swing, second swing and twist; or the angles of its order.
+    """Compute the limited angles of rotations q (..., 4).
+
+    They are first swing, second swing and twist, or the Euler angles in the box's order.
 
     (..., 3) [rad]. Of a rotation's two triples of angles the one that is in the box, or nearer to it.
     """
@@ -123,7 +128,7 @@ def turn_values(limit: Limit, q: Floats) -> Floats:
 
 
 def edges(limit: Limit, q: Floats) -> str:
-    """Say at which of its ends a rotation q (4,) stands; empty where it stands at none."""
+    """Describe the active limits of a rotation q (4,). The text is empty where none is active."""
     values = turn_values(limit, q)
     if isinstance(limit, EulerBox):
         ends = zip([f"{letter.lower()} angle" for letter in limit.order], values, limit.ranges, strict=True)
@@ -148,7 +153,7 @@ def _end(name: str, value: float, ends: tuple[float, float]) -> str:
 
 
 def turn_excess(q: Floats, legal: Floats) -> Floats:
-    """The angle [rad] (...) from rotations q (..., 4) to their nearest legal ones; exactly 0 where they are those."""
+    """Compute the angle [rad] (...) between rotations q (..., 4) and `legal`. It is exactly 0 for equal rotations."""
     return 4.0 * np.arcsin(np.minimum(0.5 * np.sqrt(((q - legal) ** 2).sum(axis=-1)), 1.0))
 
 
@@ -156,7 +161,7 @@ def turn_excess(q: Floats, legal: Floats) -> Floats:
 
 
 def _parts(q: Floats) -> tuple[Floats, Floats, Floats]:
-    """The swing (..., 2) and the twist (...) of rotations about z and across it; how well the twist is defined."""
+    """Split rotations into swing (..., 2) and twist (...) about z. Also return how well the twist is defined."""
     w, x, y, z = np.moveaxis(q, -1, 0)
     n, r = np.hypot(w, z), np.hypot(x, y)
     safe = np.where(n > 0.0, n, 1.0)
@@ -178,7 +183,10 @@ def _swing_twist(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
 
 
 def _nearest_swing(sides: Floats, swing: Floats) -> tuple[Floats, Floats]:
-    """The legal swing (..., 2) nearest to a swing, or to the same rotation the other way round; how far that is."""
+    """Clamp swings (..., 2) to the legal region.
+
+    The same rotation the other way round counts too. Also return the distance.
+    """
     to = _nearest_in_ellipse(sides, swing)
     off = np.sqrt(((to - swing) ** 2).sum(axis=-1))
     angle = np.sqrt((swing**2).sum(axis=-1, keepdims=True))
@@ -189,7 +197,7 @@ def _nearest_swing(sides: Floats, swing: Floats) -> tuple[Floats, Floats]:
 
 
 def _nearest_in_ellipse(sides: Floats, point: Floats) -> Floats:
-    """The points (..., 2) nearest to others of a region of four quarter ellipses."""
+    """Clamp points (..., 2) to a region of four quarter ellipses."""
     axes = np.where(point >= 0.0, sides[:, 1], -sides[:, 0])
     flat = (axes <= SLACK).any(axis=-1, keepdims=True)
     axes = np.where(axes <= SLACK, 0.0, axes)
@@ -227,7 +235,7 @@ def _euler_box(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
 
 
 def _swept(bounds: Floats, q: Floats, angles: Floats) -> Floats:
-    """Each angle in turn moved to the value in its range that brings the rotation nearest to q."""
+    """Optimize each angle in its range, one after the other. Each step brings the rotation nearest to q."""
     y, z = about(_Y, angles[..., 1]), about(_Z, angles[..., 2])
     a = _best(multiply(q, inverse(multiply(y, z))), 1, bounds[0])
     x = about(_X, a)
@@ -247,5 +255,5 @@ def _turned(angles: Floats) -> Floats:
 
 
 def _chord(p: Floats, q: Floats) -> Floats:
-    """How far two unit quaternions are apart, as rotations: 2 sin(angle / 4)."""
+    """Measure the distance of two unit quaternions, 2 sin(angle / 4). q and -q count as one rotation."""
     return np.sqrt(np.minimum(((p - q) ** 2).sum(axis=-1), ((p + q) ** 2).sum(axis=-1)))

@@ -1,1 +1,1 @@
-"""The legs of figures on two legs, on four and on more."""
+"""Legs of bipeds, quadrupeds and multi-legged creatures."""

@@ -1,4 +1,4 @@
-"""The legs of a quadruped: four limbs that stand on the ground, whatever their joints are called.
+"""Legs of a quadruped: four limbs standing on the ground.
 
 A leg of an animal that stands on its toes has three long bones. They are the same three as ours: thigh, shin and the
 bones of the foot, which stand upright here. So `upper` turns at the hip, `lower` at the knee, `foot` at the hock, far
@@ -30,7 +30,7 @@ FRONT, HIND = (
 
 
 def legs(figure: Candidate, body: Body) -> dict[str, list[int]]:
-    """The four legs, "front left" first: rows of upper, lower, foot and, if there are any, toes."""
+    """Find the four legs, "front left" first. Each has the rows of upper, lower, foot and, if there are any, toes."""
     assert body.legs is not None
     assert body.arms is not None
     limbs = [*body.arms.limbs, *body.legs.limbs]
@@ -50,7 +50,10 @@ def legs(figure: Candidate, body: Body) -> dict[str, list[int]]:
 
 
 def as_limbs(legs: Mapping[str, list[int]]) -> dict[str, Role]:
-    """The hind legs as the legs of a figure on two, the front legs as its arms: what carries the trunk."""
+    """Map the four legs to the limb roles of a biped.
+
+    Hind legs become legs and front legs become arms; the trunk search needs these.
+    """
     parts = {"front": ("UpperArm", "LowerArm", "Hand"), "hind": ("UpperLeg", "LowerLeg", "Foot", "Toes")}
     return {
         f"{side}{role}": Role(row, STANDS, "one of four legs")
@@ -61,7 +64,10 @@ def as_limbs(legs: Mapping[str, list[int]]) -> dict[str, Role]:
 
 
 def _ahead(figure: Candidate, front: Pair, hind: Pair, said: list[str], up: Floats) -> Floats:
-    """Forward (3,): by the words front and hind; towards the head's end; by left and right; by habit."""
+    """Find the forward direction (3,) of a quadruped.
+
+    It comes from the words front and hind, the head's end, left and right, or the format.
+    """
     limbs = [*front.limbs, *hind.limbs]
     words = [{word for row in rows for word in cut(figure.skeleton.names[row])} for rows in limbs]
     starts = [figure.positions[rows[0]] for rows in limbs]

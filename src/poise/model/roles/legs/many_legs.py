@@ -1,4 +1,4 @@
-"""The legs of insects, spiders and centipedes: six limbs or more that stand on the ground, on both sides of a body.
+"""Legs of insects, spiders and centipedes. They are six or more limbs standing on the ground, on both sides of a body.
 
 Sides are those that names say, or those of the plane that mirrors the body; along the body the legs are counted from
 the front: front, mid, hind, and with four pairs or more front, mid 1, mid 2, ..., hind.
@@ -27,7 +27,10 @@ UNEVEN = "its legs are not the same number on both sides"
 
 
 def legs(figure: Candidate, limbs: Sequence[list[int]], up: Floats) -> dict[str, list[int]]:
-    """The legs, "front left" first: rows of upper, lower, foot and, if there are any, toes; none if they are uneven."""
+    """Find the legs, "front left" first.
+
+    Each has the rows of upper, lower, foot and, if there are any, toes; the result is empty for unequal sides.
+    """
     said = sides_said(figure, limbs)
     ahead = _ahead(figure, limbs, said, up)
     left = np.cross(up, ahead)
@@ -48,13 +51,13 @@ def legs(figure: Candidate, limbs: Sequence[list[int]], up: Floats) -> dict[str,
 
 
 def positions(pairs: int) -> list[str]:
-    """What the pairs of legs are called, from the front: front, mid, hind; front, mid 1, mid 2, hind."""
+    """Name the pairs of legs from the front. Examples: front, mid, hind; front, mid 1, mid 2, hind."""
     between = pairs - 2
     return ["front", *(["mid"] if between == 1 else [f"mid {number}" for number in range(1, between + 1)]), "hind"]
 
 
 def trunk(figure: Candidate, limbs: Sequence[list[int]], sure: float) -> dict[str, Role]:
-    """The joint that carries the legs, and a head by its name: animals of this kind have no spine like ours."""
+    """Find the joint carrying the legs, and a head by name. Animals of this kind have no spine like ours."""
     carries = figure.common([rows[0] for rows in limbs])
     found: dict[str, Role] = {}
     if carries >= 0 and figure.usable[carries]:
@@ -68,12 +71,15 @@ def trunk(figure: Candidate, limbs: Sequence[list[int]], sure: float) -> dict[st
 
 
 def _places(figure: Candidate, rows: Sequence[int]) -> Floats:
-    """Where a limb begins and where it ends (2, 3): what stands between swings about."""
+    """Return the two end points (2, 3) of a limb. The joints between them swing about."""
     return figure.positions[[rows[0], rows[-1]]]
 
 
 def _ahead(figure: Candidate, limbs: Sequence[list[int]], said: Sequence[str], up: Floats) -> Floats:
-    """Forward (3,), level: by left and right, by the words front and hind, by the mirror plane and head or tail."""
+    """Find the level forward direction (3,).
+
+    It comes from left and right, the words front and hind, or the mirror plane with head or tail.
+    """
     ends = np.array([_places(figure, rows).mean(axis=0) for rows in limbs])
     if all(said):
         lefts, rights = (ends[[word == side for word in said]].mean(axis=0) for side in SIDES)
@@ -90,7 +96,7 @@ def _ahead(figure: Candidate, limbs: Sequence[list[int]], said: Sequence[str], u
 
 
 def _of_the_trunk(figure: Candidate, limbs: Sequence[list[int]], centre: Floats) -> Floats:
-    """Towards the head and away from the tail, as far as names tell."""
+    """Find the direction from the tail to the head, by names."""
     way = np.zeros(3)
     inside = {row for rows in limbs for row in rows}
     for row, name in enumerate(figure.skeleton.names):
@@ -101,7 +107,7 @@ def _of_the_trunk(figure: Candidate, limbs: Sequence[list[int]], centre: Floats)
 
 
 def _mirrored(figure: Candidate, limbs: Sequence[list[int]], up: Floats) -> Floats:
-    """The level direction in which the plane lies that mirrors the body: of the equally good ones its longest."""
+    """Find the level direction in the body's mirror plane. Of equally good planes the longest one counts."""
     points = np.concatenate([_places(figure, rows) for rows in limbs])
     legs_ = {row for rows in limbs for row in rows}
     rest = [row for row in range(len(figure.parents)) if row not in legs_ and figure.usable[row]]

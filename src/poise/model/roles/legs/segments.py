@@ -1,4 +1,4 @@
-"""Which joints of a leg that stands are its thigh, shin and foot: by their names, by bends, by lengths."""
+"""Thigh, shin and foot of a leg, by names, bends or lengths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BENDS = 0.02  # of both bones' length: a joint that stands out by less may be s
 def segments(
     figure: Candidate, rows: Sequence[int], along: Floats | None = None, knee: Floats | None = None
 ) -> list[int]:
-    """The rows of upper, lower, foot and, if there are any, toes.
+    """Find the rows of upper, lower, foot and, if any, toes.
 
     rows   the limb from the trunk out, one joint for each place
     along  the direction in which the limb's bones are measured, its own if None
@@ -32,7 +32,10 @@ def segments(
 
 
 def _named(figure: Candidate, rows: list[int]) -> list[int]:
-    """By the words for the two long bones, or nothing; what follows is the foot, unless another is named so."""
+    """Find the segments by the tokens for the two long bones.
+
+    The joint after them is the foot, unless another one is named so; [] without names.
+    """
     parts = [figure.words[row].part for row in rows]
     upper = next((place for place, part in enumerate(parts) if part in _UPPER), None)
     if upper is None:
@@ -45,7 +48,7 @@ def _named(figure: Candidate, rows: list[int]) -> list[int]:
 
 
 def _bent(figure: Candidate, rows: list[int], knee: Floats) -> int:
-    """The first place in a limb that stands out the way its knee does, with a foot after it; -1 if there is none."""
+    """Find the first joint bent in the knee's direction, or -1. A foot must follow it."""
     points = figure.positions[rows]
     for place in range(1, len(rows) - 1):
         before, at, after = points[place - 1 : place + 2]

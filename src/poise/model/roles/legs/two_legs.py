@@ -1,4 +1,7 @@
-"""Arms and legs of a figure on two legs where names do not give them, from structure; and left against right."""
+"""Legs of bipeds, quadrupeds and multi-legged creatures, from structure.
+
+For bipeds this finds arms too, and checks left against right.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _WHY = {"legs": "two legs of equal bones", "arms": "two arms of equal bones"}
 
 
 def limbs(figure: Candidate, body: Body, named: Mapping[str, Role]) -> tuple[dict[str, Role], dict[str, str]]:
-    """The segments that names do not give, and why others are left out.
+    """Find the limb segments not given by names. Also return the reasons for rejected ones.
 
     None where what names do give lies elsewhere in the tree, nor where a limb has more bones in line than a limb has.
     """
@@ -58,7 +61,7 @@ def limbs(figure: Candidate, body: Body, named: Mapping[str, Role]) -> tuple[dic
 
 
 def _has_more(points: Floats, rows: list[int], part: Mapping[str, int]) -> bool:
-    """Whether a twist bone may stand in line with a limb's bones, so that nobody knows which joint bends.
+    """Return whether a twist bone may hide the bending joint. Such a bone stands in line with the limb's bones.
 
     That is so where a bone before or after them is not short beside them and points the same way, or where the two
     bones themselves point exactly the same way and another one is as long.
@@ -83,7 +86,7 @@ def _leg(figure: Candidate, rows: list[int]) -> dict[str, int]:
 
 
 def _arms(figure: Candidate, pair: Pair) -> list[dict[str, int]]:
-    """The joints of both arms; a first bone is the collar bone if it leads from the middle of the body outwards."""
+    """Assign the joints of both arms. A first bone leading outwards from the middle of the body is the clavicle."""
     arms: list[dict[str, int]] = []
     for rows, other in (pair.limbs, pair.limbs[::-1]):
         first = upper_bone(figure, rows)
@@ -95,7 +98,10 @@ def _arms(figure: Candidate, pair: Pair) -> list[dict[str, int]]:
 
 
 def _begins_inside(figure: Candidate, rows: list[int], other: list[int]) -> bool:
-    """Whether a limb's first joint is much nearer to its partner's than the second, and the next two bones are long."""
+    """Return whether a limb begins with a clavicle.
+
+    Its first joint is much nearer to its partner than the second, and the next two bones are long.
+    """
     lengths = bones(figure, rows)
     if len(lengths) < len(_ARM):
         return False
@@ -104,7 +110,7 @@ def _begins_inside(figure: Candidate, rows: list[int], other: list[int]) -> bool
 
 
 def _sides(figure: Candidate, pair: Pair, looks: Facing, said: Floats | None) -> tuple[tuple[str, ...], str, bool]:
-    """Find the sides of a pair's limbs, the reason, and its clarity.
+    """Find the sides of two limbs, the reason, and its clarity.
 
     The last is whether the limbs lie clearly to these sides.
 
@@ -121,7 +127,7 @@ def _sides(figure: Candidate, pair: Pair, looks: Facing, said: Floats | None) ->
 
 
 def _votes(figure: Candidate, pair: Pair) -> list[int]:
-    """Count for each limb how many more names say left than right."""
+    """Count names saying left minus names saying right, per limb."""
     says = [[figure.words[row].side for row in rows] for rows in pair.limbs]
     return [sides.count("left") - sides.count("right") for sides in says]
 
@@ -140,7 +146,7 @@ def _said_left(figure: Candidate, body: Body, looks: Facing) -> Floats | None:
 
 
 def checked(figure: Candidate, found: dict[str, Role], given: Mapping[str, Role]) -> dict[str, Role]:
-    """Say so where names call a limb left and the figure's feet or knees show that it is the right one."""
+    """Lower the confidence of sides contradicted by feet or knees. The reason says so."""
     if any(f"{side}{role}" not in found for side in SIDES for role in LEG[:3]):
         return found
     legs = [[found[f"{side}{role}"].row for role in LEG if f"{side}{role}" in found] for side in SIDES]
