@@ -24,13 +24,20 @@ from poise.model.same import check_same
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.tracks import Track, bracket, check_tracks
 
-_ROUNDING = 1.2e-7  # of the largest time: what two times in 32 bits, each rounded, may be off together
-_NTSC = 1.001  # film and television for NTSC run slower by this
-_NEAR = 0.01  # of a rate: a median step is no further off
-_FASTEST = 1e6  # [1/s] steps that are shorter are no frames
-_DECIMALS = 3  # of rates as people write them: 23.976
-_CLEAR = 0.1  # of a frame: where rounding is coarser, it tells nothing of the rate
-_MOST_FRAMES = 1e8  # of a clip that is sampled anew: 38 days at 30 frames per second
+# fraction of the largest time: rounding of the difference of two 32-bit times
+_ROUNDING = 1.2e-7
+# frame rates of NTSC film and television are lower by this factor
+_NTSC = 1.001
+# fraction of the measured rate: largest deviation of the true rate
+_NEAR = 0.01
+# [1/s] shorter steps are no frames
+_FASTEST = 1e6
+# decimals of rates written by hand: 23.976
+_DECIMALS = 3
+# fraction of a frame: coarser rounding does not show the rate
+_CLEAR = 0.1
+# frames of a resampled clip: 38 days at 30 frames per second
+_MOST_FRAMES = 1e8
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +55,7 @@ class Clip(FrozenValue):
 
     Notes
     -----
-    Between times, values go in straight lines and rotations along the shorter arc; outside, the nearest end holds.
+    Between times, values are interpolated linearly and rotations along the shorter arc; outside, the nearest end holds.
     """
 
     times: Floats
@@ -91,9 +98,9 @@ class Clip(FrozenValue):
     def fps(self) -> float:
         """Frames per second; 0 with fewer than two frames. It is the inverse of the median time step.
 
-        Files keep times in 32 bits, so that a step of 1/120 s comes out as 1/120.03 s late in a clip. Where every time
-        lies on a frame of a steady rate but for that rounding, it is that rate: a whole one, 1000/1001 of one (29.97),
-        one of three decimals, or the mean.
+        Files store times in 32 bits: late in a clip a step of 1/120 s becomes 1/120.03 s. Where all times lie on frames
+        of a steady rate within that rounding, the result is that rate: a whole one, 1000/1001 of one (29.97), one of
+        three decimals, or the mean.
         """
         steps = np.diff(self.times)
         steps = steps[steps > 0]
@@ -140,9 +147,8 @@ class Clip(FrozenValue):
 def _true_rate(times: Floats, rate: float) -> float:
     """Find the steady rate [1/s] of a clip.
 
-    It lies near the measured rate, which is returned where no steady one does.
-
-    Whole rates and 1000/1001 of them come first, then rates of three decimals (59.94), then the mean rate.
+    It lies near the measured rate; without a steady rate the measured one is returned. Whole rates and 1000/1001 of
+    them come first, then rates of three decimals (59.94), then the mean rate.
     """
     if rate > _FASTEST:
         return rate
@@ -161,9 +167,8 @@ def _true_rate(times: Floats, rate: float) -> float:
 def usual_rates(rate: float) -> list[float]:
     """Find the standard rates next to a rate [1/s].
 
-    They are the nearest whole rate and 1000/1001 of a whole one (29.97), the nearer first.
-
-    The whole one is first where they are equally near but for rounding.
+    They are the nearest whole rate and 1000/1001 of a whole one (29.97), the nearer first; within
+    rounding the whole one is first.
     """
     rates = float(round(rate)), round(rate * _NTSC) / _NTSC
     return sorted(rates, key=lambda one: round(abs(one / rate - 1.0), 9))
@@ -184,21 +189,21 @@ class KeyedClip(Clip):
     Parameters
     ----------
     skeleton
-        The skeleton that the tracks move.
+        The skeleton of the tracks.
     tracks
-        The channels. Rotations need a joint that has a quaternion in q: a ball or a free one.
+        The channels. Rotations need a joint with a quaternion in q: a ball or a free joint.
     name
         Name of the clip.
 
     Raises
     ------
     InputError
-        For a row that the skeleton does not have, and for rotations of a hinge, a slide or a fixed joint.
+        For a row outside the skeleton, and for rotations of a hinge, a slide or a fixed joint.
 
     Notes
     -----
-    `times` are all the key times of all the tracks; `poses` are sampled there on first use. `at` samples the tracks
-    themselves, so that steps and splines are exact.
+    `times` are all key times of all tracks; `poses` are sampled there on first use. `at` samples the tracks directly,
+    so steps and splines are exact.
     """
 
     def __init__(self, skeleton: Skeleton, tracks: Iterable[Track], name: str = "") -> None:

@@ -15,7 +15,8 @@ from poise.model.limits import Limit, Range
 
 _Ends: TypeAlias = tuple[float, float]
 
-_LEAST_SHARE = 0.01  # of the leader's own range: files of grippers leave 0, or a tenth and more
+# fraction of the leader's own range: a smaller rest blocks it; files of grippers leave 0, or a tenth and more
+_LEAST_SHARE = 0.01
 _ANY: _Ends = (-math.inf, math.inf)
 _NOTHING: _Ends = (math.inf, -math.inf)
 
@@ -28,7 +29,7 @@ def check_couplings(couplings: Any, count: int) -> tuple[Coupling | None, ...]:
     Raises
     ------
     InputError
-        For another number of them, for a value that is no Coupling, and for numbers that are not finite.
+        For a wrong number of couplings, for a value that is no Coupling, and for numbers that are not finite.
     """
     if couplings is None:
         return (None,) * count
@@ -47,9 +48,9 @@ def _checked(coupling: Any) -> Coupling:
 
 
 def composed(names: Sequence[str], kinds: Ints, couplings: Sequence[Coupling | None]) -> tuple[Coupling | None, ...]:
-    """Follow each coupling to a joint with its own values.
+    """Resolve each coupling to a leader with its own values.
 
-    Ratios and offsets are composed.
+    Ratios and offsets of chained couplings are composed.
     """
     for i, coupling in enumerate(couplings):
         exists = coupling is None or 0 <= coupling.leader < len(names)
@@ -76,7 +77,7 @@ def composed(names: Sequence[str], kinds: Ints, couplings: Sequence[Coupling | N
 
 def _own(couplings: Sequence[Coupling | None], row: int) -> Coupling:
     coupling = couplings[row]
-    assert coupling is not None  # the caller looked
+    assert coupling is not None  # checked by the caller
     return coupling
 
 
@@ -85,7 +86,7 @@ def drop_blocking_ranges(
 ) -> tuple[tuple[Limit | None, ...], list[str]]:
     """Drop ranges of followers blocking their leader.
 
-    Readers of files use it.
+    File readers call it.
 
     Parameters
     ----------
@@ -95,14 +96,14 @@ def drop_blocking_ranges(
     Returns
     -------
     limits
-        The same without the ranges of followers that leave their leader no value, or less than a hundredth of its own
-        range. A file that has them was written for programs that ignore ranges of followers.
+        The limits without ranges of followers that leave their leader no value, or less than a hundredth of its own
+        range. Files with such ranges were written for programs that ignore ranges of followers.
     notes
-        A sentence for each range that was left out.
+        One sentence for each dropped range.
     """
     kept, notes = list(limits), list[str]()
     own = {row: (limit.low, limit.high) for row, limit in enumerate(limits) if _is_hard(limit)}
-    left = dict(own)  # what remains of each leader's range, after the followers so far
+    left = dict(own)  # remaining range of each leader, after the followers so far
     for row, coupling in enumerate(composed(names, kinds, couplings)):
         if coupling is None or row not in own:
             continue
@@ -146,7 +147,7 @@ def _blocks(before: _Ends, after: _Ends, own: _Ends, follower: float) -> bool:
     if after[0] > after[1] or after[0] == math.inf or after[1] == -math.inf:
         return True
     if before[0] == before[1]:
-        return False  # the leader stands still without it
+        return False  # the leader is fixed without it
     width = own[1] - own[0]
     width = width if math.isfinite(width) else follower
     return after[0] == after[1] or (math.isfinite(width) and after[1] - after[0] < _LEAST_SHARE * width)

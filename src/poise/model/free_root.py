@@ -1,7 +1,6 @@
 """Conversion of a skeleton between a bound and a free root.
 
-The row that is freed keeps its frame A: the free joint's seven numbers are relative to rest, so that rest and limits
-stay what they were.
+The freed row keeps its frame A: the free joint's seven numbers are relative to rest, so rest and limits do not change.
 
     ball    w x y z             becomes  x y z  w x y z
     fixed   nothing, a base     becomes  x y z  w x y z
@@ -23,7 +22,8 @@ from poise.model.joints import Kind
 from poise.model.other_names import row_of_role
 from poise.model.ways import LIMB
 
-_MOVED = 1e-12  # of a quaternion's components: a base that turned by less stands where it stood
+# [-] quaternion components below this count as an unrotated base (rounding)
+_MOVED = 1e-12
 
 
 class Freed(NamedTuple):
@@ -78,14 +78,12 @@ def _root(skeleton: Any) -> int:
 def usual_root(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], depth: Ints) -> int:
     """Find the root row from the tree alone.
 
-    It is a robot's base, or a character's topmost joint with several limbs below it.
-
-    A figure without such a joint has its topmost moving joint as root; of several trees the one counts in which most
-    joints lie in a line. -1 for a skeleton without joints.
+    It is a robot's base, or a character's topmost joint with several limbs below it, else its topmost moving joint. Of
+    several trees the one with the longest chain counts. -1 for a skeleton without joints.
 
     kinds, parents  (n,) of the joints, parents first
     children        rows of the children of each
-    depth           (n,) the largest number of joints that move on one line from a joint down, itself included
+    depth           (n,) largest number of moving joints on a path down from a joint, itself included
     """
     if not len(kinds):
         return -1
@@ -93,7 +91,7 @@ def usual_root(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], de
     if not (kinds >= Kind.BALL).any():
         return row
     while kinds[row] == Kind.FIXED or len([c for c in children[row] if depth[c] >= LIMB]) == 1:
-        row = max(children[row], key=lambda child: depth[child])  # what moves hangs below: there are children
+        row = max(children[row], key=lambda child: depth[child])  # moving joints are below: there are children
     forks = len([child for child in children[row] if depth[child] >= LIMB]) > 1
     return row if forks else _first_moving(kinds, children, depth, first)
 
@@ -113,7 +111,7 @@ def freed_q(q: Floats, start: int, kind: int) -> Floats:
 def bound_q(q: Floats, start: int, kind: int, name: str) -> tuple[Floats, Floats]:
     """Remove the free root's numbers from q (..., nq). Also return the removed translations (..., 3) in the frame of A.
 
-    InputError for a base that has moved: without the free joint nothing can hold that.
+    InputError for a moved base: without the free joint its motion cannot be stored.
     """
     moved = q[..., start : start + 3]
     if kind == Kind.BALL:

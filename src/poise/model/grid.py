@@ -1,7 +1,7 @@
 """Regular frame grid of a clip with irregular keys. Its step is the largest common divisor of all key times.
 
-Formats with one time between frames, such as BVH, begin at 0: so the first key's time counts as well. Keys at 1/24,
-3/24, 5/24 s are frames 1, 3, 5 at 24 frames/s, and not 0, 1, 2 at 12.
+Formats with a constant frame time, such as BVH, begin at 0, so the first key's time counts as well. Keys at 1/24, 3/24,
+5/24 s are frames 1, 3, 5 at 24 frames/s, not 0, 1, 2 at 12.
 """
 
 from __future__ import annotations
@@ -17,24 +17,31 @@ from poise.maths.arrays import Floats
 from poise.model.clip import Clip, checked_rate, usual_rates
 from poise.model.skeleton import Skeleton
 
-_NEAR = 0.01  # of a step: times so near to a frame are on it
-_LOOSE = 0.2  # of a step: so far may times be off while the step is still being found
-_FASTEST = 240.0  # [1/s] no faster rate is made up to hit keys at uneven times; a clip's own may be faster
-_NOISE, _ROUNDING = 1e-5, 2.4e-7  # [s], and of the time: files keep times in 32 bits; keys this near are one
-_FIRST, _GROWTH = 16, 4  # steps that the first fit looks at, and how many times more each next one does
+# fraction of a step: a time this near to a frame is on it
+_NEAR = 0.01
+# fraction of a step: largest deviation of a time while the step is still being fitted
+_LOOSE = 0.2
+# [1/s] largest rate chosen to hit irregular keys; a clip's own rate may be higher
+_FASTEST = 240.0
+# [s] and fraction of the time: rounding of times in files (32 bits); nearer keys count as one
+_NOISE, _ROUNDING = 1e-5, 2.4e-7
+# steps covered by the first fit, and growth factor of the horizon per pass
+_FIRST, _GROWTH = 16, 4
 _DEFAULT_RATE = 30.0
 _MOST_FRAMES = 10_000_000
-_STILL = 1e-9  # of the farthest place: less is rounding, and no motion
-_CHUNK = 1000  # frames whose joints are in memory at once
+# fraction of the largest coordinate: a smaller motion is rounding
+_STILL = 1e-9
+# frames in memory at once
+_CHUNK = 1000
 
 
 class Grid(NamedTuple):
     """Regular sample times of a clip.
 
-    times   (frames,) [s] of the clip; a time that is a key's is that key's own, so that steps are hit
-    step    [s] between frames
-    begins  [s] the time of the clip that the first frame shows: 0, or the first key's where that is below 0
-    exact   whether every key is on a frame
+    times          (frames,) [s] of the clip; at a key it is the key's exact time, so STEP keys are hit
+    step           [s] between frames
+    start_time     [s] clip time of the first frame: 0, or the first key's where that is below 0
+    hits_all_keys  whether every key is on a frame
     """
 
     times: Floats
@@ -75,9 +82,8 @@ def _round(step: float | None, keys: Floats) -> float | None:
 def common_step(keys: Floats) -> float | None:
     """Find the largest common step [s] of key times (k,).
 
-    Times increase and are not below 0; None where no sensible step exists.
-
-    The shortest gap, or that from 0 to the first key, holds a whole number of steps: these numbers are tried in turn.
+    Times increase and are not below 0; None where no sensible step exists. The shortest gap, or that from 0 to the
+    first key, is a whole number of steps: these numbers are tried in turn.
     """
     gaps = np.diff(keys, prepend=0.0)
     gaps = gaps[gaps > _slack(keys, 0.0)]
@@ -131,11 +137,9 @@ def _apart(times: Floats) -> Floats:
 def off_at_keys(clip: Clip, made: Clip, names: Iterable[str] | None = None) -> tuple[float, float]:
     """Measure the position error of a resampled clip, and the character's size.
 
-    The error is taken at the clip's own keys.
-
-    The largest distance of joints that both have, of `names` if given, and the largest extent in a frame of joints that
-    move or carry moving ones [file units]: cameras and lights that stand far away are no part of a figure.
-    Where none moves, all count. Between frames values go in straight lines, as readers take them.
+    The error is the largest distance of common joints, of `names` if given, at the clip's own keys. The size is the
+    largest extent in a frame of joints that move or carry moving ones [file units]: distant cameras and lights do not
+    count. Without moving joints all count. Between frames values are interpolated linearly, as in readers.
     """
     counted = clip.skeleton.names if names is None else names
     names = [name for name in counted if name in made.skeleton.names]
@@ -154,7 +158,7 @@ def _moving(skeleton: Skeleton, places: Floats) -> NDArray[np.bool_]:
     """Find the joints (n,) with motion over frames (frames, n, 3). Ancestors of such joints count as well."""
     still = _STILL * float(np.abs(places).max(initial=0.0))
     moving, parents = (np.ptp(places, axis=0) > still).any(axis=-1), skeleton.parents
-    for row in range(len(parents) - 1, -1, -1):  # parents stand before their children
+    for row in range(len(parents) - 1, -1, -1):  # parents come before their children
         if moving[row] and parents[row] >= 0:
             moving[parents[row]] = True
     return moving

@@ -19,11 +19,12 @@ from poise.model.limits import NAMES, Limit, Range, SwingTwist, hinge_axis, unit
 from poise.model.motors import Motor
 
 _MOST_ROWS = 2**31
-# Of the arrays of a skeleton: field, kinds of numbers, shape of a row.
+# Arrays of a skeleton: field, dtype kinds, shape of a row.
 _ARRAYS = (
     ("parents", "iu", ()), ("kinds", "iu", ()), ("axes", "f", (3,)), ("A", "f", (7,)), ("B", "f", (3, 4)),
 )  # fmt: skip
-_ROUND, _LEAST, _TURN = 15.0, 30.0, 360.0  # [deg] ends of a range that were meant as degrees are round, and no less
+# [deg] angles that look like degrees: multiples of the first, at least one of the second or more, none beyond the third
+_ROUND, _LEAST, _TURN = 15.0, 30.0, 360.0
 
 
 class Kind(IntEnum):
@@ -32,15 +33,15 @@ class Kind(IntEnum):
     Attributes
     ----------
     FIXED
-        Not at all.
+        No motion.
     HINGE
-        It turns about an axis: one number in q [rad].
+        Rotation about an axis: one number in q [rad].
     SLIDE
-        It moves along an axis: one number in q [file units].
+        Translation along an axis: one number in q [file units].
     BALL
-        It turns in any way: four numbers in q, w x y z.
+        Any rotation: four numbers in q, w x y z.
     FREE
-        It turns and moves in any way: seven numbers in q, x y z w x y z.
+        Any rotation and translation: seven numbers in q, x y z w x y z.
     """
 
     FIXED = codes.FIXED
@@ -60,7 +61,8 @@ class Kind(IntEnum):
         return (0, 1, 1, 3, 6)[self]
 
 
-NQ = [range(kind.nq) for kind in Kind]  # by kind, where a rig is asked for all its joints at once
+# by kind: offsets of a joint's numbers in q; used where a rig needs those of all its joints
+NQ = [range(kind.nq) for kind in Kind]
 NV = [kind.nv for kind in Kind]
 COUPLED = {Kind.HINGE, Kind.SLIDE}
 
@@ -73,7 +75,7 @@ class Coupling(NamedTuple):
     Parameters
     ----------
     leader
-        Row of a joint with numbers of its own: a mimic of a mimic is composed when the skeleton is made.
+        Row of a joint with its own numbers: a mimic of a mimic is resolved when the skeleton is built.
     ratio
         Factor of the leader's value.
     offset
@@ -95,7 +97,7 @@ class Joint(NamedTuple):
     row
         Its row in the skeleton.
     kind
-        How it moves.
+        Kind of its motion.
     parent
         Name of its parent; None for a root.
     children
@@ -107,9 +109,9 @@ class Joint(NamedTuple):
     coupling
         Its coupling, or None.
     source_id
-        What the file calls it.
+        Its identifier in the file.
     motor
-        What its drive can do, or None.
+        Its drive, or None.
     """
 
     name: str
@@ -157,7 +159,7 @@ def starts(sizes: Sequence[int], couplings: Sequence[Coupling | None]) -> Ints:
 
 def checked_names(names: Iterable[Any]) -> tuple[str, ...]:
     """Check joint names. Raise InputError for a name that is no text or has no UTF-8 encoding."""
-    # A text is several names of one letter.
+    # A string counts as several names of one letter.
     given = tuple(names if isinstance(names, str) else several(names, "the names of joints", "['hips', 'spine']"))
     for row, name in enumerate(given):
         if not isinstance(name, str):
@@ -214,9 +216,7 @@ def check_tree(names: tuple[str, ...], parents: Ints, kinds: Ints) -> None:
 
 
 def check_rows(skeleton: Any) -> None:
-    """Check the arrays and tuples of a skeleton.
-
-    Their kinds, sizes, numbers and order.
+    """Check the arrays and tuples of a skeleton: types, sizes, values, order.
 
     Raises
     ------
@@ -273,7 +273,7 @@ def rigid(n: int, offsets: Any, rotations: Any) -> Floats:
     if rotations is not None:
         given = _rows(n, rotations, "rotations", 4)
         off = np.abs((given**2).sum(axis=-1, keepdims=True) - 1.0) > UNIT_SLACK
-        A[:, 3:] = np.where(off, normalised(given), given)  # what is of unit length to rounding stays bit for bit
+        A[:, 3:] = np.where(off, normalised(given), given)  # unit length to rounding stays bit for bit
     return A
 
 
@@ -325,7 +325,7 @@ def _refuse_degrees(name: str, limit: Limit) -> None:
     These are multiples of 15, at least one of 30 or more, none beyond 360.
     """
     if isinstance(limit, SwingTwist):
-        return  # which has no angles beyond half a turn
+        return  # its angles never exceed half a turn
     pairs = ((limit.low, limit.high),) if isinstance(limit, Range) else limit.ranges
     ends = [end for pair in pairs for end in pair if math.isfinite(end)]
     if _LEAST <= max(map(abs, ends), default=0.0) <= _TURN and all(end % _ROUND == 0.0 for end in ends):

@@ -32,10 +32,12 @@ from poise.model.joints import NQ
 from poise.model.sheared import angular_velocities
 from poise.model.skeleton import Kind, Skeleton
 
-_WIDE = 8  # lanes
+# lanes of the wide kernels
+_WIDE = 8
 _NO_ROWS = np.empty((0, 0))
 _NONE = np.zeros(1, dtype=bool)
-_SIMILAR = 1e-3  # linear parts this near to a rotation times a factor count as one; exported scales are noisy
+# relative deviation from a scaled rotation below which a linear part counts as one; exported scales are noisy
+_SIMILAR = 1e-3
 
 
 class Given(NamedTuple):
@@ -57,8 +59,9 @@ def flat_given(translations: Floats | None, scales: Floats | None) -> Given:
 class Table(NamedTuple):
     """Skeleton rows packed for the kernels. See kernels/forward.py and kernels/jacobian.py.
 
-    free  which of the rows are free joints, counted in the table
-    room  how many numbers forward kinematics needs to work in
+    free_rows       indices of the free joints in the table
+    q_columns       columns of q used by the table
+    workspace_size  numbers of scratch memory for forward kinematics
     """
 
     rows: Ints
@@ -83,7 +86,7 @@ def world_maps(skeleton: Skeleton, row: int | None, q: Floats, given: Given = NO
 def maps_by(table: Table, count: int, q: Floats, extra: Floats) -> Floats:
     """Compute world transforms (k, 12 count) of a table's last rows. `extra` comes from `pack_overrides`, q is (k, nq).
 
-    The same bits as `world_maps`, whatever else is in the table or the batch.
+    The bits are those of `compute_world_transforms`, independent of the rest of the table and of the batch.
     """
     out, work = np.empty((len(q), count * 12)), scratch(table.room)
     if plain.Loading.waits and plain.counts(len(q)):
@@ -99,7 +102,7 @@ def turns_of(maps: Floats, exact: float, *, poses: int) -> Floats:
 
     They are w x y z with w >= 0; `poses` is the number of poses.
 
-    exact  lengths and volume of a rotation times a factor may be off by this share; others take longer
+    tolerance  relative deviation from a scaled rotation; maps beyond it take a slower path
     """
     turns = np.empty((len(maps), 4))
     plain.forward(poses).turns_of_similar(maps, exact, turns)
@@ -112,7 +115,7 @@ def turns_of(maps: Floats, exact: float, *, poses: int) -> Floats:
 def jacobians(skeleton: Skeleton, row: int, q: Floats, given: Given, points: Floats, *, angular: bool = True) -> Floats:
     """Compute Jacobians (k, 6, nv) of one joint. Points (1|k, 3) are in its frame, poses are q (k, nq).
 
-    Without `angular` their lower halves may be wrong where scale is not uniform; velocities are right for any.
+    Without `angular` the lower halves may be wrong under non-uniform scale; the upper halves are always right.
     """
     table, nv = _table(skeleton, row, given), skeleton.nv
     r, u = len(table.rows), len(table.used)
@@ -225,7 +228,7 @@ def _new_gains(skeleton: Skeleton, rows: list[int], linear: Floats) -> tuple[Flo
 
     `linear` (k, r, 3, 3) is B's linear part. Also return where a joint turns below a non-uniform scale.
 
-    UnsupportedError where a row that turns stands below a scale that is zero.
+    UnsupportedError for a rotating joint below a scale of zero.
     """
     scale = np.cbrt(np.linalg.det(linear))
     flat = scale == 0.0

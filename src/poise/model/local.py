@@ -1,6 +1,6 @@
 """Parent-relative transforms as translation, rotation and scale, as in file nodes.
 
-Arrays only, so that reading and saving do not wait for a compiler; `kinematics.py` has the compiled way to the world.
+NumPy only, so that reading and saving do not wait for a compiler; `kinematics.py` has compiled forward kinematics.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Parts(NamedTuple):
 def local_parts(pose: Pose) -> Parts:
     """Compute the local transform of every joint, A . J(q) . B.
 
-    A joint at q = 0 gets the numbers of A bit for bit. A shear in B does not show in the scale.
+    A joint at q = 0 gets the numbers of A bit for bit. The scale does not contain a shear of B.
     """
     s, q = pose.skeleton, pose.q
     rotation = np.broadcast_to(s.A[:, 3:], (*pose.shape, len(s), 4)).copy()
@@ -41,7 +41,7 @@ def local_parts(pose: Pose) -> Parts:
     for row in np.flatnonzero((s.kinds != Kind.BALL) & (s.kinds != Kind.FIXED)).tolist():
         _move(s, row, q, translation, rotation)
     if pose.translations is not None:
-        beside = s.kinds != Kind.FREE  # these carry their translation in q
+        beside = s.kinds != Kind.FREE  # free joints have their translation in q
         translation[..., beside, :] = pose.translations[..., beside, :]
     units = rotations.unit(rotation)
     scale = np.diagonal(s.B[:, :, :3], axis1=1, axis2=2) if pose.scales is None else pose.scales
@@ -71,7 +71,7 @@ def rest_parts(pose: Pose) -> Parts:
         start = int(s.q_start[row])
         q[start : start + 7] = s.rest_q[start : start + 7]
     parts = local_parts(Pose(s, q))
-    A_rows = (s.kinds == Kind.HINGE) | (s.kinds == Kind.SLIDE)  # noqa: N806  (a coupling's offset is no rest)
+    A_rows = (s.kinds == Kind.HINGE) | (s.kinds == Kind.SLIDE)  # noqa: N806  (a coupling's offset is not part of the rest pose)
     parts.translation[A_rows], parts.rotation[A_rows] = s.A[A_rows, :3], s.A[A_rows, 3:]
     return parts
 

@@ -20,7 +20,8 @@ Hold: TypeAlias = Literal["point", "line", "turn", "axis"]
 Frame: TypeAlias = tuple[float, float, float, float, float, float, float]
 
 HOLDS: tuple[Hold, ...] = ("point", "line", "turn", "axis")
-_NUMBERS = 7  # of a frame: x y z, w x y z
+# numbers of a frame: x y z, w x y z
+_NUMBERS = 7
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,13 @@ class Loop:
     Parameters
     ----------
     name
-        What the file calls it, or a name made from its joints.
+        Name in the file, or a name made from its joints.
     joints
-        The two joints that carry the frames, as `Skeleton.index` knows them; None is the world.
+        The two joints of the frames, as names for `Skeleton.index`; None is the world.
     frames
         For each x y z [file units] and w x y z in the frame of its joint.
     holds
-        What the tie keeps together. "point": the origins of the frames. "line": the second origin, on the z axis of the
+        Constraints of the tie. "point": the origins of the frames. "line": the second origin, on the z axis of the
         first frame. "turn": the rotations. "axis": the directions of the z axes.
     """
 
@@ -91,11 +92,11 @@ class OpenLoop(NamedTuple):
     name
         Its name.
     joints
-        The two joints that it ties; None is the world.
+        The two tied joints; None is the world.
     distance
-        How far what should meet is apart [file units].
+        Position gap [file units].
     angle
-        How far what should be aligned is turned apart [rad].
+        Rotation gap [rad].
     """
 
     name: str

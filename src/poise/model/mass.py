@@ -25,14 +25,14 @@ _GIVE = "give masses={joint: mass} or {joint: (mass, (x, y, z))}"
 class BodyMass(NamedTuple):
     """Mass carried by a joint, and its centre [file units]. The centre is in the joint's frame.
 
-    Only the ratios of masses count: those of people are shares of the whole, those of robots kilograms.
+    Only ratios of masses count: masses of characters are shares of the whole, masses of robots are kilograms.
 
     Parameters
     ----------
     mass
-        How much, above 0.
+        The mass, above 0.
     centre
-        (x, y, z) in the joint's frame [file units]; the joint itself, where none is given.
+        (x, y, z) in the joint's frame [file units]; the joint itself by default.
     """
 
     mass: float
@@ -45,18 +45,18 @@ def masses(rig: Rig | Skeleton) -> dict[str, BodyMass]:
     Parameters
     ----------
     rig
-        A robot whose file says what its links weigh (URDF `<inertial>`), or a figure on two legs, whose joints carry
-        what those of people do (de Leva 1996, table 4, men).
+        A robot with link masses in its file (URDF `<inertial>`), or a biped, which gets human body segments (de Leva
+        1996, table 4, men).
 
     Returns
     -------
     dict
-        Joints and their masses; joints that carry nothing are left out.
+        Joints and their masses; joints without a mass are left out.
 
     Raises
     ------
     InputError
-        Where neither the file nor the roles of its joints tell.
+        For a file without masses and a skeleton without the roles of a biped.
     """
     if not isinstance(rig, Rig | Skeleton):
         raise InputError(f"masses() takes a Rig or a Skeleton, not a {type(rig).__name__}")
@@ -72,13 +72,13 @@ def centre_of_mass(pose: Pose, masses: Mapping[str, Any] | None = None) -> Float
     pose
         A pose, or a batch of poses.
     masses
-        What the joints carry, as `poise.masses` tells or {joint: mass} or {joint: (mass, (x, y, z))} with the centre in
-        the joint's frame. None: what `poise.masses` tells of the skeleton.
+        Masses of the joints, as from `poise.masses`, or {joint: mass} or {joint: (mass, (x, y, z))} with the centre in
+        the joint's frame. None: those of `poise.masses(skeleton)`.
 
     Raises
     ------
     InputError
-        For masses that are not above 0 or not known.
+        For masses that are unknown or not above 0.
     """
     given = None if masses is None else checked_masses(masses)
     skeleton = require(pose, Pose, "the pose of a centre of mass").skeleton

@@ -1,7 +1,4 @@
-"""The drive of a joint: its largest speed and force.
-
-Robot descriptions contain them.
-"""
+"""Motors of joints: largest speed and force, from robot descriptions."""
 
 from __future__ import annotations
 
@@ -16,16 +13,16 @@ from poise.maths.arrays import real, short
 class SafetyController:
     """A brake of a joint near its soft limits.
 
-    It is read from files and written back; Poise does not obey it. Angles are radians, lengths file units.
+    It is read from files and written back; solvers ignore it. Angles are radians, lengths file units.
 
     Parameters
     ----------
     lower, upper
         Ends of the range [rad, file units] within which the controller does not act.
     k_position
-        [1/s] The largest speed for each radian or unit that is left to the end.
+        [1/s] The largest speed per radian or unit of distance to the end.
     k_velocity
-        [N m s/rad, N s/unit] The largest force for each unit of speed that is left.
+        [N m s/rad, N s/unit] The largest force per unit of remaining speed.
     """
 
     lower: float = 0.0
@@ -45,9 +42,7 @@ class SafetyController:
 class Motor:
     """The drive of one joint: largest speed, force, safety controller.
 
-    None stands for a value that the file does not contain.
-
-    It is read from files and written back; solvers do not use it.
+    None stands for a value missing in the file. It is read from files and written back; solvers do not use it.
 
     Parameters
     ----------

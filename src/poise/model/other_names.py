@@ -12,7 +12,7 @@ from poise.errors import UnknownNameError
 
 def row_of_role(skeleton: Any, role: str, known: Iterable[str]) -> int:
     """Find the joint with a confident role, or raise UnknownNameError. The error lists `known_names`."""
-    lookup = import_module("poise.model.roles.lookup")  # which stands above skeletons: roles are found in one
+    lookup = import_module("poise.model.roles.lookup")  # a layer above skeletons
     row: int | None = lookup.row_of_role(skeleton, role)
     if row is None:
         raise UnknownNameError("joint", role, known, also=lookup.sure_roles(skeleton)) from None

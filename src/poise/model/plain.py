@@ -1,9 +1,7 @@
 """Forward kinematics in NumPy, used until the kernels are compiled.
 
-The first picture of the viewer appears seconds sooner.
-
-It is used inside of `first_picture()` only: elsewhere kernels are compiled when they are needed first, and a pose has
-the same bits everywhere. What is worked out here is the same to rounding.
+It makes the first picture of the viewer appear seconds sooner. It is used inside `defer_kernels()` only: elsewhere
+kernels are compiled on first use, and a pose has the same bits everywhere. The results here agree to rounding.
 """
 
 from __future__ import annotations
@@ -32,14 +30,15 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.joints import Kind
 
-_MOST = 64  # poses: of more it would take longer than compiling
+# largest batch for NumPy; above it compiling the kernels is faster
+_MOST = 64
 
 
 class Loading(threading.local):
     """State of kernel loading. `is_pending` is a class attribute, so frequent callers read it without a call.
 
-    waits     of the class, for all threads: kernels are still to be loaded or compiled
-    compiles  this thread is the one that compiles
+    is_pending    of the class, for all threads: kernels are still to be loaded or compiled
+    is_compiling  of one thread: it compiles the kernels
     """
 
     waits = False

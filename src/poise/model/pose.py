@@ -1,7 +1,6 @@
 """Poses: configurations of a skeleton, single or batched.
 
-Leading axes of q are the batch. A pose computes its local and world transforms. Leading axes of q are a batch. It knows
-its local and world transforms.
+Leading axes of q are the batch. A pose computes its local and world transforms.
 """
 
 from __future__ import annotations
@@ -27,7 +26,8 @@ from poise.model import kinematics, plain
 from poise.model.same import carried_over, check_same
 from poise.model.skeleton import Kind, Skeleton
 
-_SIMILAR = 1e-12  # lengths this near to each other are equal to rounding
+# relative difference of lengths that counts as rounding
+_SIMILAR = 1e-12
 
 
 class _SinglePoseError(InputError, TypeError):
@@ -42,7 +42,7 @@ class _NoSuchPoseError(InputError, IndexError):
 class Transforms(FrozenValue):
     """Affine transforms of a skeleton's joints, with leading batch axes.
 
-    `transforms["hand.L"]` is the same for one joint: its arrays lose the joint axis.
+    `transforms["hand.L"]` selects one joint: its arrays have no joint axis.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Transforms(FrozenValue):
 
     @cached_property
     def rotations(self) -> Floats:
-        """(..., n, 4) nearest rotations w x y z, without scale and mirroring. w >= 0."""
+        """(..., n, 4) nearest rotations w x y z, w >= 0. Scale and mirroring are removed."""
         maps = np.array(self.affine.reshape(math.prod(self.affine.shape[:-2]), 12))  # a copy: see Pose._locals
         turns = kinematics.turns_of(maps, _SIMILAR, poses=math.prod(self.affine.shape[:-3]))
         turns = turns.reshape(*self.affine.shape[:-2], 4)
@@ -100,11 +100,11 @@ class Pose(FrozenValue):
     skeleton
         The joints.
     q
-        (..., nq) the numbers of all joints; Skeleton.q_start says where each joint's stand. Leading axes are a batch.
+        (..., nq) the numbers of all joints, each joint's at Skeleton.q_start. Leading axes are a batch.
     translations
-        (..., n, 3) [file units] replaces the translation of A, for clips that animate it; None where none does.
+        (..., n, 3) [file units] replaces the translation of A, for clips that animate it; else None.
     scales
-        (..., n, 3) replaces B by this scale; None where no clip animates it.
+        (..., n, 3) replaces B by this scale, for clips that animate it; else None.
 
     Notes
     -----
@@ -167,7 +167,7 @@ class Pose(FrozenValue):
         except (IndexError, TypeError, ValueError) as error:
             raise _NoSuchPoseError(f"a batch of poses of shape {self.shape} has none at {short(index)}") from error
         if q.shape[-1:] != (self.skeleton.nq,):
-            finite(q, "q", last=self.skeleton.nq)  # which says what is wrong
+            finite(q, "q", last=self.skeleton.nq)  # it raises the error
         parts = [None if value is None else value[index].copy() for value in (self.translations, self.scales)]
         return Pose.unchecked(self.skeleton, q, *parts)
 
@@ -179,7 +179,7 @@ class Pose(FrozenValue):
     def _locals(self) -> tuple[Floats, Floats]:
         """Local positions (k, n, 3) and rotations (k, n, 4), batch flattened. They are those of A . J."""
         s = self.skeleton
-        # a copy, because Numba would compile again for a read-only array
+        # a copy: Numba would compile again for a read-only array
         q = np.array(self.q.reshape(math.prod(self.shape), s.nq))
         positions, quaternions = np.zeros((len(q), len(s), 3)), np.zeros((len(q), len(s), 4))
         plain.forward(len(q)).local_transforms(
@@ -203,7 +203,7 @@ class Pose(FrozenValue):
     def world(self) -> Transforms:
         """World transforms of every joint [file units].
 
-        world_i = world_parent . A_i . J_i(q_i) . B_i
+            world_i = world_parent . A_i . J_i(q_i) . B_i
 
         A pose gives the same bits in any batch. For one joint of a large batch use `world_of`.
         """
@@ -228,8 +228,8 @@ class Pose(FrozenValue):
         joint
             Name of the joint.
         point
-            (3,) or with the pose's batch axes (..., 3): the point whose velocity is meant, in the joint's own frame
-            [file units].
+            (3,) or with the pose's batch axes (..., 3): the point of the velocity, in the joint's own frame [file
+            units].
 
         Returns
         -------
@@ -292,8 +292,8 @@ class Pose(FrozenValue):
         Parameters
         ----------
         order
-            The axes in the order of the product: "XYZ" is R_x(a) R_y(b) R_z(c), turns about the joint's own axes one
-            after the other. The angles stand in this order, the middle one from -90 to 90 degrees.
+            The axes in the order of the product: "XYZ" is R_x(a) R_y(b) R_z(c), rotations about the joint's own axes
+            one after the other. The angles have this order, the middle one from -90 to 90 degrees.
         degrees
             Whether the angles are in degrees; else in radians.
 
@@ -313,7 +313,7 @@ class Pose(FrozenValue):
     def b_affine(self) -> Floats:
         """(1|k, n, 3, 4) transforms after each joint's motion. There is one per pose where scales are given."""
         if self.scales is None:
-            return self.skeleton.B[None].copy()  # writable like the other, so that one compiled kernel serves both
+            return self.skeleton.B[None].copy()  # writable like the other, so one compiled kernel serves both
         b = np.zeros((*self.scales.reshape(-1, len(self.skeleton), 3).shape, 4))
         b[..., [0, 1, 2], [0, 1, 2]] = self.scales.reshape(-1, len(self.skeleton), 3)
         return b
@@ -326,13 +326,13 @@ class Pose(FrozenValue):
         Parameters
         ----------
         skeleton
-            The joints. What a free root (`Skeleton.with_free_root`) has moved stands in `translations` where the root
-            is a ball, and the other way round.
+            The joints. The translation of a free root (`Skeleton.with_free_root`) becomes `translations` of a ball
+            root, and vice versa.
 
         Raises
         ------
         InputError
-            For the skeleton of another figure, and for a robot's base that has moved and is fixed there.
+            For a skeleton with other joints, and for the moved base of a robot that is fixed on the other skeleton.
         """
         if skeleton is self.skeleton:
             return self
@@ -391,7 +391,7 @@ class Pose(FrozenValue):
         other
             A pose of the same skeleton.
         weight
-            0 (this pose) to 1 (the other). Numbers go in straight lines, rotations by slerp.
+            0 (this pose) to 1 (the other). Numbers are interpolated linearly, rotations by slerp.
         """
         if not isinstance(other, Pose):
             message = f"a pose is blended with another Pose, not with {short(other)}"
@@ -431,7 +431,7 @@ def unit_turns(skeleton: Skeleton, q: Floats) -> Floats:
     """Normalize the quaternions in q (..., nq). Those of unit length to rounding stay bit for bit."""
     columns = skeleton.turn_columns
     first = int(columns[0, 0]) if len(columns) else 0
-    if len(columns) and columns[-1, -1] - first + 1 == columns.size:  # side by side, as in most figures: no gathering
+    if len(columns) and columns[-1, -1] - first + 1 == columns.size:  # contiguous, as in most rigs
         turns = q[..., first : first + columns.size].reshape(*q.shape[:-1], *columns.shape)
     else:
         turns = q[..., columns]

@@ -60,24 +60,24 @@ class Rig(FrozenValue):
     skeleton
         The joints, with limits from the file and its sidecar.
     pose
-        The pose that the file shows: the nodes of a glTF file, the only frame of a BVH file. It differs from `rest` in
-        a file that a solved pose was saved to.
+        The pose in the file: the nodes of a glTF file, the only frame of a BVH file. It differs from `rest` in a file
+        with a saved solved pose.
     clips
         The animations.
     skins
-        Which joints deform which mesh.
+        The joints of each deformed mesh.
     humanoid
         VRM 1.0 bone names to joint names, from the sidecar and from the file's own map; see `poise.humanoid`.
     notes
-        What was repaired or ignored while reading, a sentence each.
+        Repairs and ignored parts of the file, one sentence each.
     path
         The file that was read.
     sidecar_roles
-        The roles in `humanoid` that the sidecar gives.
+        The roles in `humanoid` from the sidecar.
     poses
-        Poses that have names: the keyframes of an MJCF file, the group states of an SRDF file. They need not be legal.
+        Named poses: the keyframes of an MJCF file, the group states of an SRDF file. They need not be legal.
     disabled_pairs
-        Pairs of links that the file says never to check for collisions, as `skeleton.index` knows them.
+        Pairs of links excluded from collision checks by the file, as names for `skeleton.index`.
     """
 
     __repr__ = in_words
@@ -120,7 +120,7 @@ class Rig(FrozenValue):
         if any(pose.skeleton.freed != freed for pose in self.poses.values()):
             object.__setattr__(self, "poses", {name: pose.on(self.skeleton) for name, pose in self.poses.items()})
 
-    @cached_property  # one value, so that what is packed for it is found again
+    @cached_property  # one object, so that arrays cached for it are reused
     def rest(self) -> Pose:
         """The rest pose; a robot's is the legal pose nearest zero."""
         return Pose(self.skeleton, self.skeleton.rest_q)

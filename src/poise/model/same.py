@@ -16,16 +16,16 @@ def check_same(own: Skeleton, other: Skeleton, what: str) -> None:
     """Raise InputError for a pose of a skeleton with other joints.
 
     Joints are compared by name, kind and parent; limits and proportions may differ, and one of the two may have the
-    free root that `Skeleton.with_free_root` gives.
+    free root of `Skeleton.with_free_root`.
 
     Parameters
     ----------
     own
-        The skeleton that is meant.
+        The expected skeleton.
     other
-        That of the pose.
-    what
-        What the pose is, for the message.
+        The skeleton of the pose.
+    label
+        Name of the pose, for the message.
     """
     require(own, Skeleton, "what the joints are compared with")
     if other is own or not (told := _difference(own.bound, other.bound)):
@@ -39,9 +39,8 @@ def carried_over(
 ) -> tuple[Floats, Floats | None]:
     """Convert q (..., nq) and translations (..., n, 3) between twin skeletons.
 
-    The pose stands on `own`; `other` differs in its free root only.
-
-    Where a ball is freed its place goes from the translations to q, and back where it is bound.
+    The pose is on `own`; `other` differs in its free root only. Freeing a ball moves its translation into q, binding it
+    moves it back.
     """
     if own.freed == other.freed:
         return q, translations

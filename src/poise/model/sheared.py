@@ -1,12 +1,12 @@
 """Angular Jacobians below non-uniform scale. Turning a joint then shears the joints below it.
 
 The rotation of a sheared joint is the one nearest to its linear part M = Q R (Q symmetric, R a rotation). With L the
-linear part of the frame in which a joint above turns, a small turn g changes it by dM = N M with N = L [g]x L^-1, and R
-turns with the angular velocity w of
+linear part of the frame in which a joint above turns, a small rotation g changes it by dM = N M with N = L [g]x L^-1,
+and R turns with the angular velocity w of
 
     (tr(Q) I - Q) w = axial(N Q - (N Q)^T)
 
-which is L g where L and M are rotations. It is what is antisymmetric in dM = dQ R + Q dR; for the decomposition see
+which is L g where L and M are rotations. It is the antisymmetric part of dM = dQ R + Q dR; for the decomposition see
 N. J. Higham, "Functions of Matrices", SIAM 2008, chapter 8.
 """
 
@@ -19,7 +19,8 @@ from poise.maths.arrays import Floats, Ints
 from poise.maths.vectors import cross
 from poise.model.skeleton import Kind, Skeleton
 
-_FLAT = 1e-300  # a determinant is divided by at least this
+# smallest absolute determinant to divide by
+_FLAT = 1e-300
 
 
 def angular_velocities(skeleton: Skeleton, rows: Ints, maps: Floats) -> Floats:
@@ -40,7 +41,7 @@ def angular_velocities(skeleton: Skeleton, rows: Ints, maps: Floats) -> Floats:
     out = np.zeros((len(maps), 3, skeleton.nv))
     for i, row in enumerate(rows[turning].tolist()):
         first = int(skeleton.v_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
-        if skeleton.kinds[row] == Kind.HINGE:  # another one may be coupled to the same freedom
+        if skeleton.kinds[row] == Kind.HINGE:  # several may share one degree of freedom
             out[:, :, first] += (spins[:, i] * (skeleton.axes[row] * skeleton.coupling_rows[row, 0])).sum(axis=-1)
         else:
             out[:, :, first : first + 3] = spins[:, i]
@@ -53,7 +54,7 @@ def _spins(frames: Floats, last: Floats) -> Floats:
     The result (k, r, 3, 3) is for small rotations about each axis of frames (k, r, 3, 3).
 
     With C = L^-1 Q, axial(L [g]x C - (L [g]x C)^T) is linear in g: row i of its matrix is l_j x c_k + c_j x l_k, where
-    l are the rows of L, c the columns of C, and i, j, k go round.
+    l are the rows of L, c the columns of C, and i, j, k are cyclic.
     """
     u, sizes, _ = np.linalg.svd(last)
     stretch = (u * sizes[:, None]) @ np.swapaxes(u, 1, 2)

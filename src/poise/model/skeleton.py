@@ -3,7 +3,7 @@
     local_i(q) = A_i . J_i(q_i) . B_i          world_i = world_parent . local_i
 
 A is rigid, B is affine, both are constant; J is the joint's motion, the identity at q = 0 (ball: at
-w = 1). Rows are joints, parents before children, so that forward kinematics is one loop.
+w = 1). Rows are joints, parents before children, so forward kinematics is one loop.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from poise.model.ways import FLAT, LIMB, is_flat, usual_way
 class Skeleton:
     """Joint tree in frozen arrays, parents before children.
 
-    It has n joints and nq numbers in q. n joints, nq numbers in q.
+    It has n joints and nq numbers in q.
 
     Parameters
     ----------
@@ -63,29 +63,28 @@ class Skeleton:
     aliases
         Further names of rows (URDF: links).
     source_ids
-        What the file calls each row (glTF node index, URDF joint name); None for a row that is not in the file.
+        Identifier of each row in the file (glTF node index, URDF joint name); None for a row not in the file.
     euler
-        The rotation order that the file writes each joint in ("ZXY"); empty where it has none.
+        Euler order of each joint in the file ("ZXY"); empty where it has none.
     chains
         Named pairs (root, tip), from a sidecar.
     roles
-        VRM 1.0 bone names to joint names, as the sidecar and the file itself say; see `poise.humanoid`. Not compared.
+        VRM 1.0 bone names to joint names, from the sidecar and the file; see `poise.humanoid`. Not compared.
     motors
-        What the drives of joints can do, by the names of the joints. Not compared.
+        Drives by joint name. Not compared.
     faces
-        Where the figure looks at rest, where the file's format says it: "-z" (VRM 0.x), "+z" (VRM 1.0), or None. Not
-        compared.
+        Facing direction at rest by the file's format: "-z" (VRM 0.x), "+z" (VRM 1.0), or None. Not compared.
     metres_per_unit
-        None where the file does not say.
+        Metres per file unit; None if unknown.
     up
-        "x", "y" or "z"; None where the file does not say.
+        "x", "y" or "z"; None if unknown.
     source
-        The document that the skeleton was read from, for writing back. It is not compared and not pickled.
+        The source document, for writing back. It is not compared and not pickled.
     freed
-        Which row `with_free_root` made free, and the kind that it had; None where it did not.
+        Row freed by `with_free_root`, and its former kind; else None.
     loops
-        Closed loops of the file: ties between two joints beside the tree. Solvers do not close them, and no result that
-        leaves one open counts as reached.
+        Closed loops of the file: ties between two joints beyond the tree. Solvers do not close them, and a result with
+        an open loop does not count as reached.
     """
 
     names: tuple[str, ...]
@@ -209,7 +208,7 @@ class Skeleton:
         return self
 
     def __deepcopy__(self, memo: object) -> Self:
-        return self  # nobody can tell it from a copy, and the document it was read from stays with it
+        return self  # immutable, and the source document stays with it
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Skeleton):
@@ -238,7 +237,7 @@ class Skeleton:
         """(n,) offset of each joint's degrees of freedom among the nv. A coupled joint has its leader's.
 
         A velocity, or a column of a Jacobian, has for a hinge [rad] or slide [file units] one number; for a ball three,
-        small rotations about the axes of the frame that it turns in; for a free joint six, a translation along those
+        small rotations about the axes of its rotation frame; for a free joint six, a translation along those
         axes and then a rotation.
         """
         return joints.starts([joints.NV[kind] for kind in self.kinds.tolist()], self.couplings)
@@ -314,10 +313,7 @@ class Skeleton:
 
     @cached_property
     def _joints(self) -> dict[int, Joint]:
-        """Cache of the joints already looked up.
-
-        A root may have thousands of children to name.
-        """
+        """Cache of joints: a root may have thousands of children to name."""
         return {}
 
     # --- the tree --------------------------------------------------------------------------------
@@ -374,17 +370,17 @@ class Skeleton:
         return rows[::-1]
 
     def chain(self, root: str | None, tip: str) -> tuple[str, ...]:
-        """List the joints of a chain, from its root to the tip's parent.
+        """List the joints of a chain, from root to tip's parent.
 
         Parameters
         ----------
         root
-            The first joint that moves. None: of a robot, whose joints are hinges and slides, the first below the base;
-            of a figure from the tip up to, not including, the first joint that leads on to other limbs too, once
-            something moves. A limb is a branch with two or more joints in a line that move; leaves such as twist or
-            helper bones are none. A free root joint is left out unless it is named.
+            The first joint of the chain. None: for a robot (hinges and slides) the first joint below the base; for a
+            character the first one below the nearest joint that also carries other limbs, once something moves. A limb
+            is a branch with two or more moving joints in a line, unlike twist or helper bones. A free root joint is
+            left out unless it is named.
         tip
-            The joint that is brought somewhere.
+            The joint moved to a target.
         """
         if root is None:
             rows = usual_way(self.kinds, self.parents, self.limb_counts, self.moving_depth, self.index(tip))
@@ -405,8 +401,8 @@ class Skeleton:
         Parameters
         ----------
         joint
-            The joint that is freed, a ball or a fixed one. None: a figure's hips, by role or because all limbs meet
-            there, or a robot's base; what has a free joint already stays as it is.
+            The joint to free, a ball or a fixed joint. None: a character's hips, by role or as the joint carrying all
+            limbs, or a robot's base; a skeleton with a free joint is returned as it is.
         """
         row = None if joint is None else self.index(joint)
         return remember(self, "free root", row, lambda: freed(self, joint))
@@ -444,7 +440,7 @@ class Skeleton:
             limits=self.limits,
             nq=self.nq,
             values=self.q_start,
-            turns=self.q_start + np.where(self.kinds == Kind.FREE, 3, 0),  # a free joint's place comes first
+            turns=self.q_start + np.where(self.kinds == Kind.FREE, 3, 0),  # a free joint's translation comes first
             couplings=self.coupling_rows,
             leaders=tuple([self.names[coupling.leader] if coupling else None for coupling in self.couplings]),
         )

@@ -20,7 +20,8 @@ Interpolation = Literal["LINEAR", "STEP", "CUBICSPLINE"]
 
 _WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
 _INTERPOLATIONS = ("LINEAR", "STEP", "CUBICSPLINE")
-_PARTS = 3  # of a key of a spline: in-tangent, value, out-tangent
+# values per spline key: in-tangent, value, out-tangent
+_PARTS = 3
 
 
 class Track(NamedTuple):
@@ -42,7 +43,7 @@ class Track(NamedTuple):
 
     Notes
     -----
-    It is a record: `checked`, `at` and the clip that it is given to look at its fields.
+    It is a plain record: `checked`, `at` and the clip validate its fields.
     """
 
     joint: int
@@ -130,8 +131,7 @@ def check_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
     Raises
     ------
     InputError
-        As `Track.checked` does, for a row that the skeleton does not have, and for rotations of a joint that has no
-        quaternion in q.
+        As `Track.checked`, for a row outside the skeleton, and for rotations of a joint without a quaternion in q.
     """
     given = several(tracks, "the tracks of a clip", "[poise.Track(...)]")
     found = tuple([require(track, Track, "each track of a clip").checked() for track in given])
@@ -153,8 +153,8 @@ def check_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
 def bracket(times: Floats, t: Floats) -> tuple[np.ndarray, Floats]:
     """Find the two times around t, and its fraction between.
 
-    The index of the last time at or before t, and the fraction 0 to 1 of the way to the next; both
-    are held at the two ends.
+    Return the index of the last time at or before t, and the fraction 0 to 1 towards the next; both are clamped at the
+    ends.
     """
     lower = np.clip(np.searchsorted(times, t, side="right") - 1, 0, max(len(times) - 2, 0))
     upper = np.minimum(lower + 1, len(times) - 1)

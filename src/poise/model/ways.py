@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from poise.maths.arrays import Ints
 from poise.model.joints import Kind
 
-LIMB = 2  # joints in a line that move: a branch with fewer is a twist or helper bone, not a limb
+# moving joints in a line; a branch with fewer is a twist or helper bone
+LIMB = 2
 
 FLAT = "flat skeleton: no joint is another's parent; its joints move one by one, and no chain or limb can be told"
 
@@ -21,7 +22,7 @@ def is_flat(kinds: Ints, parents: Sequence[int] | Ints) -> bool:
     At least two joints move; fixed joints between them do not count.
     """
     moves = kinds != Kind.FIXED
-    above: list[bool] = []  # whether a joint or one above it moves
+    above: list[bool] = []  # a joint or one of its ancestors moves
     for row, parent in enumerate(parents):
         hangs = parent >= 0 and above[parent]
         if hangs and moves[row]:
@@ -50,18 +51,18 @@ def is_base(kinds: Ints, parents: Ints, row: int) -> bool:
 def usual_way(kinds: Ints, parents: Ints, limbs: Ints, depth: Ints, tip: int) -> list[int]:
     """Find the default chain from its root to the tip's parent.
 
-    Of a robot (`is_robot`): all from the base to the tip, whatever forks lie between. Of a figure: up to, not
-    including, the first joint that leads on to other limbs too; fixed joints next to the tip, such as the frames of
-    tools, are passed first. A free joint above which nothing moves is left out of both, and what carries a free joint
-    that is a figure's root, on to which limbs lead and beside which none hangs, does not move for that root.
+    Robot (`is_robot`): all joints from the base to the tip, forks included. Character: from below the first joint that
+    also carries other limbs; fixed joints next to the tip, such as tool frames, are skipped first. A floating base
+    is left out of both. For a tip that is a free root carrying several limbs, with no limb beside it, the chain is
+    empty.
 
     kinds, parents  (n,) of the joints, parents first
-    limbs           (n,) how many limbs begin at the children of each
-    depth           (n,) the largest number of joints that move on one line from a joint down, itself included
+    limbs           (n,) number of limbs starting at the children of each
+    depth           (n,) largest number of moving joints on a path down from a joint, itself included
     """
     robot = not (kinds == Kind.BALL).any() and is_robot(kinds, parents)
     rows: list[int] = []
-    passed: list[int] | None = None  # the rows below the first fork, where nothing moves
+    passed: list[int] | None = None  # the rows below the first fork, while nothing moves
     row, below, moved = int(parents[tip]), tip, False
     while row >= 0 and not (kinds[row] == Kind.FREE and is_base(kinds, parents, row)):
         moved = moved or kinds[row] != Kind.FIXED

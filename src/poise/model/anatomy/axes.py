@@ -1,20 +1,20 @@
 """Anatomical joint axes of a character, such as the knee's flexion axis.
 
-`axes_of(skeleton)` gives a `JointAxes` for each joint that surely has a role, and for every joint of spine and neck.
-All of it comes from where joints are at rest, not from how their frames are turned: bones may be rolled in any way.
+`find_joint_axes(skeleton)` returns a `JointAxes` for each joint with a confident role and for all joints of spine and
+neck. It depends on joint positions at rest only, not on joint frames: bones may be rolled in any way.
 
-    axes_of(skeleton)                       in the world at rest
-    one.seen_from(own_frame(s, one.row))    in the joint's own rest frame, in which limits and q are given
-    one.seen_from(parent_frame(s, one.row)) in the frame of what carries the limb: the pelvis of a thigh, the thigh of a
-                                            shin. A pose turns these along: world = parent's rotation @ axis
+    find_joint_axes(skeleton)                         in the world at rest
+    one.express_in(compute_joint_frame(s, one.row))   in the joint's own rest frame, the frame of limits and q
+    one.express_in(compute_parent_frame(s, one.row))  in the parent's frame: the pelvis of a thigh, the thigh of a shin;
+                                                      in a pose, world = parent's rotation @ axis
 
 The anatomical zero pose is that of goniometry: standing, legs straight down, arms hanging, palms to the thighs, head
-up. A rest pose is seldom that. Thighs and upper arms are measured from straight down, as the trunk stands; knees and
-elbows from the line of the bone above; feet from a sole square to the shin. Trunk, neck, head, collar bones, hands and
-toes have curves of their own in every rig, so that their rest is their zero.
+up. Few rest poses are like it. Thighs and upper arms are measured from straight down, in the trunk's direction; knees
+and elbows from the line of the bone above; feet from a sole perpendicular to the shin. Trunk, neck, head, clavicles,
+hands and toes have different curves in every rig, so their zero is their rest.
 
-    knee = axes_of(skeleton)[poise.humanoid(rig).joints["leftLowerLeg"]]
-    backward = np.cross(knee.bend, knee.bone)  # where the foot goes when the knee bends, in the world at rest
+    knee = find_joint_axes(skeleton)[poise.humanoid(rig).joints["leftLowerLeg"]]
+    backward = np.cross(knee.bend, knee.bone)  # motion of the foot when the knee bends, in the world at rest
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ from poise.model.roles.roles import Roles
 from poise.model.roles.vrm import SIDES
 from poise.model.skeleton import Skeleton
 
-_RISES = 0.3  # cosine: a bone of the trunk that rises less is none
+# cosine: a trunk bone that rises less is replaced by the up direction
+_RISES = 0.3
 
 
 def sure_joints(roles: Roles) -> dict[str, str]:
     """Map confident roles to joint names. Confident means a confidence of 0.8 or more.
 
-    A foot that hangs apart from its leg, as bones for IK do, stands under "leftFoot apart": the shin ends there.
+    A foot detached from its leg (an IK bone) has the key "leftFoot apart": the shin ends there.
     """
     sure = {role: joint for role, joint in roles.joints.items() if roles.confidence[role] >= SURE}
     return sure | {f"{leg.side}{APART}": leg.foot for leg in roles.apart}
@@ -54,12 +55,12 @@ def axes_of(skeleton: Skeleton, joints: Mapping[str, str] | None = None) -> dict
     skeleton
         Its joints.
     joints
-        Roles to joint names, both thighs and both upper arms among them; by default those that are sure.
+        Roles to joint names, both thighs and both upper arms among them; by default the confident ones.
 
     Raises
     ------
     InputError
-        Where thighs or upper arms are not known, and where the rest pose is no pose of a figure.
+        For unknown thighs or upper arms, and for a rest pose without recognizable body directions.
     """
     known = sure_joints(roles_of(skeleton)) if joints is None else dict(joints)
     return remember(skeleton, "anatomical axes", tuple(known.items()), lambda: _axes(skeleton, known))
@@ -100,7 +101,7 @@ def _trunk(skeleton: Skeleton, joints: Mapping[str, str], figure: Stance) -> lis
     found: list[JointAxes] = []
     for number, row in enumerate(rows):
         bone = trunk_bone(figure.points, rows, number)
-        if bone is None or float(bone @ figure.up) < _RISES:  # below a head hang hair, eyes, a jaw or nothing
+        if bone is None or float(bone @ figure.up) < _RISES:  # below a head are hair, eyes, a jaw or nothing
             bone = figure.up
         name = skeleton.names[row]
         place = JointName(name, row, roles.get(name, ""), "spine" if number < len(spine) else "neck", 1.0)

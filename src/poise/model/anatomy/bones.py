@@ -15,16 +15,17 @@ _NEXT = {
     "UpperLeg": "LowerLeg", "LowerLeg": "Foot", "Foot": "Toes", "Shoulder": "UpperArm", "UpperArm": "LowerArm",
     "LowerArm": "Hand", "Hand": "MiddleProximal",
 }  # fmt: skip
-APART = "Foot apart"  # after a side: a foot that is no part of its leg's chain, which shows where the shin ends
-_HERE = 1e-3  # of the figure's size: joints nearer than this stand at one place
+# suffix after a side: a foot detached from its leg's chain; it shows the end of the shin
+APART = "Foot apart"
+# fraction of the character's size: nearer joints count as one position
+_HERE = 1e-3
 
 
 def trunk_rows(skeleton: Skeleton, joints: Mapping[str, str]) -> tuple[list[int], list[int]]:
     """Find the rows of the spine and of the neck.
 
-    The spine runs from above the joint that carries the legs to the joint that carries the arms.
-
-    The neck goes from there up to the head, included. Empty where no head is known or the arms hang elsewhere.
+    The spine runs from above the joint that carries the legs to the joint that carries the arms, the neck from there to
+    the head, included. Both are empty for an unknown head or for arms outside this path.
     """
     if "head" not in joints:
         return [], []

@@ -30,9 +30,9 @@ class Humanoid(Roles):
     joints, confidence, reasons, legs, kind, missing, left_out, apart
         As for Roles.
     skeleton
-        The skeleton whose joints these are. Not compared.
+        The skeleton of these joints. Not compared.
     clips
-        The clips of the rig, which show in which plane elbows and knees bend. Not compared.
+        The clips of the rig; they show the plane of bending of elbows and knees. Not compared.
     """
 
     __repr__ = in_words
@@ -48,30 +48,29 @@ class Humanoid(Roles):
         Returns
         -------
         dict
-            A SwingTwist for each ball joint of arms, legs, spine, neck and head that is known with a confidence of 0.8
-            or more. Joints without a role between hips and head are among them. Fingers, eyes and jaw are not, nor are
-            the hips, which carry the figure.
+            A SwingTwist for each ball joint of arms, legs, spine, neck and head known with a confidence of 0.8 or
+            more, joints without a role between hips and head included. Fingers, eyes, jaw and hips have none.
 
         Raises
         ------
         InputError
-            Where thighs, shins, upper arms and forearms are not all surely known, where joints are hinges as robots
-            have them, whose limits their file gives, and where the rest pose is no pose of a figure.
+            Where thighs, shins, upper arms and forearms are not all known with confidence, for joints that are hinges
+            (robots: their file gives the limits), and for a rest pose without recognizable body directions.
 
         Notes
         -----
         Ranges are those of the American Academy of Orthopaedic Surgeons (Joint Motion: Method of Measuring and
         Recording, 1965), which Norkin and White (Measurement of Joint Motion) give as reference values: hip 120
         flexion, 30 extension; knee 135; elbow 150; shoulder 180; and so on. Floyd (Manual of Structural Kinesiology),
-        Kapandji (The Physiology of the Joints) and Levangie and Norkin (Joint Structure and Function) have what is
-        missing there. `docs/concepts/anatomical-limits.md` has all of them in one table.
+        Kapandji (The Physiology of the Joints) and Levangie and Norkin (Joint Structure and Function) supply
+        the rest. `docs/concepts/anatomical-limits.md` has all of them in one table.
 
-        They count from the anatomical zero pose (standing, arms hanging), which is found from where joints are at
-        rest; a limit counts from rest, so that the difference is taken off. The rest pose is always legal. Knees and
-        elbows are balls in most rigs: the limit bends them in one plane, which the rest pose or the clips of the rig
-        show, with 5 degrees of play to both sides; elbows of which nothing shows the plane have 25. Of n joints of the
-        spine, or of neck and head, each may go 1.5 / n of the whole. A joint that most frames of the rig's clips have
-        more than 15 degrees outside gets no limit: then the rest pose does not show how its bone is turned.
+        Ranges count from the anatomical zero pose (standing, arms hanging), found from joint positions at rest; a limit
+        counts from rest, so the difference is subtracted. The rest pose is always legal. Knees and elbows are balls in
+        most rigs: the limit bends them in one plane, shown by the rest pose or by the clips of the rig, with 5 degrees
+        of play to both sides; elbows without a known plane have 25. Of n joints of the spine, or of neck and head, each
+        may use 1.5 / n of the whole range. A joint more than 15 degrees outside in most frames of the rig's clips gets
+        no limit: then the rest pose does not show the rotation of its bone.
         """
         return {one.joint: one.limit for one in self.explained() if one.limit is not None}
 
@@ -114,8 +113,8 @@ def humanoid(rig: Rig | Skeleton) -> Humanoid:
     Returns
     -------
     Humanoid
-        Roles from these sources, the surest first: the sidecar, the file's own VRM map, names, structure and position
-        at rest. Its `limits()` are those of people.
+        Roles from these sources, the most reliable first: the sidecar, the file's own VRM map, names, structure and
+        position at rest. Its `limits()` are those of people.
     """
     found = search.humanoid(rig)
     known = {each.name: getattr(found, each.name) for each in dataclasses.fields(found)}

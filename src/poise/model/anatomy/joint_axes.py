@@ -11,7 +11,8 @@ from poise.maths.rotations import about, rotate, rotation_between
 from poise.maths.vectors import units
 from poise.model.anatomy.stance import Stance
 
-_OPPOSITE = -0.999  # cosine: from one direction to its opposite there is no shortest way; the limb is lifted sideways
+# cosine: beyond it two directions count as opposite and the limb is lifted sideways
+_OPPOSITE = -0.999
 
 
 class JointAxes(NamedTuple):
@@ -19,30 +20,30 @@ class JointAxes(NamedTuple):
 
     Vectors are unit vectors (3,), in the world at rest unless `express_in` changed the frame.
 
-    joint, row  its name and its row in the skeleton
-    role        its role, "" for a joint of the trunk that has none: a spine has more joints than roles
-    part        what it is for: the role without its side ("UpperLeg"), "spine" from the hips to the arms, "neck" from
+    joint, row  name and row in the skeleton
+    role        role, "" for a trunk joint without one: a spine has more joints than roles
+    part        part of the body: the role without its side ("UpperLeg"), "spine" from the hips to the arms, "neck" from
                 there on, the head included
-    bone        along the bone at rest: to the next joint of the limb
-    zero        where the bone points in the anatomical zero pose, all joints above as they rest
-    bend        flexion is a positive (right-handed) turn about it: thigh and upper arm go forward, shin backward, the
+    bone        along the bone at rest, to the next joint of the limb
+    zero        bone direction in the anatomical zero pose, all joints above at rest
+    bend        flexion axis, right-handed. Positive flexion: thigh and upper arm go forward, shin backward, the
                 hand to the shoulder, toes up (dorsiflexion; toes are extended), trunk and head forward, the palm to the
-                forearm, a collar bone forward. Square to the bone
-    aside       a positive turn about it takes the bone outward, away from the middle (trunk and head: to the left;
-                hand: to the thumb's side; collar bone: up). Square to the bone and to `bend`
+                forearm, a clavicle forward. Perpendicular to the bone
+    aside       abduction axis: a positive rotation moves the bone outward (trunk and head: to the left; hand: to the
+                thumb's side; clavicle: up). Perpendicular to the bone and to `bend`
     forward, up, outward
-                of the whole body at rest; outward is to the left for the trunk and what is on the left
-    flexion     [rad] how far the joint is bent about `bend` at rest, from zero
-    abduction   [rad] how far it is turned about `aside` at rest
-    rotation    [rad] how far the bone is turned about itself at rest, positive medially (forearm: pronation; foot:
+                of the whole body at rest; outward is to the left for the trunk and the left side
+    flexion     [rad] angle about `bend` at rest, from zero
+    abduction   [rad] angle about `aside` at rest
+    rotation    [rad] rotation of the bone about itself at rest, positive medially (forearm: pronation; foot:
                 eversion); 0 where the rig does not show it
-    side        1.0 on the left and in the middle, -1.0 on the right: a turn by `side * x` about `bone` is medial
+    side        1.0 on the left and in the middle, -1.0 on the right: a rotation by `side * x` about `bone` is medial
                 (pronation, eversion; of the trunk to the left) for a positive x
-    source      what showed the bend axis
-    clear       whether the rig leaves no doubt about it; False for elbows and knees that are straight at rest
+    source      evidence for the bend axis
+    clear       whether the evidence is clear; False for elbows and knees that are straight at rest
 
-    All describe the joint as it rests: `bend` and `aside` are those of the zero pose, carried along with the bone by
-    the shortest turn. When the joint bends, the end of its bone moves towards `cross(bend, bone)`.
+    All describe the joint at rest: `bend` and `aside` are those of the zero pose, transported with the bone by the
+    shortest rotation. When the joint bends, the end of its bone moves towards `cross(bend, bone)`.
     """
 
     joint: str
@@ -94,7 +95,7 @@ def joint_axes(
 
     They are the bone at rest, the bone in the zero pose, and the directions of motion from there.
 
-    flexes, out  where the end of the bone goes, in the zero pose, when the joint is bent and when it is turned aside
+    flexed, abducted  motion of the bone's end in the zero pose under flexion and under abduction
     """
     bend = units(np.cross(zero, flexes))
     aside = np.cross(zero, bend)

@@ -23,19 +23,23 @@ from poise.model.limits import SwingTwist, unit_axis
 from poise.model.skeleton import Kind, Skeleton
 
 SOURCE = "anatomy"
-_ASTRAY = math.radians(30.0)  # a rest further outside a range than this is no rest of such a joint
-_MOST = 0.5  # of the frames
-_GRAIN = math.radians(0.1)  # ends are given to this
-_CURVED = ("LowerLeg", "LowerArm")  # bones stand a little askew to each other: the play is around that
+# [rad] a rest pose further outside the range gives no limit
+_ASTRAY = math.radians(30.0)
+# fraction of frames outside a limit, above which the limit is dropped
+_MOST = 0.5
+# [rad] rounding of the ends
+_GRAIN = math.radians(0.1)
+# parts whose bones are slightly askew at rest: their play is around the rest pose
+_CURVED = ("LowerLeg", "LowerArm")
 
 
 class JointLimit(NamedTuple):
     """Limit of one joint, with its reason.
 
     joint, role, part  as in JointAxes
-    limit              in the joint's own rest frame, as `Skeleton.limited` takes it; None where there can be none
-    reason             the published motions in degrees with their sources, shared out where several joints have one;
-                       by how much an end was moved to the rest; or why there is no limit
+    limit              in the joint's own rest frame, as `Skeleton.limited` takes it; None without a limit
+    reason             the published motions in degrees with their sources, divided among several joints;
+                       the widening to the rest pose; or why there is no limit
     """
 
     joint: str
@@ -48,10 +52,10 @@ class JointLimit(NamedTuple):
 def joint_limits(skeleton: Skeleton, axes: Iterable[JointAxes], clips: Sequence[Clip] = ()) -> tuple[JointLimit, ...]:
     """Compute the limits of ball and free joints from their axes. Hinges are left out: they have limits of their own.
 
-    A range counts from the anatomical zero pose, a limit of Poise from rest: what the joint is bent, turned aside and
-    turned about its bone at rest is taken off. An end that would leave out the rest pose is moved to it, and `reason`
-    says so; a joint that rests more than 30 degrees outside gets no limit. Neither does one that is more than 15
-    degrees outside in most frames of the clips: then the rest pose does not show how the bone is turned.
+    A range counts from the anatomical zero pose, a limit from rest: the angles of the joint at rest are subtracted. An
+    end that would exclude the rest pose is moved to it, and `reason` says so; a joint with a rest pose more than 30
+    degrees outside gets no limit. Neither does a joint more than 15 degrees outside in most frames of the clips: then
+    the rest pose does not show the rotation of the bone.
     """
     every = [one for one in axes if skeleton.kinds[one.row] in (Kind.BALL, Kind.FREE)]
     counts = {part: sum(one.part == part for one in every) for part in ("spine", "neck")}

@@ -18,15 +18,21 @@ from poise.model.anatomy.joint_axes import JointAxes, JointName, joint_axes, sig
 from poise.model.anatomy.stance import Stance
 from poise.model.skeleton import Skeleton
 
-_WEIGHT = float(np.sin(np.radians(3.0)))  # what the expected bend counts beside the one at rest: as one of 3 degrees
-_CLEAR = float(np.sin(np.radians(5.0)))  # a bend at rest that leaves no doubt about its plane
-_TOLD = 0.5  # cosine: a rest bend within 60 degrees of the expected one shows the axis
-_LEVEL = 0.25  # cosine: a foot that is steeper says nothing of the front
+# weight of the expected bend direction: that of a bend of 3 degrees at rest
+_WEIGHT = float(np.sin(np.radians(3.0)))
+# sine: a larger bend at rest shows its plane without doubt
+_CLEAR = float(np.sin(np.radians(5.0)))
+# cosine: a rest bend within 60 degrees of the expected direction shows the axis
+_TOLD = 0.5
+# sine of the angle to the vertical: a steeper foot does not show the forward direction
+_LEVEL = 0.25
+# [rad] a steeper foot does not stand flat; slope of a flat foot
 _STEEP, _USUAL = (
     np.radians(60.0),
     np.radians(30.0),
-)  # a foot that slopes more does not stand flat; how a flat one slopes
-_SHEER = np.radians(80.0)  # what ends so steeply below an ankle is its heel, and no foot
+)
+# [rad] a bone this steep below the ankle is a heel, not a foot
+_SHEER = np.radians(80.0)
 
 
 class BodySide(NamedTuple):
@@ -90,8 +96,8 @@ def leg(limb: BodySide) -> list[JointAxes]:
 def _bend(upper: Floats, lower: Floats, expected: Floats, why: str) -> tuple[Floats, str, bool]:
     """Find the bend direction of the lower bone. Also return its source, and whether the rest bend is clear.
 
-    A bend at rest that is within 60 degrees of the expected one, and that one as if it bent the joint by 3 degrees
-    more: the bones of a straight limb stand a little askew in every rig. A bend the other way is no more than that.
+    It is the bend at rest, if that is within 60 degrees of the expected one, plus the expected one weighted like a bend
+    of 3 degrees: the bones of a straight limb are slightly askew in every rig.
     """
     seen = lower - upper * float(lower @ upper)
     expected = square(expected, upper)
@@ -114,7 +120,7 @@ def _foot(limb: BodySide, shin: Floats) -> JointAxes:
     axis = np.cross(level, up)
     slope = float(np.arctan2(-(bone @ up), bone @ level))
     drop = slope - _USUAL if slope > _STEEP else 0.0  # the foot points down at rest
-    lean = signed_angle(-up, square(shin, axis), axis)  # the shin's lean forward bends the ankle
+    lean = signed_angle(-up, square(shin, axis), axis)  # the shin tilted forward bends the ankle
     zero = rotate(about(axis, drop + lean), bone)
     return limb.axes("Foot", bone, zero, up, limb.outward, "the foot, flat on the ground at rest")
 
@@ -140,7 +146,7 @@ def arm(limb: BodySide) -> list[JointAxes]:
 
 def _forearm_and_hand(limb: BodySide, elbow: JointAxes) -> list[JointAxes]:
     """Compute the axes of the hand, and the forearm's rotation at rest. The thumb side shows that rotation."""
-    thumb = np.cross(elbow.bend, elbow.bone)  # in the zero pose the thumb points where the elbow bends to
+    thumb = np.cross(elbow.bend, elbow.bone)  # in the zero pose the thumb points in the elbow's flexion direction
     bone, source = limb.bone("Hand", elbow.bone), "the bend of the elbow, palms to the thighs"
     if limb.has("IndexProximal") and limb.has("LittleProximal"):
         across = square(limb.point("IndexProximal") - limb.point("LittleProximal"), bone)

@@ -16,11 +16,15 @@ from poise.model.limits.base.rows import nearest_turns, turn_excess, turn_row
 from poise.model.skeleton import Kind, Skeleton
 
 _HINGES = ("LowerLeg", "LowerArm")
-_BENT = float(np.sin(np.radians(20.0)))  # frames in which a joint is bent by less do not show a plane
+# sine of the bend angle: frames bent by less than 20 degrees do not show a plane
+_BENT = float(np.sin(np.radians(20.0)))
 _FRAMES = 5
-_STEADY = float(np.cos(np.radians(15.0)))  # mean length of the unit vectors: how well frames agree
-_TOLD = 0.5  # cosine: a plane within 60 degrees of the expected one
-_BEYOND = np.radians(15.0)  # a pose this far outside a limit is none that a person comes into by bending a little more
+# mean length of the unit vectors: frames must agree within about 15 degrees
+_STEADY = float(np.cos(np.radians(15.0)))
+# cosine: the plane must lie within 60 degrees of the expected one
+_TOLD = 0.5
+# [rad] a frame counts as outside from here on: a person cannot reach it by bending a little more
+_BEYOND = np.radians(15.0)
 
 
 def frames_of(skeleton: Skeleton, clips: Sequence[Clip]) -> Floats:
@@ -32,8 +36,8 @@ def frames_of(skeleton: Skeleton, clips: Sequence[Clip]) -> Floats:
 def with_bends_seen(skeleton: Skeleton, frames: Floats, axes: Sequence[JointAxes]) -> list[JointAxes]:
     """Refine the bend axes of elbows and knees from frames (f, nq).
 
-    A plane counts that five frames, bent by 20 degrees or more, agree on within 15 degrees, and that lies within
-    60 degrees of the one that the rest pose shows.
+    A plane needs five frames, bent by 20 degrees or more, that agree within 15 degrees, and must lie within 60 degrees
+    of the plane from the rest pose.
     """
     return [_with_bend_seen(skeleton, frames, one) if one.part in _HINGES else one for one in axes]
 

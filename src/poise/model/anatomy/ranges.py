@@ -4,10 +4,10 @@ Sources
 -------
 AAOS        American Academy of Orthopaedic Surgeons, Joint Motion: Method of Measuring and Recording, 1965; the same
             figures stand as reference values in Norkin and White, Measurement of Joint Motion: A Guide to Goniometry.
-Floyd       Manual of Structural Kinesiology, appendix 1 (collar bone, horizontal motions of the arm).
-Kapandji    The Physiology of the Joints, volumes 1 and 2 (turn of the shin, elbow beyond straight, sideways foot).
-Levangie    Levangie and Norkin, Joint Structure and Function (turn of the collar bone forward).
-ours        what no goniometer measures: the play of a joint that is a hinge in people and a ball in rigs.
+Floyd       Manual of Structural Kinesiology, appendix 1 (clavicle, horizontal motions of the arm).
+Kapandji    The Physiology of the Joints, volumes 1 and 2 (rotation of the shin, elbow hyperextension, foot aside).
+Levangie    Levangie and Norkin, Joint Structure and Function (forward rotation of the clavicle).
+ours        not measured by goniometers: the play of joints that are hinges in people and balls in rigs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class PublishedMotion(NamedTuple):
 class Ranges(NamedTuple):
     """Motion ranges about the three axes of JointAxes. Each pair has the negative motion first.
 
-    bend    about the bend axis: extension and flexion, or what they are called at the joint
+    bend    about the bend axis: extension and flexion, or their names at the joint
     aside   about the axis aside: inward and outward
     turn    about the bone: outward (lateral rotation, supination, inversion) and inward
     """
@@ -77,7 +77,7 @@ RANGES = {
     "Hand": Ranges(
         (PublishedMotion("extension", 70, AAOS), PublishedMotion("flexion", 80, AAOS)),
         (PublishedMotion("ulnar deviation", 30, AAOS), PublishedMotion("radial deviation", 20, AAOS)),
-        _PALM,  # rigs turn the palm at the forearm or at the hand
+        _PALM,  # rigs rotate the palm at the forearm or at the hand
     ),
     "spine": Ranges(
         (PublishedMotion("extension", 25, AAOS), PublishedMotion("flexion", 80, AAOS)),
@@ -90,13 +90,13 @@ RANGES = {
         (PublishedMotion("turn right", 60, AAOS), PublishedMotion("turn left", 60, AAOS)),
     ),
 }
-"""By part of the body, as in JointAxes. Spine and neck are the whole of each, which their joints share."""
+"""By part of the body, as in JointAxes. Spine and neck are whole ranges, divided among their joints."""
 
 SHARE = 1.5
-"""How far a joint of spine or neck may go, in equal shares of the whole: people and rigs bend unevenly."""
+"""Range of a spine or neck joint, in equal shares of the whole range: people and rigs bend unevenly."""
 
 UNSEEN_PLAY = {"LowerArm": _play(25)}
-"""The play of a joint that is straight at rest, in a rig that does not show in which plane it bends."""
+"""Play of a joint that is straight at rest, in a rig without evidence for its plane of bending."""
 
 ARM_AROUND = (
     (-135.0, PublishedMotion("extension with adduction", 15, KAPANDJI)),
@@ -107,8 +107,8 @@ ARM_AROUND = (
     (135.0, PublishedMotion("horizontal adduction, arm level", 90, FLOYD)),
     (180.0, PublishedMotion("adduction", 30, KAPANDJI)),
 )
-"""How far [degrees] an arm can be raised from hanging, by the plane in which it is raised: 0 outward, 90 forward.
+"""Elevation [degrees] of an arm from hanging, by the plane of motion: 0 outward, 90 forward.
 
-Horizontal abduction of 45 and adduction of 135 degrees say in which planes a level arm ends. Between the planes the
-height changes evenly.
+Horizontal abduction of 45 and adduction of 135 degrees bound the planes of a level arm. Between planes the elevation is
+interpolated linearly.
 """

@@ -1,8 +1,8 @@
 """Mass distribution of the human body over a character's joints.
 
 Shares of the whole mass and centres of mass are those of men in P. de Leva, "Adjustments to Zatsiorsky-Seluyanov's
-segment inertia parameters", J. Biomechanics 29(9), 1996, table 4. The trunk is his lower, middle and upper part; their
-centres are given along the line from between the hips to between the shoulders.
+segment inertia parameters", J. Biomechanics 29(9), 1996, table 4. The trunk has a lower, a middle and an upper part;
+their centres lie on the line from the midpoint of the hips to the midpoint of the shoulders.
 """
 
 from __future__ import annotations
@@ -23,11 +23,15 @@ _BONES = (
     ("LowerArm", "Hand", 0.0162, 0.4574),
     ("UpperLeg", "LowerLeg", 0.1416, 0.4095),
     ("LowerLeg", "Foot", 0.0433, 0.4459),
-)  # from joint, to joint, share of the mass, where its centre lies on the way
-_TRUNK = ((0.1117, 0.106), (0.1633, 0.497), (0.1596, 0.904))  # share of the mass, where on the line, the lowest first
-_HEAD, _HEAD_AT = 0.0694, 1.228  # its share of the mass, where on that line made longer
-_HAND, _HAND_AT = 0.0061, 0.25  # its centre beyond the wrist, in lengths of the forearm
-_FOOT, _FOOT_AHEAD, _FOOT_DOWN = 0.0137, 0.12, 0.08  # its centre ahead of and below the ankle, in lengths of the shin
+)  # from joint, to joint, share of the mass, position of its centre between them
+# share of the mass, position on the line from the hips to the shoulders; the lowest first
+_TRUNK = ((0.1117, 0.106), (0.1633, 0.497), (0.1596, 0.904))
+# share of the mass, position on the same line extended
+_HEAD, _HEAD_AT = 0.0694, 1.228
+# share of the mass, centre beyond the wrist in lengths of the forearm
+_HAND, _HAND_AT = 0.0061, 0.25
+# share of the mass, centre ahead of and below the ankle in lengths of the shin
+_FOOT, _FOOT_AHEAD, _FOOT_DOWN = 0.0137, 0.12, 0.08
 _NEEDED = tuple(dict.fromkeys(("hips", "head", *(s + part for s in SIDES for bone in _BONES for part in bone[:2]))))
 
 
@@ -39,14 +43,14 @@ def segments_of(skeleton: Skeleton, joints: Mapping[str, str]) -> list[tuple[int
     Parameters
     ----------
     skeleton
-        A figure on two legs.
+        Skeleton of a biped.
     joints
-        Roles to joint names, those that are sure.
+        Confident roles to joint names.
 
     Raises
     ------
     InputError
-        Where a part of the body has no sure joint.
+        Where a part of the body has no confident joint.
     """
     missing = [role for role in _NEEDED if role not in joints]
     if missing:

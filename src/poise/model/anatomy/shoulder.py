@@ -1,8 +1,8 @@
 """Published reach of the arm, and the SwingTwist cone closest to it.
 
-Goniometry measures an arm from hanging: how far it can be raised in each plane (`ARM_AROUND`). A SwingTwist is a cone
-around the rest, whatever that is: hanging, level or up. It has four sides, and stands turned about the arm in some way;
-those are taken that differ least from what is published, counted over all directions in which an arm may point.
+Goniometry measures the elevation of an arm from hanging in each plane (`ARM_ELEVATION`). A SwingTwist is a cone around
+the rest pose: hanging, level or up. Its four sides and its rotation about the arm are chosen for the least difference
+from the published reach, counted over all arm directions.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from poise.maths.arrays import Bools, Floats
 from poise.model.anatomy.joint_axes import JointAxes
 from poise.model.anatomy.ranges import ARM_AROUND
 
-_POINTS = 1500  # directions in which an arm may point, spread evenly
+# number of arm directions, spread evenly over the sphere
+_POINTS = 1500
 _TURNS = np.radians(np.arange(-45.0, 45.0, 5.0))
 _SIDES = np.radians(np.arange(15.0, 181.0, 15.0))
 _FINE = np.radians((-10.0, -5.0, 0.0, 5.0, 10.0))
-_OVER = 1.5  # what a direction counts that the cone allows and the tables do not, beside one that it leaves out
-_MUST = 400.0  # what a direction counts that no cone should leave out: hanging, ahead, level, straight up
+# cost of a direction in the cone but outside the published range; one left out costs 1
+_OVER = 1.5
+# cost of leaving out a required direction: hanging, ahead, level, straight up
+_MUST = 400.0
 
 
 class Cone(NamedTuple):
@@ -36,7 +39,7 @@ class Cone(NamedTuple):
 def arm_cone(axes: JointAxes) -> Cone:
     """Fit the cone of an upper arm. The second swing axis is bone x across, as in SwingTwist."""
     second = np.cross(axes.bone, axes.bend)
-    mirrored = 1.0 if float(second @ axes.aside) >= 0.0 else -1.0  # the same way round for left and right
+    mirrored = 1.0 if float(second @ axes.aside) >= 0.0 else -1.0  # the same orientation for left and right
     bones, weights = _directions(axes)
     found: list[tuple[float, int, list[Floats]]] = []
     swings = [_swings(axes.bone, _turned(axes.bend, second, mirrored * turn), mirrored, bones) for turn in _TURNS]
@@ -93,7 +96,7 @@ def _best(swings: Floats, weights: Floats, sides: list[Floats]) -> tuple[float, 
 
     Return the cost, and the sides with high and low in turn.
 
-    Each quarter of the cone depends on two sides alone, so that all combinations are soon looked at.
+    Each quarter of the cone depends on two sides only, so all combinations are cheap to evaluate.
     """
     x, y = np.abs(swings).T
     quarter = np.where(swings[:, 0] >= 0.0, np.where(swings[:, 1] >= 0.0, 0, 3), np.where(swings[:, 1] >= 0.0, 1, 2))

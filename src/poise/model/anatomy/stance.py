@@ -17,18 +17,21 @@ from poise.model.roles.roles import maps_of
 from poise.model.roles.vrm import SIDES
 from poise.model.skeleton import Kind, Skeleton
 
-_UPRIGHT = float(np.cos(np.radians(30.0)))  # a trunk within this of the file's up stands: the file's up is exact
-_DOWN = 0.7  # cosine: how far up thighs may point; those of a figure that sits are level
-_CLEAR = 0.3  # of its length: what of the way from right to left must lie across the trunk
+# cosine: within 30 degrees of the file's up the trunk counts as upright, and the file's up is used
+_UPRIGHT = float(np.cos(np.radians(30.0)))
+# cosine between thighs and up: above it the rest pose is rejected; sitting characters have level thighs
+_DOWN = 0.7
+# minimum length of the part of the left vector perpendicular to up, of 2 at most
+_CLEAR = 0.3
 
 
 class Stance(NamedTuple):
     """Body frame of a character at rest: unit vectors in the world.
 
-    up       the way the trunk stands: the file's up axis where the trunk is within 30 degrees of it
-    forward  where the figure looks: to the left, turned by a quarter about up
-    left     from the right hip and shoulder to the left ones, square to up
-    points   (n, 3) places of the joints
+    up       direction of the trunk; the file's up axis where the trunk is within 30 degrees of it
+    forward  facing direction: left, rotated by a quarter turn about up
+    left     from the right hip and shoulder to the left ones, perpendicular to up
+    points   (n, 3) positions of the joints
     """
 
     up: Floats
@@ -45,13 +48,12 @@ def stance_of(skeleton: Skeleton, joints: Mapping[str, str]) -> Stance:
     skeleton
         Its joints.
     joints
-        Roles to joint names; both thighs and both upper arms are needed, and their sides must be true.
+        Roles to joint names; both thighs and both upper arms are required, with correct sides.
 
     Raises
     ------
     InputError
-        Where the rest pose is no pose of a figure: in some BVH files every bone points along one axis, and then nothing
-        tells left or up.
+        For a rest pose without recognizable left or up, as in BVH files with all bones along one axis.
     """
     missing = [role for part in _PAIRS for role in (f"{side}{part}" for side in SIDES) if role not in joints]
     if missing:

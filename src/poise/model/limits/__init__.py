@@ -3,11 +3,11 @@
 A limit is relative to the rest rotation of a ball joint, whose quaternion in q is the identity there; for a hinge or a
 slide it bounds q itself, so its zero is the zero pose of the file.
 
-A limit is hard (`soft=0`): no result is ever outside. With `soft` > 0 it is a wish instead: it costs soft * excess^2,
-comes after all goals, and is reported as `Result.cost`.
+A limit is hard (`soft=0`): no result is ever outside. With `soft` > 0 it is a penalty: it costs soft * excess^2, has a
+lower priority than all goals, and is reported as `Result.cost`.
 
 The folder is the registry: one file per limit, whose class is named like the file (swing_twist.py has SwingTwist).
-What they share stands in `base/`.
+Their shared checks are in `model/limit_checks.py`.
 """
 
 import importlib

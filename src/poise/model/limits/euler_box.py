@@ -25,9 +25,9 @@ class EulerBox:
         "XYZ", "XZY", "YXZ", "YZX", "ZXY" or "ZYX", read like the product of matrices: in "ZXY" the rotation from rest
         is Rz(z) Rx(x) Ry(y), first a turn about z, then about the turned x, then about the twice turned y.
     x, y, z
-        (low, high) of the angle about that axis, measured as in a Range; an axis that is left out is free.
+        (low, high) of the angle about that axis, measured as in a Range; an omitted axis is free.
     source
-        Where the limit came from, as for Range.
+        Origin of the limit, as for Range.
     soft
         Weight of a soft limit, 0 of a hard one. It weighs the angle [rad] to the nearest legal rotation.
 
@@ -35,12 +35,12 @@ class EulerBox:
     -----
     Every rotation has two triples of angles, (a, b, c) and (a + pi, pi - b, c + pi) in the order's sequence. It is
     legal if one of them is in the box, so that the middle angle may go past +-90 degrees. A rotation outside is moved
-    to the nearest one inside, beginning with the triple whose angles, each moved into its range, come nearer.
+    to the nearest one inside, starting from the triple that is nearer after clamping each angle.
 
     With the middle angle at +-90 degrees (gimbal lock) the outer two turn about the same axis: only their sum or
-    difference counts, and every pair in the box with that sum is the same rotation. Close to it a small turn is a large
-    change of the outer angles, so that a rotation that is moved inside may jump. Choose the order so that the middle
-    angle stays away from there, or use SwingTwist.
+    difference counts, and every pair in the box with that sum is the same rotation. Close to it a small rotation is a
+    large change of the outer angles, so a clamped rotation may jump. Choose an order with a middle angle away from
+    there, or use SwingTwist.
     """
 
     __repr__ = in_words
@@ -72,7 +72,7 @@ class EulerBox:
         source: str = "argument",
         soft: float = 0.0,
     ) -> Self:
-        """Make a limit from angles in degrees. `soft` weighs squared radians all the same."""
+        """Make a limit from angles in degrees. `soft` still weighs squared radians."""
         ranges: Any = {name: in_radians(pair, f"{name} angle") for name, pair in (("x", x), ("y", y), ("z", z))}
         return cls(order, **ranges, source=source, soft=soft)
 

@@ -21,16 +21,16 @@ class Range:
     Parameters
     ----------
     low, high
-        The ends. A range may straddle +-pi and may be wider than a turn: angles are not wrapped. An infinite end is no
-        limit on that side.
+        The ends. A range may straddle +-pi and may be wider than a full turn: angles are not wrapped. An infinite end
+        is no limit on that side.
     axis
-        (x, y, z) in the joint's rest frame: the range then turns a ball joint into a hinge about this axis. The angle
-        is measured from rest and found modulo a turn.
+        (x, y, z) in the joint's rest frame: the range then makes a ball joint a hinge about this axis. The angle is
+        measured from rest, modulo a full turn.
     source
-        Where the limit came from: "argument", "sidecar", "extras", "file" or "anatomy". It is not compared.
+        Origin of the limit: "argument", "sidecar", "extras", "file" or "anatomy". It is not compared.
     soft
         Weight of a soft limit, 0 of a hard one. It weighs the squared excess in radians or file units. The axis of a
-        soft range is a hard limit all the same.
+        soft range remains a hard limit.
     """
 
     low: float
@@ -56,9 +56,9 @@ class Range:
     def degrees(
         cls, low: float, high: float, axis: ArrayLike | None = None, source: str = "argument", soft: float = 0.0
     ) -> Self:
-        """Make a range of an angle from degrees. `soft` weighs squared radians all the same."""
+        """Make a range of an angle from degrees. `soft` still weighs squared radians."""
         low, high = real(low, "the low end of a range"), real(high, "the high end of a range")
-        if not low <= high:  # NaN, too
+        if not low <= high:  # also for NaN
             raise InputError(_empty(f"{low:g} deg", f"{high:g} deg"))
         return cls(math.radians(low), math.radians(high), None if axis is None else unit_axis(axis), source, soft)
 
@@ -68,7 +68,7 @@ class Range:
         return math.isfinite(self.low) or math.isfinite(self.high)
 
     def nearest(self, value: float) -> float:
-        """Return the legal value nearest to `value`. An angle is not looked at modulo a turn."""
+        """Return the legal value nearest to `value`. Angles are not compared modulo a full turn."""
         return min(max(real(value, "a value of a range"), self.low), self.high)
 
 

@@ -15,7 +15,8 @@ from poise.maths.in_words import in_words
 from poise.model.limits.base.checks import Axis, checked_soft, in_radians, is_collection, unit_axis
 from poise.model.limits.range import checked_ends
 
-_PARALLEL = 1e-9  # what is left of a unit axis [-] when it is along another one, to rounding
+# [-] length of the perpendicular part below which two unit axes count as parallel (rounding)
+_PARALLEL = 1e-9
 
 Side: TypeAlias = float | tuple[float, float]
 Swing: TypeAlias = Side | tuple[Side, Side]
@@ -35,11 +36,11 @@ class SwingTwist:
     twist
         (low, high), measured as in a Range: it may straddle +-pi. By default the twist is free.
     across
-        The first swing axis; its part along `axis` is taken away. By default the coordinate axis that follows (x y z x)
+        The first swing axis; its part along `axis` is removed. By default the coordinate axis that follows (x y z x)
         the one that `axis` is most along. The second swing axis is axis x across: for an axis along x, y or z the swing
         axes are y z, z x or x y.
     source
-        Where the limit came from, as for Range.
+        Origin of the limit, as for Range.
     soft
         Weight of a soft limit, 0 of a hard one. It weighs the angle [rad] to the nearest legal rotation.
 
@@ -50,8 +51,7 @@ class SwingTwist:
     each side may have a half-angle of its own.
 
     A rotation outside is moved to the nearest legal swing (nearest as rotation vectors) and the nearest legal twist. At
-    a swing of half a turn the twist is not defined and counts as 0; a rotation that is moved there ends 0.3 degrees
-    before it.
+    a swing of 180 degrees the twist is not defined and counts as 0; a rotation moved there ends 0.3 degrees before it.
 
     References
     ----------
@@ -87,14 +87,14 @@ class SwingTwist:
         source: str = "argument",
         soft: float = 0.0,
     ) -> Self:
-        """Make a limit from angles in degrees. `soft` weighs squared radians all the same."""
+        """Make a limit from angles in degrees. `soft` still weighs squared radians."""
         across = None if across is None else unit_axis(across)
         return cls(unit_axis(axis), in_radians(swing, "swing"), in_radians(twist, "twist"), across, source, soft)
 
     @property
     def sides(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """(low, high) of the swing about the two swing axes."""
-        return self.swing  # pyright: ignore[reportReturnType]  (made so when it was checked)
+        return self.swing  # pyright: ignore[reportReturnType]  (set by the check)
 
     @property
     def swing_axes(self) -> tuple[Axis, Axis]:

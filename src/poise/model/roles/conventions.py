@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-# Names that only this convention has, one pattern each; the first that enough names match is the rig's.
+# One pattern per convention, for names unique to it; the first pattern with enough matches is the rig's.
 _SIGNS = {
     "Mixamo": r"mixamorig\d*[:_]?[A-Z]",
     "HumanIK": r"Character\d*_(Hips|Left|Right)",

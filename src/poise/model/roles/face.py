@@ -18,16 +18,19 @@ from poise.model.roles.roles import Leg, Roles, figure_of, maps_of
 from poise.model.roles.structure import unit
 from poise.model.skeleton import Skeleton
 
-AHEAD = (0.0, 0.0, 1.0)  # where nothing is known: +z of the joint's own frame
-_LIKE = 0.8  # cosine: hips that lie across another way than the one seen are no measure of it
-_SNAP = float(np.cos(np.radians(10.0)))  # authors make figures look along an axis; feet may point aside
+# default gaze: +z of the joint's own frame
+AHEAD = (0.0, 0.0, 1.0)
+# cosine: hips that disagree more with the forward direction are ignored
+_LIKE = 0.8
+# cosine: authors make characters face along an axis, while feet may point aside
+_SNAP = float(np.cos(np.radians(10.0)))
 _CLEAR = 1e-6
 
 
 class Sight(NamedTuple):
     """Gaze direction of a joint, in its own frame, with its reason.
 
-    seen  whether something says so; False where the axis is +z of the joint because nothing does
+    is_known  whether there is evidence; False for the default +z of the joint
     """
 
     axis: tuple[float, float, float]
@@ -38,8 +41,8 @@ class Sight(NamedTuple):
 def sight_of(skeleton: Skeleton, row: int) -> Sight:
     """Find the gaze direction of the joint in a row.
 
-    The head, the joints above it and those below it look where the face does, of robots as of other figures. Any other
-    joint, and all of a figure without a face, look along +z of their own frame. Found once for each joint.
+    The head and the joints above and below it look in the direction of the face, in robots as well. Any other joint,
+    and all joints without a known face, look along +z of their own frame. The result is cached per joint.
     """
     return remember(skeleton, "sights", row, lambda: _sight(skeleton, row))
 

@@ -10,9 +10,12 @@ from poise.maths.arrays import Floats
 from poise.model.roles.figure import Candidate
 from poise.model.roles.structure import unit
 
-_CLEAR = 0.25  # of a foot's length must lie level, or of a leg's length the knee stand out, to say where forward is
+# fraction of the longest foot's length: minimum level length of the feet as a forward cue
+_CLEAR = 0.25
+# fraction of the longest leg: minimum offset of the knees as a forward cue
 _BENT = 0.01
-_SNAP = 0.9  # cosine: an up direction so near to an axis is that axis
+# cosine: an up direction this near to an axis is that axis
+_SNAP = 0.9
 
 
 class Facing(NamedTuple):
@@ -44,8 +47,8 @@ _HABIT = "the file's axes"
 def facing(figure: Candidate, legs: list[list[int]]) -> Facing:
     """Find the facing direction of a biped from its legs. `legs` are the rows of each from the thigh out.
 
-    Toes lie ahead of ankles, and knees ahead of the line from hip to ankle. Where the pose at rest shows neither, the
-    first frame of a clip may; else, and for every robot, the habit of the format holds: see `habitual`.
+    Toes lie ahead of ankles, and knees ahead of the line from hip to ankle. Without these cues at rest, the first frame
+    of a clip is examined; else, and for every robot, the convention of the format holds: `find_default_forward`.
     """
     for points, where in ((figure.positions, ""), (figure.moved, " in the first frame")):
         if points is None or not legs or figure.is_robot:
@@ -103,7 +106,7 @@ def _end(figure: Candidate, points: Floats, rows: list[int]) -> int:
     if len(rows) > 3:  # noqa: PLR2004  (upper, lower, foot, toes)
         return rows[3]
     if points is not figure.positions:
-        return rows[2]  # an end site straight below the ankle says nothing of a leg that swings
+        return rows[2]  # an end site straight below the ankle shows nothing for a swinging leg
     ends = figure.skeleton.children[rows[2]]
     return max(ends, key=lambda row: figure.bones[row], default=rows[2])
 

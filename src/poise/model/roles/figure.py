@@ -16,9 +16,11 @@ from poise.maths.arrays import Floats
 from poise.model.roles.words import Word, cut, read
 from poise.model.skeleton import Kind, Skeleton
 
-_SHARED = 0.4  # a word in this share of all names says nothing: an actor's name, "Bip01", "Skeleton"
+# fraction of all names: a token in more of them carries no meaning (an actor's name, "Bip01", "Skeleton")
+_SHARED = 0.4
 
-_LONGEST = 48  # joints in a line: a limb has ten
+# joints in a line; a limb has ten
+_LONGEST = 48
 
 
 class Role(NamedTuple):
@@ -33,9 +35,9 @@ class Role(NamedTuple):
 class Candidate:
     """Skeleton in one pose, prepared for the role search.
 
-    positions  (n, 3) of the joints at rest, in a unit of the figure's own size
-    moved      (n, 3) the same in the first frame of a clip, where rest poses cannot be relied on; or None
-    skinned    rows of the joints that deform a mesh; empty where the file has none
+    positions        (n, 3) joint positions at rest, in a unit of the character's own size
+    moved_positions  (n, 3) positions in the first frame of a clip, for unreliable rest poses; or None
+    skinned          rows of the joints that deform a mesh; empty where the file has none
     """
 
     skeleton: Skeleton
@@ -75,10 +77,9 @@ class Candidate:
     def usable(self) -> list[bool]:
         """Mask of the joints allowed to have a role.
 
-        These are moving joints; of robots and of bodies for physics also fixed ones.
-
-        Fixed nodes of a character are meshes, props and the ends of bones. Where there are hinges beside balls, fixed
-        rows are bodies, as in a robot: a base that is not free, a hand that is welded to its forearm.
+        These are moving joints; in robots and physics bodies also fixed ones. Fixed nodes of a character are meshes,
+        props and ends of bones. With hinges besides balls, fixed rows are bodies, as in a robot: a fixed base, a hand
+        welded to its forearm.
         """
         bodies = self.is_robot or any(self.hinged)
         return [bodies or moves for moves in (self.skeleton.kinds != Kind.FIXED).tolist()]
@@ -206,7 +207,7 @@ class Candidate:
     def is_above_any(self, row: int, places: Sequence[int]) -> bool:
         """Return whether a joint is above one of these numbers.
 
-        A joint is above itself; `places_of` makes the places.
+        A joint is above itself; `find_preorder_numbers` makes the numbers.
         """
         first, last = self.spans[row]
         return bisect_left(places, first) < bisect_left(places, last)

@@ -12,9 +12,8 @@ _THUMB = ("Metacarpal", "Proximal", "Distal")
 def fingers(figure: Candidate, side: str, above: int = -1) -> dict[str, int]:
     """Find the finger joints of a side, such as IndexProximal -> row.
 
-    Each finger has its first three joints; the bones of the palm are left out.
-
-    Each joint hangs below the one before, and all of them below `above`, if that is a row.
+    Each finger has its first three joints; the bones of the palm are left out. Each joint hangs below the one before,
+    and all hang below `above`, if that is a row.
     """
     found: dict[str, int] = {}
     for place, finger in enumerate(FINGERS):

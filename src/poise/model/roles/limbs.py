@@ -1,8 +1,8 @@
 """Arms and legs by joint names.
 
-"Leg" is a thigh in one rig and a shin in the next, "shoulder" a collar bone or an upper arm: each word is read
-with the other words of the same limb. A limb is a chain: each of its joints hangs below the one before. Of what names
-offer the chain is chosen that has the most of its three main joints; what does not hang in it is left out.
+"Leg" is a thigh in one rig and a shin in the next, "shoulder" a clavicle or an upper arm: each word is read together
+with the other words of the same limb. A limb is a chain: each joint hangs below the one before. Of the named joints the
+chain with the most of its three main joints is chosen; joints outside it are left out.
 """
 
 from __future__ import annotations
@@ -13,22 +13,27 @@ from typing import NamedTuple, TypeAlias
 
 from poise.model.roles.figure import Candidate
 
-Slots = list[list[int]]  # rows that may be each segment of a limb, from the trunk out
+# candidate rows for each segment of a limb, from the trunk out
+Slots = list[list[int]]
 
-_AT_ITS_PLACE = 0.8  # of the longest distance: a hinge nearer to the next joint than this stands away down the bone
-_SHORT = 0.1  # of a limb's whole length: a bone of a robot's limb is longer
-_MOST = 8  # rows that are looked at for one segment: more have one name by mistake
+# fraction of the longest distance to the next joint: nearer hinges are further down the bone
+_AT_ITS_PLACE = 0.8
+# fraction of a limb's whole length: bones of a robot's limb are longer
+_SHORT = 0.1
+# rows examined per segment; more rows have the name by mistake
+_MOST = 8
 _LEG, _ARM = ("UpperLeg", "LowerLeg", "Foot", "Toes"), ("Shoulder", "UpperArm", "LowerArm", "Hand")
 _MAIN = {"UpperLeg", "LowerLeg", "Foot", "UpperArm", "LowerArm", "Hand"}
-_BONES = {"thigh", "leg", "shin", "upperarm", "arm", "forearm"}  # what leads on to a foot or a hand
+# parts that lead on to a foot or a hand
+_BONES = {"thigh", "leg", "shin", "upperarm", "arm", "forearm"}
 
 
 class NamedLimb(NamedTuple):
     """Limb found by names.
 
-    rows    of its segments
-    astray  that were named but do not hang in it
-    misread a sentence for each segment of a reading that the lengths of the bones contradict
+    rows      rows of its segments
+    detached  named rows outside the chain
+    misread   one sentence for each segment of a reading contradicted by bone lengths
     """
 
     rows: dict[str, int]
@@ -89,9 +94,8 @@ def _best(figure: Candidate, side: str, roles: tuple[str, ...], read: _Slotted) 
 def _misread(figure: Candidate, side: str, limb: NamedLimb) -> str:
     """Explain why named hinges are no limb, or return "".
 
-    One of its two bones has next to no length beside the whole.
-
-    Robots number or letter the hinges of one anatomical joint, and these stand together.
+    One of the two bones is much too short: robots number or letter the hinges of one anatomical joint, and these are
+    at one position.
     """
     bones = [limb.rows[role] for role in (*_LEG[:3], *_ARM[1:]) if role in limb.rows]
     if len(bones) < len(_LEG[:3]) or not all(figure.hinged[row] for row in bones[:2]):
@@ -109,7 +113,7 @@ def _leg_slots(named: _Reader) -> Iterator[Slots]:
     thigh, either, shin = named("thigh"), named("leg"), named("shin")
     hip, ankle, foot, toes = named("hips"), named("ankle"), named("foot"), named("toe")
     if not (thigh or shin) and len(either) > 1:  # leg 1, leg 2, leg 3
-        # leg 1, leg 2, leg 3 are bones; those of a robot are hinges, of which several are a hip or an ankle
+        # leg 1, leg 2, leg 3 are bones; in a robot they are hinges, several of them in one hip or ankle
         bones = [] if any(named.figure.hinged[row] for row in either) else [[row] for row in either]
         thigh, shin, *rest = bones or [[], []]
         foot, toes = (foot or [*rest, []][0]), (toes or [*rest, [], []][1])
@@ -130,7 +134,7 @@ def _arm_slots(named: _Reader) -> Iterator[Slots]:
     upper, either, lower = named("upperarm"), named("arm"), named("forearm")
     hands = [rows for rows in (named("wrist"), named("hand"), _palm(named)) if rows]
     if sum(bool(named.figure.hinged[row]) for row in either) > len(_ARM):
-        either = []  # arm 1 to arm 7 of a robot: hinges, of which several are a shoulder, an elbow or a wrist
+        either = []  # arm 1 to arm 7 of a robot: hinges, several of them in one shoulder, elbow or wrist
     if not (upper or lower or shoulder) and len(either) > 1:  # arm 1, arm 2, arm 3
         rows = [[row] for row in either]
         clavicle, rows = (rows[0], rows[1:]) if len(rows) > 3 and not (hands or clavicle) else (clavicle, rows)  # noqa: PLR2004  (all of an arm's bones)
@@ -189,7 +193,7 @@ def _worth(
 def _rank(figure: Candidate, row: int, after: Sequence[int]) -> tuple[object, ...]:
     """Rank a row; the best row has the smallest key.
 
-    `after` are the places of later segments.
+    `after` are the preorder numbers of later segments.
     """
     if row < 0:
         return (2, 0, 0, 0, 0)  # after every row
@@ -200,8 +204,8 @@ def _rank(figure: Candidate, row: int, after: Sequence[int]) -> tuple[object, ..
 def _last_hinges(figure: Candidate, roles: tuple[str, ...], slots: Slots, rows: dict[str, int]) -> dict[str, int]:
     """Choose one hinge for each anatomical joint made of several.
 
-    For an upper or lower bone that is the last hinge that still stands at its end: hinges that turn the bone about
-    itself stand anywhere along it, and the bone's length and direction must be right. For the others, the last.
+    For an upper or lower bone it is the last hinge at the bone's start: twist hinges are anywhere along the bone, and
+    the bone's length and direction must be right. For the others it is the last hinge.
     """
     last = dict(rows)
     for place, role in enumerate(roles):

@@ -7,7 +7,8 @@ from poise.model.roles.roles import Roles, humanoid
 from poise.model.roles.vrm import BONES
 from poise.model.skeleton import Skeleton
 
-SURE = 0.8  # the least confidence of a role that is a name: clear words, a known convention, the file, the sidecar
+# minimum confidence of a role usable as a joint name: clear words, a known convention, the file, the sidecar
+SURE = 0.8
 
 _KNOWN = frozenset(BONES)
 

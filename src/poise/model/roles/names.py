@@ -11,7 +11,8 @@ from poise.model.roles.fingers import face, fingers
 from poise.model.roles.limbs import NamedLimb, arm, leg
 from poise.model.roles.vrm import SIDES
 
-KNOWN, WORDS, LOOSE = 0.9, 0.8, 0.6  # a known convention, clear words, words among others that mean nothing here
+# confidence in names of a known convention, in clear words, and in words among unknown ones
+KNOWN, WORDS, LOOSE = 0.9, 0.8, 0.6
 
 
 class Names:
@@ -37,7 +38,7 @@ class Names:
     def misread(self) -> dict[str, str]:
         """Find roles named for joints at one position.
 
-        A sentence for each says so.
+        Each has a sentence with the reason.
         """
         return {f"{side}{role}": why for side, limb in self._read for role, why in limb.misread.items()}
 

@@ -33,14 +33,14 @@ class Leg:
     Parameters
     ----------
     name
-        "left", "right"; of a quadruped "front left", "hind left", ...; of a figure with more legs "front left",
+        "left", "right"; of a quadruped "front left", "hind left", ...; of a creature with more legs "front left",
         "mid left", "hind left", with four pairs or more "mid 1 left", "mid 2 left", ... from the front.
     upper
         The thigh: the joint that turns at the hip.
     lower
         The shin: the joint that turns at the knee.
     foot
-        The ankle joint (of a quadruped: the last joint that still carries the paw).
+        The ankle joint (of a quadruped: the last joint above the paw).
     toes
         The joint at the ball of the foot, or None.
     """
@@ -74,22 +74,21 @@ class Roles:
         Roles (VRM 1.0 bone names: "hips", "leftUpperLeg") to joint names. Limbs are chains: thigh above shin above
         foot, upper arm above lower arm above hand.
     confidence
-        How sure each role is, 0 to 1: 1 where the sidecar or the file itself says it, 0.9 for names of a known
-        convention, 0.8 for clear names, less for names with words that mean nothing here and for roles found from
-        structure alone.
+        Confidence of each role, 0 to 1: 1 where the sidecar or the file declares it, 0.9 for names of a known
+        convention, 0.8 for clear names, less for names with unknown words and for roles from structure only.
     reasons
         A short clause for each role.
     legs
-        The legs that reach the ground, each of them a chain.
+        The legs reaching the ground, each of them a chain.
     kind
         "humanoid" (two legs and two arms), "quadruped", "multi-legged" (six legs or more) or "other".
     missing
-        Those of the 15 roles of every humanoid that were not found.
+        The roles not found, of the 15 of every humanoid.
     left_out
-        Roles for which there was a joint that cannot have them, and why: 'Foot.L' is not below 'Shin.L', ...
+        Rejected roles with the reason: 'Foot.L' is not below 'Shin.L', ...
     apart
-        Legs whose foot hangs elsewhere in the tree, as bones for IK do. They are no chains and have no role for that
-        foot; planting moves the foot and bends the leg to it.
+        Legs with a detached foot elsewhere in the tree (IK bones). They are no chains and have no role for that foot;
+        planting moves the foot and bends the leg to it.
     """
 
     __repr__ = in_words
@@ -115,7 +114,7 @@ def humanoid(rig: Rig | Skeleton) -> Roles:
     Returns
     -------
     Roles
-        Sources, the surest first: the sidecar, the file's own VRM map, names, structure and position at rest.
+        Sources, the most reliable first: the sidecar, the file's own VRM map, names, structure and position at rest.
     """
     if not isinstance(rig, Rig | Skeleton):
         raise InputError(f"humanoid() takes a Rig or a Skeleton, not a {type(rig).__name__}")
@@ -125,11 +124,11 @@ def humanoid(rig: Rig | Skeleton) -> Roles:
     names, body = Names(figure), structure.body(figure)
     if not any(map(is_of_a_limb, given)):
         told = names.tell_a_humanoid()
-        if len(structure.find_leg_pairs(figure)) > len(SIDES):  # legs of a crab may have the names of a person's
+        if len(structure.find_leg_pairs(figure)) > len(SIDES):  # a crab's legs may have human names
             if body.many and body.up is not None:
                 return _multi_legged(figure, body.many, body.up, given)
             return _roles(figure, _overlaid({}, given), [], "other", {"legs": _MANY})
-        if body.four_legs and not (told and names.tell_hands()):  # front legs are called arms and hands, too
+        if body.four_legs and not (told and names.tell_hands()):  # front legs may be named arms and hands
             return _quadruped(figure, body, given)
         if body.many and body.up is not None and not told:
             return _multi_legged(figure, body.many, body.up, given)
@@ -250,12 +249,12 @@ def maps_of(pose: Pose) -> Floats:
 def _positions(pose: Pose) -> Floats:
     """Compute world positions (n, 3), scaled to a largest number of 1. So no unit is too large or too small.
 
-    With arrays only: nobody waits for a compiler here.
+    NumPy only, so that callers do not wait for a compiler.
     """
     if not len(pose.skeleton):
         return np.zeros((0, 3))
     points = maps_of(pose)[:, :3, 3]
-    points = np.nan_to_num(points, posinf=0.0, neginf=0.0)  # a node may be scaled out of the numbers there are
+    points = np.nan_to_num(points, posinf=0.0, neginf=0.0)  # scaled nodes may overflow
     largest = float(np.abs(points).max())
     return points / largest if largest > 0.0 else points
 

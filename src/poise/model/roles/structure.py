@@ -1,8 +1,8 @@
 """Limbs and trunk from the tree and its bone lengths. Names do not count.
 
-A limb is a branch with at least two bones; its partner is a sibling whose bones have the same lengths. Lengths do not
-depend on the pose: rest poses of motion capture are often no pose at all. Where limbs are is asked only where the tree
-leaves it open.
+A limb is a branch with at least two bones; its partner is a sibling with bones of the same lengths. Lengths do not
+depend on the pose: rest poses of motion capture are often meaningless. Positions are used only where the tree is
+ambiguous.
 """
 
 from __future__ import annotations
@@ -17,24 +17,40 @@ import numpy as np
 from poise.maths.arrays import Floats
 from poise.model.roles.figure import Candidate
 
-_ALIKE = 0.12  # of their lengths: bones of partners differ by less on average (2 to 6 % in captured rigs)
-_LONG = 0.35  # of the longest limb: shorter pairs are ears, wings of a coat, controls
-_MOST_PAIRS = 200  # of limbs; a centipede has 177 at most
-_BRANCHES = 32  # at one joint: more are the spokes of a wheel, or fur
-_JOINTS = 3  # a limb turns at two joints and ends at a third
-_TOGETHER = 0.01  # of a limb's length: joints so near stand at one place
-_TOGETHER_HINGES = 0.05  # of hinges, whose drives stand beside each other: 3 % at the ankle of the Unitree G1
+# fraction of their lengths: largest mean difference of partners' bones (2 to 6 % in captured rigs)
+_ALIKE = 0.12
+# fraction of the longest limb: shorter pairs are ears, coat tails, controls
+_LONG = 0.35
+# largest number of limb pairs; a centipede has 177 at most
+_MOST_PAIRS = 200
+# largest number of branches at one joint; more are the spokes of a wheel, or fur
+_BRANCHES = 32
+# joints of a limb: two that turn, and its end
+_JOINTS = 3
+# fraction of a limb's length: nearer joints count as one position
+_TOGETHER = 0.01
+# the same for hinges, whose drives are side by side: 3 % at the ankle of the Unitree G1
+_TOGETHER_HINGES = 0.05
 _TINY = 1e-300
-_TWO = 2  # pairs of limbs: four legs, or arms and legs
-_DROP, _BALANCE = 0.05, 0.5  # how far legs lead down; and of all their ways, how far they lead to one side together
-_SNAP = 0.9  # cosine: a way down so near to an axis is that axis
-_HANGING = 0.5  # cosine between legs and straight down: people sit and stride, fins point to the sides
-_STANDING = 0.5  # of the way from the hips to the shoulders: legs are longer, and so is a third pair that counts
-_ALONG = 0.3  # cosine between legs and trunk, of which one goes on from the other
-_ALIKE_LEGS = 0.5  # front legs of the hind legs' length, or the other way: fins differ by more
-_COPY = 0.05  # of a leg's length: legs whose hips stand nearer are one leg, with bones for its controls
+# pairs of limbs of four legs, or of arms and legs
+_TWO = 2
+# minimum drop of a leg, as a fraction of the mean leg; maximum horizontal sum of all legs, as a fraction of their total
+_DROP, _BALANCE = 0.05, 0.5
+# cosine: a down direction this near to an axis is that axis
+_SNAP = 0.9
+# cosine between legs and straight down: people sit and stride, fins point to the sides
+_HANGING = 0.5
+# fraction of the distance from hips to shoulders: legs are longer, and so is a third pair that counts
+_STANDING = 0.5
+# cosine between legs and trunk: below it the legs do not continue the trunk
+_ALONG = 0.3
+# length ratio of front and hind legs; fins differ by more
+_ALIKE_LEGS = 0.5
+# fraction of a leg's length: legs with nearer hips are one leg and its control bones
+_COPY = 0.05
 _LEG_PARTS = frozenset({"thigh", "leg", "shin", "ankle", "foot", "toe"})
-_PARALLEL, _ACROSS, _LEVEL = 0.6, 0.7, 0.35  # cosines, and of a limb's length: what makes four limbs legs
+# conditions on four legs: two cosines, and a fraction of a limb's length
+_PARALLEL, _ACROSS, _LEVEL = 0.6, 0.7, 0.35
 
 
 class Pair(NamedTuple):
@@ -49,8 +65,8 @@ class Pair(NamedTuple):
 class Body:
     """Limbs of a character. `legs` carry it, or are its hind legs; `arms` are its arms or front legs.
 
-    many   the limbs of a figure that stands on six or more; `up` is the way up then, a unit vector (3,)
-    doubt  why two pairs of limbs that were found are no arms and legs; empty where nothing speaks against it
+    many   the limbs of a creature standing on six or more; `up` is then the up direction, a unit vector (3,)
+    doubt  reason against taking two pairs of limbs as arms and legs; empty without one
     """
 
     legs: Pair | None
@@ -78,7 +94,7 @@ def body(figure: Candidate) -> Body:
 def _of_two_pairs(figure: Candidate, found: list[Pair], every: list[Pair]) -> Body:
     """Identify one or two pairs of limbs.
 
-    `every` pair counts for the doubt.
+    All `candidates` count for the rejection.
     """
     if len(found) == 1:
         return Body(found[0], None) if _hangs(figure, found[0]) else Body(None, found[0])
@@ -119,7 +135,7 @@ def _doubt(figure: Candidate, legs: Pair, arms: Pair, every: list[Pair]) -> str:
 def find_leg_pairs(figure: Candidate) -> list[Pair]:
     """Find up to three pairs of limbs named as legs.
 
-    Of pairs at the same place one is taken, and all belong to one body.
+    Of pairs at the same position one is taken, and all belong to one body.
     """
     found: list[Pair] = []
     for pair in pairs(figure)[:_MOST_PAIRS]:
@@ -135,7 +151,7 @@ def find_leg_pairs(figure: Candidate) -> list[Pair]:
 def _is_another(figure: Candidate, pair: Pair, other: Pair) -> bool:
     """Return whether two pairs of legs are separate legs of one body.
 
-    A copy for controls stands at the same place; legs of another body are far away.
+    A copy for controls is at the same position; legs of another body are far away.
     """
     places = [figure.positions[rows[0]] for rows in other.limbs]
     apart = min(float(np.linalg.norm(figure.positions[rows[0]] - place)) for rows in pair.limbs for place in places)
@@ -146,13 +162,12 @@ def _is_another(figure: Candidate, pair: Pair, other: Pair) -> bool:
 def standing(figure: Candidate, found: list[Pair]) -> tuple[list[Pair], Floats]:
     """Find the standing pairs of limbs, and the up direction (3,).
 
-    They end at the lowest level, unlike antennae, wings and pincers.
-
-    Legs lead down, and to all sides or to none: the fingers of a hand lead one way together.
+    They end at the lowest level, unlike antennae, wings and pincers. Legs lead down, and to all sides or to none: the
+    fingers of a hand lead to one side together.
     """
     stand = found
     up = np.zeros(3)
-    for _ in range(2):  # the way down is that of the limbs that stand, where no file says it
+    for _ in range(2):  # without a file's up, down is the mean direction of the standing limbs
         ways = np.array(
             [figure.positions[rows[-1]] - figure.positions[rows[0]] for pair in stand for rows in pair.limbs]
         )
@@ -163,7 +178,7 @@ def standing(figure: Candidate, found: list[Pair]) -> tuple[list[Pair], Floats]:
     ways = np.array([figure.positions[rows[-1]] - figure.positions[rows[0]] for pair in stand for rows in pair.limbs])
     total = float(np.linalg.norm(ways, axis=1).sum())
     aside = ways.sum(axis=0) - up * float(ways.sum(axis=0) @ up)
-    if figure.up is None and abs(up[0]) > _SNAP:  # along X: a rest pose that is no pose
+    if figure.up is None and abs(up[0]) > _SNAP:  # along X: no upright rest pose
         return [], up
     if float((ways @ up).max()) > -_DROP * total / len(ways) or float(np.linalg.norm(aside)) > _BALANCE * total:
         return [], up
@@ -277,7 +292,7 @@ def _is_four_legged(figure: Candidate, found: list[Pair]) -> bool:
     first, second = (_direction(figure, pair) for pair in found)
     down = unit(first + second)
     ends = [figure.positions[rows[-1]] @ down for pair in found for rows in pair.limbs]
-    if found[0].attach == found[1].attach:  # legs at four corners of one body: all alike, which fingers are not
+    if found[0].attach == found[1].attach:  # legs at four corners of one body are all alike, fingers are not
         limbs = [child for child in figure.children[found[0].attach] if figure.below[child] >= _JOINTS]
         across = len(limbs) == 4 and _difference(figure, found[0].limbs[0], found[1].limbs[0]) < _ALIKE  # noqa: PLR2004
     else:
@@ -296,8 +311,8 @@ def _is_four_legged(figure: Candidate, found: list[Pair]) -> bool:
 def _in_order(figure: Candidate, found: list[Pair]) -> tuple[Pair, Pair]:
     """Order two pairs: legs before arms, hind before front legs.
 
-    Of two legs and two arms the legs end lower, where the file says which way is up. Else the joint that also carries
-    something else, a neck and a head, carries the arms; else the one further from the root.
+    Legs end lower than arms, if the file's up is known. Else the arms are at the joint that also carries a neck and a
+    head; else at the one further from the root.
     """
     a, b = found
     if figure.up is not None and not _is_four_legged(figure, found):
@@ -328,8 +343,8 @@ def _places(figure: Candidate, rows: list[int]) -> list[int]:
 def upper_bone(figure: Candidate, rows: list[int], along: Floats | None = None) -> int:
     """Find the index of a limb's upper bone. It begins the two consecutive bones that take the limb furthest.
 
-    Lengths are measured along a direction (3,), the limb's own if none is given, so that a collar bone, a shoulder
-    blade or a long foot, which point elsewhere, count little.
+    Lengths are measured along a direction (3,), by default the limb's own: a clavicle, a shoulder blade or a long foot,
+    pointing elsewhere, count little.
     """
     points = figure.positions[rows]
     along = unit(points[-1] - points[0]) if along is None else along

@@ -1,6 +1,6 @@
 """Hips, spine, chest, neck and head. They lie on the path from the joint carrying the legs up to the head.
 
-The ends of that way are found by names and limbs, what lies between by its order: "Spine", "Spine1", "Chest2" and
+The ends of that path are found by names and limbs, the joints between by their order: "Spine", "Spine1", "Chest2" and
 "spine05" ... "spine01" mean other bones in other rigs.
 """
 
@@ -12,10 +12,14 @@ from poise.model.roles.figure import Candidate, Role
 from poise.model.roles.vrm import SIDES
 from poise.model.skeleton import Kind
 
-ORDER = 0.8  # confidence in what the order of joints says, between ends that are known
-TOWER = 0.5  # and in a head that nothing is known of but its place
-_DOUBT = 0.6  # a name and the tree say different things
-_FAR = 0.25  # of a leg's length: a joint so far from the hips by name is a root on the ground or in the chest
+# confidence in roles from the order of joints between known ends
+ORDER = 0.8
+# confidence in a head known by its position only
+TOWER = 0.5
+# confidence where a name and the tree disagree
+_DOUBT = 0.6
+# fraction of a leg's length: named hips further away are a root on the ground or in the chest
+_FAR = 0.25
 
 
 def trunk(figure: Candidate, limbs: Mapping[str, Role], sure: float) -> dict[str, Role]:
@@ -107,9 +111,9 @@ def _tower(figure: Candidate, row: int) -> list[int]:
 
 
 def _moving(figure: Candidate, tower: list[int]) -> list[int]:
-    """Cut a robot's tower after its last moving joint.
+    """Cut a robot's head chain after its last moving joint.
 
-    Frames of sensors are fixed to that joint. A tower without a moving joint stays as it is.
+    Sensor frames are fixed to that joint. A chain without a moving joint is not changed.
     """
     moving = [place for place, row in enumerate(tower) if figure.skeleton.kinds[row] != Kind.FIXED]
     return tower[: moving[-1] + 1] if figure.is_robot and moving else tower

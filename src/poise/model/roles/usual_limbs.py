@@ -10,9 +10,12 @@ from poise.model.rig import Rig
 from poise.model.roles import humanoid
 from poise.model.skeleton import Kind, Skeleton
 
-_ROBOT_TIPS, _OTHER_TIPS = 2, 4  # chains that are offered where neither sidecar nor roles name limbs
-_LONGEST = 12  # joints of such a chain; ropes and tails get the last ones
-_SIX = 6  # degrees of freedom from which on an arm can bring a tool to any place
+# number of default chains without a sidecar or roles
+_ROBOT_TIPS, _OTHER_TIPS = 2, 4
+# largest number of moving joints in such a chain; ropes and tails keep the last ones
+_LONGEST = 12
+# degrees of freedom that let an arm reach any placement
+_SIX = 6
 _LIMBS = (
     ("left hand", "leftUpperArm", "leftHand", "leftLowerArm"),
     ("right hand", "rightUpperArm", "rightHand", "rightLowerArm"),

@@ -15,7 +15,7 @@ _LIMBS = ("UpperArm", "LowerArm", "Hand", "UpperLeg", "LowerLeg", "Foot")
 _PAIRS = ("Eye", "Shoulder", *_LIMBS, "Toes", *FINGER_BONES)
 
 REQUIRED = ("hips", "spine", "head", *(f"{side}{bone}" for side in SIDES for bone in _LIMBS))
-"""The 15 that every VRM 1.0 humanoid has."""
+"""The 15 bones of every VRM 1.0 humanoid."""
 
 BONES = (*_MIDDLE, *(f"{side}{bone}" for side in SIDES for bone in _PAIRS))
-"""All 55."""
+"""All 55 bones."""

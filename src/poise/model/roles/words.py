@@ -1,7 +1,7 @@
 """Names of bones: VRM roles, naming conventions and name tokens.
 
-A name is cut into words at punctuation, digits and capitals ("mixamorig:LeftUpLeg" -> left, up, leg); a word
-that is unknown is cut further where that leaves known words only ("RLEG" -> r, leg; "lefthand" -> left, hand).
+A name is split at punctuation, digits and capitals ("mixamorig:LeftUpLeg" -> left, up, leg). An unknown token is split
+further if only known tokens result ("RLEG" -> r, leg; "lefthand" -> left, hand).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-# The words for a part, of all conventions together. What "leg", "arm", "shoulder", "hip", "hand" and "foot" mean
-# depends on their neighbours in the chain: limbs.py decides. Words such as "kny" and "hpx" are joints of Atlas.
+# Words for each part, of all conventions. The meaning of "leg", "arm", "shoulder", "hip", "hand" and "foot" depends on
+# their neighbours in the chain: see roles_by_name.py. Words such as "kny" and "hpx" are joints of Atlas.
 _PARTS = {
     "hips": "hips hip pelvis hpx hpy hpz", "waist": "waist",
     "spine": "spine spines abdomen torso chest back thorax ribs ribcage belly lumbar stomach ab bkx bky bkz",
@@ -52,33 +52,37 @@ _NOISE_WORDS = (
     "distal metacarpal phalanx front hind rear back fore start first second third upper lower up low lo center adj sec "
     "finger side valve biped face root main body motor pitch roll yaw"
 )
-_OTHER_LIMB_WORDS = (  # what leads on like a limb and is no arm or leg: no creature stands on these
+_OTHER_LIMB_WORDS = (  # chains like limbs, but neither arms nor legs: no creature stands on them
     "fin fins flipper flippers fluke flukes pectoral dorsal caudal anal ventral wing wings feather tentacle antenna "
     "antennae feeler mandible pincer pincers claw claws chela chelicera pedipalp palp wheel rotor propeller"
 )
 _HELPERS, _NOISE, _OTHER_LIMBS = (
     frozenset(words.split()) for words in (_HELPER_WORDS, _NOISE_WORDS, _OTHER_LIMB_WORDS)
 )
-_SHORTEST = 4  # letters of a word that is worth cutting: "lhip"
-_LONGEST = 64  # letters of one: to cut takes time with their square, and no word for a joint is as long
+# fewest letters of a word to split: "lhip"
+_SHORTEST = 4
+# most letters of a word to split: the time grows with the square, and no joint word is longer
+_LONGEST = 64
 _METACARPALS = frozenset({"metacarpal", "metacarpals", "carpal"})
 _CUT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_HINGE = re.compile(r"([a-z]{3,})[rt][xyz]")  # about, or along, an axis
+# a hinge about, or a slide along, an axis
+_HINGE = re.compile(r"([a-z]{3,})[rt][xyz]")
 _KNOWN = frozenset(_PART) | _NOISE | _HELPERS | _OTHER_LIMBS | {"left", "right", "toe", "in"}
-_SPLIT = {"lu": ("l", "u"), "ru": ("r", "u"), "lf": ("l", "f"), "rf": ("r", "f")}  # OptiTrack's LUArm, RFArm
+# OptiTrack's LUArm, RFArm
+_SPLIT = {"lu": ("l", "u"), "ru": ("r", "u"), "lf": ("l", "f"), "rf": ("r", "f")}
 
 
 class Word(NamedTuple):
     """Tokens of one joint name.
 
-    side        "left", "right" or ""
-    part        a key of the table of parts, or "" where no word of the body is in the name
-    numbers     the numbers after that word
-    unknown     words that mean nothing here; a name with such words is a loose match
-    helper      a joint for control, twist, display or the end of a chain: never a role
-    metacarpal  the bone within the palm
-    deform      Rigify's DEF-: the joint that moves the mesh, of several with the same name
-    other       a joint of a fin, a wing, a feeler or a wheel: never a role of an arm or a leg
+    side           "left", "right" or ""
+    part           part of the body, or "" for a name without one
+    numbers        the numbers after that part
+    unknown        unknown tokens; a name with such tokens is a loose match
+    is_helper      a joint for control, twist, display or the end of a chain: never a role
+    is_metacarpal  a bone within the palm
+    is_deform      Rigify's DEF-: of several joints with one name the one that deforms the mesh
+    is_other_limb  a joint of a fin, a wing, a feeler or a wheel: never a role of an arm or a leg
     """
 
     side: str
@@ -95,8 +99,8 @@ class Word(NamedTuple):
 def read(name: str, *, roll_is_axis: bool = False, rl_is_right: bool = False) -> Word:
     """Parse the tokens of a joint name.
 
-    roll_is_axis  where the rig names its hinges pitch, roll and yaw: else a roll is a twist bone
-    rl_is_right   where RL is the right leg, beside LL: else it is the rear left one
+    roll_is_axis  the rig names its hinges pitch, roll and yaw; else a roll is a twist bone
+    rl_is_right   RL is the right leg, besides LL; else it is the rear left one
     """
     words = cut(name)
     numbers: list[int] = []
@@ -118,7 +122,7 @@ def read(name: str, *, roll_is_axis: bool = False, rl_is_right: bool = False) ->
             helper = True
         elif len(word) > 1 and word not in _NOISE:
             unknown.append(word)
-    helper |= bool(part) and words[-1] == "ft"  # a sensor of force and torque
+    helper |= bool(part) and words[-1] == "ft"  # a force-torque sensor
     metacarpal = bool(_METACARPALS.intersection(words)) or ("in", "hand") in pairwise(words)
     other = not _OTHER_LIMBS.isdisjoint(words)
     return Word(side, part, tuple(numbers), tuple(unknown), helper, metacarpal, words[:1] == ("def",), other)
@@ -151,12 +155,12 @@ def _segments(token: str) -> tuple[str, ...]:
     whole = _covered(token)
     if whole:
         return whole
-    if token[0] in "lr":  # the side only as a first letter, and only where nothing else explains the word
+    if token[0] in "lr":  # a side letter only at the start, and only if nothing else explains the word
         rest = (token[1:],) if token[1:] in _KNOWN else _covered(token[1:])
         if rest:
             return (token[0], *rest)
     hinge = _HINGE.fullmatch(token)
-    if hinge:  # one hinge of several that make up a joint: "lfemurrz"
+    if hinge:  # one of several hinges of a joint: "lfemurrz"
         rest = _segments(hinge[1])
         return rest if rest != (hinge[1],) or hinge[1] in _KNOWN else (token,)
     return (token,)

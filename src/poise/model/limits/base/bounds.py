@@ -1,7 +1,7 @@
 """Limits over arrays of configurations: legal values and nearest legal q.
 
-Arrays here, because a reader must not wait for a compiler; the scalar rule that solvers apply is in
-`kernels/limits/angles.py`, and the tests hold the two to the same answers.
+This is NumPy, so that readers do not wait for a compiler. Solvers apply the scalar rules of `kernels/limits/angles.py`
+and `kernels/limits/rotations.py`, which also define the packed rows; tests compare the results.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from poise.maths.euler import wrapped
 from poise.model.limits import Limit, Range
 from poise.model.limits.base.rows import nearest_angle, nearest_turns, turn_excess, turn_row
 
-_SLACK = 1e-9  # hard limits hold to this [rad, file units]; a q inside it is left alone, bit for bit
+# [rad, file units] tolerance of hard limits; a q within it is not changed, bit for bit
+_SLACK = 1e-9
 
 
 class BallHinges(NamedTuple):
     """The h ball joints made hinges by a range."""
 
     rows: tuple[int, ...]
-    columns: Ints  # (h, 4) where their quaternions stand in q
+    columns: Ints  # (h, 4) quaternion columns in q
     axes: Floats  # (h, 3)
     low: Floats  # (h,)
     high: Floats  # (h,)
@@ -37,7 +38,7 @@ class BallLimits(NamedTuple):
     """The b ball and free joints with a hard rotation limit."""
 
     joints: tuple[int, ...]
-    columns: Ints  # (b, 4) where their quaternions stand in q
+    columns: Ints  # (b, 4) quaternion columns in q
     rows: Floats  # (b, LIMIT) see kernels/limits/rotations.py
 
 
@@ -45,13 +46,13 @@ class BallLimits(NamedTuple):
 class Bounds:
     """Limits of all n joints over configurations q (..., nq).
 
-    names      (n) for messages and for what had to move
-    limits     (n) a Limit or None
-    nq         numbers in q
-    values     (n,) the column of q with a joint's value; of a coupled joint its leader's
-    turns      (n,) the first of the four columns of q with a joint's quaternion (ball and free joints)
-    couplings  (n, 2) ratio and offset: a joint's value is ratio * q + offset
-    leaders    (n) name of the joint that a joint is coupled to, or None
+    names             (n) joint names, for messages and for the list of changed joints
+    limits            (n) a Limit or None
+    nq                numbers in q
+    value_columns     (n,) column of a joint's value in q; of a coupled joint its leader's
+    rotation_columns  (n,) first of the four quaternion columns in q (ball and free joints)
+    couplings         (n, 2) ratio and offset: a joint's value is ratio * q + offset
+    leaders           (n) name of a joint's leader, or None
     """
 
     names: tuple[str, ...]
@@ -66,15 +67,15 @@ class Bounds:
     def value_ranges(self) -> Floats:
         """(nq, 2) lowest and highest legal values of q. They are infinite without a limit.
 
-        A coupled joint's own range is carried over to its leader: low <= ratio * q + offset <= high.
-        Ranges with an axis (ball joints) are not bounds on single numbers and are left out.
-        InputError where the ranges of a joint and of its leader leave no value.
+        A coupled joint's own range applies to its leader: low <= ratio * q + offset <= high. Ranges with an axis (ball
+        joints) do not bound single numbers and are left out. InputError where the ranges of a joint and of its leader
+        leave no value.
         """
         ranges = np.tile([-np.inf, np.inf], (self.nq, 1))
         for i, limit in enumerate(self.limits):
             if not isinstance(limit, Range) or limit.axis is not None or limit.soft:
                 continue
-            ratio, offset = map(float, self.couplings[i])  # of Python: its 1 / 5e-324 is infinite without a warning
+            ratio, offset = map(float, self.couplings[i])  # Python floats: 1 / 5e-324 is infinite without a warning
             if ratio == 0.0:
                 if not limit.low <= offset <= limit.high:
                     raise InputError(f"{self.names[i]!r} is held at {offset:g}, outside its range")

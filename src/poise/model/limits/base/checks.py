@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from poise.errors import InputError
 from poise.maths.arrays import finite, real
 
-_UNIT = 1e-15  # a squared length this near to one is one to rounding
+# [-] a squared length this near to 1 counts as 1 (rounding)
+_UNIT = 1e-15
 
 Axis: TypeAlias = tuple[float, float, float]
 
@@ -71,10 +72,7 @@ def checked_soft(soft: float) -> float:
 
 
 def is_collection(value: Any) -> bool:
-    """Return whether a value is a non-text collection.
-
-    A list, a tuple, an array with an axis.
-    """
+    """Return whether a value is a list, tuple or array, not text."""
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)

@@ -1,7 +1,7 @@
 """Limits of ball joints packed as rows, clamped over arrays. It is the NumPy twin of kernels/limits/rotations.py.
 
-kernels/limits/rotations.py says what stands in a row and how a rotation is moved inside. Arrays here, because reading a
-file must not wait for a compiler; a property test holds the two to the same answers.
+kernels/limits/rotations.py defines the columns of a row and the clamping rule. This is NumPy, so that reading a file
+does not wait for a compiler; a property test compares the results.
 """
 
 from __future__ import annotations
@@ -33,9 +33,12 @@ from poise.maths.rotations import about, inverse, multiply
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist, is_soft
 
 _TURN = 2 * np.pi
-_INSIDE = np.array([2e-6, -2e-6])  # [rad] further inside than this no rotation stands at an end
-_AT_END = 1e-6  # [rad] a value this near to an end is said to stand there
-_WIDE = np.pi - 1e-3  # [rad] twists up to here have a tangent of the half that can be used
+# [rad] margin of the precomputed tangents: a twist further inside is never at an end
+_INSIDE = np.array([2e-6, -2e-6])
+# [rad] a value this near to an end counts as active in messages
+_AT_END = 1e-6
+# [rad] largest twist end with a usable half-angle tangent
+_WIDE = np.pi - 1e-3
 _X, _Y, _Z = np.eye(3)
 
 
@@ -74,7 +77,7 @@ def _frame(*axes: object) -> Floats:
 def nearest_angle(angle: ArrayLike, low: ArrayLike, high: ArrayLike) -> Floats:
     """Clamp an angle [rad] to low..high modulo a full turn. Outside, return the end nearer on the circle.
 
-    Over arrays, what `best_angle` in kernels/limits/angles.py does to one angle.
+    It is the NumPy twin of `best_angle` in kernels/limits/angles.py.
     """
     angle, low, high = (np.asarray(value, dtype=np.float64) for value in (angle, low, high))
     up = angle + _TURN * np.ceil(np.where(angle < low, low - angle, 0.0) / _TURN)
@@ -109,9 +112,8 @@ def nearest_turns(row: Floats, q: Floats) -> Floats:
 def turn_values(limit: Limit, q: Floats) -> Floats:
     """Compute the limited angles of rotations q (..., 4).
 
-    They are first swing, second swing and twist, or the Euler angles in the box's order.
-
-    (..., 3) [rad]. Of a rotation's two triples of angles the one that is in the box, or nearer to it.
+    The result (..., 3) [rad] is first swing, second swing and twist, or the Euler angles in the box's order. Of a
+    rotation's two triples of Euler angles it is the one in the box, or nearer to it.
     """
     row = turn_row(limit)
     bounds = row[LIMIT_BOUNDS:LIMIT_SOFT].reshape(3, 2)

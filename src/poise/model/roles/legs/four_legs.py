@@ -1,10 +1,10 @@
 """Legs of a quadruped: four limbs standing on the ground.
 
-A leg of an animal that stands on its toes has three long bones. They are the same three as ours: thigh, shin and the
-bones of the foot, which stand upright here. So `upper` turns at the hip, `lower` at the knee, `foot` at the hock, far
-above the ground, and `toes` is the joint that follows it. Knees bend ahead and elbows back: that tells them from hocks,
-wrists and shoulders, where names do not. A solver of two bones places the hock and carries foot and
-toes. Of a front leg they are upper arm, forearm and wrist; the shoulder blade is left out.
+A leg of an animal walking on its toes has three long bones: thigh, shin and the upright bones of the foot. `upper`
+turns at the hip, `lower` at the knee, `foot` at the hock, far above the ground, and `toes` is the next joint. Knees
+bend forward and elbows backward: without names this separates them from hocks, wrists and shoulders. A two-bone solver
+places the hock; foot and toes follow. In a front leg they are upper arm, forearm and wrist; the shoulder blade is left
+out.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from poise.model.roles.structure import Body, Pair, sides_said, start, unit
 from poise.model.roles.vrm import SIDES
 from poise.model.roles.words import cut
 
-STANDS = 0.8  # confidence in four limbs that stand like legs
+# confidence in four limbs standing like legs
+STANDS = 0.8
 _ORDER = ("front left", "front right", "hind left", "hind right")
 FRONT, HIND = (
-    frozenset({"front", "fore", "fl", "fr", "f"}),  # "LF" is cut into l and f
+    frozenset({"front", "fore", "fl", "fr", "f"}),  # "LF" is split into l and f
     frozenset({"hind", "rear", "back", "hl", "hr", "rl", "rr", "lh", "rh", "h"}),
 )
 

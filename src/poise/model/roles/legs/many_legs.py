@@ -1,7 +1,7 @@
 """Legs of insects, spiders and centipedes. They are six or more limbs standing on the ground, on both sides of a body.
 
-Sides are those that names say, or those of the plane that mirrors the body; along the body the legs are counted from
-the front: front, mid, hind, and with four pairs or more front, mid 1, mid 2, ..., hind.
+Sides come from names, or from the mirror plane of the body. Along the body legs are counted from the front: front, mid,
+hind; with four pairs or more front, mid 1, mid 2, ..., hind.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from poise.model.roles.words import cut
 
 _TAILS = frozenset({"tail", "abdomen", "opisthosoma", "gaster", "stinger", "telson", "metasoma"})
 _HEADS = frozenset({"head", "eye", "eyes", "jaw", "mandible", "antenna", "antennae", "chelicera", "neck", "skull"})
-_SAME = 1e-6  # of the body's size: two planes mirror it equally well
-_MOST_POINTS = 1_000  # of a body whose mirror plane is sought: the time grows with the square
+# fraction of the body's size: nearer planes mirror it equally well
+_SAME = 1e-6
+# points of a body compared for its mirror plane; the time grows with the square
+_MOST_POINTS = 1_000
 UNEVEN = "its legs are not the same number on both sides"
 
 
@@ -128,7 +130,7 @@ def _mirrored(figure: Candidate, limbs: Sequence[list[int]], up: Floats) -> Floa
 def _asymmetry(points: Floats, across: Floats) -> float:
     """Measure the mean distance of mirrored points from the nearest point.
 
-    0 for more points than can be compared with each other.
+    The result is 0 for too many points to compare.
     """
     if not 0 < len(points) <= _MOST_POINTS:
         return 0.0

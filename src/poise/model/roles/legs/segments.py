@@ -10,7 +10,8 @@ from poise.model.roles.structure import upper_bone
 
 _UPPER, _LOWER = frozenset({"thigh", "upperarm"}), frozenset({"shin", "forearm"})
 _FOOT = frozenset({"ankle", "foot", "wrist", "hand", "palm"})
-_BENDS = 0.02  # of both bones' length: a joint that stands out by less may be straight
+# fraction of both bones' length: a smaller offset may be a straight joint
+_BENDS = 0.02
 
 
 def segments(
@@ -18,9 +19,9 @@ def segments(
 ) -> list[int]:
     """Find the rows of upper, lower, foot and, if any, toes.
 
-    rows   the limb from the trunk out, one joint for each place
-    along  the direction in which the limb's bones are measured, its own if None
-    knee   the way that its knee or elbow bends, if that is known
+    rows   the limb from the trunk out, one joint per position
+    along  direction of measurement of the limb's bones; None: the limb's own
+    knee   bending direction of its knee or elbow, if known
     """
     rows = list(rows)
     named = _named(figure, rows)

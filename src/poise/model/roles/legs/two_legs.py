@@ -17,12 +17,18 @@ from poise.model.roles.structure import Body, Pair, bones, unit, upper_bone
 from poise.model.roles.vrm import SIDES
 
 _ARM = ARM[1:]
-SEEN, HABIT = 0.5, 0.3  # sides seen in the figure, and sides by the habit of its file format
-_CONFLICT = 0.7  # what a side by name is worth where the feet say the other one
-_INSIDE, _NEARLY = 0.5, 0.8  # how a long collar bone is told from an upper arm
-_STRAIGHT, _EXACT = 0.9993, 0.99999  # cosines of two degrees, and of a quarter of one
-_LIKE, _AS_LONG = 0.3, 0.6  # of a bone's length: what may be a part of it in line with it, and a bone like it
-_APART = 0.5  # cosine: how clearly two limbs lie to the left and right
+# confidence in sides observed in the character, and in sides by the convention of the file format
+SEEN, HABIT = 0.5, 0.3
+# confidence factor of a named side contradicted by the feet
+_CONFLICT = 0.7
+# ratios of distances between partners and of bone lengths: they separate a long clavicle from an upper arm
+_INSIDE, _NEARLY = 0.5, 0.8
+# cosines of 2 degrees and of 0.25 degrees
+_STRAIGHT, _EXACT = 0.9993, 0.99999
+# length ratios: a bone in line above the first may be a part of its neighbour, above the second an equal bone
+_LIKE, _AS_LONG = 0.3, 0.6
+# cosine: two limbs lie clearly to the left and right
+_APART = 0.5
 
 _WHY = {"legs": "two legs of equal bones", "arms": "two arms of equal bones"}
 
@@ -30,7 +36,7 @@ _WHY = {"legs": "two legs of equal bones", "arms": "two arms of equal bones"}
 def limbs(figure: Candidate, body: Body, named: Mapping[str, Role]) -> tuple[dict[str, Role], dict[str, str]]:
     """Find the limb segments not given by names. Also return the reasons for rejected ones.
 
-    None where what names do give lies elsewhere in the tree, nor where a limb has more bones in line than a limb has.
+    A limb is rejected where named joints lie elsewhere in the tree, and where it has too many bones in line.
     """
     found, left = dict[str, Role](), dict[str, str]()
     if body.legs is None or body.arms is None:
@@ -63,13 +69,13 @@ def limbs(figure: Candidate, body: Body, named: Mapping[str, Role]) -> tuple[dic
 def _has_more(points: Floats, rows: list[int], part: Mapping[str, int]) -> bool:
     """Return whether a twist bone may hide the bending joint. Such a bone stands in line with the limb's bones.
 
-    That is so where a bone before or after them is not short beside them and points the same way, or where the two
-    bones themselves point exactly the same way and another one is as long.
+    This needs a long neighbouring bone in the same direction, or two exactly collinear bones and another one of equal
+    length.
     """
     upper, lower, end = (rows.index(row) for row in [*part.values()]["Shoulder" in part :][:3])
     ways = np.diff(points[rows], axis=0)
     lengths = np.linalg.norm(ways, axis=1)
-    inside = "Shoulder" in part and upper == 1  # a collar bone that was told from an upper arm
+    inside = "Shoulder" in part and upper == 1  # a clavicle recognized before an upper arm
 
     def cosine(a: int, b: int) -> float:
         return float(unit(ways[a]) @ unit(ways[b]))
@@ -112,9 +118,8 @@ def _begins_inside(figure: Candidate, rows: list[int], other: list[int]) -> bool
 def _sides(figure: Candidate, pair: Pair, looks: Facing, said: Floats | None) -> tuple[tuple[str, ...], str, bool]:
     """Find the sides of two limbs, the reason, and its clarity.
 
-    The last is whether the limbs lie clearly to these sides.
-
-    By the words in their names; by those of the other pair, whose way to the left is `said`; else by where they are.
+    The last is whether the limbs lie clearly on these sides. Sides come from their names, from the names of the other
+    pair (`named_left`), else from positions.
     """
     votes = _votes(figure, pair)
     if votes[0] != votes[1]:
