@@ -1,4 +1,4 @@
-"""Conversion of a skeleton between a bound and a free root.
+"""Free roots: adding and removing them.
 
 The freed row keeps its frame A: the free joint's seven numbers are relative to rest, so rest and limits do not change.
 

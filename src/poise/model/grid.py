@@ -51,7 +51,7 @@ class Grid(NamedTuple):
 
 
 def grid_of(clip: Clip, fps: float | None = None) -> Grid:
-    """Find the frame grid of a clip with at least one frame.
+    """Find the frame grid of a clip. The clip has at least one frame.
 
     Its rate is `fps` [1/s], else one that hits every key, if there is one.
     """
@@ -135,7 +135,7 @@ def _apart(times: Floats) -> Floats:
 
 
 def off_at_keys(clip: Clip, made: Clip, names: Iterable[str] | None = None) -> tuple[float, float]:
-    """Measure the position error of a resampled clip, and the character's size.
+    """Measure the position error of a resampled clip. Also return the character's size.
 
     The error is the largest distance of common joints, of `names` if given, at the clip's own keys. The size is the
     largest extent in a frame of joints that move or carry moving ones [file units]: distant cameras and lights do not

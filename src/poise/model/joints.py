@@ -216,7 +216,7 @@ def check_tree(names: tuple[str, ...], parents: Ints, kinds: Ints) -> None:
 
 
 def check_rows(skeleton: Any) -> None:
-    """Check the arrays and tuples of a skeleton: types, sizes, values, order.
+    """Check the arrays and tuples of a skeleton. The checks cover types, sizes, values and order.
 
     Raises
     ------

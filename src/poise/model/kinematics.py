@@ -51,7 +51,7 @@ NOTHING = Given(None, None)
 
 
 def flat_given(translations: Floats | None, scales: Floats | None) -> Given:
-    """Flatten the batch of translations and scales (..., n, 3) to k."""
+    """Flatten the batch of translations and scales."""
     values = (translations, scales)
     return Given(*[None if v is None else v.reshape(math.prod(v.shape[:-2]), *v.shape[-2:]) for v in values])
 
@@ -156,7 +156,7 @@ def table_of(skeleton: Skeleton, rows: list[int], *, moved: bool = False, scaled
 
 
 def _gains(skeleton: Skeleton, row: int, given: Given) -> tuple[Floats, Bools]:
-    """Return 1 / scale (1|k, r) above each row of a path. Also return the poses (1|k,) with shear."""
+    """Return 1 / scale (1|k, r) above each row. Also return the poses (1|k,) with shear."""
     rows = skeleton.way(row)
     if given.scales is not None:
         return _new_gains(skeleton, rows, given.scales[:, rows, None, :] * np.eye(3))

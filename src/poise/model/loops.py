@@ -80,7 +80,7 @@ class Loop:
         return replace(self, frames=tuple(frames))
 
     def is_within(self, joints: Container[str]) -> bool:
-        """Return whether the loop ties only these joints, or the world."""
+        """Return whether the loop ties only joints of a container. The world is allowed."""
         return all(joint is None or joint in joints for joint in self.joints)
 
 

@@ -1,4 +1,4 @@
-"""Masses of joints, and the centre of mass of a pose."""
+"""Masses of joints, and centres of mass."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def masses(rig: Rig | Skeleton) -> dict[str, BodyMass]:
 
 
 def centre_of_mass(pose: Pose, masses: Mapping[str, Any] | None = None) -> Floats:
-    """Compute the centre of mass (..., 3) of poses [file units, world]. It is sum m_i c_i / sum m_i.
+    """Compute the centre of mass (..., 3) [file units, world]. It is sum m_i c_i / sum m_i.
 
     Parameters
     ----------

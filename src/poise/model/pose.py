@@ -177,7 +177,7 @@ class Pose(FrozenValue):
 
     @cached_property
     def _locals(self) -> tuple[Floats, Floats]:
-        """Local positions (k, n, 3) and rotations (k, n, 4), batch flattened. They are those of A . J."""
+        """Local positions and rotations (k, n, 3|4), batch flattened. They are those of A . J."""
         s = self.skeleton
         # a copy: Numba would compile again for a read-only array
         q = np.array(self.q.reshape(math.prod(self.shape), s.nq))

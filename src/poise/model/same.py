@@ -1,4 +1,4 @@
-"""Compatibility of poses and skeletons, with and without a free root."""
+"""Compatibility of poses and skeletons."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_same(own: Skeleton, other: Skeleton, what: str) -> None:
 def carried_over(
     own: Skeleton, other: Skeleton, q: Floats, translations: Floats | None
 ) -> tuple[Floats, Floats | None]:
-    """Convert q (..., nq) and translations (..., n, 3) between twin skeletons.
+    """Convert q and translations between twin skeletons. They are (..., nq) and (..., n, 3).
 
     The pose is on `own`; `other` differs in its free root only. Freeing a ball moves its translation into q, binding it
     moves it back.

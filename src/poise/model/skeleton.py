@@ -282,7 +282,7 @@ class Skeleton:
         return slice(int(self.q_start[i]), int(self.q_start[i]) + Kind(self.kinds[i]).nq)
 
     def v_slice(self, joint: str) -> slice:
-        """Return the slice of a joint's degrees of freedom among the nv. A coupled joint has its leader's."""
+        """Return the slice of a joint's degrees of freedom. A coupled joint has its leader's."""
         i = self.index(joint)
         return slice(int(self.v_start[i]), int(self.v_start[i]) + Kind(self.kinds[i]).nv)
 
@@ -313,7 +313,7 @@ class Skeleton:
 
     @cached_property
     def _joints(self) -> dict[int, Joint]:
-        """Cache of joints: a root may have thousands of children to name."""
+        """Cache of joints. A root may have thousands of children to name."""
         return {}
 
     # --- the tree --------------------------------------------------------------------------------
@@ -329,7 +329,7 @@ class Skeleton:
 
     @cached_property
     def moving_depth(self) -> Ints:
-        """(n,) largest number of moving joints on a path downwards, itself included."""
+        """(n,) largest number of moving joints on a path downwards. The joint itself counts."""
         depth = (self.kinds != Kind.FIXED).astype(np.int64)
         below = np.zeros_like(depth)
         for i in range(len(depth) - 1, -1, -1):  # children come before their parents here

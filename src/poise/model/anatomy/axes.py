@@ -1,4 +1,4 @@
-"""Anatomical joint axes of a character, such as the knee's flexion axis.
+"""Anatomical joint axes of a character. An example is the knee's flexion axis.
 
 `find_joint_axes(skeleton)` returns a `JointAxes` for each joint with a confident role and for all joints of spine and
 neck. It depends on joint positions at rest only, not on joint frames: bones may be rolled in any way.
@@ -76,12 +76,12 @@ def stance(skeleton: Skeleton, joints: Mapping[str, str] | None = None) -> Stanc
 
 
 def own_frame(skeleton: Skeleton, row: int) -> Floats:
-    """Compute a joint's rest frame in the world, a rotation (3, 3). Limits and q are given in this frame."""
+    """Compute a joint's rest frame (3, 3) in the world. Limits and q are given in this frame."""
     return rest_turns(skeleton)[row]
 
 
 def parent_frame(skeleton: Skeleton, row: int) -> Floats:
-    """Compute the rest frame of a joint's parent, a rotation (3, 3). For a root it is the identity."""
+    """Compute the rest frame (3, 3) of a joint's parent. For a root it is the identity."""
     parent = int(skeleton.parents[row])
     return np.eye(3) if parent < 0 else rest_turns(skeleton)[parent]
 

@@ -65,7 +65,7 @@ class JointAxes(NamedTuple):
     clear: bool = True
 
     def seen_from(self, frame: Floats) -> JointAxes:
-        """Express the axes in a frame with rest rotation `frame` (3, 3)."""
+        """Express the axes in a frame (3, 3). `frame` is its rotation in the world at rest."""
         return self._replace(**{name: getattr(self, name) @ frame for name in _VECTORS})
 
     def bent_towards(self, flexes: Floats, source: str) -> JointAxes:
@@ -122,7 +122,7 @@ def joint_axes(
 
 
 def square(vector: Floats, to: Floats) -> Floats:
-    """Project a vector (3,) perpendicular to a unit vector and normalize it.
+    """Project a vector (3,) perpendicular to another. `to` is a unit vector; the result has unit length.
 
     The result is zero for parallel vectors.
     """

@@ -121,7 +121,7 @@ def _ends(pair: tuple[PublishedMotion, PublishedMotion], share: float) -> tuple[
 
 
 def _from_rest(ends: list[tuple[float, float]], rests: tuple[float, ...]) -> tuple[list[tuple[float, float]], float]:
-    """Shift ranges to the rest pose and widen them to contain it.
+    """Shift ranges to the rest pose, and widen them to it.
 
     Also return the distance [rad] of the rest pose outside.
     """

@@ -145,7 +145,7 @@ def arm(limb: BodySide) -> list[JointAxes]:
 
 
 def _forearm_and_hand(limb: BodySide, elbow: JointAxes) -> list[JointAxes]:
-    """Compute the axes of the hand, and the forearm's rotation at rest. The thumb side shows that rotation."""
+    """Compute the hand's axes and the forearm's rotation. The thumb side shows that rotation."""
     thumb = np.cross(elbow.bend, elbow.bone)  # in the zero pose the thumb points in the elbow's flexion direction
     bone, source = limb.bone("Hand", elbow.bone), "the bend of the elbow, palms to the thighs"
     if limb.has("IndexProximal") and limb.has("LittleProximal"):

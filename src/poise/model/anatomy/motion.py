@@ -34,7 +34,7 @@ def frames_of(skeleton: Skeleton, clips: Sequence[Clip]) -> Floats:
 
 
 def with_bends_seen(skeleton: Skeleton, frames: Floats, axes: Sequence[JointAxes]) -> list[JointAxes]:
-    """Refine the bend axes of elbows and knees from frames (f, nq).
+    """Refine the bend axes of elbows and knees from clips. `frames` are their configurations (f, nq).
 
     A plane needs five frames, bent by 20 degrees or more, that agree within 15 degrees, and must lie within 60 degrees
     of the plane from the rest pose.

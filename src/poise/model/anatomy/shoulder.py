@@ -1,4 +1,4 @@
-"""Published reach of the arm, and the SwingTwist cone closest to it.
+"""Published reach of the arm, and its SwingTwist cone.
 
 Goniometry measures the elevation of an arm from hanging in each plane (`ARM_ELEVATION`). A SwingTwist is a cone around
 the rest pose: hanging, level or up. Its four sides and its rotation about the arm are chosen for the least difference
@@ -81,7 +81,7 @@ def _directions(axes: JointAxes) -> tuple[Floats, Floats]:
 
 
 def _swings(bone: Floats, across: Floats, mirrored: float, bones: Floats) -> Floats:
-    """Compute the swings (n, 2) [rad] from rest to directions (n, 3).
+    """Compute the swings (n, 2) [rad] to directions (n, 3). They start at rest.
 
     The second component is mirrored for right arms.
     """

@@ -1,4 +1,4 @@
-"""Rest geometry of a body: its axes, joint positions and bone directions."""
+"""Rest geometry of a body: axes, positions, bone directions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CLEAR = 0.3
 
 
 class Stance(NamedTuple):
-    """Body frame of a character at rest: unit vectors in the world.
+    """Body frame of a character at rest. All directions are unit vectors (3,) in the world.
 
     up       direction of the trunk; the file's up axis where the trunk is within 30 degrees of it
     forward  facing direction: left, rotated by a quarter turn about up

@@ -1,4 +1,4 @@
-"""Chain validation: each joint of a limb hangs below the one before."""
+"""Chain validation of limbs. Each joint of a limb hangs below the one before."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _is_chain(figure: Candidate, rows: Sequence[int]) -> bool:
 
 
 def why_astray(figure: Candidate, row: int, role: str, limb: Mapping[str, int]) -> str:
-    """Explain why a joint named for a limb role is left out. `limb` holds the rows of the limb."""
+    """Explain why a limb joint is left out. `limb` holds the rows of the limb."""
     order = [f"{side}{part}" for side in SIDES for parts in (LEG, ARM) for part in parts]
     names = figure.skeleton.names
     for other, at in limb.items():

@@ -28,7 +28,7 @@ _CLEAR = 1e-6
 
 
 class Sight(NamedTuple):
-    """Gaze direction of a joint, in its own frame, with its reason.
+    """Gaze direction of a joint, with its reason. The axis is in the joint's own frame.
 
     is_known  whether there is evidence; False for the default +z of the joint
     """
@@ -102,7 +102,7 @@ def _up(figure: Candidate, legs: list[list[int]]) -> Floats | None:
 
 
 def _signs(figure: Candidate, roles: Roles, legs: list[list[int]], up: Floats) -> list[tuple[Floats, str]]:
-    """List the cues for the forward direction, the most reliable first."""
+    """List the forward cues, the most reliable first."""
     points, index = figure.positions, figure.skeleton.index
     found: list[tuple[Floats, str]] = []
     starts = {
@@ -121,7 +121,7 @@ def _signs(figure: Candidate, roles: Roles, legs: list[list[int]], up: Floats) -
 
 
 def _across(figure: Candidate, roles: Roles) -> list[Floats]:
-    """List the vectors from right to left, across hips and shoulders."""
+    """List the vectors across hips and shoulders. They point from right to left."""
     points, index = figure.positions, figure.skeleton.index
     pairs = [[roles.joints.get(f"{side}{part}") for side in ("left", "right")] for part in ("UpperLeg", "UpperArm")]
     sides = {side: [leg.upper for leg in _legs(roles) if leg.side == side] for side in ("left", "right")}
@@ -133,7 +133,7 @@ def _across(figure: Candidate, roles: Roles) -> list[Floats]:
 
 
 def _straightened(figure: Candidate, roles: Roles, seen: Floats, up: Floats) -> Floats:
-    """Align the forward direction with the hips and a near file axis. Feet may point aside."""
+    """Align the forward direction with hips and file axis. Feet may point aside."""
     for across in _across(figure, roles):
         square = np.cross(across, up)
         if float(np.linalg.norm(square)) > _CLEAR and float(unit(square) @ seen) > _LIKE:

@@ -1,4 +1,4 @@
-"""Facing direction of a character, and so its left and right."""
+"""Facing direction of a character."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SNAP = 0.9
 
 
 class Facing(NamedTuple):
-    """Facing of a character: unit vectors (3,) up, forward and left.
+    """Facing of a character: up, forward and left (3,).
 
     `points` (n, 3) and `source` say where they come from.
     """
@@ -32,7 +32,7 @@ class Facing(NamedTuple):
 
     @property
     def is_seen(self) -> bool:
-        """Whether the character itself shows it, not only the format's convention."""
+        """Whether the character itself shows it. Otherwise it is the format's convention."""
         return self.source != _HABIT
 
     @property

@@ -1,4 +1,4 @@
-"""Joint tree for the role search: ancestry, positions and name tokens."""
+"""Joint tree for the role search."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Candidate:
 
     @cached_property
     def below(self) -> list[int]:
-        """Joint count of the longest path from each joint, itself included."""
+        """Joint count of the longest path from each joint. The joint itself counts."""
         below = [1] * len(self.parents)
         for row in reversed(range(len(below))):
             child = self._next(row)

@@ -241,15 +241,15 @@ def figure_of(rig: Rig | Skeleton) -> Candidate:
 
 
 def maps_of(pose: Pose) -> Floats:
-    """Compute world transforms (n, 4, 4) of one pose with NumPy only."""
+    """Compute world transforms (n, 4, 4) of one pose. It uses NumPy only."""
     s, parts = pose.skeleton, local_parts(pose)
     return world(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])
 
 
 def _positions(pose: Pose) -> Floats:
-    """Compute world positions (n, 3), scaled to a largest number of 1. So no unit is too large or too small.
+    """Compute world positions (n, 3), scaled to 1.
 
-    NumPy only, so that callers do not wait for a compiler.
+    The largest coordinate is 1, so no unit is too large or too small. NumPy only, so that callers do not wait for a compiler.
     """
     if not len(pose.skeleton):
         return np.zeros((0, 3))

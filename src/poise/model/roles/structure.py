@@ -1,4 +1,4 @@
-"""Limbs and trunk from the tree and its bone lengths. Names do not count.
+"""Limbs, trunk and facing direction from the tree. Bone lengths count, names do not.
 
 A limb is a branch with at least two bones; its partner is a sibling with bones of the same lengths. Lengths do not
 depend on the pose: rest poses of motion capture are often meaningless. Positions are used only where the tree is
@@ -149,7 +149,7 @@ def find_leg_pairs(figure: Candidate) -> list[Pair]:
 
 
 def _is_another(figure: Candidate, pair: Pair, other: Pair) -> bool:
-    """Return whether two pairs of legs are separate legs of one body.
+    """Return whether two leg pairs are separate legs. They must belong to one body.
 
     A copy for controls is at the same position; legs of another body are far away.
     """

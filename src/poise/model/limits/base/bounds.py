@@ -1,4 +1,4 @@
-"""Limits over arrays of configurations: legal values and nearest legal q.
+"""Limits of whole configurations, in NumPy.
 
 This is NumPy, so that readers do not wait for a compiler. Solvers apply the scalar rules of `kernels/limits/angles.py`
 and `kernels/limits/rotations.py`, which also define the packed rows; tests compare the results.

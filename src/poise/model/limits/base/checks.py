@@ -72,7 +72,7 @@ def checked_soft(soft: float) -> float:
 
 
 def is_collection(value: Any) -> bool:
-    """Return whether a value is a list, tuple or array, not text."""
+    """Return whether a value is a list, tuple or array."""
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)

@@ -155,7 +155,7 @@ def _end(name: str, value: float, ends: tuple[float, float]) -> str:
 
 
 def turn_excess(q: Floats, legal: Floats) -> Floats:
-    """Compute the angle [rad] (...) between rotations q (..., 4) and `legal`. It is exactly 0 for equal rotations."""
+    """Compute the angle [rad] from rotations to legal ones. Both are (..., 4). It is exactly 0 for equal rotations."""
     return 4.0 * np.arcsin(np.minimum(0.5 * np.sqrt(((q - legal) ** 2).sum(axis=-1)), 1.0))
 
 

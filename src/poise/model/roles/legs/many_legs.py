@@ -128,7 +128,7 @@ def _mirrored(figure: Candidate, limbs: Sequence[list[int]], up: Floats) -> Floa
 
 
 def _asymmetry(points: Floats, across: Floats) -> float:
-    """Measure the mean distance of mirrored points from the nearest point.
+    """Measure the mean distance of mirrored points. Each is measured to the nearest point.
 
     The result is 0 for too many points to compare.
     """

@@ -1,4 +1,4 @@
-"""Thigh, shin and foot of a leg, by names, bends or lengths."""
+"""Thigh, shin and foot of a leg."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _begins_inside(figure: Candidate, rows: list[int], other: list[int]) -> bool
 
 
 def _sides(figure: Candidate, pair: Pair, looks: Facing, said: Floats | None) -> tuple[tuple[str, ...], str, bool]:
-    """Find the sides of two limbs, the reason, and its clarity.
+    """Find the sides of two limbs. Also return the reason and its clarity.
 
     The last is whether the limbs lie clearly on these sides. Sides come from their names, from the names of the other
     pair (`named_left`), else from positions.
