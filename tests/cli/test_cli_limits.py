@@ -119,7 +119,7 @@ def test_a_sidecar_to_which_nothing_can_be_added_is_left_alone(file, text, sente
 
 def test_misuse_is_told_in_a_sentence(file):
     assert run("limits", samples.path("arm.urdf"), "--anatomical").stderr.startswith(
-        "error: anatomical limits need a figure whose arms and legs are known: "
+        "error: anatomical limits need known arms and legs: "
     )
     said = run("limits", file, "--dry-run").stderr
     assert said == "error: --dry-run shows what --anatomical would write: give both\n"

@@ -86,7 +86,7 @@ CALLS = {
     "fps of a tracker: a text": (lambda: follow().clip([THERE], fps="a"), "frames per second must be a number"),
     "speed: of no joint": (lambda: follow(speed={"nope": 1.0}), "no joint 'nope'"),
     "resampled: a text": (lambda: CLIP.resampled("30"), "frames per second must be a number"),
-    "resampled: endless": (lambda: endless().resampled(30), "nobody means so many"),
+    "resampled: endless": (lambda: endless().resampled(30), "frames: too many"),
     "pose.replace: a list": (lambda: ARM.rest.replace([1]), "replace() takes values by joint name"),
     "pose.blended: None": (lambda: ARM.rest.blended(None, 0.5), "a pose is blended with another Pose"),
     "limited: None": (lambda: ARM.skeleton.limited(None), "limits are given by joint name"),

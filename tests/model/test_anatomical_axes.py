@@ -117,7 +117,7 @@ def test_the_trunk_has_axes_for_joints_without_roles(data):
 
 @pytest.mark.parametrize("name", [NO_POSE, "bvh/rest/walk_line.bvh"])
 def test_a_rest_pose_that_is_none_is_refused(data, name):
-    with pytest.raises(poise.InputError, match="the rest pose is no pose of a figure"):
+    with pytest.raises(poise.InputError, match="the rest pose shows no body directions"):
         axes_of(poise.load(data / name).skeleton)
 
 

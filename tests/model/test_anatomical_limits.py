@@ -252,11 +252,11 @@ def test_spine_and_neck_share_what_is_published(data):
 
 def test_who_is_no_person_is_refused(data):
     cases = {
-        UNSURE: "known with a confidence below 0.8 only; say them in the sidecar",
+        UNSURE: "known with a confidence below 0.8 only; declare them in the sidecar",
         "glb/fox.glb": "leftUpperLeg, leftLowerLeg, .* not found",
         "urdf/panda.urdf": "not found",
         "urdf/g1_29dof.urdf": "hinges, as robots have them, and its file gives their ranges",
-        NO_POSE: "the rest pose is no pose of a figure",
+        NO_POSE: "the rest pose shows no body directions",
     }
     for name, sentence in cases.items():
         with pytest.raises(poise.InputError, match=sentence):

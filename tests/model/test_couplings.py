@@ -69,7 +69,7 @@ def test_the_note_names_both_joints():
     assert note.startswith(
         "the range of 'inner', 0 to 0.9, leaves 'finger', which it follows with ratio -1 and offset 0,"
     )
-    assert note.endswith("no room to move: it is ignored")
+    assert note.endswith("no range of motion: it is ignored")
 
 
 def test_a_follower_of_a_follower_counts_with_both_ratios():

@@ -67,7 +67,7 @@ def test_the_search_for_roles_grows_with_the_joints(shape):
 def test_the_search_for_pairs_of_limbs_ends_where_there_are_too_many():
     found = poise.humanoid(figure("limbs", 3000, nameless=True))
     assert found.kind == "other"
-    assert "pairs of limbs; legs are sought in up to 200" in found.left_out["legs"]
+    assert "pairs of limbs; legs are searched in up to 200" in found.left_out["legs"]
 
 
 def test_what_info_shows_of_a_joint_with_many_children_grows_with_them():

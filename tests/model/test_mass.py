@@ -99,7 +99,7 @@ def test_a_link_carries_its_mass_where_the_file_says(tmp_path):
 def test_a_robot_without_masses_says_so(tmp_path, inertial):
     rig = lever(tmp_path, inertial)
     assert not any("inertial" in note for note in rig.notes)
-    with pytest.raises(poise.InputError, match="what this skeleton weighs is not known"):
+    with pytest.raises(poise.InputError, match="the masses of this skeleton are unknown"):
         poise.masses(rig)
 
 

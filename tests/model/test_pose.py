@@ -211,9 +211,9 @@ def test_a_single_pose_is_no_batch():
         len(pose)
     with pytest.raises(TypeError, match="indexed"):
         pose[0]
-    with pytest.raises(TypeError, match=r"where a joint is, is pose\.world\['a'\]"):
+    with pytest.raises(TypeError, match=r"the transform of a joint is pose\.world\['a'\]"):
         pose["a"]
-    with pytest.raises(TypeError, match=r"where a joint is, is pose\.world\['a'\]"):
+    with pytest.raises(TypeError, match=r"the transform of a joint is pose\.world\['a'\]"):
         poise.Pose(s, s.rest_q[None])["a"]
 
 

@@ -122,7 +122,7 @@ def test_sides_are_left_out_where_the_habit_of_the_format_says_nothing(g1):
     aside = poise.humanoid(turned(skeleton, 90.0))
     assert not {role for role in aside.joints if role.startswith(("left", "right"))}
     assert aside.legs == ()
-    why = "left and right cannot be told: by the file's axes the legs are not side by side"
+    why = "left and right are ambiguous: by the file's axes the legs are not side by side"
     assert aside.left_out["leftFoot"] == why
     assert aside.left_out["leftHand"] == why.replace("legs", "arms")
 
@@ -166,14 +166,14 @@ def test_fins_and_sprawling_legs_are_no_legs_to_stand_on(creature, nameless, up)
 
 def test_why_limbs_are_no_legs_is_said():
     found = poise.humanoid(SEAS["shark"].skeleton(nameless=True))
-    assert found.left_out["legs"].endswith("do not hang down as legs do")
+    assert found.left_out["legs"].endswith("do not hang down like legs")
     found = poise.humanoid(SEAS["whale"].skeleton(nameless=True))
-    assert found.left_out["legs"].endswith("short beside the trunk: they may be fins")
+    assert found.left_out["legs"].endswith("short compared to the trunk: they may be fins")
     found = poise.humanoid(SEAS["lizard"].skeleton(nameless=True, up=False))
-    assert found.left_out["legs"].endswith("point apart, which legs do not")
+    assert found.left_out["legs"].endswith("point apart, unlike legs")
     pose = poise.Pose(SEAS["whale"].skeleton(nameless=True), SEAS["whale"].skeleton(nameless=True).rest_q)
     with pytest.raises(
-        poise.UnsupportedError, match=r"can be told \(the limbs that begin .* may be fins\): name them in"
+        poise.UnsupportedError, match=r"can be told \(the limbs starting at .* may be fins\): name them in"
     ):
         poise.plant_pose(pose, poise.Terrain.flat())
 

@@ -214,7 +214,7 @@ def test_what_is_worked_out_of_limits_cannot_be_changed(body):
         ({"kinds": [BALL, HINGE], "couplings": [None, poise.Coupling(0, 1, 0)]}, "both must be hinges or slides"),
         (
             {"couplings": [None, poise.Coupling(0, 0, 0)], "limits": [None, poise.Range(2, 3)]},
-            "'b' is held at 0, outside its range",
+            "'b' is fixed at 0, outside its range",
         ),
     ],
 )

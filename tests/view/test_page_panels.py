@@ -48,7 +48,7 @@ def test_what_is_no_person_has_no_anatomical_limits_and_is_told_why(served):
     switch = tab.at("anatomical")
     assert switch.is_disabled()
     title = switch.evaluate("(box) => box.closest('label').title")
-    assert title.startswith("anatomical limits need a figure whose arms and legs are known")
+    assert title.startswith("anatomical limits need known arms and legs")
 
 
 def test_a_mode_that_makes_no_difference_says_why(served):

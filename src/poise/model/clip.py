@@ -138,7 +138,7 @@ class Clip(FrozenValue):
         """
         frames = self.duration * checked_rate(fps)
         if frames > _MOST_FRAMES:
-            message = f"{self.duration:g} s at {fps:g} frames per second are {frames:.3g} frames: nobody means so many"
+            message = f"{self.duration:g} s at {fps:g} frames per second are {frames:.3g} frames: too many"
             raise InputError(message)
         frames = round(frames) + 1
         return Clip.at_rate(self.at(np.arange(frames) / fps), fps, self.name)

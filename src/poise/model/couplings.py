@@ -116,7 +116,7 @@ def drop_blocking_ranges(
             leader, terms = names[coupling.leader], f"ratio {coupling.ratio:g} and offset {coupling.offset:g}"
             notes.append(
                 f"the range of {names[row]!r}, {low:g} to {high:g}, leaves {leader!r}, which it follows with {terms}, "
-                "no room to move: it is ignored"
+                "no range of motion: it is ignored"
             )
         else:
             left[coupling.leader] = after

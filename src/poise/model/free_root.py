@@ -44,7 +44,7 @@ def freed(skeleton: Any, joint: str | None) -> Any:
     if kind == Kind.FREE:
         return skeleton
     if kind not in (Kind.BALL, Kind.FIXED):
-        message = f"{skeleton.names[row]!r} is a {Kind(kind).name.lower()}; a free root is made of a ball or a base"
+        message = f"{skeleton.names[row]!r} is a {Kind(kind).name.lower()}; a free root needs a ball or a base"
         raise InputError(message)
     rest = freed_q(skeleton.rest_q, int(skeleton.q_start[row]), kind)
     return dataclasses.replace(
@@ -118,7 +118,7 @@ def bound_q(q: Floats, start: int, kind: int, name: str) -> tuple[Floats, Floats
         return np.delete(q, range(start, start + 3), axis=-1), moved
     if moved.any() or (np.abs(q[..., start + 4 : start + 7]) > _MOVED).any():
         message = (
-            f"the base {name!r} has moved, which the robot without a free root cannot hold; "
+            f"the base {name!r} has moved, which the robot cannot store without a free root; "
             "save joint values (.json, .csv) or a .glb"
         )
         raise InputError(message)

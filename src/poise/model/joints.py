@@ -312,7 +312,7 @@ def checked_limit(name: str, kind: Kind, limit: Limit | None) -> Limit | None:
         message = f"{name!r} is a {kind.name.lower()} joint; its Range needs axis=(x, y, z) to make it a hinge"
         raise InputError(message)
     if kind == Kind.FIXED:
-        message = f"{name!r} is fixed; a limit means nothing there"
+        message = f"{name!r} is fixed and takes no limit"
         raise InputError(message)
     if kind != Kind.SLIDE and limit.source == "argument":
         _refuse_degrees(name, limit)

@@ -122,7 +122,7 @@ def _body(name: Any, value: Any) -> BodyMass:
     number, point = real(mass, f"the mass of {name!r}"), finite(centre, f"the centre of mass of {name!r}", last=3)
     if not 0.0 < number < np.inf or point.shape != (3,):
         raise InputError(
-            f"the mass of {name!r} is a finite number above 0, or such a one and a point, not {short(value)}"
+            f"the mass of {name!r} is a finite number above 0, or such a number and a point, not {short(value)}"
         )
     x, y, z = point.tolist()
     return BodyMass(number, (x, y, z))
@@ -146,7 +146,7 @@ def _found(skeleton: Skeleton) -> dict[str, BodyMass]:
     try:
         segments = segments_of(skeleton, {role: roles.joints[role] for role in sure})
     except InputError as error:
-        raise InputError(f"what this skeleton weighs is not known ({error}): {_GIVE}") from error
+        raise InputError(f"the masses of this skeleton are unknown ({error}): {_GIVE}") from error
     found: dict[str, BodyMass] = {}
     for row, share, centre in segments:
         name = skeleton.names[row]

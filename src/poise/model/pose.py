@@ -158,7 +158,7 @@ class Pose(FrozenValue):
 
     def __getitem__(self, index: Any) -> Pose:
         if isinstance(index, str) or not self.shape:
-            by_joint = f"where a joint is, is pose.world[{short(index)}]"
+            by_joint = f"the transform of a joint is pose.world[{short(index)}]"
             raise _SinglePoseError(
                 by_joint if isinstance(index, str) else "a single pose cannot be indexed; a batch can"
             )
@@ -336,8 +336,8 @@ class Pose(FrozenValue):
         """
         if skeleton is self.skeleton:
             return self
-        require(skeleton, Skeleton, "what a pose is brought onto")
-        check_same(skeleton, self.skeleton, "what is brought onto a skeleton")
+        require(skeleton, Skeleton, "the new skeleton of a pose")
+        check_same(skeleton, self.skeleton, "the converted pose")
         q, translations = carried_over(self.skeleton, skeleton, self.q, self.translations)
         return Pose(skeleton, q, translations, self.scales)
 

@@ -140,7 +140,7 @@ class Rig(FrozenValue):
 
     def with_skeleton(self, skeleton: Skeleton) -> Rig:
         """Return the rig on a skeleton with other limits. Poses and clips follow."""
-        require(skeleton, Skeleton, "what a rig is brought onto")
+        require(skeleton, Skeleton, "the new skeleton of a rig")
         clips = tuple(clip.on(skeleton) for clip in self.clips)
         poses = {name: pose.on(skeleton) for name, pose in self.poses.items()}
         return dataclasses.replace(self, skeleton=skeleton, pose=self.pose.on(skeleton), clips=clips, poses=poses)

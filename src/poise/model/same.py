@@ -27,7 +27,7 @@ def check_same(own: Skeleton, other: Skeleton, what: str) -> None:
     label
         Name of the pose, for the message.
     """
-    require(own, Skeleton, "what the joints are compared with")
+    require(own, Skeleton, "the expected skeleton")
     if other is own or not (told := _difference(own.bound, other.bound)):
         return
     message = f"{what} is a pose of another skeleton: {told}"
@@ -85,5 +85,5 @@ def _difference(own: Skeleton, other: Skeleton) -> str:
         theirs, ours = ("nothing" if s.parents[row] < 0 else repr(s.names[s.parents[row]]) for s in (other, own))
         return f"its {own.names[row]!r} hangs on {theirs}, not on {ours}"
     if not np.array_equal(own.q_start, other.q_start):
-        return "its coupled joints are others"
+        return "its coupled joints differ"
     return ""

@@ -143,8 +143,8 @@ def check_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
     for row in turned[skeleton.kinds[turned] < Kind.BALL]:
         kind = Kind(skeleton.kinds[row]).name.lower()
         message = (
-            f"a rotation track turns a ball or free joint; {skeleton.names[row]!r} is a {kind} joint, whose values in "
-            "q a Clip holds"
+            f"a rotation track turns a ball or free joint; {skeleton.names[row]!r} is a {kind} joint, and a Clip holds "
+            "its values in q"
         )
         raise InputError(message)
     return found

@@ -13,7 +13,7 @@ from poise.model.joints import Kind
 # moving joints in a line; a branch with fewer is a twist or helper bone
 LIMB = 2
 
-FLAT = "flat skeleton: no joint is another's parent; its joints move one by one, and no chain or limb can be told"
+FLAT = "flat skeleton: no joint is another's parent; its joints move separately and form no chain or limb"
 
 
 def is_flat(kinds: Ints, parents: Sequence[int] | Ints) -> bool:

@@ -82,10 +82,10 @@ class Humanoid(Roles):
         joints = sure_joints(self)
         missing = [role for role in _NEEDED if role not in joints]
         if missing:
-            raise InputError(f"anatomical limits need a figure whose arms and legs are known: {self._why(missing)}")
+            raise InputError(f"anatomical limits need known arms and legs: {self._why(missing)}")
         kinds = {Kind(int(self.skeleton.kinds[self.skeleton.index(joints[role])])) for role in _NEEDED}
         if not kinds & {Kind.BALL, Kind.FREE}:
-            message = "anatomical limits are for figures whose joints are balls; this one's are hinges, as robots have"
+            message = "anatomical limits need ball joints; this skeleton has hinges, as robots have"
             raise InputError(f"{message} them, and its file gives their ranges")
         return joint_limits(self.skeleton, axes_of(self.skeleton, joints).values(), self.clips)
 
@@ -98,7 +98,7 @@ class Humanoid(Roles):
             else []
         )
         if unsure:
-            said.append(f"{listed(unsure)} known with a confidence below {SURE:g} only; say them in the sidecar")
+            said.append(f"{listed(unsure)} known with a confidence below {SURE:g} only; declare them in the sidecar")
         return ", ".join(said)
 
 

@@ -54,7 +54,7 @@ def segments_of(skeleton: Skeleton, joints: Mapping[str, str]) -> list[tuple[int
     """
     missing = [role for role in _NEEDED if role not in joints]
     if missing:
-        raise InputError(f"masses of people need joints for every part of the body; not sure: {listed(missing)}")
+        raise InputError(f"human masses need a confident joint for every part of the body; missing: {listed(missing)}")
     body, frames = stance_of(skeleton, joints), np.linalg.inv(rest_maps(skeleton))
     at = {role: body.points[skeleton.index(joints[role])] for role in _NEEDED}
     parts = [(skeleton.index(joints["head"]), _HEAD, _along(at, _HEAD_AT)), *_trunk(skeleton, joints, body.points, at)]

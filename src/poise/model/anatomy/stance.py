@@ -57,7 +57,7 @@ def stance_of(skeleton: Skeleton, joints: Mapping[str, str]) -> Stance:
     """
     missing = [role for part in _PAIRS for role in (f"{side}{part}" for side in SIDES) if role not in joints]
     if missing:
-        raise InputError(f"no figure whose joints are surely known: {listed(missing)} missing")
+        raise InputError(f"no confident joints for a body: {listed(missing)} missing")
     points = rest_maps(skeleton)[:, :3, 3]
     hips, shoulders = (np.array([points[skeleton.index(joints[s + part])] for s in SIDES]) for part in _PAIRS)
     trunk = units(shoulders.mean(axis=0) - hips.mean(axis=0))
@@ -68,8 +68,8 @@ def stance_of(skeleton: Skeleton, joints: Mapping[str, str]) -> Stance:
     legs = units(np.mean(knees, axis=0) - hips.mean(axis=0)) if knees else -up
     if not np.isfinite(points).all() or float(np.linalg.norm(left)) < _CLEAR or float(legs @ up) > _DOWN:
         message = (
-            "the rest pose is no pose of a figure: trunk and legs, or left and right, point the same way, "
-            "as in files whose bones all lie along one axis"
+            "the rest pose shows no body directions: trunk and legs, or left and right, point the same way, "
+            "as in files with all bones along one axis"
         )
         raise InputError(message)
     left = units(left)

@@ -53,4 +53,4 @@ def why_astray(figure: Candidate, row: int, role: str, limb: Mapping[str, int]) 
         if above == below or not figure.is_above(above, below):
             place = "above" if above == row else "below"
             return f"{names[row]!r} is not {place} {names[at]!r}, the {other}"
-    return f"{names[row]!r} leads on to no other joint of the limb"
+    return f"{names[row]!r} is above no other joint of the limb"

@@ -54,7 +54,7 @@ def _sight(skeleton: Skeleton, row: int) -> Sight:
     head = skeleton.index(roles.joints["head"])
     name = skeleton.names[row]
     if row not in skeleton.way(head) and head not in skeleton.way(row):
-        why = f"{name!r} does not carry the head, nor does the head carry it"
+        why = f"{name!r} is neither above nor below the head"
         return Sight(AHEAD, f"+z of the joint: {why}", seen=False)
     seen, why = remember(skeleton, "face", None, lambda: _face(skeleton, roles))
     if seen is None:
@@ -78,12 +78,12 @@ def _face(skeleton: Skeleton, roles: Roles) -> tuple[Floats | None, str]:
     ]
     up = figure.up if figure.up is not None else _up(figure, rows)
     if up is None:
-        return None, "nothing says which way is up"
+        return None, "the up direction is unknown"
     for seen, why in _signs(figure, roles, rows, up):
         level = seen - up * float(seen @ up)
         if float(np.linalg.norm(level)) > _CLEAR:
             return _straightened(figure, roles, unit(level), up), why
-    return None, "the rest pose does not show where the figure looks"
+    return None, "the rest pose does not show the facing direction"
 
 
 def _legs(roles: Roles) -> Sequence[Leg]:

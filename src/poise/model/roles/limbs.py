@@ -104,7 +104,7 @@ def _misread(figure: Candidate, side: str, limb: NamedLimb) -> str:
     for upper, lower in pairwise(bones):
         if figure.distance(upper, lower) < _SHORT * whole:
             names = figure.skeleton.names
-            return f"{names[upper]!r} and {names[lower]!r} stand together: that is no bone of the {side} limb"
+            return f"{names[upper]!r} and {names[lower]!r} are at one position, with no bone of the {side} limb"
     return ""
 
 

@@ -23,7 +23,7 @@ from poise.model.roles.vrm import BONES, REQUIRED, SIDES
 from poise.model.skeleton import Skeleton
 from poise.model.ways import FLAT, is_flat
 
-_MANY = "names call more than two pairs of limbs legs, and these do not stand on the ground"
+_MANY = "more than two pairs of limbs are named as legs, and these do not stand on the ground"
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ def maps_of(pose: Pose) -> Floats:
 def _positions(pose: Pose) -> Floats:
     """Compute world positions (n, 3), scaled to 1.
 
-    The largest coordinate is 1, so no unit is too large or too small. NumPy only, so that callers do not wait for a compiler.
+    The largest coordinate is 1, so no unit is too large or too small. NumPy only: callers do not wait for a compiler.
     """
     if not len(pose.skeleton):
         return np.zeros((0, 3))

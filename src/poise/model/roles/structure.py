@@ -81,7 +81,7 @@ def body(figure: Candidate) -> Body:
     """Find the two longest pairs of limbs and identify them. With more pairs, return all that stand."""
     every = sorted(pairs(figure), key=lambda pair: -pair.length)
     if len(every) > _MOST_PAIRS:
-        return Body(None, None, doubt=f"it has {len(every)} pairs of limbs; legs are sought in up to {_MOST_PAIRS}")
+        return Body(None, None, doubt=f"it has {len(every)} pairs of limbs; legs are searched in up to {_MOST_PAIRS}")
     found = [pair for pair in every if pair.length >= _LONG * every[0].length]
     if len(found) > _TWO:
         found, up = standing(figure, every)
@@ -114,21 +114,21 @@ def _doubt(figure: Candidate, legs: Pair, arms: Pair, every: list[Pair]) -> str:
     They may be fins, sprawling legs or some of many limbs.
     """
     names = figure.skeleton.names
-    which = f"the limbs that begin with {names[legs.limbs[0][0]]!r} and {names[legs.limbs[1][0]]!r}"
+    which = f"the limbs starting at {names[legs.limbs[0][0]]!r} and {names[legs.limbs[1][0]]!r}"
     direction = _direction(figure, legs)
     if figure.up is not None and float(direction @ figure.up) > -_HANGING:
-        return f"{which} do not hang down as legs do"
+        return f"{which} do not hang down like legs"
     if float(np.linalg.norm(direction)) < _PARALLEL:
-        return f"{which} point apart, which legs do not"
+        return f"{which} point apart, unlike legs"
     trunk = _length(figure, figure.between(legs.attach, arms.attach))
     if legs.length < _STANDING * trunk:
-        return f"{which} are short beside the trunk: they may be fins"
+        return f"{which} are short compared to the trunk: they may be fins"
     along = unit(figure.positions[arms.attach] - figure.positions[legs.attach])
     if legs.length < trunk and abs(float(along @ unit(direction))) < _ALONG:  # the legs of a bowing person are longer
-        return f"{which} stand across the trunk, as those of a fish or an animal"
+        return f"{which} are across the trunk, like those of a fish or an animal"
     others = [pair for pair in every if pair is not legs and pair is not arms]
     if any(pair.length >= _STANDING * min(legs.length, arms.length) for pair in others):
-        return "there are more than two pairs of limbs, of which any may be the legs"
+        return "there are more than two pairs of limbs, and any may be the legs"
     return ""
 
 

@@ -140,7 +140,7 @@ def _hips(figure: Candidate, limbs: Mapping[str, Role], top: int, sure: float) -
     row = min(named, key=lambda row: figure.depth[row])
     if figure.distance(row, fork) > _FAR * _leg_length(figure, limbs):
         return Role(row, _DOUBT, f"named {names[row]!r}; {names[fork]!r} carries legs and spine, but far from them")
-    return Role(fork, min(sure, ORDER), f"carries the legs and the spine, which {names[row]!r} does not")
+    return Role(fork, min(sure, ORDER), f"carries the legs and the spine, unlike {names[row]!r}")
 
 
 def _leg_length(figure: Candidate, limbs: Mapping[str, Role]) -> float:

@@ -78,7 +78,7 @@ class Bounds:
             ratio, offset = map(float, self.couplings[i])  # Python floats: 1 / 5e-324 is infinite without a warning
             if ratio == 0.0:
                 if not limit.low <= offset <= limit.high:
-                    raise InputError(f"{self.names[i]!r} is held at {offset:g}, outside its range")
+                    raise InputError(f"{self.names[i]!r} is fixed at {offset:g}, outside its range")
                 continue
             low, high = sorted(((limit.low - offset) / ratio, (limit.high - offset) / ratio))
             row = ranges[self.values[i]]

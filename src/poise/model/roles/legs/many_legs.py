@@ -25,7 +25,7 @@ _HEADS = frozenset({"head", "eye", "eyes", "jaw", "mandible", "antenna", "antenn
 _SAME = 1e-6
 # points of a body compared for its mirror plane; the time grows with the square
 _MOST_POINTS = 1_000
-UNEVEN = "its legs are not the same number on both sides"
+UNEVEN = "the numbers of legs on the two sides differ"
 
 
 def legs(figure: Candidate, limbs: Sequence[list[int]], up: Floats) -> dict[str, list[int]]:

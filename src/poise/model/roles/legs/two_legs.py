@@ -55,11 +55,11 @@ def limbs(figure: Candidate, body: Body, named: Mapping[str, Role]) -> tuple[dic
             if set(limb) <= set(named):
                 continue
             if _has_more(looks.points, rows, part):
-                left |= dict.fromkeys(limb, "several bones in line: which one bends cannot be told")
+                left |= dict.fromkeys(limb, "several bones in line: the bending joint is ambiguous")
             elif why == looks.source and looks.is_blind:
-                left |= dict.fromkeys(limb, "left and right cannot be told: the figure stands in no pose at rest")
+                left |= dict.fromkeys(limb, "left and right are ambiguous: the rest pose shows no facing direction")
             elif not is_clear:
-                left |= dict.fromkeys(limb, f"left and right cannot be told: by {why} the {what} are not side by side")
+                left |= dict.fromkeys(limb, f"left and right are ambiguous: by {why} the {what} are not side by side")
             else:
                 found |= {role: Role(row, confidence, f"{_WHY[what]}; side by {why}") for role, row in limb.items()}
     rest = {role: one for role, one in found.items() if role not in named}
