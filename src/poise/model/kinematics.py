@@ -1,4 +1,4 @@
-"""Forward kinematics and Jacobians. Rows of a skeleton become tables for kernels/forward.py and kernels/jacobian.py."""
+"""Forward kinematics and Jacobians. Rows of a skeleton become tables for kernels/kinematics.py."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def flat_given(translations: Floats | None, scales: Floats | None) -> Given:
 
 
 class Table(NamedTuple):
-    """Skeleton rows packed for the kernels. See kernels/forward.py and kernels/jacobian.py.
+    """Skeleton rows packed for the kernels. See kernels/kinematics.py.
 
     free_rows       indices of the free joints in the table
     q_columns       columns of q used by the table
@@ -84,9 +84,9 @@ def world_maps(skeleton: Skeleton, row: int | None, q: Floats, given: Given = NO
 
 
 def maps_by(table: Table, count: int, q: Floats, extra: Floats) -> Floats:
-    """Compute world transforms (k, 12 count) of a table's last rows. `extra` comes from `pack_overrides`, q is (k, nq).
+    """Compute world transforms (k, 12 count) of a table's last rows. q is (k, nq).
 
-    The bits are those of `compute_world_transforms`, independent of the rest of the table and of the batch.
+    `extra` comes from `pack_local_offsets`. The bits are those of `compute_world_maps`, independent of the rest of the table and of the batch.
     """
     out, work = np.empty((len(q), count * 12)), scratch(table.room)
     if plain.Loading.waits and plain.counts(len(q)):
@@ -135,7 +135,7 @@ def jacobians(skeleton: Skeleton, row: int, q: Floats, given: Given, points: Flo
 
 
 def _table(skeleton: Skeleton, row: int | None, given: Given) -> Table:
-    """Return the cached table of all rows, or of one path. It leaves out everything that `overrides` replaces."""
+    """Return the cached table of all rows, or of one path. It leaves out everything replaced by `local_offsets`."""
     moved, scaled = given.translations is not None, given.scales is not None
 
     def make() -> Table:

@@ -86,7 +86,7 @@ def compiled(use: Callable[[], Any]) -> None:
 
 
 def world_maps(table: Floats, q: Floats, used: Ints, given: Floats, out: Floats) -> None:
-    """Compute world transforms like kernels.forward.world_maps, for a few poses."""
+    """Compute world transforms like kernels.kinematics.compute_world_maps, for a few poses."""
     numbers, count = q[:, used], len(q)
     maps = np.tile(np.eye(4), (len(table) + 1, count, 1, 1))
     for i, row in enumerate(table):
@@ -129,7 +129,7 @@ def local_transforms(
     kinds: Ints, axes: Floats, rigid: Floats, starts: Ints, couplings: Floats, q: Floats, positions: Floats,
     turns: Floats,
 ) -> None:  # fmt: skip
-    """Compute local transforms like kernels.forward.local_transforms, for a few poses."""
+    """Compute local transforms like kernels.kinematics, for a few poses."""
     positions[:], turns[:] = rigid[:, :3], rigid[:, 3:]
     alone: Bools = (kinds == Kind.HINGE) | (kinds == Kind.SLIDE)
     for i in np.flatnonzero(kinds != Kind.FIXED):

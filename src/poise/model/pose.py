@@ -76,7 +76,7 @@ class Transforms(FrozenValue):
     @cached_property
     def rotations(self) -> Floats:
         """(..., n, 4) nearest rotations w x y z, w >= 0. Scale and mirroring are removed."""
-        maps = np.array(self.affine.reshape(math.prod(self.affine.shape[:-2]), 12))  # a copy: see Pose._locals
+        maps = np.array(self.affine.reshape(math.prod(self.affine.shape[:-2]), 12))  # a copy: see Pose._local_arrays
         turns = kinematics.turns_of(maps, _SIMILAR, poses=math.prod(self.affine.shape[:-3]))
         turns = turns.reshape(*self.affine.shape[:-2], 4)
         turns.setflags(write=False)

@@ -1,4 +1,4 @@
-"""Joint limits as values. One meaning for every solver: the kernels of `kernels/limits/` apply them.
+"""Joint limits as values. One meaning for every solver: the kernels of `kernels/limits.py` apply them.
 
 A limit is relative to the rest rotation of a ball joint, whose quaternion in q is the identity there; for a hinge or a
 slide it bounds q itself, so its zero is the zero pose of the file.

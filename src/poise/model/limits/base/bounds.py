@@ -1,7 +1,7 @@
 """Limits of whole configurations, in NumPy.
 
-This is NumPy, so that readers do not wait for a compiler. Solvers apply the scalar rules of `kernels/limits/angles.py`
-and `kernels/limits/rotations.py`, which also define the packed rows; tests compare the results.
+This is NumPy, so that readers do not wait for a compiler. Solvers apply the scalar rules of `kernels/limits.py`,
+which also defines the packed rows; tests compare the results.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class BallLimits(NamedTuple):
 
     joints: tuple[int, ...]
     columns: Ints  # (b, 4) quaternion columns in q
-    rows: Floats  # (b, LIMIT) see kernels/limits/rotations.py
+    rows: Floats  # (b, LIMIT) see kernels/limits.py
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
-"""Limits of ball joints packed as rows, clamped over arrays. It is the NumPy twin of kernels/limits/rotations.py.
+"""Limits of ball joints packed as rows, clamped over arrays. It is the NumPy twin of kernels/limits.py.
 
-kernels/limits/rotations.py defines the columns of a row and the clamping rule. This is NumPy, so that reading a file
+kernels/limits.py defines the columns of a row and the clamping rule. This is NumPy, so that reading a file
 does not wait for a compiler; a property test compares the results.
 """
 
@@ -77,7 +77,7 @@ def _frame(*axes: object) -> Floats:
 def nearest_angle(angle: ArrayLike, low: ArrayLike, high: ArrayLike) -> Floats:
     """Clamp an angle [rad] to low..high modulo a full turn. Outside, return the end nearer on the circle.
 
-    It is the NumPy twin of `best_angle` in kernels/limits/angles.py.
+    It is the NumPy twin of `clamp_angle` in kernels/limits.py.
     """
     angle, low, high = (np.asarray(value, dtype=np.float64) for value in (angle, low, high))
     up = angle + _TURN * np.ceil(np.where(angle < low, low - angle, 0.0) / _TURN)
@@ -97,7 +97,7 @@ def _in_frame(frame: Floats, q: Floats) -> Floats:
 def nearest_turns(row: Floats, q: Floats) -> Floats:
     """Clamp rotations q (..., 4) to the nearest legal ones.
 
-    Legal rotations are returned bit for bit; kernel twin: `nearest_turn`.
+    Legal rotations are returned bit for bit; kernel twin: `clamp_rotation`.
     """
     if row[LIMIT_KIND] not in (SWING_TWIST, EULER_BOX):
         return q
