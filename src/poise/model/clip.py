@@ -290,7 +290,7 @@ def _put_rotation(skeleton: Skeleton, q: Floats, joint: int, values: Floats) -> 
 
 
 def _put_translation(skeleton: Skeleton, q: Floats, translations: Floats, joint: int, values: Floats) -> bool:
-    """Store parent-relative translations; a free joint carries them in q. Return whether beside q."""
+    """Store parent-relative translations; a free joint carries them in q. Return whether they are stored outside q."""
     if skeleton.kinds[joint] != Kind.FREE:
         translations[..., joint, :] = values
         return True

@@ -84,9 +84,10 @@ def world_maps(skeleton: Skeleton, row: int | None, q: Floats, given: Given = NO
 
 
 def maps_by(table: Table, count: int, q: Floats, extra: Floats) -> Floats:
-    """Compute world transforms (k, 12 count) of a table's last rows. q is (k, nq).
+    """Compute world transforms (k, 12 count) of a table's last rows.
 
-    `extra` comes from `pack_local_offsets`. The bits are those of `compute_world_maps`, independent of the rest of the table and of the batch.
+    `q` is (k, nq), `extra` comes from `pack_local_offsets`. The bits are those of `compute_world_maps`, independent of
+    the rest of the table and of the batch.
     """
     out, work = np.empty((len(q), count * 12)), scratch(table.room)
     if plain.Loading.waits and plain.counts(len(q)):

@@ -1,6 +1,6 @@
 """Parent-relative transforms as translation, rotation and scale, as in file nodes.
 
-NumPy only, so that reading and saving do not wait for a compiler; `kinematics.py` has compiled forward kinematics.
+NumPy only: reading and saving do not wait for a compiler. `kinematics.py` has compiled forward kinematics.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Loop:
         return replace(self, frames=tuple(frames))
 
     def turned(self, turn: Floats) -> Loop:
-        """Return the loop in a world turned about its origin.
+        """Return the loop in a world rotated about its origin.
 
         The rotation is a quaternion (4,).
         """

@@ -120,7 +120,7 @@ class Rig(FrozenValue):
         if any(pose.skeleton.freed != freed for pose in self.poses.values()):
             object.__setattr__(self, "poses", {name: pose.on(self.skeleton) for name, pose in self.poses.items()})
 
-    @cached_property  # one object, so that arrays cached for it are reused
+    @cached_property  # one object: arrays cached for it are reused
     def rest(self) -> Pose:
         """The rest pose; a robot's is the legal pose nearest zero."""
         return Pose(self.skeleton, self.skeleton.rest_q)

@@ -19,7 +19,7 @@ FLAT = "flat skeleton: no joint is another's parent; its joints move separately 
 def is_flat(kinds: Ints, parents: Sequence[int] | Ints) -> bool:
     """Return whether no moving joint hangs below another.
 
-    At least two joints move; fixed joints between them do not count.
+    At least two joints must move; fixed joints between them do not count.
     """
     moves = kinds != Kind.FIXED
     above: list[bool] = []  # a joint or one of its ancestors moves

@@ -34,7 +34,7 @@ class EulerBox:
     Notes
     -----
     Every rotation has two triples of angles, (a, b, c) and (a + pi, pi - b, c + pi) in the order's sequence. It is
-    legal if one of them is in the box, so that the middle angle may go past +-90 degrees. A rotation outside is moved
+    legal if one of them is in the box, so the middle angle may exceed +-90 degrees. A rotation outside is moved
     to the nearest one inside, starting from the triple that is nearer after clamping each angle.
 
     With the middle angle at +-90 degrees (gimbal lock) the outer two turn about the same axis: only their sum or

@@ -169,7 +169,7 @@ class Candidate:
     def ends_beside(self, row: int) -> bool:
         """Return whether a joint is a leaf beside a longer sibling.
 
-        Such a joint is a helper beside the limb, whatever its name.
+        Such a joint is a helper next to the limb; its name does not matter.
         """
         parent = self.parents[row]
         return parent >= 0 and not self.children[row] and self._leads_on[parent]

@@ -33,7 +33,7 @@ def unit_axis(axis: ArrayLike) -> tuple[float, float, float]:
     """
     x, y, z = _three(axis)
     if abs(x * x + y * y + z * z - 1.0) < _UNIT:
-        return (x, y, z)  # unchanged, so that an axis survives saving and loading bit for bit
+        return (x, y, z)  # unchanged: an axis survives saving and loading bit for bit
     largest = max(abs(x), abs(y), abs(z))
     if largest == 0.0:
         message = "an axis of zero length has no direction"

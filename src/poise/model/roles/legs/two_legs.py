@@ -1,6 +1,6 @@
 """Legs of bipeds, quadrupeds and multi-legged creatures, from structure.
 
-For bipeds this finds arms too, and checks left against right.
+For bipeds it also finds arms, and checks left against right.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def limbs(figure: Candidate, body: Body, named: Mapping[str, Role]) -> tuple[dic
 
 
 def _has_more(points: Floats, rows: list[int], part: Mapping[str, int]) -> bool:
-    """Return whether a twist bone may hide the bending joint. Such a bone stands in line with the limb's bones.
+    """Return whether a twist bone may hide the bending joint. Such a bone is in line with the limb's bones.
 
     This needs a long neighbouring bone in the same direction, or two exactly collinear bones and another one of equal
     length.
