@@ -1,7 +1,7 @@
 """Roles of joints, such as left upper leg, with confidences.
 
 A rig goes in, `Roles` come out: declared roles of the file and its sidecar, then `roles_by_name`, then `limb_structure`
-and `legs`. `gaze_direction` and `default_limbs` use the result.
+and `leg_roles`. `gaze_direction` and `default_limbs` use the result.
 """
 
 from __future__ import annotations
