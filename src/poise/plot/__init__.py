@@ -1,4 +1,4 @@
-"""Pictures: poses side by side as stick figures, a solve with its limits and errors, feet on their ground.
+"""Pictures of poses, solves and planted feet, with Matplotlib.
 
 Matplotlib is imported only when a picture is made: it is the extra `poise[plot]`. Figures are projected here, in
 parallel and onto plain axes: every length keeps its proportion and nearer bones cover farther ones.
@@ -43,7 +43,7 @@ def draw_poses(
     chain: Sequence[str] = (),
     title: str = "",
 ) -> None:
-    """Draw labelled poses side by side as stick figures and write the picture.
+    """Draw labelled poses side by side as stick figures. Write the picture to a file.
 
     Parameters
     ----------
@@ -82,7 +82,9 @@ def draw_solve(
     path: str | PathLike[str], start: Pose, result: Result, *, label: str = "", target: ArrayLike | None = None,
     title: str = "",
 ) -> None:  # fmt: skip
-    """Draw a solve: the pose before and after, the limits of the joints that moved, the way of the tip, the error.
+    """Draw a solve: poses, limits, tip path and error.
+
+    The poses are those before and after; limits are those of the joints that moved.
 
     Parameters
     ----------
@@ -125,7 +127,7 @@ def draw_solve(
 
 
 def draw_feet(path: str | PathLike[str], planted: Planted) -> None:
-    """Draw a clip whose feet were put on the ground: the legs from the side, height and speed of each foot over time.
+    """Draw the planted feet of a clip from the side. Height and speed of each foot over time stand below.
 
     Parameters
     ----------

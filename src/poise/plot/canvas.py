@@ -1,4 +1,4 @@
-"""Matplotlib, which is imported only when a picture is made, here and by what draws on it."""
+"""Matplotlib figures, drawn from a scene. Matplotlib is imported only when a picture is made."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNDATED: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None}, "p
 
 @contextmanager
 def canvas(width: float, height: float) -> Generator[Any]:
-    """An empty figure [inch] to draw on and write inside this block; UnsupportedError without Matplotlib."""
+    """Open an empty figure [inch] for drawing in this block. Raise UnsupportedError without Matplotlib."""
     try:
         import matplotlib as mpl  # noqa: PLC0415  (an extra; starting without it must work and be quick)
         from matplotlib.figure import Figure  # noqa: PLC0415
@@ -27,7 +27,7 @@ def canvas(width: float, height: float) -> Generator[Any]:
 
 
 def written(figure: Any, kind: str) -> bytes:
-    """Make the bytes of a file, the same every time.
+    """Encode the figure as a file, reproducibly.
 
     Characters without a picture are drawn as escapes.
     """

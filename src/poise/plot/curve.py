@@ -1,4 +1,4 @@
-"""The error after each iteration, and the way of the tip: what a trace shows."""
+"""Error curve and tip path of a traced solve."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NARROW = 10.0  # errors within such a factor need no logarithm
 
 
 class ErrorCurve(NamedTuple):
-    """Errors (rows,), the iterations (rows,) that they come after, which rows begin an attempt; words of the axis."""
+    """Errors (rows,) over iterations (rows,), with restarts and axis label."""
 
     errors: Floats
     iterations: Floats
@@ -29,7 +29,7 @@ class ErrorCurve(NamedTuple):
 
 
 def curve_of(result: Result) -> ErrorCurve | None:
-    """The curve of a traced result; None where there is no trace or nothing was iterated."""
+    """Build the error curve of a traced result. None without a trace or iterations."""
     trace = result.trace
     if trace is None or not result.iterations:
         return None
@@ -43,7 +43,7 @@ def curve_of(result: Result) -> ErrorCurve | None:
 
 
 def trail_of(result: Result, joint: str) -> Floats | None:
-    """The way of the tip (t, 3) in the attempt that led to the answer; None without a trace or iterations.
+    """Find the tip path (t, 3) of the best restart. None without a trace or iterations.
 
     Steps that made the error larger are left out: solvers try them and go back.
     """
@@ -57,7 +57,10 @@ def trail_of(result: Result, joint: str) -> Floats | None:
 
 
 def _begins(trace: Trace, iterations: int) -> Bools:
-    """Which rows (t,) begin an attempt. Rows beyond the iterations are such, and stand where the pose leaps most."""
+    """Find the rows (t,) with the start of a restart.
+
+    Rows beyond the iterations are such, and stand where the pose leaps most.
+    """
     begins = np.arange(len(trace.errors)) == 0
     extra = len(begins) - 1 - iterations
     if extra > 0:
@@ -69,7 +72,7 @@ def _begins(trace: Trace, iterations: int) -> Bools:
 
 
 def _leading(trace: Trace, begins: Bools) -> slice:
-    """The rows of the attempt that led to the answer: at the end a solver may come back to it, to refine it."""
+    """Find the rows of the restart with the best pose. A solver may return to it at the end, to refine it."""
     best = int(np.argmin(trace.errors))
     near = int(np.argmax(np.linalg.norm(trace.q - trace.q[best], axis=-1) < _NEAR))
     starts = np.append(np.flatnonzero(begins), len(begins))
@@ -78,7 +81,7 @@ def _leading(trace: Trace, begins: Bools) -> slice:
 
 
 def _iterations(begins: Bools, count: int) -> Floats:
-    """After how many iterations each row stands; the last one after all of them, as they are counted elsewhere."""
+    """Count the iterations before each row. The last row counts all of them, as elsewhere."""
     rows = len(begins)
     if rows - 1 <= count:
         return np.linspace(0, count, rows)  # what leaves steps out has the start and the answer, at least
@@ -86,7 +89,7 @@ def _iterations(begins: Bools, count: int) -> Floats:
 
 
 def draw_curve(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str]) -> None:
-    """Draw the curve on Matplotlib axes; colours of the line, the tolerance and the words."""
+    """Draw the error curve on Matplotlib axes. `colours` are those of line, tolerance and text."""
     line, _, ink = colours
     tiny = np.min(curve.errors[curve.errors > 0], initial=1.0)
     errors, attempts = np.maximum(curve.errors, 0.1 * tiny), int(curve.begins.sum())
@@ -110,7 +113,7 @@ def draw_curve(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str]) -> N
 
 
 def _draw_tolerance(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str]) -> None:
-    """Draw the tolerance as a line, or say where it is; it decides how much of the axis there must be."""
+    """Draw the tolerance as a line or a note. It also sets the axis range."""
     _, goal, _ = colours
     tolerance, least = curve.tolerance or 0.0, curve.errors.min()
     far = tolerance > 0.0 and least > _FAR_DOWN * tolerance

@@ -1,4 +1,4 @@
-"""The picture of planted feet: legs from the side on their ground, then height and speed of each foot over time."""
+"""Picture of planted feet: side view, then height and speed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SAME = 0.005  # [m] ground that differs by less from foot to foot is drawn as o
 
 
 def rendered_feet(kind: str, planted: Planted) -> bytes:
-    """Render to bytes of a file format, the same bytes every time."""
+    """Render the picture to bytes, reproducibly."""
     report = planted.report
     view, legs = view_of(report.motions[1]), report.contacts.legs
     footing = Footing(planted.terrain, planted.figure)
@@ -56,23 +56,23 @@ def rendered_feet(kind: str, planted: Planted) -> bytes:
 
 
 def _rows(legs: tuple[str, ...]) -> int:
-    """How many rows of feet there are: two feet in each."""
+    """Count the rows of charts, two feet in each."""
     return (len(legs) + 1) // 2
 
 
 def _lines(view: SideView, motion: Motion, paths: SolePaths) -> Floats:
-    """Each leg that is drawn as a line (n, L, 6, 2): hip, knee, ankle, heel, ball, tip of the sole [m]."""
+    """Build the drawn legs as lines (n, L, 6, 2). The points are hip, knee, ankle, heel, ball, tip of the sole [m]."""
     return view.seen(np.concatenate([motion.places[:, :, :3], paths.points], axis=2)[view.frames])
 
 
 def _extent(lines: list[Floats]) -> tuple[Floats, Floats]:
-    """Corners (2,) of what is shown [m]."""
+    """Measure the corners (2,) of the side view [m]."""
     points = np.concatenate(lines).reshape(-1, 2)
     return points.min(axis=0) - np.array([0.3, 0.25]), points.max(axis=0) + np.array([0.3, 0.1])
 
 
 def _draw_ground(axes: Any, view: SideView, motion: Motion, footing: Footing, low: Floats, high: Floats) -> None:
-    """Draw the profile of the ground below the way of each foot (L,): hills are not the same for both."""
+    """Draw the ground profile below the path of each foot. On hills the profiles differ."""
     along = np.linspace(low[0], high[0], 800)
     places = view.below(motion, along)
     heights = footing.heights(np.concatenate([places, np.zeros((*places.shape[:2], 1))], axis=-1))
@@ -86,7 +86,7 @@ def _draw_ground(axes: Any, view: SideView, motion: Motion, footing: Footing, lo
 
 
 def _draw_underfoot(axes: Any, view: Unrolled, soles: Floats, footing: Footing) -> None:
-    """Draw the ground right below each sole (F, L, 3, 3), which beside a way that turns is not that of the profile."""
+    """Draw the ground below each drawn sole (F, L, 3, 3). On a turning path it differs from the profile."""
     heel, ball, tip = np.moveaxis(soles[view.frames], 2, 0)[..., None, :]
     share = np.linspace(0.0, 1.0, _UNDERFOOT)[:, None]
     points = np.concatenate([heel + share * (ball - heel), ball + share * (tip - ball)], axis=2)
@@ -95,7 +95,7 @@ def _draw_underfoot(axes: Any, view: Unrolled, soles: Floats, footing: Footing) 
 
 
 def _draw_legs(axes: Any, lines: list[Floats], legs: tuple[str, ...]) -> None:
-    """Draw the legs before in grey, those after in a colour for each leg."""
+    """Draw the source legs in grey, the planted legs in colour."""
     for seen, width, colours in ((lines[0], 1.0, [_BEFORE] * len(legs)), (lines[1], 2.0, _LEGS)):
         for leg in range(len(legs)):
             style = {"color": colours[leg % len(colours)], "lw": width, "solid_capstyle": "round", "zorder": 2 + width}
@@ -103,7 +103,7 @@ def _draw_legs(axes: Any, lines: list[Floats], legs: tuple[str, ...]) -> None:
 
 
 def _key(drawing: Any, total: float, legs: tuple[str, ...]) -> None:
-    """Say what the colours of the legs are."""
+    """Draw the colour key of the legs."""
     words = [("before", _BEFORE), *((f"{leg} leg", _LEGS[i % len(_LEGS)]) for i, leg in enumerate(legs))]
     for i, (word, colour) in enumerate(words):
         x = 0.5 + 1.3 / _WIDTH * (i - (len(words) - 1) / 2)
@@ -111,7 +111,7 @@ def _key(drawing: Any, total: float, legs: tuple[str, ...]) -> None:
 
 
 def _charts(drawing: Any, total: float, report: Report, leg: int) -> None:
-    """Draw height above speed of one foot, two feet beside each other."""
+    """Draw height and speed of one foot. Two feet stand side by side."""
     legs, times = report.contacts.legs, report.contacts.times
     column = _WIDTH / min(len(legs), 2)
     width, left = (column - _EDGE - 0.25) / _WIDTH, (leg % 2 * column + _EDGE) / _WIDTH
@@ -138,7 +138,10 @@ def _charts(drawing: Any, total: float, report: Report, leg: int) -> None:
 
 
 def _limit(axes: Any, values: list[Floats], least: float) -> None:
-    """Show what comes after, and what came before as far as there is room, else say so; the bars are below."""
+    """Set the value range of a chart.
+
+    The result is always shown, the source as far as it fits; else a note tells so. The bars are below.
+    """
     low, high = shown_range(*values)
     middle, half = 0.5 * (low + high), 0.5 * max(high - low, least)  # else a foot at rest is all rounding errors
     low, high = middle - 1.36 * half, middle + 1.44 * half

@@ -1,4 +1,4 @@
-"""Limits as lines in space: where the bone that follows a joint could go."""
+"""Outlines of joint limits: reachable directions of the next bone."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _BEYOND = 1 + 1e-4  # of a rotation: one that stands at its limit leaves it then
 
 
 class Outline(NamedTuple):
-    """Lines of one limit, (n, 3) points each, and whether the joint stands at its end."""
+    """Lines (n, 3) of one limit, and whether the joint touches it."""
 
     lines: list[Floats]
     at_end: bool
 
 
 def outlines(pose: Pose, joints: Sequence[str], size: float) -> list[Outline]:
-    """The limits of these joints, in the world of the pose; `size` of the figure [file units]."""
+    """Build the limit outlines of joints in the world. `size` is that of the figure [file units]."""
     found: list[Outline] = []
     for name in joints:
         outline = _outline(pose, name, size)
@@ -39,7 +39,9 @@ def outlines(pose: Pose, joints: Sequence[str], size: float) -> list[Outline]:
 
 
 def local_outline(pose: Pose, name: str) -> Outline | None:
-    """The limit of a joint in the frame before its own motion, for a bone of length one; None where there is none.
+    """Build the outline of a joint's limit for a unit bone.
+
+    It is in the frame before the joint's own motion; None without a limit.
 
     The track of a slide is in file units, from where the joint stands.
     """
@@ -70,7 +72,7 @@ def _outline(pose: Pose, name: str, size: float) -> Outline | None:
 
 
 def _frame_before(pose: Pose, row: int) -> Floats:
-    """World rotation of a joint's frame before its own motion."""
+    """Compute the world rotation of the frame before a joint's motion."""
     skeleton = pose.skeleton
     parent, own = int(skeleton.parents[row]), skeleton.A[row, 3:]
     if parent < 0:
@@ -79,7 +81,7 @@ def _frame_before(pose: Pose, row: int) -> Floats:
 
 
 def _turn(pose: Pose, row: int) -> Floats:
-    """The rotation of a joint's own motion."""
+    """Return the rotation of a joint's own motion."""
     start, kind = int(pose.skeleton.q_start[row]), pose.skeleton.kinds[row]
     if kind == Kind.HINGE:
         return rotations.about(pose.skeleton.axes[row], np.asarray(_value(pose, row)))
@@ -93,7 +95,7 @@ def _value(pose: Pose, row: int) -> float:
 
 
 def _bone(pose: Pose, row: int) -> Floats:
-    """The way to the farthest child [file units, world]; zero where there is none."""
+    """Find the vector to the farthest child [file units, world]. It is zero without children."""
     points, children = pose.world.positions, list(pose.skeleton.children[row])
     ways = points[children] - points[row]
     return ways[np.linalg.norm(ways, axis=-1).argmax()] if children else np.zeros(3)
@@ -109,7 +111,7 @@ def _axis(pose: Pose, row: int, limit: Limit) -> Floats:
 
 
 def _swept(limit: Limit, axis: Floats, bone: Floats, turn: Floats) -> tuple[list[Floats], bool] | None:
-    """Lines (n, 3) that a unit bone sweeps in the joint's frame, and whether the joint stands at the end."""
+    """Build the lines (n, 3) swept by a unit bone. Also return whether the joint stands at its limit."""
     if isinstance(limit, Range):
         return _sector(limit, axis, bone, turn)
     lines = _rim(limit, bone) if isinstance(limit, SwingTwist) else _box(limit, bone)
@@ -138,7 +140,7 @@ def _sector(limit: Range, axis: Floats, bone: Floats, turn: Floats) -> tuple[lis
 
 
 def _rim(limit: SwingTwist, bone: Floats) -> list[Floats]:
-    """The rim of the cone, and a spoke on each side."""
+    """Build the rim of the cone, with four spokes."""
     (low_a, high_a), (low_b, high_b) = limit.sides
     around = np.linspace(0.0, 2 * math.pi, _POINTS + 1)
     a = np.where(np.cos(around) >= 0, high_a, -low_a) * np.cos(around)
@@ -150,7 +152,7 @@ def _rim(limit: SwingTwist, bone: Floats) -> list[Floats]:
 
 
 def _box(limit: EulerBox, bone: Floats) -> list[Floats]:
-    """The twelve edges of the box of angles."""
+    """Build the twelve edges of the box of angles."""
     ends = [(max(low, -math.pi), min(high, math.pi)) for low, high in limit.ranges]
     axes = [np.eye(3)["XYZ".index(letter)] for letter in limit.order]
     lines: list[Floats] = []
@@ -166,14 +168,14 @@ def _box(limit: EulerBox, bone: Floats) -> list[Floats]:
 
 
 def _exp(vectors: Floats) -> Floats:
-    """Quaternions of rotation vectors (n, 3)."""
+    """Convert rotation vectors (n, 3) to quaternions."""
     angles = np.linalg.norm(vectors, axis=-1, keepdims=True)
     axes = np.where(angles > 0, vectors / np.where(angles > 0, angles, 1.0), np.array([1.0, 0.0, 0.0]))
     return np.concatenate([np.cos(angles / 2), np.sin(angles / 2) * axes], axis=-1)
 
 
 def _track(pose: Pose, row: int, limit: Limit) -> Outline | None:
-    """The way of a slide from its lowest to its highest value."""
+    """Build the track of a slide between its end values."""
     if not isinstance(limit, Range) or not (math.isfinite(limit.low) and math.isfinite(limit.high)):
         return None
     value = _value(pose, row)

@@ -1,4 +1,4 @@
-"""Drawing a scene with Matplotlib."""
+"""Draw a scene with Matplotlib."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MANY = 40  # joints; more are drawn as small dots
 def rendered(
     kind: str, panels: list[Panel], scene: Scene, title: str, curve: ErrorCurve | None = None, *, legend: bool = False
 ) -> bytes:
-    """Render to bytes of a file format, the same bytes every time.
+    """Render a scene to bytes of a file format, reproducibly.
 
     With `legend` the names of the lines stand below the figures.
     """
@@ -110,7 +110,7 @@ def _draw(axes: Any, panel: Panel, scene: Scene) -> None:
 
 
 def _draw_limits(axes: Any, panel: Panel) -> None:
-    """Draw where the bones could go; in the target's colour where a joint stands at the end."""
+    """Draw limit outlines. A touched limit has the target's colour."""
     from matplotlib.collections import LineCollection  # noqa: PLC0415
 
     for lines, at_end in panel.limits:
@@ -120,7 +120,7 @@ def _draw_limits(axes: Any, panel: Panel) -> None:
 
 
 def _draw_bones(axes: Any, panel: Panel) -> None:
-    """Draw bones from far to near, each over a wider one in the colour of the paper."""
+    """Draw bones from far to near with paper-coloured outlines."""
     from matplotlib.collections import LineCollection  # noqa: PLC0415
 
     chain = chain_bones(panel.pose.skeleton, panel.chain.tolist())
@@ -145,7 +145,10 @@ def _draw_bones(axes: Any, panel: Panel) -> None:
 
 
 def chain_bones(skeleton: Skeleton, chain: Sequence[int]) -> list[tuple[int, int]]:
-    """Lines from each row of a chain to the nearest one above it that is of the chain, too: several limbs may fork."""
+    """Find the bones (parent, child) of a chain.
+
+    Each joint is connected to its nearest ancestor in the chain, since several limbs may fork.
+    """
     return [
         (above[-1], row)
         for row in dict.fromkeys(chain)
@@ -154,7 +157,7 @@ def chain_bones(skeleton: Skeleton, chain: Sequence[int]) -> list[tuple[int, int
 
 
 def _draw_joints(axes: Any, panel: Panel) -> None:
-    """Draw dots, smaller where joints are many; the chain's on top."""
+    """Draw joint dots, smaller for many joints. Those of the chain are on top."""
     others = np.setdiff1d(panel.joints, panel.chain)
     few = len(others) <= _MANY
     for rows, colour, area in ((others, _BONE, 20.0 if few else 7.0), (panel.chain, _CHAIN, 28.0)):
@@ -164,7 +167,7 @@ def _draw_joints(axes: Any, panel: Panel) -> None:
 
 
 def _draw_target(axes: Any, panel: Panel, target: Floats, ground: float) -> None:
-    """Draw a cross at the target, its plumb line to the ground and the way that the tip has left."""
+    """Draw the target, its plumb line and the remaining distance."""
     x, y = projected(target)
     foot = projected(target * [1, 1, 0] + [0, 0, ground])
     axes.plot([x, foot[0]], [y, foot[1]], color=_TARGET, lw=0.8, ls=(0, (1, 3)), alpha=0.7, zorder=1)
@@ -186,7 +189,7 @@ def _write_label(figure: Any, x: float, y: float, panel: Panel, scene: Scene) ->
 
 
 def _away(left: float, skeleton: Skeleton, extent: float) -> str:
-    """How far a tip is from its target; what is below a thousandth of a millimetre is nothing that a picture shows.
+    """Format the distance between tip and target. Below a thousandth of a millimetre it counts as zero.
 
     Where the unit is unknown, below a millionth of what is drawn.
     """
@@ -197,7 +200,7 @@ def _away(left: float, skeleton: Skeleton, extent: float) -> str:
 
 
 def _length(value: float, skeleton: Skeleton) -> str:
-    """Write a length in metres or millimetres where the unit is known, else in the file's units."""
+    """Format a length in metres, millimetres or file units."""
     if skeleton.metres_per_unit is None:
         return f"{write_number(value, 3)} units"
     metres = value * skeleton.metres_per_unit

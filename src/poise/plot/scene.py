@@ -1,4 +1,7 @@
-"""What a picture shows, before any of it is drawn: figures with z up, a ground grid, one projection."""
+"""Layout of a picture: characters, ground grid, error curve, projection.
+
+Everything has z up and is computed before drawing.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _LONGEST = 200  # characters of a title or a label: at 0.11 inch each they alrea
 
 
 class Panel(NamedTuple):
-    """One pose, ready to draw: z is up, still in file units."""
+    """One pose for drawing, with z up, in file units."""
 
     label: str
     pose: Pose
@@ -41,7 +44,7 @@ class Panel(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What all panels share."""
+    """Target, ground and extent, shared by all panels."""
 
     target: Floats | None
     ground: float
@@ -60,7 +63,7 @@ def prepared(
     trail: Result | None = None,
     poles: Sequence[tuple[str, Floats]] = (),
 ) -> tuple[list[Panel], Scene]:
-    """Check the arguments of draw_poses, and lay the picture out.
+    """Check the arguments of draw_poses and compute the layout.
 
     Parameters
     ----------
@@ -95,7 +98,7 @@ def prepared(
 
 
 def check_words(value: Any, what: str) -> str:
-    """Return a title or a label: a text of at most 200 characters, because a picture is as wide as its words."""
+    """Check and return a title or a label. It has at most 200 characters, because a picture is as wide as its text."""
     found = text(value, what)
     if len(found) > _LONGEST:
         message = f"{what} of a picture has at most {_LONGEST} characters, not {len(found)}"
@@ -135,7 +138,7 @@ def _panel(
 
 
 def z_up_order(pose: Pose) -> list[int]:
-    """Which of a point's three numbers become x, y and z of a drawing, whose third axis is up.
+    """Find the coordinate order for drawing with the third axis up.
 
     The file's own up axis; where it says none, y or z, along which the pose is taller.
     """
@@ -147,7 +150,10 @@ def z_up_order(pose: Pose) -> list[int]:
 
 
 def _drawn(skeleton: Skeleton) -> Bools:
-    """Which rows (n,) are drawn: none of those above the first joint, except the base of a robot."""
+    """Find the drawn joints (n,) of a skeleton.
+
+    Joints above the first moving one are omitted, except the base of a robot.
+    """
     drawn = np.zeros(len(skeleton), dtype=bool)
     for i, parent in enumerate(skeleton.parents):
         drawn[i] = skeleton.kinds[i] != Kind.FIXED or (parent >= 0 and drawn[parent])
@@ -157,7 +163,7 @@ def _drawn(skeleton: Skeleton) -> Bools:
 
 
 def _helpers(skeleton: Skeleton, points: Floats, drawn: Bools) -> Bools:
-    """Which rows (n,) have a bone to their parent that is no part of the figure: drawn faintly.
+    """Find the joints (n,) with a helper bone to their parent. Helper bones are drawn faintly.
 
     Control and pole bones are long, begin at the top of the tree and lead to next to nothing; the bone
     from a root on the ground up to the hips is long and the only one that leads to the figure. `points`
@@ -196,13 +202,13 @@ def _scene(panels: list[Panel], target: Floats | None) -> Scene:
 
 
 def _nice(length: float) -> float:
-    """Return the largest of 1, 2 or 5 times a power of ten that is at most `length`."""
+    """Choose a grid step of 1, 2 or 5 powers of ten. It is the largest at most `length`."""
     power = 10.0 ** math.floor(math.log10(length))
     return power * max(factor for factor in (1, 2, 5) if factor * power <= length * (1 + 1e-9))
 
 
 def _grid(points: Floats, ground: float, step: float) -> Floats:
-    """Line segments (k, 2, 3) of a ground grid under the points, on multiples of the step."""
+    """Build the ground grid as line segments (k, 2, 3). They lie under the points, on multiples of the step."""
     low = np.floor(points[:, :2].min(axis=0) / step - 0.5)
     high = np.ceil(points[:, :2].max(axis=0) / step + 0.5)
     along_x = [[(low[0], j, 0.0), (high[0], j, 0.0)] for j in np.arange(low[1], high[1] + 1)]
@@ -211,7 +217,10 @@ def _grid(points: Floats, ground: float, step: float) -> Floats:
 
 
 def projected(points: Floats) -> Floats:
-    """Screen coordinates (..., 2), right and up, in file units: a parallel projection."""
+    """Project points (..., 3) to screen coordinates (..., 2).
+
+    It is a parallel projection, right and up, in file units.
+    """
     a, e = _AZIMUTH, _ELEVATION
     right = [-math.sin(a), math.cos(a), 0.0]
     up = [-math.sin(e) * math.cos(a), -math.sin(e) * math.sin(a), math.cos(e)]
@@ -219,6 +228,6 @@ def projected(points: Floats) -> Floats:
 
 
 def nearness(points: Floats) -> Floats:
-    """How near the viewer points (..., 3) are."""
+    """Compute the depth of points (..., 3) towards the viewer."""
     a, e = _AZIMUTH, _ELEVATION
     return points @ np.array([math.cos(e) * math.cos(a), math.cos(e) * math.sin(a), math.sin(e)])

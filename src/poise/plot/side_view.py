@@ -1,4 +1,4 @@
-"""Views from the side: of a figure that goes straight on, and of one that turns, unrolled along its way."""
+"""Side views: straight, or unrolled along a turning path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONG = 1.0  # [m] a way that is shorter is seen as a whole in any case
 
 
 class Straight(NamedTuple):
-    """A direction (2,) that runs to the right, the place (2,) of zero, and the frames (n,) whose legs are drawn."""
+    """Side view along a fixed direction (2,). `origin` (2,) is its zero; the legs of `frames` (n,) are drawn."""
 
     along: Floats
     middle: Floats
@@ -26,11 +26,11 @@ class Straight(NamedTuple):
     label = "along the path [m]"
 
     def seen(self, points: Floats) -> Floats:
-        """Points (n, ..., 3) [m] of the drawn frames as (n, ..., 2): along and up."""
+        """Project points (n, ..., 3) [m] to along and up."""
         return np.stack([(points[..., :2] - self.middle) @ self.along, points[..., 2]], axis=-1)
 
     def below(self, motion: Motion, along: Floats) -> Floats:
-        """Places (L, k, 2) on the line that each foot follows, at the distances `along` (k,)."""
+        """Find ground positions (L, k, 2) on the line of each foot. They lie at the distances `along` (k,)."""
         left = np.array([-self.along[1], self.along[0]])
         ankles = motion.places[:, :, ANKLE, :2] - self.middle
         aside = np.median(ankles @ left, axis=0)
@@ -38,7 +38,7 @@ class Straight(NamedTuple):
 
 
 class Unrolled(NamedTuple):
-    """A way that turns, rolled out into a line: what is drawn is monotone in time.
+    """Side view along a turning path, unrolled into a line. The drawing is monotone in time.
 
     went     (F,) how far the body has gone in every frame [m]
     ends     (k,) how far it had gone at the corners of the way
@@ -56,7 +56,7 @@ class Unrolled(NamedTuple):
     label = "along the way that the body has gone, unrolled [m]"
 
     def seen(self, points: Floats) -> Floats:
-        """Points (n, ..., 3) [m] of the drawn frames as (n, ..., 2): along the way, each frame's own, and up."""
+        """Project points (n, ..., 3) [m] to along and up. The distance along the path is each frame's own."""
         went = self.went[self.frames]
         places, ahead = self._at(went)
         shape = (-1, *(1,) * (points.ndim - 2), 2)
@@ -64,7 +64,10 @@ class Unrolled(NamedTuple):
         return np.stack([along + went.reshape(shape[:-1]), points[..., 2]], axis=-1)
 
     def below(self, motion: Motion, along: Floats) -> Floats:
-        """Places (L, k, 2) beside the way as far as each foot goes, at the distances `along` (k,)."""
+        """Find ground positions (L, k, 2) beside the path.
+
+        They are offset as far as each foot, at the distances `along` (k,).
+        """
         places, ahead = self._at(self.went)
         offsets = motion.places[:, :, ANKLE, :2] - places[:, None]
         aside = np.median((offsets * _left(ahead)[:, None]).sum(axis=-1), axis=0)
@@ -72,7 +75,10 @@ class Unrolled(NamedTuple):
         return places + aside[:, None, None] * _left(ahead)
 
     def _at(self, along: Floats) -> tuple[Floats, Floats]:
-        """Places (k, 2) and directions (k, 2) of the way at distances (k,); beyond its ends it goes straight on."""
+        """Interpolate positions (k, 2) and directions (k, 2) of the path.
+
+        Beyond its ends the path is extended straight.
+        """
         on = np.clip(along, 0.0, self.ends[-1])
         places = np.stack([np.interp(on, self.ends, self.corners[:, axis]) for axis in range(2)], axis=-1)
         angle = np.interp(on, self.ends, self.angles)
@@ -84,7 +90,7 @@ SideView: TypeAlias = Straight | Unrolled
 
 
 def view_of(motion: Motion) -> SideView:
-    """The view from the side that shows a motion best: straight, unless its way turns."""
+    """Choose the side view of a motion: straight or unrolled."""
     hips = motion.places[:, :, HIP, :2].mean(axis=1)
     corners = _corners(hips)
     length = float(np.linalg.norm(np.diff(hips[corners], axis=0), axis=1).sum())
@@ -103,7 +109,7 @@ def _straight(motion: Motion, hips: Floats, far: float) -> Straight:
 
 
 def _corners(hips: Floats) -> list[int]:
-    """The frames in which the hips (F, 2) have gone on from where they were at the one before."""
+    """Find the frames of path corners. In each the hips (F, 2) have moved on from the corner before."""
     frames = [0]
     for frame, place in enumerate(hips):
         if np.linalg.norm(place - hips[frames[-1]]) >= _SWAY:
@@ -124,5 +130,5 @@ def _unrolled(hips: Floats, corners: list[int]) -> Unrolled:
 
 
 def _left(ahead: Floats) -> Floats:
-    """Directions (..., 2) turned to the left."""
+    """Rotate directions (..., 2) by 90 degrees to the left."""
     return np.stack([-ahead[..., 1], ahead[..., 0]], axis=-1)

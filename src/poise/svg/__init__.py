@@ -1,1 +1,1 @@
-"""Charts drawn as SVG: axes, curves and bars that take their colours from the page they stand in."""
+"""SVG charts: axes, curves and bars. Colours come from the style of the surrounding page."""

@@ -1,4 +1,4 @@
-"""Axes of charts that are drawn as SVG: where values lie, which of them get a number, lines and grids.
+"""Axes of SVG charts: positions, ticks, grid lines.
 
 Drawings take their colours from the style of the page that they stand in, by class.
 """
@@ -19,7 +19,7 @@ _PLAIN = 3  # powers of ten that are written out, either way
 
 
 class Axis(NamedTuple):
-    """Values from low to high, low < high, that lie from `begin` to `end` of a drawing; `log`: by their logarithms."""
+    """Mapping of values low..high to drawing coordinates `begin`..`end`. low < high; `log` maps logarithms."""
 
     low: float
     high: float
@@ -28,18 +28,18 @@ class Axis(NamedTuple):
     log: bool = False
 
     def at(self, values: Floats | float) -> Floats:
-        """Positions of values in the drawing, also of those beyond the ends."""
+        """Map values to drawing positions, also beyond the ends."""
         low, high, found = self.low, self.high, np.asarray(values, dtype=np.float64)
         if self.log:
             low, high, found = math.log(low), math.log(high), np.log(found)
         return self.begin + (self.end - self.begin) * (found - low) / (high - low)
 
     def inside(self, values: Floats | float) -> Floats:
-        """Positions of values in the drawing; those beyond an end are put at that end."""
+        """Map values to drawing positions, clipped to the ends."""
         return self.at(np.clip(values, self.low, self.high))
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Round values between the ends, about five, with their texts."""
+        """List about five round values with their labels."""
         return _powers(self.low, self.high) if self.log else _steps(self.low, self.high)
 
 
@@ -63,7 +63,7 @@ def _powers(low: float, high: float) -> list[tuple[float, str]]:
 
 
 def written(value: float) -> str:
-    """A round number: plain where it is short, else with a power of ten."""
+    """Format a round number, with a power of ten if long."""
     power = math.floor(math.log10(value) + 1e-9)
     if abs(power) <= _PLAIN:
         return f"{value:g}"
@@ -73,13 +73,15 @@ def written(value: float) -> str:
 
 
 def polyline(style: str, x: Floats, y: Floats) -> str:
-    """A line through points of the drawing."""
+    """Draw a line through points."""
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
     return f'<polyline class="{style}" points="{points}"/>'
 
 
 def grid(x: Axis, y: Axis, *, below: float = 0.0) -> list[str]:
-    """Lines and numbers of both axes; those of x stand under the plot, `below` it by so much, and its lines go there.
+    """Draw grid lines and labels of both axes.
+
+    Labels of x stand under the plot, lower by `below`, and its lines reach there.
 
     y.begin is the lower end, y.end the upper one; a line at 0 has the class "zero", the others "grid".
     """

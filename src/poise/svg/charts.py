@@ -1,4 +1,4 @@
-"""Charts: curves over time with bars below, as SVG that takes its colours from the page it stands in."""
+"""Curves over time with contact bars below."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ class Bars(NamedTuple):
 
 
 def chart(times: Floats, curves: list[Curve], bars: list[Bars], words: str, low: float, high: float) -> str:
-    """Draw curves from low to high, low < high, with bars below, as an SVG element; `words` name the upright axis."""
+    """Draw curves between low and high as an SVG element.
+
+    low < high; bars stand below, `label` names the upright axis.
+    """
     first, last = (float(times[0]), float(times[-1])) if times[-1] > times[0] else (times[0] - 0.5, times[0] + 0.5)
     x, y = Axis(first, last, _LEFT, WIDTH - _RIGHT), Axis(low, high, _TOP + _HEIGHT, _TOP)
     height = _TOP + _HEIGHT + _BAR * len(bars) + _FOOT
@@ -49,7 +52,10 @@ def chart(times: Floats, curves: list[Curve], bars: list[Bars], words: str, low:
 
 
 def shown_range(before: Floats, after: Floats) -> tuple[float, float]:
-    """The range of a chart: all of the result but short jumps, and of the source up to half as much again."""
+    """Choose the value range of a chart.
+
+    It covers the result without short jumps, and of the source up to half as much again.
+    """
     low, high = _usual(after)
     room = _ROOM * max(high - low, 1e-3)
     old_low, old_high = _usual(before)
@@ -58,7 +64,10 @@ def shown_range(before: Floats, after: Floats) -> tuple[float, float]:
 
 
 def _usual(values: Floats) -> tuple[float, float]:
-    """From the lowest value or 0 to the highest or 0, each at most a third beyond the range of 98 % of the values."""
+    """Measure the range of 98 % of the values.
+
+    It includes 0; both ends may lie a third beyond, at most at the extreme values.
+    """
     low, high = np.percentile(values, [1, 99])
     margin = (max(high, 0.0) - min(low, 0.0)) / 3
     return max(min(values.min(), 0.0), low - margin), min(max(values.max(), 0.0), high + margin)
@@ -71,7 +80,7 @@ def _line(x: Axis, y: Axis, times: Floats, curve: Curve) -> str:
 
 
 def _drawn(values: Floats) -> Ints:
-    """The frames that are drawn: all, or of many the lowest and highest value of each bin."""
+    """Select the drawn frames. Of many frames these are the extreme values of each bin."""
     if len(values) <= _MANY:
         return np.arange(len(values))
     bins = np.array_split(np.arange(len(values)), _MANY // 2)
@@ -79,7 +88,7 @@ def _drawn(values: Floats) -> Ints:
 
 
 def _bars(x: Axis, times: Floats, bar: Bars, top: int) -> list[str]:
-    """A bar for each run of frames that are held, half a step wider on either side, and the row's name."""
+    """Draw a bar for each run of held frames. It is half a step wider on either side; the row's name stands beside."""
     half = 0.5 * float(np.median(np.diff(times))) if len(times) > 1 else 0.5
     edges = np.flatnonzero(np.diff(np.pad(bar.held, 1).astype(np.int8)))
     parts = [f'<text x="{_LEFT - 5}" y="{top + 11}" text-anchor="end">{escape(bar.label)}</text>']

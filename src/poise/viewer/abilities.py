@@ -1,4 +1,4 @@
-"""Plans of solvers for several chains: all together, one after the other, or only some of them."""
+"""Plan chains for a solver: together, in sequence, or skipped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from poise.viewer.document.chains import ChainTarget
 
 
 class ChainPlan(NamedTuple):
-    """The order of several chains for a solver, each by its number.
+    """The order of several chains for a solver, by index.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class ChainPlan(NamedTuple):
 
 
 def plan_chains(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> ChainPlan:
-    """Plan the order of chains for a solver. Nothing is solved for it.
+    """Plan the order of chains for a solver. Nothing is solved for it. Nothing is solved for it.
 
     Parameters
     ----------
@@ -114,13 +114,13 @@ def _is_one_at_a_time(solver: solvers.Solver) -> bool:
 def _find_refusals(
     solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool
 ) -> dict[int, str]:
-    """Find the reason against each chain alone. Chains without one are left out."""
+    """Find the refusal reason of each chain alone. Chains without one are omitted. Chains without one are left out."""
     alone = {i: _find_refusal(solver, start, [chain], free_root=free_root) for i, chain in enumerate(chains)}
     return {i: reason for i, reason in alone.items() if reason is not None}
 
 
 def _find_refusal(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> str | None:
-    """Find the reason against chains together; None if there is none."""
+    """Find the refusal reason of all chains together, or None."""
     made: Any = solver
     goals: list[Goal] = [goal for chain in chains for goal in chain.goals(start.skeleton)]
     try:

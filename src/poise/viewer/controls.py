@@ -1,4 +1,4 @@
-"""Sliders, buttons and texts of a program on the page, and points that it marks: they follow what is done there."""
+"""Sliders, buttons, texts and point marks of a Python program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLOUR = re.compile(r"#[\da-fA-F]{6}")
 
 
 class _Used:
-    """A control: its value here, and changes from here that the page does not know yet."""
+    """A control with its local value and pending changes."""
 
     def __init__(self, control: Control, call: Call) -> None:
         self.name = control.name
@@ -39,7 +39,7 @@ class _Used:
         return moved
 
     def follow(self, control: Control) -> None:
-        """Take over what the page has, unless a change from here is still on its way."""
+        """Take over the page's value unless a local change is pending."""
         with self._lock:
             if not self._pending and control != self._control:
                 self._control, self._moved = control, True
@@ -63,7 +63,7 @@ class _Used:
 
 
 class Slider(_Used):
-    """A slider on the page; made by `View.slider`.
+    """A slider on the page, made by `View.slider`.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Slider(_Used):
 
     @property
     def value(self) -> float:
-        """Where it stands now. Set it to move it."""
+        """The current value. Set it to move it."""
         return float(self._control.value)
 
     @value.setter
@@ -96,12 +96,12 @@ class Slider(_Used):
 
     @property
     def moved(self) -> bool:
-        """Whether the page has moved it since this was last asked."""
+        """Whether the page has moved it since the last query."""
         return self._asked()
 
 
 class Button(_Used):
-    """A button on the page; made by `View.button`.
+    """A button on the page, made by `View.button`.
 
     Parameters
     ----------
@@ -116,17 +116,17 @@ class Button(_Used):
 
     @property
     def value(self) -> int:
-        """How often it was pressed."""
+        """The number of times it was pressed."""
         return int(self._control.value)
 
     @property
     def pressed(self) -> bool:
-        """Whether it was pressed since this was last asked."""
+        """Whether it was pressed since the last query."""
         return self._asked()
 
 
 class Text(_Used):
-    """A field of text on the page that the program and who looks at it both write; made by `View.text`.
+    """A text field on the page, made by `View.text`. The program and the user both write it.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class Text(_Used):
 
     @property
     def value(self) -> str:
-        """What stands there now. Set it to write it."""
+        """The current text. Set it to write it."""
         return str(self._control.value)
 
     @value.setter
@@ -152,12 +152,12 @@ class Text(_Used):
 
     @property
     def moved(self) -> bool:
-        """Whether somebody has written in it since this was last asked."""
+        """Whether the user has edited it since the last query."""
         return self._asked()
 
 
 def marked(name: str, points: ArrayLike, colour: str, size: float) -> Callable[[Document], Document]:
-    """The change that shows points (n, 3) under a name instead of what was shown under it; without points none."""
+    """Build the change for the points (n, 3) of a name. No points remove the marks."""
     rows = finite(points, "points", last=3).reshape(-1, 3)
     if len(rows) > _MOST:
         raise InputError(f"{len(rows):,} points are more than a page shows; give at most {_MOST:,}, every tenth say")
@@ -176,7 +176,7 @@ def marked(name: str, points: ArrayLike, colour: str, size: float) -> Callable[[
 
 
 def same_kind(found: Any, kind: type[Any], name: str) -> None:
-    """InputError where a control of this name is of another kind."""
+    """Raise InputError if the existing control has another kind."""
     if not isinstance(found, kind):
         raise InputError(f"{name!r} is a {type(found).__name__.lower()} already; choose another name")
 

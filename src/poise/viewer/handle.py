@@ -1,4 +1,4 @@
-"""A gizmo of a program: its place and turn follow what is dragged in the page."""
+"""Gizmos of a Python program, synchronised with the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Change: TypeAlias = Callable[[Document], Document]
 
 
 class Handle:
-    """A gizmo that can be dragged and turned; made by `View.handle`.
+    """A draggable gizmo with position and rotation, made by `View.handle`.
 
     The arrays that it gives are values: ask again for the newest. They cannot be written to, since that would move
     nothing.
@@ -34,7 +34,7 @@ class Handle:
 
     @property
     def position(self) -> Floats:
-        """(3,) where it is now [file units, world]. Set it to put it elsewhere."""
+        """(3,) the current position [file units, world]. Set it to put it elsewhere."""
         return self._position
 
     @position.setter
@@ -43,7 +43,7 @@ class Handle:
 
     @property
     def rotation(self) -> Floats:
-        """(4,) w x y z, how it is turned now. Set it to turn it."""
+        """(4,) the current rotation w x y z. Set it to turn it."""
         return self._rotation
 
     @rotation.setter
@@ -52,14 +52,14 @@ class Handle:
 
     @property
     def moved(self) -> bool:
-        """Whether the page has moved it since this was last asked."""
+        """Whether the page has moved it since the last query."""
         with self._lock:
             moved, self._moved = self._moved, False
         return moved
 
     @property
     def placed(self) -> Gizmo:
-        """What a document has of it."""
+        """Return the gizmo as stored in a document."""
         with self._lock:
             x, y, z = self._position.tolist()
             return Gizmo(self.name, (x, y, z), tuple(self._rotation.tolist()))
@@ -68,7 +68,7 @@ class Handle:
         return f"Handle({self.name!r}, at {np.array2string(self._position, precision=4)})"
 
     def follow(self, placed: Gizmo) -> None:
-        """Take over where the page has it, unless a change from here is still on its way."""
+        """Take over the page's values unless a local change is pending."""
         with self._lock:
             position, rotation = _place(placed.position), _turn(placed.rotation)
             same = np.array_equal(position, self._position) and np.array_equal(rotation, self._rotation)
@@ -83,7 +83,7 @@ class Handle:
         self._call(self._changed)
 
     def _changed(self, document: Document) -> Document:
-        """The document with the handle where it was put last. On the studio's thread."""
+        """Return the document with the current state of this handle. On the studio's thread."""
         with self._lock:
             self._pending -= 1
         placed, others = self.placed, document.handles

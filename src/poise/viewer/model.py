@@ -1,4 +1,4 @@
-"""The rig as the page is told of it: joints, bones, and one GLB with everything that is to be seen."""
+"""Describe a rig to the page: joints, bones and one GLB."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from poise.viewer.parts.urdf import robot_glb
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What the page is sent once per rig.
+    """Messages about a rig, sent to the page once.
 
     message  the message "model"; its `id` and `name` may be replaced by who sends it
     asset    the GLB that follows it, or None: bones are drawn
@@ -41,7 +41,7 @@ class Model:
 
 @dataclass(frozen=True)
 class _Meshes:
-    """The GLB of a rig, the node of each row in it, and which rows are drawn as capsules instead."""
+    """GLB of a rig, its node per joint, and missing shapes. Joints whose shapes are `lost` are drawn as capsules."""
 
     glb: bytes | None = None
     nodes: tuple[int | None, ...] | None = None
@@ -51,7 +51,10 @@ class _Meshes:
 
 
 def model_of(rig: Rig, places: Sequence[Sequence[float]] = ((0.0, 0.0, 0.0),), packages: Sequence[Path] = ()) -> Model:
-    """The model of a rig for the page; `places` shift the copies of a crowd, `packages` are folders with its meshes."""
+    """Build the messages about a rig.
+
+    `positions` shift the copies of a crowd, `packages` are folders with its meshes.
+    """
     skeleton = rig.skeleton
     roles = humanoid(rig)
     role_of = {joint: role for role, joint in roles.joints.items() if role in BONES}
@@ -101,14 +104,17 @@ def _joints(
 
 
 def up_of(rig: Rig) -> str:
-    """Which way is up: the file's word, else the way from the feet to the hips, else y."""
+    """Find the up axis of a rig.
+
+    The file's own axis counts first, then the direction from the feet to the hips, then y.
+    """
     roles = None if rig.skeleton.up else humanoid(rig)
     legs = () if roles is None else (*roles.legs, *roles.apart)
     return rig.skeleton.up or (up_of_legs(rig.pose, legs) if legs else "y")
 
 
 def _format(skeleton: Skeleton) -> str:
-    """What the skeleton was read from, in a word."""
+    """Return the short name of the rig's source format."""
     document = skeleton.source
     if isinstance(document, GltfDocument):
         return document.path.suffix.lower().lstrip(".") or "glb"

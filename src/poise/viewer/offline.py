@@ -1,4 +1,4 @@
-"""A clip as one HTML file that plays anywhere: no server, no internet, nothing beside it.
+"""Export a clip as one self-contained HTML file. It needs no server, no internet and no other file.
 
 The file is web/player.html with its style sheets inside, its modules as data: URLs in an import map (the map of
 index.html says where they are), and the data as elements <script type="application/json"> and
@@ -56,7 +56,7 @@ def offline_page(
     terrain: bytes | None = None,
     page: Path = WEB / "player.html",
 ) -> bytes:
-    """The HTML file that plays frames (F, characters, joints, width) at times (F,) [s].
+    """Build the HTML file for frames (F, characters, joints, width). Their times (F,) are in seconds.
 
     Of more than 60 frames a second, 60 are kept. `extras` are further keys of the data, for the player.
     """
@@ -96,7 +96,7 @@ def _checked(model: Model, frames: ArrayLike, times: ArrayLike) -> tuple[np.ndar
 
 
 def thinned(times: Floats) -> Bools:
-    """(F,) which frames to keep so that there are at most 60 a second; the first and the last stay."""
+    """Select at most 60 frames a second as a mask (F,). The first and the last frame stay."""
     slots = np.floor((times - times[0]) * FASTEST + 0.01)  # a frame that is late by rounding stays in its slot
     kept = np.diff(slots, prepend=-1.0) > 0.0
     kept[-1] = True
@@ -107,7 +107,7 @@ def thinned(times: Floats) -> Bools:
 
 
 def _whole(page: Path, title: str, elements: str) -> str:
-    """The page with everything inside that it refers to."""
+    """Build the page with all its resources inlined."""
     text = page.read_text(encoding="utf-8")
     entry, imports = _ENTRY.search(text), _MAP.search((page.parent / _MAPPED).read_text(encoding="utf-8"))
     if entry is None or imports is None:
@@ -130,7 +130,7 @@ def _whole(page: Path, title: str, elements: str) -> str:
 
 
 def _inlined(folder: Path, imports: dict[str, str], first: str) -> dict[str, str]:
-    """The import map of what `first` needs, each module a data: URL."""
+    """Build the import map of `first` with data: URLs."""
     found: dict[str, str] = {}
     waiting = [first]
     while waiting:
@@ -147,7 +147,7 @@ def _inlined(folder: Path, imports: dict[str, str], first: str) -> dict[str, str
 
 
 def _policy(scripts: list[str], styles: list[str]) -> str:
-    """Only what is in the file itself may run, style or be shown."""
+    """Build a content security policy for inlined content only."""
     return "; ".join(
         [
             "default-src 'none'",
@@ -162,7 +162,7 @@ def _policy(scripts: list[str], styles: list[str]) -> str:
 
 
 def hashed(contents: bytes) -> str:
-    """A script or style as a content security policy names it."""
+    """Hash a script or style for a content security policy."""
     return f"'sha256-{_base64(hashlib.sha256(contents).digest())}'"
 
 

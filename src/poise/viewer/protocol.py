@@ -1,4 +1,4 @@
-"""The messages between server and page.
+"""Binary and JSON messages between server and page.
 
 To the page, little endian: a pose (kind 1) or the start pose (kind 2) is a header of 48 bytes and then float32
 [views][characters][joints][width]; an asset (kind 3) and a download (kind 4) have 8 bytes before their contents.
@@ -42,7 +42,7 @@ _LONGEST = 400  # characters of a name or a sentence that is typed
 
 @dataclass(frozen=True)
 class Solved:
-    """What a pose message says of one view."""
+    """Solve result of one view in a pose message."""
 
     status: int = NOTHING
     microseconds: float = 0.0
@@ -52,7 +52,7 @@ class Solved:
 
 @dataclass(frozen=True)
 class Head:
-    """What a pose message says besides the poses."""
+    """Header values of a pose message."""
 
     serial: int = 0
     time: float = 0.0
@@ -62,7 +62,7 @@ class Head:
 
 
 def pack_poses(kind: int, rows: NDArray[np.float32], frame: int, head: Head) -> bytes:
-    """A message of poses (views, characters, joints, width)."""
+    """Pack poses (views, characters, joints, width) into a message."""
     views, characters, joints, width = rows.shape
     a, b = (head.solved * 2)[:2]
     packed = _HEAD.pack(
@@ -74,12 +74,12 @@ def pack_poses(kind: int, rows: NDArray[np.float32], frame: int, head: Head) -> 
 
 
 def pack_asset(which: int, number: int, contents: bytes) -> bytes:
-    """A GLB for the page: the model's or the terrain's."""
+    """Pack a GLB of the model or the terrain."""
     return _SHORT_HEAD.pack(ASSET, which, 0, number) + contents
 
 
 def pack_download(number: int, contents: bytes) -> bytes:
-    """A file that the page offers to keep."""
+    """Pack a file for download by the page."""
     return _SHORT_HEAD.pack(DOWNLOAD, 0, 0, number) + contents
 
 
@@ -87,7 +87,7 @@ def pack_download(number: int, contents: bytes) -> bytes:
 
 
 def read_message(text: str | bytes) -> dict[str, Any]:
-    """An action from the page; InputError for anything that is none."""
+    """Parse an action from the page. Raise InputError for anything else."""
     if isinstance(text, bytes):
         raise InputError("a page sends text, not binary messages")
     try:
@@ -104,7 +104,7 @@ def _no_number(name: str) -> NoReturn:
 
 
 def text(args: dict[str, Any], name: str, *, default: str | None = None) -> str:
-    """A text of a message."""
+    """Read a text argument of a message."""
     value = args.get(name, default)
     if not isinstance(value, str) or len(value) > _LONGEST:
         raise InputError(f"{name} is a text of at most {_LONGEST} characters, not {short(value)}")
@@ -112,12 +112,12 @@ def text(args: dict[str, Any], name: str, *, default: str | None = None) -> str:
 
 
 def text_or_none(args: dict[str, Any], name: str) -> str | None:
-    """A text of a message, or None where there is none."""
+    """Read an optional text argument of a message."""
     return None if args.get(name) is None else text(args, name)
 
 
 def one_of(args: dict[str, Any], name: str, known: Sequence[str]) -> str:
-    """A text that is one of a few."""
+    """Read a text argument with a fixed set of choices."""
     value = text(args, name)
     if value not in known:
         raise InputError(f"{name} is one of {', '.join(known)}, not {value!r}")
@@ -125,7 +125,7 @@ def one_of(args: dict[str, Any], name: str, known: Sequence[str]) -> str:
 
 
 def truth(args: dict[str, Any], name: str) -> bool:
-    """Yes or no."""
+    """Read a boolean argument."""
     value = args.get(name)
     if not isinstance(value, bool):
         raise InputError(f"{name} is true or false, not {short(value)}")
@@ -133,7 +133,7 @@ def truth(args: dict[str, Any], name: str) -> bool:
 
 
 def number(args: dict[str, Any], name: str, low: float = -_FARTHEST, high: float = _FARTHEST) -> float:
-    """A finite number within bounds."""
+    """Read a finite number within bounds."""
     value = args.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise InputError(f"{name} is a number from {low:g} to {high:g}, not {short(value)}")
@@ -141,7 +141,7 @@ def number(args: dict[str, Any], name: str, low: float = -_FARTHEST, high: float
 
 
 def numbers(args: dict[str, Any], name: str, count: int) -> tuple[float, ...]:
-    """So many finite numbers."""
+    """Read a list of `count` finite numbers."""
     value = args.get(name)
     if not isinstance(value, list) or len(cast("list[Any]", value)) != count:
         raise InputError(f"{name} is {count} numbers, not {short(value)}")
@@ -149,13 +149,13 @@ def numbers(args: dict[str, Any], name: str, count: int) -> tuple[float, ...]:
 
 
 def vector(args: dict[str, Any], name: str) -> tuple[float, float, float]:
-    """Three numbers."""
+    """Read a vector of three numbers."""
     x, y, z = numbers(args, name, 3)
     return (x, y, z)
 
 
 def quaternion(args: dict[str, Any], name: str) -> tuple[float, float, float, float]:
-    """A rotation w x y z, made of length one; InputError for zero length."""
+    """Read a rotation w x y z, scaled to unit length. Raise InputError for zero length."""
     values = numbers(args, name, 4)
     length = math.hypot(*values)
     if not length > 0.0:

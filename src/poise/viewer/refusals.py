@@ -1,4 +1,4 @@
-"""Sentences of solvers without a chain to take. The page greys these solvers."""
+"""Refusal messages of solvers for the current chains. The page greys these solvers. The page greys these solvers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from poise.viewer.document.document import Document
 
 
 def refusals(document: Document) -> dict[str, str]:
-    """Find the sentence of each solver without a chain to take. Nothing is solved for it.
+    """Find the message of each unusable solver. Nothing is solved for it. Nothing is solved for it.
 
     Chains that are switched off do not count. A solver of some chains leaves the others out, and names them when it
     solves. Reasons of an option or a target show at the solve only. A start pose remembers its last answer.

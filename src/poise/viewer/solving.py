@@ -1,4 +1,4 @@
-"""One view's solver on the chains of a document: packed once, asked for every new target."""
+"""Solver of one view, packed once for the chains of a document."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _POINTS = {"position", "aim", "pole"}  # measures that begin with a point in the
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one view shows.
+    """Solve result of one view.
 
     q           (characters, nq)
     start       (characters, nq) where the solve started
@@ -61,7 +61,7 @@ class Outcome:
 
 
 class Solving:
-    """The solver of one view, on the chains that are switched on, from a base pose.
+    """Solver of one view for the enabled chains and a base pose.
 
     A solver that takes one goal or one joint at a time solves chain after chain; joints that several chains share stay
     still then, for each chain would undo what the one before has done. Chains that a solver cannot take are left out,
@@ -78,14 +78,17 @@ class Solving:
         self._plan = ChainPlan(groups=())
 
     def __call__(self, chains: Sequence[ChainTarget], start: Floats) -> Outcome:
-        """Solve for the chains' targets from q (characters, nq); what a solver refuses is said, not raised."""
+        """Solve for the chains' targets from q (characters, nq).
+
+        A refusal becomes the outcome's sentence instead of an exception.
+        """
         try:
             return self._solved(chains, start)
         except PoiseError as error:
             return Outcome(start, start, REFUSED, str(error), self.choice.name)
 
     def curve(self, chains: Sequence[ChainTarget], watched: int, start: Floats) -> list[float] | None:
-        """The error of the first character after each iteration, for one chain and those that are solved with it.
+        """Compute the error per iteration of the first character. It covers one chain and those solved with it.
 
         None where there is no trace.
         """
@@ -118,7 +121,10 @@ class Solving:
         return _mark_unfinished(outcome, results) if self._iterate and outcome.moved else outcome
 
     def _choose(self, chains: Sequence[ChainTarget]) -> solvers.Solver:
-        """Make the solver and its plan for the chains. UnsupportedError if it takes none."""
+        """Make the solver and its chain plan.
+
+        Raise UnsupportedError if it takes no chain. UnsupportedError if it takes none.
+        """
         solver = self._made([goal for chain in chains for goal in chain.goals(self.base.skeleton)])
         self._plan = plan_chains(solver, self.base, chains, free_root=self._settings["free_root"])
         self._settings["free_root"] = self._plan.free_root
@@ -127,7 +133,7 @@ class Solving:
         return solver
 
     def _each(self, chain: ChainTarget, goals: list[Goal]) -> list[Goal]:
-        """The goals of a chain for each character of a crowd; pins are where each has its own."""
+        """Repeat the goals of a chain for each character. Pins keep each character's own position."""
         if len(self.places) == 1:
             return goals
         places = np.zeros_like(self.places) if chain.kind == "pin" else self.places
@@ -156,14 +162,17 @@ class Solving:
 
 
 def _one_iteration(solver: solvers.Solver) -> solvers.Solver:
-    """The same method, stopping after one iteration; closed forms have none and stay as they are."""
+    """Limit a solver to one iteration. Closed forms have no such option and stay unchanged."""
     fields = {field.name for field in dataclasses.fields(solver)}  # pyright: ignore[reportArgumentType]
     stop = {name: value for name, value in (("iterations", 1), ("restarts", 0)) if name in fields}
     return dataclasses.replace(solver, **stop)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 def posed(base: Pose, q: Floats) -> Pose:
-    """The pose of one character, q (1, nq), or the batch of a crowd's, q (k, nq), with what the base pose gives."""
+    """Build the pose of one character, q (1, nq), or a crowd.
+
+    For a crowd q (k, nq) it is a batch. Translations and scales are those of the base pose.
+    """
     if len(q) == 1:
         return base.with_q(q[0])
     given = (base.translations, base.scales)
@@ -171,7 +180,7 @@ def posed(base: Pose, q: Floats) -> Pose:
 
 
 def _shifted(goal: Goal, places: Floats) -> Goal:
-    """The goal for each character: its points as that character sees them, its rotations as they are."""
+    """Repeat a goal for each character, in its own coordinates. Rotations stay unchanged."""
     rows = np.repeat(goal.rows()[None], len(places), axis=0)
     if set(goal.measures[:1]) <= _POINTS:
         rows[:, :3] -= places
@@ -181,7 +190,10 @@ def _shifted(goal: Goal, places: Floats) -> Goal:
 def _outcome(
     results: Sequence[Result], q: Floats, start: Floats, note: str | None, without: tuple[tuple[str, str], ...]
 ) -> Outcome:
-    """Several results as one: the worst status with its sentence, everything else added up."""
+    """Combine several results into one.
+
+    The worst status counts, with its sentence; iterations and times are added up.
+    """
     codes = [int(np.max(result.codes)) for result in results]
     lefts = [_left(result) for result in results]
     worst = max(range(len(results)), key=lambda i: (codes[i], lefts[i].max()))
@@ -216,7 +228,7 @@ def _mark_undone(outcome: Outcome, results: Sequence[Result]) -> Outcome:
 
 
 def _mark_unfinished(outcome: Outcome, results: Sequence[Result]) -> Outcome:
-    """Mark an outcome of one iteration as on the way: more may follow it."""
+    """Mark an outcome after one iteration as unfinished."""
     if outcome.status != Status.stalled:
         return outcome
     left = max(float(_left(result).max()) for result in results)
@@ -227,6 +239,9 @@ def _mark_unfinished(outcome: Outcome, results: Sequence[Result]) -> Outcome:
 
 
 def _left(result: Result) -> Floats:
-    """(k,) the largest distance left of each target, or angle where nothing else is asked for."""
+    """Measure the largest position error (k,) of each target.
+
+    Where no position is asked for it is the largest angle.
+    """
     errors = result.angle_errors if np.isnan(result.position_errors).all() else result.position_errors
     return np.nan_to_num(errors.reshape(result.codes.size, -1)).max(axis=1)

@@ -1,4 +1,4 @@
-"""poise.view(): the viewer driven from Python, in scripts and notebooks.
+"""Drive the viewer from Python scripts and notebooks: `poise.view()`.
 
     with poise.view(rig) as view:
         ball = view.handle("target", at=[0.3, 1.2, 0.4])
@@ -42,7 +42,7 @@ _LOOK = 0.2  # [s] between two looks at whether the page is there
 
 
 class Frame(NamedTuple):
-    """One turn of the loop over `View.frames`.
+    """One iteration of the loop over `View.frames`.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Frame(NamedTuple):
 
 
 def view(thing: Rig | Pose | Clip, *, host: str = "127.0.0.1", port: int = 0, open_browser: bool = True) -> View:
-    """Look at a rig, a pose or a clip in the browser, and drive it from Python.
+    """Show a rig, a pose or a clip in the browser. Drive it from Python with the returned viewer.
 
     Parameters
     ----------
@@ -111,7 +111,10 @@ class View:
     # --- from the start to the end ---------------------------------------------------------------------------------
 
     def open(self) -> Self:
-        """Start the server, print the address, and open the browser unless told not to; `with` does the same."""
+        """Start the server, print the address, and open the browser.
+
+        `with` does the same; `open_browser=False` only prints the address.
+        """
         self._start()
         url = self.url
         print(f"poise view: {url}", flush=True)  # noqa: T201  (a script shows where to look)
@@ -122,7 +125,7 @@ class View:
         return self
 
     def close(self) -> None:
-        """Stop the server; the page says that the viewer is gone. A closed viewer stays closed."""
+        """Stop the server and notify the page. A closed viewer stays closed."""
         self._ended.set()
         with self._lock:
             server, self._server = self._server, None
@@ -148,7 +151,7 @@ class View:
         return f"View({self.document.name!r}, {state})"
 
     def _start(self) -> tuple[Studio, Server]:
-        """Studio and server, started if they are not; InputError when the viewer is closed."""
+        """Return session and server, started if necessary. Raise InputError when the viewer is closed."""
         with self._lock:
             if self._ended.is_set():
                 raise InputError("this viewer is closed; make another one with poise.view()")
@@ -187,12 +190,12 @@ class View:
 
     @property
     def document(self) -> Document:
-        """What is being worked on in the page, as it is now: a value."""
+        """The current document of the page: an immutable value."""
         return self._first if self._studio is None else self._studio.document
 
     @property
     def pose(self) -> Pose:
-        """The pose that is shown. Set it to show another, on the same skeleton; several poses stand side by side."""
+        """The displayed pose. Set it to show another, on the same skeleton; several poses stand side by side."""
         if self._driven is not None:
             return self._driven
         return self.document.started if self._studio is None else self._studio.stage.pose_of(0)
@@ -212,7 +215,10 @@ class View:
         studio.show(pose)
 
     def _ours(self, now: Document) -> Document:
-        """The document, or where the page has gone to a scene, the first one with its handles."""
+        """Return the current document if it shows this program's rig.
+
+        Where the page has gone to a scene, return the initial one with its handles.
+        """
         if now.rig is self._first.rig:
             return now
         ours = self._first.but(handles=tuple(handle.placed for handle in self._handles.values()))
@@ -221,7 +227,7 @@ class View:
     # --- handles -----------------------------------------------------------------------------------------------------
 
     def handle(self, name: str, at: ArrayLike = (0.0, 0.0, 0.0), rotation: ArrayLike = (1.0, 0.0, 0.0, 0.0)) -> Handle:
-        """Put a gizmo that can be dragged into the scene.
+        """Put a draggable gizmo into the scene.
 
         Parameters
         ----------
@@ -244,7 +250,7 @@ class View:
     # --- controls ----------------------------------------------------------------------------------------------------
 
     def slider(self, name: str, low: float, high: float, value: float | None = None) -> Slider:
-        """Put a slider on the page, or another in the place of the one with this name.
+        """Put a slider on the page. It replaces a slider with the same name.
 
         Parameters
         ----------
@@ -269,7 +275,7 @@ class View:
         return found if isinstance(found, Button) else self._control(name, Button, lambda call: Button(name, call))
 
     def text(self, name: str, value: str = "") -> Text:
-        """Put a field of text on the page that both sides write, or another in the place of the one with this name.
+        """Put a text field on the page, editable on both sides. It replaces a text with the same name.
 
         Parameters
         ----------
@@ -288,7 +294,7 @@ class View:
         return made
 
     def marks(self, points: ArrayLike, *, name: str = "marks", colour: str = "#ffd166", size: float = 8.0) -> None:
-        """Mark points in the scene, in place of those that were marked under the name before.
+        """Mark points in the scene. They replace earlier marks with the same name.
 
         Parameters
         ----------
@@ -305,7 +311,10 @@ class View:
         self._start()[0].call(marked(name, points, colour, size))
 
     def _follow(self, document: Document) -> None:
-        """The document has changed: handles may have moved, controls been used. On the studio's thread."""
+        """Update handles and controls from the changed document.
+
+        It runs on the session's thread. On the studio's thread.
+        """
         for control in document.controls:
             if control.name in self._controls:
                 self._controls[control.name].follow(control)
@@ -317,7 +326,9 @@ class View:
     # --- loops -------------------------------------------------------------------------------------------------------
 
     def frames(self, fps: float = 60.0) -> Iterator[Frame]:
-        """Frames at a steady pace, until the page or the viewer is closed. Ctrl-C is not caught.
+        """Iterate frames at a steady rate until the viewer is closed.
+
+        Closing the page ends it as well. Ctrl-C is not caught.
 
         Parameters
         ----------
@@ -347,7 +358,7 @@ class View:
             now = perf_counter()
 
     def wait(self) -> None:
-        """Serve until the page or the viewer is closed, or Ctrl-C is pressed."""
+        """Serve until the page is closed. Closing the viewer or Ctrl-C ends it as well."""
         self._start()
         try:
             while not self.gone and not self._ended.wait(_LOOK):
@@ -357,7 +368,7 @@ class View:
 
     @property
     def gone(self) -> bool:
-        """Whether a page was open and has been closed: it has not come back for some seconds."""
+        """Whether a page was closed and has not returned for some seconds."""
         if self.connected:
             self._left.clear()
         return self._left.is_set()
@@ -365,7 +376,7 @@ class View:
     # --- notebooks ---------------------------------------------------------------------------------------------------
 
     def _repr_html_(self) -> str:
-        """The page in a notebook's cell; where a frame may not show it, the link opens it."""
+        """Return the page as HTML for a notebook cell. Where a frame may not show it, the link opens it."""
         from html import escape  # noqa: PLC0415  (only notebooks ask)
 
         address = escape(self.url, quote=True)
@@ -375,7 +386,7 @@ class View:
         )
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """What notebooks show: the page, or in plain ones a line."""
+        """Return the page as HTML, or one line of text."""
         if self._ended.is_set():
             return {"text/plain": repr(self)}
         return {"text/html": self._repr_html_(), "text/plain": repr(self)}
@@ -387,7 +398,7 @@ def _check_name(name: Any, what: str) -> None:
 
 
 def _document(thing: Any) -> Document:
-    """What the viewer starts with."""
+    """Build the initial document."""
     if isinstance(thing, Rig):
         return document_of(thing)
     if isinstance(thing, Clip):
@@ -398,18 +409,18 @@ def _document(thing: Any) -> Document:
 
 
 def _rig_of(pose: Pose, clips: tuple[Clip, ...]) -> Rig:
-    """A rig around a pose, with the file that its skeleton was read from, so that meshes are shown and kept."""
+    """Build a rig around a pose. It keeps the path of the skeleton's file, for its meshes."""
     return Rig(pose.skeleton, pose, clips, path=getattr(pose.skeleton.source, "path", None))
 
 
 def _driven(document: Document, places: Places) -> Document:
-    """The document of a program that shows poses itself: nothing is solved, targets are put away."""
+    """Build the document of a program with its own poses. Nothing is solved, and targets are switched off."""
     chains = tuple(chain.but(enabled=False) for chain in document.chains)
     return document.but(driven=True, places=places, chains=chains)
 
 
 def _side_by_side(document: Document, pose: Pose) -> Places:
-    """Where the characters of a row of poses stand: along the first axis, the first at its own place."""
+    """Compute positions for a row of poses along the first axis. The first stays at the origin."""
     if not pose.shape:
         return ((0.0, 0.0, 0.0),)
     points = document.rig.rest.world.positions

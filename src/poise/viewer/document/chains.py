@@ -1,4 +1,4 @@
-"""Chains: limbs with what is wanted of their tips, and the goals that they stand for."""
+"""Chains with targets, and the solver goals of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Quaternion: TypeAlias = tuple[float, float, float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class ChainTarget:
-    """A limb and what is wanted of it.
+    """A limb with its target.
 
     id         its name, unique
     root, tip  the first joint that moves (None: the limb's own) and the joint that is brought to the target
@@ -52,11 +52,11 @@ class ChainTarget:
     pole: Vector | None = None
 
     def but(self, **changes: Any) -> ChainTarget:
-        """The chain with some fields changed."""
+        """Return the chain with some fields changed."""
         return dataclasses.replace(self, **changes)
 
     def placed(self, pose: Pose) -> ChainTarget:
-        """The chain with its target where a pose has its tip; a look goes on looking at its point."""
+        """Return the chain with its target at the tip of a pose. A look keeps its point."""
         if self.kind == "look":
             return self
         there = chain_of(pose, self.id, self.root, self.tip, self.kind, axis=self.axis)
@@ -64,17 +64,17 @@ class ChainTarget:
 
     @property
     def shape(self) -> ChainTarget:
-        """The chain without its targets: what a solver is packed for."""
+        """The chain without target values, as a key for packed solvers."""
         nowhere = (0.0, 0.0, 0.0)
         pole = None if self.pole is None else nowhere
         return self.but(position=nowhere, rotation=(1.0, 0.0, 0.0, 0.0), direction=nowhere, pole=pole)
 
     def joints(self, skeleton: Skeleton) -> tuple[str, ...]:
-        """The joints from the root to the tip, both included."""
+        """List the joints from the root to the tip, both included."""
         return (*skeleton.chain(self.root, self.tip), self.tip)
 
     def goals(self, skeleton: Skeleton) -> list[Goal]:
-        """What the chain asks of a solver, in an order that `targets` follows."""
+        """Build the solver goals of the chain, in the order of `targets`."""
         at: dict[str, Any] = {"root": self.root, "weight": self.weight}
         if self.kind == "look":
             goal = LookAt(self.tip, self.position, axis=self.axis, weight=self.weight)
@@ -93,7 +93,7 @@ class ChainTarget:
         return wanted
 
     def bends(self, skeleton: Skeleton) -> str:
-        """The joint that a pole means: the one in the middle of those that move; InputError below two of them."""
+        """Find the middle moving joint, for a pole. Raise InputError below two moving joints."""
         moving = [name for name in skeleton.chain(self.root, self.tip) if skeleton[name].kind != Kind.FIXED]
         if len(moving) < 2:  # noqa: PLR2004
             raise InputError(f"a pole turns a limb of two joints or more; above {self.tip!r} there are {len(moving)}")
@@ -103,7 +103,7 @@ class ChainTarget:
 def chain_of(
     pose: Pose, name: str, root: str | None, tip: str, kind: ChainKind = "position", **more: Any
 ) -> ChainTarget:
-    """A chain whose target is where the pose has its tip; UnknownNameError or InputError where there is none."""
+    """Build a chain with its target at the tip of a pose. Raise UnknownNameError or InputError for unknown joints."""
     tip = pose.skeleton.names[pose.skeleton.index(tip)]
     if kind not in KINDS:
         raise InputError(f"a chain's kind is one of {', '.join(KINDS)}, not {kind!r}")
@@ -118,17 +118,17 @@ def chain_of(
 
 
 def vector(numbers: Any) -> Vector:
-    """Three plain floats."""
+    """Convert to three floats."""
     x, y, z = (float(number) for number in numbers)
     return (x, y, z)
 
 
 def quaternion(numbers: Any) -> Quaternion:
-    """Four plain floats w x y z."""
+    """Convert to four floats w x y z."""
     w, x, y, z = (float(number) for number in numbers)
     return (w, x, y, z)
 
 
 def default_chains(rig: Rig, pose: Pose) -> tuple[ChainTarget, ...]:
-    """The limbs that people are likely to mean, each with its tip where the pose has it."""
+    """Build chains for the usual limbs, with targets at their tips."""
     return tuple(chain_of(pose, limb.name, limb.root, limb.tip, limb.kind) for limb in usual_limbs(rig))

@@ -1,4 +1,4 @@
-"""What a program has put on the page to be used by hand, and points that it marks in the scene."""
+"""Controls and point marks of a program as document values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ Value: TypeAlias = float | int | str
 
 @dataclass(frozen=True)
 class Control:
-    """A slider from `low` to `high`, a button with how often it was pressed, or a text."""
+    """A slider, a button or a text.
+
+    A slider goes from `low` to `high`; the value of a button is its number of presses.
+    """
 
     kind: Literal["slider", "button", "text"]
     name: str

@@ -1,4 +1,4 @@
-"""What is being worked on in the viewer: a frozen value, so that undo is keeping the ones before.
+"""Document of the viewer as a frozen value. Undo keeps the documents before.
 
     Document -> goals (chains.py) -> solver -> poses (solving.py) -> frames (protocol.py)
 
@@ -36,17 +36,17 @@ _FREE = (-math.inf, math.inf)
 
 @dataclass(frozen=True)
 class Choice:
-    """A solver by name with the options that were set: what one of the two views solves with."""
+    """A solver by name with its options, for one view."""
 
     name: str = AUTO
     options: tuple[tuple[str, Any], ...] = ()
 
     def made(self) -> solvers.Solver | str:
-        """The solver, or "auto"; InputError where an option cannot be."""
+        """Build the solver, or return "auto". Raise InputError for invalid options."""
         return self.name if self.name == AUTO else solvers.named(self.name, **dict(self.options))
 
     def with_option(self, name: str, value: Any) -> Choice:
-        """The choice with one option set; the solver checks it."""
+        """Return the choice with one option set. The solver checks it."""
         kept = tuple(pair for pair in self.options if pair[0] != name)
         choice = Choice(self.name, (*kept, (name, value)))
         choice.made()
@@ -55,7 +55,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Gizmo:
-    """A gizmo that a program has put there and reads (`poise.view`)."""
+    """A gizmo of a program (`poise.view`)."""
 
     name: str
     position: Vector
@@ -64,7 +64,7 @@ class Gizmo:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Document:
-    """What is being worked on.
+    """Complete state of the viewer's work.
 
     rig        whose file is shown and saved
     name       what the page calls it
@@ -116,39 +116,42 @@ class Document:
     packages: tuple[Path, ...] = ()
 
     def but(self, **changes: Any) -> Document:
-        """The document with some fields changed."""
+        """Return the document with some fields changed."""
         return dataclasses.replace(self, **changes)
 
     def same(self, other: Document) -> bool:
-        """Whether nothing differs."""
+        """Return whether all fields are equal."""
         fields = (field.name for field in dataclasses.fields(self))
         pairs = ((getattr(self, name), getattr(other, name)) for name in fields)
         return all(a is b or a == b for a, b in pairs)
 
     def of_program(self, now: Document) -> Document:
-        """The document with the controls and marks that a program has put on the page now."""
+        """Return the document with the current controls and marks of a program."""
         return self.but(controls=now.controls, marks=now.marks)
 
     def same_work(self, other: Document) -> bool:
-        """Whether what people would save is the same: start pose, limits, chains, keys; not how it is looked at."""
+        """Return whether the savable content is the same.
+
+        It is start pose, limits, chains and keys, but no view settings.
+        """
         chains, others = (tuple(chain.but(enabled=True) for chain in each.chains) for each in (self, other))
         same = self.rig is other.rig and self.start is other.start and chains == others
         return same and self.keys == other.keys and self.skeleton.limits == other.skeleton.limits
 
     def chain(self, name: str) -> ChainTarget:
-        """Find a chain; UnknownNameError lists what there is."""
+        """Find a chain by name. UnknownNameError lists all names."""
         for chain in self.chains:
             if chain.id == name:
                 return chain
         raise UnknownNameError("chain", name, [chain.id for chain in self.chains])
 
     def with_chain(self, changed: ChainTarget) -> Document:
-        """The document with the chain of this name replaced."""
+        """Return the document with the chain of this name replaced."""
         return self.but(chains=tuple(changed if chain.id == changed.id else chain for chain in self.chains))
 
     @property
     def working(self) -> Skeleton:
-        """The skeleton that is solved on: its root free if wanted, the limits as far as the mode keeps them.
+        """The skeleton for solving, with free root and limits as set.
 
         One value per skeleton and mode.
         """
@@ -160,7 +163,7 @@ class Document:
 
     @property
     def started(self) -> Pose:
-        """The start pose on the skeleton that is solved on, inside its limits; the same value while neither changes."""
+        """The start pose on the solver skeleton, inside its limits. It is the same value while neither changes."""
         working = self.working
 
         def made() -> Pose:
@@ -172,11 +175,11 @@ class Document:
 
     @property
     def active(self) -> tuple[ChainTarget, ...]:
-        """The chains that are switched on."""
+        """The enabled chains."""
         return tuple(chain for chain in self.chains if chain.enabled)
 
     def modes(self) -> dict[str, str | None]:
-        """Per mode None, or why it makes no difference here."""
+        """List the limit modes, each with None or its reason against it."""
         limits = [limit for limit in self.skeleton.limits if limit is not None]
         axes = any(hinge_axis(limit) for limit in limits) or bool((self.skeleton.kinds == Kind.HINGE).any())
         return {
@@ -187,7 +190,7 @@ class Document:
 
 
 def document_of(rig: Rig, *, pose: Pose | None = None, name: str = "", **more: Any) -> Document:
-    """A rig as it is first shown: in the pose of its file, with the chains of its sidecar or of its limbs.
+    """Build the initial document of a rig. It has the pose of the file and the chains of its sidecar or its limbs.
 
     A file of motion (BVH) is first shown playing, with its chains switched off.
     """
@@ -203,23 +206,23 @@ def document_of(rig: Rig, *, pose: Pose | None = None, name: str = "", **more: A
 
 
 def _is_motion(rig: Rig) -> bool:
-    """Whether a rig's file is there for its clip: a BVH of more than one frame."""
+    """Return whether a rig comes from a BVH of several frames."""
     return isinstance(rig.skeleton.source, BvhDocument) and bool(rig.clips) and len(rig.clips[0]) > 1
 
 
 def _kept(skeleton: Skeleton, keep: Callable[[Kind, Limit], Limit | None]) -> Skeleton:
-    """The skeleton with what `keep` leaves of each limit."""
+    """Return the skeleton with each limit filtered by `keep`."""
     rows = zip(skeleton.kinds.tolist(), skeleton.limits, strict=True)
     limits = tuple(None if limit is None else keep(Kind(kind), limit) for kind, limit in rows)
     return dataclasses.replace(skeleton, limits=limits)
 
 
 def _no_limit(kind: Kind, limit: Limit) -> Limit | None:
-    """Nothing; a slide keeps its range, for without it there is no end to how far it goes."""
+    """Keep the limit of a slide, drop any other. A slide without a range would have no end."""
     return limit if kind == Kind.SLIDE else None
 
 
 def _hinges_only(kind: Kind, limit: Limit) -> Limit | None:
-    """The axis of a ball that is a hinge; nothing of other limits."""
+    """Keep the hinge axis of a ball, drop any other limit."""
     axis = hinge_axis(limit)
     return Range(*_FREE, axis=axis) if axis is not None else _no_limit(kind, limit)

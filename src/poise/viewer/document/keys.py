@@ -1,4 +1,4 @@
-"""Keys: bones that were turned at times of a clip, each as what it adds to the clip's own motion.
+"""Keys of a clip: joint offsets added at chosen times.
 
 What is added goes from key to key, and where there is no other within a quarter of a second, smoothly to nothing: a
 clip that has a pose in every frame goes on as it was a little before and after, without a jump.
@@ -24,7 +24,7 @@ _RATE = 60.0  # frames a second at which the keys of a file are sampled: what is
 
 
 class Key(NamedTuple):
-    """What a joint has at a time [s] of a clip on top of the clip: numbers of q, rotations behind the clip's own."""
+    """Offset of a joint at a time [s] of a clip. It is in numbers of q; rotations are applied behind the clip's own."""
 
     clip: str
     joint: str
@@ -33,7 +33,7 @@ class Key(NamedTuple):
 
 
 def frame_times(clip: Clip) -> Floats:
-    """The times [s] of an edited clip: its frames; of keys of a file those, and frames between them."""
+    """List the frame times [s] of an edited clip. Key times of a file get frames between them."""
     if not isinstance(clip, KeyedClip):
         return clip.times
     between = np.arange(round(clip.duration * _RATE)) / _RATE
@@ -41,7 +41,7 @@ def frame_times(clip: Clip) -> Floats:
 
 
 def key_at(clip: Clip, joint: str, seconds: float, pose: Pose) -> Key:
-    """The key that gives a joint the numbers that a pose has of it, at the frame nearest to a time."""
+    """Build the key between a clip and a joint of a pose. It stands at the frame nearest to a time."""
     times = frame_times(clip)
     time = float(times[np.abs(times - seconds).argmin()])
     skeleton = clip.skeleton
@@ -51,7 +51,7 @@ def key_at(clip: Clip, joint: str, seconds: float, pose: Pose) -> Key:
 
 
 def edited(clip: Clip, keys: Sequence[Key]) -> Clip:
-    """The clip with its keys."""
+    """Apply the keys of a clip."""
     keys = [key for key in keys if key.clip == clip.name]
     if not keys:
         return clip
@@ -66,7 +66,7 @@ def edited(clip: Clip, keys: Sequence[Key]) -> Clip:
 
 
 def _added(skeleton: Skeleton, joint: str, keys: Sequence[Key], times: Floats) -> Floats:
-    """(frames, numbers) what the keys of a joint add."""
+    """Interpolate the offsets of a joint's keys as (frames, numbers)."""
     nothing = np.zeros(len(keys[0].added))
     if _turns(skeleton, joint):
         nothing[-4] = 1.0
@@ -87,7 +87,7 @@ def _added(skeleton: Skeleton, joint: str, keys: Sequence[Key], times: Floats) -
 
 
 def _is_between_near(time: float, real: Sequence[float]) -> bool:
-    """Whether a time lies between two keys that are at most two fades apart."""
+    """Return whether a time lies between two neighbouring keys. These are at most two fades apart."""
     return any(a < time < b and b - a <= 2 * FADE for a, b in pairwise(real))
 
 
@@ -96,7 +96,7 @@ def _turns(skeleton: Skeleton, joint: str) -> bool:
 
 
 def _between(skeleton: Skeleton, joint: str, own: Floats, wanted: Floats) -> Floats:
-    """What `_on_top` of the joint's own numbers gives the wanted ones."""
+    """Compute the offset from a joint's own values to a target. It is the inverse of `_apply_offset`."""
     added = wanted - own
     if _turns(skeleton, joint):
         added[-4:] = rotations.multiply(rotations.inverse(own[-4:]), wanted[-4:])

@@ -1,4 +1,4 @@
-"""The ground of a document in the rig's own units, and the clip that plays on it."""
+"""Terrain of a document in the rig's units, and clip planting."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OFFERED = (
 
 @dataclass(frozen=True, eq=False)
 class Land:
-    """A terrain under a figure, in the rig's units and axes.
+    """Terrain under a character, in the rig's units and axes.
 
     height  how tall the figure is
     floor  the height on which the figure stands at rest: what the tips of its chains have above it they keep
@@ -47,14 +47,17 @@ class Land:
     up: int
 
     def put_on(self, point: Vector, above: float) -> Vector:
-        """The point moved along the up axis so that it stands so much above the ground."""
+        """Move a point along the up axis to a height above ground."""
         moved = np.array(point)
         moved[self.up] = float(self.terrain.heights(moved)) + above
         return vector(moved)
 
 
 def land_of(rig: Rig, words: str) -> Land:
-    """The ground of these words; a rig remembers its last. InputError or FileError where they name none."""
+    """Build the terrain of a specification, cached per rig.
+
+    Raise InputError or FileError for an invalid one. InputError or FileError where they name none.
+    """
     return remember(rig, "land", words, lambda: _land(rig, words), most=1)
 
 
@@ -68,19 +71,19 @@ def _land(rig: Rig, words: str) -> Land:
 
 
 def ground_up(rig: Rig) -> str:
-    """The axis that terrain counts as up: y or z."""
+    """Find the up axis for terrain: y or z."""
     return "z" if up_of(rig) == "z" else "y"
 
 
 def ground_mesh(rig: Rig, words: str, pose: Pose) -> bytes:
-    """The ground of these words as a mesh (GLB), some heights of the figure around a pose; a rig remembers its last."""
+    """Build the terrain around a pose as GLB, cached per rig."""
     land, centre = land_of(rig, words), vector(pose.world.positions[0])
     made = partial(terrain_glb, land.terrain, centre, _AROUND * land.height)
     return remember(rig, "ground as a mesh", (land, centre), made, most=1)
 
 
 def planted(rig: Rig, clip: Clip, words: str) -> Planted:
-    """The clip with its feet on the ground of these words; PoiseError where it has no feet or no ground is there."""
+    """Plant the feet of a clip on a terrain. Raise PoiseError for a rig without feet or an invalid terrain."""
     return plant_feet(clip, _made(words, ground_up(rig)), rig=rig)
 
 
@@ -92,7 +95,7 @@ def _made(words: str, up: str) -> Terrain:
 
 
 def height_of(rig: Rig) -> float:
-    """How tall the figure is [file units], by its legs; of rigs without legs the extent of the rest pose."""
+    """Measure the height of a character by its legs [file units]. Without legs it is the extent of the rest pose."""
     try:
         return figure_of(rig.rest, rig=rig).metre * HEIGHT
     except PoiseError:
@@ -100,5 +103,5 @@ def height_of(rig: Rig) -> float:
 
 
 def size_of(pose: Pose) -> float:
-    """The largest extent of the joints of a pose [file units]; 1 for a single point."""
+    """Measure the largest extent of a pose [file units]. It is 1 for a single point."""
     return extent_of(pose.world.positions)

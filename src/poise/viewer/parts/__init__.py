@@ -1,1 +1,1 @@
-"""What the page is given to draw: meshes as one GLB, bones, frames."""
+"""GLB assets for the page."""

@@ -1,4 +1,4 @@
-"""Which rows are bones, and where each bone leads: what is drawn where there is no mesh, and what is clicked."""
+"""Bone joints of a rig, and the direction of each bone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INNERMOST = ("spine", "chest", "upperChest", "neck", "head", "LowerArm", "Hand"
 
 
 def shown_rows(rig: Rig) -> Bools:
-    """(n,) which rows are bones: not the nodes that carry meshes, nor what stands above the skeleton."""
+    """Find the bone joints (n,) of a rig. Nodes with meshes and nodes above the skeleton are none."""
     skeleton = rig.skeleton
     document = skeleton.source
     if not isinstance(document, GltfDocument):
@@ -36,18 +36,20 @@ def shown_rows(rig: Rig) -> Bools:
 
 
 def size_of(skeleton: Skeleton, shown: Bools) -> float:
-    """Largest extent [file units] of the bones at rest; 1 for a single point."""
+    """Measure the extent of the bones at rest [file units]. It is 1 for a single point."""
     return extent_of(Pose(skeleton, skeleton.rest_q).world.positions[shown])
 
 
 def extent_of(points: Floats) -> float:
-    """The largest extent of points (k, 3); 1 for a single one and for none."""
+    """Measure the largest extent of points (k, 3). It is 1 for at most one point."""
     extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
     return extent if extent > 0.0 else 1.0
 
 
 def bones_of(skeleton: Skeleton, shown: Bools, roles: dict[str, str], size: float, up: str) -> Floats:
-    """(n, 3) from each joint to the one that continues its chain, in the joint's own frame after its rotation.
+    """Compute the bone vector (n, 3) of each joint.
+
+    It leads to the next joint of the chain, in the joint's own frame after its rotation.
 
     A leaf goes on for a short way in the direction of the bone that leads to it.
     """
@@ -61,7 +63,7 @@ def bones_of(skeleton: Skeleton, shown: Bools, roles: dict[str, str], size: floa
 
 
 def _next(skeleton: Skeleton, row: int, shown: Bools, roles: dict[str, str], places: Floats, short: float) -> int:
-    """The child that continues the chain of a row, -1 for a leaf."""
+    """Find the next joint of a chain, or -1 for a leaf."""
     children = [child for child in skeleton.children[row] if shown[child] or not shown[row]]
     away = [child for child in children if np.linalg.norm(places[child] - places[row]) > short]
     for child in away:
@@ -78,7 +80,7 @@ def _next(skeleton: Skeleton, row: int, shown: Bools, roles: dict[str, str], pla
 
 
 def _came(skeleton: Skeleton, row: int, places: Floats, short: float) -> Floats | None:
-    """The bone that leads to a row: from the nearest row above it that is elsewhere."""
+    """Find the bone vector into a joint. It starts at the nearest ancestor with another position."""
     above = int(skeleton.parents[row])
     while above >= 0:
         bone = places[row] - places[above]

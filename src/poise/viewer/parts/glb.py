@@ -1,4 +1,4 @@
-"""A GLB of plain surfaces: what URDF shapes and terrain become for the page."""
+"""Write GLB files of plain surfaces: URDF shapes and terrain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _FLOAT, _INT = 5126, 5125
 
 
 class Primitive(NamedTuple):
-    """Triangles of one colour. Without normals every triangle is shaded flat.
+    """Triangles of one colour.
+
+    Without normals every triangle is shaded flat. Without normals every triangle is shaded flat.
 
     points   (k, 3); faces (f, 3) rows of it, counterclockwise from outside; normals (k, 3) or None
     colour   red, green, blue, opacity 0..1, as on a screen (sRGB)
@@ -31,7 +33,7 @@ class Primitive(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A node of the GLB: where it stands and what is there."""
+    """A GLB node: its placement and its surfaces."""
 
     name: str
     surfaces: Sequence[Primitive]
@@ -40,7 +42,7 @@ class Part(NamedTuple):
 
 
 def glb_of_parts(parts: Iterable[Part]) -> bytes:
-    """Write the parts as one GLB, a root node each in their order."""
+    """Write the nodes as one GLB, in their order."""
     writer = _Buffer()
     for part in parts:
         writer.add_part(part)
@@ -48,7 +50,7 @@ def glb_of_parts(parts: Iterable[Part]) -> bytes:
 
 
 class _Buffer:
-    """Lists of a glTF document, and its bytes."""
+    """Lists and bytes of a glTF document under construction."""
 
     def __init__(self) -> None:
         self.nodes: list[Json] = []
@@ -115,6 +117,6 @@ class _Buffer:
 
 
 def linear(value: float) -> float:
-    """A colour component as light from one as on a screen (sRGB)."""
+    """Convert a colour component from sRGB to linear light."""
     low = 0.04045
     return value / 12.92 if value <= low else ((value + 0.055) / 1.055) ** 2.4

@@ -1,4 +1,4 @@
-"""A glTF document as one GLB that the page can show: buffers and images inside, animations left out."""
+"""Repack a glTF document as one GLB for the page. Buffers and images are embedded, animations removed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WHITE = (  # one white pixel, where there is no picture that a browser shows
 
 
 class Asset(NamedTuple):
-    """A GLB, or None with the reason among the notes; `skin` says whether bones deform a mesh in it."""
+    """A GLB with notes; None where it cannot be shown. `skin` says whether bones deform a mesh in it."""
 
     glb: bytes | None
     notes: tuple[str, ...]
@@ -33,7 +33,7 @@ class Asset(NamedTuple):
 
 
 def glb_of(document: GltfDocument, used: set[int]) -> Asset:
-    """The document's meshes and nodes as one GLB; `used` are the nodes that are rows of the skeleton.
+    """Build one GLB of a document's meshes and nodes. `used` are the nodes that are joints of the skeleton.
 
     Node numbers stay. A node that was added to turn another axis up and to scale does neither: the page does
     that with everything.
@@ -79,7 +79,7 @@ def _triangles(json: Json, primitive: Json) -> int:
 
 
 class _Repacked:
-    """A copy of the JSON with everything in one buffer."""
+    """A copy of the glTF JSON with one common buffer."""
 
     def __init__(self, document: GltfDocument, used: set[int]) -> None:
         container = document.container
@@ -100,7 +100,7 @@ class _Repacked:
         self.json["buffers"] = [{"byteLength": len(self.binary)}]
 
     def _leave_out_extensions(self) -> None:
-        """What the page has no decoder for, or must not show: lights of the file would light the whole scene."""
+        """Remove extensions without decoder in the page, and lights. Lights of the file would light the whole scene."""
         for key in ("extensionsUsed", "extensionsRequired"):
             kept = [name for name in strings(self.json, key) if name not in _LEFT_OUT]
             self.json.pop(key, None)
@@ -113,7 +113,7 @@ class _Repacked:
         self._replace_basis_textures()
 
     def _replace_basis_textures(self) -> None:
-        """Textures that only exist as KTX2 become white."""
+        """Replace KTX2-only textures by white."""
         for i, texture in enumerate(objects(self.json, "textures")):
             texture.get("extensions", {}).pop(_BASIS, None)
             if not ("source" in texture or texture.get("extensions")):
@@ -122,7 +122,7 @@ class _Repacked:
                 self.json["images"].append({"uri": _WHITE})
 
     def _leave_out_keys(self, original: Json) -> None:
-        """Keys of animations: their accessors stay as numbers, without bytes."""
+        """Remove the bytes of animations. Their accessors stay as numbers."""
         accessors = objects(self.json, "accessors")
         keys: set[Any] = set()
         for animation in objects(original, "animations"):
@@ -132,7 +132,7 @@ class _Repacked:
                 accessors[i] = {"componentType": 5126, "count": 1, "type": "SCALAR"}
 
     def _gather(self, buffers: Buffers) -> None:
-        """Move the bytes of the views that are still used into one buffer."""
+        """Copy the bytes of all used views into one buffer."""
         used = {accessor.get("bufferView") for accessor in objects(self.json, "accessors")}
         used |= {image.get("bufferView") for image in objects(self.json, "images")}
         for accessor in objects(self.json, "accessors"):
@@ -145,14 +145,14 @@ class _Repacked:
             view |= {"buffer": 0, "byteOffset": self.add(content), "byteLength": len(content)}
 
     def add(self, content: bytes) -> int:
-        """Append bytes; return where they begin."""
+        """Append bytes and return their offset."""
         self.binary += b"\0" * (-len(self.binary) % 4)
         start = len(self.binary)
         self.binary += content
         return start
 
     def _embed(self, i: int, image: Json) -> None:
-        """Take a picture in another file along; what cannot be read is white."""
+        """Embed the picture of another file. An unreadable picture becomes white."""
         uri: Any = image.get("uri")
         if "bufferView" in image or (isinstance(uri, str) and uri[:5].lower() == "data:"):
             return
@@ -168,7 +168,7 @@ class _Repacked:
         image |= {"bufferView": len(views) - 1, "mimeType": _kind(content)}
 
     def _place_nodes(self, used: set[int]) -> None:
-        """One scene with all nodes, because all of them are rows; what was added above the roots stands still."""
+        """Build one scene with all nodes, since all are joints. Nodes added above the roots get no transform."""
         nodes = objects(self.json, "nodes")
         for i, node in enumerate(nodes):
             if i not in used:
@@ -180,7 +180,7 @@ class _Repacked:
 
 
 def _accessors_shown(json: Json) -> Iterator[int]:
-    """Accessors that meshes, skins and instances name."""
+    """Iterate the accessors of meshes, skins and instances."""
     for primitive in _primitives(json):
         yield from primitive.get("attributes", {}).values()
         yield primitive.get("indices", -1)
@@ -194,7 +194,7 @@ def _accessors_shown(json: Json) -> Iterator[int]:
 
 
 def _picture(folder: Path, uri: Any, place: str) -> bytes:
-    """Read a picture beside the document; BrokenError for what leads out of its folder or is no picture."""
+    """Read a picture beside the document. Raise BrokenError for a path out of its folder and for other files."""
     if not isinstance(uri, str):
         raise BrokenError(place, "its uri must be a string")
     content = read_inside(folder, uri, place, LARGEST_FILE)

@@ -1,4 +1,7 @@
-"""Meshes of a robot: found beside its URDF file or in folders that were named, nowhere else; read with trimesh."""
+"""Find and read mesh files of a robot with trimesh.
+
+They lie beside its URDF file or in the named folders, nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ _LONGEST = 1024  # characters of a path
 
 
 def found(urdf: Path, name: str, packages: Sequence[Path] = ()) -> Path:
-    """The file that a URDF means by `name`: inside its folder, or inside the package's where it is in `urdf`.
+    """Find the mesh file of a URDF's `name`. It lies inside the URDF's folder, or the package's for a URDF in `urdf`.
 
     Of package://NAME/A/B the longest end that exists counts, because the package's own name is not written in it; it is
     looked for in the folders `packages` first, which may be packages or hold some. FileError where there is none, and
@@ -54,7 +57,7 @@ def found(urdf: Path, name: str, packages: Sequence[Path] = ()) -> Path:
 
 
 def _candidates(roots: Sequence[Path], folder: Path, rest: str, *, packed: bool) -> Iterator[tuple[Path, Path]]:
-    """Where a file may be, each with the folder that it must not leave."""
+    """Iterate possible paths of a file, each with its enclosing folder. The file must not leave that folder."""
     if not packed:
         yield roots[0], folder / rest
         return
@@ -65,7 +68,7 @@ def _candidates(roots: Sequence[Path], folder: Path, rest: str, *, packed: bool)
 
 
 def read_mesh(path: Path) -> list[Primitive]:
-    """The surfaces of a mesh file, in its own frame and lengths; FileError for what cannot be read."""
+    """Read the surfaces of a mesh file in its own frame. Raise FileError for an unreadable file."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise FileError(path, f"a mesh is a {', '.join(SUFFIXES)} file")
@@ -100,7 +103,7 @@ def _checked(path: Path, surfaces: list[Primitive]) -> list[Primitive]:
 
 
 def _placed(scene: Any, node: Any, suffix: str) -> Primitive | None:
-    """A node of the scene where it stands; None for points and lines."""
+    """Build the surface of a scene node, transformed. None for points and lines."""
     transform, name = scene.graph[node]
     part = scene.geometry[name]
     if not hasattr(part, "faces"):
@@ -111,7 +114,7 @@ def _placed(scene: Any, node: Any, suffix: str) -> Primitive | None:
 
 
 def moved(surface: Primitive, transform: Any) -> Primitive:
-    """A surface under an affine map (4, 4); a mirrored one is turned inside out."""
+    """Transform a surface by an affine map (4, 4). A mirrored surface is turned inside out."""
     linear = transform[:3, :3]
     normals, faces = surface.normals, surface.faces
     if np.linalg.det(linear) < 0.0:
@@ -124,7 +127,7 @@ def moved(surface: Primitive, transform: Any) -> Primitive:
 
 
 def _colour(part: Any) -> Colour:
-    """The main colour of a mesh's own material, if it says one."""
+    """Read the main colour of a mesh's material, or grey."""
     look = getattr(part, "visual", None)
     if not getattr(look, "defined", False):
         return GREY

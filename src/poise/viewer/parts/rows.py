@@ -1,4 +1,4 @@
-"""Poses as the numbers that the page draws: a place and a rotation per joint, or its whole affine map."""
+"""Pose arrays for the page: position and rotation, or affine maps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SAME = 1e-5  # scales that a pose gives and that differ no more from the skelet
 
 
 class Drawn(NamedTuple):
-    """What stands after each joint's rotation, in every pose.
+    """Constant linear maps behind each joint's rotation.
 
     linear   (n, 3, 3) the world's linear part at rest is rotation @ linear
     inverse  (n, 3, 3) of it; None where all of them are identities
@@ -35,7 +35,7 @@ class Drawn(NamedTuple):
 
 
 def drawn(skeleton: Skeleton) -> Drawn:
-    """What of the joints' maps no pose changes; remembered per skeleton."""
+    """Find the constant linear maps of a skeleton, cached."""
     return remember(skeleton, "drawn", None, lambda: _drawn(skeleton))
 
 
@@ -53,7 +53,7 @@ def _drawn(skeleton: Skeleton) -> Drawn:
 
 
 def _similar(skeleton: Skeleton) -> Bools:
-    """(n,) whether what stands after the motion is a rotation times a factor."""
+    """Find the joints (n,) with a similarity behind their motion. A similarity is a rotation times a factor."""
     linear = skeleton.B[:, :, :3]
     gram = np.swapaxes(linear, 1, 2) @ linear
     size = np.trace(gram, axis1=1, axis2=2)[:, None, None] / 3.0
@@ -61,7 +61,7 @@ def _similar(skeleton: Skeleton) -> Bools:
 
 
 def _turns_below(skeleton: Skeleton, marked: Bools) -> bool:
-    """Whether a joint that turns has a marked one above it."""
+    """Return whether a rotating joint has a marked ancestor."""
     below = np.zeros(len(skeleton), dtype=np.bool_)
     for row, parent in enumerate(skeleton.parents.tolist()):
         below[row] = parent >= 0 and (below[parent] or marked[parent])
@@ -69,7 +69,10 @@ def _turns_below(skeleton: Skeleton, marked: Bools) -> bool:
 
 
 def width_of(pose: Pose) -> int:
-    """How many numbers a joint needs: 7, or 12 where a scale shears what turns or the pose has scales of its own."""
+    """Find the numbers per joint: 7 or 12.
+
+    It is 12 where a scale shears a rotating part or the pose has its own scales.
+    """
     if not drawn(pose.skeleton).still:
         return MAPS
     if pose.scales is None:
@@ -81,7 +84,7 @@ def width_of(pose: Pose) -> int:
 
 
 def frame_rows(pose: Pose, width: int | None = None) -> Singles:
-    """World transforms (..., joints, width) of a pose or a batch, float32, in file units; width 7 or 12.
+    """Pack world transforms (..., joints, width) as float32. They are in file units; `width` is 7 or 12.
 
     7 numbers are x y z and w x y z: the world's linear part is that rotation times `linear` of the model.
     """

@@ -1,4 +1,4 @@
-"""The plain shapes of URDF as triangles: box, cylinder, sphere, capsule; their axis is z."""
+"""Triangle meshes of box, cylinder, sphere and capsule about z."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _ARC = 10  # pieces of a quarter of it
 
 
 def box(size: Floats) -> Primitive:
-    """A box of these edge lengths (3,) about the origin."""
+    """Build a box of edge lengths (3,) about the origin."""
     corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * size
     quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
     return Primitive(corners, np.array([[q[0], q[i], q[i + 1]] for q in quads for i in (1, 2)]))
 
 
 def cylinder(radius: float, length: float) -> Primitive:
-    """A closed cylinder about the origin."""
+    """Build a closed cylinder about the origin."""
     h = 0.5 * length
     sides = [([0.0, radius], [-h, -h], [0.0, 0.0], [-1.0, -1.0])]
     sides.append(([radius, radius], [-h, h], [1.0, 1.0], [0.0, 0.0]))
@@ -31,12 +31,12 @@ def cylinder(radius: float, length: float) -> Primitive:
 
 
 def sphere(radius: float) -> Primitive:
-    """A sphere about the origin."""
+    """Build a sphere about the origin."""
     return capsule(radius, 0.0)
 
 
 def capsule(radius: float, length: float) -> Primitive:
-    """A cylinder with half spheres on its ends; `length` is that of the cylinder."""
+    """Build a cylinder with half spheres on its ends. `length` is that of the cylinder."""
     below = np.linspace(-0.5 * math.pi, 0.0, _ARC + 1)
     angles = np.concatenate([below, -below[::-1]])
     middle = np.repeat([-0.5 * length, 0.5 * length], _ARC + 1)
@@ -45,7 +45,7 @@ def capsule(radius: float, length: float) -> Primitive:
 
 
 def _turned(radii: Floats, heights: Floats, outwards: Floats, upwards: Floats) -> Primitive:
-    """The surface of a line (k,) of radii and heights, and of its normals, about z."""
+    """Revolve a profile (k,) of radii and heights about z. Its normals are revolved as well."""
     angles = np.linspace(0.0, 2 * math.pi, _AROUND + 1)
     c, s = np.cos(angles), np.sin(angles)
     points = np.stack([np.outer(radii, c), np.outer(radii, s), np.outer(heights, np.ones_like(c))], axis=-1)
@@ -54,7 +54,7 @@ def _turned(radii: Floats, heights: Floats, outwards: Floats, upwards: Floats) -
 
 
 def grid_faces(rows: int, columns: int) -> np.ndarray:
-    """Triangles (f, 3) between the neighbours of a grid of points; outside is where columns x rows points."""
+    """Build the triangles (f, 3) of a point grid. The outside is where columns x rows points."""
     corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
     first = np.stack([corner, corner + 1, corner + columns], axis=1)
     second = np.stack([corner + 1, corner + columns + 1, corner + columns], axis=1)

@@ -1,4 +1,4 @@
-"""Ground as a mesh for the page: what of it lies around the figure, in world coordinates."""
+"""Terrain mesh around a character, in world coordinates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _SOIL = 1e-9  # of the extent: a point this much above a mesh finds the storey t
 
 
 def terrain_glb(terrain: Terrain, centre: ArrayLike, extent: float) -> bytes:
-    """The ground within `extent` (half a side, in file units) of `centre` (3,), in the axes of the terrain's frame.
+    """Build the terrain around `centre` (3,) as GLB.
+
+    It reaches `extent` (half a side, in file units), in the axes of the terrain's frame.
 
     The terrain is in the lengths of the rig (`Terrain.for_figure`). Stairs have upright risers, and a mesh shows its
     own triangles; every other ground is a grid of heights.
@@ -43,7 +45,7 @@ def terrain_glb(terrain: Terrain, centre: ArrayLike, extent: float) -> bytes:
 
 
 def _outwards(terrain: Terrain, surface: Primitive) -> Primitive:
-    """A surface in the frame and lengths of the terrain's own ground, brought to those that points are given in."""
+    """Transform a surface from terrain to world coordinates."""
     points = surface.points * terrain.scale
     points[:, 2] += terrain.lift
     normals = surface.normals
@@ -63,7 +65,7 @@ def _of_heights(ground: Surface, x: float, y: float, z: float, half: float) -> P
 
 
 def _of_stairs(ground: Stairs, x: float, y: float, half: float) -> Primitive:
-    """Treads and risers as rectangles, as far to the sides as up and down."""
+    """Build treads and risers as rectangles around a point. They reach as far to the sides as up and down."""
     along, across = np.array([ground.along_x, ground.along_y]), np.array([-ground.along_y, ground.along_x])
     here, beside = float(along @ (x, y)), float(across @ (x, y))
     first = int(np.floor((here - half - ground.start) / ground.going))
@@ -83,7 +85,7 @@ def _strip(line: Floats, along: Floats, across: Floats, beside: float) -> Floats
 
 
 def _of_triangles(corners: Floats, x: float, y: float, half: float) -> Primitive:
-    """The triangles that reach into the square; all of them where none does."""
+    """Select the triangles in a square; all if none is."""
     low, high = corners[..., :2].min(axis=1), corners[..., :2].max(axis=1)
     near = ((low <= np.array([x, y]) + half) & (high >= np.array([x, y]) - half)).all(axis=1)
     points, faces = _welded(corners[near] if near.any() else corners)

@@ -1,4 +1,4 @@
-"""The visual shapes of a URDF robot as one GLB: a node per skeleton row that shows something."""
+"""Visual shapes of a URDF robot as one GLB."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PLURAL = {"is": "are", "has": "have", "holds": "hold", "leads": "lead", "cannot
 
 
 class Robot(NamedTuple):
-    """The visual shapes of a robot.
+    """Visual shapes of a robot.
 
     glb    None where there is nothing to show
     nodes  per skeleton row its node in it, or None
@@ -43,7 +43,7 @@ class Robot(NamedTuple):
 
 
 def robot_glb(skeleton: Skeleton, path: Path, packages: Sequence[Path] = ()) -> Robot:
-    """The visual shapes of the robot that `skeleton` was read from, each in the frame of its row.
+    """Build a GLB of a robot's visual shapes. Each shape is in the frame of its joint.
 
     Meshes of package:// are looked for in the folders `packages`, too.
     """
@@ -68,14 +68,14 @@ def robot_glb(skeleton: Skeleton, path: Path, packages: Sequence[Path] = ()) -> 
 
 
 def _links(skeleton: Skeleton, visuals: Visuals) -> list[tuple[int, str]]:
-    """Rows with the link that stands there; the first row is the root link, the others have their joint's name."""
+    """List the joints with their links. The first is the root link, the others have their joint's name."""
     children = visuals.children
     below = [(row, children[name]) for row, name in enumerate(skeleton.names) if row and name in children]
     return [(0, str(skeleton.source_ids[0])), *below]
 
 
 class _Shapes:
-    """Makes surfaces of visual elements; a file is read once."""
+    """Build surfaces of visual elements. A file is read once."""
 
     def __init__(self, path: Path, packages: Sequence[Path]) -> None:
         self.path, self.packages = path, packages
@@ -84,7 +84,10 @@ class _Shapes:
         self.triangles = 0
 
     def surfaces(self, visual: Visual, materials: dict[str, str]) -> list[Primitive]:
-        """The surfaces of one element in the link's frame; none, with a note, where it cannot be shown."""
+        """Build the surfaces of one element in the link's frame.
+
+        Where it cannot be shown there are none, and a note.
+        """
         try:
             pieces = self._shape(visual)
             transform = _transform(visual)
@@ -126,7 +129,7 @@ class _Shapes:
         return self.files[target]
 
     def notes(self) -> tuple[str, ...]:
-        """A sentence per reason, with the meshes it is about."""
+        """Format one note per reason, with its meshes."""
         reasons: dict[str, list[str]] = {}
         for name, reason in self.failed.items():
             reasons.setdefault(reason, []).append(quoted(name.rpartition("/")[2]))
@@ -134,7 +137,10 @@ class _Shapes:
 
 
 def _sentence(names: list[str], reason: str) -> str:
-    """What of the meshes; of many the first names, so that the sentence does not cover the robot."""
+    """Format a reason with the names of its meshes.
+
+    Of many meshes only the first are named, so that the note does not cover the robot.
+    """
     more = len(names) - _NAMED
     which = listed(names) if more <= 1 else f"{listed(names[:_NAMED])} and {more} more"
     verb, _, rest = reason.partition(" ")
@@ -161,7 +167,7 @@ def _colour(rgba: str) -> Colour | None:
 
 
 def _numbers(attributes: Attributes, name: str, count: int, default: str = "") -> list[float]:
-    """So many numbers of an attribute; ValueError with the reason for anything else."""
+    """Parse `count` numbers of an attribute. Raise ValueError with the reason for anything else."""
     words = attributes.get(name, default).split()
     if len(words) != count:
         message = f"{name} needs {count} numbers, not {quoted(attributes.get(name, default))}"

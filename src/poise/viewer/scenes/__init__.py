@@ -1,4 +1,4 @@
-"""Demo scenes of the viewer, one per file; the folder is the registry, the file name is the scene's name.
+"""Registry of demo scenes, one per file. The file name is the scene's name.
 
 A scene file has a TITLE, a TEXT of one or two sentences, an ORDER in the menu, and `make() -> Document`. It is
 imported when scenes are listed or asked for; its rig is made when it is asked for. What
@@ -17,7 +17,7 @@ from poise.viewer.document.document import Document
 
 
 class About(NamedTuple):
-    """What a menu says of a scene."""
+    """Menu entry of a scene."""
 
     name: str
     title: str
@@ -26,19 +26,19 @@ class About(NamedTuple):
 
 @cache
 def names() -> tuple[str, ...]:
-    """Names of the scenes, in the order of the menu."""
+    """List the scene names in the order of the menu."""
     found = [module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg]
     return tuple(sorted(found, key=lambda name: _module(name).ORDER))
 
 
 def about(name: str) -> About:
-    """Name, title and text of a scene; UnknownNameError lists what there is."""
+    """Return name, title and text of a scene. UnknownNameError lists all scenes."""
     module = _module(_known(name))
     return About(name, module.TITLE, module.TEXT)
 
 
 def scene(name: str) -> Document:
-    """Make a scene; an unknown name is an UnknownNameError that lists what exists."""
+    """Build a scene. UnknownNameError lists all scenes."""
     module = _module(_known(name))
     return module.make().but(scene=name, name=module.TITLE)
 

@@ -1,4 +1,4 @@
-"""A whole body that reaches: the feet are pinned, the hips follow the hand."""
+"""A whole-body reach with pinned feet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TARGET, _AHEAD = (0.35, 0.6, 0.5), (0.2, 1.0, 2.0)
 
 
 def make() -> Document:
-    """A hand that picks something up in front of the knees."""
+    """Build a reach to the ground in front of the knees."""
     rig = figure()
     chains = (
         chain_of(rig.pose, "left_hand", HIPS, "LeftHand").but(position=_TARGET),

@@ -1,4 +1,4 @@
-"""The classic: an arm of ball joints reaches a cube with cyclic coordinate descent."""
+"""An arm of ball joints reaches a cube with CCD."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ ORDER = 10
 
 
 def make() -> Document:
-    """The arm without hinges."""
+    """Build the scene without hinges."""
     return reaching("plain")

@@ -1,4 +1,4 @@
-"""The same arm, its joints hinges that turn freely."""
+"""The CCD arm with unlimited hinges."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ ORDER = 20
 
 
 def make() -> Document:
-    """The arm with hinges."""
+    """Build the scene with hinges."""
     return reaching("hinge")

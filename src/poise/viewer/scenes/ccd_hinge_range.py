@@ -1,4 +1,4 @@
-"""The same arm, its joints hinges with a range."""
+"""The CCD arm with hinges and ranges."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ ORDER = 30
 
 
 def make() -> Document:
-    """The arm with hinges and ranges."""
+    """Build the scene with hinges and ranges."""
     return reaching("limits")

@@ -19,7 +19,7 @@ _HEIGHT = 1.45
 
 
 def make() -> Document:
-    """Two rows around the target."""
+    """Build two rows of characters around the target."""
     rig, places = figure(), _places()
     x, z = _stand(0)
     chain = chain_of(rig.pose, "left_hand", "Spine", "LeftHand").but(position=(-x, _HEIGHT, -z))
@@ -27,12 +27,12 @@ def make() -> Document:
 
 
 def _places() -> tuple[Vector, ...]:
-    """Where they stand, as the first sees them: targets are in its frame."""
+    """Compute the positions (relative to the first) of all characters. Targets are in its frame."""
     (x, z), stands = _stand(0), [_stand(i) for i in range(_COUNT)]
     return tuple((at_x - x, 0.0, at_z - z) for at_x, at_z in stands)
 
 
 def _stand(i: int) -> tuple[float, float]:
-    """Where one stands behind the target, seen from there."""
+    """Compute one position behind the target, relative to it."""
     radius, angle = _RADII[i % len(_RADII)], _FROM + (_TO - _FROM) * i / (_COUNT - 1)
     return radius * math.sin(angle), -radius * math.cos(angle)

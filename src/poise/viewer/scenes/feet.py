@@ -18,7 +18,7 @@ _LEFT, _RIGHT = (0.2, 0.16), (-0.18, -0.16)  # x and z of the feet [m]
 
 
 def make() -> Document:
-    """A stride over bumps."""
+    """Build a stride over bumps."""
     rig = figure()
     start = lowered(rig.pose, _LOWER)
     chains = (_leg(start, "Left", _LEFT), _leg(start, "Right", _RIGHT))

@@ -1,4 +1,4 @@
-"""An arm of five axes whose tool keeps a direction: three for the place of its tip, two for where it points."""
+"""A five-axis arm with a position and a tool direction. Three axes serve the position of the tip, two its direction."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TARGET, _DOWN = (0.52, 0.25, 0.25), (0.0, -1.0, 0.0)
 
 @cache
 def arm() -> Rig:
-    """The arm with its elbow bent and the tool straight down."""
+    """Build the arm, its elbow bent and tool straight down."""
     names = ["stand", *(name for name, *_ in _JOINTS), "tool"]
     skeleton = Skeleton.build(
         names,
@@ -48,7 +48,7 @@ def arm() -> Rig:
 
 
 def make() -> Document:
-    """The tool over the target, pointing down."""
+    """Build the scene, the tool above the target, pointing down."""
     rig = arm()
     chain = chain_of(rig.pose, "tool", "turret", "tool", "direction", axis=_ALONG)
     chains = (chain.but(position=_TARGET, direction=_DOWN),)

@@ -1,4 +1,4 @@
-"""The bundled arm of six axes, read from URDF: any place with any rotation within reach."""
+"""The bundled six-axis arm from URDF with a full target. It reaches any position with any rotation within reach."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TARGET = (0.3, -0.35, 0.25)
 
 
 def make() -> Document:
-    """The tool pointing down, as at rest."""
+    """Build the scene, the tool pointing down as at rest."""
     rig = load(samples.path("arm.urdf"))
     chain = chain_of(rig.pose, "tool", None, "tool", "place").but(position=_TARGET)
     return document_of(rig, chains=(chain,), solvers=(Choice(), Choice("damped_least_squares")))

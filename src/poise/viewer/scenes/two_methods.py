@@ -22,7 +22,7 @@ _TARGET = (0.7, 1.1, 0.15)
 
 @cache
 def rope() -> Rig:
-    """A rope of ball joints that hangs from a hook."""
+    """Build a hanging rope of ball joints."""
     names = ["hook", *(f"link_{i + 1}" for i in range(_BONES - 1)), "tip"]
     kinds = [*(Kind.BALL for _ in range(_BONES)), Kind.FIXED]
     offsets = [(0.0, _HOOK, 0.0), *((0.0, -_LENGTH, 0.0) for _ in range(_BONES))]
@@ -32,7 +32,7 @@ def rope() -> Rig:
 
 
 def make() -> Document:
-    """Two views of the rope."""
+    """Build two views of the rope."""
     rig = rope()
     chain = chain_of(rig.pose, "rope", "hook", "tip").but(position=_TARGET)
     methods = (Choice("ccd"), Choice("fabrik"))

@@ -12,7 +12,7 @@ ORDER = 70
 
 
 def make() -> Document:
-    """The walk, ready to play, chains switched off."""
+    """Build the walk, ready to play, chains switched off."""
     rig = load(samples.path("humanoid.glb"))
     document = document_of(rig, clip=rig.clips[0].name, plant=True, terrain="hills")
     return document.but(chains=tuple(chain.but(enabled=False) for chain in document.chains))

@@ -1,1 +1,1 @@
-"""The server of the page: who may talk to it, its files, its messages."""
+"""Server of the page: access control, static files, messages."""

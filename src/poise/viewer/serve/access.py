@@ -1,4 +1,4 @@
-"""Who may talk to the viewer: one-time tokens, the key of the page that used one, and where pages may come from."""
+"""Access control of the viewer: one-time tokens, page keys, Host headers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class _Use(NamedTuple):
 
 
 class Access:
-    """One token, good for one page; that page gets a key with which it may come back after a reload.
+    """One-time token and page key of a viewer.
+
+    A token admits one page; that page gets a key for coming back after a reload.
 
     For a minute the token is good again in the same browser: a page may be reloaded before the key has come, and a link
     is clicked twice. A browser is known by a random name that its pages keep in its storage.
@@ -39,18 +41,18 @@ class Access:
 
     @property
     def token(self) -> str:
-        """The token that opens the viewer; a new one where the last was used."""
+        """The token of the current link. After its use a new one is made."""
         if self._token is None:
             self._token = secrets.token_urlsafe(_LENGTH)
         return self._token
 
     @property
     def used(self) -> bool:
-        """Whether no token waits to be used."""
+        """Whether no unused token exists."""
         return self._token is None
 
     def admit(self, token: object, key: object, browser: object = None) -> str | None:
-        """Return the key of a page, or None for a bad token and key.
+        """Return the key of an admitted page, else None.
 
         Parameters
         ----------
@@ -69,7 +71,7 @@ class Access:
         return self._key
 
     def _is_used_again(self, token: object, browser: object) -> bool:
-        """Whether the same browser shows the last token again within a minute."""
+        """Return whether the same browser repeats the last token in time."""
         use = self._use
         if use is None or time.monotonic() - use.time > _AGAIN:
             return False
@@ -83,7 +85,7 @@ class Access:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host can be reached from this machine only."""
+    """Return whether a host is reachable from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -93,7 +95,9 @@ def is_loopback(host: str) -> bool:
 
 
 def host_allowed(header: str | None, host: str, port: int) -> bool:
-    """Whether a Host header names this server, so that no foreign name can be bound to its address (DNS rebinding).
+    """Return whether a Host header names this server.
+
+    This prevents DNS rebinding: no foreign name can be bound to the server's address.
 
     Bound to the loopback only its names do, with any port: a tunnel may begin at another one, and what a foreign page
     sends bears its own origin. Else any address does, and this machine's own name, with this port.

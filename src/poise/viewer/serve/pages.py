@@ -1,4 +1,4 @@
-"""The files of `web/`, read once and served by their exact names: no path that somebody asks for is ever opened."""
+"""Static files of `web/`, read once and served by exact name. No requested path is ever opened."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _INLINE = re.compile(rb'<script type="importmap">(.*?)</script>', re.DOTALL)
 
 
 class Page(NamedTuple):
-    """A file: its bytes, and what kind of file it is."""
+    """Contents and MIME type of a static file."""
 
     contents: bytes
     mime: str
 
 
 class Pages:
-    """Every file that may be served, by the path under which it is asked for."""
+    """Static files by request path."""
 
     @cached_property
     def _files(self) -> dict[str, Page]:
@@ -35,12 +35,12 @@ class Pages:
         return found
 
     def get(self, path: str) -> Page | None:
-        """The file of a path; None where there is none."""
+        """Return the file of a path, or None."""
         return self._files.get(path)
 
 
 def web() -> Traversable:
-    """The folder of the page."""
+    """Return the folder of the page."""
     return resources.files("poise.viewer") / "web"
 
 
@@ -55,7 +55,10 @@ def _collect(folder: Traversable, path: str, found: dict[str, Page]) -> None:
 
 
 def headers(page: Page, host: str) -> dict[str, str]:
-    """The headers of a file for a page at `host`: it may load its own files and talk to this server, nothing else."""
+    """Build the response headers of a file for a page at `host`.
+
+    The page may load its own files and connect to this server only.
+    """
     return {
         "Content-Type": page.mime,
         "Content-Length": str(len(page.contents)),
@@ -69,7 +72,7 @@ def headers(page: Page, host: str) -> dict[str, str]:
 
 
 def policy(page: Page, socket: str) -> str:
-    """The content security policy; of scripts written into the page only the import map runs, by its hash."""
+    """Build the content security policy of a page. Of inline scripts only the import map may run, by its hash."""
     scripts = " ".join(["'self'", *map(hashed, _INLINE.findall(page.contents))])
     return (
         f"default-src 'none'; script-src {scripts}; style-src 'self'; img-src 'self' blob: data:; "

@@ -1,4 +1,4 @@
-"""The viewer's server: static files over HTTP, everything else through one WebSocket.
+"""Web server of the viewer: static files and one WebSocket.
 
 HTTP serves the files of `web/` by their exact names and nothing else; they hold no secrets. The socket talks to one
 page at a time: the first message must show the one-time token of the address, or the key that the page got for it.
@@ -45,7 +45,10 @@ _GONE = 3.0  # [s] without a page after which it is not just being reloaded
 
 
 class Server:
-    """Serves a studio to one page. `url` opens it in one browser; a context manager that starts and closes both.
+    """Serve a session to one page.
+
+    `url` opens it in one browser; as a context manager it starts and closes both. `url` opens it in one browser; a
+    context manager that starts and closes both.
 
     The page is told `farewell` when the server ends.
     """
@@ -70,7 +73,7 @@ class Server:
         self._thread = threading.Thread(target=self._run, name="poise-server", daemon=True)
 
     def start(self) -> Self:
-        """Begin to serve; InputError where the address cannot be used."""
+        """Start serving. Raise InputError for an unusable address."""
         self._thread.start()
         self._started.wait()
         if self._failure is not None:
@@ -80,7 +83,7 @@ class Server:
         return self
 
     def close(self) -> None:
-        """Stop serving; the page is told."""
+        """Stop serving and notify the page."""
         if self._thread.is_alive():
             with contextlib.suppress(RuntimeError):  # the loop has just ended
                 self._loop.call_soon_threadsafe(self._stop)
@@ -95,16 +98,22 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The address of the viewer, for one browser. After its use there is a new one."""
+        """The address of the viewer for one browser.
+
+        After its use there is a new one. After its use there is a new one.
+        """
         host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  (compared)
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/?token={self.access.token}"
 
     def on_gone(self, callback: Callable[[], None]) -> None:
-        """Call this, on the server's thread, when a page has gone and not come back."""
+        """Register a callback for the final leave of the page. It runs on the server's thread."""
         self._gone.append(callback)
 
     def on_asked(self, callback: Callable[[], None]) -> None:
-        """Call this, on the server's thread, when a page with a used link asks for a new one. The page gets none."""
+        """Register a callback for requests of a new link.
+
+        A page with a used link sends them; the callback runs on the server's thread. The page gets none.
+        """
         self._asked.append(callback)
 
     # --- the server's thread -------------------------------------------------------------------------------------
@@ -150,7 +159,11 @@ class Server:
             self._ended.set()
 
     async def _end(self, serving: SocketServer) -> None:
-        """Close every connection. Browsers open some that they may need later: nobody waits for what they will ask."""
+        """Close every connection.
+
+        Browsers open spare connections; idle ones are dropped at once. Browsers open some that they may need later:
+        nobody waits for what they will ask.
+        """
         if self._page is not None:
             await self._page.close(ENDED, self.farewell)
         serving.close()
@@ -160,7 +173,7 @@ class Server:
             await asyncio.wait([closed], timeout=0.02)
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Serve a file, or let the socket through; None means the latter."""
+        """Serve a file, or return None to accept the socket."""
         host = ",".join(request.headers.get_all("Host"))  # several are no name of this server
         if not host_allowed(host, self.host, self.port):
             return _plain(
@@ -212,7 +225,7 @@ class Server:
                 self._leaving = self._loop.create_task(self._tell_gone())
 
     async def _admitted(self, connection: ServerConnection) -> tuple[str | None, str | None]:
-        """The key of a page that may come in, and the scene that it asks for; its first message is read."""
+        """Read the first message and return page key and scene."""
         try:
             hello = read_message(await asyncio.wait_for(connection.recv(), _PATIENCE))
             scene = text_or_none(hello, "scene")
@@ -256,7 +269,7 @@ class Server:
             await connection.close(TOO_SLOW, "the page does not read what it is sent")
 
     def _tell_asked(self) -> None:
-        """Somebody without a good link asks for one: said where the program runs, and not too often."""
+        """Report a request for a new link, at a limited rate. It is printed in the program's terminal."""
         now = time.monotonic()
         if now - self._asked_at < _ASKED:
             return
@@ -275,7 +288,7 @@ def _port(serving: SocketServer) -> int:
 
 
 def _abort(connections: Iterable[ServerConnection]) -> None:
-    """Drop those that have been given a socket, whatever is still to be sent."""
+    """Drop all connections with an open socket, including unsent data."""
     for connection in list(connections):
         if hasattr(connection, "transport"):
             connection.transport.abort()

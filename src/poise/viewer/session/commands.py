@@ -1,4 +1,4 @@
-"""What the page asks for besides changes of the document."""
+"""Commands of the page besides changes of the document."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from poise.viewer.session.state import welcome
 
 
 def hello(session: Session, args: dict[str, Any]) -> None:
-    """A page has come: tell it everything."""
+    """Send a new page the complete state."""
     session.uploads.cancel()  # the page before has gone in the middle of it
     session.outbox.say(welcome(text(args, "key"), version("poise")))
     session.say_busy()
@@ -38,7 +38,7 @@ def hello(session: Session, args: dict[str, Any]) -> None:
 
 
 def select(session: Session, args: dict[str, Any]) -> None:
-    """Say more of a joint from now on; null: of none."""
+    """Select a joint for detailed answers, or none with null."""
     joint = text_or_none(args, "joint")
     names = session.document.skeleton
     session.stage.selected = None if joint is None else names.names[names.index(joint)]
@@ -46,7 +46,10 @@ def select(session: Session, args: dict[str, Any]) -> None:
 
 
 def step(session: Session, _: dict[str, Any]) -> None:
-    """One iteration; from now on poses change by steps only. InputError where a program shows the poses."""
+    """Run one iteration and switch to single steps.
+
+    Raise InputError where a program shows the poses. InputError where a program shows the poses.
+    """
     if session.document.driven:
         message = "a program shows the poses: there is nothing to step"
         raise InputError(message)
@@ -57,7 +60,10 @@ def step(session: Session, _: dict[str, Any]) -> None:
 
 
 def reset(session: Session, _: dict[str, Any]) -> None:
-    """Go back to the start pose; while solving is live the targets come along, else it would come back at once."""
+    """Return to the start pose.
+
+    In the live mode targets move to their tips; otherwise the solver would move the pose back at once.
+    """
     document = session.document
     session.history.add("reset", session.moment())
     session.stage.reset()
@@ -67,7 +73,7 @@ def reset(session: Session, _: dict[str, Any]) -> None:
 
 
 def keep_start(session: Session, _: dict[str, Any]) -> None:
-    """Make the pose that is shown the start pose; limits are kept."""
+    """Make the displayed pose the start pose. Limits are kept."""
     before, stage = session.moment(), session.stage
     shown = stage.pose_of(0)
     session.history.add("keep pose as start", before)
@@ -91,18 +97,18 @@ def seek(session: Session, args: dict[str, Any]) -> None:
 
 
 def speed(session: Session, args: dict[str, Any]) -> None:
-    """Play faster or slower."""
+    """Set the playback speed."""
     session.stage.playhead.speed = number(args, "value", SLOWEST, FASTEST)
     session.tell()
 
 
 def undo(session: Session, _: dict[str, Any]) -> None:
-    """One step back."""
+    """Go one step back."""
     _restore(session, session.history.undo)
 
 
 def redo(session: Session, _: dict[str, Any]) -> None:
-    """One step forward again."""
+    """Go one step forward again."""
     _restore(session, session.history.redo)
 
 
@@ -122,14 +128,14 @@ def _restore(session: Session, go: Callable[[Any], Any]) -> None:
 
 
 def scene(session: Session, args: dict[str, Any]) -> None:
-    """Show a demo scene, or with null what the viewer was started with."""
+    """Open a demo scene, or with null the initial document."""
     name = text_or_none(args, "name")
     document = session.opened if name is None else scenes.scene(name)
     opening.open_document(session, document)
 
 
 def save(session: Session, args: dict[str, Any]) -> None:
-    """Make a file of what is shown and offer it to the page."""
+    """Build a file of the displayed pose and offer it."""
     from poise.viewer.session.saves import saved  # noqa: PLC0415  (only when something is saved)
 
     wanted, stage, document = text(args, "format"), session.stage, session.document
@@ -148,23 +154,23 @@ def save(session: Session, args: dict[str, Any]) -> None:
 
 
 def cancel(session: Session, _: dict[str, Any]) -> None:
-    """Give up what is being solved: the studio has done so when it came."""
+    """Cancel the running solve. The session thread has done so on arrival of the message."""
     session.stage.say_again()
 
 
 def call(session: Session, args: dict[str, Any]) -> None:
-    """Change the document as a program says."""
+    """Apply a change of a program to the document."""
     session.put(args["change"](session.document))
 
 
 def after(session: Session, args: dict[str, Any]) -> None:
-    """Something long has ended."""
+    """Finish a background job."""
     del session
     args["work"]()
 
 
 def show(session: Session, args: dict[str, Any]) -> None:
-    """Show a pose, or a batch side by side, that a program has made."""
+    """Show a pose, or a batch side by side, of a program."""
     session.stage.driven = args["pose"]
     session.stage.touch()
 

@@ -1,4 +1,4 @@
-"""What follows when the document has changed: the rig, the ground and the clip that the page needs."""
+"""Update the page after a change: rig, terrain, clip."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEPT = 8  # planted clips
 
 
 def follow(session: Session, old: Document) -> None:
-    """Send and prepare what a changed document needs."""
+    """Send the page all messages for a changed document."""
     new = session.document
     if new.rig is not old.rig or new.places != old.places:
         send_model(session)
@@ -33,12 +33,12 @@ def follow(session: Session, old: Document) -> None:
 
 
 def _playing(document: Document) -> tuple[object, ...]:
-    """What the motion that is shown depends on."""
+    """List the inputs of the displayed motion."""
     return (document.rig, document.clip, document.plant, document.terrain, document.keys)
 
 
 def send_model(session: Session) -> None:
-    """Send the rig: names and lengths, meshes, the start pose."""
+    """Send the rig: joints, meshes, start pose."""
     document = session.document
     model = _model(document)
     session.models += 1
@@ -49,7 +49,7 @@ def send_model(session: Session) -> None:
 
 
 def _model(document: Document) -> Model:
-    """The model with the formats that it can be saved as; a rig remembers its last, for pages that are loaded again."""
+    """Build the rig message with its save formats. A rig caches its last, for page reloads."""
 
     def made() -> Model:
         model = model_of(document.rig, document.places, document.packages)
@@ -60,7 +60,7 @@ def _model(document: Document) -> Model:
 
 
 def send_terrain(session: Session) -> None:
-    """Send the ground as a mesh around the figure."""
+    """Send the terrain mesh around the character."""
     document = session.document
     message: dict[str, Any] = {"kind": "terrain", "id": None, "words": document.terrain}
     if document.terrain is None:
@@ -72,13 +72,13 @@ def send_terrain(session: Session) -> None:
 
 
 def send_marks(session: Session) -> None:
-    """Send the points that a program marks."""
+    """Send the point marks of a program."""
     marks = [{"name": m.name, "points": m.points, "colour": m.colour, "size": m.size} for m in session.document.marks]
     session.outbox.say({"kind": "marks", "marks": marks})
 
 
 def follow_clip(session: Session) -> None:
-    """Play the document's clip; its feet are planted beside the dragging."""
+    """Play the document's clip. Its feet are planted in the background."""
     document, playhead = session.document, session.stage.playhead
     clip = None if document.clip is None else edited(document.rig.clip(document.clip), document.keys)
     made = session.planted.get(_planting(document))
@@ -88,7 +88,7 @@ def follow_clip(session: Session) -> None:
 
 
 def _planting(document: Document) -> tuple[object, ...]:
-    """What a planted clip depends on; nothing is planted under None."""
+    """Build the cache key of a planted clip. It is empty without planting."""
     wanted = document.plant and document.clip is not None and document.terrain is not None
     return (document.rig, document.clip, document.terrain, document.keys) if wanted else ()
 

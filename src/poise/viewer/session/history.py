@@ -1,4 +1,4 @@
-"""Undo and redo: the documents before and after, each with the poses that were shown."""
+"""Undo and redo of documents with their displayed poses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST = 200  # steps that are kept; documents share all that did not change
 
 
 class Moment(NamedTuple):
-    """A document, q of each view as it was shown then, and how it was found if it was solved to its end."""
+    """Snapshot of a document, displayed q per view, and solve results."""
 
     document: Document
     shown: tuple[Floats, ...]
@@ -22,7 +22,7 @@ class Moment(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What can be undone: its name, and the moment before it."""
+    """Undoable step: label and snapshot before it."""
 
     label: str
     before: Moment
@@ -30,18 +30,18 @@ class Step(NamedTuple):
 
 @dataclass
 class History:
-    """Steps back and steps forward."""
+    """Undo and redo steps."""
 
     past: list[Step] = field(default_factory=list[Step])
     future: list[Step] = field(default_factory=list[Step])
 
     def add(self, label: str, before: Moment) -> None:
-        """Something was done; what was undone before is forgotten."""
+        """Add a step and forget all undone steps."""
         self.past = [*self.past[1 - _MOST :], Step(label, before)]
         self.future = []
 
     def undo(self, now: Moment) -> Moment:
-        """Go one step back; InputError where there is none."""
+        """Go one step back. Raise InputError if there is none."""
         if not self.past:
             raise InputError("there is nothing to undo")
         label, before = self.past.pop()
@@ -49,7 +49,7 @@ class History:
         return before
 
     def redo(self, now: Moment) -> Moment:
-        """Go one step forward again; InputError where there is none."""
+        """Go one step forward. Raise InputError if there is none."""
         if not self.future:
             raise InputError("there is nothing to redo")
         label, after = self.future.pop()
@@ -57,10 +57,10 @@ class History:
         return after
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all steps."""
         self.past, self.future = [], []
 
     @property
     def labels(self) -> tuple[str | None, str | None]:
-        """What would be undone and redone."""
+        """Labels of the next undo and redo steps."""
         return (self.past[-1].label if self.past else None, self.future[-1].label if self.future else None)

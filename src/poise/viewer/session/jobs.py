@@ -1,4 +1,4 @@
-"""What takes longer than a frame: saving and planting beside the dragging, and solves that can be given up."""
+"""Background threads: jobs such as saving, and cancellable solves."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ T = TypeVar("T")
 
 
 class Jobs:
-    """One thread that does what it is given; it never keeps a program from ending."""
+    """A daemon thread with a queue of jobs. It never keeps a program from ending."""
 
     def __init__(self) -> None:
         self._waiting: queue.Queue[tuple[Callable[[], Any], Ended] | None] = queue.Queue(_MOST)
         self._thread: threading.Thread | None = None
 
     def add(self, work: Callable[[], Any], ended: Ended) -> None:
-        """Do some work soon; `ended` gets the outcome, or what was raised. InputError where too much waits already."""
+        """Queue a job.
+
+        `ended` gets its outcome or its exception. Raise InputError where too many jobs wait. InputError where too much
+        waits already.
+        """
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="poise-jobs", daemon=True)
             self._thread.start()
@@ -34,7 +38,7 @@ class Jobs:
             raise InputError(message) from None
 
     def close(self) -> None:
-        """Do nothing more; what is being done is left alone."""
+        """Stop after the current job."""
         while not self._waiting.empty():
             self._waiting.get_nowait()
         self._waiting.put(None)
@@ -51,7 +55,7 @@ class Jobs:
 
 
 class Awaited(Generic[T]):
-    """Some work in another thread, that may be waited for or given up."""
+    """A cancellable task on another thread."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
@@ -61,7 +65,7 @@ class Awaited(Generic[T]):
         self._ended = self._stopped = False
 
     def do(self) -> None:
-        """Do it; what is raised is kept for who waits."""
+        """Run the task. An exception is stored for `take_result`."""
         try:
             made = [self._work()]
         except Exception as error:  # noqa: BLE001  (whatever a solver raises is said on the page)
@@ -71,36 +75,40 @@ class Awaited(Generic[T]):
             self._done.notify_all()
 
     def stop(self) -> None:
-        """Let who waits go on without it."""
+        """Cancel the task: `wait` returns without it."""
         with self._done:
             self._stopped = True
             self._done.notify_all()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Whether it has ended or was stopped within the time."""
+        """Return whether it ended or was cancelled in time."""
         with self._done:
             return self._done.wait_for(lambda: self._ended or self._stopped, seconds)
 
     @property
     def ended(self) -> bool:
-        """Whether there is something to take."""
+        """Whether a result is available."""
         return self._ended
 
     def take(self) -> T:
-        """What it made; raises what was raised in it."""
+        """Return the result, or raise the task's exception."""
         if self._error is not None:
             raise self._error
         return self._made[0]
 
 
 class Aside:
-    """A thread that does one task at a time. One that was given up goes on unheard, and the next gets a new thread."""
+    """A thread for one task at a time.
+
+    A cancelled task runs on unheard, and the next task gets a new thread. One that was given up goes on unheard, and
+    the next gets a new thread.
+    """
 
     def __init__(self) -> None:
         self._tasks: queue.SimpleQueue[Awaited[Any] | None] | None = None
 
     def start(self, work: Callable[[], T]) -> Awaited[T]:
-        """Begin some work."""
+        """Start a task."""
         if self._tasks is None:
             self._tasks = queue.SimpleQueue()
             threading.Thread(target=_does, args=(self._tasks,), name="poise-solver", daemon=True).start()
@@ -109,7 +117,7 @@ class Aside:
         return task
 
     def leave(self) -> None:
-        """Have nothing more to do with the thread: it ends after what it does."""
+        """Release the thread. It ends after its current task."""
         if self._tasks is not None:
             self._tasks.put(None)
         self._tasks = None

@@ -1,4 +1,4 @@
-"""What is opened takes the place of what was shown: a scene, or files that the page has sent. One step of undo."""
+"""Open scenes and uploaded files as a new document. One step of undo. One step of undo."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_NOTES = 3  # of a file: more are not read
 
 
 def open_document(session: Session, document: Document) -> None:
-    """Show another document."""
+    """Replace the document by another one."""
     session.history.add("open", session.moment())
     document = document.of_program(session.document)
     session.kept.append(document)
@@ -27,31 +27,35 @@ def open_document(session: Session, document: Document) -> None:
 
 
 def upload(session: Session, args: dict[str, Any]) -> None:
-    """Files will be sent: whether the page may go on."""
+    """Begin an upload and tell the page to continue."""
     with _Answering(session, int(number(args, "id", 0, 2**53))):
         session.uploads.begin(args)
     session.outbox.say({"kind": "upload", "id": args["id"], "go": True})
 
 
 def upload_file(session: Session, args: dict[str, Any]) -> None:
-    """A file of them."""
+    """Begin the next file of an upload."""
     with _Answering(session):
         session.uploads.next_file(args)
 
 
 def chunk(session: Session, args: dict[str, Any]) -> None:
-    """Some of its contents."""
+    """Receive a part of the current file."""
     with _Answering(session):
         session.uploads.take(args["data"])
 
 
 def upload_cancel(session: Session, _: dict[str, Any]) -> None:
-    """The page sends no more."""
+    """Cancel the upload."""
     session.uploads.cancel()
 
 
 def upload_done(session: Session, _: dict[str, Any]) -> None:
-    """All is there: open it. A file that cannot be read is a sentence, and what was shown stays."""
+    """Open the uploaded files.
+
+    An unreadable file is reported, and the document stays. A file that cannot be read is a sentence, and what was shown
+    stays.
+    """
     with _Answering(session):
         path = session.uploads.finish()
 
@@ -72,7 +76,7 @@ def _read(path: Path) -> Document:
 
 
 class _Answering:
-    """Tells the page to send no more where something is refused."""
+    """Tells the page to stop sending after a refusal."""
 
     def __init__(self, session: Session, number: int | None = None) -> None:
         self._session, self._number = session, number

@@ -1,4 +1,4 @@
-"""What goes to the page and what comes from it: two boxes between the server's thread and the studio's.
+"""Message queues between the server's and the session's thread.
 
 Control messages keep their order. Of poses only the newest is kept, and none is sent before the last one was
 acknowledged, so that a slow page is shown less, never later.
@@ -24,7 +24,7 @@ _MOST, _LARGEST = 2000, 400_000_000  # control messages that wait for a page, an
 
 
 class Outbox:
-    """Messages to the page; `say` and `show` are called by the studio, the rest by the server."""
+    """Messages to the page. The session thread adds them, the server takes them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -38,14 +38,18 @@ class Outbox:
         self.overflown = False  # whether the page has not read for so long that it has to be let go
 
     def attach(self, wake: Callable[[], None]) -> None:
-        """A page is there: `wake` is called when there is something to take. Its first message is a welcome."""
+        """Attach a page.
+
+        `wake` is called for each new message. The first message to the page is a welcome. Its first message is a
+        welcome.
+        """
         with self._lock:
             self._controls.clear()
             self._frame, self._unseen, self._wake, self._greeted = None, 0, wake, False
             self._size, self.overflown = 0, False
 
     def detach(self, wake: Callable[[], None]) -> None:
-        """The page is gone; nothing is kept for the next one. A page that has taken over stays."""
+        """Detach the page and drop its messages. A page that has taken over stays. A page that has taken over stays."""
         with self._lock:
             if self._wake is wake:
                 self._controls.clear()
@@ -59,15 +63,15 @@ class Outbox:
 
     @property
     def attached(self) -> bool:
-        """Whether a page is there."""
+        """Whether a page is attached."""
         return self._wake is not None
 
     def say(self, message: dict[str, Any], *binary: bytes) -> None:
-        """Send a control message, and binary ones that belong to it right behind it."""
+        """Queue a control message with its binary messages."""
         self._put(str(message["kind"]), [json.dumps(message, allow_nan=False, separators=(",", ":")), *binary])
 
     def say_ghost(self, message: bytes) -> None:
-        """Send the start pose among the control messages."""
+        """Queue the start pose among the control messages."""
         self._put("ghost", [message])
 
     def _put(self, kind: str, parts: list[str | bytes]) -> None:
@@ -85,7 +89,7 @@ class Outbox:
             self._wake()
 
     def show(self, pack: Callable[[int], bytes]) -> int:
-        """Send a pose instead of one that still waits; `pack` makes the message from its number."""
+        """Queue a pose in place of an older one. `pack` makes the message from its number."""
         with self._lock:
             self._number += 1
             number, wake = self._number, self._wake
@@ -97,7 +101,7 @@ class Outbox:
         return number
 
     def take(self) -> list[str | bytes]:
-        """What may be sent now, in order."""
+        """Return the messages due for sending, in order."""
         with self._lock:
             parts = [part for _, said in self._controls for part in said]
             self._controls.clear()
@@ -108,7 +112,7 @@ class Outbox:
             return parts
 
     def seen(self, number: int) -> None:
-        """The page has drawn this frame; an older number than the one on its way says nothing."""
+        """Mark a frame as drawn by the page. Numbers older than the frame on its way have no effect."""
         with self._lock:
             if number >= self._unseen:
                 self._unseen = 0
@@ -117,7 +121,7 @@ class Outbox:
 
 
 class Inbox:
-    """Actions from the page, in order; of one gizmo's moves only the newest is kept."""
+    """Actions from the page, in order. Consecutive moves of one gizmo are replaced by the newest."""
 
     def __init__(self) -> None:
         self._ready = threading.Condition()
@@ -128,7 +132,7 @@ class Inbox:
         return len(self._actions)
 
     def put(self, action: dict[str, Any]) -> None:
-        """Add an action; a move takes the place of an older move of the same gizmo."""
+        """Add an action. A move replaces an older move of the same gizmo."""
         with self._ready:
             last = self._actions[-1] if self._actions else None
             if last is not None and _same_move(last, action):
@@ -138,13 +142,13 @@ class Inbox:
             self._ready.notify()
 
     def wake(self) -> None:
-        """Make `take` return although there is nothing new."""
+        """Make `take` return without new actions."""
         with self._ready:
             self._woken = True
             self._ready.notify()
 
     def take(self, seconds: float | None) -> list[dict[str, Any]]:
-        """All actions that wait; waits for one, or until the time is over, or until woken."""
+        """Return all waiting actions. Without any, wait for the first, the timeout or `wake`."""
         with self._ready:
             if not self._actions and not self._woken:
                 self._ready.wait(seconds)

@@ -1,4 +1,4 @@
-"""The playhead: which time of a clip is shown, and its contacts for the timeline."""
+"""Playhead of a clip, and contact intervals for the timeline."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SLOWEST, FASTEST = 0.01, 10.0
 
 @dataclass
 class Playhead:
-    """A clip, planted or not, at a time [s]; it starts again at its end."""
+    """A looping clip at a time [s]."""
 
     clip: Clip | None = None
     time: float = 0.0
@@ -24,34 +24,40 @@ class Playhead:
     speed: float = 1.0
 
     def advance(self, seconds: float) -> None:
-        """Let so much time pass."""
+        """Advance the clip by a time step."""
         if not self.playing or self.clip is None:
             return
         length = self.clip.duration
         self.time = (self.time + seconds * self.speed) % length if length > 0.0 else 0.0
 
     def put(self, clip: Clip | None) -> None:
-        """Play another clip, from its start; the same clip on other ground goes on where it was."""
+        """Set the clip. It starts at zero, except for the same clip on other terrain."""
         same = clip is not None and self.clip is not None and clip.name == self.clip.name
         self.clip = clip
         self.playing = self.playing and clip is not None
         self.time = min(self.time, clip.duration) if same and clip is not None else 0.0
 
     def seek(self, seconds: float) -> None:
-        """Go to a time inside the clip; InputError without a clip."""
+        """Go to a time inside the clip. Raise InputError without a clip."""
         if self.clip is None:
             raise InputError("there is no clip to play: choose one first")
         self.time = min(max(seconds, 0.0), self.clip.duration)
 
     def pose(self, skeleton: Skeleton) -> Pose | None:
-        """The pose of the clip at this time, on a skeleton with other limits or a free root; None without a clip."""
+        """Compute the clip's pose on a related skeleton.
+
+        The skeleton may have other limits or a free root. None without a clip.
+        """
         if self.clip is None or not len(self.clip):
             return None
         return self.clip.at(self.time).on(skeleton)
 
 
 def contacts_of(clip: Clip | None) -> list[dict[str, Any]]:
-    """When each foot of a planted clip stands: [{"foot": "left", "intervals": [[0.1, 0.7], ...]}, ...]."""
+    """List the stance intervals of each planted foot.
+
+    The form is [{"foot": "left", "intervals": [[0.1, 0.7], ...]}, ...].
+    """
     if not isinstance(clip, Planted):
         return []
     return [
@@ -61,7 +67,7 @@ def contacts_of(clip: Clip | None) -> list[dict[str, Any]]:
 
 
 def _joined(intervals: list[Any]) -> list[list[float]]:
-    """Intervals that overlap as one."""
+    """Merge overlapping intervals."""
     found: list[list[float]] = []
     for start, end in sorted(map(tuple, intervals)):
         if found and start <= found[-1][1]:

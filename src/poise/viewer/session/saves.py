@@ -1,4 +1,4 @@
-"""What the page saves: the pose, the clip with what the chains make of it, the sidecar, a page to send."""
+"""Build the files for download: pose, solved clip, sidecar, page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CLIPS = ("glb", "gltf", "bvh")  # what holds motion
 
 
 def saved(document: Document, pose: Pose, clip: Clip | None, wanted: str) -> Saved:
-    """Make a file of a pose, or of the poses of a crowd: the first, but all of them in a page.
+    """Build the download of a pose or a clip. Of a crowd the first pose counts, but all of them in a page.
 
     Chains are solved on every frame of a clip. UnsupportedError where the format cannot hold it.
     """
@@ -39,7 +39,7 @@ def saved(document: Document, pose: Pose, clip: Clip | None, wanted: str) -> Sav
 
 
 def solved_clip(document: Document, clip: Clip) -> Clip:
-    """The clip with the chains of view A solved on every frame, each from its own pose."""
+    """Solve the chains of view A on every frame. Each frame starts from its own pose."""
     if not document.active:
         return clip
     q = np.array(clip.poses.q)
@@ -54,7 +54,7 @@ def _row(poses: Pose, i: int) -> list[Any]:
 
 
 def _page(document: Document, pose: Pose, clip: Clip | None) -> Saved:
-    """A page that plays the clip, or shows the pose of each character, without a server."""
+    """Build an offline page of the clip or the poses."""
     if clip is None or not len(clip):
         times, rows = np.zeros(1), frame_rows(pose, width_of(pose))[None]
     else:

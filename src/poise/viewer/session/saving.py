@@ -1,4 +1,4 @@
-"""What the page downloads: the rig as posed, a clip, the sidecar; made by poise.save(), so that its promises hold."""
+"""Downloads of the page, written with `poise.save()`. These are the posed rig, a clip and the sidecar."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CONTACTS = re.compile(r"""\s*\[\s*(contacts|"contacts"|'contacts')\s*[.\]]""")
 
 
 class Saved(NamedTuple):
-    """A file to download."""
+    """A file for download."""
 
     name: str
     mime: str
@@ -44,7 +44,7 @@ class Saved(NamedTuple):
 
 
 def formats_of(rig: Rig) -> tuple[str, ...]:
-    """What a pose of this rig can be saved as, the file's own format first; "toml" is the sidecar."""
+    """List the save formats of a rig, its own first. "toml" is the sidecar."""
     source = rig.skeleton.source
     own = ("glb", "gltf") if isinstance(source, GltfDocument) else ("urdf",) if isinstance(source, UrdfDocument) else ()
     others = [name for name in ("glb", "gltf", "bvh", "json", "csv") if name not in own and _can(rig, name)]
@@ -62,7 +62,9 @@ def _can(rig: Rig, format: str) -> bool:  # noqa: A002
 
 
 def saved_pose(rig: Rig, pose: Pose, format: str) -> Saved:  # noqa: A002  (the word of the page)
-    """The rig's file showing a pose: everything else in it is kept. As "urdf": its limits as they are now.
+    """Write the rig's file in a pose.
+
+    Everything else in it is kept. As "urdf": with the current limits. As "urdf": its limits as they are now.
 
     UnsupportedError for what the format cannot hold.
     """
@@ -75,7 +77,10 @@ def saved_pose(rig: Rig, pose: Pose, format: str) -> Saved:  # noqa: A002  (the 
 
 
 def saved_clip(rig: Rig, clip: Clip, format: str) -> Saved:  # noqa: A002
-    """The rig's file with a clip: appended to a glTF document, as the frames of a BVH file, or as joint values."""
+    """Write the rig's file with a clip.
+
+    It is appended to a glTF document, or becomes the frames of a BVH file or joint values.
+    """
     if format in ("toml", "urdf"):
         raise UnsupportedError(f"a {format} file holds no clip; save a pose, or the clip to glb, bvh, json or csv")
     stem, called = _stem(rig), _UNFIT.sub("_", clip.name)[:_LONGEST].strip("._")
@@ -83,7 +88,7 @@ def saved_clip(rig: Rig, clip: Clip, format: str) -> Saved:  # noqa: A002
 
 
 def saved_sidecar(rig: Rig, skeleton: Skeleton, chains: Mapping[str, tuple[str, str]] | None) -> Saved:
-    """The sidecar of a rig with the limits of a skeleton, and chains (None: its own); what it said of others stays.
+    """Write the sidecar with limits and chains. `chains` None keeps the rig's own; entries of other joints stay.
 
     It has the name under which load() finds it beside the rig's file.
     """
@@ -119,7 +124,7 @@ def _stem(rig: Rig) -> str:
 
 
 def _contacts(rig: Rig) -> str:
-    """The tables `contacts` of the rig's sidecar as they stand there: the viewer does not edit them."""
+    """Read the `contacts` tables of the rig's sidecar as text. The viewer does not edit them."""
     path = sidecar_of(rig.path) if rig.path is not None else None
     if path is None or not is_file(path):
         return ""

@@ -1,4 +1,4 @@
-"""Session: what commands, and what follows from a change, may use of the studio that runs them."""
+"""Interface of the session thread for commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from poise.viewer.session.stage import Stage
 
 
 class Session(Protocol):
-    """A document that is worked on, what is shown of it, and the page that looks at it.
+    """Interface to document, poses and page of a session.
 
     outbox   messages that wait for the page
     history  steps of undo
@@ -41,31 +41,31 @@ class Session(Protocol):
 
     @property
     def document(self) -> Document:
-        """The document as it is now."""
+        """The current document."""
         ...
 
     def moment(self) -> Moment:
-        """What undo comes back to."""
+        """Return a snapshot for undo."""
         ...
 
     def put(self, document: Document, *, quiet: bool = False) -> None:
-        """Make this the document. `quiet`: the page knows already."""
+        """Set the document. `quiet`: the page knows already. `quiet`: the page knows already."""
         ...
 
     def say(self, level: str, sentence: str) -> None:
-        """Show a sentence on the page."""
+        """Show a message on the page."""
         ...
 
     def say_busy(self) -> None:
-        """Say what goes on."""
+        """Send the running jobs."""
         ...
 
     def tell(self, *, at_once: bool = False) -> None:
-        """Send the state, soon."""
+        """Schedule sending of the state."""
         ...
 
     def job(
         self, sentence: str, work: Callable[[], Any], done: Callable[[Any], None], failed: Callable[[], None] = ...
     ) -> None:
-        """Do something long beside; then `done` gets the outcome, or `failed` is called."""
+        """Run a job in the background. Then `done` gets its outcome, or `failed` is called."""
         ...

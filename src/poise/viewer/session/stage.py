@@ -1,4 +1,4 @@
-"""The stage: the document, the poses that are shown, and what has to be worked out next."""
+"""Displayed poses of a session, and the next solve."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ Work: TypeAlias = Callable[[], list[Outcome]]
 
 @dataclass(frozen=True, eq=False)
 class StageFrame:
-    """Poses to show (views, characters, joints, width), and what the message says of them."""
+    """Poses (views, characters, joints, width) with their message header."""
 
     rows: NDArray[np.float32]
     head: Head
 
     def packed(self, number: int) -> bytes:
-        """The message."""
+        """Pack the pose message."""
         return pack_poses(POSE, self.rows, number, self.head)
 
 
 class Stage:
-    """What is shown; used by the studio's thread only."""
+    """Displayed poses of all views, used by the session thread only."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -72,7 +72,7 @@ class Stage:
     # --- what changes ----------------------------------------------------------------------------------------------
 
     def put(self, document: Document) -> None:
-        """Show another document; poses that its limits forbid are moved inside."""
+        """Set the document. Displayed poses are moved inside its limits."""
         old, self.document = self.document, document
         left = old.clip is not None and document.clip is None  # the pose of a clip is none of the start's
         if document.start is not old.start or document.places != old.places or left:
@@ -84,38 +84,38 @@ class Stage:
         self.touch()
 
     def reset(self) -> None:
-        """Go back to the start pose."""
+        """Return to the start pose."""
         self.shown, self.driven = self._started(), None
         self.touch()
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
-        """How the poses that are shown were found; nothing where something has changed since."""
+        """Solve results of the displayed poses; empty after a change."""
         return () if self._dirty else tuple(self._outcomes)
 
     def restore(self, shown: tuple[Floats, ...], outcomes: tuple[Outcome, ...]) -> None:
-        """Show what was shown before; what was solved to its end is not solved again, for it might move on."""
+        """Restore displayed poses of a snapshot. Converged solves are not repeated, since they might move on."""
         self.shown = shown
         self.touch()
         if outcomes and self.document.run == "live" and self.playhead.clip is None:
             self._outcomes, self._kept = list(outcomes), True
 
     def touch(self) -> None:
-        """Something has changed: solve again."""
+        """Mark the poses for a new solve."""
         self._dirty, self._settled, self._kept, self._unsaid = True, False, False, True
         self._curves = [[], []]
 
     def start_over(self) -> None:
-        """Solve from the start pose next, so that what another method does can be seen."""
+        """Start the next solve from the start pose. This shows the effect of another method."""
         self._afresh = True
         self.touch()
 
     def say_again(self) -> None:
-        """Nothing has moved, but something else is asked of the answer."""
+        """Request a new answer without a new solve."""
         self._unsaid = True
 
     def failed(self) -> None:
-        """A solver has raised: do not ask it again before something changes."""
+        """Stop solving until the next change, after an exception."""
         self._dirty, self._settled, self.steps, self.playhead.playing = False, True, 0, False
         self._solvings.clear()
 
@@ -127,20 +127,20 @@ class Stage:
 
     @property
     def _runs(self) -> bool:
-        """Whether poses change by themselves."""
+        """Whether poses change without user input."""
         iterates = self.document.run == "iterate" and not self._settled and not self.document.driven
         return self.playhead.playing or iterates
 
     def due(self) -> bool:
-        """Whether a pose has to be worked out now."""
+        """Return whether a pose must be computed now."""
         return self._dirty or self.steps > 0 or (self._runs and time.perf_counter() - self._last >= _FRAME)
 
     def answer_due(self) -> bool:
-        """Whether it is time to say how the last solve went."""
+        """Return whether an answer must be sent now."""
         return self._unsaid and not self._dirty and time.perf_counter() - self._answered >= _ANSWER
 
     def pause(self, *, free: bool) -> float | None:
-        """How long there is nothing to do [s]; None until somebody asks for something."""
+        """Compute the idle time [s] until the next work. None means until the next action."""
         now, waits = time.perf_counter(), list[float]()
         if free and (self._dirty or self.steps):
             return 0.0
@@ -153,11 +153,14 @@ class Stage:
     # --- poses -----------------------------------------------------------------------------------------------------
 
     def frame(self) -> StageFrame:
-        """Work out what is shown next."""
+        """Compute the next frame."""
         return self.finish(self.begin()())
 
     def begin(self) -> Work:
-        """What has to be solved for the next frame, as work that touches nothing of the stage: any thread may do it."""
+        """Build the solve of the next frame as a function.
+
+        It touches no state of this object, so any thread may run it.
+        """
         now = time.perf_counter()
         self.playhead.advance(min(now - self._last, _LONGEST))
         self._last, self._dirty = now, False
@@ -168,7 +171,7 @@ class Stage:
         return lambda: [work() for work in works]
 
     def finish(self, outcomes: list[Outcome]) -> StageFrame:
-        """The frame with what was solved."""
+        """Store solve results and build their frame."""
         if self.document.driven:
             self.steps = 0
             return self._framed([self._given()])
@@ -179,24 +182,24 @@ class Stage:
         return self.still()
 
     def give_up(self) -> StageFrame:
-        """What is being solved is not waited for: the poses that are shown stay, and how they were found."""
+        """Cancel the running solve and keep the displayed poses."""
         self.steps, self._unsaid, self._afresh, self._settled = 0, True, False, True
         self.playhead.playing = False
         self._solvings.clear()  # who is left alone with them may still change them
         return self.still()
 
     def still(self) -> StageFrame:
-        """The poses that are shown, as they are."""
+        """Build a frame of the displayed poses."""
         base = self._base()
         return self._framed([posed(base, q) for q in self.shown[: self.document.views]])
 
     def ghost(self) -> bytes:
-        """The start pose as a message."""
+        """Pack the start pose as a message."""
         rows = _rows([self.document.started])
         return pack_poses(GHOST, rows, 0, Head(version=self.version))
 
     def _base(self) -> Pose:
-        """The pose below the chains: the clip's, or the start pose."""
+        """Return the base pose of the chains: clip or start."""
         working = self.document.working
         key = (self.playhead.clip, self.playhead.time, working)
         if self._last_base is None or self._last_base[0] != key:  # the same pose while nothing moves: it is packed once
@@ -205,22 +208,22 @@ class Stage:
         return self.document.started if pose is None else pose
 
     def _given(self) -> Pose:
-        """What a program shows."""
+        """Return the pose of a program."""
         return self.document.started if self.driven is None else self.driven
 
     def pose_of(self, view: int) -> Pose:
-        """The pose that a view shows, of a crowd the first character's."""
+        """Build the displayed pose of a view's first character."""
         if self.document.driven:
             shown = self._given()
             return shown[0] if shown.shape else shown
         return self._base().with_q(self.shown[view][0])
 
     def poses(self) -> Pose:
-        """The poses of all characters as view A shows them: a single pose, or a batch of a crowd."""
+        """Build the displayed poses of view A, all characters. It is a batch for a crowd."""
         return self._given() if self.document.driven else posed(self._base(), self.shown[0])
 
     def _to_solve(self, view: int, base: Pose) -> Callable[[], Outcome]:
-        """What finds the next pose of a view."""
+        """Build the solve of one view as a function."""
         document, q = self.document, self.shown[view]
         plays, iterates = self.playhead.clip is not None, document.run != "live"
         if plays or self._afresh or (document.origin == "start" and not iterates):
@@ -245,7 +248,7 @@ class Stage:
             self._curves[view] = [*self._curves[view], outcome.left][-_CURVE:]
 
     def solving(self, view: int, base: Pose) -> Solving:
-        """The packed solver of a view, made anew when something other than a target has changed."""
+        """Return the packed solver of a view. It is rebuilt after any change except of targets."""
         document, choice = self.document, self.document.solvers[view]
         shapes = tuple(chain.shape for chain in document.active)
         key = (choice, shapes, document.run, document.tolerance, document.free_root, document.places)
@@ -255,7 +258,7 @@ class Stage:
         return made[1]
 
     def compiles(self) -> str | None:
-        """The name of a solver whose first solve is next: it may have to compile."""
+        """Return a solver with its first solve ahead. It may have to compile."""
         document = self.document
         if document.driven or not document.active:
             return None
@@ -263,7 +266,7 @@ class Stage:
         return next((document.solvers[view].name for view in first), None)
 
     def _first(self, view: int) -> bool:
-        """Whether a solver is asked for goals of these kinds for the first time; afterwards it is not."""
+        """Return whether these goal kinds are new to the solver. The call records them."""
         kind = self._kind(view)
         if kind in self._known:
             return False
@@ -276,7 +279,7 @@ class Stage:
         return (document.solvers[view].name, goals, len(document.places) > 1)
 
     def _rests(self, view: int) -> bool:
-        """Whether another iteration would change nothing."""
+        """Return whether another iteration would change nothing."""
         outcome = self._outcomes[view]
         return outcome.status == Status.reached or not outcome.moved
 
@@ -288,7 +291,10 @@ class Stage:
     # --- how it went -----------------------------------------------------------------------------------------------
 
     def answer(self) -> dict[str, Any]:
-        """What the page is told of the last solve: sentences, curves, joints at their limits, the selected joint."""
+        """Build the answer message of the last solve.
+
+        It has sentences, error curves, joints at their limits and the selected joint.
+        """
         self._answered, self._unsaid = time.perf_counter(), False
         document, base = self.document, self._base()
         single = self.pose_of(0)
@@ -303,20 +309,23 @@ class Stage:
         }
 
     def _make_answer(self, view: int, base: Pose, joints: list[str]) -> dict[str, Any]:
-        """Make the answer of a view: its outcome, and the joints at their limits."""
+        """Build the answer of one view."""
         pose = self.pose_of(view)
         at_ends = at_limit(pose, joints)
         resting = find_unmoved(pose, self.document.start, at_ends)
         return answer_view(self._told(view), self._curve(view, base), at_ends, resting)
 
     def _told(self, view: int) -> Outcome:
-        """How a view was solved, with the reason where no curve is drawn of it."""
+        """Return a view's outcome, with a note for missing curves."""
         outcome = self._outcomes[view]
         slow = outcome.seconds > _TRACED and self.document.run == "live"
         return dataclasses.replace(outcome, note=outcome.note or _NO_CURVE) if slow else outcome
 
     def _curve(self, view: int, base: Pose) -> list[float] | None:
-        """The error after each iteration: of the steps so far, or of the last solve done once more with a trace."""
+        """Find the error per iteration of a view.
+
+        It comes from the steps so far, or from the last solve repeated with a trace.
+        """
         document, outcome = self.document, self._outcomes[view]
         if document.run != "live":
             return [error for error in self._curves[view] if error == error] or None  # noqa: PLR0124  (not NaN)
@@ -325,7 +334,7 @@ class Stage:
         return self.solving(view, base).curve(document.active, self._watched(), outcome.start)
 
     def _watched(self) -> int:
-        """The number of the chain whose curve is drawn: the one whose target moved last, else the first."""
+        """Return the index of the chain with the error curve. It is the last moved chain, else the first."""
         names = [chain.id for chain in self.document.active]
         return names.index(self.dragged) if self.dragged in names else 0
 

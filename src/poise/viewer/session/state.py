@@ -1,4 +1,4 @@
-"""What the page is told: what there is at all (welcome), the document (state), how a solve went (answer)."""
+"""Messages of the session: welcome, document state, solve answer."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _WORDS = {REFUSED: "refused", NOTHING: "nothing"}
 
 
 def welcome(key: str, version: str) -> dict[str, Any]:
-    """What there is to choose from; `key` lets the page come back."""
+    """Build the welcome message with all choices. `key` lets the page come back."""
     auto: dict[str, Any] = {"name": AUTO, "title": AUTO, "text": _AUTO_TEXT, "goals": [], "options": []}
     return {
         "kind": "welcome",
@@ -84,7 +84,7 @@ def _option(parameter: Parameter) -> dict[str, Any]:
 
 
 def _widget(hint: Any) -> tuple[str, list[str] | None]:
-    """How the page lets a type be edited, and the choices where there are some."""
+    """Choose the page's input type and choices for a type."""
     kinds = {bool: "truth", int: "integer", float: "number"}
     parts = [part for part in _parts(hint) if part is not type(None)]
     if len(parts) == 1 and parts[0] in kinds:
@@ -103,7 +103,7 @@ def _takes_none(hint: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it; what it has no place for as text."""
+    """Convert a value to JSON. Unsupported types become text."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -119,7 +119,7 @@ def _plain(value: Any) -> Any:
 
 
 def state_of(document: Document, playhead: Playhead, history: History, version: int) -> dict[str, Any]:
-    """The document as the page shows it."""
+    """Build the state message of the document."""
     undo, redo = history.labels
     return {
         "kind": "state", "version": version, "scene": document.scene, "name": document.name, "views": document.views,
@@ -144,7 +144,7 @@ def state_of(document: Document, playhead: Playhead, history: History, version: 
 
 
 def chain_state(document: Document, chain: ChainTarget) -> dict[str, Any]:
-    """A chain, with the joints from its root to its tip."""
+    """Describe a chain, with the joints from its root to its tip."""
     return {
         "id": chain.id, "root": chain.root, "tip": chain.tip, "kind": chain.kind, "enabled": chain.enabled,
         "weight": chain.weight, "ground": chain.ground, "position": chain.position, "rotation": chain.rotation,
@@ -159,7 +159,7 @@ def _limits(document: Document) -> dict[str, Any]:
 
 
 def _outlines(document: Document) -> dict[str, list[list[list[float]]]]:
-    """What the limits that count leave of the directions of each bone, as lines."""
+    """Compute the outlines of the active limits as lines. They bound the directions of each bone."""
     found: dict[str, list[list[list[float]]]] = {}
     for name, limit in zip(document.working.names, document.working.limits, strict=True):
         outline = local_outline(document.started, name) if limit is not None else None
@@ -174,7 +174,7 @@ def _outlines(document: Document) -> dict[str, list[list[list[float]]]]:
 def answer_view(
     outcome: Outcome, errors: list[float] | None, at_limit: list[str], resting: list[str]
 ) -> dict[str, Any]:
-    """How one view was solved: the error after each iteration, and the joints that stand at an end of their limits.
+    """Build the answer of one view. It has the error per iteration and the joints at their limits.
 
     `resting` are those of them at their limits in the start pose, too. They are in the way of no goal that is met.
     """
@@ -189,7 +189,7 @@ def answer_view(
 
 
 def at_limit(pose: Pose, joints: Sequence[str]) -> list[str]:
-    """Those of the joints that stand at an end of their limit."""
+    """Find the joints at an end of their limit."""
     found: list[str] = []
     for name in joints:
         if pose.skeleton[name].limit is not None:
@@ -208,14 +208,17 @@ def _read_values(pose: Pose, name: str) -> Floats:
 
 
 def _is_same(values: Floats, others: Floats) -> bool:
-    """Whether two joints have the same values. A quaternion and its negative are one rotation."""
+    """Return whether two joints have equal values.
+
+    A quaternion and its negative are one rotation. A quaternion and its negative are one rotation.
+    """
     if values.shape != others.shape:  # a root that was made free
         return False
     return bool(min(np.abs(values - others).max(initial=0.0), np.abs(values + others).max(initial=0.0)) < _STILL)
 
 
 def selected(pose: Pose, joint: str) -> dict[str, Any]:
-    """The values of a joint: its numbers in q, and where it is."""
+    """Describe a joint: its numbers in q and its position."""
     skeleton = pose.skeleton
     name = skeleton.names[skeleton.index(joint)]
     values = [] if skeleton[name].kind == 0 else pose.q[skeleton.q_slice(name)].tolist()

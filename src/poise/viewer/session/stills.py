@@ -1,4 +1,4 @@
-"""A document without a browser: its pose solved once, and the page that shows it offline."""
+"""Solve a document without a browser, and export it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from poise.viewer.solving import Outcome, Solving, posed
 
 
 def solved(document: Document) -> Outcome:
-    """What view A shows first: all chains solved from the start pose, for every character."""
+    """Solve all chains of view A from the start pose. It covers every character."""
     chains = [grounded(document, chain) for chain in document.active]
     q = np.repeat(document.started.q[None], len(document.places), axis=0)
     if not chains:
@@ -22,12 +22,12 @@ def solved(document: Document) -> Outcome:
 
 
 def solved_pose(document: Document) -> Pose:
-    """The first character of it."""
+    """Solve the first character and return its pose."""
     return document.started.with_q(solved(document).q[0])
 
 
 def page_of(document: Document) -> bytes:
-    """A page (HTML) that needs no server: it plays the clip, or shows the targets reached."""
+    """Build an offline page (HTML) of a document. It plays the clip, or shows the reached targets."""
     from poise.viewer.session.saves import saved  # noqa: PLC0415  (reads the files of the page)
 
     return saved(document, posed(document.started, solved(document).q), _clip(document), "html").data

@@ -1,4 +1,4 @@
-"""The studio: one thread that owns the document, does what the page asks, and solves.
+"""Session thread: owns the document, runs actions, solves.
 
     Inbox -> actions, commands -> Document -> Stage.frame() -> Outbox
 
@@ -44,7 +44,10 @@ _ENDS_DRAG = ("undo", "redo", "reset", "scene", "upload_done")  # what is dragge
 
 
 class Studio:
-    """Owns the document; everything but `post`, `call`, `show`, `start` and `close` happens on its thread."""
+    """Thread with the document of a session.
+
+    Only `start`, `close`, `cancel`, `greet` and the `post_*` methods may be called from other threads.
+    """
 
     def __init__(self, document: Document, outbox: Outbox | None = None) -> None:
         self.outbox = outbox or Outbox()
@@ -70,11 +73,11 @@ class Studio:
     # --- from other threads --------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to work."""
+        """Start the thread."""
         self._thread.start()
 
     def close(self) -> None:
-        """Stop working; what is being solved is given up."""
+        """Stop the thread and cancel the running solve."""
         self._open = False
         self.inbox.wake()
         self.cancel()
@@ -85,13 +88,13 @@ class Studio:
         self.uploads.close()
 
     def cancel(self) -> None:
-        """Give up what is being solved, if anything is: the pose that is shown stays."""
+        """Cancel the running solve. The displayed pose stays."""
         solve = self._solve
         if solve is not None:
             solve.stop()
 
     def post(self, action: dict[str, Any]) -> None:
-        """Do what a page asks, soon; what only programs may ask for is unknown to pages."""
+        """Queue an action of the page. Actions reserved for programs are refused."""
         if action["do"] in commands.INTERNAL:
             self.say("error", f"no action {action['do']!r}")
             return
@@ -100,30 +103,30 @@ class Studio:
         self.inbox.put(action)
 
     def receive(self, data: bytes) -> None:
-        """Some of the contents of a file that the page sends."""
+        """Queue a part of an uploaded file."""
         self.inbox.put({"do": "chunk", "data": data})
 
     def greet(self, key: str, scene: str | None) -> None:
-        """A page has come."""
+        """Queue the greeting of a new page."""
         self._posed = None
         self.inbox.put({"do": "hello", "key": key, "scene": scene})
 
     def seen(self, number: int) -> None:
-        """The page has drawn a frame and waits for the next."""
+        """Mark a frame as drawn by the page."""
         self.outbox.seen(number)
         self.inbox.wake()
 
     def call(self, change: Callable[[Document], Document]) -> None:
-        """Change the document, soon; for programs that drive the viewer."""
+        """Queue a change of the document by a program."""
         self.inbox.put({"do": "call", "change": change})
 
     def show(self, pose: Pose) -> None:
-        """Show a pose, or a batch of poses side by side, instead of solving."""
+        """Queue a pose, or a batch side by side, instead of solving."""
         self.inbox.put({"do": "show", "pose": pose, "phase": "move"})
 
     @property
     def document(self) -> Document:
-        """The document as it is now: a value, so that reading it needs no lock."""
+        """The current document, an immutable value. Reading it needs no lock."""
         return self.stage.document
 
     # --- the studio's thread -------------------------------------------------------------------------------------
@@ -141,7 +144,7 @@ class Studio:
                 self._guarded(self._answer)
 
     def _begin(self) -> None:
-        """A document that comes with a clip plays it."""
+        """Start playing the clip of the initial document."""
         follow_clip(self)
         self.stage.playhead.playing = self.document.clip is not None
 
@@ -154,7 +157,7 @@ class Studio:
         return min((pause for pause in pauses if pause is not None), default=None)
 
     def _guarded(self, work: Callable[[], None]) -> None:
-        """Whatever goes wrong is said on the page, and the studio goes on."""
+        """Run work and report exceptions on the page. The thread goes on."""
         try:
             work()
         except PoiseError as error:
@@ -167,7 +170,7 @@ class Studio:
                 self.tell()
 
     def say(self, level: str, sentence: str) -> None:
-        """Show a sentence on the page."""
+        """Show a message on the page."""
         self.outbox.say({"kind": "message", "level": level, "text": self.uploads.hidden(sentence)})
 
     def _do(self, action: dict[str, Any]) -> None:
@@ -186,7 +189,7 @@ class Studio:
             raise UnknownNameError("action", name, [*ACTIONS, *commands.COMMANDS])
 
     def _change(self, name: str, args: dict[str, Any]) -> None:
-        """Change the document; all moves of one drag are one step of undo."""
+        """Apply an action. All moves of one drag are one step of undo."""
         serial = args.get("serial")
         # also of what is refused: the page lets go of the gizmo then
         self.stage.serial = serial % 2**32 if type(serial) is int else self.stage.serial
@@ -205,7 +208,7 @@ class Studio:
         self.put(changed, quiet=args.get("phase") == "move" and continues and not loud)
 
     def _drags_on(self, name: str, args: dict[str, Any], *, differs: bool) -> bool:
-        """Whether this goes on with a drag that has moved something; one that has not is no step of undo yet."""
+        """Return whether an action continues an effective drag. A drag without effect is no step of undo."""
         phase, what = args.get("phase"), (name, str(args.get("chain", args.get("name", args.get("joint")))))
         continues = phase in _DRAGS[1:] and self._dragged == what
         self._dragged = what if phase in _DRAGS[:2] and (differs or continues) else None
@@ -214,11 +217,14 @@ class Studio:
     # --- for commands --------------------------------------------------------------------------------------------
 
     def moment(self) -> Moment:
-        """What undo comes back to."""
+        """Return a snapshot for undo."""
         return Moment(self.stage.document, self.stage.shown, self.stage.outcomes)
 
     def put(self, document: Document, *, quiet: bool = False) -> None:
-        """Make this the document. `quiet`: the page knows already, it is dragging."""
+        """Set the document.
+
+        `quiet`: the page knows already, it is dragging. `quiet`: the page knows already, it is dragging.
+        """
         old = self.stage.document
         self.stage.put(document)
         self.stage.version += 1
@@ -229,7 +235,7 @@ class Studio:
             self.tell()
 
     def tell(self, *, at_once: bool = False) -> None:
-        """Send the state, soon: not more often than it can be looked at, because it takes longer than a solve."""
+        """Schedule sending of the state, at a limited rate. Building it takes longer than a solve."""
         self._untold = True
         if at_once:
             self._tell()
@@ -249,7 +255,7 @@ class Studio:
         done: Callable[[Any], None],
         failed: Callable[[], None] = lambda: None,
     ) -> None:
-        """Do something long beside the dragging.
+        """Run a job in the background.
 
         `done` gets the outcome on the studio's thread; else `failed` is called, and what was raised is said.
         """
@@ -268,14 +274,14 @@ class Studio:
         self.busy(number, sentence)
 
     def busy(self, number: int, sentence: str | None, *, cancel: bool = False) -> None:
-        """Say what goes on, and with None that this has ended: then what else goes on is said."""
+        """Set or, with None, remove the sentence of a job."""
         self._busy.pop(number, None)
         if sentence is not None:
             self._busy[number] = sentence
         self.say_busy(cancel=cancel)
 
     def say_busy(self, *, cancel: bool = False) -> None:
-        """Say what goes on, and whether it can be given up."""
+        """Send the latest running job, and whether it is cancellable."""
         message = {"kind": "busy", "text": next(reversed(self._busy.values()), None)}
         self.outbox.say({**message, "cancel": True} if cancel else message)
 
@@ -285,7 +291,7 @@ class Studio:
         time.sleep(0)  # lets the server send it before anything else is worked out
 
     def _worked_out(self) -> StageFrame:
-        """The next frame; what takes long is solved beside, where the page can give it up."""
+        """Compute the next frame. A long solve runs on another thread, where the page can cancel it."""
         stage, compiling = self.stage, self.stage.compiles()
         if plain.waits():
             self._show_first()
@@ -303,7 +309,7 @@ class Studio:
             self._solve = None
 
     def _show_first(self) -> None:
-        """The pose as it is, before anything is loaded or compiled, which would keep the page from drawing it."""
+        """Send the unsolved pose before loading and compiling. Both would keep the page from drawing it."""
         self.outbox.show(self.stage.still().packed)
         self._posed = self.document.rig
         end = time.perf_counter() + _DRAWN
@@ -312,7 +318,7 @@ class Studio:
         time.sleep(_GLANCE)
 
     def _after_compiling(self, work: Callable[[], list[Outcome]]) -> Callable[[], list[Outcome]]:
-        """The work, after the kernels of forward kinematics where these are not there yet."""
+        """Return the work, preceded by compiling forward kinematics if necessary."""
         if not plain.waits():
             return work
         start = self.document.started
@@ -324,7 +330,7 @@ class Studio:
         return lambda: (plain.compiled(ready), work())[1]
 
     def _show_meanwhile(self, solve: Awaited[list[Outcome]], compiling: str | None) -> None:
-        """The pose as it is, where the page has none; what goes on, until it has ended or was given up."""
+        """Send the unsolved pose and progress of a long solve. It ends with the solve or its cancellation."""
         if self._posed is not self.document.rig:
             self.outbox.show(self.stage.still().packed)
         if compiling is None and not plain.waits() and solve.wait(_SLOW - _FIRST):

@@ -1,4 +1,4 @@
-"""What the page may change in a document: functions (document, arguments) -> document, by name.
+"""Actions of the page on a document, by name. Each is a function (document, arguments) -> document.
 
 Each can be undone under its label. An argument that is missing or wrong, and a name that does not exist, is a
 PoiseError whose sentence the page shows; the document stays as it was.
@@ -15,7 +15,7 @@ from poise.viewer.document.document import Document
 
 
 class Action(NamedTuple):
-    """A change.
+    """A change of the document.
 
     label     its name for undo
     change    what makes it
@@ -31,7 +31,10 @@ class Action(NamedTuple):
     undoable: bool = True
 
     def make(self, document: Document, args: dict[str, Any], shown: Pose | None = None) -> Document:
-        """The changed document; PoiseError where the arguments are wrong. Without `shown` it is the start pose."""
+        """Apply the action and return the changed document.
+
+        Raise PoiseError for wrong arguments. Without `shown` it is the start pose.
+        """
         if not self.sees:
             return self.change(document, args)
         return self.change(document, args, document.started if shown is None else shown)

@@ -1,4 +1,4 @@
-"""Bones that are turned by hand: the start pose, or keys of the clip that plays."""
+"""Rotate bones by hand: in the start pose, or as clip keys."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NEAR = 1e-3  # [s]
 
 
 def turn(document: Document, args: dict[str, Any], shown: Pose) -> Document:
-    """Give a joint another rotation in the world, place or value, as far as its limit lets it.
+    """Set the rotation, position or value of a joint within its limit. Rotation and position are in the world.
 
     The pose becomes the start pose: targets of chains below come along, pins hold. Over a clip it becomes a key.
     """
@@ -41,7 +41,7 @@ def turn(document: Document, args: dict[str, Any], shown: Pose) -> Document:
 
 
 def unkey(document: Document, args: dict[str, Any]) -> Document:
-    """Take the key of a joint at a time away; InputError where there is none."""
+    """Remove the key of a joint at a time. Raise InputError if there is none."""
     joint, time = text(args, "joint"), number(args, "time", 0.0, _LONGEST)
     gone = [key for key in keys_of(document) if key.joint == joint and abs(key.time - time) <= _NEAR]
     if not gone:
@@ -50,7 +50,7 @@ def unkey(document: Document, args: dict[str, Any]) -> Document:
 
 
 def keys_of(document: Document) -> list[Key]:
-    """The keys of the clip that plays."""
+    """List the keys of the active clip."""
     return [key for key in document.keys if key.clip == document.clip]
 
 
@@ -64,13 +64,13 @@ def _keyed(document: Document, args: dict[str, Any], joint: str, pose: Pose) -> 
 
 
 def _brought(document: Document, chain: ChainTarget, joint: str, pose: Pose) -> ChainTarget:
-    """A chain with its target where its tip is now, if the joint carries the tip; pins hold theirs."""
+    """Move the target of a chain to its moved tip. Pins and chains that the joint does not carry stay unchanged."""
     carries = chain.tip == joint or joint in pose.skeleton.ancestors(chain.tip)
     return grounded(document, chain.placed(pose)) if carries and chain.kind != "pin" else chain
 
 
 def _wanted(shown: Pose, joint: str, args: dict[str, Any]) -> Any:
-    """The numbers of q that are asked for."""
+    """Compute the requested q values of a joint."""
     skeleton = shown.skeleton
     kind, own = skeleton[joint].kind, shown.q[skeleton.q_slice(joint)]
     if kind == Kind.FIXED or skeleton[joint].coupling:
@@ -93,7 +93,10 @@ def _wanted(shown: Pose, joint: str, args: dict[str, Any]) -> Any:
 
 
 def _local(shown: Pose, joint: str, own: Floats | None, wanted: tuple[float, ...]) -> Floats:
-    """The joint's own rotation that gives it one in the world. What its file turns behind it stays behind it."""
+    """Compute the joint rotation for a rotation in the world.
+
+    A rotation of the file behind the joint's own stays behind it. What its file turns behind it stays behind it.
+    """
     skeleton, row = shown.skeleton, shown.skeleton.index(joint)
     if own is None:
         own = rotations.about(skeleton.axes[row], float(shown.q[skeleton.q_slice(joint)][0]))
@@ -105,13 +108,13 @@ def _local(shown: Pose, joint: str, own: Floats | None, wanted: tuple[float, ...
 
 
 def _before(shown: Pose, row: int) -> Floats:
-    """The rotation in the world of the frame before a joint's own motion."""
+    """Compute the world rotation of the frame before a joint's motion."""
     own, parent = shown.skeleton.A[row, 3:], int(shown.skeleton.parents[row])
     return own if parent < 0 else rotations.multiply(shown.world.rotations[parent], own)
 
 
 def _local_place(shown: Pose, joint: str, wanted: tuple[float, float, float]) -> Floats:
-    """The place of a free joint in its own numbers that puts it somewhere in the world."""
+    """Compute the q position of a free joint for a world position."""
     row = shown.skeleton.index(joint)
     own = shown.q[shown.skeleton.q_slice(joint)][:3]
     moved = np.array(wanted) - shown.world.positions[row]

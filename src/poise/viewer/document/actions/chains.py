@@ -1,4 +1,4 @@
-"""Chains that are added, changed and removed; pins."""
+"""Add, change and remove chains and pins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST = 64  # chains: more than any rig has limbs
 
 
 def add(document: Document, args: dict[str, Any], shown: Pose) -> Document:
-    """Add a chain from a root (null: the limb's own) to a tip; its target is where the tip is."""
+    """Add a chain from a root to a tip. A root of null means the limb's own; the target starts at the tip."""
     kind = one_of({"kind": "position", **args}, "kind", KINDS)
     return _with(document, shown, text(args, "tip"), text_or_none(args, "root"), kind)
 
@@ -45,7 +45,7 @@ def remove(document: Document, args: dict[str, Any]) -> Document:
 
 
 def change(document: Document, args: dict[str, Any], shown: Pose) -> Document:
-    """Change what a chain wants, its first joint, its weight, or switch it on and off."""
+    """Change kind, root, weight or other settings of a chain."""
     chain = document.chain(text(args, "chain"))
     changes: dict[str, Any] = {}
     if "kind" in args:
@@ -65,7 +65,7 @@ def change(document: Document, args: dict[str, Any], shown: Pose) -> Document:
 
 
 def _placed(shown: Pose, before: ChainTarget, after: ChainTarget) -> ChainTarget:
-    """What a chain of another kind wants begins as it is; a pin holds the joint there, wherever the target was."""
+    """Initialise the target of a chain with a changed kind. A pin holds the joint at its current position."""
     if after.kind == before.kind:
         return after
     there = chain_of(shown, after.id, after.root, after.tip, axis=after.axis)
@@ -74,7 +74,7 @@ def _placed(shown: Pose, before: ChainTarget, after: ChainTarget) -> ChainTarget
 
 
 def pin(document: Document, args: dict[str, Any], shown: Pose) -> Document:
-    """Pin a joint where it is, or let it go."""
+    """Pin or unpin a joint at its current position."""
     joint = document.skeleton.names[document.skeleton.index(text(args, "joint"))]
     held = next((chain for chain in document.chains if chain.tip == joint and chain.kind == "pin"), None)
     if not truth(args, "on"):

@@ -1,4 +1,4 @@
-"""Sliders, buttons and texts of a program, used in the page."""
+"""Use the sliders, buttons and texts of a program."""
 
 from __future__ import annotations
 

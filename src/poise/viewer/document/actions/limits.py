@@ -1,4 +1,4 @@
-"""The limit of a joint, as the page writes it: angles in radians, an end that is null is no end."""
+"""Joint limits in the JSON form of the page. Angles are in radians; null is an open end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TYPES = ("range", "swing_twist", "euler")
 
 
 def limit(document: Document, args: dict[str, Any]) -> Document:
-    """Give a joint a limit, or with null take it away; the start pose is moved inside."""
+    """Set or, with null, remove the limit of a joint. The start pose is moved inside."""
     joint = document.skeleton.names[document.skeleton.index(text(args, "joint"))]
     given = args.get("limit")
     made = None if given is None else read_limit(given)
@@ -32,7 +32,7 @@ def limit(document: Document, args: dict[str, Any]) -> Document:
 
 
 def anatomical(document: Document, args: dict[str, Any]) -> Document:
-    """Give joints that have no limit those of people, or take these away again; other limits stay."""
+    """Add or remove human limits on joints without own limits. Other limits stay."""
     if not truth(args, "on"):
         gone = dict.fromkeys(_anatomical_in(document))
         return document.but(skeleton=document.skeleton.limited(gone))
@@ -43,7 +43,7 @@ def anatomical(document: Document, args: dict[str, Any]) -> Document:
 
 
 def anatomical_state(document: Document) -> dict[str, Any]:
-    """Whether limits of people are on, and None, or why they cannot be switched on."""
+    """Describe whether human limits are on, or not available."""
     if _anatomical_in(document):
         return {"on": True, "why": None}
     people = _people(document.rig)
@@ -57,7 +57,7 @@ def _anatomical_in(document: Document) -> list[str]:
 
 
 def _missing(document: Document) -> dict[str, Limit]:
-    """The limits of people for joints that have none."""
+    """Find human limits for joints without limits."""
     people = _people(document.rig)
     if isinstance(people, str):
         return {}
@@ -65,7 +65,7 @@ def _missing(document: Document) -> dict[str, Limit]:
 
 
 def _people(rig: Rig) -> dict[str, Limit] | str:
-    """The limits that a rig has as a person, or the sentence that says why it has none; found once."""
+    """Find the human limits of a rig, or the reason against them. The result is cached."""
 
     def found() -> dict[str, Limit] | str:
         try:
@@ -77,7 +77,7 @@ def _people(rig: Rig) -> dict[str, Limit] | str:
 
 
 def read_limit(given: Any) -> Limit:
-    """A limit from what the page says of it."""
+    """Parse a limit from its JSON form."""
     if not isinstance(given, dict):
         raise InputError(f"a limit is an object with a type, not {short(given)}")
     args = cast("dict[str, Any]", given)
@@ -94,7 +94,7 @@ def read_limit(given: Any) -> Limit:
 
 
 def write_limit(limit: Limit) -> dict[str, Any]:
-    """What `read_limit` reads, and the axes about which a swing goes."""
+    """Format a limit as JSON. `read_limit` reads it; a swing adds its axes."""
     if isinstance(limit, Range):
         return {"type": "range", "low": _end(limit.low), "high": _end(limit.high), "axis": limit.axis}
     if isinstance(limit, SwingTwist):
@@ -136,7 +136,7 @@ def _pairs(args: dict[str, Any], name: str, count: int) -> list[tuple[float, flo
 
 
 def _swing(args: dict[str, Any]) -> Any:
-    """One half-angle, or two pairs of a low and a high side."""
+    """Parse one half-angle, or two pairs of sides."""
     if isinstance(args.get("swing"), list):
         first, second = _pairs(args, "swing", 2)
         return (first, second)

@@ -1,4 +1,4 @@
-"""Which solver, with which options, how it runs, and what of the limits counts."""
+"""Settings of solving: solver, options, pace, limits, tolerance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from poise.viewer.protocol import number, one_of, text, truth
 
 
 def solver(document: Document, args: dict[str, Any]) -> Document:
-    """Choose the solver of a view; its options are the defaults."""
+    """Choose the solver of a view, with default options."""
     name = text(args, "name")
     if name != AUTO:
         solvers.named(name)
@@ -20,7 +20,7 @@ def solver(document: Document, args: dict[str, Any]) -> Document:
 
 
 def option(document: Document, args: dict[str, Any]) -> Document:
-    """Set an option of a view's solver, written as on the command line; null is its default."""
+    """Set an option of a view's solver. It is written as on the command line; null restores the default."""
     choice, name = document.solvers[_view(args)], text(args, "name")
     known = {} if choice.name == AUTO else {one.name: one for one in parameters(type(solvers.named(choice.name)))}
     if name not in known:
@@ -53,7 +53,7 @@ def _with_choice(document: Document, args: dict[str, Any], choice: Choice) -> Do
 
 
 def mode(document: Document, args: dict[str, Any]) -> Document:
-    """What of the limits counts: all, the axes of hinges, nothing. InputError where it makes no difference."""
+    """Set the limit mode: all limits, hinge axes only, or none. InputError where it makes no difference."""
     value = one_of(args, "value", ("limits", "hinge", "plain"))
     why = document.modes()[value]
     if why is not None:
@@ -62,26 +62,29 @@ def mode(document: Document, args: dict[str, Any]) -> Document:
 
 
 def run(document: Document, args: dict[str, Any]) -> Document:
-    """Solve to the end for each target, one iteration a frame, or one when it is asked for."""
+    """Set the pace: live, iterate or single steps.
+
+    Live solves to the end for each target, iterate does one iteration a frame.
+    """
     return document.but(run=one_of(args, "value", ("live", "iterate", "step")))
 
 
 def origin(document: Document, args: dict[str, Any]) -> Document:
-    """Solve from the pose that is shown, or from the start pose."""
+    """Set the initial pose of solves: displayed pose or start pose."""
     return document.but(origin=one_of(args, "value", ("last", "start")))
 
 
 def tolerance(document: Document, args: dict[str, Any]) -> Document:
-    """What counts as reached [file units]; null is the library's own."""
+    """Set the tolerance [file units]. Null restores the library's own."""
     given = args.get("value")
     return document.but(tolerance=None if given is None else number(args, "value", 1e-12, 1e6))
 
 
 def free_root(document: Document, args: dict[str, Any]) -> Document:
-    """Whether the free root moves too."""
+    """Switch the motion of the root."""
     return document.but(free_root=truth(args, "on"))
 
 
 def views(document: Document, args: dict[str, Any]) -> Document:
-    """Show one view or two."""
+    """Set the number of views, one or two."""
     return document.but(views=_whole(args, "count", 1, 2))

@@ -1,4 +1,4 @@
-"""Targets, poles and handles that are dragged or typed."""
+"""Move targets, poles and handles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from poise.viewer.protocol import quaternion, text, vector
 
 
 def target(document: Document, args: dict[str, Any]) -> Document:
-    """Move or turn the target of a chain; one that stays on the ground is put there."""
+    """Move or rotate the target of a chain. A target of a chain with `ground` stays on the terrain."""
     chain = document.chain(text(args, "chain"))
     changes: dict[str, Any] = {}
     if "position" in args:
@@ -28,7 +28,7 @@ def target(document: Document, args: dict[str, Any]) -> Document:
 
 
 def grounded(document: Document, chain: ChainTarget) -> ChainTarget:
-    """The chain with its target on the terrain, as high above it as its tip stands above the floor at rest."""
+    """Place the target of a chain on the terrain. It keeps the height that the tip has above the floor at rest."""
     if not chain.ground or document.terrain is None:
         return chain
     land = land_of(document.rig, document.terrain)
@@ -37,7 +37,7 @@ def grounded(document: Document, chain: ChainTarget) -> ChainTarget:
 
 
 def pole(document: Document, args: dict[str, Any]) -> Document:
-    """Set the side to which a limb bends, or with null let the solver choose it."""
+    """Set or, with null, remove the pole of a limb."""
     chain = document.chain(text(args, "chain"))
     if args.get("position") is None:
         return document.with_chain(chain.but(pole=None))

@@ -1,4 +1,4 @@
-"""Which clip plays, on which ground, with planted feet or not."""
+"""Choose clip, terrain and foot planting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LARGEST = 1e4  # of the numbers of a ground
 
 
 def clip(document: Document, args: dict[str, Any]) -> Document:
-    """Play a clip as it is, its chains switched off: their targets are those of another pose. Null: none."""
+    """Play a clip with its chains switched off. The targets belong to another pose. Null: none. Null: none."""
     name = text_or_none(args, "name")
     if name is None:
         return document.but(clip=None, plant=False)
@@ -25,7 +25,7 @@ def clip(document: Document, args: dict[str, Any]) -> Document:
 
 
 def plant(document: Document, args: dict[str, Any]) -> Document:
-    """Put the feet of the clip on the ground, or play it as it is."""
+    """Switch foot planting for the clip on or off."""
     on = truth(args, "on")
     if on and document.clip is None:
         raise InputError("there is no clip whose feet could be planted: choose one first")
@@ -38,7 +38,7 @@ def plant(document: Document, args: dict[str, Any]) -> Document:
 
 
 def terrain(document: Document, args: dict[str, Any]) -> Document:
-    """Show other ground; null: none. A page names shapes only: files are named where the viewer is started."""
+    """Choose a terrain, or none with null. A page names shapes only: files are named where the viewer is started."""
     words = text_or_none(args, "words")
     if words is not None and words != document.terrain:
         _check_shape(words)
@@ -48,7 +48,10 @@ def terrain(document: Document, args: dict[str, Any]) -> Document:
 
 
 def _check_shape(words: str) -> None:
-    """Refuse what is no shape with its numbers: the words of a page never lead to a file."""
+    """Raise InputError for anything but a known shape with numbers.
+
+    A specification of the page never leads to a file.
+    """
     known = [offered.partition(":")[0] for offered, _ in OFFERED]
     name, _, numbers = words.replace("@", ",").partition(":")
     if name not in known or (name == "hills" and words != name):

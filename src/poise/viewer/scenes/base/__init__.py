@@ -1,1 +1,1 @@
-"""What the files of the folder above share."""
+"""Rigs of several scenes."""

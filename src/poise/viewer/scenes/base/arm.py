@@ -1,4 +1,4 @@
-"""The arm of the first scenes: five bones on a stand, balls that can be taken for hinges with ranges."""
+"""Rigs of the demo scenes: the ball arm and the character."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CUBE = (0.65, 0.5, 0.25)
 
 @cache
 def arm() -> Rig:
-    """The arm, a little bent: a stand that is fixed, five ball joints whose limits are hinges with a range, a tip."""
+    """Build a bent arm of five limited ball joints. It stands on a fixed stand; the limits are hinges with a range."""
     names = ["stand", *(name for name, *_ in _JOINTS), "tip"]
     kinds = [Kind.FIXED, *(Kind.BALL for _ in _JOINTS), Kind.FIXED]
     offsets = [(0.0, 0.0, 0.0), *(offset for _, offset, *_ in _JOINTS), _TIP]
@@ -41,7 +41,7 @@ def arm() -> Rig:
 
 
 def reaching(mode: Mode) -> Document:
-    """The arm reaching for a cube with CCD, its joints taken as the mode says."""
+    """Build a scene of the arm reaching a cube with CCD. `mode` says how its limits count."""
     rig = arm()
     chain = chain_of(rig.pose, "arm", "base", "tip").but(position=_CUBE)
     return document_of(rig, chains=(chain,), solvers=(Choice("ccd"), Choice("fabrik")), mode=mode)

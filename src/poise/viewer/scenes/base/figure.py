@@ -1,4 +1,4 @@
-"""The bundled humanoid for scenes: its hips free to move, its arms down."""
+"""The bundled character for scenes, its arms down."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ARMS = math.radians(70.0)  # down from the T pose
 
 @cache
 def figure() -> Rig:
-    """The bundled humanoid with a free joint for hips, so that the whole body can move; arms down, without clips."""
+    """Load the bundled character with free hips, arms down, without clips. The free joint lets the whole body move."""
     rig = load(samples.path("humanoid.glb"))
     skeleton = rig.skeleton.with_free_root(HIPS)
     pose = Pose(skeleton, skeleton.rest_q).replace({"LeftArm": _about_z(-_ARMS), "RightArm": _about_z(_ARMS)})
@@ -25,7 +25,7 @@ def figure() -> Rig:
 
 
 def lowered(pose: Pose, depth: float) -> Pose:
-    """The pose with its hips lower [m]."""
+    """Return the pose with lower hips [m]."""
     x, y, z, *turn = pose.q[pose.skeleton.q_slice(HIPS)].tolist()
     return pose.replace({HIPS: [x, y - depth, z, *turn]})
 

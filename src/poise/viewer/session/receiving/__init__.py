@@ -1,1 +1,1 @@
-"""Files that the page sends, received into a folder of their own."""
+"""Reception of uploaded files."""

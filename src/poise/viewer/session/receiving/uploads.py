@@ -1,4 +1,4 @@
-"""Files on their way from the page: into a private folder, under names that lead nowhere else.
+"""Receive uploaded files in a private folder under safe names.
 
 The page sends contents and what it calls them; a path of anybody's disk is neither sent nor opened.
 """
@@ -27,7 +27,7 @@ _UNFIT = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
 
 @dataclass
 class _Delivery:
-    """The files of one drop, as far as they have come."""
+    """State of one upload."""
 
     folder: Path
     main: Path
@@ -40,7 +40,9 @@ class _Delivery:
 
 
 class Uploads:
-    """One delivery after the other; all folders go with `close`, for rigs read their files as long as they are shown.
+    """Uploads in sequence, each in its own folder.
+
+    All folders stay until `close`, because rigs read their files while shown.
 
     Used by the studio's thread only, `hidden` by any.
     """
@@ -52,7 +54,7 @@ class Uploads:
         self._deaf = False  # what still comes of a delivery that was refused says nothing
 
     def begin(self, args: dict[str, Any]) -> None:
-        """Files will come; FileError where nobody could read the main one, InputError where they are too many."""
+        """Begin an upload. Raise FileError for an unreadable main file, InputError for too many files."""
         self.cancel()
         main = _inside(text(args, "main"))
         files, size = int(number(args, "files", 1, 1e9)), int(number(args, "bytes", 0, 1e18))
@@ -70,7 +72,7 @@ class Uploads:
         self._now = _Delivery(folder, main, files, size)
 
     def next_file(self, args: dict[str, Any]) -> None:
-        """The contents of this file come next; InputError for a name that is none here."""
+        """Begin the next file. Raise InputError for an unsafe name."""
         if self._deaf:
             return
         now = self._current()
@@ -90,7 +92,7 @@ class Uploads:
         now.missing = size
 
     def take(self, data: bytes) -> None:
-        """Some of the contents; InputError where they belong to no file."""
+        """Write a part of the current file. Raise InputError where it belongs to no file."""
         if self._deaf:
             return
         now = self._current()
@@ -104,7 +106,7 @@ class Uploads:
             raise InputError(f"what was sent cannot be kept here: {error.strerror}") from error
 
     def finish(self) -> Path:
-        """The main file, now that all is there; InputError where it is not."""
+        """Finish the upload and return the main file. Raise InputError if it is incomplete."""
         now = self._current()
         self._complete(now)
         if len(now.names) != now.files or now.came != now.bytes or now.main.as_posix() not in now.names:
@@ -113,7 +115,7 @@ class Uploads:
         return now.folder / now.main
 
     def cancel(self) -> None:
-        """Forget what has come of a delivery that is not complete."""
+        """Remove the files of an incomplete upload."""
         self._deaf = False
         if self._now is not None:
             if self._now.file is not None:
@@ -122,18 +124,18 @@ class Uploads:
             self._now = None
 
     def refuse(self) -> None:
-        """Forget it; the page does not know yet, and what it has sent already is passed over."""
+        """Cancel the upload and ignore the rest of its messages."""
         self.cancel()
         self._deaf = True
 
     def drop(self, path: Path) -> None:
-        """Remove the folder of a main file that could not be opened."""
+        """Remove the folder of an unreadable main file."""
         if self._base is not None:
             inside = path.relative_to(Path(self._base.name).resolve())
             shutil.rmtree(Path(self._base.name).resolve() / inside.parts[0], ignore_errors=True)
 
     def close(self) -> None:
-        """Remove everything that has come."""
+        """Remove all uploaded files."""
         self.cancel()
         base, self._base = self._base, None
         if base is not None:
@@ -141,7 +143,7 @@ class Uploads:
             base.cleanup()
 
     def hidden(self, sentence: str) -> str:
-        """A sentence with files named as the page named them: the folder is nobody's business."""
+        """Replace server paths in a message by the page's names."""
         base = self._base
         if base is None:
             return sentence
@@ -163,7 +165,7 @@ class Uploads:
 
 
 def _inside(name: str) -> Path:
-    """The name of a file as a path inside the folder of a delivery; InputError for whatever could lead elsewhere."""
+    """Parse a file name as a relative path. Raise InputError for any path that could lead out of the folder."""
     parts = name.split("/")
     if len(parts) > _DEEPEST or not all(map(_is_plain, parts)):
         raise InputError(f"{short(name)} is no name of a file that can be kept here; rename it and send it again")
@@ -171,7 +173,7 @@ def _inside(name: str) -> Path:
 
 
 def _is_plain(part: str) -> bool:
-    """Whether a part of a path is a name on every system, and no device."""
+    """Return whether a path part is valid on every system."""
     try:
         size = len(part.encode())
     except UnicodeEncodeError:  # half a character
