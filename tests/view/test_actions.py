@@ -242,7 +242,7 @@ class TestAnatomical:
             limit and dataclasses.replace(limit, source="sidecar") for limit in every.limits
         ))  # fmt: skip
         said = refusal(lambda: done(document.but(skeleton=full), ("anatomical", {"on": True})))
-        assert said == "every joint of the figure has a limit"
+        assert said == "every joint of the character has a limit"
         arm = poise.load(samples.path("arm.urdf")).skeleton
         assert "need a figure" in refusal(lambda: done(shown(arm), ("anatomical", {"on": True})))
 

@@ -21,15 +21,15 @@ class ChainPlan(NamedTuple):
     Parameters
     ----------
     groups
-        Which chains are solved together: all, or each by itself. Those that are left out stand in none.
+        Groups of chains solved together: all, or each alone. Omitted chains are in no group.
     left_out
-        Chains that the solver cannot take, each with the reason.
+        Chains rejected by the solver, each with the reason.
     roots
-        The joints from which chains move, where these are not their own roots.
+        The first moving joint of each chain where it is not the chain's own root.
     free_root
         Whether the root of the rig may move.
     refused
-        Why the solver takes no chain at all; None if it takes one.
+        The reason against all chains; None if the solver takes one.
     """
 
     groups: tuple[tuple[int, ...], ...]
@@ -44,23 +44,23 @@ class ChainPlan(NamedTuple):
 
 
 def plan_chains(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> ChainPlan:
-    """Plan the order of chains for a solver. Nothing is solved for it. Nothing is solved for it.
+    """Plan the order of chains for a solver. Nothing is solved for it.
 
     Parameters
     ----------
     solver
-        The solver whose abilities count.
+        The solver.
     start
         The pose before the solve.
     chains
-        The chains of the document, switched on.
+        The enabled chains of the document.
     free_root
-        Whether the root of the rig may move, too.
+        Whether the root of the rig may move as well.
 
     Notes
     -----
-    A solver of one goal at a time solves chain after chain. Joints that several chains share, and a free root, stay
-    still then: each chain would undo what the one before has done. Chains nearer to the root come first.
+    A solver of one goal at a time solves chain after chain. Shared joints of several chains, and a free root, are then
+    fixed, because each chain would undo the one before. Chains nearer to the root come first.
     """
     numbers = list(range(len(chains)))
     if len(chains) > 1 and _is_one_at_a_time(solver):
@@ -94,8 +94,8 @@ def find_own_roots(joints: Mapping[int, Sequence[str]]) -> dict[int, str]:
 
     Returns
     -------
-        The first joint of each chain below all joints of other chains. Chains without shared joints, or without a
-        joint of their own, keep their roots and are left out.
+        The first joint of each chain below all joints of other chains. Chains without shared joints, or without a joint
+        of their own, keep their roots and are omitted.
     """
     roots: dict[int, str] = {}
     for i, mine in joints.items():
@@ -114,7 +114,7 @@ def _is_one_at_a_time(solver: solvers.Solver) -> bool:
 def _find_refusals(
     solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool
 ) -> dict[int, str]:
-    """Find the refusal reason of each chain alone. Chains without one are omitted. Chains without one are left out."""
+    """Find the refusal reason of each chain alone. Chains without one are omitted."""
     alone = {i: _find_refusal(solver, start, [chain], free_root=free_root) for i, chain in enumerate(chains)}
     return {i: reason for i, reason in alone.items() if reason is not None}
 
@@ -126,7 +126,7 @@ def _find_refusal(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTar
     try:
         problem = Problem(start, tuple(goals), free_root)
         solvers.check(solver, problem, Request())
-        if hasattr(made, "refuse") and not plain.waits():  # what it takes depends on more than kinds: it measures
+        if hasattr(made, "refuse") and not plain.waits():  # the solver checks lengths as well as goal kinds
             made.refuse(problem)
     except UnsupportedError as error:
         return str(error)

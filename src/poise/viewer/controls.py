@@ -16,8 +16,8 @@ from poise.viewer.document.document import Document
 
 Call: TypeAlias = Callable[[Callable[[Document], Document]], None]
 
-_LONGEST = 400  # characters of a text
-_MOST = 20_000  # points in one call
+_LONGEST = 400  # characters of a text control
+_MOST = 20_000  # points of one set of marks
 _COLOUR = re.compile(r"#[\da-fA-F]{6}")
 
 
@@ -30,7 +30,7 @@ class _Used:
         self._lock = threading.Lock()
         self._control = control
         self._moved = False
-        self._pending = 0  # what the page says before it has heard of them is older
+        self._pending = 0  # local changes not yet applied; messages of the page are older than these
         self._put(control)
 
     def _asked(self) -> bool:
@@ -68,13 +68,13 @@ class Slider(_Used):
     Parameters
     ----------
     name
-        What stands beside it.
+        Its label.
     low, high
         Its ends.
     value
-        Where it begins; by default at its low end.
+        Its initial value; by default its low end.
     call
-        How the page is changed; `View` passes it.
+        Function for changes of the document; passed by `View`.
     """
 
     def __init__(self, name: str, low: float, high: float, value: float | None, call: Call) -> None:
@@ -86,7 +86,7 @@ class Slider(_Used):
 
     @property
     def value(self) -> float:
-        """The current value. Set it to move it."""
+        """The current value. Set it to move the slider."""
         return float(self._control.value)
 
     @value.setter
@@ -106,9 +106,9 @@ class Button(_Used):
     Parameters
     ----------
     name
-        What stands on it.
+        Its label.
     call
-        How the page is changed; `View` passes it.
+        Function for changes of the document; passed by `View`.
     """
 
     def __init__(self, name: str, call: Call) -> None:
@@ -131,11 +131,11 @@ class Text(_Used):
     Parameters
     ----------
     name
-        What stands beside it.
+        Its label.
     value
-        What stands in it at first.
+        Its initial text.
     call
-        How the page is changed; `View` passes it.
+        Function for changes of the document; passed by `View`.
     """
 
     def __init__(self, name: str, value: str, call: Call) -> None:
@@ -143,7 +143,7 @@ class Text(_Used):
 
     @property
     def value(self) -> str:
-        """The current text. Set it to write it."""
+        """The current text. Set it to change the text."""
         return str(self._control.value)
 
     @value.setter

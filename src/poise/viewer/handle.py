@@ -20,8 +20,7 @@ Change: TypeAlias = Callable[[Document], Document]
 class Handle:
     """A draggable gizmo with position and rotation, made by `View.handle`.
 
-    The arrays that it gives are values: ask again for the newest. They cannot be written to, since that would move
-    nothing.
+    Its arrays are read-only copies; read the property again for the current value.
     """
 
     def __init__(self, name: str, at: ArrayLike, rotation: ArrayLike, call: Callable[[Change], None]) -> None:
@@ -29,12 +28,12 @@ class Handle:
         self._call = call
         self._lock = threading.Lock()
         self._moved = False
-        self._pending = 0  # changes from here that the page does not know yet: what it says is older
+        self._pending = 0  # local changes not yet applied; messages of the page are older than these
         self._put(_place(at), _turn(rotation))
 
     @property
     def position(self) -> Floats:
-        """(3,) the current position [file units, world]. Set it to put it elsewhere."""
+        """(3,) the current position [file units, world]. Set it to move the gizmo."""
         return self._position
 
     @position.setter
@@ -43,7 +42,7 @@ class Handle:
 
     @property
     def rotation(self) -> Floats:
-        """(4,) the current rotation w x y z. Set it to turn it."""
+        """(4,) the current rotation w x y z. Set it to rotate the gizmo."""
         return self._rotation
 
     @rotation.setter
@@ -83,7 +82,7 @@ class Handle:
         self._call(self._changed)
 
     def _changed(self, document: Document) -> Document:
-        """Return the document with the current state of this handle. On the studio's thread."""
+        """Return the document with the current state of this handle. It runs on the session's thread."""
         with self._lock:
             self._pending -= 1
         placed, others = self.placed, document.handles

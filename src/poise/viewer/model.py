@@ -29,9 +29,9 @@ from poise.viewer.parts.urdf import robot_glb
 class Model:
     """Messages about a rig, sent to the page once.
 
-    message  the message "model"; its `id` and `name` may be replaced by who sends it
-    asset    the GLB that follows it, or None: bones are drawn
-    notes    what cannot be shown and why, a sentence each
+    message  the message "model"; the sender may replace its `id` and `name`
+    asset    its GLB, or None: bones are drawn
+    notes    one sentence for each part that cannot be shown
     """
 
     message: dict[str, Any]

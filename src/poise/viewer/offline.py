@@ -1,14 +1,14 @@
 """Export a clip as one self-contained HTML file. It needs no server, no internet and no other file.
 
-The file is web/player.html with its style sheets inside, its modules as data: URLs in an import map (the map of
-index.html says where they are), and the data as elements <script type="application/json"> and
-<script type="application/octet-stream;base64">:
+The file is web/player.html with its style sheets inside, its modules as data: URLs in an import map (located by the map
+of index.html), and the data as elements <script type="application/json"> and <script
+type="application/octet-stream;base64">:
 
-    poise-data     {"title", "model": the message, "times": [s], "frames", "characters", "joints", "width"} and whatever
-                   else it was given
+    poise-data     {"title", "model": the message, "times": [s], "frames", "characters", "joints", "width"} and the
+                   extras
     poise-frames   float32, little endian, (frames, characters, joints, width) as in a message of poses
     poise-asset    the GLB of the model, empty without one
-    poise-terrain  the GLB of the ground, empty without one
+    poise-terrain  the GLB of the terrain, empty without one
 
 A content security policy in it forbids everything from outside.
 """
@@ -33,10 +33,10 @@ from poise.maths.arrays import Bools, Floats, finite
 from poise.viewer.model import Model
 
 WEB = Path(__file__).parent / "web"
-FASTEST = 60.0  # frames a second that are kept: as many as a screen shows
+FASTEST = 60.0  # [1/s] frame rate of the export: the rate of a screen
 _TAG = r"<{name}\b(?P<attributes>[^>]*{attribute}[^>]*)>(?P<text>.*?)</{name}>"
 _MAP = re.compile(_TAG.format(name="script", attribute=r'type="importmap"'), re.DOTALL)
-_MAPPED = "index.html"  # the page beside it whose import map counts
+_MAPPED = "index.html"  # page beside the player; its import map locates the modules
 _ENTRY = re.compile(_TAG.format(name="script", attribute=r'type="module"'), re.DOTALL)
 _DATA = re.compile(_TAG.format(name="script", attribute=r'id="poise-\w+"') + r"\s*", re.DOTALL)
 _STYLE = re.compile(r'<link\b[^>]*rel="stylesheet"[^>]*href="(?P<path>[^"]*)"[^>]*>')
@@ -58,7 +58,7 @@ def offline_page(
 ) -> bytes:
     """Build the HTML file for frames (F, characters, joints, width). Their times (F,) are in seconds.
 
-    Of more than 60 frames a second, 60 are kept. `extras` are further keys of the data, for the player.
+    At most 60 frames a second are kept. `extras` are further keys of the data, for the player.
     """
     rows, seconds = _checked(model, frames, times)
     kept = thinned(seconds)
@@ -97,7 +97,7 @@ def _checked(model: Model, frames: ArrayLike, times: ArrayLike) -> tuple[np.ndar
 
 def thinned(times: Floats) -> Bools:
     """Select at most 60 frames a second as a mask (F,). The first and the last frame stay."""
-    slots = np.floor((times - times[0]) * FASTEST + 0.01)  # a frame that is late by rounding stays in its slot
+    slots = np.floor((times - times[0]) * FASTEST + 0.01)  # a frame late by rounding stays in its slot
     kept = np.diff(slots, prepend=-1.0) > 0.0
     kept[-1] = True
     return kept

@@ -27,15 +27,15 @@ Quaternion: TypeAlias = tuple[float, float, float, float]
 class ChainTarget:
     """A limb with its target.
 
-    id         its name, unique
-    root, tip  the first joint that moves (None: the limb's own) and the joint that is brought to the target
+    id         unique name
+    root, tip  first moving joint (None: the limb's own) and the joint for the target
     kind       "position", "place" (and rotation), "direction" (position, and `axis` along a direction), "look" (`axis`
-               through the target, spine and neck turning along), "pin" (stays where the start pose has it)
-    weight     where several compete
+               through the target, rotating spine and neck as well), "pin" (keeps its position of the start pose)
+    weight     weight among competing chains
     ground     the target stays on the terrain
     position   [file units, world] the target; rotation w x y z; direction of any length
-    axis       of the tip, in its own frame: what points along the direction, or looks; the face looks until it is given
-    pole       [file units, world] the side to which the limb bends, or None
+    axis       of the tip, in its own frame: its direction axis or gaze axis; by default the face's own
+    pole       [file units, world] point towards which the limb bends, or None
     """
 
     id: str
@@ -80,9 +80,9 @@ class ChainTarget:
             goal = LookAt(self.tip, self.position, axis=self.axis, weight=self.weight)
             if goal.sight(skeleton).seen:
                 return [goal]
-            shown = [*self.axis]  # no face: the axis that the page shows is meant, and there is nothing to warn of
+            shown = [*self.axis]  # no face: use the axis shown on the page, without a warning
             return [LookAt(self.tip, self.position, axis=shown, weight=self.weight)]
-        if self.kind in ("place", "pin"):  # a Pin goal would hold the pose shown last: errors would add up
+        if self.kind in ("place", "pin"):  # a Pin goal would hold the last displayed pose, and errors would add up
             wanted: list[Goal] = [Place(self.tip, self.position, self.rotation, **at)]
         else:
             wanted = [Position(self.tip, self.position, **at)]

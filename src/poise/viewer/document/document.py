@@ -1,6 +1,6 @@
 """Document of the viewer as a frozen value. Undo keeps the documents before.
 
-    Document -> goals (chains.py) -> solver -> poses (solving.py) -> frames (protocol.py)
+    Document -> goals (ChainTarget) -> poses (view_solver.py) -> frames (protocol.py)
 
 Actions turn one Document into the next (`actions/`); nothing else changes it.
 """
@@ -66,29 +66,29 @@ class Gizmo:
 class Document:
     """Complete state of the viewer's work.
 
-    rig        whose file is shown and saved
-    name       what the page calls it
+    rig        the rig with the displayed and saved file
+    name       title on the page
     skeleton   the rig's, with the limits as edited
-    start      the pose where solving starts and that Reset goes back to; on the rig's skeleton
-    chains     what is wanted: limbs with their targets
+    start      initial pose of solves and of Reset; on the rig's skeleton
+    chains     limbs with their targets
     solvers    of view A and view B
     views      1 or 2
-    mode       "limits": joints keep them; "hinge": hinges keep their axes but turn freely; "plain": balls turn freely
+    mode       "limits": joints keep them; "hinge": hinges keep their axes without range; "plain": no limits
     run        "live": solve to the end for each target; "iterate": one iteration a frame; "step": one when asked
-    origin     "last": solve from the pose that is shown; "start": from the start pose each time
+    origin     "last": solve from the displayed pose; "start": from the start pose each time
     tolerance  [file units] None: the library's own
-    free_root  whether the root moves too, turns and translates
-    places     where each character of a crowd stands [file units]; targets are relative to the first
-    clip       name of the clip that plays below the chains, or None
-    keys       bones that were turned in clips of the rig
-    plant      whether its feet are planted on the terrain
-    terrain    words such as "stairs:0.15,0.30", or None
+    free_root  whether the root rotates and translates
+    places     position of each character of a crowd [file units]; targets are relative to the first
+    clip       name of the clip that gives the base pose, or None
+    keys       keyed bone rotations in clips of the rig
+    plant      whether the clip's feet are planted on the terrain
+    terrain    specification such as "stairs:0.15,0.30", or None
     handles    gizmos of a program
     controls   sliders, buttons and texts of a program
-    marks      points that it shows
-    driven     a program shows poses itself: nothing is solved here
+    marks      point marks of a program
+    driven     whether a program sets the poses: then nothing is solved
     scene      name of the demo scene, or None
-    packages   folders where meshes of package:// are looked for besides beside the file
+    packages   folders for meshes of package://, besides the file's own
     """
 
     rig: Rig
@@ -153,7 +153,7 @@ class Document:
     def working(self) -> Skeleton:
         """The skeleton for solving, with free root and limits as set.
 
-        One value per skeleton and mode.
+        It is cached per skeleton and mode.
         """
         skeleton = self.skeleton.with_free_root() if self.free_root else self.skeleton
         if self.mode == "limits":
@@ -170,7 +170,7 @@ class Document:
             start = self.start.on(working)
             return start.with_q(working.legal(start.q)[0])
 
-        # Poses are compared by identity to see what has changed, and skeletons here too: the pose keeps its own alive.
+        # Changes are detected by identity of poses, and of skeletons here: the pose keeps its own skeleton alive.
         return remember(self.start, "started", id(working), made, most=1)
 
     @property
@@ -192,7 +192,7 @@ class Document:
 def document_of(rig: Rig, *, pose: Pose | None = None, name: str = "", **more: Any) -> Document:
     """Build the initial document of a rig. It has the pose of the file and the chains of its sidecar or its limbs.
 
-    A file of motion (BVH) is first shown playing, with its chains switched off.
+    The clip of a motion file (BVH) is played, with the chains switched off.
     """
     start = rig.pose if pose is None else pose
     if start.shape:

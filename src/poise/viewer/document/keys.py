@@ -1,7 +1,7 @@
 """Keys of a clip: joint offsets added at chosen times.
 
-What is added goes from key to key, and where there is no other within a quarter of a second, smoothly to nothing: a
-clip that has a pose in every frame goes on as it was a little before and after, without a jump.
+Offsets are interpolated between keys. Without another key within two fades they fade smoothly to zero, so a sampled
+clip continues unchanged a little before and after, without a jump.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.tracks import bracket
 
-FADE = 0.25  # [s] beyond a key without a neighbour
-_RATE = 60.0  # frames a second at which the keys of a file are sampled: what is added between them is smooth
+FADE = 0.25  # [s] fade of an offset to zero beyond a key without a neighbour
+_RATE = 60.0  # [1/s] sample rate of keyed file clips; higher gives smoother offsets between the file's keys
 
 
 class Key(NamedTuple):
@@ -46,7 +46,7 @@ def key_at(clip: Clip, joint: str, seconds: float, pose: Pose) -> Key:
     time = float(times[np.abs(times - seconds).argmin()])
     skeleton = clip.skeleton
     own = clip.at(time).q[skeleton.q_slice(joint)]
-    wanted = pose.q[pose.skeleton.q_slice(joint)][-len(own) :]  # a root that was made free has its place before
+    wanted = pose.q[pose.skeleton.q_slice(joint)][-len(own) :]  # a freed root has its position first
     return Key(clip.name, joint, time, tuple(_between(skeleton, joint, own, wanted).tolist()))
 
 
@@ -74,7 +74,7 @@ def _added(skeleton: Skeleton, joint: str, keys: Sequence[Key], times: Floats) -
     faded = {time + side * FADE: nothing for time in at for side in (-1, 1)}
     rows = sorted({**faded, **at}.items(), key=lambda row: row[0])
     real = [time for time, _ in rows if time in at]
-    # Between two keys that are near each other nothing fades: it goes from one to the other.
+    # Between two close keys there is no fade: the offset is interpolated.
     kept = [(t, row) for t, row in rows if t in at or not _is_between_near(t, real)]
     knots, values = np.array([t for t, _ in kept]), np.array([row for _, row in kept])
     lower, weight = bracket(knots, times)

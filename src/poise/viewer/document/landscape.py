@@ -22,10 +22,10 @@ from poise.viewer.model import up_of
 from poise.viewer.parts.bones import extent_of
 from poise.viewer.parts.terrain import terrain_glb
 
-_AROUND = 6.0  # heights of the figure that its ground is wide
+_AROUND = 6.0  # half-width of the terrain mesh, in heights of the character
 _UPS = {"y": 1, "z": 2}
 
-#: What the page offers.
+#: Terrains on the page's menu: specification and title.
 OFFERED = (
     ("flat", "Flat"), ("slope:10", "Slope, 10 degrees"), ("stairs:0.15,0.30", "Stairs, 15 by 30 cm"),
     ("noise:0.08,1.5", "Rough ground"), ("hills", "Hills"),
@@ -36,9 +36,9 @@ OFFERED = (
 class Land:
     """Terrain under a character, in the rig's units and axes.
 
-    height  how tall the figure is
-    floor  the height on which the figure stands at rest: what the tips of its chains have above it they keep
-    up     the number of the up axis
+    height  height of the character
+    floor  height of the rest pose's lowest joint; chain tips on the ground keep their height above it
+    up     index of the up axis
     """
 
     terrain: Terrain
@@ -56,7 +56,7 @@ class Land:
 def land_of(rig: Rig, words: str) -> Land:
     """Build the terrain of a specification, cached per rig.
 
-    Raise InputError or FileError for an invalid one. InputError or FileError where they name none.
+    Raise InputError or FileError for an invalid one.
     """
     return remember(rig, "land", words, lambda: _land(rig, words), most=1)
 

@@ -1,7 +1,7 @@
 """Actions of the page on a document, by name. Each is a function (document, arguments) -> document.
 
-Each can be undone under its label. An argument that is missing or wrong, and a name that does not exist, is a
-PoiseError whose sentence the page shows; the document stays as it was.
+Each can be undone under its label. Missing or wrong arguments and unknown names raise a PoiseError. The page shows its
+message, and the document stays unchanged.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ class Action(NamedTuple):
     """A change of the document.
 
     label     its name for undo
-    change    what makes it
-    sees      whether it is told the pose that the page shows: new chains and pins begin there
-    afresh    what is solved next is solved from the start pose, so that the difference can be seen
+    change    function for the change
+    sees      whether `change` takes the displayed pose as well: new chains and pins begin there
+    afresh    whether the next solve starts from the start pose, which shows the effect of the change
     undoable  whether it is a step of undo
     """
 
@@ -33,7 +33,7 @@ class Action(NamedTuple):
     def make(self, document: Document, args: dict[str, Any], shown: Pose | None = None) -> Document:
         """Apply the action and return the changed document.
 
-        Raise PoiseError for wrong arguments. Without `shown` it is the start pose.
+        Raise PoiseError for wrong arguments. `shown` is the displayed pose, by default the start pose.
         """
         if not self.sees:
             return self.change(document, args)

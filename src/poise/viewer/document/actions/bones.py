@@ -19,17 +19,18 @@ from poise.viewer.document.document import Document
 from poise.viewer.document.keys import Key, key_at
 from poise.viewer.protocol import number, quaternion, text, truth, vector
 
-_LONGEST = 1e6  # [s] of a clip
-_NEAR = 1e-3  # [s]
+_LONGEST = 1e6  # [s] upper bound of key times
+_NEAR = 1e-3  # [s] tolerance when a key is looked up by its time
 
 
 def turn(document: Document, args: dict[str, Any], shown: Pose) -> Document:
     """Set the rotation, position or value of a joint within its limit. Rotation and position are in the world.
 
-    The pose becomes the start pose: targets of chains below come along, pins hold. Over a clip it becomes a key.
+    The pose becomes the start pose: targets of chains below move with their tips, pins stay. With a clip it becomes a
+    key.
     """
     if document.driven:
-        raise InputError("a program shows the poses: there is no bone to turn")
+        raise InputError("a program shows the poses: there is no bone to rotate")
     joint = document.skeleton.names[document.skeleton.index(text(args, "joint"))]
     q = shown.q.copy()
     q[shown.skeleton.q_slice(joint)] = _wanted(shown, joint, args)
@@ -74,13 +75,13 @@ def _wanted(shown: Pose, joint: str, args: dict[str, Any]) -> Any:
     skeleton = shown.skeleton
     kind, own = skeleton[joint].kind, shown.q[skeleton.q_slice(joint)]
     if kind == Kind.FIXED or skeleton[joint].coupling:
-        raise InputError(f"{joint!r} is fixed or follows another joint: nothing turns it by itself")
+        raise InputError(f"{joint!r} is fixed or follows another joint: it cannot be rotated")
     if kind == Kind.SLIDE or (kind == Kind.HINGE and "value" in args):
         return number(args, "value")
     if kind == Kind.BALL and "value" in args:
         axis = hinge_axis(skeleton[joint].limit)
         if axis is None:
-            raise InputError(f"{joint!r} turns about any axis: it has a rotation, not a value")
+            raise InputError(f"{joint!r} rotates about any axis: it has a rotation, not a value")
         return rotations.about(np.array(axis), number(args, "value"))
     turned = _local(shown, joint, own[-4:] if kind != Kind.HINGE else None, quaternion(args, "rotation"))
     if kind == Kind.HINGE:
@@ -95,7 +96,7 @@ def _wanted(shown: Pose, joint: str, args: dict[str, Any]) -> Any:
 def _local(shown: Pose, joint: str, own: Floats | None, wanted: tuple[float, ...]) -> Floats:
     """Compute the joint rotation for a rotation in the world.
 
-    A rotation of the file behind the joint's own stays behind it. What its file turns behind it stays behind it.
+    A rotation of the file behind the joint's own stays behind it.
     """
     skeleton, row = shown.skeleton, shown.skeleton.index(joint)
     if own is None:

@@ -13,7 +13,7 @@ from poise.viewer.document.chains import KINDS, ChainTarget, chain_of
 from poise.viewer.document.document import Document
 from poise.viewer.protocol import number, one_of, text, text_or_none, truth, vector
 
-_MOST = 64  # chains: more than any rig has limbs
+_MOST = 64  # chains of a document: more than any rig has limbs
 
 
 def add(document: Document, args: dict[str, Any], shown: Pose) -> Document:

@@ -27,7 +27,7 @@ def limit(document: Document, args: dict[str, Any]) -> Document:
     made = None if given is None else read_limit(given)
     old = document.skeleton[joint].limit
     if made is not None and old is not None:
-        made = dataclasses.replace(made, soft=old.soft)  # the page edits ends, not how hard they are
+        made = dataclasses.replace(made, soft=old.soft)  # the page edits the ends only, not their softness
     return document.but(skeleton=document.skeleton.limited({joint: made}))
 
 
@@ -47,7 +47,13 @@ def anatomical_state(document: Document) -> dict[str, Any]:
     if _anatomical_in(document):
         return {"on": True, "why": None}
     people = _people(document.rig)
-    why = people if isinstance(people, str) else None if _missing(document) else "every joint of the figure has a limit"
+    why = (
+        people
+        if isinstance(people, str)
+        else None
+        if _missing(document)
+        else "every joint of the character has a limit"
+    )
     return {"on": False, "why": why}
 
 

@@ -53,7 +53,7 @@ def _with_choice(document: Document, args: dict[str, Any], choice: Choice) -> Do
 
 
 def mode(document: Document, args: dict[str, Any]) -> Document:
-    """Set the limit mode: all limits, hinge axes only, or none. InputError where it makes no difference."""
+    """Set the limit mode: all limits, hinge axes only, or none. Raise InputError where it makes no difference."""
     value = one_of(args, "value", ("limits", "hinge", "plain"))
     why = document.modes()[value]
     if why is not None:

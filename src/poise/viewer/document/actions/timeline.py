@@ -12,11 +12,11 @@ from poise.viewer.document.document import Document
 from poise.viewer.document.landscape import OFFERED, ground_mesh
 from poise.viewer.protocol import text_or_none, truth
 
-_LARGEST = 1e4  # of the numbers of a ground
+_LARGEST = 1e4  # [m or degrees] largest number in a terrain specification of the page
 
 
 def clip(document: Document, args: dict[str, Any]) -> Document:
-    """Play a clip with its chains switched off. The targets belong to another pose. Null: none. Null: none."""
+    """Play a clip with its chains switched off. The targets belong to another pose. Null: none."""
     name = text_or_none(args, "name")
     if name is None:
         return document.but(clip=None, plant=False)
@@ -38,11 +38,14 @@ def plant(document: Document, args: dict[str, Any]) -> Document:
 
 
 def terrain(document: Document, args: dict[str, Any]) -> Document:
-    """Choose a terrain, or none with null. A page names shapes only: files are named where the viewer is started."""
+    """Choose a terrain, or none with null.
+
+    The page may name shapes only; files are named when the viewer is started.
+    """
     words = text_or_none(args, "words")
     if words is not None and words != document.terrain:
         _check_shape(words)
-        ground_mesh(document.rig, words, document.started)  # what cannot be drawn is refused
+        ground_mesh(document.rig, words, document.started)  # raises for terrain that cannot be drawn
     changed = document.but(terrain=words, plant=document.plant and words is not None)
     return changed.but(chains=tuple(grounded(changed, chain) for chain in changed.chains))
 
