@@ -280,17 +280,17 @@ class TestSolve:
         text = (tmp_path / "a.svg").read_text()
         named = {
             "target",
-            "still to go",
+            "remaining distance",
             "height of the target",
-            "way of the tip",
+            "path of the tip",
             "pole",
-            "limit: where the bone may go",
+            "limit: directions of the bone",
         }
         assert all(f">{said}</text>" in text for said in named)
         alone = poise.solve(limited.with_q(limited.q), poise.Position("Head", limited.world["Head"].positions))
         plot.draw_solve(tmp_path / "b.svg", limited, alone)
         text = (tmp_path / "b.svg").read_text()
-        assert all(f">{said}</text>" not in text for said in named - {"limit: where the bone may go"})
+        assert all(f">{said}</text>" not in text for said in named - {"limit: directions of the bone"})
 
     def test_the_pole_is_inside_the_picture_and_starts_at_the_joint_that_bends(self, figure):
         point = np.array([0.5, 0.5, -9.0])

@@ -58,7 +58,7 @@ def test_cancel_leaves_the_answer_before_and_the_page_goes_on(served, slow):
     assert not tab.get(GREY)
     assert tab.answered()["views"][0]["sentence"] == before["sentence"]
     assert tab.studio.stage.shown[0].tolist() == shown
-    assert tab.said() == ["given up: the answer before is shown"]
+    assert tab.said() == ["cancelled: the previous answer is shown"]
     slow.on = False
     tab.type("target-position-x", 0.3)
     tab.until("!document.querySelector('.waiting')")

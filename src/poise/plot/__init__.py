@@ -1,7 +1,8 @@
 """Pictures of poses, solves and planted feet, with Matplotlib.
 
-Matplotlib is imported only when a picture is made: it is the extra `poise[plot]`. Figures are projected here, in
-parallel and onto plain axes: every length keeps its proportion and nearer bones cover farther ones.
+Matplotlib, the extra `poise[plot]`, is imported only when a picture is made. `scene.py` computes layout, error curve
+and a parallel projection, `limit_outlines.py` the limits, `drawing.py` draws them, `planted_feet.py` draws planted
+feet.
 """
 
 from __future__ import annotations
@@ -48,15 +49,15 @@ def draw_poses(
     Parameters
     ----------
     path
-        The file, which ends with .png, .svg or .pdf.
+        The file, ending with .png, .svg or .pdf.
     poses
         Pairs (label, pose), drawn from left to right at one scale; single poses, not batches.
     target
-        (3,) a point [file units]; with a chain, the distance from its last joint is drawn and written.
+        (3,) a point [file units]; with a chain, its distance from the last joint is drawn and written.
     chain
         Names of the joints to highlight, from root to tip, the tip included.
     title
-        What stands above the picture.
+        Title above the picture.
 
     Raises
     ------
@@ -71,8 +72,8 @@ def draw_poses(
 
     Notes
     -----
-    Up is the skeleton's up axis; where the file does not say, y or z, whichever the figure extends along more. Rows
-    above the first joint are left out; helper bones far from the figure are drawn faintly.
+    Up is the skeleton's up axis; without one in the file it is the longer extent of y and z. Joints above the first
+    moving one are omitted; helper bones far from the figure are drawn faintly.
     """
     path, title = _checked(path), check_words(title, "the title")
     write_atomically(path, rendered(path.suffix.lower()[1:], *prepared(poses, target, chain), title))
@@ -89,18 +90,18 @@ def draw_solve(
     Parameters
     ----------
     path
-        The file, which ends with .png, .svg or .pdf.
+        The file, ending with .png, .svg or .pdf.
     start
         The pose before.
     result
-        The result of one target. With a trace (`solve(..., trace=True)`) the way of the tip is drawn in the attempt
-        that led to the answer, and the error after each iteration; of many attempts the best so far, and dots.
+        The result of one target. With a trace (`solve(..., trace=True)`) the tip path of the best restart and the error
+        per iteration are drawn; for many restarts the best error so far, and dots.
     label
-        What stands above the pose after; by default the result's own status.
+        Label above the pose after; by default the result's own status.
     target
         (3,) a point [file units].
     title
-        What stands above the picture.
+        Title above the picture.
 
     Raises
     ------
@@ -109,9 +110,9 @@ def draw_solve(
 
     Notes
     -----
-    A limit is drawn at its joint: the sector of a hinge, the rim of a cone, the edges of a box of angles, as the bone
-    that follows would sweep them; in the colour of the target where the joint stands at its end. A pole is a line from
-    the joint that bends to the point of the pole. A legend names the lines that are there.
+    A limit is drawn at its joint as swept by the next bone: the sector of a hinge, the rim of a cone, the edges of a
+    box of angles. A touched limit has the colour of the target. A pole is a line from the bending joint to the point of
+    the pole. A legend names the lines.
     """
     path, title, label = _checked(path), check_words(title, "the title"), check_words(label, "the label")
     require(start, Pose, "the pose before a solve")
@@ -132,9 +133,9 @@ def draw_feet(path: str | PathLike[str], planted: Planted) -> None:
     Parameters
     ----------
     path
-        The file, which ends with .png, .svg or .pdf.
+        The file, ending with .png, .svg or .pdf.
     planted
-        What `plant_feet` or `lock_feet` gave.
+        The result of `plant_feet` or `lock_feet`.
 
     Raises
     ------
@@ -147,8 +148,8 @@ def draw_feet(path: str | PathLike[str], planted: Planted) -> None:
 
     Notes
     -----
-    The ground is drawn along the straight line from the first place of the hips to the last; a figure that stays in
-    place is seen from the side. Grey and dashed is the clip before, bars are heel and ball in contact.
+    The ground is drawn along the line from the first to the last position of the hips; a character in place is seen
+    from the side. The clip before is grey and dashed, bars are heel and ball in contact.
     """
     path = _checked(path)
     require(planted, Planted, "the clip whose feet are drawn")

@@ -11,11 +11,11 @@ from poise.problem.layout import POSITION
 from poise.solvers.base.contract import Trace
 from poise.solving.result import Result
 
-_RISE = 2.0  # an error that doubles is another attempt, where the solver has no row for how an attempt begins
-_NEAR = 1e-2  # of configurations: an attempt that came so near to the answer is the one that led to it
-_MANY = 4  # attempts; of more, the best so far is the line and their iterations are dots
-_FAR_DOWN = 100.0  # a tolerance that is less than the least error by so much would leave no room for the curve
-_NARROW = 10.0  # errors within such a factor need no logarithm
+_RISE = 2.0  # error ratio that marks a restart in traces without rows for the starts of restarts
+_NEAR = 1e-2  # [rad, file units] distance in q: the first restart this close to the best pose led to it
+_MANY = 4  # restarts drawn as lines; with more, the best error is a line and iterations are dots
+_FAR_DOWN = 100.0  # ratio of smallest error to tolerance above which the tolerance is noted instead of drawn
+_NARROW = 10.0  # ratio of errors up to which the axis stays linear
 
 
 class ErrorCurve(NamedTuple):
@@ -45,7 +45,7 @@ def curve_of(result: Result) -> ErrorCurve | None:
 def trail_of(result: Result, joint: str) -> Floats | None:
     """Find the tip path (t, 3) of the best restart. None without a trace or iterations.
 
-    Steps that made the error larger are left out: solvers try them and go back.
+    Steps with a larger error are omitted, since solvers reject them.
     """
     trace = result.trace
     if trace is None or not result.iterations:
@@ -59,7 +59,7 @@ def trail_of(result: Result, joint: str) -> Floats | None:
 def _begins(trace: Trace, iterations: int) -> Bools:
     """Find the rows (t,) with the start of a restart.
 
-    Rows beyond the iterations are such, and stand where the pose leaps most.
+    Rows beyond the number of iterations are restarts; they are placed at the largest jumps of the pose.
     """
     begins = np.arange(len(trace.errors)) == 0
     extra = len(begins) - 1 - iterations
@@ -84,7 +84,7 @@ def _iterations(begins: Bools, count: int) -> Floats:
     """Count the iterations before each row. The last row counts all of them, as elsewhere."""
     rows = len(begins)
     if rows - 1 <= count:
-        return np.linspace(0, count, rows)  # what leaves steps out has the start and the answer, at least
+        return np.linspace(0, count, rows)  # shortened traces have at least start and result
     return np.cumsum(~begins).astype(np.float64)
 
 

@@ -19,14 +19,14 @@ from poise.plot.canvas import canvas, written
 from poise.plot.side_view import SideView, Unrolled, view_of
 from poise.svg.charts import shown_range
 
-_LEGS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7")  # as many as a figure may have
+_LEGS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7")  # one colour per leg
 _POINTS = ((HEEL_POINT, "heel", "#0072B2"), (BALL_POINT, "ball", "#D55E00"))
 _BEFORE, _GROUND, _EARTH, _INK, _LINE = "#9AA5AE", "#5F6B76", "#E4E8EB", "#1F2933", "#E4E8EB"
 _WIDTH, _TALLEST, _CHART = 11.0, 4.2, 1.7  # of the picture, the side view and a chart [inch]
 _HEAD, _AXIS, _GAP, _FOOT, _EDGE = 0.95, 0.25, 0.6, 0.5, 0.7  # room for words [inch]
-_UNDERFOOT = 25  # places from heel to ball, and from there to the tip, at which the ground below a sole is asked for
-_LEAST = 4.0, 0.4  # of a chart's axis: of heights [cm] and speeds [m/s]
-_SAME = 0.005  # [m] ground that differs by less from foot to foot is drawn as one
+_UNDERFOOT = 25  # ground samples from heel to ball, and as many from ball to tip
+_LEAST = 4.0, 0.4  # smallest range of a chart's axis: heights [cm] and speeds [m/s]
+_SAME = 0.005  # [m] difference of the feet's ground up to which one profile is drawn
 
 
 def rendered_feet(kind: str, planted: Planted) -> bytes:
@@ -143,7 +143,7 @@ def _limit(axes: Any, values: list[Floats], least: float) -> None:
     The result is always shown, the source as far as it fits; else a note tells so. The bars are below.
     """
     low, high = shown_range(*values)
-    middle, half = 0.5 * (low + high), 0.5 * max(high - low, least)  # else a foot at rest is all rounding errors
+    middle, half = 0.5 * (low + high), 0.5 * max(high - low, least)  # avoids charts of rounding errors
     low, high = middle - 1.36 * half, middle + 1.44 * half
     axes.set_ylim(low, high)
     outside = [word for word, is_so in (("above", values[0].max() > high), ("below", values[0].min() < low)) if is_so]

@@ -16,10 +16,10 @@ from poise.model.limits.base.rows import nearest_turns, turn_excess, turn_row
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind
 
-_POINTS = 48  # of a circle
-_SHARE, _MOST = 0.4, 0.14  # of the bone, and at most of the figure
-_END = 1e-6  # [rad, file units]
-_BEYOND = 1 + 1e-4  # of a rotation: one that stands at its limit leaves it then
+_POINTS = 48  # points of a circle
+_SHARE, _MOST = 0.4, 0.14  # radius as a fraction of the bone, and its bound as a fraction of the figure
+_END = 1e-6  # [rad, file units] distance from an end up to which the limit is touched
+_BEYOND = 1 + 1e-4  # factor on the angle of a rotation: a joint at its limit then exceeds it
 
 
 class Outline(NamedTuple):
@@ -43,7 +43,7 @@ def local_outline(pose: Pose, name: str) -> Outline | None:
 
     It is in the frame before the joint's own motion; None without a limit.
 
-    The track of a slide is in file units, from where the joint stands.
+    The track of a slide is in file units, relative to the joint's position.
     """
     skeleton, row = pose.skeleton, pose.skeleton.index(name)
     limit = skeleton.limits[row]
@@ -107,7 +107,7 @@ def _axis(pose: Pose, row: int, limit: Limit) -> Floats:
     return pose.skeleton.axes[row]
 
 
-# --- one function a kind of limit ----------------------------------------------------------------------------------
+# --- one function per limit type -----------------------------------------------------------------------------------
 
 
 def _swept(limit: Limit, axis: Floats, bone: Floats, turn: Floats) -> tuple[list[Floats], bool] | None:
@@ -128,7 +128,7 @@ def _sector(limit: Range, axis: Floats, bone: Floats, turn: Floats) -> tuple[lis
     if not (math.isfinite(limit.low) and math.isfinite(limit.high)):
         return None
     across = np.asarray(bone - (bone @ axis) * axis, dtype=np.float64)
-    if np.linalg.norm(across) < _END:  # the bone lies along the axis: any direction across shows the angle
+    if np.linalg.norm(across) < _END:  # the bone lies along the axis: any perpendicular direction shows the angle
         across = np.cross(axis, np.eye(3)[int(np.abs(axis).argmin())])
     across = np.asarray(across / np.linalg.norm(across), dtype=np.float64)
     high = min(limit.high, limit.low + 2 * math.pi)

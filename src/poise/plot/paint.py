@@ -14,17 +14,17 @@ from poise.plot.canvas import PAPER, canvas, written
 from poise.plot.curve import ErrorCurve, draw_curve
 from poise.plot.scene import Panel, Scene, nearness, projected
 
-# Okabe and Ito's palette: these stay apart for colour-blind readers and in grey print.
+# Okabe and Ito's palette: distinguishable for colour-blind readers and in grey print.
 _CHAIN, _TARGET, _BONE, _FAINT = "#0072B2", "#D55E00", "#5F6B76", "#C9CFD5"
 _LIMIT, _TRAIL, _POLE = "#009E73", "#CC79A7", "#56B4E9"
 _INK, _MUTED, _GRID, _SHADOW = "#1F2933", "#6B7680", "#E4E8EB", "#EDEFF1"
 
-_HEIGHT = 3.9  # of a panel [inch]
-_CURVE = 3.4  # width of the curve beside them
-_ENTRY, _LINE = 0.5, 0.2  # of a legend: width of an entry beside its letters, height of a row [inch]
-_LETTER = 0.11  # of the title [inch]: panels are at least as wide as their words
-_NOTHING = 1e-6  # [m] of a distance that is not worth a number
-_MANY = 40  # joints; more are drawn as small dots
+_HEIGHT = 3.9  # [inch] height of a panel
+_CURVE = 3.4  # [inch] width of the error curve
+_ENTRY, _LINE = 0.5, 0.2  # [inch] legend: width of an entry without its letters, height of a row
+_LETTER = 0.11  # [inch] width of a title's letter: panels are at least as wide as their text
+_NOTHING = 1e-6  # [m] distance up to which a tip counts as at the target
+_MANY = 40  # joints above which dots are small
 
 
 def rendered(
@@ -39,7 +39,7 @@ def rendered(
     width = max(float(np.clip(_HEIGHT * extent[0] / extent[1], 2.3, 6.5)), words + 0.2)
     styles = _list_styles(panels, scene) if legend else {}
     rows = -(-sum(_ENTRY + _LETTER * len(name) for name in styles) // (width * len(panels)))
-    head, foot = (0.95 if title else 0.6), 0.32 + _LINE * rows  # room for words [inch]
+    head, foot = (0.95 if title else 0.6), 0.32 + _LINE * rows  # [inch] margins for text
     beside = _CURVE if curve is not None else 0.0
     total = (width * len(panels) + beside, head + _HEIGHT + foot)
     share = width / total[0]
@@ -66,12 +66,12 @@ def _list_styles(panels: list[Panel], scene: Scene) -> dict[str, dict[str, Any]]
     ends = {at_end for panel in panels for _, at_end in panel.limits}
     drawn: list[tuple[bool, str, dict[str, Any]]] = [
         (scene.target is not None, "target", {"color": _TARGET, "marker": "+", "ms": 9, "mew": 2, "lw": 0}),
-        (scene.target is not None, "still to go", {"color": _TARGET, "lw": 1.2, "ls": (0, (4, 2))}),
+        (scene.target is not None, "remaining distance", {"color": _TARGET, "lw": 1.2, "ls": (0, (4, 2))}),
         (scene.target is not None, "height of the target", {"color": _TARGET, "lw": 0.8, "ls": (0, (1, 3))}),
-        (any(panel.trail is not None for panel in panels), "way of the tip", {"color": _TRAIL, "lw": 1.0}),
+        (any(panel.trail is not None for panel in panels), "path of the tip", {"color": _TRAIL, "lw": 1.0}),
         (any(len(panel.poles) for panel in panels), "pole", {"color": _POLE, "lw": 1.2, "ls": (0, (5, 1, 1, 1))}),
-        (False in ends, "limit: where the bone may go", {"color": _LIMIT, "lw": 1.1}),
-        (True in ends, "limit at which the joint stands", {"color": _TARGET, "lw": 1.1}),
+        (False in ends, "limit: directions of the bone", {"color": _LIMIT, "lw": 1.1}),
+        (True in ends, "limit reached by the joint", {"color": _TARGET, "lw": 1.1}),
     ]
     return {name: looks for is_drawn, name, looks in drawn if is_drawn}
 
@@ -191,7 +191,7 @@ def _write_label(figure: Any, x: float, y: float, panel: Panel, scene: Scene) ->
 def _away(left: float, skeleton: Skeleton, extent: float) -> str:
     """Format the distance between tip and target. Below a thousandth of a millimetre it counts as zero.
 
-    Where the unit is unknown, below a millionth of what is drawn.
+    With an unknown unit the bound is a millionth of the drawn extent.
     """
     metres = skeleton.metres_per_unit
     if left <= (_NOTHING * extent if metres is None else _NOTHING / metres):

@@ -22,9 +22,9 @@ from poise.plot.limits import Outline, outlines
 from poise.solving.result import Result
 
 _AZIMUTH, _ELEVATION = math.radians(38.0), math.radians(14.0)
-_TO_Z_UP = {"x": [1, 2, 0], "y": [2, 0, 1], "z": [0, 1, 2]}  # cyclic, so that left stays left
-_FAR = 0.3  # a helper bone is longer than this share of the figure
-_FEW = 6  # rows; smaller skeletons have no helper bones
+_TO_Z_UP = {"x": [1, 2, 0], "y": [2, 0, 1], "z": [0, 1, 2]}  # cyclic, which keeps left on the left
+_FAR = 0.3  # smallest length of a helper bone, as a fraction of the figure
+_FEW = 6  # joints; skeletons of at most this size have no helper bones
 _LONGEST = 200  # characters of a title or a label: at 0.11 inch each they already make a picture 22 inches wide
 
 
@@ -39,7 +39,7 @@ class Panel(NamedTuple):
     faint: Bools  # (k,) helper bones
     chain: Ints  # rows to highlight
     limits: list[Outline]
-    trail: Floats | None  # (t, 3) where the tip was
+    trail: Floats | None  # (t, 3) path of the tip
     poles: Floats  # (p, 2, 3) from each middle joint to the point of its pole
 
 
@@ -70,11 +70,11 @@ def prepared(
     poses, target, chain
         See `draw_poses`.
     limited
-        Names of the joints whose limits are drawn.
+        Names of the joints with drawn limits.
     trail
-        The result whose tip's way is drawn in the last pose.
+        The result for the tip path in the last pose.
     poles
-        Name of the middle joint, and point (3,) in the world, of each pole that is drawn.
+        Middle joint and world point (3,) of each drawn pole.
     """
     given = several(poses, "the poses that are drawn", "[('rest', rig.rest)]")
     poses = [_check_pair(one) for one in given]
@@ -129,7 +129,7 @@ def _panel(
     faint[rows] = False
     child = np.flatnonzero(drawn & (skeleton.parents >= 0) & drawn[skeleton.parents])
     bones = np.stack([skeleton.parents[child], child], axis=-1)
-    alone = np.setdiff1d(np.flatnonzero(drawn), bones)  # a flat hand rig is nothing but these
+    alone = np.setdiff1d(np.flatnonzero(drawn), bones)  # a flat hand rig consists of these only
     joints = np.unique(np.concatenate([bones[~faint[child]].ravel(), alone, rows]))
     size = float(np.ptp(points[joints], axis=0).max(initial=0.0)) or 1.0
     limits = [Outline([line[:, order] for line in lines], end) for lines, end in outlines(pose, limited, size)]
@@ -140,7 +140,7 @@ def _panel(
 def z_up_order(pose: Pose) -> list[int]:
     """Find the coordinate order for drawing with the third axis up.
 
-    The file's own up axis; where it says none, y or z, along which the pose is taller.
+    It uses the file's own up axis; without one, the longer extent of y and z.
     """
     up = pose.skeleton.up
     if up is None:
@@ -165,9 +165,9 @@ def _drawn(skeleton: Skeleton) -> Bools:
 def _helpers(skeleton: Skeleton, points: Floats, drawn: Bools) -> Bools:
     """Find the joints (n,) with a helper bone to their parent. Helper bones are drawn faintly.
 
-    Control and pole bones are long, begin at the top of the tree and lead to next to nothing; the bone
-    from a root on the ground up to the hips is long and the only one that leads to the figure. `points`
-    (n, 3) are the joints' places at rest, so that every panel of a figure shows the same.
+    Control and pole bones are long, start at the top of the tree and have few descendants. The long bone from a root on
+    the ground to the hips differs: it leads to the figure. `points` (n, 3) are the rest positions, so that all panels
+    of a figure agree.
     """
     faint = np.zeros(len(skeleton), dtype=bool)
     if len(skeleton) <= _FEW or not (skeleton.kinds >= Kind.BALL).any():

@@ -9,11 +9,11 @@ import numpy as np
 from poise.ground.figure.motion import ANKLE, END, HIP, Motion
 from poise.maths.arrays import Floats, Ints
 
-_STRIDE, _MOST = 0.45, 14  # a leg is drawn every so many metres, but not more often than this
-_STILL = 0.3  # [m] who goes less far is seen from the side that the feet show
-_SWAY = 0.15  # [m] hips go on when they are this far from where they were: less is sway, and no way
-_FARTHER = 1.2  # who goes so many times as far as from beginning to end turns: the way is unrolled
-_LONG = 1.0  # [m] a way that is shorter is seen as a whole in any case
+_STRIDE, _MOST = 0.45, 14  # [m] between drawn legs, and their largest number
+_STILL = 0.3  # [m] for shorter displacements the direction of the feet is the view's
+_SWAY = 0.15  # [m] distance between path corners; smaller motion of the hips is sway
+_FARTHER = 1.2  # ratio of path length to displacement above which the path is unrolled
+_LONG = 1.0  # [m] shorter paths are never unrolled
 
 
 class Straight(NamedTuple):
@@ -40,11 +40,11 @@ class Straight(NamedTuple):
 class Unrolled(NamedTuple):
     """Side view along a turning path, unrolled into a line. The drawing is monotone in time.
 
-    went     (F,) how far the body has gone in every frame [m]
-    ends     (k,) how far it had gone at the corners of the way
-    corners  (k, 2) where they are
-    angles   (k,) of the way there [rad], without jumps
-    frames   (n,) whose legs are drawn
+    distances         (F,) distance along the path in every frame [m]
+    corner_distances  (k,) distance along the path at its corners [m]
+    corners           (k, 2) positions of the corners [m]
+    angles            (k,) directions of the path at the corners [rad], unwrapped
+    frames            (n,) frames with drawn legs
     """
 
     went: Floats
@@ -53,7 +53,7 @@ class Unrolled(NamedTuple):
     angles: Floats
     frames: Ints
 
-    label = "along the way that the body has gone, unrolled [m]"
+    label = "along the unrolled path [m]"
 
     def seen(self, points: Floats) -> Floats:
         """Project points (n, ..., 3) [m] to along and up. The distance along the path is each frame's own."""

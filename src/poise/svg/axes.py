@@ -1,6 +1,6 @@
 """Axes of SVG charts: positions, ticks, grid lines.
 
-Drawings take their colours from the style of the page that they stand in, by class.
+Colours come from the style of the surrounding page, by class.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 from poise.maths.arrays import Floats
 
 _TICKS = 5
-_FINE, _COARSE = 2.6, 7  # decades: below, numbers between powers of ten are named too; above, some powers are not
+_FINE, _COARSE = 2.6, 7  # decades: below the first also 2 and 5 are labelled, above the second not every power
 _RAISED = str.maketrans("-0123456789", "\N{SUPERSCRIPT MINUS}⁰¹²³⁴⁵⁶⁷⁸⁹")
-_PLAIN = 3  # powers of ten that are written out, either way
+_PLAIN = 3  # largest exponent written out as a plain number
 
 
 class Axis(NamedTuple):

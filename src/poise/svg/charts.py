@@ -10,12 +10,12 @@ import numpy as np
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.svg.axes import Axis, grid, polyline
 
-WIDTH = 400  # of the drawing; a column of the page shows it at about this size, so that its letters stay readable
-_LEFT, _RIGHT, _TOP, _HEIGHT = 44, 10, 22, 150  # room for numbers, the plot's own height
-_BAR, _FOOT = 12, 20  # a row of bars, the numbers of the time
-_ROOM = 1.5
-_BEYOND = 0.02  # of the range: how far above and below it a line is drawn
-_MANY = 600  # frames; of more the lowest and highest of each bin are drawn
+WIDTH = 400  # width of the drawing, about that of a page column, so that letters stay readable
+_LEFT, _RIGHT, _TOP, _HEIGHT = 44, 10, 22, 150  # margins for labels, and height of the plot
+_BAR, _FOOT = 12, 20  # height of a bar row, and of the time labels
+_ROOM = 1.5  # of the result's range: how far the source may extend it
+_BEYOND = 0.02  # of the range: lines are clipped this far outside it
+_MANY = 600  # frames; of more only the extremes of each bin are drawn
 
 
 class Curve(NamedTuple):

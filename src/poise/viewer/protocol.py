@@ -4,9 +4,9 @@ To the page, little endian: a pose (kind 1) or the start pose (kind 2) is a head
 [views][characters][joints][width]; an asset (kind 3) and a download (kind 4) have 8 bytes before their contents.
 
     0  u8 kind        1  u8 version       2  u8 views          3  u8 width      7: x y z, w x y z; 12: 3 x 4 rows; world
-    4  u16 characters 6  u16 joints       8  u32 frame        12  u32 serial    of the newest target that is answered
+    4  u16 characters 6  u16 joints       8  u32 frame        12  u32 serial    of the newest answered target
    16  f32 clip time [s]                 20  u8 status A      21  u8 status B  22  u16 flags: 1 playing, 2 iterating
-   24  f32 microseconds A, B             32  f32 distance left A, B [file units]
+   24  f32 microseconds A, B             32  f32 position error A, B [file units]
    40  u16 iterations A, B               44  u32 version of the document
 
 Everything else is JSON: {"kind": ...} to the page, {"do": ...} from it. docs/viewer-protocol.md lists both.
@@ -30,14 +30,14 @@ from poise.maths.arrays import short
 VERSION = 1
 POSE, GHOST, ASSET, DOWNLOAD = 1, 2, 3, 4
 MODEL, TERRAIN = 1, 2
-REFUSED, NOTHING = 254, 255  # beside the codes of poise.Status
+REFUSED, NOTHING = 254, 255  # besides the codes of poise.Status
 PLAYING, ITERATING = 1, 2
 
 _HEAD = struct.Struct("<BBBBHHIIfBBHffffHHI")
 _SHORT_HEAD = struct.Struct("<BBHI")
-_MOST = 65_535
-_FARTHEST = 1e12  # a coordinate beyond is no place on any rig
-_LONGEST = 400  # characters of a name or a sentence that is typed
+_MOST = 65_535  # largest number of iterations in a u16
+_FARTHEST = 1e12  # [file units] bound of numbers of the page
+_LONGEST = 400  # characters of a text of the page
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def pack_download(number: int, contents: bytes) -> bytes:
     return _SHORT_HEAD.pack(DOWNLOAD, 0, 0, number) + contents
 
 
-# --- what the page says --------------------------------------------------------------------------------------------
+# --- messages of the page ------------------------------------------------------------------------------------------
 
 
 def read_message(text: str | bytes) -> dict[str, Any]:
@@ -93,14 +93,14 @@ def read_message(text: str | bytes) -> dict[str, Any]:
     try:
         message = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"a message that is no JSON: {short(text)}") from error
+        raise InputError(f"a message must be JSON, not {short(text)}") from error
     if not isinstance(message, dict) or not isinstance(cast("dict[str, Any]", message).get("do"), str):
-        raise InputError('a message is an object that says what to do: {"do": "undo"}')
+        raise InputError('a message is an object such as {"do": "undo"}')
     return cast("dict[str, Any]", message)
 
 
 def _no_number(name: str) -> NoReturn:
-    raise InputError(f"{name} is no number of JSON")
+    raise InputError(f"{name} is not a number in JSON")
 
 
 def text(args: dict[str, Any], name: str, *, default: str | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Refusal messages of solvers for the current chains. The page greys these solvers. The page greys these solvers."""
+"""Refusal messages of solvers for the current chains. The page greys these solvers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from poise.viewer.document.document import Document
 
 
 def refusals(document: Document) -> dict[str, str]:
-    """Find the message of each unusable solver. Nothing is solved for it. Nothing is solved for it.
+    """Find the message of each unusable solver. Nothing is solved for it.
 
-    Chains that are switched off do not count. A solver of some chains leaves the others out, and names them when it
-    solves. Reasons of an option or a target show at the solve only. A start pose remembers its last answer.
+    Disabled chains do not count. A solver may take some chains only; it reports the others when it solves. Reasons in
+    options or targets appear at the solve only. The last result is cached per start pose.
     """
     if document.driven or not document.active:
         return {}
@@ -30,7 +30,7 @@ def _refusals(document: Document) -> dict[str, str]:
 def _refusal(document: Document, name: str) -> str | None:
     try:
         made = solvers.named(name)
-    except UnsupportedError:  # an extra that is not installed: the list says so already
+    except UnsupportedError:  # a missing extra: the list of solvers reports it already
         return None
     try:
         return plan_chains(made, document.started, document.active, free_root=document.free_root).refused

@@ -26,7 +26,7 @@ from poise.viewer.document.document import Choice, Document
 from poise.viewer.protocol import NOTHING, REFUSED
 
 _NOTE = "chain after chain: this solver takes one at a time, and joints that chains share stay still"
-_POINTS = {"position", "aim", "pole"}  # measures that begin with a point in the world
+_POINTS = {"position", "aim", "pole"}  # measures with a world position in their first three numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +34,12 @@ class Outcome:
     """Solve result of one view.
 
     q           (characters, nq)
-    start       (characters, nq) where the solve started
+    start       (characters, nq) initial q of the solve
     status      a code of poise.Status, REFUSED or NOTHING
-    sentence    the status with figures, or why the solver refuses
-    left        the largest distance left [file units]; NaN where no position is asked for
-    note        what one should know about how it was solved, or None
-    left_out    chains that the solver cannot take, each with the reason
+    sentence    the status with numbers, or the refusal of the solver
+    left        largest position error [file units]; NaN without position goals
+    note        remark on the solve, or None
+    left_out    chains rejected by the solver, each with the reason
     moved       whether q differs from the start
     """
 
@@ -63,9 +63,8 @@ class Outcome:
 class Solving:
     """Solver of one view for the enabled chains and a base pose.
 
-    A solver that takes one goal or one joint at a time solves chain after chain; joints that several chains share stay
-    still then, for each chain would undo what the one before has done. Chains that a solver cannot take are left out,
-    unless none would be left.
+    A solver of one goal or one joint at a time solves chain after chain. Shared joints are then fixed, because each
+    chain would undo the one before. Chains rejected by the solver are omitted, unless none would remain.
     """
 
     def __init__(self, document: Document, base: Pose, choice: Choice) -> None:
@@ -90,7 +89,7 @@ class Solving:
     def curve(self, chains: Sequence[ChainTarget], watched: int, start: Floats) -> list[float] | None:
         """Compute the error per iteration of the first character. It covers one chain and those solved with it.
 
-        None where there is no trace.
+        None without a trace.
         """
         if watched in self._plan.left_out:
             return None
@@ -123,7 +122,7 @@ class Solving:
     def _choose(self, chains: Sequence[ChainTarget]) -> solvers.Solver:
         """Make the solver and its chain plan.
 
-        Raise UnsupportedError if it takes no chain. UnsupportedError if it takes none.
+        Raise UnsupportedError if it takes no chain.
         """
         solver = self._made([goal for chain in chains for goal in chain.goals(self.base.skeleton)])
         self._plan = plan_chains(solver, self.base, chains, free_root=self._settings["free_root"])
@@ -141,7 +140,7 @@ class Solving:
 
     def _made(self, goals: Sequence[Goal]) -> solvers.Solver:
         free_root = self._settings["free_root"]
-        # One iteration after the other shows the solver alone.
+        # Single iterations show the solver without the closed-form start.
         natural = False if self._iterate else None
         made = chosen_solver(self.choice.made(), self.base, tuple(goals), free_root=free_root, natural=natural)
         return _one_iteration(made) if self._iterate else made

@@ -5,7 +5,7 @@
         for frame in view.frames(fps=60):
             view.pose = tracker(ball.position, dt=frame.dt).pose
 
-The server and the studio have threads of their own; everything here may be called from any thread.
+Server and session have their own threads; everything here may be called from any thread.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 Places: TypeAlias = tuple[tuple[float, float, float], ...]
 
-_APART = 1.1  # widths of the figure between characters that stand side by side
+_APART = 1.1  # distance of characters side by side, in widths of one character
 _LONGEST = 400  # characters of a handle's name
-_LOOK = 0.2  # [s] between two looks at whether the page is there
+_LOOK = 0.2  # [s] between two checks for the page
 
 
 class Frame(NamedTuple):
@@ -49,9 +49,9 @@ class Frame(NamedTuple):
     number
         Its number, from 0.
     time
-        Seconds since the first.
+        Seconds since the first frame.
     dt
-        Seconds since the last.
+        Seconds since the last frame.
     """
 
     number: int
@@ -65,14 +65,14 @@ def view(thing: Rig | Pose | Clip, *, host: str = "127.0.0.1", port: int = 0, op
     Parameters
     ----------
     thing
-        What is shown: a rig in its pose, a pose, or a clip that plays.
+        The content: a rig in its pose, a pose, or a clip for playing.
     host
-        The address to listen at. Only this machine can reach the default; with any other host everyone with the link
-        can use the viewer.
+        The address to listen at. The default is reachable from this machine only; with any other host everyone with the
+        link can use the viewer.
     port
         The port; 0: a free one.
     open_browser
-        Whether the page is opened; otherwise its address is only printed.
+        Whether the page is opened. Its address is printed in any case.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def view(thing: Rig | Pose | Clip, *, host: str = "127.0.0.1", port: int = 0, op
     Raises
     ------
     InputError
-        For something else than a rig, a pose or a clip.
+        For anything but a rig, a pose or a clip.
     FileError, InputError
         Where the port is in use.
     UnsupportedError
@@ -105,8 +105,8 @@ class View:
         self._server: Server | None = None
         self._handles: dict[str, Handle] = {}
         self._controls: dict[str, Slider | Button | Text] = {}
-        self._driven: Pose | None = None  # what was shown from here last
-        self._left = threading.Event()  # the page has gone and not come back
+        self._driven: Pose | None = None  # the last pose of this program
+        self._left = threading.Event()  # set when the page has left for good
 
     # --- from the start to the end ---------------------------------------------------------------------------------
 
@@ -117,9 +117,9 @@ class View:
         """
         self._start()
         url = self.url
-        print(f"poise view: {url}", flush=True)  # noqa: T201  (a script shows where to look)
+        print(f"poise view: {url}", flush=True)  # noqa: T201  (scripts print the address)
         if self._opens_browser:
-            import webbrowser  # noqa: PLC0415  (import poise is quick; viewers are rare)
+            import webbrowser  # noqa: PLC0415  (keeps `import poise` fast)
 
             webbrowser.open(url)
         return self
@@ -168,14 +168,14 @@ class View:
         server.on_gone(self._left.set)
         server.on_asked(lambda: print(f"poise view: a new link was asked for: {server.url}", flush=True))  # noqa: T201
         server.start()
-        atexit.register(server.close)  # a script that ends without closing it says so, too
+        atexit.register(server.close)  # tells the page when a script ends without closing it
         return studio, server
 
     # --- what is shown -----------------------------------------------------------------------------------------------
 
     @property
     def url(self) -> str:
-        """The address of the page, for one browser. Each used address is followed by a new one."""
+        """The address of the page, for one browser. After its use there is a new one."""
         return self._start()[1].url
 
     @property
@@ -195,7 +195,7 @@ class View:
 
     @property
     def pose(self) -> Pose:
-        """The displayed pose. Set it to show another, on the same skeleton; several poses stand side by side."""
+        """The displayed pose. Set it to show another one on the same skeleton; a batch stands side by side."""
         if self._driven is not None:
             return self._driven
         return self.document.started if self._studio is None else self._studio.stage.pose_of(0)
@@ -232,9 +232,9 @@ class View:
         Parameters
         ----------
         name
-            What the page calls it. The same name again is the same handle, put elsewhere.
+            Its label. The same name again returns the same handle, moved.
         at
-            (3,) its place [file units, world].
+            (3,) its position [file units, world].
         rotation
             (4,) its rotation, a quaternion w x y z.
         """
@@ -259,7 +259,7 @@ class View:
         low, high
             Its ends.
         value
-            Where it stands first; default: `low`.
+            Its initial value; default: `low`.
         """
         return self._control(name, Slider, lambda call: Slider(name, low, high, value, call))
 
@@ -282,7 +282,7 @@ class View:
         name
             What the page calls it.
         value
-            What stands in it first, at most 400 characters.
+            Its initial text, at most 400 characters.
         """
         return self._control(name, Text, lambda call: Text(name, value, call))
 
@@ -313,7 +313,7 @@ class View:
     def _follow(self, document: Document) -> None:
         """Update handles and controls from the changed document.
 
-        It runs on the session's thread. On the studio's thread.
+        It runs on the session's thread.
         """
         for control in document.controls:
             if control.name in self._controls:
@@ -333,13 +333,13 @@ class View:
         Parameters
         ----------
         fps
-            Frames per second. A turn of the loop that takes longer delays the next one, and no frame is made up for:
-            `Frame.dt` is the time that has really passed.
+            Frames per second. A longer iteration delays the next one, and no frame is made up for: `Frame.dt` is the
+            time really passed.
 
         Yields
         ------
         Frame
-            They begin at once, whether or not a page is there yet.
+            They begin at once, even before a page is open.
         """
         rate = real(fps, "fps")
         if not 0.0 < rate <= 1000.0:  # noqa: PLR2004
@@ -377,7 +377,7 @@ class View:
 
     def _repr_html_(self) -> str:
         """Return the page as HTML for a notebook cell. Where a frame may not show it, the link opens it."""
-        from html import escape  # noqa: PLC0415  (only notebooks ask)
+        from html import escape  # noqa: PLC0415  (only for notebooks)
 
         address = escape(self.url, quote=True)
         return (

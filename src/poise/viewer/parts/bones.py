@@ -11,9 +11,9 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
 
-_STUB = 0.35  # length of a leaf over the bone that leads to it
-_LONGEST_STUB = 0.06  # of the figure's size
-_SHORT = 1e-6  # of the figure's size: no length
+_STUB = 0.35  # length of a leaf as a fraction of the bone into it
+_LONGEST_STUB = 0.06  # largest length of a leaf, as a fraction of the character's size
+_SHORT = 1e-6  # shorter bones count as zero, as a fraction of the character's size
 _NOT_BONES = ("mesh", "camera", "skin")
 _INNERMOST = ("spine", "chest", "upperChest", "neck", "head", "LowerArm", "Hand", "LowerLeg", "Foot", "Toes")
 
@@ -51,7 +51,7 @@ def bones_of(skeleton: Skeleton, shown: Bools, roles: dict[str, str], size: floa
 
     It leads to the next joint of the chain, in the joint's own frame after its rotation.
 
-    A leaf goes on for a short way in the direction of the bone that leads to it.
+    A leaf continues the bone into it for a short length.
     """
     world = Pose(skeleton, skeleton.rest_q).world
     places, turns = world.positions, world.rotations
@@ -74,7 +74,7 @@ def _next(skeleton: Skeleton, row: int, shown: Bools, roles: dict[str, str], pla
     if len(candidates) < 2:  # noqa: PLR2004
         return candidates[0] if candidates else -1
     came = _came(skeleton, row, places, short)
-    if came is None:  # a root: the longest line of joints below it
+    if came is None:  # a root: the child with the longest chain below it
         return max(candidates, key=lambda child: int(skeleton.moving_depth[child]))
     return max(candidates, key=lambda child: _cosine(places[child] - places[row], came))
 

@@ -20,7 +20,7 @@ _FLOAT, _INT = 5126, 5125
 class Primitive(NamedTuple):
     """Triangles of one colour.
 
-    Without normals every triangle is shaded flat. Without normals every triangle is shaded flat.
+    Without normals every triangle is shaded flat.
 
     points   (k, 3); faces (f, 3) rows of it, counterclockwise from outside; normals (k, 3) or None
     colour   red, green, blue, opacity 0..1, as on a screen (sRGB)

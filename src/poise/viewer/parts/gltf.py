@@ -11,7 +11,7 @@ from poise.io.gltf.buffers import Buffers, read_inside
 from poise.io.gltf.container import Container, GltfDocument, pack
 from poise.io.gltf.json import BrokenError, Json, mapping, objects, strings
 
-LARGEST_FILE = 100_000_000  # bytes of meshes and images
+LARGEST_FILE = 100_000_000  # [bytes] of meshes and images
 MOST_TRIANGLES = 5_000_000
 _PACKED = {
     "KHR_draco_mesh_compression": "Draco", "EXT_meshopt_compression": "meshopt", "KHR_meshopt_compression": "meshopt",
@@ -19,7 +19,7 @@ _PACKED = {
 _BASIS = "KHR_texture_basisu"
 _LEFT_OUT = ("KHR_lights_punctual", _BASIS, *_PACKED)
 _KINDS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp"}
-_WHITE = (  # one white pixel, where there is no picture that a browser shows
+_WHITE = (  # one white pixel in place of pictures without browser support
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
 )
 
@@ -35,8 +35,8 @@ class Asset(NamedTuple):
 def glb_of(document: GltfDocument, used: set[int]) -> Asset:
     """Build one GLB of a document's meshes and nodes. `used` are the nodes that are joints of the skeleton.
 
-    Node numbers stay. A node that was added to turn another axis up and to scale does neither: the page does
-    that with everything.
+    Node numbers stay. Nodes added for the up axis and the scale have no effect here: the page applies both to
+    everything.
     """
     json = document.container.json
     if not any("mesh" in node for node in objects(json, "nodes")):
@@ -49,14 +49,14 @@ def glb_of(document: GltfDocument, used: set[int]) -> Asset:
         return Asset(pack(Container("glb", writer.json, bytes(writer.binary))), tuple(writer.notes), writer.skin)
     except BrokenError as error:
         return Asset(None, (f"the meshes cannot be shown: {error.place}: {error.reason}",))
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # parts that a skeleton does not need
-        return Asset(None, ("the meshes cannot be shown: what the file says of them is malformed",))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # in parts that loading skips
+        return Asset(None, ("the meshes cannot be shown: their data in the file is malformed",))
 
 
 def _refused(json: Json) -> str:
     for name in strings(json, "extensionsRequired"):
         if name in _PACKED:
-            return f"the meshes are compressed with {_PACKED[name]}, which the page does not unpack"
+            return f"the meshes are compressed with {_PACKED[name]}, unsupported by the page"
     size = sum(int(buffer.get("byteLength", 0)) for buffer in objects(json, "buffers"))
     if size > LARGEST_FILE:
         return f"the file holds {size / 1e6:,.0f} MB; the page shows at most {LARGEST_FILE / 1e6:,.0f} MB"
@@ -117,7 +117,7 @@ class _Repacked:
         for i, texture in enumerate(objects(self.json, "textures")):
             texture.get("extensions", {}).pop(_BASIS, None)
             if not ("source" in texture or texture.get("extensions")):
-                self.notes.append(f"textures[{i}] is KTX2, which the page does not unpack; it is shown white")
+                self.notes.append(f"textures[{i}] is KTX2, unsupported by the page; it is shown white")
                 texture["source"] = len(self.json.setdefault("images", []))
                 self.json["images"].append({"uri": _WHITE})
 

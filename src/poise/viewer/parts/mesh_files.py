@@ -20,18 +20,18 @@ from poise.viewer.parts.glb import GREY, Colour, Primitive
 from poise.viewer.parts.gltf import LARGEST_FILE, MOST_TRIANGLES
 
 SUFFIXES = (".stl", ".obj", ".dae")
-_FOLDERS = ("urdf", "robots", "xacro")  # in a package of ROS, beside the folder of meshes
+_FOLDERS = ("urdf", "robots", "xacro")  # folders of descriptions in a ROS package, beside its meshes
 _OTHER = "; drop the folder that has it on the page, or start with --package-path FOLDER"
-_FARTHEST = 1e30  # a coordinate may be; products of more would overflow
-_LONGEST = 1024  # characters of a path
+_FARTHEST = 1e30  # [file units] largest coordinate; products of larger ones would overflow
+_LONGEST = 1024  # characters of a mesh path
 
 
 def found(urdf: Path, name: str, packages: Sequence[Path] = ()) -> Path:
     """Find the mesh file of a URDF's `name`. It lies inside the URDF's folder, or the package's for a URDF in `urdf`.
 
-    Of package://NAME/A/B the longest end that exists counts, because the package's own name is not written in it; it is
-    looked for in the folders `packages` first, which may be packages or hold some. FileError where there is none, and
-    for what leads elsewhere, which is not opened.
+    For package://NAME/A/B the longest existing suffix counts, because NAME need not be a folder's name. The folders
+    `packages` are searched first; each is a package or contains some. Raise FileError for a missing file, and for a
+    path out of the folder, which is not opened.
     """
     folder = urdf.absolute().parent.resolve()
     root = folder.parent if folder.name in _FOLDERS else folder
@@ -83,10 +83,10 @@ def read_mesh(path: Path) -> list[Primitive]:
         raise FileError(path, "meshes of robots need trimesh: pip install 'poise[view]'") from error
     options: dict[str, Any] = {"skip_materials": True} if suffix == ".obj" else {}
     try:
-        with np.errstate(all="ignore"):  # numbers are looked at afterwards
+        with np.errstate(all="ignore"):  # numbers are checked afterwards
             scene = trimesh.load_scene(io.BytesIO(data), file_type=suffix[1:], process=False, **options)
             parts = [_placed(scene, node, suffix) for node in scene.graph.nodes_geometry]
-    except Exception as error:  # trimesh raises what comes
+    except Exception as error:  # trimesh raises exceptions of any type
         raise FileError(path, f"cannot be read: {said(error)}") from error
     return _checked(path, [part for part in parts if part is not None and len(part.faces)])
 

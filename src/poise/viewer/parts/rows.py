@@ -17,16 +17,16 @@ from poise.model.skeleton import Kind, Skeleton
 Singles: TypeAlias = NDArray[np.float32]
 
 PLACES, MAPS = 7, 12  # numbers a joint: x y z w x y z, or the rows of a 3 x 4 map
-_SIMILAR = 1e-3  # linear parts this near to a rotation times a factor count as one; exported scales are noisy
-_SAME = 1e-5  # scales that a pose gives and that differ no more from the skeleton's own are these
+_SIMILAR = 1e-3  # relative deviation from a rotation times a factor; exported scales are noisy
+_SAME = 1e-5  # relative difference up to which a pose's scales count as the skeleton's own
 
 
 class Drawn(NamedTuple):
     """Constant linear maps behind each joint's rotation.
 
     linear   (n, 3, 3) the world's linear part at rest is rotation @ linear
-    inverse  (n, 3, 3) of it; None where all of them are identities
-    still    whether that holds in every pose: no joint turns below a scale that is not uniform
+    inverse  (n, 3, 3) their inverses; None if all are identities
+    still    whether that holds in every pose: no joint rotates below a non-uniform scale
     """
 
     linear: Floats
@@ -86,7 +86,7 @@ def width_of(pose: Pose) -> int:
 def frame_rows(pose: Pose, width: int | None = None) -> Singles:
     """Pack world transforms (..., joints, width) as float32. They are in file units; `width` is 7 or 12.
 
-    7 numbers are x y z and w x y z: the world's linear part is that rotation times `linear` of the model.
+    7 numbers are x y z and w x y z: the world's linear part is that rotation times `linear` of the rig message.
     """
     affine = pose.world.affine
     if (width_of(pose) if width is None else width) == MAPS:

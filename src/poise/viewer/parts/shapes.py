@@ -11,7 +11,7 @@ from poise.maths.arrays import Floats
 from poise.viewer.parts.glb import Primitive
 
 _AROUND = 40  # corners of a circle
-_ARC = 10  # pieces of a quarter of it
+_ARC = 10  # segments of a quarter circle
 
 
 def box(size: Floats) -> Primitive:

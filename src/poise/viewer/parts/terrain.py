@@ -14,11 +14,11 @@ from poise.maths.arrays import Floats, Ints, finite, real
 from poise.viewer.parts.glb import Part, Primitive, glb_of_parts
 from poise.viewer.parts.shapes import grid_faces
 
-_SIDE = 161  # posts along a side; 0.25 m apart where 40 m are shown
+_SIDE = 161  # grid points along a side: 0.25 m apart for a side of 40 m
 _MOST_STEPS = 2_000
 _MOST_TRIANGLES = 1_000_000
 _COLOUR = (0.55, 0.57, 0.55, 1.0)
-_SOIL = 1e-9  # of the extent: a point this much above a mesh finds the storey that it stands on
+_SOIL = 1e-9  # of the extent: a point on a mesh is raised by this to find its own storey
 
 
 def terrain_glb(terrain: Terrain, centre: ArrayLike, extent: float) -> bytes:

@@ -22,18 +22,17 @@ from poise.viewer.parts.glb import Colour, Part, Primitive, glb_of_parts
 from poise.viewer.parts.gltf import MOST_TRIANGLES
 from poise.viewer.parts.mesh_files import found, moved, read_mesh
 
-_NAMED = 3  # meshes in a sentence
-_PLURAL = {"is": "are", "has": "have", "holds": "hold", "leads": "lead", "cannot": "cannot"}  # reasons begin so
+_NAMED = 3  # meshes named in a note
+_PLURAL = {"is": "are", "has": "have", "holds": "hold", "leads": "lead", "cannot": "cannot"}  # first words of reasons
 
 
 class Robot(NamedTuple):
     """Visual shapes of a robot.
 
-    glb    None where there is nothing to show
-    nodes  per skeleton row its node in it, or None
-    lost   per row whether its shapes could not be shown: all rows where there is no GLB. A link that only marks a frame
-           has none to lose
-    notes  what could not be shown and why, a sentence each
+    glb    the GLB, or None without shapes
+    nodes  per joint its node in the GLB, or None
+    lost   per joint whether its shapes could not be shown; all joints without a GLB. A link without shapes is not lost
+    notes  one sentence for each shape that cannot be shown
     """
 
     glb: bytes | None
@@ -45,7 +44,7 @@ class Robot(NamedTuple):
 def robot_glb(skeleton: Skeleton, path: Path, packages: Sequence[Path] = ()) -> Robot:
     """Build a GLB of a robot's visual shapes. Each shape is in the frame of its joint.
 
-    Meshes of package:// are looked for in the folders `packages`, too.
+    Meshes of package:// are searched in the folders `packages` as well.
     """
     document = skeleton.source
     reader = _Shapes(path, packages)
@@ -80,7 +79,7 @@ class _Shapes:
     def __init__(self, path: Path, packages: Sequence[Path]) -> None:
         self.path, self.packages = path, packages
         self.files: dict[Path, list[Primitive]] = {}
-        self.failed: dict[str, str] = {}  # what the file calls a mesh -> why it cannot be shown
+        self.failed: dict[str, str] = {}  # mesh name in the file -> reason against it
         self.triangles = 0
 
     def surfaces(self, visual: Visual, materials: dict[str, str]) -> list[Primitive]:

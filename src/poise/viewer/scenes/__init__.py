@@ -1,8 +1,7 @@
 """Registry of demo scenes, one per file. The file name is the scene's name.
 
-A scene file has a TITLE, a TEXT of one or two sentences, an ORDER in the menu, and `make() -> Document`. It is
-imported when scenes are listed or asked for; its rig is made when it is asked for. What
-scenes share stands in `base/`.
+A scene file has a TITLE, a TEXT of one or two sentences, an ORDER in the menu, and `make() -> Document`. It is imported
+when scenes are listed, and its rig is built on demand. Common rigs are in `scene_rigs.py`.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ TEXT = "Ten humanoids reach for one target, all solved in one call."
 ORDER = 100
 
 _COUNT = 10
-_FROM, _TO = math.radians(-125.0), math.radians(45.0)  # so that the target is on nobody's right
-_RADII = (0.62, 0.9)  # [m] of two rows, one in the gaps of the other
+_FROM, _TO = math.radians(-125.0), math.radians(45.0)  # the target is on no character's right
+_RADII = (0.62, 0.9)  # [m] of two rows; each fills the gaps of the other
 _HEIGHT = 1.45
 
 

@@ -12,7 +12,7 @@ TITLE = "Feet on the ground"
 TEXT = "Two legs on uneven ground, solved in closed form: slide a foot over the bumps, and its knee follows."
 ORDER = 60
 
-_LOWER = 0.18  # [m] of the hips, so that legs can bend
+_LOWER = 0.18  # [m] lowering of the hips, which lets the legs bend
 _GROUND = "noise:0.25,0.8"
 _LEFT, _RIGHT = (0.2, 0.16), (-0.18, -0.16)  # x and z of the feet [m]
 

@@ -9,12 +9,12 @@ import socket
 import time
 from typing import NamedTuple
 
-_HTTP = 80  # the port that addresses leave out
+_HTTP = 80  # default port, omitted in addresses
 _LENGTH = 24  # bytes of a token
-_AGAIN = 60.0  # [s] after its first use in which a link opens once more, in the browser that used it
-_SHORTEST = 16  # letters of a name that a browser gives itself: shorter ones can be guessed
+_AGAIN = 60.0  # [s] after its first use in which a link opens again in the same browser
+_SHORTEST = 16  # characters of a browser's random name; shorter names could be guessed
 _PORT = re.compile(r"[1-9]\d{0,4}", re.ASCII)
-_NAME = re.compile(r"[\w.-]+|\[[\da-fA-F:.]+\]", re.ASCII)  # a host; no zone of an address: that is free text
+_NAME = re.compile(r"[\w.-]+|\[[\da-fA-F:.]+\]", re.ASCII)  # a host, without the zone of an address, which is free text
 
 
 class _Use(NamedTuple):
@@ -30,8 +30,8 @@ class Access:
 
     A token admits one page; that page gets a key for coming back after a reload.
 
-    For a minute the token is good again in the same browser: a page may be reloaded before the key has come, and a link
-    is clicked twice. A browser is known by a random name that its pages keep in its storage.
+    For a minute the token is valid again in the same browser: a page may be reloaded before it has the key, and links
+    are clicked twice. A browser is identified by a random name in its storage.
     """
 
     def __init__(self) -> None:
@@ -57,9 +57,9 @@ class Access:
         Parameters
         ----------
         token, key
-            The two that the page shows. A token that opens the viewer makes a new key; the key before is good no more.
+            Token and key of the page. A valid token makes a new key, and the previous key becomes invalid.
         browser
-            The name of the page's browser; without one the token is good once.
+            The name of the page's browser; without one the token is valid once.
         """
         if self._is(token, self._token):
             named = isinstance(browser, str) and len(browser) >= _SHORTEST
@@ -99,11 +99,11 @@ def host_allowed(header: str | None, host: str, port: int) -> bool:
 
     This prevents DNS rebinding: no foreign name can be bound to the server's address.
 
-    Bound to the loopback only its names do, with any port: a tunnel may begin at another one, and what a foreign page
-    sends bears its own origin. Else any address does, and this machine's own name, with this port.
+    On the loopback only its names are allowed, with any port: a tunnel may start at another port, and requests of a
+    foreign page carry its own origin. Otherwise any address and this machine's own name are allowed, with this port.
     """
     whole = header or ""
-    if (port == _HTTP or is_loopback(whole)) and not whole.endswith(f":{_HTTP}"):  # browsers leave it out
+    if (port == _HTTP or is_loopback(whole)) and not whole.endswith(f":{_HTTP}"):  # browsers omit the default port
         whole += f":{_HTTP}"
     name, separator, given = whole.rpartition(":")
     if not separator or not _PORT.fullmatch(given) or not _NAME.fullmatch(name):

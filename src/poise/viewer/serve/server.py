@@ -1,7 +1,7 @@
 """Web server of the viewer: static files and one WebSocket.
 
-HTTP serves the files of `web/` by their exact names and nothing else; they hold no secrets. The socket talks to one
-page at a time: the first message must show the one-time token of the address, or the key that the page got for it.
+HTTP serves the files of `web/` by their exact names and nothing else; they contain no secrets. The socket serves one
+page at a time: its first message must contain the one-time token of the address, or the page's key.
 """
 
 from __future__ import annotations
@@ -33,24 +33,22 @@ except ImportError as error:
     raise UnsupportedError(message) from error
 
 SOCKET = "/socket"
-#: Close codes: another page has taken over; neither token nor key; the server ends; the page does not read what it is
-#: sent.
+# : Close codes: another page has taken over; neither token nor key; the server ends; the page does not read its
+# messages.
 ELSEWHERE, REFUSED, ENDED, TOO_SLOW = 4001, 4003, 4004, 4008
-_LARGEST = 64 * 1024  # bytes of a message from the page
-_PATIENCE = 5.0  # [s] for the first message
-_STUCK = 60.0  # [s] that a page may take to read a message
-_FULL = 256  # actions that wait; the page is not read before the studio has caught up
-_ASKED = 2.0  # [s] between two requests for a new link that are told
-_GONE = 3.0  # [s] without a page after which it is not just being reloaded
+_LARGEST = 64 * 1024  # [bytes] of a message from the page
+_PATIENCE = 5.0  # [s] timeout of the first message
+_STUCK = 60.0  # [s] timeout for sending one message
+_FULL = 256  # waiting actions at which reading from the page pauses
+_ASKED = 2.0  # [s] between two reported requests for a new link
+_GONE = 3.0  # [s] without a page until it counts as closed rather than reloading
 
 
 class Server:
-    """Serve a session to one page.
+    """Server of a session for one page.
 
-    `url` opens it in one browser; as a context manager it starts and closes both. `url` opens it in one browser; a
-    context manager that starts and closes both.
-
-    The page is told `farewell` when the server ends.
+    `url` opens it in one browser; as a context manager it starts and closes both. `farewell` is sent to the page at the
+    end.
     """
 
     def __init__(
@@ -100,7 +98,7 @@ class Server:
     def url(self) -> str:
         """The address of the viewer for one browser.
 
-        After its use there is a new one. After its use there is a new one.
+        After its use there is a new one.
         """
         host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  (compared)
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/?token={self.access.token}"
@@ -112,7 +110,7 @@ class Server:
     def on_asked(self, callback: Callable[[], None]) -> None:
         """Register a callback for requests of a new link.
 
-        A page with a used link sends them; the callback runs on the server's thread. The page gets none.
+        A page with a used link sends them; the callback runs on the server's thread. The page itself gets no link.
         """
         self._asked.append(callback)
 
@@ -135,7 +133,7 @@ class Server:
                 server_header=None, open_timeout=_PATIENCE, close_timeout=1, max_queue=64,
                 create_connection=cast("Any", self._connection),
             )  # fmt: skip
-        except (OSError, ValueError, OverflowError) as error:  # taken; a host that is no name; a port that is no number
+        except (OSError, ValueError, OverflowError) as error:  # address in use; invalid host name; invalid port
             self._failure = error
             return
         self.port = _port(serving)
@@ -146,7 +144,7 @@ class Server:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-        _abort(self._connections)  # one accepted so late that its task was ended before it began
+        _abort(self._connections)  # a late connection whose task ended before it began
         await asyncio.sleep(0)
 
     def _connection(self, *args: Any, **options: Any) -> ServerConnection:
@@ -161,8 +159,7 @@ class Server:
     async def _end(self, serving: SocketServer) -> None:
         """Close every connection.
 
-        Browsers open spare connections; idle ones are dropped at once. Browsers open some that they may need later:
-        nobody waits for what they will ask.
+        Browsers open spare connections; idle ones are dropped at once.
         """
         if self._page is not None:
             await self._page.close(ENDED, self.farewell)
@@ -174,35 +171,35 @@ class Server:
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """Serve a file, or return None to accept the socket."""
-        host = ",".join(request.headers.get_all("Host"))  # several are no name of this server
+        host = ",".join(request.headers.get_all("Host"))  # several headers never match this server
         if not host_allowed(host, self.host, self.port):
             return _plain(
                 HTTPStatus.FORBIDDEN,
-                "this server is asked for by a name that is not its own: forward its port and open it as localhost",
+                "the Host header does not name this server: forward its port and open it as localhost",
             )
-        if getattr(request, "method", "GET") != "GET":  # older websockets let no other through
+        if getattr(request, "method", "GET") != "GET":  # older websockets accept GET only
             return _plain(HTTPStatus.METHOD_NOT_ALLOWED, "")
         path = request.path.partition("?")[0]
         if path == SOCKET:
             if request.headers.get_all("Origin") != [f"http://{host}"]:
-                return _plain(HTTPStatus.FORBIDDEN, "the viewer's own page talks to it, no other")
+                return _plain(HTTPStatus.FORBIDDEN, "only the viewer's own page may connect")
             return None
         page = self._pages.get(path)
         if page is None:
-            return _plain(HTTPStatus.NOT_FOUND, "there is no such file")
+            return _plain(HTTPStatus.NOT_FOUND, "no such file")
         return Response(HTTPStatus.OK, "OK", Headers(headers(page, host)), page.contents)
 
     async def _talk(self, connection: ServerConnection) -> None:
         key, scene = await self._admitted(connection)
         if key is None:
-            await connection.close(REFUSED, "this link was used already, or never good")
+            await connection.close(REFUSED, "this link was used already, or is invalid")
             return
         old, self._page, self.connected = self._page, connection, True
         if self._leaving is not None:
             self._leaving.cancel()
         if old is not None:
             await old.close(ELSEWHERE, "opened elsewhere")
-        if self._page is not connection:  # meanwhile another one has taken over
+        if self._page is not connection:  # another page has taken over meanwhile
             return
         ready = asyncio.Event()
 
@@ -240,7 +237,7 @@ class Server:
     async def _receive(self, connection: ServerConnection) -> None:
         async for message in connection:
             while len(self.studio.inbox) >= _FULL:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)  # the studio is a thread and has no events of this loop
+                await asyncio.sleep(0.01)  # the session is a thread without events of this loop
             if isinstance(message, bytes):
                 self.studio.receive(message)
                 continue
@@ -266,7 +263,7 @@ class Server:
                     except TimeoutError:
                         connection.transport.abort()
                         return
-            await connection.close(TOO_SLOW, "the page does not read what it is sent")
+            await connection.close(TOO_SLOW, "the page does not read its messages")
 
     def _tell_asked(self) -> None:
         """Report a request for a new link, at a limited rate. It is printed in the program's terminal."""

@@ -18,7 +18,7 @@ from poise.viewer.session.state import welcome
 
 def hello(session: Session, args: dict[str, Any]) -> None:
     """Send a new page the complete state."""
-    session.uploads.cancel()  # the page before has gone in the middle of it
+    session.uploads.cancel()  # the previous page left during an upload
     session.outbox.say(welcome(text(args, "key"), version("poise")))
     session.say_busy()
     wanted = text_or_none(args, "scene")
@@ -26,10 +26,10 @@ def hello(session: Session, args: dict[str, Any]) -> None:
         before = session.document.rig
         try:
             scene(session, {"name": wanted})
-        except PoiseError as error:  # somebody has typed it
+        except PoiseError as error:  # an invalid name in the address
             session.say("error", str(error))
         if session.document.rig is not before:
-            return  # everything was sent; scenes of one rig send only what differs
+            return  # everything was sent; scenes of one rig send only differences
     send_model(session)
     send_terrain(session)
     send_marks(session)
@@ -48,7 +48,7 @@ def select(session: Session, args: dict[str, Any]) -> None:
 def step(session: Session, _: dict[str, Any]) -> None:
     """Run one iteration and switch to single steps.
 
-    Raise InputError where a program shows the poses. InputError where a program shows the poses.
+    Raise InputError where a program shows the poses.
     """
     if session.document.driven:
         message = "a program shows the poses: there is nothing to step"
@@ -116,11 +116,11 @@ def _restore(session: Session, go: Callable[[Any], Any]) -> None:
     now = session.document
     try:
         document, shown, outcomes = go(session.moment())
-    except InputError as nothing:  # a key pressed once too often is no error
+    except InputError as nothing:  # pressing undo without steps is no error
         session.say("note", str(nothing))
         return
     document = document.of_program(now)
-    if now.driven:  # what a program shows and holds is not the page's to undo
+    if now.driven:  # poses and handles of a program are not undone
         document = document.but(driven=True, places=now.places, handles=now.handles)
     session.put(document, quiet=True)
     session.stage.restore(shown, outcomes)
@@ -136,7 +136,7 @@ def scene(session: Session, args: dict[str, Any]) -> None:
 
 def save(session: Session, args: dict[str, Any]) -> None:
     """Build a file of the displayed pose and offer it."""
-    from poise.viewer.session.saves import saved  # noqa: PLC0415  (only when something is saved)
+    from poise.viewer.session.saves import saved  # noqa: PLC0415  (only for saving)
 
     wanted, stage, document = text(args, "format"), session.stage, session.document
     pose, clip = stage.poses(), stage.playhead.clip
@@ -182,7 +182,7 @@ COMMANDS: dict[str, Callable[[Session, dict[str, Any]], None]] = {
     "upload_cancel": opening.upload_cancel,
 }  # fmt: skip
 
-#: What only the server and programs may ask for.
+#: Commands of the server and of programs, not of the page.
 INTERNAL: dict[str, Callable[[Session, dict[str, Any]], None]] = {
     "hello": hello, "call": call, "after": after, "show": show, "chunk": opening.chunk,
 }  # fmt: skip

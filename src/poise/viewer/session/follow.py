@@ -14,7 +14,7 @@ from poise.viewer.protocol import MODEL, TERRAIN, pack_asset
 from poise.viewer.session.saving import formats_of
 from poise.viewer.session.session import Session
 
-_KEPT = 8  # planted clips
+_KEPT = 8  # cached planted clips
 
 
 def follow(session: Session, old: Document) -> None:

@@ -10,7 +10,7 @@ from poise.maths.arrays import Floats
 from poise.viewer.document.document import Document
 from poise.viewer.solving import Outcome
 
-_MOST = 200  # steps that are kept; documents share all that did not change
+_MOST = 200  # undo steps; documents share unchanged values
 
 
 class Moment(NamedTuple):

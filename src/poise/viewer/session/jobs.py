@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from poise.errors import InputError
 
-_MOST = 4  # that wait; whoever asks for more has not seen that the first are still going on
+_MOST = 4  # waiting jobs; more are refused, since they run one after the other
 
 Ended = Callable[[Any, Exception | None], None]
 T = TypeVar("T")
@@ -25,8 +25,7 @@ class Jobs:
     def add(self, work: Callable[[], Any], ended: Ended) -> None:
         """Queue a job.
 
-        `ended` gets its outcome or its exception. Raise InputError where too many jobs wait. InputError where too much
-        waits already.
+        `ended` gets its outcome or its exception. Raise InputError where too many jobs wait.
         """
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="poise-jobs", daemon=True)
@@ -34,7 +33,7 @@ class Jobs:
         try:
             self._waiting.put_nowait((work, ended))
         except queue.Full:
-            message = "too much is waiting to be done already: saving and planting go one after the other"
+            message = "too many jobs are waiting: saving and planting run one after the other"
             raise InputError(message) from None
 
     def close(self) -> None:
@@ -48,7 +47,7 @@ class Jobs:
             work, ended = job
             try:
                 made = work()
-            except Exception as error:  # noqa: BLE001  (whatever it is, it is said on the page)
+            except Exception as error:  # noqa: BLE001  (any error is shown on the page)
                 ended(None, error)
             else:
                 ended(made, None)
@@ -68,7 +67,7 @@ class Awaited(Generic[T]):
         """Run the task. An exception is stored for `take_result`."""
         try:
             made = [self._work()]
-        except Exception as error:  # noqa: BLE001  (whatever a solver raises is said on the page)
+        except Exception as error:  # noqa: BLE001  (any error of a solver is shown on the page)
             made, self._error = [], error
         with self._done:
             self._made, self._ended = made, True
@@ -100,8 +99,7 @@ class Awaited(Generic[T]):
 class Aside:
     """A thread for one task at a time.
 
-    A cancelled task runs on unheard, and the next task gets a new thread. One that was given up goes on unheard, and
-    the next gets a new thread.
+    A cancelled task runs to its end, its result is ignored, and the next task gets a new thread.
     """
 
     def __init__(self) -> None:

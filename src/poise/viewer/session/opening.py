@@ -1,4 +1,4 @@
-"""Open scenes and uploaded files as a new document. One step of undo. One step of undo."""
+"""Open scenes and uploaded files as a new document. One step of undo."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from poise.viewer.document.document import Document, document_of
 from poise.viewer.protocol import number
 from poise.viewer.session.session import Session
 
-_MOST_NOTES = 3  # of a file: more are not read
+_MOST_NOTES = 3  # notes shown for an opened file
 
 
 def open_document(session: Session, document: Document) -> None:
@@ -53,8 +53,7 @@ def upload_cancel(session: Session, _: dict[str, Any]) -> None:
 def upload_done(session: Session, _: dict[str, Any]) -> None:
     """Open the uploaded files.
 
-    An unreadable file is reported, and the document stays. A file that cannot be read is a sentence, and what was shown
-    stays.
+    An unreadable file is reported, and the document stays.
     """
     with _Answering(session):
         path = session.uploads.finish()

@@ -1,7 +1,7 @@
 """Message queues between the server's and the session's thread.
 
-Control messages keep their order. Of poses only the newest is kept, and none is sent before the last one was
-acknowledged, so that a slow page is shown less, never later.
+Control messages keep their order. Only the newest pose is kept, and it is sent after the last one was acknowledged: a
+slow page skips poses instead of showing them late.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _NEWEST_ONLY = (
     "busy",
     "ghost",
     "marks",
-)  # kinds of which an older one that still waits is worth nothing
+)  # a newer message of these kinds replaces a waiting one
 _MOVES = "move"
-_MOST, _LARGEST = 2000, 400_000_000  # control messages that wait for a page, and bytes of them
+_MOST, _LARGEST = 2000, 400_000_000  # waiting control messages of a page, and their size [bytes]
 
 
 class Outbox:
@@ -30,18 +30,17 @@ class Outbox:
         self._lock = threading.Lock()
         self._controls: deque[tuple[str, list[str | bytes]]] = deque()
         self._frame: tuple[int, bytes] | None = None
-        self._unseen = 0  # number of the frame that is on its way
+        self._unseen = 0  # number of the sent but unacknowledged frame
         self._number = 0
         self._wake: Callable[[], None] | None = None
         self._greeted = False
-        self._size = 0  # of what waits
-        self.overflown = False  # whether the page has not read for so long that it has to be let go
+        self._size = 0  # [bytes] of waiting messages
+        self.overflown = False  # whether too much waits and the page must be disconnected
 
     def attach(self, wake: Callable[[], None]) -> None:
         """Attach a page.
 
-        `wake` is called for each new message. The first message to the page is a welcome. Its first message is a
-        welcome.
+        `wake` is called for each new message. Its first message is a welcome.
         """
         with self._lock:
             self._controls.clear()
@@ -49,7 +48,7 @@ class Outbox:
             self._size, self.overflown = 0, False
 
     def detach(self, wake: Callable[[], None]) -> None:
-        """Detach the page and drop its messages. A page that has taken over stays. A page that has taken over stays."""
+        """Detach the page and drop its messages. A page that has taken over stays."""
         with self._lock:
             if self._wake is wake:
                 self._controls.clear()
@@ -95,7 +94,7 @@ class Outbox:
             number, wake = self._number, self._wake
         data = pack(number)
         with self._lock:
-            if wake is not None and self._wake is wake and self._greeted:  # the page that was there
+            if wake is not None and self._wake is wake and self._greeted:  # still the same page
                 self._frame = (number, data)
                 wake()
         return number

@@ -19,13 +19,13 @@ from poise.viewer.session.saving import Saved, saved_clip, saved_pose, saved_sid
 from poise.viewer.session.state import chain_state
 from poise.viewer.solving import Solving
 
-_CLIPS = ("glb", "gltf", "bvh")  # what holds motion
+_CLIPS = ("glb", "gltf", "bvh")  # formats with motion
 
 
 def saved(document: Document, pose: Pose, clip: Clip | None, wanted: str) -> Saved:
     """Build the download of a pose or a clip. Of a crowd the first pose counts, but all of them in a page.
 
-    Chains are solved on every frame of a clip. UnsupportedError where the format cannot hold it.
+    Chains are solved on every frame of a clip. Raise UnsupportedError where the format cannot hold it.
     """
     if wanted == "html":
         return _page(document, pose, clip)

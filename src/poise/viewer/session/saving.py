@@ -31,7 +31,7 @@ _MIMES = {
     "toml": "application/toml",
 }
 _UNFIT = re.compile(r"[^\w.-]+")
-_LONGEST = 100  # characters of a file's stem
+_LONGEST = 100  # characters of a download's stem
 _CONTACTS = re.compile(r"""\s*\[\s*(contacts|"contacts"|'contacts')\s*[.\]]""")
 
 
@@ -90,7 +90,7 @@ def saved_clip(rig: Rig, clip: Clip, format: str) -> Saved:  # noqa: A002
 def saved_sidecar(rig: Rig, skeleton: Skeleton, chains: Mapping[str, tuple[str, str]] | None) -> Saved:
     """Write the sidecar with limits and chains. `chains` None keeps the rig's own; entries of other joints stay.
 
-    It has the name under which load() finds it beside the rig's file.
+    Its name is the one that load() searches beside the rig's file.
     """
     joints = [
         name
@@ -111,7 +111,7 @@ def _saved(thing: Saveable, rig: Rig, stem: str, format: str) -> Saved:  # noqa:
         path = Path(folder) / name
         try:
             save(thing, path, like=rig)
-        except FileError as error:  # the folder is nobody's business
+        except FileError as error:  # without the path of the temporary folder
             raise FileError(name, error.reason, place=error.place) from error
         except UnsupportedError as error:
             raise UnsupportedError(str(error).replace(str(path), name)) from error

@@ -16,15 +16,15 @@ from poise.viewer.session.stage import Stage
 class Session(Protocol):
     """Interface to document, poses and page of a session.
 
-    outbox   messages that wait for the page
+    outbox   messages for the page
     history  steps of undo
-    stage    the document and the poses that are shown
-    opened   the document that the menu of scenes leads back to: the file that was opened last
-    kept     documents as they were opened or saved, the newest last: who has another has unsaved changes
-    uploads  files that the page sends
-    models   how many models and grounds were sent: the number of the last
-    files    how many files were offered
-    planted  clips whose feet were planted, by clip and ground: planting takes longer than playing
+    stage    the document and the displayed poses
+    opened   the last opened file's document; the menu of scenes leads back to it
+    kept     documents as opened or saved, the newest last; any other one has unsaved changes
+    uploads  files sent by the page
+    models   number of rigs and terrains sent so far
+    files    number of files offered so far
+    planted  cache of planted clips by clip and terrain: planting is slower than playing
 
     `Studio` is one.
     """
@@ -49,7 +49,7 @@ class Session(Protocol):
         ...
 
     def put(self, document: Document, *, quiet: bool = False) -> None:
-        """Set the document. `quiet`: the page knows already. `quiet`: the page knows already."""
+        """Set the document. `quiet`: the page knows already."""
         ...
 
     def say(self, level: str, sentence: str) -> None:

@@ -21,14 +21,14 @@ from poise.viewer.session.playing import Playhead
 from poise.viewer.session.state import answer_view, at_limit, find_unmoved, selected
 from poise.viewer.solving import Outcome, Solving, posed
 
-_FRAME = 1 / 60  # [s] between frames that nobody's hand asks for
-_ANSWER = 1 / 12  # [s] between sentences and curves
-_LONGEST = 0.25  # [s] that a clip moves on at most: a page that slept does not jump
+_FRAME = 1 / 60  # [s] between frames of playing and iterating
+_ANSWER = 1 / 12  # [s] between answers (sentences and curves)
+_LONGEST = 0.25  # [s] largest time step of a clip: no jump after the page was asleep
 _NO_CHAIN = "no chain is switched on: add one by its root and tip"
 _PLAYS = "the clip plays as it is: switch a chain on to solve on top of it"
 _PAUSED = "paused: Step does one iteration"
-_CURVE = 2000  # iterations that the curve of a stepped solve keeps
-_TRACED = 0.3  # [s] a solve that takes longer is not done once more for its curve
+_CURVE = 2000  # iterations in the curve of a stepped solve
+_TRACED = 0.3  # [s] longer solves are not repeated for their curve
 _NO_CURVE = f"no curve is drawn of a solve that takes longer than {_TRACED:g} s"
 
 Work: TypeAlias = Callable[[], list[Outcome]]
@@ -55,8 +55,8 @@ class Stage:
         self.serial = 0
         self.version = 1
         self.selected: str | None = None
-        self.dragged: str | None = None  # the chain whose target moved last
-        self.steps = 0  # single iterations that were asked for
+        self.dragged: str | None = None  # the chain with the last moved target
+        self.steps = 0  # requested single iterations
         self.driven: Pose | None = None
         self.shown = self._started()
         self._outcomes = [Outcome(q, q) for q in self.shown]
@@ -69,12 +69,12 @@ class Stage:
         self._answered, self._unsaid = 0.0, True
         self._last = 0.0
 
-    # --- what changes ----------------------------------------------------------------------------------------------
+    # --- changes ---------------------------------------------------------------------------------------------------
 
     def put(self, document: Document) -> None:
         """Set the document. Displayed poses are moved inside its limits."""
         old, self.document = self.document, document
-        left = old.clip is not None and document.clip is None  # the pose of a clip is none of the start's
+        left = old.clip is not None and document.clip is None  # the pose of a clip is unrelated to the start pose
         if document.start is not old.start or document.places != old.places or left:
             self.shown = self._started()
         elif document.working is not old.working:
@@ -185,7 +185,7 @@ class Stage:
         """Cancel the running solve and keep the displayed poses."""
         self.steps, self._unsaid, self._afresh, self._settled = 0, True, False, True
         self.playhead.playing = False
-        self._solvings.clear()  # who is left alone with them may still change them
+        self._solvings.clear()  # the cancelled task may still change them
         return self.still()
 
     def still(self) -> StageFrame:
@@ -202,7 +202,7 @@ class Stage:
         """Return the base pose of the chains: clip or start."""
         working = self.document.working
         key = (self.playhead.clip, self.playhead.time, working)
-        if self._last_base is None or self._last_base[0] != key:  # the same pose while nothing moves: it is packed once
+        if self._last_base is None or self._last_base[0] != key:  # same pose, same packed solvers
             self._last_base = (key, self.playhead.pose(working))
         pose = self._last_base[1]
         return self.document.started if pose is None else pose
@@ -235,7 +235,7 @@ class Stage:
 
         def work() -> Outcome:
             outcome = solving(chains, q)
-            return solving(chains, q) if first else outcome  # what compiles and packs is not the solver's time
+            return solving(chains, q) if first else outcome  # the first solve compiles and packs; the second is timed
 
         return work
 
@@ -288,7 +288,7 @@ class Stage:
         solved = tuple(Solved(o.status, o.seconds * 1e6, o.left, o.iterations) for o in self._outcomes)
         return StageFrame(_rows(poses), Head(self.serial, self.playhead.time, flags, self.version, solved))
 
-    # --- how it went -----------------------------------------------------------------------------------------------
+    # --- answers ---------------------------------------------------------------------------------------------------
 
     def answer(self) -> dict[str, Any]:
         """Build the answer message of the last solve.

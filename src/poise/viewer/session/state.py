@@ -33,7 +33,7 @@ from poise.viewer.session.receiving.uploads import MOST_BYTES
 from poise.viewer.solving import Outcome
 
 _AUTO_TEXT = "two_bone for a limb of two bones, levenberg_marquardt for everything else"
-_STILL = 1e-6  # [rad, file units] between values of a joint at rest: solvers leave up to this of a goal that is met
+_STILL = 1e-6  # [rad, file units] difference up to which a joint counts as unmoved: the error of reached goals
 _WORDS = {REFUSED: "refused", NOTHING: "nothing"}
 
 
@@ -58,7 +58,7 @@ def welcome(key: str, version: str) -> dict[str, Any]:
 def _solver(name: str) -> dict[str, Any]:
     try:
         made: Any = solvers.named(name)
-    except UnsupportedError as error:  # an extra that is not installed
+    except UnsupportedError as error:  # a missing extra
         return {"name": name, "title": name, "text": str(error), "goals": [], "options": [], "missing": True}
     options = [_option(parameter) for parameter in parameters(type(made))]
     return {
@@ -111,7 +111,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple | list | dict):
         given = typing.cast("Sequence[Any] | dict[str, Any]", value)
         parts = tuple(given.items()) if isinstance(given, dict) else given
-        return ",".join(f"{p[0]}={p[1]}" if isinstance(p, tuple) else str(p) for p in parts)  # as they are typed
+        return ",".join(f"{p[0]}={p[1]}" if isinstance(p, tuple) else str(p) for p in parts)  # as in the input fields
     return str(value)
 
 
@@ -176,7 +176,7 @@ def answer_view(
 ) -> dict[str, Any]:
     """Build the answer of one view. It has the error per iteration and the joints at their limits.
 
-    `resting` are those of them at their limits in the start pose, too. They are in the way of no goal that is met.
+    `resting` are those at their limits in the start pose as well; they do not block a reached goal.
     """
     status = _WORDS.get(outcome.status) or Status(outcome.status).name
     return {
@@ -210,9 +210,9 @@ def _read_values(pose: Pose, name: str) -> Floats:
 def _is_same(values: Floats, others: Floats) -> bool:
     """Return whether two joints have equal values.
 
-    A quaternion and its negative are one rotation. A quaternion and its negative are one rotation.
+    A quaternion and its negative are one rotation.
     """
-    if values.shape != others.shape:  # a root that was made free
+    if values.shape != others.shape:  # a freed root
         return False
     return bool(min(np.abs(values - others).max(initial=0.0), np.abs(values + others).max(initial=0.0)) < _STILL)
 

@@ -1,9 +1,8 @@
 """Session thread: owns the document, runs actions, solves.
 
-    Inbox -> actions, commands -> Document -> Stage.frame() -> Outbox
+    Inbox -> actions, commands -> Document -> PoseState.begin_frame() -> Outbox
 
-A pose is worked out when something has changed and the page waits for one: the newest target counts, the ones before it
-are never solved.
+A pose is computed after a change when the page waits for one. Only the newest target is solved, never the ones before.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ from poise.viewer.session.stage import Stage, StageFrame
 from poise.viewer.session.state import state_of
 from poise.viewer.solving import Outcome
 
-_TELL = 1 / 30  # [s] between two states
-_FIRST = 0.15  # [s] that the first pose of a rig waits for its solve; then it is shown as it is
-_DRAWN, _GLANCE = 3.0, 0.05  # [s] that a page may take to draw the first pose; between two looks whether it has
-_SLOW = 0.3  # [s] of a solve after which the page says so and offers to give it up
-_KEPT = 50  # documents as they were saved
-_SOLVING = 0  # number of the job that is no job: a solver that may have to compile
+_TELL = 1 / 30  # [s] between two state messages
+_FIRST = 0.15  # [s] that the first pose of a rig waits for its solve before it is sent unsolved
+_DRAWN, _GLANCE = 3.0, 0.05  # [s] timeout for drawing the first pose; polling interval
+_SLOW = 0.3  # [s] of a solve after which the page shows its progress and a cancel button
+_KEPT = 50  # remembered saved documents
+_SOLVING = 0  # reserved job number of the running solve
 _DRAGS = ("start", "move", "end")
-_CHANGES_MORE = ("turn", "limit")  # than what the page drags: it is told while it does
-_ENDS_DRAG = ("undo", "redo", "reset", "scene", "upload_done")  # what is dragged on after these is another step of undo
+_CHANGES_MORE = ("turn", "limit")  # these change more than the dragged thing, so the state is sent during the drag
+_ENDS_DRAG = ("undo", "redo", "reset", "scene", "upload_done")  # a drag continued after these is another step of undo
 
 
 class Studio:
@@ -54,17 +53,17 @@ class Studio:
         self.inbox = Inbox()
         self.history = History()
         self.stage = Stage(document)
-        self.opened = document  # what the menu of scenes leads back to
+        self.opened = document  # the menu of scenes leads back to it
         self.kept = [document]
         self.uploads = Uploads()
-        self.models = self.files = 0  # how many were sent
-        self.planted: dict[tuple[object, ...], Clip] = {}  # by clip and ground: planting takes longer than playing
+        self.models = self.files = 0  # sent so far
+        self.planted: dict[tuple[object, ...], Clip] = {}  # by clip and terrain: planting is slower than playing
         self.listeners: list[Callable[[Document], None]] = []
         self._jobs, self._aside = Jobs(), Aside()
-        self._solve: Awaited[list[Outcome]] | None = None  # what is being solved
-        self._posed: object = None  # the rig of which the page has a pose
-        self._busy: dict[int, str] = {}  # what goes on beside, by number of the job
-        self._begun = 0  # jobs
+        self._solve: Awaited[list[Outcome]] | None = None  # the running solve
+        self._posed: object = None  # the rig of the last pose on the page
+        self._busy: dict[int, str] = {}  # sentences of running jobs, by job number
+        self._begun = 0  # number of jobs so far
         self._told, self._untold = 0.0, False
         self._dragged: tuple[str, str] | None = None
         self._open = True
@@ -99,7 +98,7 @@ class Studio:
             self.say("error", f"no action {action['do']!r}")
             return
         if action["do"] == "cancel":
-            self.cancel()  # at once: the studio's thread waits for the solve
+            self.cancel()  # at once: the session's thread waits for the solve
         self.inbox.put(action)
 
     def receive(self, data: bytes) -> None:
@@ -162,11 +161,11 @@ class Studio:
             work()
         except PoiseError as error:
             self.say("error", str(error))
-        except Exception as error:  # noqa: BLE001  (a solver may raise anything; dragging must go on)
+        except Exception as error:  # noqa: BLE001  (a solver may raise any exception; dragging must go on)
             where = traceback.extract_tb(error.__traceback__)[-1]
             self.say("error", f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})")
             self.stage.failed()
-            if work != self._tell:  # which would fail again
+            if work != self._tell:  # sending the state would fail again
                 self.tell()
 
     def say(self, level: str, sentence: str) -> None:
@@ -183,7 +182,7 @@ class Studio:
             try:
                 self._change(name, action)
             except PoiseError:
-                self.tell()  # so that fields show again what is
+                self.tell()  # restores the fields of the page
                 raise
         else:
             raise UnknownNameError("action", name, [*ACTIONS, *commands.COMMANDS])
@@ -191,7 +190,7 @@ class Studio:
     def _change(self, name: str, args: dict[str, Any]) -> None:
         """Apply an action. All moves of one drag are one step of undo."""
         serial = args.get("serial")
-        # also of what is refused: the page lets go of the gizmo then
+        # also for refused actions: the page then releases the gizmo
         self.stage.serial = serial % 2**32 if type(serial) is int else self.stage.serial
         before, action = self.moment(), ACTIONS[name]
         changed = action.make(before.document, args, self.stage.pose_of(0))
@@ -223,7 +222,7 @@ class Studio:
     def put(self, document: Document, *, quiet: bool = False) -> None:
         """Set the document.
 
-        `quiet`: the page knows already, it is dragging. `quiet`: the page knows already, it is dragging.
+        `quiet`: the page knows already, it is dragging.
         """
         old = self.stage.document
         self.stage.put(document)
@@ -257,7 +256,8 @@ class Studio:
     ) -> None:
         """Run a job in the background.
 
-        `done` gets the outcome on the studio's thread; else `failed` is called, and what was raised is said.
+        `done` gets the outcome on the session's thread; after an exception `failed` is called, and the message is
+        shown.
         """
         self._begun += 1
         number = self._begun
@@ -288,14 +288,14 @@ class Studio:
     def _frame(self) -> None:
         self.outbox.show(self._worked_out().packed)
         self._posed = self.document.rig
-        time.sleep(0)  # lets the server send it before anything else is worked out
+        time.sleep(0)  # lets the server send it before the next work
 
     def _worked_out(self) -> StageFrame:
         """Compute the next frame. A long solve runs on another thread, where the page can cancel it."""
         stage, compiling = self.stage, self.stage.compiles()
         if plain.waits():
             self._show_first()
-            self._untold = True  # once kernels are there, it is known of every solver whether it refuses
+            self._untold = True  # with kernels loaded, refusals of all solvers are known
         self._solve = solve = self._aside.start(self._after_compiling(stage.begin()))
         try:
             if not solve.wait(_FIRST):
@@ -303,7 +303,7 @@ class Studio:
             if solve.ended:
                 return stage.finish(solve.take())
             self._aside.leave()
-            self.say("note", "given up: the answer before is shown")
+            self.say("note", "cancelled: the previous answer is shown")
             return stage.give_up()
         finally:
             self._solve = None
@@ -324,7 +324,7 @@ class Studio:
         start = self.document.started
 
         def ready() -> None:
-            again = start.with_q(start.q)  # one that remembers nothing
+            again = start.with_q(start.q)  # a copy without cached results
             _ = again.world.rotations, again.local_positions
 
         return lambda: (plain.compiled(ready), work())[1]

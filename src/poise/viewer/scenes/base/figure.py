@@ -12,7 +12,7 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 
 HIPS = "Hips"
-_ARMS = math.radians(70.0)  # down from the T pose
+_ARMS = math.radians(70.0)  # [rad] of the arms down from the T pose
 
 
 @cache

@@ -1,6 +1,6 @@
 """Receive uploaded files in a private folder under safe names.
 
-The page sends contents and what it calls them; a path of anybody's disk is neither sent nor opened.
+The page sends contents and relative names; paths of the user's disk are neither sent nor opened.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from poise.io.registry import reader
 from poise.maths.arrays import short
 from poise.viewer.protocol import number, text
 
-MOST_BYTES = 256_000_000  # of all files that are sent together
-MOST_FILES = 5000
-_LONGEST = 200  # bytes of a part of a name: file systems take 255
-_DEEPEST = 20  # folders in folders
-_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # no files on Windows
+MOST_BYTES = 256_000_000  # [bytes] of all files of one upload
+MOST_FILES = 5000  # files of one upload
+_LONGEST = 200  # [bytes] of a part of a name: file systems allow 255
+_DEEPEST = 20  # nested folders of a name
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # device names of Windows
 _UNFIT = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
 
 
@@ -34,8 +34,8 @@ class _Delivery:
     files: int
     bytes: int
     file: BinaryIO | None = None
-    missing: int = 0  # bytes of this file
-    came: int = 0  # bytes of all files
+    missing: int = 0  # remaining bytes of the current file
+    came: int = 0  # received bytes of all files
     names: set[str] = field(default_factory=set[str])
 
 
@@ -44,14 +44,14 @@ class Uploads:
 
     All folders stay until `close`, because rigs read their files while shown.
 
-    Used by the studio's thread only, `hidden` by any.
+    Used by the session's thread only, except `hide_paths`.
     """
 
     def __init__(self) -> None:
         self._base: tempfile.TemporaryDirectory[str] | None = None
         self._count = 0
         self._now: _Delivery | None = None
-        self._deaf = False  # what still comes of a delivery that was refused says nothing
+        self._deaf = False  # whether the rest of a refused upload is ignored
 
     def begin(self, args: dict[str, Any]) -> None:
         """Begin an upload. Raise FileError for an unreadable main file, InputError for too many files."""
@@ -139,7 +139,7 @@ class Uploads:
         self.cancel()
         base, self._base = self._base, None
         if base is not None:
-            shutil.rmtree(base.name, ignore_errors=True)  # a file that is open on Windows keeps nobody waiting
+            shutil.rmtree(base.name, ignore_errors=True)  # files open on Windows are left behind
             base.cleanup()
 
     def hidden(self, sentence: str) -> str:
@@ -176,7 +176,7 @@ def _is_plain(part: str) -> bool:
     """Return whether a path part is valid on every system."""
     try:
         size = len(part.encode())
-    except UnicodeEncodeError:  # half a character
+    except UnicodeEncodeError:  # an unpaired surrogate
         return False
     named = 0 < size <= _LONGEST and part == part.rstrip(". ") and not _UNFIT.search(part)
     return named and not _DEVICE.fullmatch(part)
