@@ -124,7 +124,7 @@ def _draw_tolerance(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str])
     words, at, measured = "tolerance", (0, tolerance), ("axes fraction", "data")
     if far:
         words, at, measured = f"tolerance: {tolerance:.3g}, far below", (0, 0), "axes fraction"
-        axes.margins(y=0.12)  # room for the words
+        axes.margins(y=0.12)  # margin for the text
     else:
         axes.axhline(tolerance, color=goal, lw=1.0, ls=(0, (4, 2)))
     axes.annotate(

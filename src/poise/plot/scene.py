@@ -34,10 +34,10 @@ class Panel(NamedTuple):
     label: str
     pose: Pose
     points: Floats  # (n, 3)
-    joints: Ints  # rows of the figure's joints, helpers left out
+    joints: Ints  # joints of the figure without helpers
     bones: Ints  # (k, 2) rows parent, child
     faint: Bools  # (k,) helper bones
-    chain: Ints  # rows to highlight
+    chain: Ints  # joints to highlight
     limits: list[Outline]
     trail: Floats | None  # (t, 3) path of the tip
     poles: Floats  # (p, 2, 3) from each middle joint to the point of its pole

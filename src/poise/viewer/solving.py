@@ -240,7 +240,7 @@ def _mark_unfinished(outcome: Outcome, results: Sequence[Result]) -> Outcome:
 def _left(result: Result) -> Floats:
     """Measure the largest position error (k,) of each target.
 
-    Where no position is asked for it is the largest angle.
+    Without position goals it is the largest angle.
     """
     errors = result.angle_errors if np.isnan(result.position_errors).all() else result.position_errors
     return np.nan_to_num(errors.reshape(result.codes.size, -1)).max(axis=1)

@@ -77,7 +77,7 @@ def view(thing: Rig | Pose | Clip, *, host: str = "127.0.0.1", port: int = 0, op
     Returns
     -------
     View
-        A viewer. Nothing starts before `with`, `open()` or, in a notebook, before the viewer is shown.
+        A viewer. It starts with `with`, with `open()` or, in a notebook, when it is displayed.
 
     Raises
     ------
@@ -171,7 +171,7 @@ class View:
         atexit.register(server.close)  # tells the page when a script ends without closing it
         return studio, server
 
-    # --- what is shown -----------------------------------------------------------------------------------------------
+    # --- content ---------------------------------------------------------------------------------------------------
 
     @property
     def url(self) -> str:
@@ -255,7 +255,7 @@ class View:
         Parameters
         ----------
         name
-            What the page calls it.
+            Its label.
         low, high
             Its ends.
         value
@@ -269,7 +269,7 @@ class View:
         Parameters
         ----------
         name
-            What stands on it.
+            Its label.
         """
         found = self._controls.get(name) if isinstance(name, str) else None
         return found if isinstance(found, Button) else self._control(name, Button, lambda call: Button(name, call))
@@ -280,7 +280,7 @@ class View:
         Parameters
         ----------
         name
-            What the page calls it.
+            Its label.
         value
             Its initial text, at most 400 characters.
         """

@@ -74,7 +74,7 @@ class Document:
     solvers    of view A and view B
     views      1 or 2
     mode       "limits": joints keep them; "hinge": hinges keep their axes without range; "plain": no limits
-    run        "live": solve to the end for each target; "iterate": one iteration a frame; "step": one when asked
+    run        "live": solve to the end for each target; "iterate": one iteration a frame; "step": one per Step command
     origin     "last": solve from the displayed pose; "start": from the start pose each time
     tolerance  [file units] None: the library's own
     free_root  whether the root rotates and translates

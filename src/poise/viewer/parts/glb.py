@@ -23,7 +23,7 @@ class Primitive(NamedTuple):
     Without normals every triangle is shaded flat.
 
     points   (k, 3); faces (f, 3) rows of it, counterclockwise from outside; normals (k, 3) or None
-    colour   red, green, blue, opacity 0..1, as on a screen (sRGB)
+    colour   red, green, blue, opacity 0..1, in sRGB
     """
 
     points: Floats

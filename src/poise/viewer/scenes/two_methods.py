@@ -15,8 +15,8 @@ TITLE = "Two methods"
 TEXT = "The same rope twice, CCD on the left and FABRIK on the right, for one target: drag it and compare the curves."
 ORDER = 80
 
-_BONES, _LENGTH, _HOOK = 12, 0.1, 1.5  # bones [m] that hang from a hook at this height [m]
-_BEND = math.radians(6.0)  # of each joint at the start, so that the rope hangs in a curve
+_BONES, _LENGTH, _HOOK = 12, 0.1, 1.5  # number of bones, their length [m], height of the hook [m]
+_BEND = math.radians(6.0)  # [rad] of each joint at the start, which makes the rope hang in a curve
 _TARGET = (0.7, 1.1, 0.15)
 
 

@@ -16,17 +16,17 @@ from poise.viewer.session.stage import Stage
 class Session(Protocol):
     """Interface to document, poses and page of a session.
 
-    outbox   messages for the page
-    history  steps of undo
-    stage    the document and the displayed poses
-    opened   the last opened file's document; the menu of scenes leads back to it
-    kept     documents as opened or saved, the newest last; any other one has unsaved changes
-    uploads  files sent by the page
-    models   number of rigs and terrains sent so far
-    files    number of files offered so far
-    planted  cache of planted clips by clip and terrain: planting is slower than playing
+    outbox           messages for the page
+    history          steps of undo
+    pose_state       the document and the displayed poses
+    opened_document  the last opened file's document; the menu of scenes leads back to it
+    saved_documents  documents as opened or saved, the newest last; any other one has unsaved changes
+    uploads          files sent by the page
+    asset_count      number of rigs and terrains sent so far
+    file_count       number of files offered so far
+    planted_clips    cache of planted clips by clip and terrain: planting is slower than playing
 
-    `Studio` is one.
+    `SessionThread` implements it.
     """
 
     outbox: Outbox

@@ -38,7 +38,7 @@ _SLOW = 0.3  # [s] of a solve after which the page shows its progress and a canc
 _KEPT = 50  # remembered saved documents
 _SOLVING = 0  # reserved job number of the running solve
 _DRAGS = ("start", "move", "end")
-_CHANGES_MORE = ("turn", "limit")  # these change more than the dragged thing, so the state is sent during the drag
+_CHANGES_MORE = ("turn", "limit")  # actions that change more than the dragged object: the state is sent during the drag
 _ENDS_DRAG = ("undo", "redo", "reset", "scene", "upload_done")  # a drag continued after these is another step of undo
 
 
