@@ -64,8 +64,8 @@ def _can(rig: Rig, format: str) -> bool:  # noqa: A002
 def saved_pose(rig: Rig, pose: Pose, format: str) -> Saved:  # noqa: A002  (the name in the page's messages)
     """Write the rig's file in a pose.
 
-    Everything else in it is kept. As "urdf": with the current limits. Raise UnsupportedError for content that the format
-    cannot hold.
+    Everything else in it is kept. As "urdf": with the current limits. Raise UnsupportedError for content that the
+    format cannot hold.
     """
     name = f"{_stem(rig)}_posed"
     if format == "toml":
