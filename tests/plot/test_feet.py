@@ -30,7 +30,7 @@ def test_a_foot_at_rest_is_not_drawn_as_rounding_errors(least):
 def test_the_chart_says_where_what_came_before_is_out_of_sight(before, words):
     after = np.linspace(0.0, 20.0, 100)
     chart = chart_of(np.resize(before, 100), after, 4.0)
-    assert [text.get_text() for text in chart.texts] == [f"before: also {words} what is shown"]
+    assert [text.get_text() for text in chart.texts] == [f"before: also {words} the shown range"]
 
 
 def test_what_came_before_is_shown_whole_where_it_does_not_flatten_the_rest():

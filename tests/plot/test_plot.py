@@ -226,7 +226,7 @@ class TestSolve:
         plot.draw_solve(tmp_path / "a.svg", missed.pose, missed)
         text = (tmp_path / "a.svg").read_text()
         attempts = int(curve.curve_of(missed).begins.sum())
-        for said in ("best so far", "each iteration", f"iterations, in {attempts} attempts"):
+        for said in ("best so far", "each iteration", f"iterations, in {attempts} restarts"):
             assert f">{said}</text>" in text
 
     def test_a_tolerance_far_below_leaves_the_room_to_the_curve(self, missed, tmp_path, words):

@@ -350,7 +350,7 @@ class TestTheEnd:
             capsys.readouterr()
             stranger.send('{"do": "ask"}')
             assert closed_with(stranger) == REFUSED
-            assert capsys.readouterr().out == f"poise view: a new link was asked for: {view.url}\n"
+            assert capsys.readouterr().out == f"poise view: a new link was requested: {view.url}\n"
 
 
 class TestOpening:

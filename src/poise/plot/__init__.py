@@ -116,7 +116,7 @@ def draw_solve(
     """
     path, title, label = _checked(path), check_words(title, "the title"), check_words(label, "the label")
     require(start, Pose, "the pose before a solve")
-    if require(result, Result, "the result that is drawn").shape:
+    if require(result, Result, "the result to draw").shape:
         raise InputError(f"draw one result, not a batch of shape {result.shape}: solve for one target")
     goal = next(goal for goal in result.goals if hasattr(goal, "joint"))
     chain = [*result.joints, goal.joint]  # pyright: ignore[reportAttributeAccessIssue]
@@ -152,7 +152,7 @@ def draw_feet(path: str | PathLike[str], planted: Planted) -> None:
     from the side. The clip before is grey and dashed, bars are heel and ball in contact.
     """
     path = _checked(path)
-    require(planted, Planted, "the clip whose feet are drawn")
+    require(planted, Planted, "the clip to draw")
     write_atomically(path, rendered_feet(path.suffix.lower()[1:], planted))
 
 

@@ -104,7 +104,7 @@ def draw_curve(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str]) -> N
         x, y = (np.insert(values, starts, np.nan) for values in (curve.iterations, errors))
         axes.plot(x, y, color=line, lw=1.6, marker="o", ms=2.5)
     _draw_tolerance(axes, curve, colours)
-    axes.set_xlabel("iterations" if attempts == 1 else f"iterations, in {attempts} attempts", size=8.5, color=ink)
+    axes.set_xlabel("iterations" if attempts == 1 else f"iterations, in {attempts} restarts", size=8.5, color=ink)
     axes.set_ylabel(curve.words, size=8.5, color=ink)
     axes.tick_params(labelsize=8, colors=ink, which="both")
     axes.xaxis.get_major_locator().set_params(integer=True)

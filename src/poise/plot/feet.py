@@ -148,7 +148,7 @@ def _limit(axes: Any, values: list[Floats], least: float) -> None:
     axes.set_ylim(low, high)
     outside = [word for word, is_so in (("above", values[0].max() > high), ("below", values[0].min() < low)) if is_so]
     if outside:
-        words = f"before: also {' and '.join(outside)} what is shown"
+        words = f"before: also {' and '.join(outside)} the shown range"
         axes.text(0.995, 0.985, words, transform=axes.transAxes, size=7.5, color=_GROUND, ha="right", va="top",
                   bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1.0})  # fmt: skip
 

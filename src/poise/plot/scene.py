@@ -76,7 +76,7 @@ def prepared(
     poles
         Middle joint and world point (3,) of each drawn pole.
     """
-    given = several(poses, "the poses that are drawn", "[('rest', rig.rest)]")
+    given = several(poses, "the poses to draw", "[('rest', rig.rest)]")
     poses = [_check_pair(one) for one in given]
     chain = names(chain, "the joints of the chain")
     if not poses:

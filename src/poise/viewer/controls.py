@@ -160,7 +160,9 @@ def marked(name: str, points: ArrayLike, colour: str, size: float) -> Callable[[
     """Build the change for the points (n, 3) of a name. No points remove the marks."""
     rows = finite(points, "points", last=3).reshape(-1, 3)
     if len(rows) > _MOST:
-        raise InputError(f"{len(rows):,} points are more than a page shows; give at most {_MOST:,}, every tenth say")
+        raise InputError(
+            f"{len(rows):,} points are more than a page shows; give at most {_MOST:,}, for example every tenth"
+        )
     if not isinstance(colour, str) or not _COLOUR.fullmatch(colour):
         raise InputError(f"a colour is written '#rrggbb', such as '#ff8800', not {short(colour)}")
     pixels = real(size, "size")

@@ -94,7 +94,7 @@ class Handle:
 def _place(at: ArrayLike) -> Floats:
     values = finite(at, "the position of a handle", last=3).copy()
     if values.shape != (3,):
-        raise InputError(f"a handle is at one place, three numbers, not an array of shape {values.shape}")
+        raise InputError(f"the position of a handle has three numbers, not the shape {values.shape}")
     frozen(values)
     return values
 
@@ -102,7 +102,7 @@ def _place(at: ArrayLike) -> Floats:
 def _turn(rotation: ArrayLike) -> Floats:
     values = finite(rotation, "the rotation of a handle", last=4)
     if values.shape != (4,) or not np.any(values):
-        raise InputError("the rotation of a handle is a quaternion w x y z of some length")
+        raise InputError("the rotation of a handle is a quaternion w x y z of nonzero length")
     turn = normalised(values)
     frozen(turn)
     return turn

@@ -166,7 +166,7 @@ class View:
         studio.listeners.append(self._follow)
         server = Server(studio, host=self._host, port=self._port, farewell="The script has ended")
         server.on_gone(self._left.set)
-        server.on_asked(lambda: print(f"poise view: a new link was asked for: {server.url}", flush=True))  # noqa: T201
+        server.on_asked(lambda: print(f"poise view: a new link was requested: {server.url}", flush=True))  # noqa: T201
         server.start()
         atexit.register(server.close)  # tells the page when a script ends without closing it
         return studio, server
@@ -205,9 +205,9 @@ class View:
         skeleton, studio = self._first.skeleton, self._start()[0]
         if not isinstance(pose, Pose) or len(pose.shape) > 1:
             raise InputError(
-                f"view.pose is a pose of the skeleton that is shown, {len(skeleton)} joints, or a row of such poses"
+                f"view.pose is a pose of the displayed skeleton, {len(skeleton)} joints, or a row of such poses"
             )
-        check_same(skeleton, pose.skeleton, "what view.pose was given")
+        check_same(skeleton, pose.skeleton, "the value of view.pose")
         shape, self._driven = None if self._driven is None else self._driven.shape, pose
         if shape != pose.shape or studio.document.rig is not self._first.rig:
             places = _side_by_side(self._first, pose)

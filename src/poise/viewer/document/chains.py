@@ -96,7 +96,7 @@ class ChainTarget:
         """Find the middle moving joint, for a pole. Raise InputError below two moving joints."""
         moving = [name for name in skeleton.chain(self.root, self.tip) if skeleton[name].kind != Kind.FIXED]
         if len(moving) < 2:  # noqa: PLR2004
-            raise InputError(f"a pole turns a limb of two joints or more; above {self.tip!r} there are {len(moving)}")
+            raise InputError(f"a pole needs a limb of two joints or more; above {self.tip!r} there are {len(moving)}")
         return moving[len(moving) // 2]
 
 

@@ -74,7 +74,7 @@ def _links(skeleton: Skeleton, visuals: Visuals) -> list[tuple[int, str]]:
 
 
 class _Shapes:
-    """Build surfaces of visual elements. A file is read once."""
+    """Builder of surfaces of visual elements. A file is read once."""
 
     def __init__(self, path: Path, packages: Sequence[Path]) -> None:
         self.path, self.packages = path, packages

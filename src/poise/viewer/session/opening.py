@@ -75,7 +75,7 @@ def _read(path: Path) -> Document:
 
 
 class _Answering:
-    """Tells the page to stop sending after a refusal."""
+    """Context for stopping an upload after a refusal."""
 
     def __init__(self, session: Session, number: int | None = None) -> None:
         self._session, self._number = session, number

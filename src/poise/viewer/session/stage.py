@@ -29,7 +29,7 @@ _PLAYS = "the clip plays as it is: switch a chain on to solve on top of it"
 _PAUSED = "paused: Step does one iteration"
 _CURVE = 2000  # iterations in the curve of a stepped solve
 _TRACED = 0.3  # [s] longer solves are not repeated for their curve
-_NO_CURVE = f"no curve is drawn of a solve that takes longer than {_TRACED:g} s"
+_NO_CURVE = f"no curve is drawn for solves longer than {_TRACED:g} s"
 
 Work: TypeAlias = Callable[[], list[Outcome]]
 

@@ -57,7 +57,9 @@ def keys_of(document: Document) -> list[Key]:
 
 def _keyed(document: Document, args: dict[str, Any], joint: str, pose: Pose) -> Document:
     if not truth({"key": False, **args}, "key"):
-        raise InputError("a clip plays: switch Key on to turn bones in it, or choose no clip to change the start pose")
+        raise InputError(
+            "a clip plays: switch Key on to rotate bones in it, or choose no clip to change the start pose"
+        )
     clip = document.rig.clip(str(document.clip))
     made = key_at(clip, joint, number(args, "time", 0.0, _LONGEST), pose)
     others = (key for key in document.keys if key[:3] != made[:3])

@@ -88,7 +88,7 @@ class Uploads:
             target.parent.mkdir(parents=True, exist_ok=True)
             now.file = target.open("xb")
         except OSError as error:
-            raise InputError(f"{path.as_posix()!r} cannot be kept here: {error.strerror}") from error
+            raise InputError(f"{path.as_posix()!r} cannot be stored: {error.strerror}") from error
         now.missing = size
 
     def take(self, data: bytes) -> None:
@@ -103,14 +103,14 @@ class Uploads:
         try:
             now.file.write(data)
         except OSError as error:
-            raise InputError(f"what was sent cannot be kept here: {error.strerror}") from error
+            raise InputError(f"uploaded data cannot be stored: {error.strerror}") from error
 
     def finish(self) -> Path:
         """Finish the upload and return the main file. Raise InputError if it is incomplete."""
         now = self._current()
         self._complete(now)
         if len(now.names) != now.files or now.came != now.bytes or now.main.as_posix() not in now.names:
-            raise InputError("not all files have come")
+            raise InputError("the upload is incomplete")
         self._now = None
         return now.folder / now.main
 
@@ -158,7 +158,7 @@ class Uploads:
     @staticmethod
     def _complete(now: _Delivery) -> None:
         if now.missing:
-            raise InputError("a file has not come to its end")
+            raise InputError("a file is incomplete")
         if now.file is not None:
             now.file.close()
             now.file = None
@@ -168,7 +168,7 @@ def _inside(name: str) -> Path:
     """Parse a file name as a relative path. Raise InputError for any path that could lead out of the folder."""
     parts = name.split("/")
     if len(parts) > _DEEPEST or not all(map(_is_plain, parts)):
-        raise InputError(f"{short(name)} is no name of a file that can be kept here; rename it and send it again")
+        raise InputError(f"{short(name)} is not a valid file name; rename it and send it again")
     return Path(*parts)
 
 
