@@ -1,4 +1,4 @@
-"""Draw a scene with Matplotlib."""
+"""Draw a scene with Matplotlib, imported only when needed."""
 
 from __future__ import annotations
 

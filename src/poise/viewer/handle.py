@@ -1,4 +1,4 @@
-"""Gizmos of a Python program, synchronised with the page."""
+"""Widgets of a Python program on the page: gizmos, controls, marks."""
 
 from __future__ import annotations
 

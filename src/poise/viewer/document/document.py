@@ -1,4 +1,6 @@
-"""Document of the viewer as a frozen value. Undo keeps the documents before.
+"""Document of the viewer as a frozen value: chains, solvers, settings.
+
+Undo keeps earlier documents. Undo keeps the documents before.
 
     Document -> goals (ChainTarget) -> poses (view_solver.py) -> frames (protocol.py)
 

@@ -1,4 +1,4 @@
-"""Keys of a clip: joint offsets added at chosen times.
+"""Timeline of a clip: keys with joint offsets, and the playhead.
 
 Offsets are interpolated between keys. Without another key within two fades they fade smoothly to zero, so a sampled
 clip continues unchanged a little before and after, without a jump.

@@ -1,4 +1,4 @@
-"""Write GLB files of plain surfaces: URDF shapes and terrain."""
+"""GLB files for the page: plain surfaces and repacked glTF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Access control of the viewer: one-time tokens, page keys, Host headers."""
+"""Access to the page: one-time tokens, Host headers, static files."""
 
 from __future__ import annotations
 

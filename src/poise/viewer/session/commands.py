@@ -1,4 +1,4 @@
-"""Commands of the page besides changes of the document."""
+"""Commands of the page, and the messages after a change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of solving: solver, options, pace, limits, tolerance."""
+"""Actions on the settings of solving and on joint limits."""
 
 from __future__ import annotations
 
