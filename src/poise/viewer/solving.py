@@ -1,4 +1,4 @@
-"""Solver of one view, with its plan for the chains of a document."""
+"""Solver of one view, with its plan for the chains."""
 
 from __future__ import annotations
 

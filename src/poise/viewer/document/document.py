@@ -1,10 +1,10 @@
 """Document of the viewer as a frozen value: chains, solvers, settings.
 
-Undo keeps earlier documents. Undo keeps the documents before.
+Undo keeps earlier documents.
 
     Document -> goals (ChainTarget) -> poses (view_solver.py) -> frames (protocol.py)
 
-Actions turn one Document into the next (`actions/`); nothing else changes it.
+Actions turn one Document into the next (`actions.py`); nothing else changes it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Terrain of a document in the rig's units, its mesh, and clip planting."""
+"""Terrain of a document in the rig's units, and clip planting."""
 
 from __future__ import annotations
 
