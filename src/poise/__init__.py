@@ -226,13 +226,15 @@ if not TYPE_CHECKING:  # a checker would take any name at all for one that __get
     __all__ = sorted([*_PLACES, *_MODULES])  # noqa: PLE0605
 
     class _NoSuchNameError(AttributeError):
-        """Says what is near only when it is printed: `from poise import kernels` asks for the attribute first."""
+        """Attribute error with a lazily built message. `from poise import kernels` raises it before importing the
+        submodule, so similar names are searched only when the message is printed.
+        """
 
         def __str__(self) -> str:
             return _unknown(*self.args)
 
     def __getattr__(name: str) -> object:
-        """Import a public name when it is first used; then it is an attribute like any other."""
+        """Import a public name on first use. It is stored as a module attribute then."""
         if name in _MODULES:
             value = importlib.import_module(f"poise.{_MODULES[name]}")
         elif name in _PLACES:
@@ -243,7 +245,9 @@ if not TYPE_CHECKING:  # a checker would take any name at all for one that __get
         return value
 
     def _unknown(name: str) -> str:
-        """A sentence that offers the nearest public name, or the one that is called so elsewhere."""
+        """Format the message for an unknown attribute. It suggests the nearest public name, or the equivalent of
+        another library's name.
+        """
         from difflib import get_close_matches  # noqa: PLC0415  (only who mistypes waits for it)
 
         small = {known.casefold(): known for known in (*_MODULES, *_PLACES)}
@@ -254,5 +258,5 @@ if not TYPE_CHECKING:  # a checker would take any name at all for one that __get
         return f"module 'poise' has no attribute {name!r}{hint}"
 
     def __dir__() -> list[str]:
-        """The public names, whether they were used already or not."""
+        """List the public names, imported or not."""
         return [*__all__, "__version__"]

@@ -1,4 +1,4 @@
-"""What can go wrong by misuse or bad input; outcomes of a solve are a Status, never an exception.
+"""Exceptions for misuse and bad input. The outcome of a solve is a Status, never an exception.
 
 PoiseError
 |- FileError          a file is broken, unsupported or cannot be written
@@ -39,7 +39,7 @@ _MOST_COMPARED = 4_000_000  # letters times letters of the compared names: a few
 
 
 class PoiseError(Exception):
-    """The root of every exception that Poise raises on purpose.
+    """Base class of all exceptions raised by Poise.
 
     Notes
     -----
@@ -54,14 +54,14 @@ class PoiseError(Exception):
 
 
 def _again(kind: type[PoiseError], args: tuple[Any, ...]) -> PoiseError:
-    """An error that says the same, whatever its constructor asks for."""
+    """Rebuild a pickled error without calling its constructor."""
     error = kind.__new__(kind)
     error.args = args
     return error
 
 
 class PoiseWarning(UserWarning):
-    """A file was repaired or partly ignored, or a goal guessed.
+    """Warning about a repaired or partly ignored file, or a guessed goal.
 
     The sentence about a file also stands in `Rig.notes`.
     """
@@ -71,14 +71,14 @@ class PoiseWarning(UserWarning):
 
 
 class WriteWarning(PoiseWarning):
-    """A new file differs from the rig written to it.
+    """Warning about a difference between a rig and the file written.
 
     The format cannot hold something as it is, so it was changed or guessed.
     """
 
 
 class FileError(PoiseError):
-    """A file that cannot be read or written. The message is `path: place: reason`.
+    """File read or write error. The message is `path: place: reason`.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class FileError(PoiseError):
 
 
 class UnknownNameError(PoiseError):
-    """A name that nothing has. The message offers the nearest names and lists what exists.
+    """Unknown name error. The message offers the nearest names and lists the existing ones.
 
     Parameters
     ----------
@@ -136,16 +136,16 @@ class UnknownNameError(PoiseError):
 
 
 class InputError(PoiseError, ValueError):
-    """A value that cannot be used; the message says which, what is allowed and what to do."""
+    """Invalid value. The message names the value, the allowed values and a remedy."""
 
 
 class UnsupportedError(PoiseError):
-    """Asked for something that this solver, joint kind or format cannot do."""
+    """Operation unsupported by this solver, joint kind or format."""
 
 
 @contextmanager
 def naming(file: str | PathLike[str] | None) -> Generator[None]:
-    """Put the file in front of what cannot be done with it, where the sentence does not name it already.
+    """Prefix UnsupportedError messages with the file name. Messages that contain the name already are not changed.
 
     Parameters
     ----------
@@ -161,11 +161,11 @@ def naming(file: str | PathLike[str] | None) -> Generator[None]:
 
 
 class NotReachedError(PoiseError):
-    """A result whose goals were not met, raised only on request by `Result.require()`."""
+    """Goals not met. Raised only on request, by `Result.require()`."""
 
 
 def listed(names: Iterable[str]) -> str:
-    """Join names for a message, and say how many more there are when the list is long."""
+    """Join names for a message. A long list is cut, with the number of omitted names."""
     names = [_cut(shown(name), _QUOTED) for name in names]
     if not names:
         return "(none)"
@@ -174,7 +174,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def _texts(values: Any) -> list[str]:
-    """Return names as texts.
+    """Convert names to text.
 
     Anything may have been passed: an error must say something.
     """
@@ -185,7 +185,7 @@ def _texts(values: Any) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    """Return a value as text, or the name of its type.
+    """Convert a value to text, or to its type name.
 
     The type stands for a value that cannot be written.
     """
@@ -196,7 +196,7 @@ def _text(value: Any) -> str:
 
 
 def quoted(value: object, most: int = _QUOTED) -> str:
-    """Quote a value in a message, shortened.
+    """Quote a value for a message, shortened.
 
     Its type stands for a value that cannot be written.
 
@@ -217,14 +217,14 @@ def quoted(value: object, most: int = _QUOTED) -> str:
 
 
 def quoted_path(path: object) -> str:
-    """Quote a path in a message, shortened in its middle."""
+    """Quote a path for a message, shortened in the middle."""
     text = str(path)
     half = _QUOTED_PATH // 2 - 2
     return text if len(text) <= _QUOTED_PATH else f"{text[:half]}...{text[-half:]}"
 
 
 def shown(name: str) -> str:
-    r"""Escape the characters of a name that would not print, as repr does, without quotes: a line break is \n."""
+    r"""Escape unprintable characters of a name. The escapes are those of repr, without quotes: a line break is \n."""
     if name.isprintable():
         return name
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name)
@@ -251,7 +251,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def _nearest(name: str, names: list[str]) -> list[str]:
-    """Find names that differ little; one that differs in case and the usual separators only is surely meant."""
+    """Find similar names with difflib. A name that differs only in case and separators is returned alone."""
     if not 0 < len(name) <= _LONGEST_NAME:
         return []
     import difflib  # noqa: PLC0415  (`import poise` need not wait for it)

@@ -1,4 +1,4 @@
-"""What a solver, a goal, a limit or a file format of your own is written with; nothing in Poise imports it.
+"""Building blocks for custom solvers, goals, limits and file formats. Nothing in Poise imports this module.
 
 **A solver** is any value with the three members of `Solver`: a `name`, what it `handles` (`Capabilities`), and `run`,
 which gets a `Problem`, targets as rows of numbers, a `Tolerance` and a `Request`, and hands back an `Answer`, with a

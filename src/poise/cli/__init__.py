@@ -1,4 +1,4 @@
-"""The command line: one module per verb. Exit codes: 0 done, 1 a target was not reached, 2 misuse or a bad file."""
+"""The command line: one module per command. Exit codes: 0 done, 1 target not reached, 2 misuse or a bad file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from poise.errors import InputError, PoiseError, PoiseWarning, UnknownNameError,
 
 
 class Listed(NamedTuple):
-    """The function of a verb and its line in `poise --help`.
+    """Function of a command and its line in `poise --help`.
 
     The function stands below `poise.cli`. The line is the first sentence of its docstring.
     """
@@ -31,11 +31,11 @@ class Listed(NamedTuple):
 VERBS = {
     "info": Listed(
         "info.info",
-        "Show what a file holds: joints, kinds, limits, units, clips, chains, roles; of markers names and gaps.",
+        "Show the contents of a file. Rigs: joints, kinds, limits, units, clips, chains, roles; markers: names, gaps.",
     ),
     "limits": Listed(
         "limits.limits",
-        "Show the limits of all joints; with --anatomical give those without one what people's joints have.",
+        "Show the limits of all joints. With --anatomical, joints without one get anatomical limits.",
     ),
     "solve": Listed(
         "solve.solve",
@@ -43,40 +43,40 @@ VERBS = {
     ),
     "plant": Listed(
         "plant.plant",
-        "Put the feet of a clip on a terrain: heels and balls stand still where they land, hips follow the ground.",
+        "Plant the feet of a clip on a terrain. Heels and balls stay fixed in contact, the hips follow the ground.",
     ),
     "lock": Listed(
         "plant.lock",
-        "Remove the sliding of feet from a clip: they are held still on the flat floor that the clip itself has.",
+        "Remove foot sliding from a clip. The feet are held still on the flat floor of the clip itself.",
     ),
     "convert": Listed(
         "convert.convert",
-        "Write files of one format as files of another, and say what the new ones cannot hold.",
+        "Convert files between formats. Losses are listed.",
     ),
     "view": Listed(
         "view.view",
-        "Open a rig or a demo scene in the browser: drag targets, and the solvers answer live. Ctrl-C ends it.",
+        "Open a rig or a demo scene in the browser. Drag targets, the solvers follow live. Ctrl-C ends it.",
     ),
     "compare": Listed(
         "compare.compare",
-        "Compare the methods on a limb of a rig: the same targets for each, judged and timed alike.",
+        "Compare the solvers on a limb of a rig. All get the same targets and the same evaluation.",
     ),
-    "solvers": Listed("solvers.list_solvers", "List the solvers and what each handles, or the options of one."),
+    "solvers": Listed("solvers.list_solvers", "List the solvers with their capabilities, or the options of one."),
     "samples": Listed(
         "samples.samples",
-        "Copy the bundled rigs (a character, its walk, a robot arm, hills) into DIR, by default this folder.",
+        "Copy the bundled rigs into DIR, by default this folder. They are a character, its walk, a robot arm and hills.",
     ),
     "warmup": Listed(
         "warmup.warmup",
-        "Compile kernels for this machine, once: about 20 seconds for arms or figures, a minute and a half for all.",
+        "Compile the kernels for this machine, once. That takes 20 seconds for arms or figures, 90 seconds for all.",
     ),
     "bench": Listed(
         "bench.bench",
-        "Measure solving and forward kinematics on the bundled rigs; under a minute once the kernels are compiled.",
+        "Measure solving and forward kinematics on the bundled rigs. With compiled kernels: under a minute.",
     ),
     "demo": Listed(
         "demo.demo",
-        "Solve on bundled rigs and walk over bundled hills: a table here, posed files and pictures in a folder.",
+        "Solve on bundled rigs and plant a walk on bundled hills. A table is printed, files go to a folder.",
     ),
 }
 # The root of what the parser of options raises: Typer has a copy of click in some versions, and needs click in others.
@@ -86,17 +86,19 @@ _PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "add_completion": F
 
 
 class _Verbs(TyperGroup):
-    """Imports a verb when it is called: a call needs one of them, and the list of all needs none."""
+    """Command group with lazy imports. A call imports one command; the list of commands imports none."""
 
     _lists = False  # whether the list of verbs is being written
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The verbs in the order in which help lists them."""
+        """List the commands in help order."""
         del ctx
         return list(VERBS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The verb of this name: imported, or for the list only its line."""
+        """Return a command by name. For the help list it is a stub with its summary only; otherwise its module is
+        imported.
+        """
         del ctx
         if self._lists:
             return TyperCommand(cmd_name, help=VERBS[cmd_name].summary)
@@ -107,14 +109,14 @@ class _Verbs(TyperGroup):
         return command(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the verb, and write its options with their names of today."""
+        """Find the command and replace old option names."""
         from poise.cli.given.renamed import renew  # noqa: PLC0415  (the list of verbs needs none of it)
 
         name, found, rest = super().resolve_command(ctx, args)
         return name, found, renew(name or "", rest)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the list of verbs."""
+        """Write the list of commands."""
         self._lists = True
         try:
             super().format_help(ctx, formatter)
@@ -124,7 +126,7 @@ class _Verbs(TyperGroup):
 
 @cache
 def command(verb: str) -> Any:
-    """A verb as a command."""
+    """Build the Typer command of a name."""
     from poise.cli.given.panels import arrange  # noqa: PLC0415  (the list of verbs needs none of it)
 
     module, function = VERBS[verb].place.split(".")
@@ -166,7 +168,7 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; every PoiseError becomes one line on stderr and exit code 2."""
+    """Run the command line. Every PoiseError becomes one line on stderr and exit code 2."""
     warnings.simplefilter("ignore", PoiseWarning)  # the commands print Rig.notes themselves
     warnings.simplefilter("always", WriteWarning)
     warnings.showwarning = _show_warning
@@ -192,7 +194,7 @@ def main() -> None:
 
 
 def _show_warning(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Print a warning about a new file as a note. Python prints the other ones."""
+    """Print a write warning as a note. Python prints the other ones."""
     if issubclass(category, WriteWarning):
         say(f"note: {message}", err=True)
     else:
@@ -200,7 +202,7 @@ def _show_warning(message: Any, category: type[Warning], *where: Any, **more: An
 
 
 def _misuse(error: Any) -> str:
-    """What the parser says, in one line, with the command whose help has the right call."""
+    """Format a usage error in one line. It ends with a pointer to the help of the command."""
     said = " ".join(error.format_message().split()).rstrip(".")
     context = getattr(error, "ctx", None)
     option = _SEVERAL.fullmatch(said)
@@ -218,10 +220,10 @@ def _misuse(error: Any) -> str:
 
 
 def _numbers(option: str, count: int) -> str:
-    """An option with as many numbers as it takes."""
+    """Format an option with example numbers."""
     return f"{option} {' '.join('0.5' for _ in range(count))}"
 
 
 def _drop_output() -> None:
-    """Let what is still buffered go nowhere, so that leaving does not fail again."""
+    """Discard buffered output, to prevent a second error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

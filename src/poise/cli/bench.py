@@ -1,4 +1,4 @@
-"""`poise bench`: the library's own figures on this machine, as a table or JSON."""
+"""`poise bench`: measure solve times on this machine. The result is a table or JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WHOLE = 100.0  # numbers from here on are written without a fraction
 
 
 class Amount(StrEnum):
-    """How much is measured."""
+    """Effort of a benchmark run."""
 
     QUICK = "quick"
     NORMAL = "normal"
@@ -34,7 +34,7 @@ def bench(
     ] = Amount.NORMAL,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Measure solving and forward kinematics on the bundled rigs; under a minute once the kernels are compiled."""
+    """Measure solving and forward kinematics on the bundled rigs. With compiled kernels: under a minute."""
     rows: list[Measurement] = []
     work = groups()
     with bar("compiling", 1 + len(work)) as advance:

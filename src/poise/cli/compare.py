@@ -1,4 +1,4 @@
-"""`poise compare`: which method for this rig."""
+"""`poise compare`: compare solvers on a limb of a rig."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STEPS = 1000  # of the bar
 
 
 class GoalKind(StrEnum):
-    """What is wanted of the tip."""
+    """Kind of goal for the tip."""
 
     POSITION = "position"
     PLACE = "place"
@@ -43,7 +43,7 @@ class GoalKind(StrEnum):
 
 
 class EffortName(StrEnum):
-    """How much is measured."""
+    """Effort of a comparison."""
 
     QUICK = "quick"
     NORMAL = "normal"
@@ -51,7 +51,7 @@ class EffortName(StrEnum):
 
 
 class _Asked(NamedTuple):
-    """Goal and targets."""
+    """Goal and targets of a comparison."""
 
     goal: OneGoal
     targets: Any
@@ -104,7 +104,7 @@ def compare(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Compare the methods on a limb of a rig: the same targets for each, judged and timed alike."""
+    """Compare the solvers on a limb of a rig. All get the same targets and the same evaluation."""
     if root is not None and joint is None:
         raise InputError("--root is the first joint of a chain: give its tip with --joint")
     if out is not None:
@@ -164,7 +164,7 @@ def _clip(rig: Rig, name: str | None) -> Clip | None:
 
 
 def _solvers(words: str) -> Any:
-    """`all`, or names with options: `ccd:order=tip-first:bend=0,fabrik`."""
+    """Parse `all` or a list of solvers with options. Example: `ccd:order=tip-first:bend=0,fabrik`."""
     if words == "all":
         return words
     found: list[solvers.Solver] = []

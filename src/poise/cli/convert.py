@@ -1,4 +1,4 @@
-"""`poise convert`: a file of one format as a file of another, and what was lost, in lines."""
+"""`poise convert`: convert files between formats. A line is printed for each loss."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from poise.maths.in_words import counted
 
 
 class AnyAxis(StrEnum):
-    """An up axis."""
+    """Up axis: x, y or z."""
 
     X = "x"
     Y = "y"
@@ -33,7 +33,7 @@ class AnyAxis(StrEnum):
 
 
 class RestPose(StrEnum):
-    """Where zero rotation is in a BVH file."""
+    """Rest rotations of a BVH file."""
 
     ZERO = "zero"
     KEEP = "keep"
@@ -41,7 +41,7 @@ class RestPose(StrEnum):
 
 @dataclass(frozen=True)
 class ConvertWork:
-    """One file of many, converted: the options as they were typed."""
+    """Conversion job for one file of a batch. The fields are the options as typed."""
 
     clip: str | None
     fps: float | None
@@ -52,7 +52,7 @@ class ConvertWork:
     include_root: Path | None = None
 
     def __call__(self, file: Path, out: Path) -> Row:
-        """Convert a file; its row of the table."""
+        """Convert a file and return its row of the table."""
         given: dict[str, Any] = asdict(self)
         done = as_object(run(file, out, **given))
         told = {"clips": len(done["clips"]), "lost": "; ".join(done["lost"]), "message": "; ".join(done["notes"])}
@@ -98,7 +98,7 @@ def convert(
     cluster: Cluster = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Write files of one format as files of another, and say what the new ones cannot hold."""
+    """Convert files between formats. Losses are listed."""
     work = ConvertWork(clip, fps, scale, up and up.value, rest and rest.value, root, include_root)
     if out is not None and (is_library(files, out) or suffix is not None):
         if suffix is None:
@@ -110,7 +110,7 @@ def convert(
 
 
 def _two(files: list[Path], out: Path | None) -> tuple[Path, Path]:
-    """The file and the new one."""
+    """Return the input path and the output path."""
     pair = files if out is None else [*files, out]
     if len(pair) != 2:  # noqa: PLR2004
         raise InputError("give a file and the new one, poise convert IN OUT, or many with -o FOLDER --format SUFFIX")
@@ -136,7 +136,7 @@ def _say(done: Converted, *, as_json: bool) -> None:
 
 
 def as_object(done: Converted) -> dict[str, Any]:
-    """Everything that is known of a new file, for JSON."""
+    """Build the JSON document of a conversion."""
     return {
         "files": [str(path) for path in done.files], "clips": list(done.clips), "frames": done.frames,
         "fps": done.fps, "off": done.off, "share": done.share, "lost": list(done.lost), "notes": list(done.notes),

@@ -1,4 +1,6 @@
-"""`poise demo`: solve on a bundled character and arm, walk over bundled hills; a table, files, pictures, the viewer."""
+"""`poise demo`: a tour of solving, planting and the viewer. It solves on a bundled character and arm and plants a walk
+on bundled hills; the results are a table, files and pictures.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ class DemoSolve(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The target in words."""
+        """Target as text."""
         return " ".join(f"{value:g}" for value in self.target)
 
 
@@ -73,7 +75,7 @@ def demo(
     ),
     headless: Annotated[bool, typer.Option("--headless", help="never wait for a person or open anything")] = False,
 ) -> None:
-    """Solve on bundled rigs and walk over bundled hills: a table here, posed files and pictures in a folder.
+    """Solve on bundled rigs and plant a walk on bundled hills. A table is printed, files go to a folder.
 
     It says what to try next and ends with the viewer in the browser, until Ctrl-C. With --headless, or where there is
     no terminal or no browser, it writes a picture and a page of the viewer's scene instead.
@@ -105,7 +107,7 @@ def demo(
 
 
 def _done(folder: Path) -> Iterator[tuple[str, ...]]:
-    """Do all stages but the last: rows of the table, then the lines about the walk. Says what is waited for."""
+    """Run all stages but the last. Yield the table rows, then the lines about the walk, and announce each stage."""
     doing = [f"solving: {scene.joint} of {scene.sample} to {scene.place}" for scene in SCENES]
     doing.append("planting: the walk of humanoid.glb on hills.npz")
     answers = each(range(len(doing)), partial(_stage, folder=folder), processes=min(_PROCESSES, cores()))
@@ -115,7 +117,9 @@ def _done(folder: Path) -> Iterator[tuple[str, ...]]:
 
 
 def _stage(number: int, *, folder: Path) -> tuple[str, ...]:
-    """What a process does: a row of the table, or the lines about the walk. The first says that it compiles."""
+    """Run one stage in a worker process. Return a table row, or the lines about the walk; only the first stage
+    announces compilation.
+    """
     from poise.kernels.announced import quiet  # noqa: PLC0415  (brings Numba in)
 
     with nullcontext() if number == 0 else quiet():
@@ -123,7 +127,7 @@ def _stage(number: int, *, folder: Path) -> tuple[str, ...]:
 
 
 def _doing(number: int, what: str) -> None:
-    """Say what is done now: the first solve of each kind compiles, which takes seconds."""
+    """Announce a stage. The first solve of each kind compiles, which takes seconds."""
     say(f"{number + 1}/{WALK + 2} {what}")
 
 
@@ -134,7 +138,7 @@ def _say_next(folder: Path) -> None:
 
 
 def _serve(folder: Path) -> None:
-    """Serve the viewer's scene until Ctrl-C; where the viewer is not installed, write what it would show."""
+    """Serve the viewer's scene until Ctrl-C. Without the viewer extra, write a page and a picture instead."""
     try:
         serve(scenes.scene(_SHOWN), host="127.0.0.1", port=0, open_browser=True)
     except UnsupportedError as error:
@@ -144,7 +148,7 @@ def _serve(folder: Path) -> None:
 
 
 def _row(scene: DemoSolve, result: Result) -> tuple[str, ...]:
-    """Make a row of the table. Without a known unit of the rig its lengths are in its own units."""
+    """Format a row of the table. Without a known unit of the rig its lengths are in its own units."""
     unit = " units" if result.problem.skeleton.metres_per_unit is None else ""
     return (
         scene.sample,
@@ -168,7 +172,7 @@ def _run(scene: DemoSolve, folder: Path) -> Result:
 
 
 def _walk(folder: Path) -> tuple[str, ...]:
-    """Put the feet of the bundled walk on the bundled hills; write clip, page and picture; say how it went."""
+    """Plant the bundled walk on the bundled hills. Write clip, page and picture; return summary lines."""
     rig, hills = load(samples.path("humanoid.glb")), Terrain.heightmap(samples.path("hills.npz"))
     clip = rig.clips[0]
     began = perf_counter()
@@ -196,7 +200,7 @@ def _draw_feet(path: Path, planted: Planted) -> None:
 
 
 def _draw_viewer(folder: Path) -> None:
-    """Write what the viewer would show: a page and a picture."""
+    """Write the viewer's scene as a page and a picture."""
     from poise import plot  # noqa: PLC0415  (only when a picture is drawn)
 
     document = scenes.scene(_SHOWN)

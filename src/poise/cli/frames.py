@@ -1,4 +1,6 @@
-"""`poise solve --every-frame`: every frame of a clip solved from its own pose, the clip written with what was found."""
+"""`poise solve --every-frame`: solve every frame of a clip. Each frame starts from its own pose; the solved clip is
+written.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ from poise.solving.frames.bake import Baked, bake
 
 
 def goals_of(clip: Clip, rows: Targets | None, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
-    """The goals, with the rows of a table as targets of the first: one for each frame.
+    """Build the per-frame goals. The rows of a table are the targets of the first goal, one for each frame.
 
     To stay near means each frame's own pose.
     """
@@ -52,7 +54,7 @@ def goals_of(clip: Clip, rows: Targets | None, goals: tuple[Goal, ...]) -> tuple
 def solve_clip(
     rig: Rig, clip: Clip, goals: tuple[Goal, ...], out: Path | None, how: SolveOptions, *, as_json: bool
 ) -> int:
-    """Solve, write the clip and say how many frames were reached; return the exit code."""
+    """Solve a clip, write it and print a summary. Return the exit code."""
     if out is not None:
         outputs.check_pose_file(out, rig.path)
     given = _given(how)
@@ -72,7 +74,7 @@ def solve_clip(
 
 
 def _given(how: SolveOptions) -> dict[str, Any]:
-    """The options as bake() takes them."""
+    """Build the arguments of bake()."""
     given = how._asdict()
     if given.pop("prefer") != "first" or given.pop("seeds") is not None:
         raise InputError("--every-frame takes the first pose found in each frame; --prefer and --seeds go without it")
@@ -81,7 +83,7 @@ def _given(how: SolveOptions) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class FramesWork:
-    """One clip of many, solved frame by frame: the options as they were typed."""
+    """Job for one clip, solved frame by frame. The fields are the options as typed."""
 
     wanted: asked.GoalOptions
     others: tuple[asked.GoalOptions, ...]
@@ -94,7 +96,7 @@ class FramesWork:
     include_root: Path | None = None
 
     def warm(self, file: Path) -> None:
-        """Solve two frames: what has to be compiled is compiled then."""
+        """Solve two frames to compile the kernels."""
         clip = self._clips(self._rig(file))[0]
         self._baked(Clip(clip.times[:2], clip.poses[:2], clip.name))
 
@@ -102,13 +104,13 @@ class FramesWork:
         return limited(load(file, include_root=self.include_root), self.limits, no_limits=self.no_limits)
 
     def _clips(self, rig: Rig) -> tuple[Clip, ...]:
-        """The clips that are meant: one, or each of them."""
+        """Return the selected clips: one, or all."""
         if self.clip == ALL and rig.clips:
             return rig.clips
         return (clip_of(rig, None if self.clip == ALL else self.clip),)
 
     def solve_all(self, rig: Rig, out: Path | None, *, as_json: bool) -> int:
-        """Solve every clip of a file, write them and say how it went, each in its turn; the exit code."""
+        """Solve every clip of a file, write and report each. Return the exit code."""
         clips = self._clips(rig)
         if out is not None:
             outputs.check_pose_file(out, rig.path)
@@ -142,7 +144,7 @@ class FramesWork:
         return bake(clip, goals_of(clip, None, goals), **_given(SolveOptions(chosen, **given)))
 
     def __call__(self, file: Path, out: Path) -> Row:
-        """Solve a file's clip; its row of the table."""
+        """Solve a file's clips and return its row of the table."""
         rig = self._rig(file)
         clips = self._clips(rig)
         baked = [self._baked(clip) for clip in clips]
@@ -165,12 +167,12 @@ class FramesWork:
 
 
 def clip_made(baked: Baked) -> Clip:
-    """The solved clip, as it is written."""
+    """Build the clip to write."""
     return Clip(baked.times, baked.poses, baked.name)
 
 
 def as_object(baked: Baked, out: Path | None) -> dict[str, Any]:
-    """Everything that is known of a solved clip, for JSON."""
+    """Build the JSON document of a solved clip."""
     result, missed = baked.result, _missed(baked)
     return {
         "clip": baked.name, "frames": len(baked), "reached": len(baked) - len(missed), "solver": result.solver,
@@ -181,12 +183,12 @@ def as_object(baked: Baked, out: Path | None) -> dict[str, Any]:
 
 
 def _missed(baked: Baked) -> Ints:
-    """The frames that did not reach their targets."""
+    """Find the frames with missed targets."""
     return np.flatnonzero(~np.asarray(baked.result.reached))
 
 
 def _say(baked: Baked) -> None:
-    """Print how many frames were reached, and what of the first ones that were not."""
+    """Print the reached count and the first missed frames."""
     result, missed = baked.result, _missed(baked)
     say(f"{len(baked) - len(missed)} of {len(baked)} frames reached ({result.solver})")
     for i in missed[:3].tolist():

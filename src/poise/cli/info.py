@@ -1,4 +1,4 @@
-"""`poise info`: what a file holds, as a tree that people can read or as JSON."""
+"""`poise info`: describe a file as a tree or as JSON."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def info(
     include_root: IncludeRoot = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Show what a file holds: joints, kinds, limits, units, clips, chains, roles; of markers names and gaps."""
+    """Show the contents of a file. Rigs: joints, kinds, limits, units, clips, chains, roles; markers: names, gaps."""
     if file.suffix.lower() in MARKERS:
         markers = load_markers(file)
         told, lines = marker_object(markers, file), marker_lines(markers, file)
@@ -54,7 +54,7 @@ def info(
 
 
 def as_object(rig: Rig, file: Path) -> dict[str, Any]:
-    """Everything `poise info` knows, for JSON."""
+    """Build the JSON document of a rig."""
     s, found = rig.skeleton, humanoid(rig)
     return {
         "file": str(file),
@@ -94,7 +94,9 @@ def _joint(s: Skeleton, i: int) -> dict[str, Any]:
 
 
 def _limit_object(limit: Limit) -> dict[str, Any]:
-    """A limit, for JSON: a range by its ends, the others as glTF extras have them; radians, an open end is null."""
+    """Build the JSON of a limit. A range has its two ends, other limits are as in glTF extras; radians, an open end is
+    null.
+    """
     if not isinstance(limit, Range):
         return {"kind": type(limit).__name__} | limit_json(limit)
     soft = {"soft": limit.soft} if limit.soft else {}
@@ -106,7 +108,7 @@ def _open(value: float) -> float | None:
 
 
 def as_lines(rig: Rig, file: Path) -> list[str]:
-    """Everything `poise info` knows, for people."""
+    """Format the description of a rig."""
     s, found = rig.skeleton, humanoid(rig)
     counts = {kind: int((s.kinds == kind).sum()) for kind in Kind}
     kinds = ", ".join(f"{count} {kind.name.lower()}" for kind, count in counts.items() if count)
@@ -138,7 +140,7 @@ def _units(rig: Rig, roles: Roles) -> str:
 
 
 def tree(s: Skeleton) -> list[str]:
-    """Draw the joints as a tree, a line each, without recursion: chains of thousands of joints are legal."""
+    """Format the joints as a tree, a line each. It is iterative: chains of thousands of joints are legal."""
     lines: list[str] = []
     links: dict[int, list[str]] = {}
     for name, row in s.aliases.items():

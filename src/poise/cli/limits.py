@@ -1,4 +1,4 @@
-"""`poise limits`: the limits of a file's joints, and those of people written into its sidecar."""
+"""`poise limits`: list joint limits, add anatomical ones to the sidecar."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HEAD = "Ranges of motion of people [degrees] by `poise limits --anatomical`: do
 
 
 class Change(NamedTuple):
-    """What `--anatomical` does to a sidecar.
+    """Change of a sidecar by `--anatomical`.
 
     path      the sidecar
     old, new  its text before and after
@@ -55,7 +55,7 @@ def limits(
     include_root: IncludeRoot = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Show the limits of all joints; with --anatomical give those without one what people's joints have.
+    """Show the limits of all joints. With --anatomical, joints without one get anatomical limits.
 
     They are written into the sidecar, NAME.ik.toml beside NAME.glb. Lines that it has stay as they are, comments too;
     joints that have a limit keep it, wherever it comes from. `poise view NAME.glb` shows them.
@@ -82,7 +82,7 @@ def limits(
 
 
 def change_of(rig: Rig, file: Path) -> Change:
-    """What the sidecar of a file becomes when joints without a limit get that of people."""
+    """Plan the sidecar of a file with anatomical limits added."""
     s = rig.skeleton
     found = humanoid(rig).explained()
     kept = tuple(one.joint for one in found if s.limits[s.index(one.joint)] is not None)

@@ -1,4 +1,4 @@
-"""`poise solve --targets`: many targets from a file, a table out, with progress.
+"""`poise solve --targets`: solve for a table of targets.
 
 Targets are read, solved and written in chunks, so that memory does not grow with their number. What survives Ctrl-C:
 
@@ -32,7 +32,7 @@ from poise.solving.solve import prepare
 
 
 class SolveOptions(NamedTuple):
-    """How every target is solved: the arguments of solve() beside start and goal."""
+    """Arguments of solve() besides start and goal."""
 
     solver: solvers.Solver
     tolerance: float | None
@@ -44,7 +44,9 @@ class SolveOptions(NamedTuple):
 
 
 def solve_table(start: Pose, targets: Targets, out: Path | None, how: SolveOptions, *, as_json: bool) -> int:
-    """Solve every row and write the table to `out` (.csv, .npy of q) or standard output; return the exit code."""
+    """Solve every row and write the result table. It goes to `out` (.csv, .npy of q) or standard output; return the
+    exit code.
+    """
     if out is not None:
         check_table(out)
     reach = prepare(start, targets.goal, **how._asdict())  # misuse is said here, before any row
@@ -56,7 +58,7 @@ def solve_table(start: Pose, targets: Targets, out: Path | None, how: SolveOptio
 
 
 class _Solved:
-    """The chunks, solved as they are asked for; counts the targets that were reached."""
+    """Iterator of solved chunks. It counts the reached targets."""
 
     def __init__(self, reach: Prepared, targets: Targets) -> None:
         self.reach = reach

@@ -1,4 +1,6 @@
-"""`poise plant`: a clip's feet put on a terrain. `poise lock`: a clip's feet kept still on its own flat ground."""
+"""`poise plant` and `poise lock`: foot planting of clips. `plant` places the feet on a terrain, `lock` on the clip's
+own flat floor.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ from poise.model.rig import Rig
 
 
 class InPlace(StrEnum):
-    """What to do with a clip that walks in place."""
+    """Treatment of a clip walking in place."""
 
     TRAVEL = "travel"
     KEEP = "keep"
@@ -36,14 +38,14 @@ class InPlace(StrEnum):
 
 
 class Strides(StrEnum):
-    """How long steps are on stairs."""
+    """Step length on stairs."""
 
     KEEP = "keep"
     FIT = "fit"
 
 
 class UpAxis(StrEnum):
-    """An up axis."""
+    """Up axis: y or z."""
 
     Y = "y"
     Z = "z"
@@ -94,7 +96,7 @@ _Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 
 
 class _Many(NamedTuple):
-    """What is typed of many files."""
+    """Batch options as typed."""
 
     suffix: str | None
     overwrite: bool
@@ -104,7 +106,7 @@ class _Many(NamedTuple):
 
 @dataclass(frozen=True)
 class FeetWork:
-    """Feet put on the ground, of one file or of one of many: the options as they were typed."""
+    """Foot planting job for one file. The fields are the options as typed."""
 
     verb: str
     terrain: TerrainWords | None
@@ -123,7 +125,7 @@ class FeetWork:
         return plant_feet(clip, ground, rig=rig, legs=self.legs, contacts=held, **given)
 
     def __call__(self, file: Path, out: Path) -> Row:
-        """Do one of many files; its row of the table."""
+        """Process one file of a batch and return its table row."""
         asked = feet.PlantRequest(file, self.clip, self.legs, None, self.include_root)
         files = feet.Files(out, None, None, None)
         if self.clip == ALL:
@@ -136,7 +138,7 @@ class FeetWork:
 def _run(
     work: FeetWork, clips: list[Path], files: feet.Files, contacts: Path | None, many: _Many, *, as_json: bool
 ) -> None:
-    """Put the feet of one clip, or of many, on the ground."""
+    """Plant the feet of one clip, or of a batch."""
     if not (is_library(clips, files.out) or many.suffix is not None):
         only(work.verb, overwrite=many.overwrite, processes=many.processes, cluster=many.cluster)
         asked = feet.PlantRequest(clips[0], work.clip, work.legs, contacts, work.include_root)
@@ -200,7 +202,7 @@ def plant(
     cluster: Cluster = None,
     as_json: _Json = False,
 ) -> None:
-    """Put the feet of a clip on a terrain: heels and balls stand still where they land, hips follow the ground."""
+    """Plant the feet of a clip on a terrain. Heels and balls stay fixed in contact, the hips follow the ground."""
     frame = terrain_up and terrain_up.value
     ground = TerrainWords(terrain, terrain_size, terrain_height, terrain_origin, frame, terrain_unit, terrain_direction)
     ground.check()  # what is wrong with it is said before any file is read
@@ -235,7 +237,7 @@ def lock(
     cluster: Cluster = None,
     as_json: _Json = False,
 ) -> None:
-    """Remove the sliding of feet from a clip: they are held still on the flat floor that the clip itself has."""
+    """Remove foot sliding from a clip. The feet are held still on the flat floor of the clip itself."""
     given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place, feet_only=feet_only)
     work = FeetWork("lock", None, clip, feet.names_of(feet_names), tuple(given.items()), strict, include_root)
     many = _Many(suffix, overwrite, processes, cluster)
@@ -245,6 +247,6 @@ def lock(
 def _given(
     *, up: UpAxis | None, metre: float | None, stretch: float, in_place: InPlace, feet_only: bool
 ) -> dict[str, Any]:
-    """The options that both verbs take, as plant_feet() and lock_feet() name them."""
+    """Build the common arguments of plant_feet() and lock_feet()."""
     numbers = {"up": up and up.value, "metre": metre, "stretch": stretch}
     return numbers | {"in_place": in_place.value, "feet_only": feet_only}

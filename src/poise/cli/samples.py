@@ -1,4 +1,4 @@
-"""`poise samples`: copy the bundled rigs into a folder, to try things on."""
+"""`poise samples`: copy the bundled rigs into a folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from poise.io import samples as bundled
 def samples(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="where to; it is made where it is missing")] = Path(),
 ) -> None:
-    """Copy the bundled rigs (a character, its walk, a robot arm, hills) into DIR, by default this folder."""
+    """Copy the bundled rigs into DIR, by default this folder. They are a character, its walk, a robot arm and hills."""
     written = bundled.copy_to(folder)
     for path in written:
         say(str(path))

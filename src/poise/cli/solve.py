@@ -1,4 +1,4 @@
-"""`poise solve`: bring a joint of a rig to a target and write the pose."""
+"""`poise solve`: solve for a target and write the pose."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from poise.solving.solve import solve as run
 
 
 class Preferred(StrEnum):
-    """Which of several solutions is wanted."""
+    """Preferred one of several solutions."""
 
     FIRST = "first"
     CLOSEST = "closest"
@@ -248,7 +248,7 @@ def _solve_one(
     *,
     as_json: bool,
 ) -> int:
-    """Solve for one set of targets, write and print what is asked for; return the exit code."""
+    """Solve one pose, write and print the results. Return the exit code."""
     if out is not None:
         outputs.check_pose_file(out, rig.path)
     if plot is not None:
@@ -267,7 +267,7 @@ def _solve_one(
 
 
 def _start_of(rig: Rig, clip: Clip | None, time: float | None, named: str | None) -> Pose:
-    """The pose to start from: of a clip at a time, a named one, or what the file shows."""
+    """Return the start pose. It is a clip's at a time, a named pose, or the file's own."""
     if clip is None:
         return rig.pose if named is None else rig.named_pose(named)
     first, last = clip.times[[0, -1]] if len(clip.times) else (0.0, 0.0)
@@ -278,7 +278,7 @@ def _start_of(rig: Rig, clip: Clip | None, time: float | None, named: str | None
 
 
 def _refuse_seeds(seeds: int | None, prefer: Preferred, *, every_frame: bool) -> None:
-    """InputError for --seeds where nothing is sought; --every-frame has its own words for both."""
+    """Reject --seeds for a single search. --every-frame has its own message for both options."""
     if seeds is not None and prefer == Preferred.FIRST and not every_frame:
         raise InputError(
             "--seeds is how many starts to try for --prefer closest or all, and the default, first, stops when it is "
@@ -287,7 +287,7 @@ def _refuse_seeds(seeds: int | None, prefer: Preferred, *, every_frame: bool) ->
 
 
 def _refuse_words(files: list[Path]) -> None:
-    """InputError for words after the file that are a joint or a target."""
+    """Reject words after the file name other than files. Such words are usually a joint or a target."""
     words = [
         str(file)
         for file in files[1:]
@@ -307,7 +307,7 @@ def _refuse_with_targets(
     prefer: Preferred,
     beside: bool,
 ) -> None:
-    """Refuse options that would be ignored."""
+    """Reject options without effect beside --targets."""
     if others and beside:
         raise InputError("--targets solves for one --joint; others go with --to, or with --every-frame")
     if wanted.joint is None:

@@ -1,4 +1,4 @@
-"""`poise solvers`: which solvers there are, what each handles, and the options of one."""
+"""`poise solvers`: list the solvers, or the options of one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def list_solvers(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
-    """List the solvers and what each handles, or the options of one."""
+    """List the solvers with their capabilities, or the options of one."""
     chosen = solvers.names() if name is None else (name,)
     found = [_described(solver) for solver in chosen]
     if as_json:

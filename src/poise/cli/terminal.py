@@ -1,4 +1,4 @@
-"""Lines of text on the terminal: every command prints through `say`, so that no name can steer a terminal."""
+"""Text output on the terminal. Every command prints through `say`, which escapes control characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`poise view`: a page on this machine where targets are dragged and the solvers answer live."""
+"""`poise view`: interactive page with draggable targets and live solving."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="writ
 
 
 class ViewOptions(NamedTuple):
-    """What of a rig or scene is to be shown, and how; None where nothing was said."""
+    """Options of a view. Unset options are None."""
 
     clip: str | None
     terrain: str | None
@@ -91,7 +91,7 @@ def view(
     html: _Html = None,
     include_root: IncludeRoot = None,
 ) -> None:
-    """Open a rig or a demo scene in the browser: drag targets, and the solvers answer live. Ctrl-C ends it."""
+    """Open a rig or a demo scene in the browser. Drag targets, the solvers follow live. Ctrl-C ends it."""
     if list_scenes:
         _list()
         return
@@ -113,7 +113,7 @@ def view(
 
 
 def as_shown(document: Document, shown: ViewOptions) -> Document:
-    """The document with what the options say; PoiseError for a name that does not exist or what cannot be."""
+    """Apply the view options to a document. PoiseError for unknown names and impossible combinations."""
     if shown.root is not None and shown.joint is None:
         raise InputError("--root is the first joint of a chain: give its tip with --joint")
     if shown.clip is not None or (shown.plant and document.clip is None):
@@ -134,7 +134,7 @@ def as_shown(document: Document, shown: ViewOptions) -> Document:
 
 
 def _turned(document: Document, shown: ViewOptions) -> str | None:
-    """The words of the terrain with the angle of its direction, which may be that of the document's clip."""
+    """Resolve the terrain text with its direction angle. The direction may be that of the document's clip."""
     if shown.direction is None:
         return shown.terrain
     if shown.terrain is None:
@@ -147,21 +147,21 @@ def _turned(document: Document, shown: ViewOptions) -> str | None:
 
 
 def _way(document: Document, direction: str) -> Floats:
-    """The way of the clip that plays; InputError without one."""
+    """Compute the travel direction of the playing clip. InputError without a clip."""
     if document.clip is None:
         raise InputError(f"--terrain-direction {direction} is about the way of a clip: give one with --clip")
     return travel_direction(document.rig.clip(document.clip), rig=document.rig)
 
 
 def write_page(document: Document, path: Path) -> None:
-    """Write a page that shows the document without a server: its clip, or its targets reached."""
+    """Write an offline page of the document. It shows the clip, or the reached targets."""
     from poise.viewer.session.stills import page_of  # noqa: PLC0415  (solves; loads the kernels)
 
     write_atomically(path, page_of(document))
 
 
 def _opened(file: Path | None, scene: str | None, include_root: Path | None) -> Document:
-    """The rig of the file, or the scene, or the first scene."""
+    """Load the rig of the file, or a scene. The default is the first scene."""
     if file is None:
         return scenes.scene(scene or scenes.names()[0])
     if scene is not None:
@@ -173,7 +173,7 @@ def _opened(file: Path | None, scene: str | None, include_root: Path | None) -> 
 
 
 def _folders(given: list[Path]) -> tuple[Path, ...]:
-    """The folders; InputError for what is none."""
+    """Check the package folders. InputError for a path that is no folder."""
     for folder in given:
         if not folder.is_dir():
             raise InputError(f"--package-path is a folder with meshes, and {folder} is none")

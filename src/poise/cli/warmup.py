@@ -1,4 +1,4 @@
-"""`poise warmup`: compile the kernels now, so that the first solve need not wait for it."""
+"""`poise warmup`: compile the kernels ahead of the first solve."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WHAT = f"which kernels: {', '.join(GROUPS)}"
 
 
 def warmup(what: Annotated[str, typer.Argument(metavar="WHAT", help=_WHAT)] = "all") -> None:
-    """Compile kernels for this machine, once: about 20 seconds for arms or figures, a minute and a half for all.
+    """Compile the kernels for this machine, once. That takes 20 seconds for arms or figures, 90 seconds for all.
 
     Further calls find them on the disk and take a second. Each first solve compiles what it needs by itself; this does
     it ahead of time: arms (robot arms), figures (limbs and whole bodies), methods (ccd, fabrik and other solvers that

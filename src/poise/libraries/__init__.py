@@ -1,1 +1,3 @@
-"""Files of one format as files of another, and whole libraries of files: a job for each, a process for each core."""
+"""Batch processing: one job per file, in processes or on a cluster. `each` runs the jobs; `process_pool` is the default
+pool of worker processes.
+"""

@@ -1,4 +1,4 @@
-"""A file for each clip, where a format holds one: what they are called. So are reports, pictures and contacts."""
+"""File names of single clips, for formats with one clip per file. Reports, pictures and contact files are named alike."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _NOT_IN_NAMES = re.compile(r'[\x00-\x1f<>:"/\\|?*\ud800-\udfff]')
 
 
 def holds_one_clip(path: Path) -> bool:
-    """Whether a file of this format holds one clip; FileError for a format that is not written."""
+    """Return whether a format holds one clip only. FileError for a format without writer."""
     module: Any = writer(path)
     return bool(getattr(module, "ONE_CLIP", False))
 
 
 def clip_paths(path: Path, names: Sequence[str]) -> list[Path]:
-    """The file of each clip: `path` itself for one clip, else NAME_CLIP.bvh.
+    """Build the file path of each clip. It is `path` itself for one clip, else NAME_CLIP.bvh.
 
     Letters that a file's name does not take become lines, names too long for a file are cut, and clips of the same
     name, also of one that differs in capitals only, get a number.
@@ -43,6 +43,6 @@ def clip_paths(path: Path, names: Sequence[str]) -> list[Path]:
 
 
 def _short(name: str, path: Path) -> str:
-    """As much of a clip's name as the file's own leaves room for."""
+    """Shorten a clip name to the free file name length."""
     room = max(_LONGEST - len(os.fsencode(path.name)), 1)
     return name.encode()[:room].decode(errors="ignore")

@@ -1,4 +1,4 @@
-"""Executors on a cluster of Dask, or on one that is started here (extra `cluster`)."""
+"""Dask executors, on an existing or a local cluster (extra `cluster`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATIENCE = "20s"  # to find the scheduler
 
 @contextmanager
 def cluster(address: str, *, processes: int | None = None) -> Generator[Executor]:
-    """An executor on the workers of a scheduler of Dask, as long as the block runs.
+    """Open a Dask executor while the block runs.
 
     address    tcp://HOST:PORT of the scheduler, or "local": a scheduler with workers on this machine
     processes  how many workers, of a local one

@@ -1,4 +1,4 @@
-"""convert(): a file of one format as a file of another, and what was lost on the way."""
+"""Conversion of rigs between file formats, with a list of losses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _TOLD = 1e-4  # of the figure's size: what is further off at its keys is said
 
 @dataclass(frozen=True)
 class Converted:
-    """What `convert` wrote, and what was lost.
+    """Files written by `convert`, and losses.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def convert(
     root: str | None = None,
     include_root: str | PathLike[str] | None = None,
 ) -> Converted:
-    """Write a rig of any format that is read as a file of any format that is written.
+    """Convert a rig or file to another file format.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _opened(source: str | PathLike[str] | Rig, include_root: str | PathLike[str]
 
 
 def _chosen(rig: Rig, name: str | None) -> tuple[Rig, list[str]]:
-    """The rig with the clip that is meant, or all of them."""
+    """Select the named clip of a rig, or all."""
     if name is None or name == ALL:
         return rig, []
     clip = rig.clip(name)
@@ -175,7 +175,7 @@ def _chosen(rig: Rig, name: str | None) -> tuple[Rig, list[str]]:
 
 
 def _placed(rig: Rig, path: Path, scale: float | None, up: str | None) -> tuple[Rig, list[str]]:
-    """The rig in the unit and with the axis up that are asked for, and what was done."""
+    """Convert a rig to the requested unit and up axis. Return it with notes."""
     if path.suffix.lower() == ".vrma" and scale is None and up is None and not is_animation(rig.skeleton):
         return _as_animation(rig)
     s, notes = rig.skeleton, list[str]()
@@ -203,7 +203,7 @@ def _placed(rig: Rig, path: Path, scale: float | None, up: str | None) -> tuple[
 
 
 def _as_animation(rig: Rig) -> tuple[Rig, list[str]]:
-    """The rig in the unit and axes that a VRM animation gets, so that like is compared with like."""
+    """Convert a rig to the unit and axes of a VRM animation. The written file is compared in the same frame then."""
     try:
         factor, axes, is_guess = placing(rig.skeleton)
     except UnsupportedError:  # the writer says so, and names the file
@@ -218,7 +218,7 @@ def _as_animation(rig: Rig) -> tuple[Rig, list[str]]:
 
 
 def _up_of(rig: Rig, wanted: str | None) -> str | None:
-    """The axis that is up: the file's word, or where the legs lead away from; InputError where `wanted` needs it."""
+    """Find the up axis from the file or the legs. InputError if it is unknown and `requested` is given."""
     one_of("up", wanted or "y", ("x", "y", "z"))
     if rig.skeleton.up is not None:
         return rig.skeleton.up
@@ -245,7 +245,7 @@ def _named(rig: Rig, module: Any) -> tuple[Rig, list[str]]:
 
 
 def _timed(rig: Rig, fps: float | None) -> tuple[Rig, list[str]]:
-    """Clips from time 0 on, at a rate if one is given."""
+    """Resample clips from time 0 on, at a rate if given."""
     notes: list[str] = []
     clips: list[Clip] = []
     for clip in rig.clips:
@@ -273,7 +273,7 @@ def _shifted(clip: Clip, begins: float) -> Clip:
 
 
 def _write(rig: Rig, path: Path, rest: Rest, *, each: bool) -> list[tuple[Path, Rig]]:
-    """Write one file or, for `each` clip of a format that holds one, several; with what each of them is to hold."""
+    """Write one file, or one for each clip. Return each path with the rig it should hold."""
     try:
         _save(rig, path, rest)
     except UnsupportedError as error:
@@ -292,7 +292,7 @@ def _write(rig: Rig, path: Path, rest: Rest, *, each: bool) -> list[tuple[Path, 
 
 
 def _save(rig: Rig, path: Path, rest: Rest) -> None:
-    """Write a rig; as its clip alone where the format holds motion only."""
+    """Write a rig, or its clip alone for motion formats."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoiseWarning)  # how far keys are off is measured in what was written
         try:
@@ -307,7 +307,7 @@ def _save(rig: Rig, path: Path, rest: Rest) -> None:
 
 
 def _told(written: list[tuple[Path, Rig]], meshes: int, notes: list[str], aside: list[str]) -> Converted:
-    """Everything that is said: the files are read again, and compared with what they were to hold."""
+    """Build the result by rereading and comparing the written files."""
     read = [(wanted, _read_again(path)) for path, wanted in written]
     pairs = [pair for wanted, again in read for pair in _pairs(wanted, again)]
     lost = dict.fromkeys([*aside, *(line for wanted, again in read for line in losses(wanted, again, meshes))])
@@ -335,7 +335,8 @@ def _told(written: list[tuple[Path, Rig]], meshes: int, notes: list[str], aside:
 
 
 def _off(pairs: list[tuple[Clip, Clip]]) -> tuple[float | None, float | None, list[str], float]:
-    """How far joints are off at the old keys, and as a share of the size; what lost joints carried, and its share.
+    """Measure joint errors at the old keys. Return the largest error, its fraction of the size, the joints displaced by
+    lost parents, and their fraction.
 
     The last two are of joints that are elsewhere because a joint above them is not in the file; the first of the rest.
     """
@@ -354,14 +355,14 @@ def _off(pairs: list[tuple[Clip, Clip]]) -> tuple[float | None, float | None, li
 
 
 def _pairs(wanted: Rig, again: Rig | None) -> list[tuple[Clip, Clip | None]]:
-    """The clips that were to be written, each with what was read again; itself where a file holds values only."""
+    """Pair the clips to write with the clips read back. A file of values only pairs a clip with itself."""
     clips = [clip for clip in wanted.clips if len(clip.times)]
     made = clips if again is None else again.clips
     return list(zip_longest(clips, made[: len(clips)]))
 
 
 def _read_again(path: Path) -> Rig | None:
-    """What a file holds; None where it holds values without joints."""
+    """Read a written file back. None for a file of values without joints."""
     module: Any = writer(path)
     try:
         return module.read(path) if hasattr(module, "read") else None

@@ -1,4 +1,4 @@
-"""each(): one job for each file of a library, on every core or on a cluster, errors as values."""
+"""each(): one job per file, on every core or a cluster. Errors are returned as values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PLENTY = 512  # tasks that an executor of unknown size has at once
 
 @dataclass(frozen=True)
 class Finished:
-    """What came of one file.
+    """Result of one file.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Finished:
 
     @property
     def ok(self) -> bool:
-        """Whether the job returned."""
+        """Whether the job succeeded."""
         return self.error is None
 
     def require(self) -> Any:
@@ -56,7 +56,7 @@ def each(
     executor: Executor | None = None,
     processes: int | None = None,
 ) -> Iterator[Finished]:
-    """Do a job with each file, in other processes, and yield what came of it in the order of the files.
+    """Run a job for each file in worker processes. Yield the results in the order of the files.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def completed(
     executor: Executor | None = None,
     processes: int | None = None,
 ) -> Generator[tuple[int, Finished]]:
-    """The same in the order in which files are done, each with its number."""
+    """Run `each` and yield (number, result) in completion order."""
     if not callable(job):
         raise InputError(f"each() takes a job that is called with each file, not a {type(job).__name__}")
     if isinstance(files, str):
@@ -124,12 +124,12 @@ def completed(
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Workers(Protocol):
-    """Who does the tasks; `room` of them at once."""
+    """Pool of workers with `capacity` tasks at once."""
 
     room: int
 
@@ -139,7 +139,9 @@ class _Workers(Protocol):
 
 
 def _done(files: Iterable[Any], workers: _Workers) -> Iterator[tuple[int, Finished]]:
-    """Keep the workers busy; none is further ahead of the oldest open file than _AHEAD allows."""
+    """Run all tasks and keep the workers busy. None is further ahead of the oldest open file than
+    `_MAX_AHEAD_PER_PROCESS` allows.
+    """
     left = enumerate(files)
     running: dict[int, Any] = {}
     following = next(left, None)
@@ -156,7 +158,7 @@ def _done(files: Iterable[Any], workers: _Workers) -> Iterator[tuple[int, Finish
 
 
 class _Futures:
-    """Somebody else's executor. How many workers it has it does not say, so it is given plenty of tasks."""
+    """Pool over a foreign executor. Its worker count is unknown, so many tasks are submitted at once."""
 
     def __init__(self, job: Callable[[Any], Any], executor: Executor) -> None:
         self._job, self._executor = job, executor
@@ -188,6 +190,6 @@ class _Futures:
                 self.submit(task)
 
     def close(self) -> None:
-        """What has not begun does not begin; the executor is its owner's."""
+        """Cancel pending tasks. The executor stays open for its owner."""
         for future in self._tasks:
             future.cancel()

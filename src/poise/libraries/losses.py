@@ -1,4 +1,4 @@
-"""What a file does not hold of the rig that was written to it, found by reading it again: no table of formats."""
+"""Losses of a conversion, found by reading the file back. No table of format features is needed."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _UNITS = {0.001: "millimetres", 0.01: "centimetres", 1.0: "metres"}
 
 
 def unit_of(metres: float) -> str:
-    """A unit in words: `centimetres`, or how many metres it is."""
+    """Format a unit: `centimetres`, or its length in metres."""
     known = next((name for size, name in _UNITS.items() if abs(metres / size - 1.0) < _PLAIN), None)
     return known or f"units of {metres:g} m"
 
 
 def losses(before: Rig, after: Rig | None, meshes: int) -> tuple[str, ...]:
-    """What is lost, a line each.
+    """List the losses, a line each.
 
     before  what the file was to hold
     after   what was read from it, None where it holds numbers only
@@ -38,7 +38,8 @@ def losses(before: Rig, after: Rig | None, meshes: int) -> tuple[str, ...]:
 
 
 def carried(clip: Clip, new: Skeleton) -> tuple[list[str], list[str]]:
-    """Joints of a new file that stand elsewhere in it because a joint above them that moved is not in it.
+    """Find joints displaced by a missing moving ancestor. Return the first ones of each chain, and all of them. A root
+    of the new file keeps its old world position, so it is not displaced.
 
     The first ones on the way down, and all of them. A root of the new file stands where it stood, whatever carried it.
     """
@@ -91,7 +92,7 @@ def _limited(skeleton: Skeleton) -> int:
 
 
 def _freer(old: Skeleton, new: Skeleton, name: str) -> bool:
-    """Whether a hinge or a slide turns or moves freely in the new file."""
+    """Return whether a hinge or slide became a ball or free joint."""
     was, now = old[name].kind, new[name].kind
     return was in (Kind.HINGE, Kind.SLIDE) and now in (Kind.BALL, Kind.FREE)
 
@@ -102,7 +103,7 @@ def _counts(s: Skeleton) -> dict[str, int]:
 
 
 def meshes_of(rig: Rig) -> int:
-    """How many meshes a file has, where its document tells; else the skins that are known."""
+    """Count the meshes of a file. Without a document, count the known skins."""
     source: Any = rig.skeleton.source
     container, files = getattr(source, "container", None), getattr(source, "meshes", None)
     if container is not None:

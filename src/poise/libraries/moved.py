@@ -1,4 +1,4 @@
-"""A rig in another unit, or with another axis up: the same motion, in other numbers."""
+"""Changes of unit and up axis of a rig."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from poise.model.tracks import Track
 
 
 class Move(NamedTuple):
-    """What is done to a rig.
+    """Scale and rotation applied to a rig.
 
     scale  what lengths are multiplied by
     turn   (4,) rotation of the whole figure about the origin
@@ -35,13 +35,13 @@ class Move(NamedTuple):
 
 
 def turn_between(old: str, new: str) -> Floats:
-    """The rotation (4,) that brings one axis, "x", "y" or "z", to another along the shorter way."""
+    """Compute the shortest rotation (4,) between two axes, "x", "y" or "z"."""
     axes = np.eye(3)
     return rotations.rotation_between(axes["xyz".index(old)], axes["xyz".index(new)])
 
 
 def moved(rig: Rig, move: Move) -> Rig:
-    """The rig in other lengths and turned; without the document it was read from, and the meshes in that."""
+    """Scale and rotate a rig. The source document and its meshes are dropped."""
     skeleton = _skeleton(rig.skeleton, move)
     pose = _pose(rig.pose, skeleton, move)
     clips = tuple(_clip(clip, skeleton, move) for clip in rig.clips)
@@ -72,7 +72,7 @@ def _skeleton(s: Skeleton, move: Move) -> Skeleton:
 
 
 def _q(s: Skeleton, q: Floats, scale: float) -> Floats:
-    """Numbers that are lengths: of slides, and where free joints are; in a free joint they stand in its own frame."""
+    """Scale the lengths in q. These are slides and positions of free joints; the latter are in the joint's own frame."""
     result = q.copy()
     for i in np.flatnonzero((s.kinds == Kind.SLIDE) | (s.kinds == Kind.FREE)).tolist():
         if s.couplings[i] is None:
@@ -89,7 +89,9 @@ def _limit(s: Skeleton, row: int, scale: float) -> Limit | None:
 
 
 def _coupling(s: Skeleton, row: int, scale: float) -> Coupling | None:
-    """A follower's value is ratio * leader + offset: each of the two may be a length."""
+    """Scale a coupling for the lengths of slides. A follower's value is ratio * leader + offset; each of the two may be
+    a length.
+    """
     coupling = s.couplings[row]
     if coupling is None:
         return None
@@ -115,7 +117,7 @@ def _motor(s: Skeleton, joint: str, motor: Motor, scale: float) -> Motor:
 
 
 def _faces(faces: str | None, turn: Floats) -> str | None:
-    """Which way a figure looks, as "+z" or "-z"."""
+    """Rotate a facing direction, "+z" or "-z"."""
     if faces is None:
         return None
     seen = rotations.rotate(turn, np.eye(3)["xyz".index(faces[-1])] * (-1.0 if faces.startswith("-") else 1.0))
@@ -140,7 +142,7 @@ def _clip(clip: Clip, skeleton: Skeleton, move: Move) -> Clip:
 
 
 def _track(track: Track, skeleton: Skeleton, move: Move) -> Track:
-    """Keys and tangents: all of them are linear in the translation or quaternion, and so is what is done to them."""
+    """Scale and rotate keys and tangents. Both are linear in the translation or quaternion, as is the change."""
     values: Any = track.values
     is_root = skeleton.parents[track.joint] < 0
     if track.path == "translation":

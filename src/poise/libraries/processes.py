@@ -1,4 +1,4 @@
-"""One process for each core, one file at a time in each: a file that ends its process ends nothing else.
+"""Pool of worker processes, one file at a time in each. A crash of one process affects only its file.
 
 The process pool of Python's library breaks as a whole when one of its processes dies, and leaves processes behind when
 its owner is killed. Here a file whose process died is given to another one once, and then it is an error like others;
@@ -23,14 +23,14 @@ _PATIENCE = 1.0  # [s] until a process that was told to end is killed
 
 
 class FileTask(NamedTuple):
-    """A file's number, and the file."""
+    """Number and file of a task."""
 
     number: int
     file: Any
 
 
 class JobAnswer(NamedTuple):
-    """What a job gave for a file, or the error that it raised."""
+    """Value or error of a job for one file."""
 
     number: int
     value: Any
@@ -38,11 +38,11 @@ class JobAnswer(NamedTuple):
 
 
 class DiedError(PoiseError):
-    """A process ended while it worked on a file, and another one did, too."""
+    """Two processes in a row died on the same file."""
 
 
 def answer_of(job: Callable[[Any], Any], task: FileTask) -> JobAnswer:
-    """Do the job; what it raises is an answer."""
+    """Run the job. An exception is returned as a result."""
     try:
         return JobAnswer(task.number, job(task.file), None)
     except Exception as error:  # noqa: BLE001  (whatever a file does to a job, the others go on)
@@ -50,7 +50,7 @@ def answer_of(job: Callable[[Any], Any], task: FileTask) -> JobAnswer:
 
 
 class Processes:
-    """Workers that take tasks and give answers in any order.
+    """Worker processes with results in any order.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Processes:
         self._tries: dict[int, int] = {}
 
     def submit(self, task: FileTask) -> None:
-        """Give a task to a worker that has none; there are `room` of them."""
+        """Send a task to an idle worker. At most `capacity` workers exist."""
         free = next((worker for worker in self._workers if worker.task is None), None)
         if free is None:
             free = _Worker(self._job)
@@ -81,7 +81,7 @@ class Processes:
         free.give(task)
 
     def answers(self) -> Iterator[JobAnswer]:
-        """Wait for at least one answer, and give those that are there."""
+        """Wait for at least one result and yield the available ones."""
         busy = {worker.pipe: worker for worker in self._workers if worker.task is not None}
         for pipe in connection.wait(list(busy)):
             worker = busy[pipe]  # pyright: ignore[reportArgumentType]
@@ -89,7 +89,7 @@ class Processes:
             yield from (answer,) if answer is not None else self._again(worker)
 
     def _again(self, worker: _Worker) -> Iterator[JobAnswer]:
-        """A worker died: another one takes its file, or the file is given up."""
+        """Retry the task of a dead worker, or fail it."""
         self._workers.remove(worker)
         task, how = worker.task, worker.end()
         assert task is not None
@@ -101,7 +101,7 @@ class Processes:
             yield JobAnswer(task.number, None, DiedError(message))
 
     def close(self) -> None:
-        """End all processes, in the midst of their work if need be."""
+        """End all processes, busy ones included."""
         for worker in self._workers:
             worker.stop()
         for worker in self._workers:
@@ -110,7 +110,7 @@ class Processes:
 
 
 class _Worker:
-    """A process and the pipe to it."""
+    """Process and the pipe to it."""
 
     def __init__(self, job: bytes) -> None:
         context = get_context("spawn")
@@ -129,7 +129,7 @@ class _Worker:
             return
 
     def answer(self) -> JobAnswer | None:
-        """The answer; None where the process died."""
+        """Receive the result, or None from a dead process."""
         try:
             answer: JobAnswer = self.pipe.recv()
         except (EOFError, OSError):
@@ -138,13 +138,13 @@ class _Worker:
         return answer
 
     def stop(self) -> None:
-        """Tell it to end: at once if it works."""
+        """Ask the process to end, or kill it if busy."""
         self.pipe.close()
         if self.task is not None:
             self._process.kill()
 
     def end(self) -> str:
-        """Wait for its end, and say how it was."""
+        """Wait for the end and return the exit status as text."""
         self._process.join(_PATIENCE)
         if self._process.exitcode is None:
             self._process.kill()
@@ -155,7 +155,9 @@ class _Worker:
 
 @contextmanager
 def _deaf() -> Generator[None]:
-    """Processes that are started inside do not hear Ctrl-C, which a terminal sends to all of them: their owner does."""
+    """Start processes inside with Ctrl-C ignored. A terminal sends it to the whole process group; only the owner
+    handles it.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -167,7 +169,7 @@ def _deaf() -> Generator[None]:
 
 
 def _work(pipe: Any, job: bytes) -> None:
-    """What a process does: answer tasks until there are no more."""
+    """Main loop of a worker: run tasks until the pipe closes."""
     threading.Thread(target=_end_with_owner, daemon=True).start()
     do = pickle.loads(job)  # noqa: S301  (of its own parent)
     while True:
@@ -186,7 +188,7 @@ def _work(pipe: Any, job: bytes) -> None:
 
 
 def _end_with_owner() -> None:
-    """End when the owner has ended, by whatever, so that nothing is left that works for nobody."""
+    """End this process when its owner ends."""
     owner = parent_process()
     if owner is not None:
         connection.wait([owner.sentinel])

@@ -11,7 +11,7 @@ from poise.model.skeleton import Skeleton
 
 
 def rename_joints(rig: Rig, names: tuple[str, ...]) -> Rig:
-    """Give the joints of a rig other names.
+    """Rename the joints of a rig.
 
     The rig loses its document, which has the old names.
 

@@ -1,4 +1,4 @@
-"""The tree below one root of a rig that has several, for formats that hold one tree."""
+"""Selection of one root's tree, for single-root formats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from poise.model.skeleton import Kind, Skeleton
 
 
 class _Part(NamedTuple):
-    """Some rows of a skeleton, and those rows as a skeleton of their own.
+    """Subset of the joints of a skeleton, as a skeleton.
 
     rows      (k,) the rows, parents first
     skeleton  the new skeleton
@@ -35,12 +35,13 @@ class _Part(NamedTuple):
     offset: Floats
 
     def q(self, whole: Floats) -> Floats:
-        """Its q (..., nq) from that of the whole."""
+        """Select q (..., nq) from the q of the whole skeleton."""
         return whole[..., self.columns] * self.ratio + self.offset
 
 
 def one_tree(rig: Rig, root: str | None, *, needed: bool) -> tuple[Rig, list[str]]:
-    """The rig with the joints below one of its roots only, and what was left out; the rig itself if there is one tree.
+    """Keep the joints below one root only. Return the rig and a line about the removed joints; a rig of one tree is
+    returned unchanged.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def _names(s: Skeleton, rows: list[int]) -> str:
 
 
 def _of_the_figure(rig: Rig, roots: list[int]) -> int:
-    """The root of the only tree that has hips."""
+    """Find the root of the only tree with hips."""
     s = rig.skeleton
     found = [row for row in roots if "hips" in humanoid(_figure(rig, row)).joints]
     if len(found) == 1:
@@ -97,12 +98,12 @@ def _of_the_figure(rig: Rig, roots: list[int]) -> int:
 
 
 def _figure(rig: Rig, root: int) -> Rig:
-    """What roles are looked for in: a tree at rest, without clips."""
+    """Build a rig of one tree at rest, for role detection."""
     return _on(dataclasses.replace(rig, clips=(), poses={}), _part(rig.skeleton, root))
 
 
 def _part(s: Skeleton, root: int) -> _Part:
-    """The rows below a root as a skeleton; a joint that follows one of another tree gets numbers of its own."""
+    """Build the skeleton below a root. A follower of a joint in another tree gets its own values."""
     inside = np.zeros(len(s), dtype=bool)
     for row, parent in enumerate(s.parents.tolist()):
         inside[row] = row == root or (parent >= 0 and inside[parent])
@@ -134,7 +135,7 @@ def _part(s: Skeleton, root: int) -> _Part:
 
 
 def _named(s: Skeleton, new: dict[int, int]) -> dict[str, Any]:
-    """Further names, chains and roles of the rows that are kept."""
+    """Select aliases, chains and roles of the kept joints."""
     kept = {name for name in (*s.names, *s.aliases) if s.index(name) in new}
     return {
         "aliases": {name: new[row] for name, row in s.aliases.items() if row in new},
@@ -146,7 +147,7 @@ def _named(s: Skeleton, new: dict[int, int]) -> dict[str, Any]:
 
 
 def _on(rig: Rig, part: _Part) -> Rig:
-    """What a rig holds of a part; without the document it was read from, and the meshes in that."""
+    """Select the data of a rig for a subtree. The source document and its meshes are dropped."""
     skeleton = part.skeleton
     return dataclasses.replace(
         rig,

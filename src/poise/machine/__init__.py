@@ -1,1 +1,1 @@
-"""What this machine does: kernels compiled ahead of time, the figures of `poise bench`."""
+"""Kernel compilation and benchmarks of this machine."""

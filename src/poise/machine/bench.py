@@ -1,4 +1,4 @@
-"""The library's own figures, measured on this machine with the bundled rigs: `poise bench`.
+"""Benchmarks of the library with the bundled rigs: `poise bench`.
 
 Targets come from forward kinematics of random poses, so that each can be reached; what counts as solved is what the
 judge says. Times are medians over repeats, after the kernels are compiled.
@@ -36,7 +36,7 @@ _BONES_TOLERANCE = 1e-3  # of a chain of length 10: the setting of the CCD compa
 
 
 class Size(NamedTuple):
-    """How much is measured."""
+    """Problem sizes of a benchmark run."""
 
     arm: int
     calls: int
@@ -50,7 +50,9 @@ QUICK = Size(arm=200, calls=20, figure=8, bones=20, poses=100)
 
 
 class Measurement(NamedTuple):
-    """One result: what was measured, the share solved [%] or None, median, 99th percentile or None, and their unit."""
+    """One measurement. It has the label, the solved share [%] or None, the median, the 99th percentile or None, and
+    their unit.
+    """
 
     what: str
     solved: float | None
@@ -60,7 +62,7 @@ class Measurement(NamedTuple):
 
 
 def machine() -> dict[str, str | int]:
-    """What the figures depend on."""
+    """Read processor, core count and versions."""
     return {
         "cpu": _processor(),
         "cores": os.cpu_count() or 1,
@@ -82,12 +84,12 @@ def _processor() -> str:
 
 
 def groups() -> list[tuple[str, Callable[[Size], list[Measurement]]]]:
-    """What there is to measure: (name, function) pairs."""
+    """List the benchmarks as (name, function) pairs."""
     return [("arm", arm), ("figure", figure), ("bones", bones), ("forward kinematics", forward)]
 
 
 def arm(size: Size) -> list[Measurement]:
-    """Six hinges: Place goals for the tool of the bundled arm; a batch and single calls from its rest, and a path."""
+    """Measure Place goals of the bundled six-hinge arm. There is a batch, single calls from its rest, and a path."""
     start = load(samples.path("arm.urdf")).rest
     low, high = start.skeleton.value_ranges.T
     q = np.random.default_rng(1).uniform(low, high, (size.arm, len(low)))
@@ -108,7 +110,7 @@ def arm(size: Size) -> list[Measurement]:
 
 
 class _Follower:
-    """Solves each waypoint from the answer before."""
+    """Solver of a path, each waypoint from the previous result."""
 
     def __init__(self, start: Pose) -> None:
         self.reach = prepare(start, Place("tool", (0, 0, 0), (1, 0, 0, 0)))
@@ -121,7 +123,7 @@ class _Follower:
 
 
 def _circle(start: Pose, count: int) -> Iterator[Floats]:
-    """Places (7,) on a level circle of 10 cm, the tool turned as it is in a pose with bent joints."""
+    """Build placements (7,) on a level circle of 10 cm radius. The tool keeps its rotation in a pose with bent joints."""
     bent = start.replace({"shoulder": 0.4, "elbow": 0.9, "wrist_bend": -0.8})
     at = bent.world["tool"]
     for angle in np.linspace(0.0, 2 * np.pi, count):
@@ -129,7 +131,9 @@ def _circle(start: Pose, count: int) -> Iterator[Floats]:
 
 
 def figure(size: Size) -> list[Measurement]:
-    """A whole figure without limits, root included: Place goals for hands, feet and head, from rest."""
+    """Measure five Place goals of a whole character. It is without limits, root included: hands, feet and head, from
+    rest.
+    """
     rig = load(samples.path("humanoid.bvh"))
     skeleton = rig.skeleton.limited(dict.fromkeys(_limited(rig.skeleton)))
     start = Pose(skeleton, skeleton.rest_q)
@@ -149,13 +153,13 @@ def _limited(skeleton: Skeleton) -> list[str]:
 
 
 def _place(poses: Pose, joint: str) -> Place:
-    """Where a joint is, to be reached with the whole body: the spine moves too."""
+    """Build a Place goal at a joint's pose. Its root is the first joint: the spine moves too."""
     at = poses.world[joint]
     return Place(joint, at.positions, at.rotations, root=poses.skeleton.names[0])
 
 
 def _scattered(start: Pose, count: int) -> Floats:
-    """q (count, nq): every ball or free joint turned by a random vector, normal with 0.25 rad along each axis."""
+    """Perturb the ball and free joints: q (count, nq). Rotation vectors are normal with 0.25 rad along each axis."""
     skeleton, rng = start.skeleton, np.random.default_rng(2)
     q = np.repeat(start.q[None], count, axis=0)
     for row in np.flatnonzero(skeleton.kinds >= Kind.BALL):
@@ -169,7 +173,7 @@ def _scattered(start: Pose, count: int) -> Floats:
 
 
 def bones(size: Size) -> list[Measurement]:
-    """Ten ball joints, straight at the start: Position goals within reach, joint by joint (ccd)."""
+    """Measure Position goals of ten ball joints with ccd. The chain is straight at the start, targets are within reach."""
     names = [*(f"bone_{i}" for i in range(_BONES)), "tip"]
     kinds = [Kind.BALL] * _BONES + [Kind.FIXED]
     offsets = [[0.0, float(i > 0), 0.0] for i in range(_BONES + 1)]
@@ -182,7 +186,7 @@ def bones(size: Size) -> list[Measurement]:
 
 
 def forward(size: Size) -> list[Measurement]:
-    """World transforms of every joint of a batch of poses."""
+    """Measure world transforms of all joints of many poses."""
     rows: list[Measurement] = []
     for name in ("arm.urdf", "humanoid.bvh"):
         start = load(samples.path(name)).rest
@@ -194,14 +198,14 @@ def forward(size: Size) -> list[Measurement]:
 
 
 def _batch(what: str, start: Pose, goals: Any, **options: Any) -> Measurement:
-    """Solve a batch a few times: microseconds for one of it."""
+    """Measure a batch solve: microseconds per target."""
     result = solve(start, goals, **options)
     times = [_seconds(lambda: solve(start, goals, **options)) / len(result) for _ in range(_REPEATS)]
     return Measurement(what, 100.0 * float(np.mean(result.reached)), float(np.median(times)) * 1e6, None, "us")
 
 
 def _calls(what: str, call: Callable[[Floats], Any], targets: list[Floats]) -> Measurement:
-    """Solve one after the other: microseconds of a call."""
+    """Measure single solves: microseconds per call."""
     times, reached = np.zeros(len(targets)), 0
     call(targets[0])
     for i, target in enumerate(targets):

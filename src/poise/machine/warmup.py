@@ -1,4 +1,4 @@
-"""Compile kernels ahead of time, by solving tiny problems; a later run finds them in the cache on disk."""
+"""Kernel compilation ahead of time, by solving tiny problems. Later runs load the kernels from the cache on disk."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 
 
 def steps(what: str = "all") -> list[Step]:
-    """The steps of warming up: pairs of a name and a function, which takes seconds once and milliseconds afterwards."""
+    """List the warm-up steps as (name, function) pairs. Each takes seconds once and milliseconds afterwards."""
     if what not in GROUPS:
         raise UnknownNameError("group of kernels", what, GROUPS, plural="groups of kernels")
     return [(name, step) for name, group, step in _STEPS if what == "all" or group in {what, "everything"}]
 
 
 def warmup(what: str = "all", *, progress: Callable[[str], None] | None = None) -> Path | None:
-    """Compile what solving needs on this machine, now and not at the first solve.
+    """Compile the kernels for this machine before the first solve.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def warmup(what: str = "all", *, progress: Callable[[str], None] | None = None) 
 
 
 def compiled() -> dict[str, int]:
-    """For each kernel of this machine's lane width how many kinds of arguments it is compiled for."""
+    """Count the compiled signatures of each kernel. Kernels are those of this machine's lane width."""
     width = "8" if lane_width() == _WIDE else "4"
     found = {
         "forward.local_transforms": kernels.forward.local_transforms,
@@ -145,7 +145,7 @@ def _jacobians() -> None:
 
 
 def _name_limits() -> None:
-    """Solve an arm with narrow limits, and name them in the message."""
+    """Solve an arm at its limits and format the message."""
     arm = _arm()
     moving = [name for name in arm.skeleton.names if arm.skeleton[name].kind == Kind.HINGE]
     tight = arm.skeleton.limited({name: Range(-0.05, 0.05) for name in moving})
@@ -227,13 +227,13 @@ def _live_feet() -> None:
 
 
 def _bent(skeleton: Skeleton) -> Pose:
-    """The figure with a hinge for a knee."""
+    """Build a character pose with a hinge knee."""
     hinged = skeleton.limited({"LeftLeg": Range.degrees(0, 150, axis=(1, 0, 0))})
     return Pose(hinged, hinged.rest_q)
 
 
 def _bound(skeleton: Skeleton) -> Pose:
-    """The figure with an end to all turns of a ball joint, for which kernels have code of their own."""
+    """Build a character pose with bounded twist of a ball joint. Kernels have a separate branch for it."""
     cramped = skeleton.limited({"LeftArm": SwingTwist((1, 0, 0), 1.5, (-1.5, 1.5))})
     return Pose(cramped, cramped.rest_q)
 

@@ -1,1 +1,1 @@
-"""How long calls take."""
+"""Call timing."""

@@ -1,4 +1,4 @@
-"""The clock of calls: it pauses while kernels are loaded or compiled, by Numba or by JAX.
+"""Clock of calls, paused while kernels load or compile. It covers Numba and JAX.
 
 A process loads a kernel from the disk, or compiles it, in the call that needs it first. That takes up to a million
 times as long as the call itself, and only once, so `seconds` of a result leaves it out. A call remembers when it
@@ -25,12 +25,12 @@ class Pauses:
         self.spans: list[tuple[float, float]] = []
 
     def add(self, begin: float, end: float) -> None:
-        """Note a pause."""
+        """Record a pause."""
         self.spans.append((begin, end))
         Pauses.newest = max(Pauses.newest, end)
 
     def total_since(self, began: float) -> float:
-        """Add up the seconds of all pauses since a time. Where pauses of threads overlap, they count once."""
+        """Sum the pauses since a time [s]. Overlapping pauses of threads count once."""
         total, until = 0.0, began
         for begin, end in sorted(self.spans):
             total += max(end - max(begin, until), 0.0)
@@ -39,7 +39,7 @@ class Pauses:
 
 
 class _Thread(threading.local):
-    """Pauses of the current thread, or of its employer thread."""
+    """Pauses of the current thread, or of its parent thread."""
 
     def __init__(self) -> None:
         self.pauses = Pauses()
@@ -51,13 +51,13 @@ _THREAD = _Thread()
 
 
 def count_seconds(began: float) -> float:
-    """Count the seconds since `began` without pauses. `began` is a `perf_counter()` of this thread."""
+    """Count the seconds since `began`, without pauses. `began` is a `perf_counter()` of this thread."""
     seconds = perf_counter() - began
     return seconds if began >= Pauses.newest else seconds - _THREAD.pauses.total_since(began)
 
 
 def stop_clock() -> None:
-    """Begin a pause in this thread. Inside another pause it is a part of that one."""
+    """Begin a pause in this thread. A nested pause belongs to the outer one."""
     if not _THREAD.depth:
         _THREAD.begin = perf_counter()
     _THREAD.depth += 1
@@ -71,14 +71,14 @@ def start_clock() -> None:
 
 
 def note_pause(seconds: float) -> None:
-    """Note a pause of these seconds up to now."""
+    """Record a pause of these seconds up to now."""
     now = perf_counter()
     _THREAD.pauses.add(now - seconds, now)
 
 
 @contextmanager
 def pause_clock() -> Generator[None]:
-    """Pause while inside."""
+    """Pause the clock while the block runs."""
     stop_clock()
     try:
         yield
@@ -87,10 +87,10 @@ def pause_clock() -> Generator[None]:
 
 
 def get_pauses() -> Pauses:
-    """Get the pauses of this thread, for `share_pauses` in a helper thread."""
+    """Return the pauses of this thread, for `share_pauses` elsewhere."""
     return _THREAD.pauses
 
 
 def share_pauses(pauses: Pauses) -> None:
-    """Note pauses of this thread with those of another from now."""
+    """Record this thread's pauses in those of another thread."""
     _THREAD.pauses = pauses

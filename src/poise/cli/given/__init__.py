@@ -1,1 +1,1 @@
-"""What a command is given: words that become goals, targets, rigs, contacts."""
+"""Inputs of a command: goals, targets, rigs, contacts."""

@@ -1,4 +1,4 @@
-"""What the options of `poise solve` ask for: goals, and a solver that has the options that were given."""
+"""Goals and solver from the options of `poise solve`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Numbers = tuple[float, ...]
 
 
 class GoalOptions(NamedTuple):
-    """What the goal options said; None and () where nothing was."""
+    """Values of the goal options. Unset options are None or ()."""
 
     joint: str | None
     root: str | None
@@ -34,11 +34,13 @@ class GoalOptions(NamedTuple):
     words: Sequence[str]
 
     def of_joint(self, start: Pose, *, main: bool = True) -> list[Goal]:
-        """The goals of --joint, the main one first; without `main` those beside a table of targets."""
+        """Build the goals of --joint, the main one first. Without `main` only the further goals, for use with a table
+        of targets.
+        """
         return [*(self._main() if main else ()), *self._beside(start)]
 
     def of_words(self, start: Pose) -> list[Goal]:
-        """What --goal and --near ask for."""
+        """Build the goals of --goal and --near."""
         return [*(goal_of_words(text, start) for text in self.words), *([Near(start)] if self.near else [])]
 
     def _main(self) -> list[Goal]:
@@ -52,7 +54,7 @@ class GoalOptions(NamedTuple):
         return [Place(joint, self.to, self.rotation, root=self.root)]
 
     def _beside(self, start: Pose) -> list[Goal]:
-        """What the short options add for the same joint."""
+        """Build the further goals of the same joint."""
         found: list[Goal] = []
         along: dict[str, Any] = {} if self.axis is None else {"axis": self.axis}
         if self.axis is not None and self.direction is None and self.look_at is None:
@@ -71,7 +73,7 @@ class GoalOptions(NamedTuple):
         return found
 
     def _bends(self, start: Pose, tip: str) -> str:
-        """The joint that --pole means: the last one that moves above the tip."""
+        """Find the bend joint of --pole. It is the last moving joint above the tip."""
         skeleton = start.skeleton
         chain = [name for name in skeleton.chain(self.root, tip) if skeleton[name].kind != Kind.FIXED]
         if len(chain) < 2:  # noqa: PLR2004
@@ -85,7 +87,8 @@ class GoalOptions(NamedTuple):
 
 
 def all_goals(first: GoalOptions, others: Sequence[GoalOptions], start: Pose, *, main: bool = True) -> tuple[Goal, ...]:
-    """The goals of every --joint, in order, and what stands beside them; InputError where there is none.
+    """Build the goals of all --joint groups, in order. The goals of --goal and --near follow; InputError if there is
+    none.
 
     Without `main` the first --joint has its targets in a table.
     """
@@ -117,7 +120,8 @@ def solver_of(
     natural: bool | None = None,
     **short: Any,
 ) -> solvers.Solver:
-    """Make the solver; `options` are texts name=value, `short` the options that have a flag (None: not given).
+    """Build the solver from its name and options. `options` are texts name=value, `flags` the options with a flag of
+    their own (None: unset).
 
     "auto" is the library's own choice, or where that lacks an option the engine, ccd, or the first other one that has
     it. InputError for an option that the named solver, or for "auto" every solver, lacks.
@@ -139,7 +143,7 @@ def solver_of(
 
 
 def _together(name: str, options: Sequence[str], given: dict[str, Any]) -> dict[str, Any]:
-    """Both kinds of options; InputError for one that is given twice."""
+    """Merge both kinds of options. InputError for an option given twice."""
     read = read_options(type(solvers.named(name)), options, name)
     twice = sorted(read.keys() & given.keys())
     if twice:

@@ -1,4 +1,4 @@
-"""Which clips of a file are meant: `--clip NAME`, or `--clip all` for each of them."""
+"""Selection of clips: `--clip NAME`, or `--clip all`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Chosen = Annotated[
 
 
 def clip_of(rig: Rig, name: str | None, who: str = "--every-frame") -> Clip:
-    """The clip that is meant: the one named, or the only one; InputError lists what there is."""
+    """Select the named clip, or the only one. InputError lists the clips."""
     if name is not None:
         return rig.clip(name)
     if not rig.clips:
@@ -30,6 +30,6 @@ def clip_of(rig: Rig, name: str | None, who: str = "--every-frame") -> Clip:
 
 
 def refuse_all(name: str | None, why: str) -> None:
-    """InputError for `--clip all` where one clip is asked for."""
+    """Raise InputError for `--clip all` where one clip is needed."""
     if name == ALL:
         raise InputError(f"--clip all: {why}; give --clip NAME")

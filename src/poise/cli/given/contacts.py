@@ -1,4 +1,4 @@
-"""Contacts that a file gives: the one that is named, or the sidecar of the clip's file."""
+"""Foot contacts from a file or a sidecar."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ SUFFIXES = (".json", ".toml")
 def contacts_of(
     path: Path | None, file: Path, rig: Rig, clip: Clip, legs: Sequence[str] | None
 ) -> tuple[Contacts | None, str]:
-    """When the feet of these legs stand, and a sentence that says where that is from; None if no file says it.
+    """Load the contacts of these legs. Return them with a note about their source; (None, "") if no file has contacts
+    of the clip.
 
     path  the file that is named; FileError if it has nothing on the clip. None: the sidecar of `file`, if it does
     legs  names of legs; all of the figure's if None
@@ -40,6 +41,6 @@ def contacts_of(
 
 
 def check_contacts_file(path: Path) -> None:
-    """Contacts can be kept in files of this name."""
+    """Check the suffix of a contact file."""
     if path.suffix.lower() not in SUFFIXES:
         raise FileError(path, f"contacts are kept in files that end with {' or '.join(SUFFIXES)}")

@@ -1,4 +1,4 @@
-"""Goals as words on the command line: `--goal "position LeftHand 0.4 1.2 0.3 weight=2"`."""
+"""Goals as text on the command line. Example: `--goal "position LeftHand 0.4 1.2 0.3 weight=2"`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NUMBERS = {"rotation": 4}  # of an argument that is an array; others have three
 
 
 def word_of(kind: type) -> str:
-    """What a kind of goal is called on the command line: "look-at"."""
+    """Format a goal class as its command line word: "look-at"."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
 
 
@@ -30,7 +30,7 @@ HELP = (
 
 
 def goal_of_words(text: str, start: Pose) -> Goal:
-    """Read a goal: its kind, its joint, the numbers of its target, then name=value for the rest.
+    """Parse a goal. The text is its kind, its joint, the numbers of its target, then name=value options.
 
     A Near needs no joint and no numbers: it means the start pose. A Balance takes the joints that bear, or none.
     """
@@ -61,13 +61,13 @@ def _split(text: str) -> list[str]:
 
 
 def _is_option(word: str, kind: type) -> bool:
-    """Whether a word is name=value; joints may have an = in their names."""
+    """Return whether a word is name=value. Joint names may contain an = as well."""
     name, equals, _ = word.partition("=")
     return bool(equals) and (name.isidentifier() or name.replace("-", "_") in {p.name for p in parameters(kind)})
 
 
 def _arguments(word: str, kind: type, plain: Sequence[str], start: Pose) -> list[Any]:
-    """The joint and the arrays that a goal must be given."""
+    """Parse the joint and the arrays of a goal."""
     required = [p for p in parameters(kind) if p.required]
     sizes = [_NUMBERS.get(p.name, 3) for p in required[1:]]
     wanted = f"{word} JOINT" + "".join(f" {_letters(p)}" for p in required[1:])

@@ -1,4 +1,4 @@
-"""Terrain as it is typed: its words, where a height map lies, and which way slopes and stairs climb."""
+"""Terrain options: shape, height map size, direction."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DirectionOption = Annotated[
 
 
 class TerrainWords(NamedTuple):
-    """A terrain as it is typed: another process makes it of these words."""
+    """Terrain options as typed. They are sent to worker processes, which build the terrain."""
 
     words: str
     size: str | None = None
@@ -47,7 +47,7 @@ class TerrainWords(NamedTuple):
     direction: str | None = None
 
     def check(self) -> None:
-        """Find out all that can be known without a clip; PoiseError for what is wrong."""
+        """Check everything possible without a clip. Raise PoiseError for invalid options."""
         if self.up is not None and is_shape(self.words):
             raise InputError(
                 f"--terrain-up is for terrain files, not for {self.words!r}, which stands upright in every clip"
@@ -60,7 +60,9 @@ class TerrainWords(NamedTuple):
 
 
 def terrain_under(of: TerrainWords, clip: Clip, rig: Rig, legs: Sequence[str] | None, **given: Any) -> Terrain:
-    """The terrain for a clip, which may say the direction; `given` are `up` and `metre` of `plant_feet`."""
+    """Build the terrain of a clip. The clip may define the direction; `character_options` are `up` and `metre` of
+    `plant_feet`.
+    """
     if of.direction is None:
         return made(of)
     figure = figure_of(even(clip)[0], rig=rig, legs=legs, **given)
@@ -69,14 +71,16 @@ def terrain_under(of: TerrainWords, clip: Clip, rig: Rig, legs: Sequence[str] | 
 
 @cache
 def made(of: TerrainWords, up: str | None = None, direction: Vector | None = None) -> Terrain:
-    """A terrain, made once in each process; `direction` (3,) is in the frame whose up axis is `up`."""
+    """Build a terrain, cached in each process. `direction` (3,) is in the frame with the up axis `up`."""
     frame: Any = up or of.up
     size, origin = _numbers("--terrain-size", of.size, (2,)), _point(of.origin, of.up)
     return terrain_of(of.words, size=size, height=of.height, origin=origin, up=frame, unit=of.unit, direction=direction)
 
 
 def direction_of(text: str, up: str, way: Callable[[], Floats]) -> Vector:
-    """The direction (3,) that a person typed, in the clip's axes; `way` gives that of the clip, if it is asked for."""
+    """Convert a direction option to a vector (3,) in clip axes. `compute_travel` computes the travel direction of the
+    clip, if it is needed.
+    """
     said = read_direction(text)
     if isinstance(said, str):
         went = way()
@@ -87,7 +91,9 @@ def direction_of(text: str, up: str, way: Callable[[], Floats]) -> Vector:
 
 
 def read_direction(text: str) -> str | Vector:
-    """`along`, `against`, an angle (1,), two level numbers or three; InputError for anything else."""
+    """Parse a direction option. It is `along`, `against`, an angle (1,), two level numbers or three; InputError for
+    anything else.
+    """
     if text.strip() in (ALONG, AGAINST):
         return text.strip()
     numbers = tuple(_split(text))
@@ -102,7 +108,7 @@ def read_direction(text: str) -> str | Vector:
 
 
 def _numbers(option: str, text: str | None, counts: tuple[int, ...]) -> list[float] | None:
-    """Numbers between commas; InputError says how many there must be."""
+    """Parse comma-separated numbers. InputError states the required count."""
     if text is None:
         return None
     numbers = _split(text)
@@ -112,7 +118,7 @@ def _numbers(option: str, text: str | None, counts: tuple[int, ...]) -> list[flo
 
 
 def _split(text: str) -> list[float]:
-    """The numbers between commas; none if one of them is no number."""
+    """Split comma-separated numbers. The list is empty if one of them is invalid."""
     try:
         return [number(word.strip()) for word in text.split(",")]
     except ValueError:
@@ -120,13 +126,13 @@ def _split(text: str) -> list[float]:
 
 
 def _point(text: str | None, up: str | None) -> list[float] | None:
-    """A point; of two numbers the one where the ground is level, at height 0."""
+    """Parse a point. Two numbers are level coordinates at height 0."""
     numbers = _numbers("--terrain-origin", text, (2, 3))
     return None if numbers is None else _raised(numbers, up)
 
 
 def _raised(numbers: Sequence[float], up: str | None) -> list[float]:
-    """Three numbers; two of them are level, and the one along the up axis is 0."""
+    """Insert 0 for the up axis into two level numbers. Three numbers are returned as they are."""
     raised = list(numbers)
     if len(raised) == 2:  # noqa: PLR2004
         raised.insert(2 if up == "z" else 1, 0.0)

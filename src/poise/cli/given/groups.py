@@ -1,4 +1,4 @@
-"""Several --joint in one call: each begins a group, and the options of a target belong to the --joint before them."""
+"""Repeated --joint options. Each one begins a group; the target options after it belong to that group."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _META = "poise.groups"  # the key under which a context keeps the groups after t
 
 
 class Split(NamedTuple):
-    """A command line taken apart: the words with the first group, and the words of every further one."""
+    """Split command line: words of the first group, and further groups."""
 
     words: list[str]
     groups: list[list[str]]
 
 
 class GroupedCommand(TyperCommand):
-    """A command that may be given --joint several times. `groups_in` tells what came after the first."""
+    """Command with repeatable --joint. `read_groups` returns the groups after the first."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the first group with all other options, each further one by itself."""
+        """Parse the first group with all shared options. Each further group is parsed by itself."""
         own = [option for option in self.params if option.name in _OWN]
         words, groups = split(args, {text: option.nargs for option in own for text in option.opts})
         lone = TyperCommand(self.name, params=own)
@@ -36,7 +36,7 @@ class GroupedCommand(TyperCommand):
 
 
 def split(words: Sequence[str], counts: dict[str, int]) -> Split:
-    """Take a command line apart at the second and every further --joint.
+    """Split a command line at repeated --joint options.
 
     Parameters
     ----------
@@ -72,6 +72,6 @@ def split(words: Sequence[str], counts: dict[str, int]) -> Split:
 
 
 def groups_in(context: typer.Context) -> list[GoalOptions]:
-    """What the groups after the first ask for."""
+    """Return the goal options of the groups after the first."""
     found: list[dict[str, Any]] = context.meta.get(_META, [])
     return [GoalOptions(**params, near=False, words=()) for params in found]

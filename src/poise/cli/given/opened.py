@@ -1,4 +1,4 @@
-"""A rig that a command is asked for, with the limits that are meant."""
+"""Rig loading for commands, with limit options."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ANGLE_TOLERANCE = "largest angle that counts as reached (radians); default: 1e-6
 
 
 def opened(file: Path, limits: Path | None = None, *, no_limits: bool = False, include_root: Path | None = None) -> Rig:
-    """The rig; what was repaired or ignored is said on standard error."""
+    """Load a rig and print its notes on standard error."""
     rig = load(file, include_root=include_root)
     for note in rig.notes:
         say(f"note: {note}", err=True)
@@ -35,7 +35,7 @@ def opened(file: Path, limits: Path | None = None, *, no_limits: bool = False, i
 
 
 def limited(rig: Rig, limits: Path | None, *, no_limits: bool) -> Rig:
-    """The rig with the limits that are meant: its own, those of a sidecar, or none."""
+    """Apply the limits of the rig, of a sidecar, or none."""
     if no_limits and limits is not None:
         raise InputError("give --limits FILE or --no-limits, not both")
     s = rig.skeleton

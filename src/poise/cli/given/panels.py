@@ -1,4 +1,4 @@
-"""Panels of a command's help.
+"""Help panels of options.
 
 Each panel has one title in every command, and the same options stand in it.
 """
@@ -34,7 +34,7 @@ _PANEL_OF = {name: title for title, names in PANELS.items() for name in names}
 
 
 def arrange(command: Any) -> Any:
-    """Put the options of a command into their panels; return the command. A command of few options has no panels."""
+    """Assign the options of a command to help panels. Return the command; a command of few options has no panels."""
     options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
     if len(options) > _FEW:
         for option in options:

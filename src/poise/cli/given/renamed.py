@@ -10,7 +10,7 @@ from poise.errors import InputError
 
 
 class Renamed(NamedTuple):
-    """An old option: the number of its values, and its new words.
+    """Old option: its number of values, and its replacement.
 
     `{0}` in the words stands for its first value.
     """
@@ -19,7 +19,7 @@ class Renamed(NamedTuple):
     now: tuple[str, ...]
 
     def write(self, given: Sequence[str]) -> list[str]:
-        """Write the new words for values, or for names of values."""
+        """Format the replacement words for values or placeholder names."""
         return [word.format(*given) for word in self.now]
 
 
@@ -39,7 +39,7 @@ RENAMED: dict[str, dict[str, Renamed]] = {
 
 
 def renew(verb: str, words: Sequence[str]) -> list[str]:
-    """Write a command line with the names of today.
+    """Replace old option names of a command line.
 
     Each old name is answered by a warning on standard error.
 

@@ -1,4 +1,4 @@
-"""Targets from a file, read in chunks: points, rotations or both from .csv or .npy, as many as the disk holds."""
+"""Target files (.csv, .npy), read in chunks. Rows are points, rotations or both; files may be larger than memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ _SHAPES = {
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """The rows of a file: `count` of them, checked; iterating reads them, CHUNK at a time, as `goal` takes them.
+    """Validated rows of a target file. There are `count` of them; iteration reads CHUNK rows at a time, in the layout
+    of `goal`.
 
     goal  a goal of the kind that the rows are targets of; its own target stands for nothing
     """
@@ -51,7 +52,7 @@ class Targets:
 
 
 def open_targets(path: Path, joint: str, root: str | None) -> Targets:
-    """Look at every row once and say what they are.
+    """Open a target file, detect its kind and check every row.
 
     .npy  (k, 3) points, (k, 4) quaternions w x y z, (k, 7) both, (k, 3, 3) rotation matrices, (k, 4, 4) or (k, 3, 4)
           transforms
@@ -81,7 +82,7 @@ def _check_regular(path: Path) -> None:
 
 
 def example(kind: str, joint: str, root: str | None) -> Position | Orientation | Place:
-    """A goal of a kind whose target stands for nothing."""
+    """Build a goal of a kind with a placeholder target."""
     if kind == "position":
         return Position(joint, (0, 0, 0), root=root)
     if kind == "orientation":
@@ -90,7 +91,7 @@ def example(kind: str, joint: str, root: str | None) -> Position | Orientation |
 
 
 def _checked(path: Path, goal: Position | Orientation | Place, read: Callable[[], Iterator[Floats]]) -> int:
-    """Count the rows; FileError for the first that the goal refuses."""
+    """Count the rows. FileError for the first invalid target."""
     count = 0
     for rows in read():
         try:
@@ -159,7 +160,7 @@ def _csv(path: Path) -> tuple[str, Callable[[], Iterator[Floats]]]:
 
 
 def _is_float(cell: str) -> bool:
-    """Whether a cell is meant as a number, also one that no target has, such as nan."""
+    """Return whether a cell is a number, nan and inf included."""
     try:
         float(cell)
     except ValueError:
@@ -168,7 +169,7 @@ def _is_float(cell: str) -> bool:
 
 
 def _lines(path: Path) -> Iterator[list[str]]:
-    """The rows that are not blank."""
+    """Iterate over the rows, without blank ones."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             yield from filter(None, csv.reader(file))
@@ -179,7 +180,7 @@ def _lines(path: Path) -> Iterator[list[str]]:
 
 
 def _columns(path: Path, names: list[str]) -> list[int]:
-    """Where the point and the quaternion stand in the rows, as far as they are there."""
+    """Find the columns of the point and the quaternion."""
     wanted = [name for group in (_POINT, _TURN) if not set(group).isdisjoint(names) for name in group]
     missing = [name for name in wanted if name not in names]
     if missing:
@@ -192,7 +193,7 @@ def _columns(path: Path, names: list[str]) -> list[int]:
 
 
 def _numbers(path: Path, rows: list[list[str]], columns: list[int], width: int, first: int) -> Floats:
-    """Numbers (k, columns) of rows of `width` cells of text, of which the first is target `first`."""
+    """Parse rows of text to numbers (k, columns). Each row has `width` cells; the first row is target `first`."""
     pick = itemgetter(*columns)
     for i, row in enumerate(rows):
         if len(row) != width:
@@ -207,7 +208,7 @@ def _numbers(path: Path, rows: list[list[str]], columns: list[int], width: int, 
 
 
 def _refusal(cells: Sequence[str]) -> str:
-    """Why cells are no numbers; empty where they are."""
+    """Return the error of invalid numbers, or an empty text."""
     try:
         table([cells])
     except ValueError as error:

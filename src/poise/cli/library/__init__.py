@@ -1,1 +1,1 @@
-"""A verb for whole libraries: several files, folders and patterns in, a folder and a table of results out."""
+"""Batch processing: many files in, a folder and a result table out."""

@@ -1,4 +1,4 @@
-"""`--clip all` with many files: new files that would be in each other's way, found before any work."""
+"""Output conflicts of `--clip all` with many files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from poise.libraries.clip_files import holds_one_clip
 
 
 def check_library(pairs: Sequence[tuple[Path, Path]], *, overwrite: bool) -> None:
-    """Find out, before any work with many files, whether `--clip all` would write one file twice, or an old one over.
+    """Check a batch with `--clip all` for output conflicts. A conflict is a file written twice, or an existing file
+    overwritten.
 
     Names of clips stand in the files. Only those are read whose new files can be in each other's way: where one is
     called A and another A_B, or where a file A_B is there already.
@@ -34,7 +35,7 @@ def _key(out: Path) -> tuple[str, str]:
 
 
 def _near(outs: Sequence[Path]) -> set[tuple[str, str]]:
-    """The new files that begin as another one does, or as a file that is there already."""
+    """Find outputs with a common name prefix. They are compared with each other and with existing files."""
     keys = {_key(out) for out in outs}
     old = {_key(path) for folder in {out.parent for out in outs} if folder.is_dir() for path in folder.iterdir()}
     near: set[tuple[str, str]] = set()

@@ -1,4 +1,4 @@
-"""What of a job is done, kept beside the new files while it runs: a line for each file that is finished.
+"""Checkpoint of a batch: one line for each finished file. It is kept beside the new files while the batch runs.
 
 The first line says which job it is: verb, options, files. Lines are only ever added, so that a kill at any moment
 leaves all but perhaps the last one whole. A run of the same job goes on where it ends, and tries again what failed; the
@@ -23,7 +23,7 @@ _ENDED = json.dumps({"ended": True})
 
 
 def stamp_of(file: Path) -> list[int]:
-    """Size and time of change of a file: another one is worked on again."""
+    """Read size and modification time of a file. A changed file is processed again."""
     try:
         status = file.stat()
     except OSError:
@@ -32,7 +32,7 @@ def stamp_of(file: Path) -> list[int]:
 
 
 class Journal:
-    """The journal of a job in a folder, read when it is opened.
+    """Checkpoint of a batch in its output folder, read at construction.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Journal:
         self._file: TextIO | None = None
 
     def _read(self, *, anew: bool) -> tuple[bool, dict[str, Row]]:
-        """Whether this job goes on here, and the rows of what is done, by the name of the new file."""
+        """Read the checkpoint. Return whether this batch is resumed, and the rows of finished files by output path."""
         try:
             lines = self.path.read_text(encoding="utf-8").split("\n")
         except OSError:
@@ -86,7 +86,7 @@ class Journal:
             self._file.close()
 
     def add(self, pair: FilePair, row: Row) -> None:
-        """Note that a file is finished."""
+        """Record a finished file."""
         self.rows[str(pair.out)] = row
         assert self._file is not None
         self._file.write(self._line(str(pair.out), row) + "\n")
@@ -96,7 +96,9 @@ class Journal:
         return json.dumps({"out": name, "stamp": stamp_of(self._pairs[name].file), "row": row})
 
     def end(self) -> None:
-        """All is done, and the table written: the journal goes, unless files failed, which can be tried again."""
+        """Finish the batch after its table is written. The checkpoint is deleted, unless files failed: a rerun retries
+        those.
+        """
         if all(row["status"] != "failed" for row in self.rows.values()):
             self.path.unlink(missing_ok=True)
             return
@@ -113,12 +115,12 @@ def _parsed(line: str) -> dict[str, Any]:
 
 
 def _is_there(entry: dict[str, Any], pair: FilePair) -> bool:
-    """Whether a finished file is as it was: the input not changed, everything written still there."""
+    """Return whether input and outputs of a file are unchanged."""
     files = entry.get("row", {}).get("files") or [str(pair.out)]
     return entry.get("stamp") == stamp_of(pair.file) and all(Path(file).is_file() for file in files)
 
 
 def sweep(outs: Iterable[Path]) -> None:
-    """Remove what this job, killed, had half written of its new files; every other hidden file is somebody's own."""
+    """Remove partial output files of a killed run. Other hidden files are not touched."""
     for path in find_leftovers(outs):
         path.unlink(missing_ok=True)

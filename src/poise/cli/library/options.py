@@ -1,4 +1,4 @@
-"""What is typed of a library, the same for every verb."""
+"""Options of batch processing, common to all commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Cluster = Annotated[
 def library_of(
     out: Path | None, suffix: str | None, *, overwrite: bool, processes: int | None, cluster: str | None
 ) -> ManyFiles:
-    """What was typed; InputError where the folder is missing or is a file."""
+    """Build the batch options. InputError where the folder is missing or is a file."""
     if out is None:
         raise InputError("many files need -o FOLDER, the folder of the new ones")
     if out.is_symlink() and not out.exists():
@@ -36,14 +36,14 @@ def library_of(
 
 
 def refuse(verb: str, **given: object) -> None:
-    """InputError for options that are for one file only; a name stands for the option that is written so."""
+    """Reject single-file options in a batch. Each keyword is the name of an option."""
     wrong = [f"--{name.replace('_', '-')}" for name, value in given.items() if value not in (None, False)]
     if wrong:
         raise InputError(f"poise {verb} with many files takes no {' or '.join(wrong)}: that is for one")
 
 
 def only(verb: str, **given: object) -> None:
-    """InputError for options of many files where there is one."""
+    """Reject batch options for a single file."""
     wrong = [f"--{name.replace('_', '-')}" for name, value in given.items() if value not in (None, False)]
     if wrong:
         raise InputError(f"poise {verb} with one file takes no {' or '.join(wrong)}: give several, or a folder")

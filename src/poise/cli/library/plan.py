@@ -1,4 +1,4 @@
-"""Which files are meant, and what each new one is called: refused before any work where two would be one."""
+"""Input and output paths of a batch. Conflicts are rejected before any work."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _MAGIC = "*?["
 
 
 class FilePair(NamedTuple):
-    """A file, and the new one."""
+    """Input path and output path."""
 
     file: Path
     out: Path
 
 
 class ManyFiles(NamedTuple):
-    """What was typed of a library: where to, and how.
+    """Options of a batch.
 
     folder     of the new files
     suffix     of the new files, None for each its own
@@ -38,19 +38,19 @@ class ManyFiles(NamedTuple):
 
 
 def is_library(inputs: Sequence[Path], out: Path | None) -> bool:
-    """Whether a call means a library: several files, a folder, a pattern; or a folder to write to."""
+    """Return whether a call is a batch. It has several files, a folder or a pattern, or writes to a folder."""
     return (
         len(inputs) > 1 or any(one.is_dir() or is_pattern(one) for one in inputs) or (out is not None and out.is_dir())
     )
 
 
 def is_pattern(path: Path) -> bool:
-    """Whether a name stands for the files that it matches."""
+    """Return whether a path is a glob pattern."""
     return any(letter in str(path) for letter in _MAGIC) and not path.exists()
 
 
 def pairs(inputs: Sequence[Path], folder: Path, suffix: str | None) -> list[FilePair]:
-    """Every file with its new one.
+    """List every input file with its output path.
 
     A folder stands for all files in it, and below it, that can be read; their places below it are kept. A pattern is
     `*.bvh`, or `**/*.bvh` for the folders below, too. `suffix` is that of the new files; by default each keeps its own.
@@ -71,7 +71,7 @@ def pairs(inputs: Sequence[Path], folder: Path, suffix: str | None) -> list[File
 
 
 def _files(one: Path, new: Path) -> Iterable[tuple[Path, Path]]:
-    """Files that an input stands for, each with its place in the folder of new ones, which are not meant."""
+    """List the files of an input with their relative output paths. Files in the output folder are skipped."""
     if one.is_dir():
         if one.resolve() == new:
             raise InputError(f"{one} is read from and written to: give another folder with -o")
@@ -88,13 +88,13 @@ def _files(one: Path, new: Path) -> Iterable[tuple[Path, Path]]:
 
 
 def _matching(pattern: Path) -> list[Path]:
-    """Files that a pattern matches; a shell that leaves patterns alone leaves them to this."""
+    """Expand a glob pattern. Some shells leave this to the program."""
     names = glob.glob(str(pattern), recursive=True)  # noqa: PTH207  (Path.glob takes no pattern with a root)
     return sorted(path for path in map(Path, names) if path.is_file())
 
 
 def _check_apart(found: list[FilePair]) -> None:
-    """No two inputs give one file, on no system; and no new file is an input."""
+    """Check for shared outputs and overwritten inputs. Paths are compared without case, as on case-insensitive systems."""
     taken: dict[str, Path] = {}
     inputs = {pair.file.resolve() for pair in found}
     for file, out in found:
@@ -106,7 +106,7 @@ def _check_apart(found: list[FilePair]) -> None:
 
 
 def check_new(found: Sequence[FilePair], own: Iterable[Path], *, overwrite: bool) -> None:
-    """InputError where new files are there already, those of an interrupted run of the same job (`own`) excepted."""
+    """Raise InputError for existing outputs. Outputs of an interrupted run of the same job (`resumed`) are excepted."""
     excepted = set(own)
     there = [out for _, out in found if out not in excepted and out.exists()]
     if there and not overwrite:

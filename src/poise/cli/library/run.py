@@ -1,4 +1,4 @@
-"""A verb for a whole library: planned and refused first, then done on all cores; last a table, the worst first."""
+"""Batch runs: plan, check, process on all cores, write a table. The table begins with the worst files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SHOWN = 5  # files that failed, said on standard error
 
 @dataclass(frozen=True)
 class _EachFile:
-    """A work for `each`, which hands a job one value."""
+    """Adapter of a job to `each`, called with a file pair."""
 
     work: Work
 
@@ -49,7 +49,7 @@ class _EachFile:
 def run(
     name: str, inputs: Sequence[Path], library: ManyFiles, work: Work, *, as_json: bool, each_clip: bool = False
 ) -> int:
-    """Do the work with every file; the exit code: 0 all good, 1 some failed. Misuse is refused before any work.
+    """Run a batch and return the exit code. 0: all succeeded, 1: some failed. Misuse is rejected before any work.
 
     each_clip  whether a file gives a new one for each of its clips where the format holds one
     """
@@ -93,7 +93,7 @@ def _make_folders(found: Sequence[FilePair]) -> None:
 
 
 def _work(verb: Verb, left: list[FilePair], library: ManyFiles, work: Work, journal: Journal) -> None:
-    """Do what is left; each file is noted when it is finished."""
+    """Process the remaining files and record each finished one."""
     if not left:
         return
     _compile(verb, work, left)
@@ -108,7 +108,7 @@ def _work(verb: Verb, left: list[FilePair], library: ManyFiles, work: Work, jour
 
 
 def _compile(verb: Verb, work: Work, left: list[FilePair]) -> None:
-    """The kernels that are needed, here and once: the processes find them on the disk."""
+    """Compile the needed kernels once, in this process. Workers load them from disk."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoiseWarning)  # each file's row has what is said of it
         _warm(verb, work, left)
@@ -145,7 +145,9 @@ def _executor(library: ManyFiles) -> Generator[Executor | None]:
 
 
 def _row(finished: Finished) -> Row:
-    """The row of a file; of one that failed, with the reason. Errors that are no sentences are told by their kind."""
+    """Build the row of a file. A failed file has the reason; exceptions from outside Poise are prefixed with their
+    type.
+    """
     if finished.error is None:
         return finished.value
     error = finished.error
@@ -154,7 +156,7 @@ def _row(finished: Finished) -> Row:
 
 
 def _write_table(table: Path, verb: Verb, rows: list[Row]) -> None:
-    """The table: files that failed, then the worst; without seconds, so that the same job gives the same bytes."""
+    """Write the table: failed files first, then the worst. It holds no times, to make it reproducible."""
     rows.sort(key=lambda row: (row["status"] != "failed", row["status"] == "ok", _badness(verb, row), row["file"]))
     text = io.StringIO()
     columns = ["file", "out", "status", *verb.columns, "message"]

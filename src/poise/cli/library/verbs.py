@@ -1,4 +1,4 @@
-"""The verbs that take whole libraries: all that the library needs to know of each. One line here, and a verb joins.
+"""Commands with batch support. A command joins by one line in the table.
 
 The verb itself makes a `Work` of what was typed: a value that is called with a file and its new file, in another
 process, and gives the row of the table.
@@ -13,7 +13,7 @@ Row = dict[str, Any]  # columns of the table; "status" is "ok", or a word for wh
 
 
 class Verb(NamedTuple):
-    """What a verb's table has, and what is to be compiled before it starts.
+    """Table columns and kernel groups of a batch command.
 
     columns  of the table, beside file, out, status and message
     worst    the columns by which rows are sorted, the largest first
@@ -41,16 +41,16 @@ VERBS: dict[str, Verb] = {
 
 
 class Work(Protocol):
-    """What a verb does with one file of many. It is sent to other processes: a frozen dataclass of plain values."""
+    """Job for one file of a batch. It is pickled for worker processes: a frozen dataclass of plain values."""
 
     def __call__(self, file: Path, out: Path) -> Row:
-        """Do it and write the new file; the row of the table. What is raised is the row of a file that failed."""
+        """Process a file, write the output, return the table row. An exception becomes the row of a failed file."""
         ...
 
 
 class WarmWork(Work, Protocol):
-    """A work that compiles its kernels itself, before other processes start."""
+    """Job with its own kernel compilation, before workers start."""
 
     def warm(self, file: Path) -> None:
-        """Do a little of the work on a file, and write nothing."""
+        """Run a small part of the job on a file. Nothing is written."""
         ...

@@ -1,1 +1,1 @@
-"""What `poise plant` and `poise lock` do: with one clip, and with every clip of a file."""
+"""Foot planting of one clip, and of every clip of a file."""

@@ -1,4 +1,4 @@
-"""`poise plant --clip all`, `poise lock --clip all`: the feet of every clip of a file, each with its own contacts."""
+"""`--clip all` of `poise plant` and `poise lock`. The feet of every clip are planted, each with its own contacts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from poise.model.rig import Rig
 
 
 class PutClip(NamedTuple):
-    """What came of a clip: what was put, or the line that says why not."""
+    """Result of one clip: its outcome, or an error line."""
 
     source: Clip
     files: feet.Files
@@ -35,7 +35,7 @@ class PutClip(NamedTuple):
 
 
 def files_of(files: feet.Files, clips: Sequence[Clip]) -> list[feet.Files]:
-    """Where everything of each clip goes: the sidecar and a format of several clips are one file, the rest are many."""
+    """List the output paths of each clip. The sidecar and a multi-clip file are shared, all other files are per clip."""
     names = [clip.name for clip in clips]
     pages = [[path] * len(names) if path is None else clip_paths(path, names) for path in (files.report, files.plot)]
     contacts = contact_files(files.contacts, clips, "--save-contacts")
@@ -43,7 +43,7 @@ def files_of(files: feet.Files, clips: Sequence[Clip]) -> list[feet.Files]:
 
 
 def contact_files(path: Path | None, clips: Sequence[Clip], option: str) -> Sequence[Path | None]:
-    """The contact file of each clip: NAME_CLIP.json; a sidecar (.toml) has a table for each, by the clip's name."""
+    """List the contact file of each clip. It is NAME_CLIP.json; a sidecar (.toml) has a table for each clip name."""
     names = [clip.name for clip in clips]
     if path is None:
         return [None] * len(names)
@@ -60,7 +60,7 @@ def contact_files(path: Path | None, clips: Sequence[Clip], option: str) -> Sequ
 def put_all(
     asked: feet.PlantRequest, files: feet.Files, put: feet.Putting, *, verb: str, advance: Callable[[int, str], None]
 ) -> tuple[Rig, list[PutClip]]:
-    """Read a file, put the feet of each clip on the ground and write what is asked for.
+    """Plant every clip of a file and write the outputs.
 
     A clip that cannot be planted costs no other one. FileError where none can, and for contacts that are not there.
     """
@@ -89,7 +89,7 @@ def put_all(
 
 
 def _check(each: list[feet.Files], contacts: Sequence[Path | None]) -> None:
-    """Find out before any work whether files clash, and whether the contacts of every clip are there."""
+    """Check output conflicts and contact files before any work."""
     options = {"--out": 0, "--report": 1, "--plot": 2, "--save-contacts": 3}
     check_apart({option: [path for files in each if (path := files[i]) is not None] for option, i in options.items()})
     written = [path for files in each for path in files[:2]]  # --save-contacts may write what --contacts has read
@@ -115,7 +115,7 @@ def _write(good: list[PutClip], rig: Rig) -> None:
 def run(
     asked: feet.PlantRequest, files: feet.Files, put: feet.Putting, *, verb: str, as_json: bool, strict: bool
 ) -> None:
-    """Put the feet of every clip on the ground and say what was done, a line for each.
+    """Plant every clip and print a line for each.
 
     The exit code is 1 where a clip could not be planted and, with `strict`, where something got worse than its bound.
     """
@@ -133,7 +133,7 @@ def run(
 
 
 def _say(rig: Rig, done: list[PutClip]) -> None:
-    """Print a line for each clip, what got worse, and each note once."""
+    """Print a line for each clip, regressions, and distinct notes."""
     notes: dict[str, list[str]] = {}
     for one in done:
         if one.put is None:
@@ -156,7 +156,7 @@ def _say(rig: Rig, done: list[PutClip]) -> None:
 
 
 def _as_object(done: list[PutClip]) -> dict[str, Any]:
-    """Everything that is known, for JSON: a value for each clip, and why others have none."""
+    """Build the JSON document: planted clips, and failures."""
     clips = [
         feet.as_object(one.put) | {"source": one.source.name, "out": str(one.files.out)} for one in done if one.put
     ]
@@ -165,7 +165,9 @@ def _as_object(done: list[PutClip]) -> dict[str, Any]:
 
 
 def row_of(done: list[PutClip], *, strict: bool) -> Row:
-    """The row of a file whose clips were planted: sums of frames and of what got worse, the worst of the rest."""
+    """Build the table row of a file with planted clips. It has sums of frames and regressions, and the maximum of each
+    measure.
+    """
     rows = [feet.row_of(one.put, strict=strict) for one in done if one.put is not None]
     failed = [one.failed for one in done if one.failed]
     worst = ("skate_before", "skate_after", "sunk_after", "floating_after")

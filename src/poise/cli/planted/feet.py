@@ -1,4 +1,4 @@
-"""What `poise plant` and `poise lock` share: files checked, the clip planted, everything written, the report said."""
+"""Foot planting of one clip: checks, planting, output, report."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _STAGES = 4  # reading, planting, writing, measuring: what the bar counts
 
 
 class PlantRequest(NamedTuple):
-    """What is to be planted: a clip of a file, some of its legs, when they stand."""
+    """Clip, legs and contact file to plant."""
 
     file: Path
     clip: str | None
@@ -46,7 +46,7 @@ class PlantRequest(NamedTuple):
 
 
 class Files(NamedTuple):
-    """Where everything goes; what is None is not written."""
+    """Output paths. None: not written."""
 
     out: Path
     report: Path | None
@@ -54,7 +54,7 @@ class Files(NamedTuple):
     contacts: Path | None
 
     def check(self, source: Path) -> None:
-        """Find out all that can be known of these paths, before any work is done with the file of the clip."""
+        """Check all output paths before any work."""
         outputs.check_pose_file(self.out, source)
         if self.report is not None:
             if self.report.suffix.lower() not in (*_PAGES, *_NUMBERS):
@@ -70,7 +70,7 @@ class Files(NamedTuple):
 
 
 class Put(NamedTuple):
-    """A clip whose feet were put on the ground, and what is to be said of it."""
+    """Planted clip with its name, notes and duration."""
 
     planted: Planted
     rig: Rig
@@ -80,7 +80,7 @@ class Put(NamedTuple):
 
 
 def put_clip(rig: Rig, clip: Clip, asked: PlantRequest, put: Putting, *, verb: str, taken: Container[str] = ()) -> Put:
-    """Put the feet of a clip on the ground; its new name is none of those that are taken."""
+    """Plant the feet of a clip. Its new name is unused."""
     contacts, source = contacts_of(asked.contacts, asked.file, rig, clip, asked.legs)
     began = perf_counter()
     planted = put(rig, clip, contacts)
@@ -90,7 +90,7 @@ def put_clip(rig: Rig, clip: Clip, asked: PlantRequest, put: Putting, *, verb: s
 
 
 def clip_made(done: Put) -> Clip:
-    """The new clip, as it is written."""
+    """Build the clip to write."""
     return Clip(done.planted.times, done.planted.poses, done.name)
 
 
@@ -98,7 +98,7 @@ def put_one(
     asked: PlantRequest, files: Files, put: Putting, *, verb: str,
     advance: Callable[[int, str], None] = lambda _done, _now: None,
 ) -> Put:  # fmt: skip
-    """Read a clip, put its feet on the ground and write what is asked for; `advance` is called before each stage."""
+    """Read a clip, plant its feet and write the outputs. `advance` is called before each stage."""
     rig = load(asked.file, include_root=asked.include_root)
     clip = _clip_of(rig, asked, verb)
     advance(1, "planting")
@@ -115,7 +115,7 @@ def put_one(
 
 
 def run(asked: PlantRequest, files: Files, put: Putting, *, verb: str, as_json: bool, strict: bool) -> None:
-    """Read a clip, put its feet on the ground, write what is asked for and say what was done.
+    """Plant one clip, write the outputs and print a report.
 
     With `strict` the exit code is 1 where something got worse than its bound.
     """
@@ -134,7 +134,7 @@ def run(asked: PlantRequest, files: Files, put: Putting, *, verb: str, as_json: 
 
 
 def row_of(done: Put, *, strict: bool) -> Row:
-    """The row of a clip in the table of many: lengths in cm/s and mm, as the report has them."""
+    """Build the table row of a clip. Units are cm/s and mm, as in the report."""
     report = done.planted.report.as_object()
     before, after, worse = report["before"], report["after"], done.planted.report.worse
     return {
@@ -145,12 +145,12 @@ def row_of(done: Put, *, strict: bool) -> Row:
 
 
 def names_of(text: str | None) -> tuple[str, ...] | None:
-    """Names between commas; None is None."""
+    """Split comma-separated names. None stays None."""
     return None if text is None else tuple(name.strip() for name in text.split(","))
 
 
 def name_of(planted: Planted, taken: Container[str], verb: str) -> str:
-    """The name of the new clip, which a glTF file holds beside the old ones: walk_planted, walk_planted_1, ..."""
+    """Find an unused name for the new clip. A glTF file keeps the old clips too: walk_planted, walk_planted_1, ..."""
     name = f"{planted.name}_{verb}ed"
     others = (f"{name}_{i}" for i in count(1))
     return next(free for free in chain([name], others) if free not in taken)
@@ -163,7 +163,7 @@ def _clip_of(rig: Rig, asked: PlantRequest, verb: str) -> Clip:
 
 
 def write_report(planted: Planted, files: Files) -> None:
-    """Write the report and the picture that are asked for."""
+    """Write the requested report and picture."""
     if files.report is not None and files.report.suffix.lower() in _PAGES:
         planted.report.to_html(files.report)
     elif files.report is not None:
@@ -176,7 +176,7 @@ def write_report(planted: Planted, files: Files) -> None:
 
 
 def _say(planted: Planted, rig: Rig, notes: list[str]) -> None:
-    """Print the report, the joints that were taken for legs, and notes."""
+    """Print the report, the joints of each leg, and notes."""
     say(*str(planted.report).split("\n"))
     roles = humanoid(rig)
     for leg in planted.figure.legs:
@@ -188,7 +188,7 @@ def _say(planted: Planted, rig: Rig, notes: list[str]) -> None:
 
 
 def _leg_line(leg: Leg, roles: Roles) -> str:
-    """The joints of a leg, and how sure the least sure of them is: `left leg: Hip, Knee, Ankle (0.8: by its name)`."""
+    """Format the joints of a leg with its lowest confidence. Example: `left leg: Hip, Knee, Ankle (0.8: by its name)`."""
     joints = [joint for joint in (leg.upper, leg.lower, leg.foot, leg.toes) if joint]
     known = [role for role, joint in roles.joints.items() if joint in joints]
     least = min(known, key=lambda role: roles.confidence[role], default=None)
@@ -197,7 +197,7 @@ def _leg_line(leg: Leg, roles: Roles) -> str:
 
 
 def as_object(done: Put) -> dict[str, Any]:
-    """Everything that is known of the result, for JSON."""
+    """Build the JSON document of a planted clip."""
     planted, figure = done.planted, done.planted.figure
     return {
         **planted.report.as_object(),

@@ -1,1 +1,1 @@
-"""What a command tells: answers, tables, progress, where files go."""
+"""Output of a command: results, tables, progress, output paths."""

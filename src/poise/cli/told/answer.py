@@ -1,4 +1,4 @@
-"""The answer to one solve, for people, for programs and as a picture."""
+"""Result of one solve: text, JSON or picture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from poise.solving.result import Result
 
 
 def show(result: Result, prefer: Prefer, *, as_json: bool) -> None:
-    """Print the answer: a sentence, or one JSON object."""
+    """Print the result as a sentence or as JSON."""
     if as_json:
         typer.echo(json.dumps(as_object(result, prefer), indent=1, allow_nan=False))
         return
@@ -34,7 +34,7 @@ def show(result: Result, prefer: Prefer, *, as_json: bool) -> None:
 
 
 def as_object(result: Result, prefer: Prefer) -> dict[str, Any]:
-    """One result, for JSON; what the goals do not ask for is null. `goal` to `rotation` are of the first goal."""
+    """Build the JSON document of a result. Values without a goal are null. `goal` to `rotation` are of the first goal."""
     pose, goal = result.pose, _first(result)
     position, rotation = _asked(goal)
     at = pose.world[goal.joint] if is_of_joint(goal) else None
@@ -68,13 +68,13 @@ def as_object(result: Result, prefer: Prefer) -> dict[str, Any]:
 
 
 def _first(result: Result) -> Goal:
-    """The first goal of a joint; without one the first that is not a mere preference."""
+    """Return the first goal of a joint. Without one, return the first goal other than Near."""
     asked = [goal for goal in result.goals if not isinstance(goal, Near)]
     return next(filter(is_of_joint, asked), asked[0])
 
 
 def _goal(result: Result, i: int) -> dict[str, Any]:
-    """What became of one goal."""
+    """Build the JSON document of one goal."""
     goal = result.goals[i]
     return {
         "goal": word_of(type(goal)),
@@ -88,7 +88,7 @@ def _goal(result: Result, i: int) -> dict[str, Any]:
 
 
 def _asked(goal: Goal) -> tuple[Floats | None, Floats | None]:
-    """The point and the rotation that are wanted."""
+    """Return the target point and rotation of a goal."""
     if isinstance(goal, Position):
         return goal.target, None
     if isinstance(goal, Orientation):
@@ -97,7 +97,7 @@ def _asked(goal: Goal) -> tuple[Floats | None, Floats | None]:
 
 
 def largest(errors: Floats) -> float | None:
-    """The largest error, or None where there is none of its kind."""
+    """Return the largest error, or None if all are NaN."""
     asked = errors[~np.isnan(errors)]
     return float(asked.max()) if len(asked) else None
 
@@ -115,7 +115,7 @@ def _values(pose: Pose, joints: tuple[str, ...]) -> dict[str, float | list[float
 
 
 def joint_value(pose: Pose, name: str) -> float | list[float]:
-    """A joint's own value: a number for a hinge or slide (also a coupled one), a list for others."""
+    """Return the value of a joint. It is a number for a hinge or slide (also a coupled one), a list for others."""
     joint = pose.skeleton[name]
     numbers = pose.q[pose.skeleton.q_slice(name)]
     if joint.kind in (Kind.HINGE, Kind.SLIDE):
@@ -125,7 +125,7 @@ def joint_value(pose: Pose, name: str) -> float | list[float]:
 
 
 def draw(path: Path, start: Pose, result: Result) -> bool:
-    """Draw the picture, whether it could be: without matplotlib the command still finishes and says how to get it."""
+    """Draw the picture and return whether it was written. Without matplotlib a note says how to install it."""
     from poise import plot  # noqa: PLC0415  (only when a picture is asked for)
 
     try:

@@ -1,4 +1,4 @@
-"""Progress on standard error, and only where a person looks at it."""
+"""Progress bar on standard error, in a terminal only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from poise.errors import one_line
 
 
 class _Rate(ProgressColumn):
-    """How many a second; nothing before that is known."""
+    """Column with the rate per second."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
@@ -22,7 +22,9 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def bar(what: str, total: int, *, rate: bool = False) -> Generator[Callable[[int, str], None]]:
-    """Show a bar while the block runs; call what it gives with how many more are done and what is being done."""
+    """Show a progress bar while the block runs. The yielded function takes the number of newly finished items and the
+    current stage.
+    """
     console = Console(stderr=True)
     columns = [TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), *([_Rate()] * rate)]
     with Progress(

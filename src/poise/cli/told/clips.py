@@ -1,4 +1,4 @@
-"""Where each clip of `--clip all` goes: checked before any work, written at its end."""
+"""Output files of `--clip all`: checks, names, writing."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from poise.model.rig import Rig
 
 
 def new_files(out: Path, clips: Sequence[Clip]) -> list[Path]:
-    """The new file of each clip: one for all where the format holds several, else one each."""
+    """List the output file of each clip. Formats of several clips share one file."""
     names = [clip.name for clip in clips]
     return clip_paths(out, names) if holds_one_clip(out) else [out] * len(names)
 
 
 def free_names(names: Sequence[str], out: Path | None, rig: Rig) -> list[str]:
-    """What clips are called in a new file: walk_1 where it keeps an old walk beside them."""
+    """Find unused clip names for a new file. A file with an old walk gets walk_1."""
     if out is None or holds_one_clip(out):
         return list(names)
     taken = {clip.name for clip in rig.clips} if _is_kept(rig, out) else set[str]()
@@ -35,12 +35,12 @@ def free_names(names: Sequence[str], out: Path | None, rig: Rig) -> list[str]:
 
 
 def _is_kept(rig: Rig, out: Path) -> bool:
-    """Whether the document that a rig was read from is kept in a new file."""
+    """Return whether the source document is preserved in a new file."""
     return rig.path is not None and reader(rig.path) is writer(out)
 
 
 def check_apart(files: dict[str, list[Path]]) -> None:
-    """Find out before any work whether two options write one file, for any of the clips.
+    """Check before any work for two options with the same file.
 
     Parameters
     ----------
@@ -57,7 +57,9 @@ def check_apart(files: dict[str, list[Path]]) -> None:
 
 
 def save_clips(made: Sequence[tuple[Clip, Path]], rig: Rig) -> None:
-    """Write each clip into its file; those of one file together, beside the old ones where the document is kept."""
+    """Write each clip into its file. Clips of one file are written together, with the old ones if the document is
+    preserved.
+    """
     for out in dict.fromkeys(path for _, path in made):
         clips = [clip for clip, path in made if path == out]
         if len(clips) == 1:
@@ -69,5 +71,5 @@ def save_clips(made: Sequence[tuple[Clip, Path]], rig: Rig) -> None:
 
 
 def told(clip: Clip, error: PoiseError) -> str:
-    """A line for a clip that cannot be worked on."""
+    """Format the failure of a clip."""
     return f"failed: clip {clip.name!r}: {error}"

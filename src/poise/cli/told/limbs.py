@@ -1,4 +1,4 @@
-"""What one would move in a rig: its limbs by role, then the chains that it has besides, and how tall it stands."""
+"""Limbs, chains and size of a rig. Limbs come from roles, chains from branches of the skeleton."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LIMBS = (
 
 
 def limbs(roles: Roles) -> Chains:
-    """The limbs of a figure: the role of the tip, with the names of the first joint and of the tip."""
+    """Find the limbs of a character. Keys are tip roles, values the names of the first joint and the tip."""
     sure = {role: joint for role, joint in roles.joints.items() if roles.confidence[role] >= _SURE}
     found = {tip: (sure[root], sure[tip]) for tip, root in _LIMBS if tip in sure and root in sure}
     if "head" in sure:
@@ -39,7 +39,8 @@ def limbs(roles: Roles) -> Chains:
 
 
 def chains(s: Skeleton) -> Chains:
-    """Named chains of the sidecar, then each limb's own: from its first joint to its end.
+    """Find the chains of a skeleton, first joint to end. Named chains of the sidecar come first, then one for each
+    limb.
 
     A leaf `hand_end` that only tells how long the hand is has no chain of its own where the hand has one.
     """
@@ -58,12 +59,12 @@ def chains(s: Skeleton) -> Chains:
 
 
 def _is_end(s: Skeleton, i: int) -> bool:
-    """Whether a joint is the `_end` of the one above it: an End Site of BVH, or Blender's leaf bone."""
+    """Return whether a joint is its parent's `_end` joint. It is an End Site of BVH, or Blender's leaf bone."""
     return s.kinds[i] == Kind.FIXED and not s.children[i] and s.names[i] == f"{s.names[s.parents[i]]}_end"
 
 
 def limb_objects(pose: Pose, roles: Roles) -> dict[str, dict[str, Any]]:
-    """The limbs, and where their tips are in a pose."""
+    """Build the JSON of limbs with their tip positions."""
     at, index = places(pose), pose.skeleton.index
     return {
         name: {"root": root, "tip": tip, "position": at[index(tip)].tolist()}
@@ -72,7 +73,7 @@ def limb_objects(pose: Pose, roles: Roles) -> dict[str, dict[str, Any]]:
 
 
 def chain_lines(pose: Pose, roles: Roles) -> list[str]:
-    """Limbs and chains for people: those that a role names, with where their tips are in a pose, then the others."""
+    """Format limbs and chains. Limbs by role come first, with tip positions in a pose."""
     s, found = pose.skeleton, limb_objects(pose, roles)
     known = {(limb["root"], limb["tip"]) for limb in found.values()}
     lines = _limb_lines(found)
@@ -96,7 +97,7 @@ def _limb_lines(found: dict[str, dict[str, Any]]) -> list[str]:
 
 
 def places(pose: Pose) -> Floats:
-    """World positions (joints, 3) of a pose.
+    """Compute world positions (joints, 3) of a pose.
 
     With arrays, not through `pose.world`: looking at a file must not wait for a compiler, nor take its memory.
     """
@@ -105,7 +106,7 @@ def places(pose: Pose) -> Floats:
 
 
 def _of_the_figure(rig: Rig, roles: Roles) -> list[int]:
-    """Rows of what is the figure: cameras, targets and controls that a file has beside it may stand far away.
+    """Find the joints of the character itself. Cameras, targets and controls of a file may be far away.
 
     Joints that deform a mesh, with what hangs on them; without any, the trees that have a role. Else all.
     """
@@ -120,13 +121,13 @@ def _of_the_figure(rig: Rig, roles: Roles) -> list[int]:
 
 
 def size(rig: Rig, roles: Roles) -> Floats:
-    """Extent (3,) of a figure's joints at rest along x, y, z in file units."""
+    """Compute the extent (3,) of a character at rest. It is along x, y, z in file units."""
     points = places(rig.rest)[_of_the_figure(rig, roles)]
     return np.ptp(points, axis=0) if len(points) else np.zeros(3)
 
 
 def height(rig: Rig, roles: Roles) -> float:
-    """Extent of a figure's joints along the up axis.
+    """Compute the extent of a character along the up axis.
 
     Where the file does not say which is up, that is the axis along which the head stands above the feet, and for what
     has neither the longest one.

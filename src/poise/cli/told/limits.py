@@ -1,4 +1,4 @@
-"""A limit in few words, as `poise info` and `poise limits` show it."""
+"""Short text for limits, for `poise info` and `poise limits`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from poise.model.skeleton import Kind
 
 
 def axis_words(axis: tuple[float, float, float]) -> str:
-    """An axis as people say it: x, -y, or three numbers."""
+    """Format an axis: x, -y, or three numbers."""
     for name, unit in (("x", (1, 0, 0)), ("y", (0, 1, 0)), ("z", (0, 0, 1))):
         if axis == unit:
             return name
@@ -20,7 +20,7 @@ def axis_words(axis: tuple[float, float, float]) -> str:
 
 
 def limit_words(limit: Limit, kind: Kind) -> str:
-    """A limit in few words."""
+    """Format a limit in a few words."""
     if isinstance(limit, EulerBox):
         return f"{limit.order} " + " ".join(f"{c} {_degrees(getattr(limit, c.lower()))}" for c in limit.order)
     if isinstance(limit, SwingTwist):
@@ -37,7 +37,7 @@ def _degrees(pair: tuple[float, float]) -> str:
 
 
 def _from_to(low: float, high: float, unit: str) -> str:
-    """Write a range with its unit: both ends, the one that it has, or `free`."""
+    """Format a range with its unit. An unbounded range is `free`."""
     if math.isinf(low) and math.isinf(high):
         return "free"
     if math.isinf(low) or math.isinf(high):

@@ -1,4 +1,4 @@
-"""What a file of markers holds, in lines or for JSON: names, rate, length, unit, gaps."""
+"""Description of marker files, as text or JSON. It has names, rate, length, unit, gaps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from poise.maths.in_words import counted, write_number
 
 
 def marker_lines(markers: Markers, file: Path) -> list[str]:
-    """Everything `poise info` knows of markers, for people."""
+    """Format the description of markers."""
     frames, count = markers.gaps.shape
     seconds = (
         f"{frames / markers.fps:.4g} s, {counted(frames, 'frame')} at {markers.fps:.6g} frames/s, the first is number"
@@ -39,7 +39,7 @@ def marker_lines(markers: Markers, file: Path) -> list[str]:
 
 
 def marker_object(markers: Markers, file: Path) -> dict[str, Any]:
-    """The same for JSON."""
+    """Build the JSON description of markers."""
     return {
         "file": str(file),
         "frames": len(markers),
@@ -63,13 +63,13 @@ def marker_object(markers: Markers, file: Path) -> dict[str, Any]:
 
 
 def _span(markers: Markers) -> list[float]:
-    """The extent of all points that were seen [file units]; none where none was."""
+    """Compute the extent of all visible points [file units]. It is empty without any."""
     seen = markers.positions[~markers.gaps]
     return np.ptp(seen, axis=0).tolist() if len(seen) else []
 
 
 def _lengths(gaps: Bools) -> list[int]:
-    """How many frames each gap of one marker is long."""
+    """Measure the gaps of one marker in frames."""
     edges = np.flatnonzero(np.diff(gaps, prepend=False, append=False)).tolist()
     return [end - start for start, end in list(pairwise(edges))[::2]]
 

@@ -1,4 +1,4 @@
-"""What to try next: commands that work as they are printed, from the folder where the person stands."""
+"""Next commands to try, ready to run from the current folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from poise.cli.told.outputs import is_same_file
 
 
 def program() -> str:
-    """How `poise` is called from here: by its name where the shell finds this one, else by a path."""
+    """Find the shell command for `poise`. It is its name where the shell finds this installation, else a path."""
     called = Path(sys.argv[0])
     if called.stem != "poise":  # python -m poise
         return f"{_found('python', Path(sys.executable))} -m poise"
@@ -27,7 +27,7 @@ def _found(name: str, file: Path) -> str:
 
 
 def _short(file: Path) -> str:
-    """The shorter of the absolute path and the one from here, which has a folder so that a shell takes it."""
+    """Return the shorter of the absolute and relative path. The relative one starts with a folder, as shells need."""
     whole = os.path.abspath(file)  # noqa: PTH100  (a link, as in .venv/bin, stays a link)
     try:
         near = os.path.relpath(whole)
@@ -38,7 +38,7 @@ def _short(file: Path) -> str:
 
 
 def next_steps(files: Path, *, posed: str, walk: str) -> list[tuple[str, str]]:
-    """Three things to try with the files of the demo: in words, and the command.
+    """List three commands to try with the demo's files. Each has a description.
 
     Parameters
     ----------

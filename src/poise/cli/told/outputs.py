@@ -1,4 +1,4 @@
-"""Where the commands write: everything that can be known of a path is checked before any work is done."""
+"""Checks of output paths before any work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NO_POSE = (".urdf",)
 
 
 def check_pose_file(path: Path, source: Path | None) -> None:
-    """A pose can be written here: a format that holds one, in a folder that takes it, not over the file it is from."""
+    """Check the path of a pose file. Its format holds poses, its folder is writable, and it is not the source."""
     if path.suffix.lower() in _PICTURES:
         raise InputError(
             f"{path}: a pose is written to a file of a rig, such as posed.glb; --plot {path} draws a picture"
@@ -42,7 +42,7 @@ def save_and_note(thing: Saveable, path: Path, rig: Rig) -> None:
 
 
 def check_picture(path: Path) -> None:
-    """A picture can be written here."""
+    """Check the path of a picture."""
     from poise import plot  # noqa: PLC0415  (brings the ground in, which nothing else needs here)
 
     if path.suffix.lower() not in plot.SUFFIXES:
@@ -51,14 +51,14 @@ def check_picture(path: Path) -> None:
 
 
 def check_table(path: Path) -> None:
-    """A table can be written here."""
+    """Check the path of a table."""
     if path.suffix.lower() not in TABLES:
         raise FileError(path, "a table is written as .csv, or as .npy with q only")
     check_place(path)
 
 
 def check_place(path: Path) -> None:
-    """Check the place of a new file. Links are followed.
+    """Check the folder of a new file. Links are followed.
 
     Its folder exists and takes files, and no folder has its name.
     """
@@ -70,7 +70,7 @@ def check_place(path: Path) -> None:
 
 
 def check_apart(paths: dict[str, Path]) -> None:
-    """No two options write the same file."""
+    """Check for two options with the same output file."""
     taken: dict[str, str] = {}
     for option, path in paths.items():
         other = taken.setdefault(os.path.realpath(path), option)  # Path.resolve() fails for links that go round
@@ -79,7 +79,7 @@ def check_apart(paths: dict[str, Path]) -> None:
 
 
 def check_not_read(read: dict[str, Path | None], written: dict[str, Path | None]) -> None:
-    """No option writes over a file that another one reads."""
+    """Check for outputs over an input file."""
     for writes, new in written.items():
         for reads, old in read.items():
             if new is not None and old is not None and is_same_file(new, old):
@@ -87,13 +87,13 @@ def check_not_read(read: dict[str, Path | None], written: dict[str, Path | None]
 
 
 def check_not_itself(new: Path, file: Path) -> None:
-    """A new file is not the one that it is made from."""
+    """Check for an output over its own source."""
     if new == file or is_same_file(new, file):
         raise InputError(f"{new} would be written over itself: give the new file another name")
 
 
 def is_same_file(one: Path, other: Path) -> bool:
-    """Whether two paths lead to one file that is there."""
+    """Return whether two paths are the same existing file."""
     try:
         return one.samefile(other)
     except OSError:

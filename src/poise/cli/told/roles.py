@@ -1,4 +1,4 @@
-"""The roles of a figure's joints, as `poise info` shows them."""
+"""Joint roles of a character, for `poise info`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FINGERS = tuple(f"{side}{bone}" for side in SIDES for bone in FINGER_BONES)
 
 
 def role_object(roles: Roles) -> dict[str, Any]:
-    """Everything that is known of the roles, for JSON."""
+    """Build the JSON document of the roles."""
     return {
         "kind": roles.kind,
         "joints": {
@@ -31,7 +31,7 @@ def role_object(roles: Roles) -> dict[str, Any]:
 
 
 def role_lines(roles: Roles) -> list[str]:
-    """The roles for people: a line each, the fingers counted; nothing where nothing was found."""
+    """Format the roles, a line each. Fingers are counted only; the list is empty without roles."""
     if not roles.joints and not roles.legs:
         return [f"roles: none, {FLAT}"] if FLAT in roles.left_out.values() else []
     lines = [f"roles ({roles.kind}, {len(roles.joints)} of {len(BONES)}):"]
@@ -63,13 +63,13 @@ def _leg_line(leg: Leg, what: str) -> str:
 
 
 def face_object(roles: Roles, skeleton: Skeleton) -> dict[str, Any] | None:
-    """Where the face looks, in the frame of the head, and what says so; None where there is no head."""
+    """Build the JSON of the gaze direction. It is in the frame of the head, with the reason; None without a head."""
     head = roles.joints.get("head")
     return None if head is None else {"joint": head, **sight_of(skeleton, skeleton.index(head))._asdict()}
 
 
 def face_lines(roles: Roles, skeleton: Skeleton) -> list[str]:
-    """The same for people: a line, or none."""
+    """Format the gaze direction as one line, or none."""
     found = face_object(roles, skeleton)
     if found is None:
         return []

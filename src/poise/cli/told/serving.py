@@ -1,4 +1,4 @@
-"""The viewer's server in a terminal: the address, a new one when the page was closed, Ctrl-C to end."""
+"""Viewer server in a terminal. It prints the address, a new one after the page is closed, and ends with Ctrl-C."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOOK = 1.0  # [s] between two chances for Ctrl-C, on systems where a wait canno
 
 
 def serve(document: Document, *, host: str, port: int, open_browser: bool) -> None:
-    """Serve a document until Ctrl-C; InputError where the address cannot be used."""
+    """Serve a document until Ctrl-C. InputError for an unusable address."""
     from poise.viewer.serve.access import is_loopback  # noqa: PLC0415  (only when something is served)
     from poise.viewer.serve.server import Server  # noqa: PLC0415  (needs the extra `view`)
     from poise.viewer.session.studio import Studio  # noqa: PLC0415
@@ -33,7 +33,9 @@ def serve(document: Document, *, host: str, port: int, open_browser: bool) -> No
 
 
 def can_show() -> bool:
-    """Whether somebody sits here who can be shown a page: a terminal in and out, and a browser that opens here."""
+    """Return whether a browser can be opened for the user. It needs a terminal for input and output, and a local
+    browser.
+    """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     if sys.platform in ("win32", "darwin"):

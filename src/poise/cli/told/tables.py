@@ -26,7 +26,7 @@ from poise.solving.result import Result
 
 
 def header_of(skeleton: Skeleton, measures: tuple[str, ...]) -> list[str]:
-    """The names of the columns; UnsupportedError where a joint value has the name of another column."""
+    """Build the column names. UnsupportedError where a joint value has the name of another column."""
     header = [*table_columns(measures), *columns_of(skeleton)]
     twice = sorted({column for column in header if header.count(column) > 1})
     if twice:
@@ -43,7 +43,7 @@ def _rows(result: Result) -> Iterator[list[Any]]:
 
 
 def csv_rows(results: Iterable[Result], file: TextIO, header: list[str]) -> None:
-    """Write a header, then each chunk as it is solved."""
+    """Write a header, then each solved chunk."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(header)
     for result in results:
@@ -52,7 +52,9 @@ def csv_rows(results: Iterable[Result], file: TextIO, header: list[str]) -> None
 
 
 def print_json(results: Iterable[Result], file: TextIO, header: list[str]) -> None:
-    """Write one object {"columns": [...], "rows": [...]}, a line per row, each chunk as it is solved."""
+    """Write one JSON object, a line per row. It is {"columns": [...], "rows": [...]}; each chunk is written as it is
+    solved.
+    """
     file.write(f'{{"columns": {json.dumps(header)}, "rows": [')
     comma = "\n"
     for result in results:
@@ -70,7 +72,7 @@ def write_csv(results: Iterable[Result], out: Path, header: list[str]) -> None:
 
 
 def write_npy(results: Iterable[Result], out: Path, count: int, nq: int) -> None:
-    """Write q (count, nq) to a file, row after row."""
+    """Write q (count, nq) to a .npy file, row by row."""
     with _part_of(out) as part, part.open("wb") as file:
         done = 0
         _npy_head(file, count, nq)
@@ -85,14 +87,14 @@ def write_npy(results: Iterable[Result], out: Path, count: int, nq: int) -> None
 
 
 def _npy_head(file: BinaryIO, count: int, nq: int) -> None:
-    """Say how many rows there are. NumPy pads the head so that any number fits: it can be written again."""
+    """Write the .npy header with the row count. NumPy pads the head so that any number fits: it can be written again."""
     descr = np.lib.format.dtype_to_descr(np.dtype(np.float64))
     np.lib.format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": (count, nq)})
 
 
 @contextmanager
 def _part_of(out: Path) -> Generator[Path]:
-    """Give FILE.part for writing; rename it to FILE at the end. Of a link both stand at its target."""
+    """Open FILE.part for writing and rename it at the end. For a link both are at its target."""
     target = resolve_target(out)
     part = part_of(target)
     try:

@@ -1,1 +1,3 @@
-"""Parts of the MJCF reader."""
+"""MJCF reader. `elements` expands includes and strips assets, `compile` lets MuJoCo resolve the model, `skeleton`
+builds joints, limits, couplings, loops and poses, `document` keeps shapes and masses.
+"""

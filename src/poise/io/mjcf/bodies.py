@@ -1,4 +1,4 @@
-"""What hangs on the bodies of a compiled MJCF model: primitive shapes, masses."""
+"""Primitive shapes and masses of a compiled MJCF model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TYPES = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 
 
 
 def document_of(given: CompiledModel, found: MjcfRows) -> MjcfDocument:
-    """What is kept beside the skeleton."""
+    """Build the document of shapes and masses."""
     names = {body: found.rows[row].name for body, row in found.body_row.items()}
     return MjcfDocument(given.name, _geoms(given.model, names), _inertials(given, names))
 
@@ -37,7 +37,7 @@ def _geoms(m: Any, names: dict[int, str]) -> tuple[Geom, ...]:
 
 
 def _inertials(given: CompiledModel, names: dict[int, str]) -> dict[str, tuple[float, Point]]:
-    """Masses by row; none at all where one is not known, since a centre of mass would be wrong without a word."""
+    """Build the masses by joint name. The result is empty if one mass is unknown: the centre of mass would be wrong."""
     m = given.model
     if any(body for body in given.weightless):
         return {}

@@ -1,4 +1,4 @@
-"""What an MJCF file holds beside the joints: shapes and masses."""
+"""Shapes and masses of an MJCF file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Point = tuple[float, float, float]
 
 
 class Geom(NamedTuple):
-    """A primitive shape that hangs on a row of the skeleton.
+    """Primitive shape attached to a joint.
 
     row       name of the row
     kind      "plane", "sphere", "capsule", "ellipsoid", "cylinder" or "box"
@@ -29,7 +29,7 @@ class Geom(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MjcfDocument:
-    """What `Skeleton.source` is for a robot from MJCF; nothing is written back.
+    """`Skeleton.source` of an MJCF robot. It is never written back.
 
     model      name of the model
     geoms      its primitive shapes; meshes and height fields are left out

@@ -1,4 +1,4 @@
-"""MuJoCo, asked for nothing but what an MJCF file means: defaults, angles, frames, ranges."""
+"""MuJoCo as a compiler of MJCF: defaults, angles, frames, ranges."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEAST = (3, 3)  # the first version with all that is asked for here
 
 
 class CompiledModel(NamedTuple):
-    """A compiled model, and the bodies (ids) of which not every mass is known, as shapes of theirs were left out."""
+    """Compiled model, with the ids of bodies of unknown mass. Their shapes were dropped with the meshes."""
 
     mj: Any
     model: Any
@@ -29,7 +29,7 @@ class CompiledModel(NamedTuple):
 
 
 def compiled(path: Path, selection: Selection) -> CompiledModel:
-    """Let MuJoCo read a selection; FileError with the place that it complains of."""
+    """Compile a model subset with MuJoCo. FileError with the line of the error."""
     mj = _mujoco(path)
     try:
         spec = mj.MjSpec.from_string("\n".join(selection.lines))
@@ -45,7 +45,7 @@ def compiled(path: Path, selection: Selection) -> CompiledModel:
 
 
 def report_malformed(error: NotWellFormedError) -> FileError:
-    """Find out whether MuJoCo reads a malformed file, and report it.
+    """Test whether MuJoCo reads a malformed file, and report it.
 
     MuJoCo gets the text behind an element of our own, which is then the root: it goes through the text as XML, and
     ends there. It opens no file that the text names.
@@ -77,7 +77,7 @@ def _mujoco(path: Path) -> Any:
 
 
 def _without_meshes(mj: Any, spec: Any) -> list[Any]:
-    """Delete the shapes that are made from files; the bodies that they hung on."""
+    """Delete mesh shapes and return their bodies."""
     types = mj.mjtGeom
     from_files = (types.mjGEOM_MESH, types.mjGEOM_HFIELD, types.mjGEOM_SDF)
     gone = [geom for geom in spec.geoms if geom.type in from_files or geom.meshname]
@@ -91,7 +91,7 @@ def _without_meshes(mj: Any, spec: Any) -> list[Any]:
 
 
 def _told(path: Path, selection: Selection, error: Exception) -> FileError:
-    """What MuJoCo complains of, in one sentence, with the file's own line."""
+    """Build the error for a message of MuJoCo. It has one sentence, with the line in the file."""
     text = " ".join(f"{error}".split()) or type(error).__name__
     at = _LINE.search(text)
     text = _ELEMENT.sub("", _LINE.sub("", text)).strip()

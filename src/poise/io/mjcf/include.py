@@ -1,4 +1,4 @@
-"""An MJCF file with the files that it includes, as one tree of elements.
+"""MJCF file with its includes expanded, as one element tree.
 
 As in MuJoCo 4, a path starts at the folder of the main file or, where nothing is there, at that of the file that
 includes; a file is included once.
@@ -31,7 +31,7 @@ _BY_NAME = {
 
 
 class WholeFile(NamedTuple):
-    """The <mujoco> element with all included elements, and notes.
+    """The <mujoco> element with includes expanded, and notes.
 
     A note names an <include> with two possible files.
     """
@@ -41,7 +41,7 @@ class WholeFile(NamedTuple):
 
 
 def read_whole(path: Path, data: bytes, include_root: Path | None = None) -> WholeFile:
-    """Read the <mujoco> element of a file, every <include> replaced by what the file in it holds.
+    """Read the <mujoco> element and expand every <include>.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class _Includes:
         self.notes: list[str] = []
 
     def resolve(self) -> None:
-        """Put the elements of included files where they are included, without recursion."""
+        """Expand all includes, without recursion."""
         open_elements = [self.root]
         while open_elements:
             element = open_elements.pop()

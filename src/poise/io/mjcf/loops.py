@@ -1,4 +1,4 @@
-"""Closed loops of an MJCF model: `<connect>` and `<weld>` between bodies or sites."""
+"""Closed loops of an MJCF model. They are `<connect>` and `<weld>` between bodies or sites."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NO_TURN = (1.0, 0.0, 0.0, 0.0)
 
 
 def read_loops(given: CompiledModel, found: MjcfRows) -> list[Loop]:
-    """Collect the loops active from the start.
+    """Collect the initially active loops.
 
     Inactive loops and those of mocap bodies get a note.
     """
@@ -45,7 +45,7 @@ def read_loops(given: CompiledModel, found: MjcfRows) -> list[Loop]:
 
 
 def _ends(given: CompiledModel, i: int, kind: str) -> list[tuple[int, Frame]]:
-    """Find the two tied bodies of equality i and their frames.
+    """Find both bodies of equality i with their frames.
 
     Body 0 is the world.
     """

@@ -1,4 +1,4 @@
-"""The rows of a skeleton for the bodies, joints and sites of a compiled MJCF model.
+"""Skeleton joints for bodies, joints and sites of an MJCF model.
 
 A body with several joints is a chain of rows; each stands where its joint turns, at the joint's own `pos`:
 
@@ -28,7 +28,7 @@ _ALONG = 1e-6  # an axis that is off by less is called x, y or z
 
 
 class MjcfRow(NamedTuple):
-    """One skeleton row; `joint` is MuJoCo's number of its joint, -1 for a body or a site."""
+    """One skeleton joint. `mujoco_id` is the MuJoCo id of its joint, -1 for a body or a site."""
 
     name: str
     parent: int
@@ -41,7 +41,7 @@ class MjcfRow(NamedTuple):
 
 @dataclass
 class MjcfRows:
-    """All rows, parents first; where each body and joint of the model went, and what had to be renamed."""
+    """All skeleton joints, parents first. It maps bodies and joints of the model to them, and notes renames."""
 
     rows: list[MjcfRow] = field(default_factory=list[MjcfRow])
     body_row: dict[int, int] = field(default_factory=dict[int, int])
@@ -51,7 +51,7 @@ class MjcfRows:
 
 
 def rows_of(given: CompiledModel) -> MjcfRows:
-    """Make the rows: bodies in MuJoCo's order, so that q is in the order of qpos, then the sites."""
+    """Build the skeleton joints. Bodies are in MuJoCo's order, so q is in the order of qpos; sites follow."""
     return _Builder(given).made()
 
 
@@ -69,7 +69,7 @@ class _Builder:
         return [self.mj.mj_id2name(self.m, kind, i) or "" for i in range(count)]
 
     def made(self) -> MjcfRows:
-        """All rows."""
+        """Build all joints."""
         world = self._free_name("world", "body")
         self._add(MjcfRow(world, -1, Kind.FIXED, _ZERO, _NO_TURN, _ZERO))
         self.found.body_row[0] = 0
@@ -106,7 +106,7 @@ class _Builder:
         self.found.body_row[body] = at
 
     def _joint(self, joint: int, kind: Kind, parent: int, offset: Floats, turn: Floats) -> MjcfRow:
-        """The row of a joint whose frame, before it moves, is given; its name is still missing."""
+        """Build a joint without a name, from its rest frame."""
         if kind == Kind.FREE:  # qpos is where the body is in the world, not how far it went
             return MjcfRow("", parent, kind, _ZERO, _NO_TURN, _ZERO, joint)
         axis = _ZERO if kind == Kind.BALL else self.m.jnt_axis[joint].copy()
@@ -118,7 +118,7 @@ class _Builder:
         return MjcfRow("", parent, kind, offset, turn, axis, joint)
 
     def _joint_name(self, joint: int, joints: Sequence[int], body: int) -> str:
-        """The joint's own name; one without is called like its body, with its axis if there are several."""
+        """Find the name of a joint. An unnamed joint is called like its body, with its axis if there are several."""
         own = self.joints[joint]
         if own:
             return own
@@ -133,7 +133,7 @@ class _Builder:
         return kind.name.lower()
 
     def _alias(self, body: str, row: int) -> None:
-        """The body is another name of the row, unless a joint is called so."""
+        """Add the body as an alias, unless a joint has its name."""
         if not body or body == self.found.rows[row].name:
             return
         if body in self.taken:
@@ -146,7 +146,7 @@ class _Builder:
         self.found.aliases[body] = row
 
     def _free_name(self, wanted: str, what: str) -> str:
-        """A name that nothing has yet; a note where a body or a site cannot keep its own."""
+        """Find an unused name. A note is added if a body or a site is renamed."""
         name, k = wanted, 0
         while name in self.taken:
             k += 1

@@ -1,4 +1,4 @@
-"""What of an MJCF file says where bodies, joints and sites are; MuJoCo sees nothing else, and no file name.
+"""Kinematic subset of an MJCF file: bodies, joints and sites. MuJoCo gets nothing else, and no file name.
 
 Meshes, textures, actuators, tendons, sensors and options are left out, so that a model reads without its assets.
 Every number that is used is looked at, because MuJoCo takes NaN and numbers that overflow.
@@ -101,7 +101,7 @@ LEAST_MASS = 1e-9  # what weighs less got its mass from the line above
 
 
 class _Step(NamedTuple):
-    """An element on the way down; None is the end of the element that `tag` names."""
+    """One element of the traversal. None is the end of the element `tag`."""
 
     tag: str
     element: Element | None
@@ -111,7 +111,7 @@ class _Step(NamedTuple):
 
 @dataclass
 class Selection:
-    """The text for MuJoCo with the element of each line, and what a skeleton has no place for."""
+    """Text for MuJoCo, with the element of each line. Omitted elements are counted."""
 
     lines: list[str] = field(default_factory=list[str])
     elements: list[Element | None] = field(default_factory=list[Element | None])
@@ -120,16 +120,16 @@ class Selection:
     excluded: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     def add(self, line: str, element: Element | None = None) -> None:
-        """Add a line of text that an element stands in."""
+        """Add a line of text with its element."""
         self.lines.append(line)
         self.elements.append(element)
 
     def has_loops(self) -> bool:
-        """Return whether some bodies are tied to others beside the tree."""
+        """Return whether the model has loop constraints."""
         return any(element is not None and element.tag in _LOOPS for element in self.elements)
 
     def drop_loops(self) -> Selection:
-        """Return the same selection without <connect> and <weld>.
+        """Return a copy without <connect> and <weld>.
 
         Each of these has two lines: the element, and the end of it.
         """
@@ -140,7 +140,7 @@ class Selection:
 
 
 def select(root: Element) -> Selection:
-    """Select what matters of a whole file; FileError for numbers that are none and for counts that are too large."""
+    """Select the kinematic elements of a file. FileError for invalid numbers and too large counts."""
     found = Selection()
     found.add(_FIRST)
     rows = 0
@@ -159,7 +159,7 @@ def select(root: Element) -> Selection:
 
 
 def _walk(root: Element, found: Selection) -> Iterator[_Step]:
-    """Every element that is kept, in order, and its end, without recursion."""
+    """Iterate over kept elements and their ends, in order. It is iterative."""
     stack = _below(root, 0, 1, found)
     while stack:
         step = stack.pop()
@@ -173,7 +173,7 @@ def _walk(root: Element, found: Selection) -> Iterator[_Step]:
 
 
 def _below(element: Element, depth: int, times: int, found: Selection) -> list[_Step]:
-    """The children that are kept, the last first."""
+    """List the kept children, the last first."""
     tag = "body" if element.tag in _HOLDERS else element.tag
     kept: list[_Step] = []
     for child in reversed(element.children):
@@ -187,7 +187,7 @@ def _below(element: Element, depth: int, times: int, found: Selection) -> list[_
 
 
 def _count(element: Element) -> int:
-    """How often <replicate> makes what it holds; 1 for other elements."""
+    """Read the copy count of <replicate>. It is 1 for other elements."""
     if element.tag != "replicate":
         return 1
     text = element.attributes.get("count", "").strip()
@@ -199,7 +199,7 @@ def _count(element: Element) -> int:
 
 
 def _attributes(element: Element) -> str:
-    """The attributes that are kept, as text; FileError for a number that is none."""
+    """Format the kept attributes. FileError for an invalid number."""
     given, tag = element.attributes, "body" if element.tag == "worldbody" else element.tag
     words, numbers, unused = _WORDS.get(tag, set[str]()), _NUMBERS.get(tag, set[str]()), _UNUSED.get(tag, set[str]())
     if tag == "compiler":
@@ -215,7 +215,7 @@ def _attributes(element: Element) -> str:
 
 
 def _check_numbers(element: Element, name: str, value: str) -> None:
-    """Refuse words that are neither numbers nor keywords: MuJoCo would read nan, inf and 0x10 as numbers."""
+    """Reject words other than numbers and keywords. MuJoCo would read nan, inf and 0x10 as numbers."""
     for word in value.split():
         if is_number(word):
             wrong = abs(float(word)) > LARGEST and name != "range"
@@ -228,7 +228,7 @@ def _check_numbers(element: Element, name: str, value: str) -> None:
 
 
 def _note_the_rest(root: Element, found: Selection) -> None:
-    """Count tendons, and keep the pairs of bodies that never touch."""
+    """Count tendons and record excluded body pairs."""
     for part in root.children:
         if part.tag == "tendon":
             found.left_out.update("tendons" for _ in part.children)

@@ -1,4 +1,4 @@
-"""What an MJCF model says of the values of joints: ranges, couplings, and the poses of its keyframes."""
+"""Limits, couplings and keyframes of an MJCF model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _AGREES = 1e-6  # a keyframe's value of a coupled joint may be off by this [rad,
 
 
 def limits_of(given: CompiledModel, found: MjcfRows) -> list[Limit | None]:
-    """A limit for each row; notes for those of ball joints, which bound another angle in MuJoCo."""
+    """Build a limit for each joint. Ball joints get a note: MuJoCo bounds their total angle."""
     m, limits, notes = given.model, [], found.notes
     for row in found.rows:
         limit: Limit | None = None
@@ -43,13 +43,13 @@ def limits_of(given: CompiledModel, found: MjcfRows) -> list[Limit | None]:
 
 
 def _range(low: float, high: float) -> Range | None:
-    """A range from the file; numbers that are too large for one mean no end on their side."""
+    """Build a range. An end of too large magnitude is open."""
     low, high = (end if abs(end) <= LARGEST else math.copysign(math.inf, end) for end in (low, high))
     return Range(low, high, source="file") if math.isfinite(low) or math.isfinite(high) else None
 
 
 def couplings_of(given: CompiledModel, found: MjcfRows) -> list[Coupling | None]:
-    """The linear equalities between two joints; notes for those that a skeleton has no place for."""
+    """Build the linear couplings between two joints. Unsupported equalities get a note."""
     m, couplings = given.model, dict[int, Coupling]()
     for i in np.flatnonzero(m.eq_type == given.mj.mjtEq.mjEQ_JOINT).tolist():
         follower, leader = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
@@ -70,19 +70,19 @@ def couplings_of(given: CompiledModel, found: MjcfRows) -> list[Coupling | None]
 
 
 def _leads_to(row: int, other: int, couplings: dict[int, Coupling]) -> bool:
-    """Whether a row follows another one, or is it: what would close a circle."""
+    """Return whether a joint follows another, or is it. A coupling between them would close a cycle."""
     while row != other and row in couplings:
         row = couplings[row].leader
     return row == other
 
 
 def rest_of(given: CompiledModel, skeleton: Skeleton, found: MjcfRows) -> Floats:
-    """The configuration that the model starts in, qpos0."""
+    """Read the initial configuration qpos0."""
     return _q(given.model.qpos0, given.model, skeleton, found)
 
 
 def keyframes_of(given: CompiledModel, skeleton: Skeleton, found: MjcfRows) -> dict[str, Pose]:
-    """The keyframes as poses, by name; one without a name is called by its number."""
+    """Build the keyframe poses by name. An unnamed keyframe is called by its number."""
     m, poses = given.model, dict[str, Pose]()
     for i in range(m.nkey):
         own = given.mj.mj_id2name(m, given.mj.mjtObj.mjOBJ_KEY, i)
@@ -100,7 +100,7 @@ def keyframes_of(given: CompiledModel, skeleton: Skeleton, found: MjcfRows) -> d
 
 
 def _q(qpos: Floats, m: Any, skeleton: Skeleton, found: MjcfRows) -> Floats:
-    """Numbers of q (nq,) out of qpos, rotations of unit length; those of coupled joints are left out."""
+    """Convert qpos to q (nq,), with rotations of unit length. Coupled joints are omitted."""
     q = skeleton.zero_q()
     for joint, row in found.joint_row.items():
         if skeleton.couplings[row] is None:
@@ -114,7 +114,7 @@ def _q(qpos: Floats, m: Any, skeleton: Skeleton, found: MjcfRows) -> Floats:
 
 
 def _disagree(qpos: Floats, q: Floats, m: Any, skeleton: Skeleton, found: MjcfRows) -> list[str]:
-    """Names of the coupled joints that stand elsewhere in qpos than where they follow to."""
+    """Find coupled joints with a conflicting value in qpos."""
     rows = [row for row, size in moving_rows(skeleton) for _ in range(size)]
     value_of = dict(zip(rows, joint_numbers(skeleton, q).tolist(), strict=True))
     return [
@@ -125,5 +125,5 @@ def _disagree(qpos: Floats, q: Floats, m: Any, skeleton: Skeleton, found: MjcfRo
 
 
 def left_out(counts: Counter[str]) -> str:
-    """What is counted, for a note: "connect (2), tendons (4)"."""
+    """Format counts for a note: "connect (2), tendons (4)"."""
     return ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
