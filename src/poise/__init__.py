@@ -226,8 +226,10 @@ if not TYPE_CHECKING:  # a checker would take any name at all for one that __get
     __all__ = sorted([*_PLACES, *_MODULES])  # noqa: PLE0605
 
     class _NoSuchNameError(AttributeError):
-        """Attribute error with a lazily built message. `from poise import kernels` raises it before importing the
-        submodule, so similar names are searched only when the message is printed.
+        """Attribute error with a lazily built message.
+
+        `from poise import kernels` raises it before importing the submodule, so similar names are searched only when
+        the message is printed.
         """
 
         def __str__(self) -> str:
@@ -245,8 +247,9 @@ if not TYPE_CHECKING:  # a checker would take any name at all for one that __get
         return value
 
     def _unknown(name: str) -> str:
-        """Format the message for an unknown attribute. It suggests the nearest public name, or the equivalent of
-        another library's name.
+        """Format the message for an unknown attribute.
+
+        It suggests the nearest public name, or the equivalent of another library's name.
         """
         from difflib import get_close_matches  # noqa: PLC0415  (only who mistypes waits for it)
 

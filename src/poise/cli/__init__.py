@@ -64,7 +64,7 @@ VERBS = {
     "solvers": Listed("solvers.list_solvers", "List the solvers with their capabilities, or the options of one."),
     "samples": Listed(
         "samples.samples",
-        "Copy the bundled rigs into DIR, by default this folder. They are a character, its walk, a robot arm and hills.",
+        "Copy the bundled rigs into DIR, by default this folder. They are a character, a walk, an arm and hills.",
     ),
     "warmup": Listed(
         "warmup.warmup",
@@ -96,8 +96,9 @@ class _Verbs(TyperGroup):
         return list(VERBS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command by name. For the help list it is a stub with its summary only; otherwise its module is
-        imported.
+        """Return a command by name.
+
+        For the help list it is a stub with its summary only; otherwise its module is imported.
         """
         del ctx
         if self._lists:

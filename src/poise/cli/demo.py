@@ -1,5 +1,7 @@
-"""`poise demo`: a tour of solving, planting and the viewer. It solves on a bundled character and arm and plants a walk
-on bundled hills; the results are a table, files and pictures.
+"""`poise demo`: a tour of solving, planting and the viewer.
+
+It solves on a bundled character and arm and plants a walk on bundled hills; the results are a table, files and
+pictures.
 """
 
 from __future__ import annotations
@@ -117,8 +119,9 @@ def _done(folder: Path) -> Iterator[tuple[str, ...]]:
 
 
 def _stage(number: int, *, folder: Path) -> tuple[str, ...]:
-    """Run one stage in a worker process. Return a table row, or the lines about the walk; only the first stage
-    announces compilation.
+    """Run one stage in a worker process.
+
+    Return a table row, or the lines about the walk; only the first stage announces compilation.
     """
     from poise.kernels.announced import quiet  # noqa: PLC0415  (brings Numba in)
 

@@ -1,5 +1,6 @@
-"""`poise solve --every-frame`: solve every frame of a clip. Each frame starts from its own pose; the solved clip is
-written.
+"""`poise solve --every-frame`: solve every frame of a clip.
+
+Each frame starts from its own pose; the solved clip is written.
 """
 
 from __future__ import annotations

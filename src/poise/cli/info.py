@@ -94,8 +94,9 @@ def _joint(s: Skeleton, i: int) -> dict[str, Any]:
 
 
 def _limit_object(limit: Limit) -> dict[str, Any]:
-    """Build the JSON of a limit. A range has its two ends, other limits are as in glTF extras; radians, an open end is
-    null.
+    """Build the JSON of a limit.
+
+    A range has its two ends, other limits are as in glTF extras; radians, an open end is null.
     """
     if not isinstance(limit, Range):
         return {"kind": type(limit).__name__} | limit_json(limit)

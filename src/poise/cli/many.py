@@ -44,8 +44,9 @@ class SolveOptions(NamedTuple):
 
 
 def solve_table(start: Pose, targets: Targets, out: Path | None, how: SolveOptions, *, as_json: bool) -> int:
-    """Solve every row and write the result table. It goes to `out` (.csv, .npy of q) or standard output; return the
-    exit code.
+    """Solve every row and write the result table.
+
+    It goes to `out` (.csv, .npy of q) or standard output; return the exit code.
     """
     if out is not None:
         check_table(out)

@@ -1,5 +1,6 @@
-"""`poise plant` and `poise lock`: foot planting of clips. `plant` places the feet on a terrain, `lock` on the clip's
-own flat floor.
+"""`poise plant` and `poise lock`: foot planting of clips.
+
+`plant` places the feet on a terrain, `lock` on the clip's own flat floor.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from poise.io import samples as bundled
 def samples(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="where to; it is made where it is missing")] = Path(),
 ) -> None:
-    """Copy the bundled rigs into DIR, by default this folder. They are a character, its walk, a robot arm and hills."""
+    """Copy the bundled rigs into DIR, by default this folder. They are a character, a walk, an arm and hills."""
     written = bundled.copy_to(folder)
     for path in written:
         say(str(path))

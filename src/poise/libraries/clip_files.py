@@ -1,4 +1,7 @@
-"""File names of single clips, for formats with one clip per file. Reports, pictures and contact files are named alike."""
+"""File names of single clips, for formats with one clip per file.
+
+Reports, pictures and contact files are named alike.
+"""
 
 from __future__ import annotations
 

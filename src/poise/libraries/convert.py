@@ -335,8 +335,9 @@ def _told(written: list[tuple[Path, Rig]], meshes: int, notes: list[str], aside:
 
 
 def _off(pairs: list[tuple[Clip, Clip]]) -> tuple[float | None, float | None, list[str], float]:
-    """Measure joint errors at the old keys. Return the largest error, its fraction of the size, the joints displaced by
-    lost parents, and their fraction.
+    """Measure joint errors at the old keys.
+
+    Return the largest error, its fraction of the size, the joints displaced by lost parents, and their fraction.
 
     The last two are of joints that are elsewhere because a joint above them is not in the file; the first of the rest.
     """

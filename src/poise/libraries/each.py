@@ -139,8 +139,9 @@ class _Workers(Protocol):
 
 
 def _done(files: Iterable[Any], workers: _Workers) -> Iterator[tuple[int, Finished]]:
-    """Run all tasks and keep the workers busy. None is further ahead of the oldest open file than
-    `_MAX_AHEAD_PER_PROCESS` allows.
+    """Run all tasks and keep the workers busy.
+
+    None is further ahead of the oldest open file than `_MAX_AHEAD_PER_PROCESS` allows.
     """
     left = enumerate(files)
     running: dict[int, Any] = {}

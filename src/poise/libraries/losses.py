@@ -38,8 +38,10 @@ def losses(before: Rig, after: Rig | None, meshes: int) -> tuple[str, ...]:
 
 
 def carried(clip: Clip, new: Skeleton) -> tuple[list[str], list[str]]:
-    """Find joints displaced by a missing moving ancestor. Return the first ones of each chain, and all of them. A root
-    of the new file keeps its old world position, so it is not displaced.
+    """Find joints displaced by a missing moving ancestor.
+
+    Return the first ones of each chain, and all of them. A root of the new file keeps its old world position, so it is
+    not displaced.
 
     The first ones on the way down, and all of them. A root of the new file stands where it stood, whatever carried it.
     """

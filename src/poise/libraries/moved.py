@@ -72,7 +72,10 @@ def _skeleton(s: Skeleton, move: Move) -> Skeleton:
 
 
 def _q(s: Skeleton, q: Floats, scale: float) -> Floats:
-    """Scale the lengths in q. These are slides and positions of free joints; the latter are in the joint's own frame."""
+    """Scale the lengths in q.
+
+    These are slides and positions of free joints; the latter are in the joint's own frame.
+    """
     result = q.copy()
     for i in np.flatnonzero((s.kinds == Kind.SLIDE) | (s.kinds == Kind.FREE)).tolist():
         if s.couplings[i] is None:
@@ -89,8 +92,9 @@ def _limit(s: Skeleton, row: int, scale: float) -> Limit | None:
 
 
 def _coupling(s: Skeleton, row: int, scale: float) -> Coupling | None:
-    """Scale a coupling for the lengths of slides. A follower's value is ratio * leader + offset; each of the two may be
-    a length.
+    """Scale a coupling for the lengths of slides.
+
+    A follower's value is ratio * leader + offset; each of the two may be a length.
     """
     coupling = s.couplings[row]
     if coupling is None:

@@ -155,8 +155,9 @@ class _Worker:
 
 @contextmanager
 def _deaf() -> Generator[None]:
-    """Start processes inside with Ctrl-C ignored. A terminal sends it to the whole process group; only the owner
-    handles it.
+    """Start processes inside with Ctrl-C ignored.
+
+    A terminal sends it to the whole process group; only the owner handles it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

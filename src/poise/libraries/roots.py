@@ -40,8 +40,9 @@ class _Part(NamedTuple):
 
 
 def one_tree(rig: Rig, root: str | None, *, needed: bool) -> tuple[Rig, list[str]]:
-    """Keep the joints below one root only. Return the rig and a line about the removed joints; a rig of one tree is
-    returned unchanged.
+    """Keep the joints below one root only.
+
+    Return the rig and a line about the removed joints; a rig of one tree is returned unchanged.
 
     Parameters
     ----------

@@ -50,8 +50,9 @@ QUICK = Size(arm=200, calls=20, figure=8, bones=20, poses=100)
 
 
 class Measurement(NamedTuple):
-    """One measurement. It has the label, the solved share [%] or None, the median, the 99th percentile or None, and
-    their unit.
+    """One measurement.
+
+    It has the label, the solved share [%] or None, the median, the 99th percentile or None, and their unit.
     """
 
     what: str
@@ -123,7 +124,10 @@ class _Follower:
 
 
 def _circle(start: Pose, count: int) -> Iterator[Floats]:
-    """Build placements (7,) on a level circle of 10 cm radius. The tool keeps its rotation in a pose with bent joints."""
+    """Build placements (7,) on a level circle of 10 cm radius.
+
+    The tool keeps its rotation in a pose with bent joints.
+    """
     bent = start.replace({"shoulder": 0.4, "elbow": 0.9, "wrist_bend": -0.8})
     at = bent.world["tool"]
     for angle in np.linspace(0.0, 2 * np.pi, count):
@@ -131,8 +135,9 @@ def _circle(start: Pose, count: int) -> Iterator[Floats]:
 
 
 def figure(size: Size) -> list[Measurement]:
-    """Measure five Place goals of a whole character. It is without limits, root included: hands, feet and head, from
-    rest.
+    """Measure five Place goals of a whole character.
+
+    It is without limits, root included: hands, feet and head, from rest.
     """
     rig = load(samples.path("humanoid.bvh"))
     skeleton = rig.skeleton.limited(dict.fromkeys(_limited(rig.skeleton)))
@@ -173,7 +178,10 @@ def _scattered(start: Pose, count: int) -> Floats:
 
 
 def bones(size: Size) -> list[Measurement]:
-    """Measure Position goals of ten ball joints with ccd. The chain is straight at the start, targets are within reach."""
+    """Measure Position goals of ten ball joints with ccd.
+
+    The chain is straight at the start, targets are within reach.
+    """
     names = [*(f"bone_{i}" for i in range(_BONES)), "tip"]
     kinds = [Kind.BALL] * _BONES + [Kind.FIXED]
     offsets = [[0.0, float(i > 0), 0.0] for i in range(_BONES + 1)]

@@ -34,8 +34,9 @@ class GoalOptions(NamedTuple):
     words: Sequence[str]
 
     def of_joint(self, start: Pose, *, main: bool = True) -> list[Goal]:
-        """Build the goals of --joint, the main one first. Without `main` only the further goals, for use with a table
-        of targets.
+        """Build the goals of --joint, the main one first.
+
+        Without `main` only the further goals, for use with a table of targets.
         """
         return [*(self._main() if main else ()), *self._beside(start)]
 
@@ -87,8 +88,9 @@ class GoalOptions(NamedTuple):
 
 
 def all_goals(first: GoalOptions, others: Sequence[GoalOptions], start: Pose, *, main: bool = True) -> tuple[Goal, ...]:
-    """Build the goals of all --joint groups, in order. The goals of --goal and --near follow; InputError if there is
-    none.
+    """Build the goals of all --joint groups, in order.
+
+    The goals of --goal and --near follow; InputError if there is none.
 
     Without `main` the first --joint has its targets in a table.
     """
@@ -120,8 +122,9 @@ def solver_of(
     natural: bool | None = None,
     **short: Any,
 ) -> solvers.Solver:
-    """Build the solver from its name and options. `options` are texts name=value, `flags` the options with a flag of
-    their own (None: unset).
+    """Build the solver from its name and options.
+
+    `options` are texts name=value, `flags` the options with a flag of their own (None: unset).
 
     "auto" is the library's own choice, or where that lacks an option the engine, ccd, or the first other one that has
     it. InputError for an option that the named solver, or for "auto" every solver, lacks.

@@ -20,8 +20,9 @@ SUFFIXES = (".json", ".toml")
 def contacts_of(
     path: Path | None, file: Path, rig: Rig, clip: Clip, legs: Sequence[str] | None
 ) -> tuple[Contacts | None, str]:
-    """Load the contacts of these legs. Return them with a note about their source; (None, "") if no file has contacts
-    of the clip.
+    """Load the contacts of these legs.
+
+    Return them with a note about their source; (None, "") if no file has contacts of the clip.
 
     path  the file that is named; FileError if it has nothing on the clip. None: the sidecar of `file`, if it does
     legs  names of legs; all of the figure's if None

@@ -60,8 +60,9 @@ class TerrainWords(NamedTuple):
 
 
 def terrain_under(of: TerrainWords, clip: Clip, rig: Rig, legs: Sequence[str] | None, **given: Any) -> Terrain:
-    """Build the terrain of a clip. The clip may define the direction; `character_options` are `up` and `metre` of
-    `plant_feet`.
+    """Build the terrain of a clip.
+
+    The clip may define the direction; `character_options` are `up` and `metre` of `plant_feet`.
     """
     if of.direction is None:
         return made(of)
@@ -78,8 +79,9 @@ def made(of: TerrainWords, up: str | None = None, direction: Vector | None = Non
 
 
 def direction_of(text: str, up: str, way: Callable[[], Floats]) -> Vector:
-    """Convert a direction option to a vector (3,) in clip axes. `compute_travel` computes the travel direction of the
-    clip, if it is needed.
+    """Convert a direction option to a vector (3,) in clip axes.
+
+    `compute_travel` computes the travel direction of the clip, if it is needed.
     """
     said = read_direction(text)
     if isinstance(said, str):
@@ -91,8 +93,9 @@ def direction_of(text: str, up: str, way: Callable[[], Floats]) -> Vector:
 
 
 def read_direction(text: str) -> str | Vector:
-    """Parse a direction option. It is `along`, `against`, an angle (1,), two level numbers or three; InputError for
-    anything else.
+    """Parse a direction option.
+
+    It is `along`, `against`, an angle (1,), two level numbers or three; InputError for anything else.
     """
     if text.strip() in (ALONG, AGAINST):
         return text.strip()

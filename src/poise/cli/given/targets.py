@@ -37,8 +37,9 @@ _SHAPES = {
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """Validated rows of a target file. There are `count` of them; iteration reads CHUNK rows at a time, in the layout
-    of `goal`.
+    """Validated rows of a target file.
+
+    There are `count` of them; iteration reads CHUNK rows at a time, in the layout of `goal`.
 
     goal  a goal of the kind that the rows are targets of; its own target stands for nothing
     """

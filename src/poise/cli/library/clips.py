@@ -12,8 +12,9 @@ from poise.libraries.clip_files import holds_one_clip
 
 
 def check_library(pairs: Sequence[tuple[Path, Path]], *, overwrite: bool) -> None:
-    """Check a batch with `--clip all` for output conflicts. A conflict is a file written twice, or an existing file
-    overwritten.
+    """Check a batch with `--clip all` for output conflicts.
+
+    A conflict is a file written twice, or an existing file overwritten.
 
     Names of clips stand in the files. Only those are read whose new files can be in each other's way: where one is
     called A and another A_B, or where a file A_B is there already.

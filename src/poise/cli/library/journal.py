@@ -96,8 +96,9 @@ class Journal:
         return json.dumps({"out": name, "stamp": stamp_of(self._pairs[name].file), "row": row})
 
     def end(self) -> None:
-        """Finish the batch after its table is written. The checkpoint is deleted, unless files failed: a rerun retries
-        those.
+        """Finish the batch after its table is written.
+
+        The checkpoint is deleted, unless files failed: a rerun retries those.
         """
         if all(row["status"] != "failed" for row in self.rows.values()):
             self.path.unlink(missing_ok=True)

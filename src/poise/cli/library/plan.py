@@ -94,7 +94,10 @@ def _matching(pattern: Path) -> list[Path]:
 
 
 def _check_apart(found: list[FilePair]) -> None:
-    """Check for shared outputs and overwritten inputs. Paths are compared without case, as on case-insensitive systems."""
+    """Check for shared outputs and overwritten inputs.
+
+    Paths are compared without case, as on case-insensitive systems.
+    """
     taken: dict[str, Path] = {}
     inputs = {pair.file.resolve() for pair in found}
     for file, out in found:

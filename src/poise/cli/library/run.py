@@ -145,8 +145,9 @@ def _executor(library: ManyFiles) -> Generator[Executor | None]:
 
 
 def _row(finished: Finished) -> Row:
-    """Build the row of a file. A failed file has the reason; exceptions from outside Poise are prefixed with their
-    type.
+    """Build the row of a file.
+
+    A failed file has the reason; exceptions from outside Poise are prefixed with their type.
     """
     if finished.error is None:
         return finished.value

@@ -35,7 +35,10 @@ class PutClip(NamedTuple):
 
 
 def files_of(files: feet.Files, clips: Sequence[Clip]) -> list[feet.Files]:
-    """List the output paths of each clip. The sidecar and a multi-clip file are shared, all other files are per clip."""
+    """List the output paths of each clip.
+
+    The sidecar and a multi-clip file are shared, all other files are per clip.
+    """
     names = [clip.name for clip in clips]
     pages = [[path] * len(names) if path is None else clip_paths(path, names) for path in (files.report, files.plot)]
     contacts = contact_files(files.contacts, clips, "--save-contacts")
@@ -165,8 +168,9 @@ def _as_object(done: list[PutClip]) -> dict[str, Any]:
 
 
 def row_of(done: list[PutClip], *, strict: bool) -> Row:
-    """Build the table row of a file with planted clips. It has sums of frames and regressions, and the maximum of each
-    measure.
+    """Build the table row of a file with planted clips.
+
+    It has sums of frames and regressions, and the maximum of each measure.
     """
     rows = [feet.row_of(one.put, strict=strict) for one in done if one.put is not None]
     failed = [one.failed for one in done if one.failed]

@@ -188,7 +188,10 @@ def _say(planted: Planted, rig: Rig, notes: list[str]) -> None:
 
 
 def _leg_line(leg: Leg, roles: Roles) -> str:
-    """Format the joints of a leg with its lowest confidence. Example: `left leg: Hip, Knee, Ankle (0.8: by its name)`."""
+    """Format the joints of a leg with its lowest confidence.
+
+    Example: `left leg: Hip, Knee, Ankle (0.8: by its name)`.
+    """
     joints = [joint for joint in (leg.upper, leg.lower, leg.foot, leg.toes) if joint]
     known = [role for role, joint in roles.joints.items() if joint in joints]
     least = min(known, key=lambda role: roles.confidence[role], default=None)

@@ -34,7 +34,10 @@ def show(result: Result, prefer: Prefer, *, as_json: bool) -> None:
 
 
 def as_object(result: Result, prefer: Prefer) -> dict[str, Any]:
-    """Build the JSON document of a result. Values without a goal are null. `goal` to `rotation` are of the first goal."""
+    """Build the JSON document of a result.
+
+    Values without a goal are null. `goal` to `rotation` are of the first goal.
+    """
     pose, goal = result.pose, _first(result)
     position, rotation = _asked(goal)
     at = pose.world[goal.joint] if is_of_joint(goal) else None

@@ -22,8 +22,9 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def bar(what: str, total: int, *, rate: bool = False) -> Generator[Callable[[int, str], None]]:
-    """Show a progress bar while the block runs. The yielded function takes the number of newly finished items and the
-    current stage.
+    """Show a progress bar while the block runs.
+
+    The yielded function takes the number of newly finished items and the current stage.
     """
     console = Console(stderr=True)
     columns = [TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), *([_Rate()] * rate)]

@@ -57,8 +57,9 @@ def check_apart(files: dict[str, list[Path]]) -> None:
 
 
 def save_clips(made: Sequence[tuple[Clip, Path]], rig: Rig) -> None:
-    """Write each clip into its file. Clips of one file are written together, with the old ones if the document is
-    preserved.
+    """Write each clip into its file.
+
+    Clips of one file are written together, with the old ones if the document is preserved.
     """
     for out in dict.fromkeys(path for _, path in made):
         clips = [clip for clip, path in made if path == out]

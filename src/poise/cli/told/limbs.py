@@ -39,8 +39,9 @@ def limbs(roles: Roles) -> Chains:
 
 
 def chains(s: Skeleton) -> Chains:
-    """Find the chains of a skeleton, first joint to end. Named chains of the sidecar come first, then one for each
-    limb.
+    """Find the chains of a skeleton, first joint to end.
+
+    Named chains of the sidecar come first, then one for each limb.
 
     A leaf `hand_end` that only tells how long the hand is has no chain of its own where the hand has one.
     """

@@ -33,8 +33,9 @@ def serve(document: Document, *, host: str, port: int, open_browser: bool) -> No
 
 
 def can_show() -> bool:
-    """Return whether a browser can be opened for the user. It needs a terminal for input and output, and a local
-    browser.
+    """Return whether a browser can be opened for the user.
+
+    It needs a terminal for input and output, and a local browser.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False

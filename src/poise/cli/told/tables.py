@@ -52,8 +52,9 @@ def csv_rows(results: Iterable[Result], file: TextIO, header: list[str]) -> None
 
 
 def print_json(results: Iterable[Result], file: TextIO, header: list[str]) -> None:
-    """Write one JSON object, a line per row. It is {"columns": [...], "rows": [...]}; each chunk is written as it is
-    solved.
+    """Write one JSON object, a line per row.
+
+    It is {"columns": [...], "rows": [...]}; each chunk is written as it is solved.
     """
     file.write(f'{{"columns": {json.dumps(header)}, "rows": [')
     comma = "\n"
@@ -87,7 +88,10 @@ def write_npy(results: Iterable[Result], out: Path, count: int, nq: int) -> None
 
 
 def _npy_head(file: BinaryIO, count: int, nq: int) -> None:
-    """Write the .npy header with the row count. NumPy pads the head so that any number fits: it can be written again."""
+    """Write the .npy header with the row count.
+
+    NumPy pads the head so that any number fits: it can be written again.
+    """
     descr = np.lib.format.dtype_to_descr(np.dtype(np.float64))
     np.lib.format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": (count, nq)})
 
