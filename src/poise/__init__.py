@@ -1,8 +1,7 @@
 """Poise: inverse kinematics for real rigs. See README.md for the first eight lines.
 
-Every public name is imported when it is first used: `import poise` takes next to no time, and who reads a file does not
-wait for the viewer. So each name stands here twice: as an import, which editors and type checkers read, and in the
-table of places, which Python reads.
+Public names are imported on first use: `import poise` stays fast, and reading a file does not import the viewer. Each
+name is listed twice: as an import for editors and type checkers, and in a table of modules for run time.
 """
 
 import importlib
@@ -109,7 +108,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# The module below `poise` that defines each public name.
+# Module below `poise` that defines each public name.
 _PLACES = {
     "Aim": "problem.goals",
     "Anneal": "solvers.anneal",
@@ -204,7 +203,7 @@ _PLACES = {
     "write_contacts": "ground.contact.contact_files",
 }
 
-# The modules that are public themselves. `poise.jax` is not among them: it needs an extra, and is imported by name.
+# Public modules. `poise.jax` is not listed: it needs an extra and is imported explicitly.
 _MODULES = {
     "errors": "errors",
     "extend": "extend",
@@ -214,7 +213,7 @@ _MODULES = {
     "solvers": "solvers",
 }
 
-# What people call some of them elsewhere.
+# Equivalents of names in other libraries, for the error message of an unknown attribute.
 _ELSEWHERE = {
     "dls": "DampedLeastSquares", "lm": "LevenbergMarquardt", "sdls": "SelectivelyDamped", "jt": "JacobianTranspose",
     "ik": "solve", "solveik": "solve", "target": "Position", "rotation": "Orientation", "transform": "Place",
@@ -222,7 +221,7 @@ _ELSEWHERE = {
     "scene": "Rig",
 }  # fmt: skip
 
-if not TYPE_CHECKING:  # a checker would take any name at all for one that __getattr__ finds
+if not TYPE_CHECKING:  # with __getattr__ visible, a type checker would accept any name
     __all__ = sorted([*_PLACES, *_MODULES])  # noqa: PLE0605
 
     class _NoSuchNameError(AttributeError):
@@ -251,7 +250,7 @@ if not TYPE_CHECKING:  # a checker would take any name at all for one that __get
 
         It suggests the nearest public name, or the equivalent of another library's name.
         """
-        from difflib import get_close_matches  # noqa: PLC0415  (only who mistypes waits for it)
+        from difflib import get_close_matches  # noqa: PLC0415  (needed for the error message only)
 
         small = {known.casefold(): known for known in (*_MODULES, *_PLACES)}
         near = [small[match] for match in get_close_matches(name.casefold(), small, n=2, cutoff=0.6)]

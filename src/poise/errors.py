@@ -2,9 +2,9 @@
 
 PoiseError
 |- FileError          a file is broken, unsupported or cannot be written
-|- UnknownNameError   a name that does not exist; the message lists what does
+|- UnknownNameError   a name that does not exist; the message lists the existing ones
 |- InputError         a value that cannot be used
-|- UnsupportedError   a solver or format is asked for what it cannot do
+|- UnsupportedError   an operation outside the abilities of a solver or format
 `- NotReachedError    raised by Result.require() only
 """
 
@@ -28,14 +28,14 @@ __all__ = [
 ]
 
 _SHOWN_NAMES = 12
-# Control characters; marks of direction, with which a name can show its letters in another order; separators of lines;
-# surrogates, which stand for bytes that are no UTF-8.
+# Control characters, marks of text direction (they can reorder letters), line separators, and surrogates
+# (bytes of names outside UTF-8). All of them can change how a terminal shows the text.
 _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_QUOTED = 120  # characters of a quoted value, and of each listed name: two lines of a terminal
-_SHORT = 70  # characters; shorter texts stay below _QUOTED with quotes and escapes added
-_QUOTED_PATH = 200  # characters of a quoted path: the most that a message quotes
-_LONGEST_NAME = 200  # characters; longer names are like no other one, and comparing them takes time
-_MOST_COMPARED = 4_000_000  # letters times letters of the compared names: a few tenths of a second
+_QUOTED = 120  # characters of a quoted value and of each listed name: fits two terminal lines
+_SHORT = 70  # characters; shorter texts stay below _MAX_QUOTED_CHARS with quotes and escapes added
+_QUOTED_PATH = 200  # characters of a quoted path in a message
+_LONGEST_NAME = 200  # characters; longer names are not compared, which takes time
+_MOST_COMPARED = 4_000_000  # product of name lengths, summed: bounds the comparison to tenths of a second
 
 
 class PoiseError(Exception):
@@ -43,14 +43,14 @@ class PoiseError(Exception):
 
     Notes
     -----
-    `str()` is one line: control characters, which a name of a file or joint may hold, stand in it as escapes.
+    `str()` is one line: control characters, as in names of files or joints, are escaped.
     """
 
     def __str__(self) -> str:
         return one_line(super().__str__())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), self.args), vars(self)  # processes send each other errors
+        return _again, (type(self), self.args), vars(self)  # errors are pickled between processes
 
 
 def _again(kind: type[PoiseError], args: tuple[Any, ...]) -> PoiseError:
@@ -63,7 +63,7 @@ def _again(kind: type[PoiseError], args: tuple[Any, ...]) -> PoiseError:
 class PoiseWarning(UserWarning):
     """Warning about a repaired or partly ignored file, or a guessed goal.
 
-    The sentence about a file also stands in `Rig.notes`.
+    A warning about a file is also in `Rig.notes`.
     """
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ class PoiseWarning(UserWarning):
 class WriteWarning(PoiseWarning):
     """Warning about a difference between a rig and the file written.
 
-    The format cannot hold something as it is, so it was changed or guessed.
+    The format cannot hold some of the data, which was changed or guessed.
     """
 
 
@@ -103,17 +103,17 @@ class UnknownNameError(PoiseError):
     Parameters
     ----------
     kind
-        What was looked for: "joint", "solver".
+        Kind of the missing thing: "joint", "solver".
     name
-        The name that was given.
+        The unknown name.
     known
         The names that exist.
     plural
-        Plural of `kind`, where it is not made by an s.
+        Plural of `kind`, if irregular.
     also
-        Further names that can be given: offered where they are near, not listed.
+        Further valid names: suggested if similar, but not listed.
     means
-        What people call it elsewhere, in small letters and without separators, with the name that it has here.
+        Names used elsewhere, in lower case without separators, with the name used here.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ def naming(file: str | PathLike[str] | None) -> Generator[None]:
     Parameters
     ----------
     file
-        The file that is read or written; None: there is none.
+        The file read or written, or None.
     """
     try:
         yield
@@ -176,7 +176,7 @@ def listed(names: Iterable[str]) -> str:
 def _texts(values: Any) -> list[str]:
     """Convert names to text.
 
-    Anything may have been passed: an error must say something.
+    Invalid input gives an empty list: building an error must not fail.
     """
     try:
         return [_text(value) for value in values]
@@ -187,7 +187,7 @@ def _texts(values: Any) -> list[str]:
 def _text(value: Any) -> str:
     """Convert a value to text, or to its type name.
 
-    The type stands for a value that cannot be written.
+    The type name replaces a value whose `str` fails.
     """
     try:
         return value if isinstance(value, str) else str(value)
@@ -198,17 +198,17 @@ def _text(value: Any) -> str:
 def quoted(value: object, most: int = _QUOTED) -> str:
     """Quote a value for a message, shortened.
 
-    Its type stands for a value that cannot be written.
+    The type name replaces a value whose `repr` fails.
 
     Parameters
     ----------
     value
         Anything.
     most
-        How many characters are written at most.
+        Maximum number of characters.
     """
     if type(value) is str and len(value) < _SHORT and value.isprintable():
-        return repr(value)  # the fast way: every goal quotes its joint
+        return repr(value)  # fast path: every goal quotes its joint
     try:
         text = repr(value[: _LONGEST_NAME * 2] if isinstance(value, str | bytes) else value)
     except Exception:  # noqa: BLE001  (a foreign __repr__ may raise anything)
@@ -233,15 +233,15 @@ def shown(name: str) -> str:
 def one_line(text: str) -> str:
     r"""Escape control characters, line separators and marks of text direction.
 
-    The text stays on one line, and cannot steer a terminal.
+    The text stays on one line and cannot send control sequences to a terminal.
 
-    Control characters, separators of lines, marks of direction, and the bytes of names that are no UTF-8 become
-    escapes such as `\x1b`. All other letters stay, those that `shown` escapes included.
+    Control characters, line separators, marks of text direction and bytes of names outside UTF-8 become escapes such as
+    `\x1b`. All other characters are preserved, also those escaped by `escape_unprintable`.
 
     Parameters
     ----------
     text
-        Such as a message that quotes the name of a file.
+        For example a message with a file name.
     """
     return _STEERING.sub(lambda found: repr(found[0])[1:-1], text)
 
@@ -254,7 +254,7 @@ def _nearest(name: str, names: list[str]) -> list[str]:
     """Find similar names with difflib. A name that differs only in case and separators is returned alone."""
     if not 0 < len(name) <= _LONGEST_NAME:
         return []
-    import difflib  # noqa: PLC0415  (`import poise` need not wait for it)
+    import difflib  # noqa: PLC0415  (keeps `import poise` fast)
 
     names = [known for known in names if len(known) <= _LONGEST_NAME]
     plain = {_plain(known): known for known in reversed(names)}

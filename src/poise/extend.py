@@ -1,23 +1,23 @@
 """Building blocks for custom solvers, goals, limits and file formats. Nothing in Poise imports this module.
 
 **A solver** is any value with the three members of `Solver`: a `name`, what it `handles` (`Capabilities`), and `run`,
-which gets a `Problem`, targets as rows of numbers, a `Tolerance` and a `Request`, and hands back an `Answer`, with a
-`Trace` where one was asked for. Give it as `solver=` to `poise.solve`, `prepare`, `bake`, `Tracker` or `Anneal`, or to
-`poise.compare`. It is judged like every other: how a solve ended, its `Status`, is the judge's word.
+which takes a `Problem`, targets as rows of numbers, a `Tolerance` and a `Request`, and returns an `Answer`, with a
+`Trace` if one was requested. Pass it as `solver=` to `poise.solve`, `prepare`, `bake`, `Tracker` or `Anneal`, or to
+`poise.compare`. It is evaluated like every other solver: the `Status` of a solve is computed independently of it.
 
-**A goal** is a subclass of one of `poise`'s that measures the same (`measures`, see `JointGoal`), in words that suit
-your rig better: a `Position` that knows where the finger ends, a `Direction` along a tool. What solves the one solves
-the other. `points`, `directions`, `checked_offset` and `checked_weight` check what is given, `set_fields` keeps it.
+**A goal** is a subclass of one of `poise`'s with the same error measure (`measures`, see `JointGoal`) and parameters
+for your rig: a `Position` at the end of a finger, a `Direction` along a tool. Solvers of the base class solve it too.
+`points`, `directions`, `checked_offset` and `checked_weight` check arguments, `set_fields` stores them.
 
-**A limit** is a subclass of one of `poise`'s (`Limit`): its constructor says what is bounded, and solvers keep it as
-what it is. `unit_axis` and `checked_soft` check what is given.
+**A limit** is a subclass of one of `poise`'s (`Limit`) with a constructor of its own; solvers treat it as its base
+class. `unit_axis` and `checked_soft` check arguments.
 
 **A format** is a pair of functions as in `Format`: `read` makes a `poise.Rig` from a file, with `Skeleton.build`,
-`Kind` and `read_bytes`; `write` puts a `Saveable` into one, with `write_atomically`. What is wrong with a file is a
-`FileError`. Call them yourself: `poise.load` knows the formats in its own folder only.
+`Kind` and `read_bytes`; `write` writes a `Saveable` to one, with `write_atomically`. An invalid file raises
+`FileError`. Call them yourself: `poise.load` knows only the formats in its own folder.
 
-`Floats`, `Ints` and `Bools` are arrays of NumPy; `finite` makes the first from what a person types, and `real`,
-`count` and `one_of` check options: each raises `poise.InputError` with a sentence that says what is allowed.
+`Floats`, `Ints` and `Bools` are NumPy arrays; `finite` converts input to the first, and `real`, `count` and `one_of`
+check options. Each raises `poise.InputError` with the allowed values.
 """
 
 from __future__ import annotations

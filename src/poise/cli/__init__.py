@@ -21,7 +21,7 @@ from poise.errors import InputError, PoiseError, PoiseWarning, UnknownNameError,
 class Listed(NamedTuple):
     """Function of a command and its line in `poise --help`.
 
-    The function stands below `poise.cli`. The line is the first sentence of its docstring.
+    `function` is "module.function" below `poise.cli`; the line is the first paragraph of its docstring.
     """
 
     place: str
@@ -79,7 +79,7 @@ VERBS = {
         "Solve on bundled rigs and plant a walk on bundled hills. A table is printed, files go to a folder.",
     ),
 }
-# The root of what the parser of options raises: Typer has a copy of click in some versions, and needs click in others.
+# Base class of the option parser's errors. Some versions of Typer bundle click, others depend on it.
 _MISUSE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 _SHOW_WARNING = warnings.showwarning
 _PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "add_completion": False}
@@ -88,7 +88,7 @@ _PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "add_completion": F
 class _Verbs(TyperGroup):
     """Command group with lazy imports. A call imports one command; the list of commands imports none."""
 
-    _lists = False  # whether the list of verbs is being written
+    _lists = False  # whether the list of commands is being written
 
     def list_commands(self, ctx: Any) -> list[str]:
         """List the commands in help order."""
@@ -111,7 +111,7 @@ class _Verbs(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command and replace old option names."""
-        from poise.cli.given.renamed import renew  # noqa: PLC0415  (the list of verbs needs none of it)
+        from poise.cli.given.renamed import renew  # noqa: PLC0415  (not needed for the list of commands)
 
         name, found, rest = super().resolve_command(ctx, args)
         return name, found, renew(name or "", rest)
@@ -128,7 +128,7 @@ class _Verbs(TyperGroup):
 @cache
 def command(verb: str) -> Any:
     """Build the Typer command of a name."""
-    from poise.cli.given.panels import arrange  # noqa: PLC0415  (the list of verbs needs none of it)
+    from poise.cli.given.panels import arrange  # noqa: PLC0415  (not needed for the list of commands)
 
     module, function = VERBS[verb].place.split(".")
     alone = typer.Typer(**_PLAIN)
@@ -146,7 +146,7 @@ app = typer.Typer(
 
 
 _SEVERAL = re.compile(r"Option '(--[\w-]+)' requires (\d+) arguments")
-# Options that a verb does not have and another one has, and what is meant instead.
+# Hints for options of other commands, by command: shown after "No such option".
 _ELSEWHERE = {
     "compare": {"--to": "targets are made, or given by --targets FILE"},
     "info": {"--clip": "every clip is listed"},
@@ -176,18 +176,18 @@ def main() -> None:
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except typer.Abort:
-        sys.exit(130)  # Ctrl-C, as shells have it
+        sys.exit(130)  # Ctrl-C, as in shells
     except _MISUSE as error:  # one line, like every other error
-        if error.format_message():  # none where the help was asked for by giving nothing
+        if error.format_message():  # empty if the help was printed for a call without arguments
             say(f"error: {_misuse(error)}", err=True)
         sys.exit(2)
     except PoiseError as error:
         say(f"error: {error}", err=True)
         sys.exit(2)
     except BrokenPipeError:
-        _drop_output()  # the reader went away: nothing to say
+        _drop_output()  # the reader of the pipe has exited
         sys.exit(1)
-    except OSError as error:  # of standard output, or of a path that no system takes: files answer with a FileError
+    except OSError as error:  # standard output, or an invalid path; errors of files are FileError
         _drop_output()
         where = "cannot write the output" if error.filename is None else str(error.filename)
         say(f"error: {where}: {error.strerror}", err=True)

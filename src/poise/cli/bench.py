@@ -16,8 +16,8 @@ from poise.cli.told.bars import bar
 from poise.machine.bench import FULL, QUICK, Measurement, groups, machine
 from poise.machine.warmup import warmup
 
-_WIDTH = 116  # the table's own width: a pipe has no window to fit
-_WHOLE = 100.0  # numbers from here on are written without a fraction
+_WIDTH = 116  # [characters] table width for output other than a terminal
+_WHOLE = 100.0  # values from here on are printed without decimals
 
 
 class Amount(StrEnum):

@@ -30,8 +30,8 @@ from poise.model.ways import FLAT, is_flat
 from poise.plot.canvas import canvas
 from poise.solvers.base.parameters import read_options
 
-_MOST = 10_000  # targets of a file: every method solves each of them
-_STEPS = 1000  # of the bar
+_MOST = 10_000  # targets of a file, solved by every method: bounds the run time
+_STEPS = 1000  # steps of the progress bar
 
 
 class GoalKind(StrEnum):
@@ -135,7 +135,7 @@ def _check_report(out: Path) -> None:
         raise InputError(f"cannot write a report to {out.name!r}: its name ends with {', '.join(SUFFIXES)}")
     outputs.check_place(out)
     if out.suffix.lower() in plot.SUFFIXES:
-        with canvas(1.0, 1.0):  # says now, before minutes of work, that Matplotlib is missing
+        with canvas(1.0, 1.0):  # reports a missing Matplotlib before minutes of work
             pass
 
 
@@ -175,7 +175,7 @@ def _solvers(words: str) -> Any:
 
 
 def _name(rig: Rig) -> str:
-    return "" if rig.path is None else one_line(rig.path.name)  # a report is UTF-8, not each name of a file is
+    return "" if rig.path is None else one_line(rig.path.name)  # file names may not be valid UTF-8, the report is
 
 
 def _say(found: Comparison, out: Path | None, *, as_json: bool) -> None:

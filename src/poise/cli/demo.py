@@ -37,7 +37,7 @@ from poise.timing.clock import count_seconds
 from poise.viewer import scenes
 from poise.viewer.session.stills import page_of, solved_pose
 
-_WIDTH = 124  # the table's own width: a pipe has no window to fit
+_WIDTH = 124  # [characters] table width for output other than a terminal
 
 
 class DemoSolve(NamedTuple):
@@ -54,20 +54,20 @@ class DemoSolve(NamedTuple):
         return " ".join(f"{value:g}" for value in self.target)
 
 
-# Two processes take what follows in this order: the second compiles for the foot and the arm while the first is at the
-# hand, whose kernels serve for the hand that cannot reach and for the walk.
+# Two processes take the solves in this order. The second compiles for the foot and the arm while the first is at the
+# hand; the unreachable hand and the walk reuse the kernels of the first.
 SCENES = (
     DemoSolve("humanoid.glb", "LeftHand", (0.4, 1.2, 0.35), "humanoid_reach.glb"),
     DemoSolve("humanoid.bvh", "RightFoot", (-0.15, 0.45, 0.35), "humanoid_step.bvh"),
     DemoSolve("arm.urdf", "tool", (0.25, -0.4, 0.5), "arm_reach.json"),
     DemoSolve("humanoid.glb", "LeftHand", (0.9, 1.9, 0.6), "humanoid_too_far.glb"),
 )
-WALK = len(SCENES)  # the number of the walk among the stages; the viewer's scene is the last
+WALK = len(SCENES)  # index of the walk among the stages; the viewer's scene is last
 _PROCESSES = 2
 
-HILLS = "humanoid_hills"  # the walk on hills: a clip, a picture and a page
-VIEWER = "viewer"  # a picture and a page of what the viewer would show
-_SHOWN = "biped"  # the viewer's scene
+HILLS = "humanoid_hills"  # file stem of the walk on hills: a clip, a picture and a page
+VIEWER = "viewer"  # file stem of the viewer's scene: a picture and a page
+_SHOWN = "biped"  # name of the viewer's scene
 
 
 def demo(
@@ -79,8 +79,8 @@ def demo(
 ) -> None:
     """Solve on bundled rigs and plant a walk on bundled hills. A table is printed, files go to a folder.
 
-    It says what to try next and ends with the viewer in the browser, until Ctrl-C. With --headless, or where there is
-    no terminal or no browser, it writes a picture and a page of the viewer's scene instead.
+    It suggests next commands and ends with the viewer in the browser, until Ctrl-C. With --headless, or without a
+    terminal or a browser, it writes a picture and a page of the viewer's scene instead.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -123,7 +123,7 @@ def _stage(number: int, *, folder: Path) -> tuple[str, ...]:
 
     Return a table row, or the lines about the walk; only the first stage announces compilation.
     """
-    from poise.kernels.announced import quiet  # noqa: PLC0415  (brings Numba in)
+    from poise.kernels.announced import quiet  # noqa: PLC0415  (imports Numba)
 
     with nullcontext() if number == 0 else quiet():
         return _walk(folder) if number == WALK else _row(SCENES[number], _run(SCENES[number], folder))

@@ -38,7 +38,7 @@ from poise.solving.frames.bake import Baked, bake
 def goals_of(clip: Clip, rows: Targets | None, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
     """Build the per-frame goals. The rows of a table are the targets of the first goal, one for each frame.
 
-    To stay near means each frame's own pose.
+    A Near goal refers to each frame's own pose.
     """
     goals = tuple(
         Near(clip.poses, joints=goal.joints, weight=goal.weight) if isinstance(goal, Near) else goal for goal in goals
@@ -93,7 +93,7 @@ class FramesWork:
     no_limits: bool
     solver: tuple[str, tuple[str, ...], bool | None]
     short: tuple[tuple[str, Any], ...]
-    given: tuple[tuple[str, Any], ...]  # of SolveOptions, all but the solver
+    given: tuple[tuple[str, Any], ...]  # SolveOptions without the solver
     include_root: Path | None = None
 
     def warm(self, file: Path) -> None:

@@ -26,7 +26,7 @@ from poise.model.rig import Rig
 from poise.model.roles import Roles, humanoid
 from poise.model.skeleton import Kind, Skeleton
 
-_DEEPEST = 24  # levels that are indented; deeper ones line up there
+_DEEPEST = 24  # levels of indentation; deeper levels are not indented further
 
 
 def info(
@@ -135,7 +135,7 @@ def _units(rig: Rig, roles: Roles) -> str:
     unit = "unit unknown" if metres is None else f"1 unit = {metres:g} m"
     which = f"+{up.upper()} up" if up else "up axis unknown"
     span = size(rig, roles)
-    least = 1e3 * float(span.max(initial=0.0))  # turns of files have some nine digits
+    least = 1e3 * float(span.max(initial=0.0))  # rotations in files have about nine digits
     extent = " x ".join(write_number(value, size=least) for value in span.tolist())
     return f"{unit}, {which}, joints span {extent} (height {write_number(height(rig, roles), size=least)})"
 

@@ -30,11 +30,11 @@ _HEAD = "Ranges of motion of people [degrees] by `poise limits --anatomical`: do
 class Change(NamedTuple):
     """Change of a sidecar by `--anatomical`.
 
-    path      the sidecar
-    old, new  its text before and after
-    added     the limits that are new
-    kept      joints that have a limit already
-    without   joints of the figure that get none, with the reason
+    path             the sidecar
+    old, new         its text before and after
+    added            the new limits
+    already_limited  joints with a limit of their own
+    without_limit    joints of the character without a limit, with the reason
     """
 
     path: Path
@@ -57,8 +57,8 @@ def limits(
 ) -> None:
     """Show the limits of all joints. With --anatomical, joints without one get anatomical limits.
 
-    They are written into the sidecar, NAME.ik.toml beside NAME.glb. Lines that it has stay as they are, comments too;
-    joints that have a limit keep it, wherever it comes from. `poise view NAME.glb` shows them.
+    They are written into the sidecar, NAME.ik.toml beside NAME.glb. Its existing lines and comments are preserved, and
+    joints with a limit keep it. `poise view NAME.glb` shows the limits.
     """
     if dry_run and not anatomical:
         raise InputError("--dry-run shows what --anatomical would write: give both")

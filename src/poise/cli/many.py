@@ -1,9 +1,9 @@
 """`poise solve --targets`: solve for a table of targets.
 
-Targets are read, solved and written in chunks, so that memory does not grow with their number. What survives Ctrl-C:
+Targets are read, solved and written in chunks: memory does not grow with their number. Output after Ctrl-C:
 
 standard output   the rows printed so far (as JSON: a document without its end)
-a file            the rows so far, in FILE.part; the file itself appears when the table is whole
+a file            the rows so far, in FILE.part; FILE itself is created when the table is complete
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def solve_table(start: Pose, targets: Targets, out: Path | None, how: SolveOptio
     """
     if out is not None:
         check_table(out)
-    reach = prepare(start, targets.goal, **how._asdict())  # misuse is said here, before any row
+    reach = prepare(start, targets.goal, **how._asdict())  # misuse is reported here, before any row
     reached = _write(_Solved(reach, targets), out, start.skeleton, as_json=as_json)
     if out is not None:
         said: Any = {"targets": targets.count, "reached": reached, "out": str(out)}

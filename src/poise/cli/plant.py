@@ -206,7 +206,7 @@ def plant(
     """Plant the feet of a clip on a terrain. Heels and balls stay fixed in contact, the hips follow the ground."""
     frame = terrain_up and terrain_up.value
     ground = TerrainWords(terrain, terrain_size, terrain_height, terrain_origin, frame, terrain_unit, terrain_direction)
-    ground.check()  # what is wrong with it is said before any file is read
+    ground.check()  # errors in the options are reported before any file is read
     outputs.check_not_read({"--terrain": Path(terrain)}, {"--out": out, "--report": report, "--plot": plot})
     given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place, feet_only=feet_only)
     given |= {"stride": stride.value}

@@ -52,7 +52,7 @@ class Hinge(StrEnum):
     PROJECT = "project"
 
 
-def solve(  # its class of command, `Command` below, takes several --joint
+def solve(  # `Command` below accepts repeated --joint
     context: typer.Context,
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE", help="a rig; with --every-frame also many, folders, patterns")
@@ -209,7 +209,7 @@ def solve(  # its class of command, `Command` below, takes several --joint
         wanted, tuple(others), clip, limits, no_limits, named, flags, tuple(how.items()), include_root
     )
     if is_library(files, out if every_frame else None) or suffix is not None:
-        from poise.cli.library.run import run as run_library  # noqa: PLC0415  (one file has no need of processes)
+        from poise.cli.library.run import run as run_library  # noqa: PLC0415  (needed for a batch only)
 
         _refuse_words(files)
         if not every_frame:
@@ -260,7 +260,7 @@ def _solve_one(
         written.append(str(out))
     if plot is not None and answer.draw(plot, start, result):
         written.append(str(plot))
-    answer.show(result, how.prefer, as_json=as_json)  # last: after a printed result nothing can fail
+    answer.show(result, how.prefer, as_json=as_json)  # last: nothing may fail after the result is printed
     if written and not as_json:
         say(f"written: {', '.join(written)}")
     return 0 if result.reached else 1
@@ -271,7 +271,7 @@ def _start_of(rig: Rig, clip: Clip | None, time: float | None, named: str | None
     if clip is None:
         return rig.pose if named is None else rig.named_pose(named)
     first, last = clip.times[[0, -1]] if len(clip.times) else (0.0, 0.0)
-    # From 0 on, as without --time; and a time as it is shown, with some digits, may lie beyond the last key.
+    # The range begins at 0, the default of --time; a rounded time may be half a frame beyond the last key.
     if time is not None and not min(first, 0.0) <= time <= last + (0.5 / clip.fps if clip.fps else 0.0):
         raise InputError(f"--time {time:g}: the clip {clip.name!r} goes from {first:g} to {last:g} s")
     return clip.at(0.0 if time is None else time)

@@ -12,9 +12,9 @@ from poise.errors import one_line
 def say(*lines: str, err: bool = False) -> None:
     r"""Print lines as plain text.
 
-    Names of files and joints in them cannot steer the terminal: each text is one line, and a line break or another
-    control character inside it is printed as an escape such as `\x1b`.
-    A letter that the terminal's encoding lacks is printed as an escape, too.
+    Names of files and joints cannot send control sequences to the terminal: each text is one line, and line breaks and
+    other control characters are printed as escapes such as `\x1b`. Letters missing in the terminal's encoding are
+    escaped as well.
 
     Parameters
     ----------

@@ -122,13 +122,13 @@ def as_shown(document: Document, shown: ViewOptions) -> Document:
     if shown.joint is not None:
         tip = document.skeleton.names[document.skeleton.index(shown.joint)]
         chains = (chain_of(document.start, tip, shown.root, tip),)
-        asked = shown.clip is not None or shown.plant  # else it is the chain that is to be seen, not a file's motion
+        asked = shown.clip is not None or shown.plant  # otherwise the chain is shown, not the motion of the file
         document = document.but(chains=chains, clip=document.clip if asked or document.scene else None)
     if shown.solver is not None:
         document = method.solver(document, {"view": 0, "name": shown.solver})
     words = _turned(document, shown)
     if words is not None:
-        land_of(document.rig, words)  # refuses what is no ground
+        land_of(document.rig, words)  # raises for an invalid terrain
         document = document.but(terrain=words)
     return timeline.plant(document, {"on": True}) if shown.plant else document
 
@@ -142,7 +142,7 @@ def _turned(document: Document, shown: ViewOptions) -> str | None:
     TerrainWords(shown.terrain, direction=shown.direction).check()
     up = ground_up(document.rig)
     way = np.array(direction_of(shown.direction, up, lambda: _way(document, str(shown.direction))))
-    level_direction(way, up)  # refuses one that is upright
+    level_direction(way, up)  # raises for a vertical direction
     return f"{shown.terrain}@{round(angle_of(way, up), 2) + 0.0:g}"
 
 

@@ -18,9 +18,9 @@ _WHAT = f"which kernels: {', '.join(GROUPS)}"
 def warmup(what: Annotated[str, typer.Argument(metavar="WHAT", help=_WHAT)] = "all") -> None:
     """Compile the kernels for this machine, once. That takes 20 seconds for arms or figures, 90 seconds for all.
 
-    Further calls find them on the disk and take a second. Each first solve compiles what it needs by itself; this does
-    it ahead of time: arms (robot arms), figures (limbs and whole bodies), methods (ccd, fabrik and other solvers that
-    one names), feet (planting and the Grounder), or all.
+    Later calls load the kernels from disk, in a second. The first solve of each kind would compile its own kernels;
+    this does it ahead of time for arms (robot arms), figures (limbs and whole bodies), methods (ccd, fabrik and other
+    solvers selected by name), feet (planting and the Grounder), or all.
     """
     began, spent = time.perf_counter(), time.process_time()
     with bar("compiling", len(steps(what))) as advance:

@@ -13,8 +13,8 @@ from typing import Any
 
 from poise.io.registry import writer
 
-ALL = "all"  # instead of the name of a clip: each of them
-_LONGEST = 200  # bytes of a file's name: systems take 255, and a temporary name is longer
+ALL = "all"  # in place of a clip name: every clip
+_LONGEST = 200  # bytes of a file name: systems allow 255, and temporary names are longer
 _NOT_IN_NAMES = re.compile(r'[\x00-\x1f<>:"/\\|?*\ud800-\udfff]')
 
 
@@ -27,8 +27,8 @@ def holds_one_clip(path: Path) -> bool:
 def clip_paths(path: Path, names: Sequence[str]) -> list[Path]:
     """Build the file path of each clip. It is `path` itself for one clip, else NAME_CLIP.bvh.
 
-    Letters that a file's name does not take become lines, names too long for a file are cut, and clips of the same
-    name, also of one that differs in capitals only, get a number.
+    Characters not allowed in file names become underscores, too long names are cut, and clips of equal names (ignoring
+    case) get a number.
     """
     if len(names) == 1:
         return [path]

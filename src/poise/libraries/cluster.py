@@ -10,8 +10,8 @@ from typing import Any
 from poise.errors import InputError, UnsupportedError
 
 LOCAL = "local"
-_MOST_DEATHS = 3  # so many workers may die of a task until it is an error
-_PATIENCE = "20s"  # to find the scheduler
+_MOST_DEATHS = 3  # worker deaths tolerated for one task
+_PATIENCE = "20s"  # timeout of the connection to the scheduler
 
 
 @contextmanager
@@ -19,9 +19,9 @@ def cluster(address: str, *, processes: int | None = None) -> Generator[Executor
     """Open a Dask executor while the block runs.
 
     address    tcp://HOST:PORT of the scheduler, or "local": a scheduler with workers on this machine
-    processes  how many workers, of a local one
+    processes  number of workers of a local scheduler
 
-    UnsupportedError where Dask is not installed, InputError where nobody answers.
+    UnsupportedError if Dask is not installed, InputError if the scheduler does not answer.
     """
     try:
         import distributed  # noqa: PLC0415  (the extra `cluster`)
@@ -32,7 +32,7 @@ def cluster(address: str, *, processes: int | None = None) -> Generator[Executor
 
     with set_config({"distributed.scheduler.allowed-failures": _MOST_DEATHS}):
         if address == LOCAL:
-            # The dashboard is for this machine only, as without an address, at any port: the usual one may be taken.
+            # The dashboard is local, at any free port: the default port may be in use.
             with (
                 distributed.LocalCluster(
                     n_workers=processes, threads_per_worker=1, dashboard_address="127.0.0.1:0"

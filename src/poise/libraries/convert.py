@@ -35,8 +35,8 @@ from poise.model.roles import humanoid
 
 Rest = Literal["keep", "zero"]
 
-_IN_METRES = (".gltf", ".glb", ".vrm", ".vrma")  # formats whose specification says so
-_TOLD = 1e-4  # of the figure's size: what is further off at its keys is said
+_IN_METRES = (".gltf", ".glb", ".vrm", ".vrma")  # formats with metres as their unit
+_TOLD = 1e-4  # fraction of the character's size; larger errors at the keys are reported
 
 
 @dataclass(frozen=True)
@@ -50,19 +50,19 @@ class Converted:
     clips
         Names of the clips in them.
     frames
-        How many frames or key times they have, all together.
+        Total number of frames or key times.
     fps
         Frames per second of the first clip; 0 without one.
     off
-        The largest distance between a joint in the new file and in the old one, at the old one's own keys [units of the
-        new file]; None where the new file holds no joints. What hung on a moving joint that is not in the new file is
-        told in `lost` instead.
+        The largest distance between a joint in the new file and in the old one, at the keys of the old one [units of
+        the new file]; None if the new file has no joints. Joints displaced by a missing moving parent are listed in
+        `lost` instead.
     share
-        The same as a share of the figure's size.
+        `off` as a fraction of the character's size.
     lost
-        What the new file does not hold, a line each.
+        Losses of the new file, a line each.
     notes
-        What was done on the way: units, axes, times.
+        Changes during conversion: units, axes, times.
     """
 
     __repr__ = in_words
@@ -96,40 +96,40 @@ def convert(
     source
         The file, or a rig.
     out
-        The new file; its suffix says the format.
+        The new file; its suffix selects the format.
     clip
-        Which clip: its name, or "all" for one file each (`NAME_CLIP.bvh`) where a file holds one. By default all clips
-        go into a file that holds several, and a rig's only one into another.
+        Name of the clip, or "all" for one file per clip (`NAME_CLIP.bvh`) where the format holds one. By default all
+        clips go into a file that holds several; other formats need a rig with one clip.
     fps
-        Sample clips at this rate [frames/s] from time 0 on. By default keys stay where they are; a BVH file gets the
-        lowest rate at which each key is a frame.
+        Sample clips at this rate [frames/s] from time 0 on. By default keys are preserved; a BVH file gets the lowest
+        rate with a frame at each key.
     scale
-        Multiplies lengths. By default a rig whose unit is known is written to glTF in metres, and others keep theirs.
+        Factor of lengths. By default a rig of known unit is written to glTF in metres; otherwise the unit is kept.
     up
-        Turn the figure so that this axis is up: "x", "y" or "z".
+        Rotate the character to this up axis: "x", "y" or "z".
     rest
-        For BVH: `"zero"` makes zero rotation the rest pose, as other programs expect, `"keep"` keeps the joints'
-        frames. By default "zero" for a rig of another format, and what was BVH stays as it is.
+        For BVH: `"zero"` makes zero rotation the rest pose, as other programs expect, `"keep"` preserves the joint
+        frames. The default is "zero" for a rig of another format, "keep" for one from BVH.
     root
-        Take the joints below this root only. A format that holds one tree (BVH) gets that of the hips by default.
+        Convert the joints below this root only. Single-root formats (BVH) get the tree of the hips by default.
     include_root
-        A folder whose files the source may take in, beside those of its own; see `poise.load`.
+        A folder of permitted includes of the source, besides its own; see `poise.load`.
 
     Returns
     -------
     Converted
-        The files, and a line for everything that was lost.
+        The files, and a line for each loss.
 
     Raises
     ------
     FileError
         For a file that cannot be read or written.
     UnsupportedError
-        For what the new format cannot hold, and where it holds one tree and several could be meant.
+        For data the new format cannot hold, and for an ambiguous root with single-root formats.
     InputError
-        For an option that cannot be used, such as `up` where nobody knows which way is up.
+        For an invalid option, such as `up` for a rig of unknown up axis.
     UnknownNameError
-        For a clip that is not there.
+        For an unknown clip.
     """
     path = as_path(out)
     for option, value in (("clip", clip), ("root", root)):
@@ -156,7 +156,7 @@ def _opened(source: str | PathLike[str] | Rig, include_root: str | PathLike[str]
     if isinstance(source, Rig):
         return source, []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoiseWarning)  # they stand in the rig's notes
+        warnings.simplefilter("ignore", PoiseWarning)  # they are in the rig's notes
         rig = load(source, include_root=include_root)
     return rig, list(rig.notes)
 
@@ -198,7 +198,7 @@ def _placed(rig: Rig, path: Path, scale: float | None, up: str | None) -> tuple[
     elif up is None and s.up is None and in_metres and stands == "z":
         notes.append("the figure stands along z, and y is up in glTF: up y turns it")
     if factor == 1.0 and turn is rotations.IDENTITY:
-        return rig, notes  # and the document can be kept
+        return rig, notes  # the source document is preserved
     return moved(rig, Move(factor, turn, up or s.up, metres)), notes
 
 
@@ -206,7 +206,7 @@ def _as_animation(rig: Rig) -> tuple[Rig, list[str]]:
     """Convert a rig to the unit and axes of a VRM animation. The written file is compared in the same frame then."""
     try:
         factor, axes, is_guess = placing(rig.skeleton)
-    except UnsupportedError:  # the writer says so, and names the file
+    except UnsupportedError:  # the writer reports it, with the file name
         return rig, []
     notes = [f"unit guessed: {factor:.4g} m"] if is_guess else []
     turn = rotations.from_matrix(axes)
@@ -277,7 +277,7 @@ def _write(rig: Rig, path: Path, rest: Rest, *, each: bool) -> list[tuple[Path, 
     try:
         _save(rig, path, rest)
     except UnsupportedError as error:
-        if len(rig.clips) < 2 or not holds_one_clip(path):  # noqa: PLR2004  (a choice of one would not help)
+        if len(rig.clips) < 2 or not holds_one_clip(path):  # noqa: PLR2004  (selecting a clip would not help)
             raise
         single = [dataclasses.replace(rig, clips=(clip,)) for clip in rig.clips]
         if not each:
@@ -294,7 +294,7 @@ def _write(rig: Rig, path: Path, rest: Rest, *, each: bool) -> list[tuple[Path, 
 def _save(rig: Rig, path: Path, rest: Rest) -> None:
     """Write a rig, or its clip alone for motion formats."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoiseWarning)  # how far keys are off is measured in what was written
+        warnings.simplefilter("ignore", PoiseWarning)  # errors at the keys are measured in the written file
         try:
             save(rig, path, rest=rest)
         except UnsupportedError:
@@ -303,7 +303,7 @@ def _save(rig: Rig, path: Path, rest: Rest) -> None:
             save(rig.clips[0], path, like=rig, rest=rest)
 
 
-# --- what came of it -------------------------------------------------------------------------------------------------
+# --- report ----------------------------------------------------------------------------------------------------------
 
 
 def _told(written: list[tuple[Path, Rig]], meshes: int, notes: list[str], aside: list[str]) -> Converted:
@@ -339,7 +339,7 @@ def _off(pairs: list[tuple[Clip, Clip]]) -> tuple[float | None, float | None, li
 
     Return the largest error, its fraction of the size, the joints displaced by lost parents, and their fraction.
 
-    The last two are of joints that are elsewhere because a joint above them is not in the file; the first of the rest.
+    Displaced joints are not counted in the first two.
     """
     far: list[tuple[float, float]] = []
     hung, they = dict[str, None](), 0.0
@@ -367,5 +367,5 @@ def _read_again(path: Path) -> Rig | None:
     module: Any = writer(path)
     try:
         return module.read(path) if hasattr(module, "read") else None
-    except PoiseError:  # it holds what only another program reads whole
+    except PoiseError:  # valid, but not readable by Poise
         return None

@@ -13,8 +13,8 @@ from poise.libraries.processes import FileTask, JobAnswer, Processes, answer_of
 from poise.maths.arrays import short
 from poise.maths.in_words import in_words
 
-_AHEAD = 32  # files for each process that may be begun beyond the oldest one that is not done: results wait in memory
-_PLENTY = 512  # tasks that an executor of unknown size has at once
+_AHEAD = 32  # files per process started ahead of the oldest unfinished one; their results wait in memory
+_PLENTY = 512  # concurrent tasks of an executor of unknown size
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Finished:
     Parameters
     ----------
     file
-        The file, as it was given.
+        The file, as passed to `each`.
     value
         What the job returned; None where it failed.
     error
@@ -61,14 +61,14 @@ def each(
     Parameters
     ----------
     files
-        Paths, or anything else that can be sent to another process. They are asked for as work goes on.
+        Paths, or other picklable values. They are consumed as the work proceeds.
     job
-        A function of a module, or another value that can be pickled, which takes a file. What it returns should be
-        small: it travels back.
+        A function of a module, or another picklable callable, called with a file. Its result is pickled and should be
+        small.
     executor
-        Any executor of `concurrent.futures`, such as that of a cluster. By default one process for each core.
+        Any executor of `concurrent.futures`, such as that of a cluster. By default worker processes are started.
     processes
-        How many processes, without an executor; by default as many as there are cores.
+        Number of processes, without an executor; by default one per core.
 
     Yields
     ------
@@ -78,14 +78,14 @@ def each(
     Raises
     ------
     InputError
-        For a job that cannot be sent to another process.
+        For a job that cannot be pickled.
 
     Notes
     -----
-    An error ends nothing but its own file; neither does a process that dies, which is tried once more in another. The
-    processes end when the caller stops asking, and with the caller. They import the main module of the program: in a
-    script, what starts them stands below `if __name__ == "__main__":`. `poise.warmup()` before the first call compiles
-    the kernels once, and not in every process.
+    An error affects its own file only. The file of a process that dies is retried once in another process. The
+    processes end when the iterator is closed, or with the caller. They import the main module of the program: a script
+    must call `each` below `if __name__ == "__main__":`. Call `poise.warmup()` first, to compile the kernels once and
+    not in every process.
     """
     waiting: dict[int, Finished] = {}
     wanted = 0
@@ -170,7 +170,7 @@ class _Futures:
     def submit(self, task: FileTask) -> None:
         try:
             future = self._executor.submit(answer_of, self._job, task)
-        except Exception as error:  # noqa: BLE001  (a pool that broke takes nothing any more)
+        except Exception as error:  # noqa: BLE001  (a broken pool accepts no tasks)
             future = Future[JobAnswer]()
             future.set_exception(error)
         self._tasks[future] = task
@@ -183,7 +183,7 @@ class _Futures:
                 yield future.result()
             except CancelledError as error:
                 yield JobAnswer(task.number, None, RuntimeError(f"was cancelled {error}".strip()))
-            except Exception as error:  # noqa: BLE001  (of the executor itself: a worker that died)
+            except Exception as error:  # noqa: BLE001  (the executor's own error: a dead worker)
                 if task.number in self._again:
                     yield JobAnswer(task.number, None, error)
                     continue

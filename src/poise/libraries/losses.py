@@ -14,8 +14,8 @@ from poise.model.local import local_parts
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
 
-_STILL = 1e-6  # of lengths in file units, and of a quaternion's components: less is no motion
-_PLAIN = 1e-6  # a scale this near to 1 is none
+_STILL = 1e-6  # [file units, or quaternion components] smaller changes are no motion
+_PLAIN = 1e-6  # deviation of a scale or unit from 1 that counts as none
 _UNITS = {0.001: "millimetres", 0.01: "centimetres", 1.0: "metres"}
 
 
@@ -28,9 +28,9 @@ def unit_of(metres: float) -> str:
 def losses(before: Rig, after: Rig | None, meshes: int) -> tuple[str, ...]:
     """List the losses, a line each.
 
-    before  what the file was to hold
-    after   what was read from it, None where it holds numbers only
-    meshes  how many the file had that the rig was read from
+    before  the expected content of the file
+    after   the content read back; None for a file of joint values only
+    meshes  number of meshes of the source file
     """
     if after is None:
         return ("the skeleton: the file holds joint values only, and needs the rig beside it",)
@@ -43,12 +43,12 @@ def carried(clip: Clip, new: Skeleton) -> tuple[list[str], list[str]]:
     Return the first ones of each chain, and all of them. A root of the new file keeps its old world position, so it is
     not displaced.
 
-    The first ones on the way down, and all of them. A root of the new file stands where it stood, whatever carried it.
+    A displaced joint is first of its chain if its parent in the new file is not displaced.
     """
     old, parts = clip.skeleton, local_parts(clip.poses)
     swings = [np.abs(part - part[:1]).max(axis=(0, 2), initial=0.0) for part in (parts.translation, parts.rotation)]
     moves = np.maximum(*swings) > _STILL
-    hangs: list[bool] = []  # whether a joint is carried so
+    hangs: list[bool] = []  # whether each joint is displaced
     first: list[str] = []
     for name, parent in zip(old.names, old.parents.tolist(), strict=True):
         lost = parent >= 0 and bool(moves[parent]) and old.names[parent] not in new.names

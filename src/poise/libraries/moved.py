@@ -22,10 +22,10 @@ from poise.model.tracks import Track
 class Move(NamedTuple):
     """Scale and rotation applied to a rig.
 
-    scale  what lengths are multiplied by
-    turn   (4,) rotation of the whole figure about the origin
-    up     the axis that is up afterwards
-    metres how many metres a unit is afterwards
+    scale     factor of lengths
+    rotation  (4,) rotation of the whole character about the origin
+    up        the new up axis
+    metres    the new unit [m]
     """
 
     scale: float
@@ -106,7 +106,7 @@ def _coupling(s: Skeleton, row: int, scale: float) -> Coupling | None:
 def _motor(s: Skeleton, joint: str, motor: Motor, scale: float) -> Motor:
     """Scale the lengths of the motor of a slide.
 
-    These are its speed and the ends of its safety controller; forces stay newtons.
+    These are its speed and the bounds of its safety controller; forces stay in newtons.
     """
     if s.kinds[s.index(joint)] != Kind.SLIDE:
         return motor

@@ -1,8 +1,8 @@
 """Pool of worker processes, one file at a time in each. A crash of one process affects only its file.
 
-The process pool of Python's library breaks as a whole when one of its processes dies, and leaves processes behind when
-its owner is killed. Here a file whose process died is given to another one once, and then it is an error like others;
-processes end with their owner, however that ends.
+The pool of `concurrent.futures` breaks as a whole when one process dies, and leaves processes behind when its owner is
+killed. Here the file of a dead process is retried once in another and then reported as an error, and processes always
+end with their owner.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from poise.errors import InputError, PoiseError
 
-_TRIES = 2  # so many processes may die of a file
-_PATIENCE = 1.0  # [s] until a process that was told to end is killed
+_TRIES = 2  # process deaths per file before it is an error
+_PATIENCE = 1.0  # [s] grace period of a process before it is killed
 
 
 class FileTask(NamedTuple):
@@ -45,7 +45,7 @@ def answer_of(job: Callable[[Any], Any], task: FileTask) -> JobAnswer:
     """Run the job. An exception is returned as a result."""
     try:
         return JobAnswer(task.number, job(task.file), None)
-    except Exception as error:  # noqa: BLE001  (whatever a file does to a job, the others go on)
+    except Exception as error:  # noqa: BLE001  (an error affects its own file only)
         return JobAnswer(task.number, None, error)
 
 
@@ -55,9 +55,9 @@ class Processes:
     Parameters
     ----------
     job
-        What is done with each file. It is sent to each process once.
+        Callable for each file. It is sent to each process once.
     count
-        How many processes.
+        Number of processes.
     """
 
     def __init__(self, job: Callable[[Any], Any], count: int) -> None:
@@ -125,7 +125,7 @@ class _Worker:
         self.task = task
         try:
             self.pipe.send(task)
-        except OSError:  # it is dead, which waiting for its answer shows
+        except OSError:  # it is dead; waiting for its result shows that
             return
 
     def answer(self) -> JobAnswer | None:
@@ -172,7 +172,7 @@ def _deaf() -> Generator[None]:
 def _work(pipe: Any, job: bytes) -> None:
     """Main loop of a worker: run tasks until the pipe closes."""
     threading.Thread(target=_end_with_owner, daemon=True).start()
-    do = pickle.loads(job)  # noqa: S301  (of its own parent)
+    do = pickle.loads(job)  # noqa: S301  (from the parent process)
     while True:
         try:
             task = pipe.recv()
@@ -183,7 +183,7 @@ def _work(pipe: Any, job: bytes) -> None:
             pipe.send(answer)
         except OSError:
             return
-        except Exception as error:  # noqa: BLE001  (what cannot be pickled is told in words)
+        except Exception as error:  # noqa: BLE001  (unpicklable results become messages)
             told = answer.error if answer.error is not None else error
             pipe.send(JobAnswer(task.number, None, RuntimeError(f"{type(told).__name__}: {told}")))
 

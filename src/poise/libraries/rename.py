@@ -13,14 +13,14 @@ from poise.model.skeleton import Skeleton
 def rename_joints(rig: Rig, names: tuple[str, ...]) -> Rig:
     """Rename the joints of a rig.
 
-    The rig loses its document, which has the old names.
+    The source document, which has the old names, is dropped.
 
     Parameters
     ----------
     rig
         The rig.
     names
-        A name for each row, all different. Chains, roles and everything else that names joints follow.
+        A unique name for each joint. Chains, roles and all other references are renamed as well.
     """
     new = dict(zip(rig.skeleton.names, names, strict=True))
     skeleton = _skeleton(rig.skeleton, names, new)

@@ -21,11 +21,11 @@ from poise.model.skeleton import Kind, Skeleton
 class _Part(NamedTuple):
     """Subset of the joints of a skeleton, as a skeleton.
 
-    rows      (k,) the rows, parents first
-    skeleton  the new skeleton
-    columns   (nq,) where its numbers stand in the q of the whole
-    ratio     (nq,) what they are multiplied by: 1, but for joints that followed one of another tree
-    offset    (nq,) what is added then
+    joint_indices  (k,) indices in the whole skeleton, parents first
+    skeleton       the new skeleton
+    columns        (nq,) columns in the q of the whole skeleton
+    ratio          (nq,) factors of the values: 1, except for followers of a joint in another tree
+    offset         (nq,) offsets added then
     """
 
     rows: list[int]
@@ -49,16 +49,16 @@ def one_tree(rig: Rig, root: str | None, *, needed: bool) -> tuple[Rig, list[str
     rig
         A rig.
     root
-        The root that is meant. None: where one tree is `needed`, that of the hips.
+        Name of the root. None: the root of the hips if one tree is `needed`.
     needed
         Whether the format holds one tree only.
 
     Raises
     ------
     InputError
-        If `root` is none of the roots.
+        If `root` is not a root.
     UnsupportedError
-        If one tree is needed and the hips, by role, are in none of them or in several.
+        If one tree is needed and none or several of them have hips, by role.
     """
     s = rig.skeleton
     roots = np.flatnonzero(s.parents < 0).tolist()

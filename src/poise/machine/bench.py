@@ -1,7 +1,7 @@
 """Benchmarks of the library with the bundled rigs: `poise bench`.
 
-Targets come from forward kinematics of random poses, so that each can be reached; what counts as solved is what the
-judge says. Times are medians over repeats, after the kernels are compiled.
+Targets are computed by forward kinematics of random poses, so each is reachable. Success is evaluated independently of
+the solver. Times are medians over repeats, with compiled kernels.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from poise.solving.solve import prepare, solve
 
 _REPEATS = 5
 _HUMANOID_TIPS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
-_TURN = 0.25  # [rad]
-_FIGURE_TOLERANCE = 1e-6  # the bundled figure is in metres
+_TURN = 0.25  # [rad] standard deviation of the random rotations along each axis
+_FIGURE_TOLERANCE = 1e-6  # [m, rad]; the bundled character is in metres
 _BONES = 10
-_BONES_TOLERANCE = 1e-3  # of a chain of length 10: the setting of the CCD comparisons in the README
+_BONES_TOLERANCE = 1e-3  # tolerance for a chain of length 10, as in the CCD comparisons of the README
 
 
 class Size(NamedTuple):

@@ -26,7 +26,7 @@ from poise.solving.solve import prepare, solve
 
 Step: TypeAlias = tuple[str, Callable[[], Any]]
 
-_WIDE = 8  # lanes
+_WIDE = 8  # lanes of a wide machine
 _NEAR, _FAR = (0.3, 0.2, 0.4), (9.0, 9.0, 9.0)
 _UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 
@@ -44,27 +44,27 @@ def warmup(what: str = "all", *, progress: Callable[[str], None] | None = None) 
     Parameters
     ----------
     what
-        `"arms"`: robot arms by the default solver. `"figures"`: limbs and whole figures by the default solver.
-        `"methods"`: the solvers that one names, such as `ccd` and `fabrik`. `"feet"`: planting, locking, the Grounder.
+        `"arms"`: robot arms, default solver. `"figures"`: limbs and whole characters, default solver.
+        `"methods"`: solvers selected by name, such as `ccd` and `fabrik`. `"feet"`: planting, locking, the Grounder.
         `"all"`: all of these.
     progress
-        A function that is called with the name of each step before it begins. Without one, a line on standard error
-        says that kernels are compiled.
+        A function called with the name of each step before it begins. Without one, a line on standard error announces
+        the compilation.
 
     Returns
     -------
     Path or None
-        The folder in which the compiled kernels are kept. None: no folder takes them, and this process alone has them.
+        The cache folder of the compiled kernels. None: no folder is writable, and only this process has them.
 
     Raises
     ------
     UnknownNameError
-        For another word.
+        For an unknown group.
 
     Notes
     -----
-    Numba keeps them beside the package, in a folder of the user's where that cannot be written, or where the
-    environment variable NUMBA_CACHE_DIR says. They are compiled for this processor and this version of Poise.
+    Numba caches the kernels beside the package, in a user folder if that is not writable, or in NUMBA_CACHE_DIR if that
+    environment variable is set. They are compiled for this processor and this version of Poise.
     """
     with nullcontext() if progress is None else quiet():
         for name, compile_kernels in steps(what):
@@ -154,7 +154,7 @@ def _name_limits() -> None:
 
 def _ccd() -> None:
     for pose, joint, goal in ((_arm(), "tool", _NEAR), (_humanoid(), "LeftHand", (0.4, 1.2, 0.35))):
-        for target in (goal, _FAR):  # a target out of reach takes further code
+        for target in (goal, _FAR):  # an unreachable target takes other code paths
             solve(pose, Position(joint, target), solver="ccd").message()
             solve(pose, Position(joint, [target, target]), solver="ccd")
     solve(_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35)), solver="ccd", trace=True)
@@ -219,7 +219,7 @@ def _jacobian_methods() -> None:
 
 def _feet() -> None:
     walk = _sample("humanoid.glb").clips[0]
-    plant_feet(walk, Terrain.stairs(0.15, 0.3))  # where joints pop, so that what ends that is compiled, too
+    plant_feet(walk, Terrain.stairs(0.15, 0.3))  # this clip has acceleration spikes: their smoothing is compiled too
 
 
 def _live_feet() -> None:
@@ -240,7 +240,7 @@ def _bound(skeleton: Skeleton) -> Pose:
 
 GROUPS = ("arms", "figures", "methods", "feet", "all")
 
-# What a step is called, the group that it belongs to, and the step.
+# Name of a step, its group, and its function.
 _STEPS: tuple[tuple[str, str, Callable[[], Any]], ...] = (
     ("poses", "everything", _poses),
     ("Jacobians", "arms", _jacobians),

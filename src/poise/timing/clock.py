@@ -1,8 +1,8 @@
 """Clock of calls, paused while kernels load or compile. It covers Numba and JAX.
 
-A process loads a kernel from the disk, or compiles it, in the call that needs it first. That takes up to a million
-times as long as the call itself, and only once, so `seconds` of a result leaves it out. A call remembers when it
-began, by `perf_counter()`, and `count_seconds(began)` gives its time.
+A process loads or compiles a kernel in the first call that uses it. This takes up to a million times as long as the
+call itself and happens once, so `seconds` of a result excludes it. A call stores its start, a `perf_counter()`, and
+`count_seconds(began)` returns its duration.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from time import perf_counter
 class Pauses:
     """Pauses (begin, end) of one thread and its helper threads.
 
-    newest  of the class, for all threads: when the newest pause ended; a call that began later had none
+    newest  end of the newest pause of all threads (class attribute); a call begun later had no pause
     """
 
     newest = float("-inf")
@@ -43,8 +43,8 @@ class _Thread(threading.local):
 
     def __init__(self) -> None:
         self.pauses = Pauses()
-        self.depth = 0  # how many pauses have begun inside of each other
-        self.begin = 0.0  # of the outermost
+        self.depth = 0  # nesting depth of pauses
+        self.begin = 0.0  # start of the outermost pause
 
 
 _THREAD = _Thread()

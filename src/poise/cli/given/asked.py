@@ -92,7 +92,7 @@ def all_goals(first: GoalOptions, others: Sequence[GoalOptions], start: Pose, *,
 
     The goals of --goal and --near follow; InputError if there is none.
 
-    Without `main` the first --joint has its targets in a table.
+    Without `main` the targets of the first --joint are in a table.
     """
     parts = [first.of_joint(start, main=main), *(each.of_joint(start) for each in others)]
     for each, goals in zip((first, *others), parts, strict=True):
@@ -126,14 +126,14 @@ def solver_of(
 
     `options` are texts name=value, `flags` the options with a flag of their own (None: unset).
 
-    "auto" is the library's own choice, or where that lacks an option the engine, ccd, or the first other one that has
-    it. InputError for an option that the named solver, or for "auto" every solver, lacks.
+    "auto" selects the default solver; if it lacks an option, the first of its engine, levenberg_marquardt, ccd and the
+    others with that option. InputError for an option unknown to the named solver, or for "auto" to every solver.
     """
     given = {
         key: value.value if isinstance(value, StrEnum) else value for key, value in short.items() if value is not None
     }
     if name != "auto":
-        chosen_solver(name, start, goals, prefer, natural=natural)  # has the words where natural poses cannot be had
+        chosen_solver(name, start, goals, prefer, natural=natural)  # raises if natural poses are not available
         _refuse_foreign(name, given)
         return solvers.named(name, **_together(name, options, given))
     if options:

@@ -24,8 +24,8 @@ def contacts_of(
 
     Return them with a note about their source; (None, "") if no file has contacts of the clip.
 
-    path  the file that is named; FileError if it has nothing on the clip. None: the sidecar of `file`, if it does
-    legs  names of legs; all of the figure's if None
+    path  contact file; FileError if it lacks the clip. None: the sidecar of `file`, if it has contacts
+    legs  names of legs; None: all legs of the character
     """
     source = path or sidecar_of(file)
     if path is None and not is_file(source):

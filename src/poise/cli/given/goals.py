@@ -13,7 +13,7 @@ from poise.model.pose import Pose
 from poise.problem.goals import GOALS, Balance, Goal, Near
 from poise.solvers.base.parameters import Parameter, parameters, read_options
 
-_NUMBERS = {"rotation": 4}  # of an argument that is an array; others have three
+_NUMBERS = {"rotation": 4}  # length of an array argument; the default is three
 
 
 def word_of(kind: type) -> str:
@@ -32,7 +32,7 @@ HELP = (
 def goal_of_words(text: str, start: Pose) -> Goal:
     """Parse a goal. The text is its kind, its joint, the numbers of its target, then name=value options.
 
-    A Near needs no joint and no numbers: it means the start pose. A Balance takes the joints that bear, or none.
+    A Near has no joint and no numbers: it refers to the start pose. A Balance takes the supporting joints, or none.
     """
     words = _split(text)
     if not words:
@@ -73,7 +73,7 @@ def _arguments(word: str, kind: type, plain: Sequence[str], start: Pose) -> list
     wanted = f"{word} JOINT" + "".join(f" {_letters(p)}" for p in required[1:])
     if len(plain) != 1 + sum(sizes):
         raise InputError(f"a goal is written '{wanted}'; got {len(plain)} words after {word!r}: {' '.join(plain)}")
-    start.skeleton.index(plain[0])  # an unknown joint is said before numbers are
+    start.skeleton.index(plain[0])  # report an unknown joint before invalid numbers
     numbers = [_number(word, wanted) for word in plain[1:]]
     arrays: list[Any] = [plain[0]]
     for size in sizes:

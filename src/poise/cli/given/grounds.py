@@ -56,7 +56,7 @@ class TerrainWords(NamedTuple):
             made(self)
             return
         read_direction(self.direction)
-        made(self, "y", (0.0, 0.0, 1.0))  # whether this ground has a direction at all
+        made(self, "y", (0.0, 0.0, 1.0))  # raises if this terrain has no direction
 
 
 def terrain_under(of: TerrainWords, clip: Clip, rig: Rig, legs: Sequence[str] | None, **given: Any) -> Terrain:

@@ -12,8 +12,8 @@ from poise.cli.given.asked import GoalOptions
 from poise.errors import InputError
 
 _LEADER = "--joint"
-_OWN = ("joint", "root", "to", "rotation", "direction", "axis", "look_at", "pole")  # the options of one group
-_META = "poise.groups"  # the key under which a context keeps the groups after the first
+_OWN = ("joint", "root", "to", "rotation", "direction", "axis", "look_at", "pole")  # parameter names of a group
+_META = "poise.groups"  # key of the further groups in the context's meta
 
 
 class Split(NamedTuple):
@@ -41,14 +41,14 @@ def split(words: Sequence[str], counts: dict[str, int]) -> Split:
     Parameters
     ----------
     words
-        What was typed after the verb.
+        The words after the command.
     counts
-        How many values each option of a group has.
+        Number of values of each option of a group.
 
     Raises
     ------
     InputError
-        For an option that a group has twice: only one of them would count.
+        For an option repeated within a group.
     """
     rest: list[str] = []
     groups: list[list[str]] = [[]]

@@ -1,13 +1,13 @@
 """Help panels of options.
 
-Each panel has one title in every command, and the same options stand in it.
+A panel has the same title and options in every command.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-_FEW = 14  # options: a command with at most this many fits into one screen of help, without panels
+_FEW = 14  # options; the help of a command with at most this many fits on one screen, without panels
 
 PANELS: dict[str, tuple[str, ...]] = {
     "Joints and goals": (

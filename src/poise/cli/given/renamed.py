@@ -12,7 +12,7 @@ from poise.errors import InputError
 class Renamed(NamedTuple):
     """Old option: its number of values, and its replacement.
 
-    `{0}` in the words stands for its first value.
+    `{0}` in the replacement is its first value.
     """
 
     values: int
@@ -41,7 +41,7 @@ RENAMED: dict[str, dict[str, Renamed]] = {
 def renew(verb: str, words: Sequence[str]) -> list[str]:
     """Replace old option names of a command line.
 
-    Each old name is answered by a warning on standard error.
+    A warning on standard error is printed for each old name.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def renew(verb: str, words: Sequence[str]) -> list[str]:
     Raises
     ------
     InputError
-        Where an old option lacks values, or stands beside another option for the same thing.
+        For an old option without its values, or given together with its new name.
     """
     old, left, found, said = RENAMED.get(verb, {}), list(words), list[str](), dict[str, str]()
     while left and left[0] != "--":

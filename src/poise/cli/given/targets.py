@@ -20,7 +20,7 @@ from poise.io.numbers import table
 from poise.maths.arrays import Floats
 from poise.problem.goals import Orientation, Place, Position
 
-CHUNK = 16_384  # rows that are in memory at once
+CHUNK = 16_384  # rows in memory at once
 
 _SUFFIXES = (".csv", ".npy")
 _POINT, _TURN = ("x", "y", "z"), ("qw", "qx", "qy", "qz")
@@ -41,7 +41,7 @@ class Targets:
 
     There are `count` of them; iteration reads CHUNK rows at a time, in the layout of `goal`.
 
-    goal  a goal of the kind that the rows are targets of; its own target stands for nothing
+    goal  goal of the kind of the rows; its own target is a placeholder
     """
 
     goal: Position | Orientation | Place
@@ -59,7 +59,7 @@ def open_targets(path: Path, joint: str, root: str | None) -> Targets:
           transforms
     .csv  columns x y z, qw qx qy qz or both, named in the first row among any others; or 3, 4 or 7 without names
 
-    A table without rows is no mistake: count is 0. FileError names the file, the target and the reason.
+    A table without rows is valid: count is 0. FileError names the file, the target and the reason.
     """
     if path.suffix.lower() not in _SUFFIXES:
         raise FileError(path, "targets are read from .csv or .npy files")
@@ -117,7 +117,7 @@ def _npy(path: Path) -> tuple[str, Callable[[], Iterator[Floats]]]:
         raise FileError(path, f"targets need the shape (k, 3), (k, 4), (k, 7), (k, 4, 4) or (k, 3, 4), not {shape}")
 
     def read() -> Iterator[Floats]:
-        for first in range(0, shape[0], CHUNK):  # mapped anew each time: pages that were read count as memory
+        for first in range(0, shape[0], CHUNK):  # mapped again for each chunk: pages already read count as memory
             yield np.array(_mapped(path)[first : first + CHUNK], dtype=np.float64)
 
     return kind, read
@@ -125,7 +125,7 @@ def _npy(path: Path) -> tuple[str, Callable[[], Iterator[Floats]]]:
 
 def _mapped(path: Path) -> np.ndarray:
     try:
-        array: Any = np.load(path, allow_pickle=False, mmap_mode="r")  # mapped: a header cannot ask for memory
+        array: Any = np.load(path, allow_pickle=False, mmap_mode="r")  # mapped: a forged header cannot allocate memory
     except (ValueError, TypeError, EOFError, OSError, SyntaxError, TokenError) as error:
         raise FileError(path, f"not a numeric .npy file: {error}") from error
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf":

@@ -16,8 +16,8 @@ def check_library(pairs: Sequence[tuple[Path, Path]], *, overwrite: bool) -> Non
 
     A conflict is a file written twice, or an existing file overwritten.
 
-    Names of clips stand in the files. Only those are read whose new files can be in each other's way: where one is
-    called A and another A_B, or where a file A_B is there already.
+    Clip names are in the files. Only files with possible conflicts are read: outputs named A and A_B, or an existing
+    file A_B.
     """
     several = [pair for pair in pairs if holds_one_clip(pair[1])]
     near = _near([out for _, out in several])
@@ -51,5 +51,5 @@ def _near(outs: Sequence[Path]) -> set[tuple[str, str]]:
 def _outs(file: Path, out: Path) -> list[Path]:
     try:
         return new_files(out, read(file).clips)
-    except PoiseError:  # it is told when the file's turn comes
+    except PoiseError:  # reported when the file is processed
         return [out]

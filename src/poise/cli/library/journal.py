@@ -1,8 +1,7 @@
 """Checkpoint of a batch: one line for each finished file. It is kept beside the new files while the batch runs.
 
-The first line says which job it is: verb, options, files. Lines are only ever added, so that a kill at any moment
-leaves all but perhaps the last one whole. A run of the same job goes on where it ends, and tries again what failed; the
-journal goes when every file is done.
+The first line identifies the job: command, options, files. Lines are only appended: after a kill at most the last one
+is incomplete. A run of the same job resumes from it and retries failed files; it is deleted when every file is done.
 """
 
 from __future__ import annotations
@@ -37,15 +36,15 @@ class Journal:
     Parameters
     ----------
     folder
-        Of the new files.
+        The output folder.
     verb
-        What is done.
-    work
-        How, in words that say everything: the repr of a `Work`.
+        The command.
+    job
+        Complete description of the job: the repr of a `FileJob`.
     pairs
-        The files, and the new ones.
-    anew
-        Whether a job that came to its end, with files that failed, begins anew; one that was interrupted goes on.
+        Input and output paths.
+    restart
+        Start over after a completed run with failed files. An interrupted run is always resumed.
     """
 
     def __init__(self, folder: Path, verb: str, work: str, pairs: Sequence[FilePair], *, anew: bool = False) -> None:
@@ -62,7 +61,7 @@ class Journal:
             lines = self.path.read_text(encoding="utf-8").split("\n")
         except OSError:
             return False, {}
-        first, *others = lines[:-1] or [""]  # what follows the last line's end was cut off
+        first, *others = lines[:-1] or [""]  # an incomplete last line was cut off
         if _parsed(first).get("job") != self._job or (anew and _ENDED in others):
             return False, {}
         rows: dict[str, Row] = {}

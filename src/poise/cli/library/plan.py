@@ -23,11 +23,11 @@ class FilePair(NamedTuple):
 class ManyFiles(NamedTuple):
     """Options of a batch.
 
-    folder     of the new files
-    suffix     of the new files, None for each its own
-    overwrite  whether files that are there are written anew
-    processes  how many; None for one a core
-    cluster    address of a scheduler, None for this machine's processes
+    folder     output folder
+    suffix     suffix of the outputs; None: that of each input
+    overwrite  whether existing outputs are replaced
+    processes  number of processes; None: one per core
+    cluster    address of a scheduler; None: processes on this machine
     """
 
     folder: Path
@@ -52,10 +52,10 @@ def is_pattern(path: Path) -> bool:
 def pairs(inputs: Sequence[Path], folder: Path, suffix: str | None) -> list[FilePair]:
     """List every input file with its output path.
 
-    A folder stands for all files in it, and below it, that can be read; their places below it are kept. A pattern is
-    `*.bvh`, or `**/*.bvh` for the folders below, too. `suffix` is that of the new files; by default each keeps its own.
+    A folder stands for all readable files in it and below it; their relative paths are preserved. A pattern is `*.bvh`,
+    or `**/*.bvh` to include subfolders. `suffix` is that of the outputs; by default each keeps its own.
 
-    FileError for a file that is not there, InputError where two inputs would give one file, or an input would be lost.
+    FileError for a missing file, InputError if two inputs have the same output, or an input would be overwritten.
     """
     found = [FilePair(file, folder / place) for one in inputs for file, place in _files(one, folder.resolve())]
     once = {pair.file.resolve(): pair for pair in reversed(found)}

@@ -26,8 +26,8 @@ from poise.io.files import encode_text, write_atomically
 from poise.libraries.cluster import cluster
 from poise.libraries.each import Finished, completed
 
-_TRIED = 3  # files, until one of them can be worked on to compile what is needed
-_SHOWN = 5  # files that failed, said on standard error
+_TRIED = 3  # files tried, to find one that compiles the kernels
+_SHOWN = 5  # failed files listed on standard error
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class _EachFile:
 
     def __call__(self, pair: FilePair) -> Row:
         with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", PoiseWarning)  # another process has no filters of the command line
+            warnings.simplefilter("always", PoiseWarning)  # worker processes lack the command line's filters
             row = self.work(*pair)
         told = (str(warning.message).removeprefix(f"{one_line(str(pair.file))}: ") for warning in caught)
         message = row.get("message", "")
@@ -51,7 +51,7 @@ def run(
 ) -> int:
     """Run a batch and return the exit code. 0: all succeeded, 1: some failed. Misuse is rejected before any work.
 
-    each_clip  whether a file gives a new one for each of its clips where the format holds one
+    each_clip  whether each clip has its own output file, for formats of one clip per file
     """
     found = pairs(inputs, library.folder, library.suffix)
     verb, table = VERBS[name], library.folder / f"poise-{name}.csv"
@@ -110,13 +110,13 @@ def _work(verb: Verb, left: list[FilePair], library: ManyFiles, work: Work, jour
 def _compile(verb: Verb, work: Work, left: list[FilePair]) -> None:
     """Compile the needed kernels once, in this process. Workers load them from disk."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoiseWarning)  # each file's row has what is said of it
+        warnings.simplefilter("ignore", PoiseWarning)  # warnings are in the row of each file
         _warm(verb, work, left)
 
 
 def _warm(verb: Verb, work: Work, left: list[FilePair]) -> None:
     if verb.kernels:
-        from poise.machine.warmup import steps  # noqa: PLC0415  (brings in all that has kernels)
+        from poise.machine.warmup import steps  # noqa: PLC0415  (imports all kernels)
 
         for _, step in (pair for group in verb.kernels for pair in steps(group)):
             step()
@@ -124,7 +124,7 @@ def _warm(verb: Verb, work: Work, left: list[FilePair]) -> None:
     for pair in left[: _TRIED if warm else 0]:
         try:
             warm(pair.file)
-        except PoiseError:  # of a file that will be told: another one may do
+        except PoiseError:  # this file is reported as failed later; try another one
             continue
         return
 

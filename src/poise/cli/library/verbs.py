@@ -1,7 +1,7 @@
 """Commands with batch support. A command joins by one line in the table.
 
-The verb itself makes a `Work` of what was typed: a value that is called with a file and its new file, in another
-process, and gives the row of the table.
+The command builds a `FileJob` from its options: a value called with an input and an output path in a worker process,
+which returns the table row.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-Row = dict[str, Any]  # columns of the table; "status" is "ok", or a word for what is wrong; "files" are those written
+Row = dict[str, Any]  # table columns; "status" is "ok" or the kind of problem, "files" are the written ones
 
 
 class Verb(NamedTuple):
     """Table columns and kernel groups of a batch command.
 
-    columns  of the table, beside file, out, status and message
-    worst    the columns by which rows are sorted, the largest first
-    kernels  groups of kernels, as `poise warmup` calls them; a work whose kernels depend on what was typed has `warm`
-    does     in words, for the bar
+    columns         table columns besides file, out, status and message
+    sort_columns    columns that sort the rows, largest first
+    kernel_groups   groups of `poise warmup`; a job with option-dependent kernels has `warm`
+    progress_label  label of the progress bar
     """
 
     columns: tuple[str, ...]

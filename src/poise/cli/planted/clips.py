@@ -65,7 +65,7 @@ def put_all(
 ) -> tuple[Rig, list[PutClip]]:
     """Plant every clip of a file and write the outputs.
 
-    A clip that cannot be planted costs no other one. FileError where none can, and for contacts that are not there.
+    A failed clip does not affect the others. FileError if all clips fail, and for a missing contact file.
     """
     rig = load(asked.file, include_root=asked.include_root)
     if not rig.clips:
@@ -95,7 +95,7 @@ def _check(each: list[feet.Files], contacts: Sequence[Path | None]) -> None:
     """Check output conflicts and contact files before any work."""
     options = {"--out": 0, "--report": 1, "--plot": 2, "--save-contacts": 3}
     check_apart({option: [path for files in each if (path := files[i]) is not None] for option, i in options.items()})
-    written = [path for files in each for path in files[:2]]  # --save-contacts may write what --contacts has read
+    written = [path for files in each for path in files[:2]]  # --save-contacts may overwrite the file of --contacts
     for path in contacts:
         if path is not None and not is_file(path):
             raise FileError(
@@ -120,7 +120,7 @@ def run(
 ) -> None:
     """Plant every clip and print a line for each.
 
-    The exit code is 1 where a clip could not be planted and, with `strict`, where something got worse than its bound.
+    The exit code is 1 if a clip failed and, with `strict`, if a measure exceeds its bound.
     """
     files.check(asked.file)
     count = len(load(asked.file, include_root=asked.include_root).clips)

@@ -32,7 +32,7 @@ from poise.timing.clock import count_seconds
 Putting: TypeAlias = Callable[[Rig, Clip, Contacts | None], Planted]  # plants or locks a clip
 
 _PAGES, _NUMBERS = (".html", ".htm"), (".json",)
-_STAGES = 4  # reading, planting, writing, measuring: what the bar counts
+_STAGES = 4  # steps of the progress bar: reading, planting, writing, measuring
 
 
 class PlantRequest(NamedTuple):
@@ -117,7 +117,7 @@ def put_one(
 def run(asked: PlantRequest, files: Files, put: Putting, *, verb: str, as_json: bool, strict: bool) -> None:
     """Plant one clip, write the outputs and print a report.
 
-    With `strict` the exit code is 1 where something got worse than its bound.
+    With `strict` the exit code is 1 if a measure exceeds its bound.
     """
     files.check(asked.file)
     outputs.check_not_read({"--contacts": asked.contacts}, {"--out": files.out, "--report": files.report})

@@ -129,7 +129,7 @@ def joint_value(pose: Pose, name: str) -> float | list[float]:
 
 def draw(path: Path, start: Pose, result: Result) -> bool:
     """Draw the picture and return whether it was written. Without matplotlib a note says how to install it."""
-    from poise import plot  # noqa: PLC0415  (only when a picture is asked for)
+    from poise import plot  # noqa: PLC0415  (needed for a picture only)
 
     try:
         plot.draw_solve(path, start, result, target=_asked(_first(result))[0])

@@ -45,7 +45,7 @@ def check_apart(files: dict[str, list[Path]]) -> None:
     Parameters
     ----------
     files
-        The option, and its file for each clip; an option that writes one file has it for all of them.
+        The file of each clip by option; an option with one file repeats it for every clip.
     """
     taken: dict[str, str] = {}
     for option, paths in files.items():

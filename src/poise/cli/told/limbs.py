@@ -17,9 +17,9 @@ from poise.model.ways import LIMB
 
 Chains = dict[str, tuple[str, str]]
 
-_MOST = 16  # chains that are listed for people
-_FINEST = 1e-4  # of the farthest number, in what people read
-_SURE = 0.8  # confidence from which roles count, as everywhere
+_MOST = 16  # chains listed as text; JSON has all
+_FINEST = 1e-4  # fraction of the largest coordinate: rounding of printed positions
+_SURE = 0.8  # minimum confidence of a role, the same in all modules
 _LIMBS = (
     ("leftHand", "leftUpperArm"), ("rightHand", "rightUpperArm"), ("leftFoot", "leftUpperLeg"),
     ("rightFoot", "rightUpperLeg"), ("head", "neck"),
@@ -43,7 +43,7 @@ def chains(s: Skeleton) -> Chains:
 
     Named chains of the sidecar come first, then one for each limb.
 
-    A leaf `hand_end` that only tells how long the hand is has no chain of its own where the hand has one.
+    A leaf `hand_end`, which only marks the length of the hand, has no chain of its own if the hand has one.
     """
     found = dict(s.chains)
     for i in range(len(s)):
@@ -100,7 +100,7 @@ def _limb_lines(found: dict[str, dict[str, Any]]) -> list[str]:
 def places(pose: Pose) -> Floats:
     """Compute world positions (joints, 3) of a pose.
 
-    With arrays, not through `pose.world`: looking at a file must not wait for a compiler, nor take its memory.
+    Computed with NumPy, not with `pose.world`: describing a file must not load or compile kernels.
     """
     s, parts = pose.skeleton, local_parts(pose)
     return world(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])[:, :3, 3]
@@ -109,7 +109,7 @@ def places(pose: Pose) -> Floats:
 def _of_the_figure(rig: Rig, roles: Roles) -> list[int]:
     """Find the joints of the character itself. Cameras, targets and controls of a file may be far away.
 
-    Joints that deform a mesh, with what hangs on them; without any, the trees that have a role. Else all.
+    They are the joints that deform a mesh, with their descendants; without a mesh, the trees with a role; else all.
     """
     s = rig.skeleton
     carries = {s.index(name) for skin in rig.skins for name in skin.joints}
@@ -130,8 +130,7 @@ def size(rig: Rig, roles: Roles) -> Floats:
 def height(rig: Rig, roles: Roles) -> float:
     """Compute the extent of a character along the up axis.
 
-    Where the file does not say which is up, that is the axis along which the head stands above the feet, and for what
-    has neither the longest one.
+    Without an up axis in the file it is the axis from feet to head, or the longest one without these roles.
     """
     extent = size(rig, roles)
     if rig.skeleton.up:

@@ -28,12 +28,12 @@ def _found(name: str, file: Path) -> str:
 
 def _short(file: Path) -> str:
     """Return the shorter of the absolute and relative path. The relative one starts with a folder, as shells need."""
-    whole = os.path.abspath(file)  # noqa: PTH100  (a link, as in .venv/bin, stays a link)
+    whole = os.path.abspath(file)  # noqa: PTH100  (links, as in .venv/bin, must not be resolved)
     try:
         near = os.path.relpath(whole)
-    except ValueError:  # another drive
+    except ValueError:  # on another drive
         return whole
-    near = near if os.sep in near else os.path.join(os.curdir, near)  # noqa: PTH118  (Path would drop the dot)
+    near = near if os.sep in near else os.path.join(os.curdir, near)  # noqa: PTH118  (Path drops the dot)
     return min(near, whole, key=len)
 
 

@@ -33,7 +33,7 @@ def check_pose_file(path: Path, source: Path | None) -> None:
 def save_and_note(thing: Saveable, path: Path, rig: Rig) -> None:
     """Write a pose or clips of a rig.
 
-    A note on standard error names the closed loops of the rig if the file format has none.
+    A note on standard error lists the closed loops if the format cannot hold them.
     """
     save(thing, path, like=rig)
     lost = describe_lost_loops(rig.skeleton, path)
@@ -43,7 +43,7 @@ def save_and_note(thing: Saveable, path: Path, rig: Rig) -> None:
 
 def check_picture(path: Path) -> None:
     """Check the path of a picture."""
-    from poise import plot  # noqa: PLC0415  (brings the ground in, which nothing else needs here)
+    from poise import plot  # noqa: PLC0415  (imports the ground package)
 
     if path.suffix.lower() not in plot.SUFFIXES:
         raise InputError(f"cannot draw to {path.name!r}: the name of a picture ends with {', '.join(plot.SUFFIXES)}")
@@ -60,7 +60,7 @@ def check_table(path: Path) -> None:
 def check_place(path: Path) -> None:
     """Check the folder of a new file. Links are followed.
 
-    Its folder exists and takes files, and no folder has its name.
+    The folder must exist and be writable.
     """
     folder = resolve_target(path).parent
     if not folder.is_dir():
@@ -73,7 +73,7 @@ def check_apart(paths: dict[str, Path]) -> None:
     """Check for two options with the same output file."""
     taken: dict[str, str] = {}
     for option, path in paths.items():
-        other = taken.setdefault(os.path.realpath(path), option)  # Path.resolve() fails for links that go round
+        other = taken.setdefault(os.path.realpath(path), option)  # Path.resolve() fails for cyclic links
         if other != option:
             raise InputError(f"{other} and {option} would both write {path}: give two files")
 

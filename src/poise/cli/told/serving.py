@@ -10,12 +10,12 @@ import webbrowser
 from poise.cli.terminal import say
 from poise.viewer.document.document import Document
 
-_LOOK = 1.0  # [s] between two chances for Ctrl-C, on systems where a wait cannot be interrupted
+_LOOK = 1.0  # [s] wait interval; on some systems Ctrl-C is handled only between two waits
 
 
 def serve(document: Document, *, host: str, port: int, open_browser: bool) -> None:
     """Serve a document until Ctrl-C. InputError for an unusable address."""
-    from poise.viewer.serve.access import is_loopback  # noqa: PLC0415  (only when something is served)
+    from poise.viewer.serve.access import is_loopback  # noqa: PLC0415  (needed for the server only)
     from poise.viewer.serve.server import Server  # noqa: PLC0415  (needs the extra `view`)
     from poise.viewer.session.studio import Studio  # noqa: PLC0415
 
@@ -42,7 +42,7 @@ def can_show() -> bool:
     if sys.platform in ("win32", "darwin"):
         return "SSH_CONNECTION" not in os.environ
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        return False  # what is found without a screen shows text only
+        return False  # a browser without a display is a text browser
     try:
         webbrowser.get()
     except webbrowser.Error:

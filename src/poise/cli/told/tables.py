@@ -1,8 +1,8 @@
 """Tables of solved targets, written as they are solved.
 
-A row has the target, how its solve ended, and the joint values as `poise.read_values` reads them; .npy has q
-only. Both go to FILE.part, which takes FILE's name when it is whole. Ctrl-C leaves FILE.part with the finished
-rows, readable as it is; any other failure leaves nothing.
+A row has the target, the status, and the joint values in the layout of `poise.read_values`; .npy has q only. Both are
+written to FILE.part, which is renamed to FILE when complete. Ctrl-C leaves a readable FILE.part with the finished rows;
+any other failure leaves no file.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def write_npy(results: Iterable[Result], out: Path, count: int, nq: int) -> None
 def _npy_head(file: BinaryIO, count: int, nq: int) -> None:
     """Write the .npy header with the row count.
 
-    NumPy pads the head so that any number fits: it can be written again.
+    NumPy pads the header for any row count, so it can be rewritten in place.
     """
     descr = np.lib.format.dtype_to_descr(np.dtype(np.float64))
     np.lib.format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": (count, nq)})

@@ -12,7 +12,7 @@ from poise.io.mjcf.rows import MjcfRows
 from poise.io.mjcf.select import LEAST_MASS
 from poise.maths.arrays import Floats
 
-_TYPES = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}  # by mjtGeom
+_TYPES = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}  # geom kind by mjtGeom
 
 
 def document_of(given: CompiledModel, found: MjcfRows) -> MjcfDocument:

@@ -11,12 +11,12 @@ Point = tuple[float, float, float]
 class Geom(NamedTuple):
     """Primitive shape attached to a joint.
 
-    row       name of the row
+    row       name of the joint
     kind      "plane", "sphere", "capsule", "ellipsoid", "cylinder" or "box"
-    size      as MuJoCo has it: radius and half lengths [m]
-    offset    x y z in the row's frame [m]
+    size      as in MuJoCo: radius and half lengths [m]
+    offset    x y z in the joint's frame [m]
     rotation  w x y z
-    collides  whether it may touch anything at all (contype, conaffinity)
+    collides  whether it takes part in collisions (contype, conaffinity)
     """
 
     row: str
@@ -32,8 +32,8 @@ class MjcfDocument:
     """`Skeleton.source` of an MJCF robot. It is never written back.
 
     model      name of the model
-    geoms      its primitive shapes; meshes and height fields are left out
-    inertials  per row's name: the mass [kg] and its centre in the row's frame [m], where the file tells both
+    geoms      its primitive shapes; meshes and height fields are omitted
+    inertials  by joint name: the mass [kg] and its centre in the joint's frame [m], if the file has both
     """
 
     model: str

@@ -16,7 +16,7 @@ from poise.io.xml_files import NotWellFormedError
 _LINE = re.compile(r",?\s*line (\d+)")
 _ELEMENT = re.compile(r"\s*Element (?:name '[^']*'|'[^']*')(, id -?\d+)?")
 _DECLARATIONS = re.compile(r"\A\s*(?:<\?xml.*?\?>\s*)+", re.DOTALL)
-_LEAST = (3, 3)  # the first version with all that is asked for here
+_LEAST = (3, 3)  # the first MuJoCo version with all functions used here
 
 
 class CompiledModel(NamedTuple):
@@ -35,7 +35,7 @@ def compiled(path: Path, selection: Selection) -> CompiledModel:
         spec = mj.MjSpec.from_string("\n".join(selection.lines))
         lost = _without_meshes(mj, spec)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # MuJoCo warns of what would go wrong in a simulation
+            warnings.simplefilter("ignore")  # MuJoCo warns of simulation problems
             model = spec.compile()
     except (ValueError, TypeError, RuntimeError, MemoryError, mj.FatalError) as error:
         raise _told(path, selection, error) from error
@@ -47,8 +47,8 @@ def compiled(path: Path, selection: Selection) -> CompiledModel:
 def report_malformed(error: NotWellFormedError) -> FileError:
     """Test whether MuJoCo reads a malformed file, and report it.
 
-    MuJoCo gets the text behind an element of our own, which is then the root: it goes through the text as XML, and
-    ends there. It opens no file that the text names.
+    MuJoCo gets the text after an element of our own, which becomes the root: it parses the text as XML and then stops,
+    without opening any file named in the text.
     """
     try:
         mj = _mujoco(Path(error.path))
@@ -85,7 +85,7 @@ def _without_meshes(mj: Any, spec: Any) -> list[Any]:
     for geom in gone:
         spec.delete(geom)
     for site in spec.sites:
-        if site.type == types.mjGEOM_MESH:  # it stands where the site does; a mesh is a shape that is not read
+        if site.type == types.mjGEOM_MESH:  # the site's frame does not depend on its shape; meshes are not read
             site.type = types.mjGEOM_SPHERE
     return bodies
 

@@ -1,7 +1,7 @@
 """MJCF file with its includes expanded, as one element tree.
 
-As in MuJoCo 4, a path starts at the folder of the main file or, where nothing is there, at that of the file that
-includes; a file is included once.
+As in MuJoCo 4, a path is relative to the folder of the main file or, if nothing is there, to that of the including
+file; a file is included once.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from poise.io.numbers import shown
 from poise.io.permitted import PermittedFolders
 from poise.io.xml_files import Element, read_tree
 
-DEEPEST = 400  # levels; MuJoCo's own reader stops at 500
+DEEPEST = 400  # nesting levels; MuJoCo's own limit is 500
 _MOST_ELEMENTS = 200_000  # elements of all files together
 _MOST_FILES = 1000
-_LONGEST = 1024  # characters of a path; a message shows it
+_LONGEST = 1024  # characters of a path, which a message quotes
 _BY_NAME = {
     "robot": "it is a URDF file: rename it to end in .urdf",
     "sdf": "it is an SDF file: take the URDF of the same robot",
@@ -48,7 +48,7 @@ def read_whole(path: Path, data: bytes, include_root: Path | None = None) -> Who
     path, data
         The main file.
     include_root
-        A folder from which files may be included, beside that of the main file.
+        A folder of permitted includes, besides that of the main file.
     """
     looks_like = guessed_kind(data)
     if looks_like and "XML" not in looks_like:
@@ -115,7 +115,7 @@ class _Includes:
     def _found(self, element: Element, name: str) -> Path:
         """Find the file of an <include>.
 
-        It is sought from the folder of the main file, then from that of the including file.
+        The folder of the main file is searched first, then that of the including file.
         """
         if len(name) > _LONGEST or "\0" in name:
             element.fail(f"<include>: {shown(name)} is not the path of a file")
@@ -138,7 +138,7 @@ class _Includes:
     def _targets(self, element: Element, name: str) -> list[Path]:
         """List the possible files of an <include> in MuJoCo's order.
 
-        MuJoCo takes a backslash for a slash, on every system.
+        MuJoCo treats a backslash as a slash on every system.
         """
         try:
             return [(folder / name.replace("\\", "/")).resolve() for folder in (self.folder, element.path.parent)]

@@ -56,7 +56,7 @@ def _ends(given: CompiledModel, i: int, kind: str) -> list[tuple[int, Frame]]:
     data: Any = m.eq_data[i]
     if kind == "connect":
         return [(objects[0], _frame(data[:3])), (objects[1], _frame(data[3:6]))]
-    # Of a weld the anchor stands in the second body, and the pose of that body in the first one.
+    # For a weld, the anchor is in the frame of the second body, and the relative pose in that of the first.
     return [(objects[0], _frame(data[3:6], data[6:10])), (objects[1], _frame(data[:3]))]
 
 

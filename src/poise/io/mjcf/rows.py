@@ -1,12 +1,12 @@
 """Skeleton joints for bodies, joints and sites of an MJCF model.
 
-A body with several joints is a chain of rows; each stands where its joint turns, at the joint's own `pos`:
+A body with several joints is a chain of skeleton joints, each at the `pos` of its MuJoCo joint:
 
     first joint   A = body . T(pos)              the next   A = T(-pos before) . T(pos)
-    the body      the last joint's row, or where that joint stands aside, a fixed row T(-pos)
+    the body      the last joint, or if its `pos` is not zero, a fixed joint T(-pos)
 
-The joint's `ref` is turned back in A, and a free joint has the world for its A, so that q is MuJoCo's qpos number by
-number; a coupled joint has none.
+A subtracts the joint's `ref`, and a free joint has the identity as A, so q equals MuJoCo's qpos number by number; a
+coupled joint has no number.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.joints import Kind
 
-_KINDS = (Kind.FREE, Kind.BALL, Kind.SLIDE, Kind.HINGE)  # by mjtJoint
+_KINDS = (Kind.FREE, Kind.BALL, Kind.SLIDE, Kind.HINGE)  # joint kind by mjtJoint
 _ZERO, _NO_TURN = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
-_ALONG = 1e-6  # an axis that is off by less is called x, y or z
+_ALONG = 1e-6  # maximum deviation of an axis named x, y or z
 
 
 class MjcfRow(NamedTuple):
@@ -63,7 +63,7 @@ class _Builder:
         self.joints = self._names(kinds.mjOBJ_JOINT, self.m.njnt)
         self.bodies = self._names(kinds.mjOBJ_BODY, self.m.nbody)
         self.sites = self._names(kinds.mjOBJ_SITE, self.m.nsite)
-        self.taken = set(self.joints) - {""}  # a joint keeps its name, whatever else is called so
+        self.taken = set(self.joints) - {""}  # joints keep their names, bodies and sites give way
 
     def _names(self, kind: Any, count: int) -> list[str]:
         return [self.mj.mj_id2name(self.m, kind, i) or "" for i in range(count)]
@@ -107,7 +107,7 @@ class _Builder:
 
     def _joint(self, joint: int, kind: Kind, parent: int, offset: Floats, turn: Floats) -> MjcfRow:
         """Build a joint without a name, from its rest frame."""
-        if kind == Kind.FREE:  # qpos is where the body is in the world, not how far it went
+        if kind == Kind.FREE:  # qpos is the pose in the world, not a displacement
             return MjcfRow("", parent, kind, _ZERO, _NO_TURN, _ZERO, joint)
         axis = _ZERO if kind == Kind.BALL else self.m.jnt_axis[joint].copy()
         reference = float(self.m.qpos0[self.m.jnt_qposadr[joint]])

@@ -1,7 +1,7 @@
 """Kinematic subset of an MJCF file: bodies, joints and sites. MuJoCo gets nothing else, and no file name.
 
-Meshes, textures, actuators, tendons, sensors and options are left out, so that a model reads without its assets.
-Every number that is used is looked at, because MuJoCo takes NaN and numbers that overflow.
+Meshes, textures, actuators, tendons, sensors and options are omitted, so a model reads without its assets. Every used
+number is checked, because MuJoCo accepts NaN and overflowing numbers.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from poise.io.mjcf.include import DEEPEST
 from poise.io.numbers import LARGEST, LONGEST_NAME, is_number, shown
 from poise.io.xml_files import Element
 
-_DIGITS = 15  # of a count; int() takes no more than some thousands
-_MOST_ROWS = 10_000  # bodies, joints and sites, those of <replicate> counted as often as they are made
+_DIGITS = 15  # digits of a count; int() rejects some thousands
+_MOST_ROWS = 10_000  # maximum number of bodies, joints and sites, with the copies of <replicate>
 
 _LOOPS = ("connect", "weld")
 _HOLDERS = {"worldbody", "body", "frame", "replicate"}
@@ -28,7 +28,7 @@ _KEPT = {
     "keyframe": {"key"},
 }
 
-# What is left out without a word, since it says nothing of where things are.
+# Tags omitted without a note: they do not affect kinematics.
 _KNOWN = {
     "mujoco": {
         "option", "size", "visual", "statistic", "asset", "deformable", "contact", "tendon", "actuator", "sensor",
@@ -42,8 +42,8 @@ _KNOWN = {
     "keyframe": set[str](),
 }  # fmt: skip
 
-# What the attributes of each kept element are for: words for MuJoCo, and numbers, which are checked here. An attribute
-# that is in neither table is not checked: one of `_UNUSED` is left out, another one is MuJoCo's to read or to refuse.
+# Attributes of the kept elements: text for MuJoCo, and numbers, which are checked here. Attributes in neither table are
+# omitted if they are in `_UNUSED_ATTRIBUTES`; MuJoCo reads or rejects all others.
 _TURNS = {"pos", "quat", "axisangle", "euler", "xyaxes", "zaxis"}
 _WORDS = {
     "compiler": {"angle", "autolimits", "eulerseq", "inertiafromgeom"},
@@ -72,7 +72,7 @@ _NUMBERS = {
     "inertial": _TURNS | {"mass", "diaginertia", "fullinertia"},
     "key": {"qpos"},
 }
-# What says nothing of where things are: only a simulation or a picture needs it.
+# Attributes without effect on kinematics, for simulation or display only.
 _CONTACT = {"solimp", "solref", "margin", "gap", "friction", "condim", "priority", "solmix"}
 _LOOKS = {"material", "rgba", "user"}
 _UNUSED = {
@@ -91,13 +91,13 @@ _UNUSED = {
     "site": _LOOKS | {"group", "mesh"},
     "key": {"act", "ctrl", "mpos", "mquat", "plastic", "qvel", "time"},
 }  # fmt: skip
-# Masses and armatures that MuJoCo asks for, because it would simulate the model.
+# Masses and armatures required by MuJoCo for simulation.
 _FIRST = (
     '<mujoco><compiler boundmass="1e-12" boundinertia="1e-12" balanceinertia="true"/>'
     '<default><joint armature="1"/></default>'
 )
-_QUOTED = str.maketrans({letter: f"&#{ord(letter)};" for letter in "&<>\"'\n\r\t"})  # xml.sax takes 0.1 s to import
-LEAST_MASS = 1e-9  # what weighs less got its mass from the line above
+_QUOTED = str.maketrans({letter: f"&#{ord(letter)};" for letter in "&<>\"'\n\r\t"})  # importing xml.sax takes 0.1 s
+LEAST_MASS = 1e-9  # [kg] smaller masses come from the header above
 
 
 class _Step(NamedTuple):
@@ -106,7 +106,7 @@ class _Step(NamedTuple):
     tag: str
     element: Element | None
     depth: int
-    times: int  # how often <replicate> makes it
+    times: int  # number of copies by <replicate>
 
 
 @dataclass
@@ -131,7 +131,7 @@ class Selection:
     def drop_loops(self) -> Selection:
         """Return a copy without <connect> and <weld>.
 
-        Each of these has two lines: the element, and the end of it.
+        Each of these has two lines: start and end of the element.
         """
         starts = [i for i, element in enumerate(self.elements) if element is not None and element.tag in _LOOPS]
         gone = {i + end for i in starts for end in (0, 1)}

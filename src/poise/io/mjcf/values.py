@@ -20,7 +20,7 @@ from poise.model.limits import Limit, Range, SwingTwist
 from poise.model.pose import Pose
 from poise.model.skeleton import Coupling, Skeleton
 
-_AGREES = 1e-6  # a keyframe's value of a coupled joint may be off by this [rad, m]
+_AGREES = 1e-6  # [rad or m] tolerated error of a coupled joint's value in a keyframe
 
 
 def limits_of(given: CompiledModel, found: MjcfRows) -> list[Limit | None]:
