@@ -84,7 +84,7 @@ class TestConvert:
         out = tmp_path / "new"
         code, text, errors = run("convert", takes, "-o", out, "--format", "glb", "--processes", "2")
         assert code == 1
-        failed = "1 failed (the same command tries them again)"
+        failed = "1 failed (the same command retries them)"
         assert text == f"3 of 4 files good, {failed}; table in {out / 'poise-convert.csv'}\n"
         assert errors.startswith(f"failed: {takes / 'bad.bvh'}: line ")
         made = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
@@ -259,7 +259,7 @@ class TestVerbs:
             "plant", takes / "?.bvh", "--terrain", "stairs:0.6,0.25", "-o", tmp_path / "new", "--strict"
         )
         assert code == 1
-        assert text.startswith("0 of 2 files good, 2 with something to look at; table")
+        assert text.startswith("0 of 2 files good, 2 with problems; table")
         assert {row["status"] for row in table(tmp_path / "new" / "poise-plant.csv")} == {"worse"}
 
     def test_solve(self, takes, tmp_path, here):
@@ -311,7 +311,7 @@ class TestInterrupted:
         monkeypatch.setattr(running, "completed", stopped)
         code, _, errors = run(*new)
         assert code == 130
-        assert "stopped: 3 of 4 are finished and kept; the same command goes on" in errors
+        assert "stopped: 3 of 4 are finished and kept; the same command resumes" in errors
         assert not (tmp_path / "new" / "poise-convert.csv").exists()
         kept = (tmp_path / "new" / "a.glb").stat().st_mtime_ns
         code, _, errors = run("convert", takes, "-o", tmp_path / "new", "--format", "glb", "--fps", "10")
@@ -330,7 +330,7 @@ class TestInterrupted:
         new = ("convert", takes, "-o", out, "--format", "glb", "--processes", "1")
         assert run(*new)[0] == 1
         kept = (out / "a.glb").stat().st_mtime_ns
-        assert run(*new, "--overwrite")[2].count("going on") == 0, "all anew"
+        assert run(*new, "--overwrite")[2].count("resuming") == 0, "all anew"
         assert (out / "a.glb").stat().st_mtime_ns > kept
         kept = (out / "a.glb").stat().st_mtime_ns
         (takes / "bad.bvh").write_bytes((takes / "a.bvh").read_bytes())
@@ -461,7 +461,7 @@ class TestKilled:
         with begun(library, out) as process:
             _, errors = process.communicate()
         assert process.returncode == 0
-        going_on = next(line for line in errors.splitlines() if line.startswith("going on: "))
+        going_on = next(line for line in errors.splitlines() if line.startswith("resuming: "))
         assert int(going_on.split()[2]) >= JOBS // 2 - 4  # those in work when it died are done again
         assert contents(out) == quiet
         rows = table(out / "poise-convert.csv")
@@ -484,7 +484,7 @@ class TestKilled:
             _, errors = process.communicate()
             assert time.monotonic() - began < 2
         assert process.returncode == 130
-        assert errors.splitlines()[-1].endswith("are finished and kept; the same command goes on")
+        assert errors.splitlines()[-1].endswith("are finished and kept; the same command resumes")
         assert "Traceback" not in errors
         assert not [path for path in out.glob(".*") if path.name != ".poise-convert.journal"]
         with begun(library, out) as process:

@@ -91,7 +91,7 @@ def test_json(file):
 
 def test_limits_are_listed(file):
     assert run("limits", file).stdout == (
-        f"{file}: none of 22 joints has a limit; --anatomical gives a figure those of people\n"
+        f"{file}: none of 22 joints has a limit; --anatomical adds anatomical ones to a character\n"
     )
     file.with_name("figure.ik.toml").write_text(MINE)
     lines = run("limits", file).stdout.splitlines()

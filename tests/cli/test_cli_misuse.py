@@ -41,7 +41,7 @@ CALLS = {
     "no such pose": ([*HAND, "--to", "0", "1", "0", "--from-pose", "home"], "no pose 'home'; poses: (none)"),
     "two starts": (
         [*HAND, "--to", "0", "1", "0", "--from-pose", "home", "--clip", "walk"],
-        "--from-pose is another start",
+        "--from-pose conflicts with the start",
     ),
     "an option alone": ([*HAND, "--to", "0", "1", "0", "--option", "bend=0"], "--option needs --solver"),
     "no file there": (["info", "nothing.glb"], "nothing.glb"),
@@ -133,7 +133,7 @@ def test_samples_are_copied_once(tmp_path, monkeypatch, capsys):
         assert ended.value.code == 0
         said.append(capsys.readouterr().out)
     assert all(str(folder / name) in said[0] for name in samples.NAMES)
-    assert said[1].endswith("nothing was written over\n")
+    assert said[1].endswith("no file was overwritten\n")
     assert (folder / "humanoid.ik.toml").is_file()
     assert (folder / "humanoid.glb").read_bytes() == samples.path("humanoid.glb").read_bytes()
     (folder / "arm.urdf").write_text("mine")

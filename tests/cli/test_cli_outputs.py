@@ -150,10 +150,10 @@ class TestReasons:
         two = several(tmp_path / "two.glb", "walk", "start")
         code, _, errors = run("convert", two, tmp_path / "a.urdf")
         assert code == 2
-        assert "name the one" not in errors
+        assert "select one by name" not in errors
         code, _, errors = run("convert", two, tmp_path / "a.bvh")
         assert code == 2
-        assert "name the one" in errors
+        assert "select one by name" in errors
 
     def test_the_end_of_a_clip_as_it_is_shown_is_in_it(self, tmp_path):
         rig = poise.load(HUMANOID)

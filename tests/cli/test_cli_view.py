@@ -183,7 +183,7 @@ class TestServing:
     def test_a_warning_where_others_can_come_in(self, host, warned):
         done = run("view", "--scene", "ccd", "--no-browser", "--host", host)
         assert done.returncode == 0, done.stderr
-        assert ("everyone with the link can use this viewer" in done.stderr) == warned
+        assert ("anyone with the link can use this viewer" in done.stderr) == warned
         assert done.stderr.count("\n") == warned
         assert "token=" in done.stdout
 

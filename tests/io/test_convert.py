@@ -197,15 +197,17 @@ class TestMoved:
         assert done.share < 1e-3
         assert not [line for line in done.lost if "exact keys" in line]
         assert "unit guessed: 0.01 m" in done.notes
-        assert "turned: y is up now, and the figure looks along +z" in done.notes
-        assert not [note for note in done.notes if "numbers were kept" in note]
+        assert "rotated: y is up now, and the character faces +z" in done.notes
+        assert not [note for note in done.notes if "lengths were kept" in note]
 
     def test_what_lost_joints_carried_is_not_called_off_its_keys(self, data, tmp_path):
         """A VRM animation has no second neck: the head that it carried comes out elsewhere, and all else does not."""
         done = poise.convert(data / "bvh" / "cmu_12_01_walk.bvh", tmp_path / "a.vrma")
         assert done.share < 1e-4
         assert not [line for line in done.lost if "exact keys" in line]
-        (line,) = [line for line in done.lost if line.startswith("the places of what these carried, from here down: ")]
+        (line,) = [
+            line for line in done.lost if line.startswith("the positions of these joints and their descendants: ")
+        ]
         assert "Head, LeftHandIndex1, RightHandIndex1 (off by 0.02 of" in line
 
     def test_centimetres_become_metres_in_gltf_and_stay_in_bvh(self, tmp_path):
@@ -224,14 +226,14 @@ class TestMoved:
             at = np.array([seen[each] for each in rig.skeleton.names])
             np.testing.assert_allclose(np.ptp(at, axis=0), 0.01 * size[[0, 2, 1]], rtol=1e-6, atol=1e-9)
         done = poise.convert(rig, tmp_path / "a.bvh")
-        assert "the unit: lengths are in centimetres, which the file cannot say" in done.lost
+        assert "the unit: lengths are in centimetres, which the file cannot store" in done.lost
         again = poise.load(tmp_path / "a.bvh").rest.world
         points = np.array([again[name].positions for name in rig.skeleton.names])
         np.testing.assert_allclose(np.ptp(points, axis=0), size, rtol=1e-9)
 
     def test_up_turns_a_figure_whose_file_does_not_say(self, tmp_path):
         done = poise.convert(WALK, tmp_path / "z.bvh", up="z")
-        assert "turned: y was up, z is now" in done.notes
+        assert "rotated: y was up, z is now" in done.notes
         assert done.share < 1e-9
         before, after = poise.load(WALK), poise.load(tmp_path / "z.bvh")
         head = before.clips[0].poses.world["Head"].positions
@@ -241,11 +243,11 @@ class TestMoved:
         zero = Pose(after.skeleton, after.skeleton.rest_q).world["Head"].positions
         np.testing.assert_allclose(zero, before.rest.world["Head"].positions[[0, 2, 1]] * [1, -1, 1], atol=1e-9)
         done = poise.convert(tmp_path / "z.bvh", tmp_path / "z.glb")
-        assert "the figure stands along z, and y is up in glTF: up y turns it" in done.notes
+        assert "the character stands along z, but y is up in glTF: use up y to rotate it" in done.notes
 
     def test_a_stick_does_not_say_which_way_is_up(self, tmp_path):
         s = Skeleton.build(["a", "b"], [-1, 0], [Kind.BALL, Kind.BALL], offsets=[[0, 0, 0], [0, 1, 0]])
-        with pytest.raises(InputError, match="the file does not say which way is up"):
+        with pytest.raises(InputError, match="the file has no up axis"):
             poise.convert(Rig(s, Pose(s, s.rest_q)), tmp_path / "a.bvh", up="z")
 
     @pytest.mark.parametrize("scale", [0, -1, float("nan"), float("inf"), "a"])
@@ -260,7 +262,7 @@ class TestLost:
         lost = poise.convert(FIGURE, tmp_path / "a.bvh").lost
         assert "limits of 4 joints" in lost
         assert "1 mesh, with materials and skins" in lost
-        assert "the unit: lengths are in metres, which the file cannot say" in lost
+        assert "the unit: lengths are in metres, which the file cannot store" in lost
 
     def test_of_a_robot(self, tmp_path):
         rig = poise.load(ARM)
@@ -324,7 +326,7 @@ class TestClips:
         assert poise.convert(several, tmp_path / "a.glb").clips == ("walk", "slow/walk")
 
     def test_a_format_of_one_needs_a_name_or_a_file_each(self, several, tmp_path):
-        with pytest.raises(UnsupportedError, match="give 'all' for a file each: 'walk', 'slow/walk'"):
+        with pytest.raises(UnsupportedError, match="give 'all' for one file per clip: 'walk', 'slow/walk'"):
             poise.convert(several, tmp_path / "a.bvh")
         assert not list(tmp_path.glob("*.bvh"))
         done = poise.convert(several, tmp_path / "a.bvh", clip="all")

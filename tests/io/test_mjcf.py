@@ -459,7 +459,7 @@ def test_the_nearer_of_two_files_is_noted_where_the_other_may_not_be_looked_at(t
     (note,) = mjcf.read(main).notes
     assert note == (
         "'../b.xml' was included from the folder of a.xml; the same path from the main file leads out of its folder "
-        "and was not looked at"
+        "and was not used"
     )
     assert not mjcf.read(main, include_root=tmp_path).notes
 

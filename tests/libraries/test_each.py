@@ -44,7 +44,7 @@ class TestProcesses:
         done = listed(range(6), jobs.three_dies, processes=2)
         assert [one.value for one in done] == [0, 1, 2, None, 4, 5]
         assert isinstance(done[3].error, DiedError)
-        assert "ended (by signal 9), and so did the one before" in str(done[3].error)
+        assert "died on it, the last one by signal 9" in str(done[3].error)
         assert all("with code 7" in str(one.error) for one in listed([7], jobs.leaves, processes=1))
 
     def test_a_process_that_was_killed_by_chance_costs_nothing(self, tmp_path):

@@ -125,10 +125,10 @@ class TestConverted:
     def test_where_none_or_several_could_be_meant_the_root_is_asked_for(self, tmp_path):
         two = several(self.FIGURE, self.FIGURE)
         names = f"{self.FIGURE.names[0]!r}, '{self.FIGURE.names[0]}_1'"
-        with pytest.raises(UnsupportedError, match=f"2 of them carry a figure: name one as root .*: {names}"):
+        with pytest.raises(UnsupportedError, match=f"2 of them have hips: name one as root .*: {names}"):
             poise.convert(two, tmp_path / "a.bvh")
         boxes = several(self.BOX, self.BOX)
-        with pytest.raises(UnsupportedError, match="none of them carries a figure's hips: .* 'box', 'box_1'"):
+        with pytest.raises(UnsupportedError, match="none of them has hips: .* 'box', 'box_1'"):
             poise.convert(boxes, tmp_path / "a.bvh")
         assert not list(tmp_path.iterdir())
         assert poise.convert(boxes, tmp_path / "a.bvh", root="box_1").lost[0].endswith("'box_1': box, lid")

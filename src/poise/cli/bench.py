@@ -30,7 +30,7 @@ class Amount(StrEnum):
 def bench(
     *,
     effort: Annotated[
-        Amount, typer.Option("--effort", help="quick: small sizes, which show that it runs, without figures to trust")
+        Amount, typer.Option("--effort", help="quick: small sizes, a smoke test without reliable figures")
     ] = Amount.NORMAL,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:

@@ -63,27 +63,25 @@ def compare(
     joint: Annotated[
         str | None,
         typer.Option(
-            "--joint", metavar="JOINT", help="the joint or link that has the targets; default: a usual limb's"
+            "--joint", metavar="JOINT", help="the joint or link with the targets; default: that of a detected limb"
         ),
     ] = None,
     root: Annotated[
         str | None, typer.Option("--root", metavar="JOINT", help="first joint that moves; default: the limb's own")
     ] = None,
     goal: Annotated[
-        GoalKind | None, typer.Option("--goal", help="what is wanted of it; default: place for arms of six joints")
+        GoalKind | None, typer.Option("--goal", help="kind of goal; default: place for arms of six joints")
     ] = None,
     targets: Annotated[
         str,
-        typer.Option(
-            metavar="reachable|path|FILE", help="targets to rank by: random, a smooth way, or a table as for solve"
-        ),
+        typer.Option(metavar="reachable|path|FILE", help="targets: random, a smooth path, or a table as for solve"),
     ] = "reachable",
     clip: Annotated[str | None, typer.Option("--clip", metavar="NAME", help="the clip that the path follows")] = None,
     solver: Annotated[
         str, typer.Option("--solvers", metavar="all|LIST", help="e.g. ccd,fabrik or ccd,ccd:order=tip-first:bend=0")
     ] = "all",
     peers: Annotated[
-        bool, typer.Option("--peers", help="other libraries, too; those not installed say how to get them")
+        bool, typer.Option("--peers", help="also compare other libraries; missing ones print install commands")
     ] = False,
     tolerance: Annotated[float | None, typer.Option(help=TOLERANCE)] = None,
     angle_tolerance: Annotated[float | None, typer.Option("--angle-tolerance", help=ANGLE_TOLERANCE)] = None,
@@ -94,11 +92,11 @@ def compare(
         EffortName,
         typer.Option(
             "--effort",
-            help="quick shows that it runs, without figures to trust; full: more targets, chains of up to 200 joints, "
+            help="quick: a smoke test without reliable figures; full: more targets, chains of up to 200 joints, "
             "for minutes",
         ),
     ] = EffortName.NORMAL,
-    seed: Annotated[int, typer.Option(min=0, help="of the random targets")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="seed of the random targets")] = 0,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", "--report", help=f"write a report ({', '.join(SUFFIXES)}) here")
     ] = None,
@@ -147,7 +145,7 @@ def _asked(rig: Rig, ends: tuple[str | None, str | None], goal: GoalKind | None,
     if limb is None:
         if is_flat(rig.skeleton.kinds, rig.skeleton.parents):
             raise InputError(f"there is no chain to compare methods on: {FLAT}")
-        raise InputError("there is no limb in this file that could be guessed: give --joint JOINT, and --root ROOT")
+        raise InputError("no limb was detected in this file: give --joint JOINT, and --root ROOT")
     if targets in ("reachable", "path"):
         return _Asked(example(goal or limb.kind, limb.tip, limb.root), targets)
     rows = open_targets(Path(targets), limb.tip, limb.root)

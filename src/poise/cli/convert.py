@@ -66,7 +66,8 @@ def convert(
     ],
     *,
     clip: Annotated[
-        str | None, typer.Option("--clip", metavar="NAME", help="which clip, or all: a file each where one holds one")
+        str | None,
+        typer.Option("--clip", metavar="NAME", help="which clip, or all: one file per clip for single-clip formats"),
     ] = None,
     fps: Annotated[
         float | None,
@@ -77,7 +78,7 @@ def convert(
     scale: Annotated[
         float | None, typer.Option("--scale", help="multiply lengths; default: glTF in metres where the unit is known")
     ] = None,
-    up: Annotated[AnyAxis | None, typer.Option("--up", help="turn the figure so that this axis is up")] = None,
+    up: Annotated[AnyAxis | None, typer.Option("--up", help="rotate the character to this up axis")] = None,
     rest: Annotated[
         RestPose | None,
         typer.Option(
@@ -87,10 +88,10 @@ def convert(
     root: Annotated[
         str | None,
         typer.Option(
-            "--root", metavar="JOINT", help="take this root's joints only; default for BVH: those of the hips"
+            "--root", metavar="JOINT", help="convert this root's joints only; default for BVH: those of the hips"
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="many files: the folder of the new ones")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="many files: the output folder")] = None,
     suffix: Format = None,
     include_root: IncludeRoot = None,
     overwrite: Overwrite = False,
@@ -102,7 +103,7 @@ def convert(
     work = ConvertWork(clip, fps, scale, up and up.value, rest and rest.value, root, include_root)
     if out is not None and (is_library(files, out) or suffix is not None):
         if suffix is None:
-            raise InputError("many files need --format, such as --format bvh: what they are converted to")
+            raise InputError("many files need --format, the output format, such as --format bvh")
         library = library_of(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
         raise typer.Exit(run_library("convert", files, library, work, as_json=as_json, each_clip=clip == ALL))
     only("convert", overwrite=overwrite, processes=processes, cluster=cluster, format=suffix)

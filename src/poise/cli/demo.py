@@ -75,7 +75,7 @@ def demo(
     folder: Annotated[Path, typer.Option("-o", "--out", help="where the posed files and pictures go")] = Path(
         "poise-demo"
     ),
-    headless: Annotated[bool, typer.Option("--headless", help="never wait for a person or open anything")] = False,
+    headless: Annotated[bool, typer.Option("--headless", help="never wait for input or open a browser")] = False,
 ) -> None:
     """Solve on bundled rigs and plant a walk on bundled hills. A table is printed, files go to a folder.
 

@@ -49,9 +49,9 @@ def limits(
     file: Annotated[Path, typer.Argument(help="a rig: glTF, GLB, VRM, VRMA, BVH, FBX, USD, URDF, MJCF, ASF or AMC")],
     *,
     anatomical: Annotated[
-        bool, typer.Option("--anatomical", help="write the limits of people's joints into the sidecar")
+        bool, typer.Option("--anatomical", help="write anatomical joint limits into the sidecar")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would be written, and write nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="show the changes without writing them")] = False,
     include_root: IncludeRoot = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
@@ -103,7 +103,7 @@ def _as_lines(rig: Rig, file: Path) -> list[str]:
         if limit is not None
     ]
     if not rows:
-        return [f"{file}: none of {len(s)} joints has a limit; --anatomical gives a figure those of people"]
+        return [f"{file}: none of {len(s)} joints has a limit; --anatomical adds anatomical ones to a character"]
     widths = [max(len(shown(row[column])) for row in rows) for column in range(2)]
     return [
         f"{file}: {len(rows)} of {len(s)} joints have limits",

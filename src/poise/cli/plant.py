@@ -70,28 +70,31 @@ _Out = Annotated[
 _Feet = Annotated[str | None, typer.Option("--feet", metavar="NAMES", help="which legs: left,right; default: all")]
 _Contacts = Annotated[
     Path | None,
-    typer.Option(help="when heels and balls stand (.json, .toml); default: what the sidecar says, else detected"),
+    typer.Option(help="contact intervals of heels and balls (.json, .toml); default: the sidecar's, else detected"),
 ]
 _InPlace = Annotated[
-    InPlace, typer.Option("--in-place", help="a clip that walks in place: let it travel, keep it there, or refuse it")
+    InPlace, typer.Option("--in-place", help="in-place clips: add travel, keep them in place, or reject them")
 ]
 _Metre = Annotated[
-    float | None, typer.Option("--metre", help="file units per metre; default: so that the figure is 1.7 m tall")
+    float | None, typer.Option("--metre", help="file units per metre; default: for a character height of 1.7 m")
 ]
 _Up = Annotated[UpAxis | None, typer.Option("--up", help="the clip's up axis; default: away from the feet")]
 _Stretch = Annotated[
-    float, typer.Option("--stretch", min=0.0, help="most that a leg may grow where it is too short: 0.02 is 2 %")
+    float, typer.Option("--stretch", min=0.0, help="maximum stretch of a leg that is too short: 0.02 is 2 %")
 ]
 _FeetOnly = Annotated[
-    bool, typer.Option("--feet-only", help="leave hands, elbows, knees and hips that are on the ground as they are")
+    bool, typer.Option("--feet-only", help="plant feet only, not hands, elbows, knees and hips on the ground")
 ]
 _Report = Annotated[Path | None, typer.Option("--report", help="write measures and curves (.html), or numbers (.json)")]
 _Plot = Annotated[Path | None, typer.Option("--plot", help="write a picture from the side (.png, .svg, .pdf)")]
 _SaveContacts = Annotated[
-    Path | None, typer.Option(help="write them here, to be edited: .json, or a table in a sidecar (.toml)")
+    Path | None, typer.Option(help="write the contacts for editing: .json, or a table in a sidecar (.toml)")
 ]
 _Strict = Annotated[
-    bool, typer.Option("--strict", help="exit with 1 where feet skate, sink, pop or miss by more than their bounds")
+    bool,
+    typer.Option(
+        "--strict", help="exit with 1 if a foot measure (skate, penetration, spikes, error) exceeds its bound"
+    ),
 ]
 _Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 
@@ -163,18 +166,18 @@ def plant(
     contacts: _Contacts = None,
     in_place: _InPlace = InPlace.TRAVEL,
     stride: Annotated[
-        Strides, typer.Option("--stride", help="steps as long as they are, or so that none climbs two treads of stairs")
+        Strides, typer.Option("--stride", help="keep the step length, or fit it to at most one stair tread per step")
     ] = Strides.KEEP,
     terrain_size: Annotated[
         str | None,
         typer.Option("--terrain-size", metavar="X,Y", help="extent of a height map, first post to last (clip units)"),
     ] = None,
     terrain_height: Annotated[
-        float | None, typer.Option("--terrain-height", help="height that white of a height map stands for (clip units)")
+        float | None, typer.Option("--terrain-height", help="height of white in a height map (clip units)")
     ] = None,
     terrain_origin: Annotated[
         str | None,
-        typer.Option("--terrain-origin", metavar="X,Y[,Z]", help="where the middle of a height map lies (clip units)"),
+        typer.Option("--terrain-origin", metavar="X,Y[,Z]", help="position of the centre of a height map (clip units)"),
     ] = None,
     terrain_up: Annotated[
         UpAxis | None, typer.Option("--terrain-up", help="up in a terrain file; default: y, and z for STL")
@@ -184,7 +187,7 @@ def plant(
         typer.Option(
             "--terrain-unit",
             metavar="CLIP_UNITS",
-            help="what a length of 1 of the terrain is in the clip; default: 1 for files, a metre for shapes",
+            help="length of one terrain unit in the clip; default: 1 for files, a metre for shapes",
         ),
     ] = None,
     terrain_direction: DirectionOption = None,

@@ -12,11 +12,11 @@ from poise.io import samples as bundled
 
 
 def samples(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="where to; it is made where it is missing")] = Path(),
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="output folder; created if missing")] = Path(),
 ) -> None:
     """Copy the bundled rigs into DIR, by default this folder. They are a character, a walk, an arm and hills."""
     written = bundled.copy_to(folder)
     for path in written:
         say(str(path))
     if not written:
-        say(f"all samples are in {folder} already; nothing was written over")
+        say(f"all samples are in {folder} already; no file was overwritten")

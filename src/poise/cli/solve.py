@@ -60,7 +60,7 @@ def solve(  # `Command` below accepts repeated --joint
     *,
     joint: Annotated[
         str | None,
-        typer.Option("--joint", metavar="JOINT", help="the joint or link to bring to the target; again: for another"),
+        typer.Option("--joint", metavar="JOINT", help="the joint or link to bring to the target; repeatable"),
     ] = None,
     root: Annotated[
         str | None, typer.Option("--root", metavar="JOINT", help="first joint that may move; default: the limb's own")
@@ -94,13 +94,15 @@ def solve(  # `Command` below accepts repeated --joint
         typer.Option(
             "--look-at",
             metavar="X Y Z",
-            help="the joint looks at this point of the world (file units); those above it turn along",
+            help="aim the joint at this world point (file units); its ancestors turn as well",
         ),
     ] = None,
     pole: Annotated[
         tuple[float, float, float] | None,
         typer.Option(
-            "--pole", metavar="X Y Z", help="with --to: the knee or elbow above the joint points there (file units)"
+            "--pole",
+            metavar="X Y Z",
+            help="with --to: the knee or elbow above the joint points to this point (file units)",
         ),
     ] = None,
     near: Annotated[
@@ -115,9 +117,7 @@ def solve(  # `Command` below accepts repeated --joint
     ] = None,
     clip: Annotated[
         str | None,
-        typer.Option(
-            "--clip", metavar="NAME", help="start from a clip's pose; with --every-frame: which clip, all: each of them"
-        ),
+        typer.Option("--clip", metavar="NAME", help="start from a clip's pose; with --every-frame: the clip, or all"),
     ] = None,
     from_pose: Annotated[
         str | None, typer.Option("--from-pose", help="start from a named pose: a keyframe of MJCF, a state of SRDF")
@@ -129,25 +129,26 @@ def solve(  # `Command` below accepts repeated --joint
     tolerance: Annotated[float | None, typer.Option(help=TOLERANCE)] = None,
     angle_tolerance: Annotated[float | None, typer.Option("--angle-tolerance", help=ANGLE_TOLERANCE)] = None,
     prefer: Annotated[
-        Preferred, typer.Option(help="the first pose found, the closest to the start, or all that are distinct")
+        Preferred, typer.Option(help="the first pose found, the closest to the start, or all distinct ones")
     ] = Preferred.FIRST,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="starts to try for closest (default: 64) and all (default: 512)")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="threads at once; default: all processors for many targets")
+        int | None, typer.Option(min=1, help="number of threads; default: all processors for many targets")
     ] = None,
     solver: Annotated[str, typer.Option(help="auto or a solver's name")] = "auto",
     option: Annotated[
         list[str] | None,
         typer.Option("--option", metavar="NAME=VALUE", help="an option of --solver; `poise solvers NAME` lists them"),
     ] = None,
-    iterations: Annotated[int | None, typer.Option(min=0, help="most iterations; default: the solver's own")] = None,
+    iterations: Annotated[int | None, typer.Option(min=0, help="maximum iterations; default: the solver's own")] = None,
     restarts: Annotated[
-        int | None, typer.Option(min=0, help="how often to start again from elsewhere; default: the solver's own")
+        int | None, typer.Option(min=0, help="number of restarts from other poses; default: the solver's own")
     ] = None,
     damping: Annotated[
-        float | None, typer.Option(help="levenberg_marquardt: damping of a step, above 0; more is slower and steadier")
+        float | None,
+        typer.Option(help="levenberg_marquardt: damping of a step, above 0; larger is slower and more stable"),
     ] = None,
     order: Annotated[Order | None, typer.Option(help="ccd: sweep order")] = None,
     hinge: Annotated[Hinge | None, typer.Option(help="ccd: hinge method")] = None,
@@ -157,13 +158,13 @@ def solve(  # `Command` below accepts repeated --joint
     free_root: Annotated[
         bool,
         typer.Option(
-            "--free-root", help="let the root move too, turn and translate: the hips of a figure, the base of a robot"
+            "--free-root", help="let the root move and rotate as well: the hips of a character, the base of a robot"
         ),
     ] = False,
     natural: Annotated[
         bool | None,
         typer.Option(
-            help="whether figures take poses that people take (knees forward, elbows back); default: with --solver auto"
+            help="prefer human-like poses for characters (knees forward, elbows back); default: with --solver auto"
         ),
     ] = None,
     out: Annotated[
@@ -185,7 +186,7 @@ def solve(  # `Command` below accepts repeated --joint
         raise InputError("--every-frame solves a whole clip: --time and --plot are for one pose")
     outputs.check_not_read({"--targets": targets}, {"--out": out, "--plot": plot})
     if from_pose is not None and (every_frame or clip is not None):
-        raise InputError("--from-pose is another start than that of --clip and --every-frame: give one")
+        raise InputError("--from-pose conflicts with the start of --clip and --every-frame: give one")
     _refuse_seeds(seeds, prefer, every_frame=every_frame)
     if time is not None and clip is None:
         raise InputError("--time needs --clip: it is the time in that clip")
@@ -281,7 +282,7 @@ def _refuse_seeds(seeds: int | None, prefer: Preferred, *, every_frame: bool) ->
     """Reject --seeds for a single search. --every-frame has its own message for both options."""
     if seeds is not None and prefer == Preferred.FIRST and not every_frame:
         raise InputError(
-            "--seeds is how many starts to try for --prefer closest or all, and the default, first, stops when it is "
+            "--seeds is how many starts to try for --prefer closest or all, and the default, first, stops when one is "
             f"there: write --prefer closest --seeds {seeds}"
         )
 

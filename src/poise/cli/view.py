@@ -35,18 +35,18 @@ _File = Annotated[
     Path | None,
     typer.Argument(help="a rig: glTF, VRM, VRMA, BVH, FBX, USD, URDF, MJCF, ASF/AMC; without: the first scene"),
 ]
-_Scene = Annotated[str | None, typer.Option("--scene", metavar="NAME", help="a demo scene; --list-scenes says which")]
+_Scene = Annotated[str | None, typer.Option("--scene", metavar="NAME", help="a demo scene; --list-scenes lists them")]
 _Host = Annotated[
-    str, typer.Option("--host", help="address to listen at; others than this machine's own let others in")
+    str, typer.Option("--host", help="address to listen at; anything but localhost is open to other machines")
 ]
 _Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0: a free one")]
 _NoBrowser = Annotated[bool, typer.Option("--no-browser", help="print the address only")]
 _Clip = Annotated[str | None, typer.Option("--clip", metavar="NAME", help="play this clip of the file")]
 _Terrain = Annotated[str | None, typer.Option("--terrain", metavar="WORDS", help="ground, as in poise plant, or hills")]
-_Plant = Annotated[bool, typer.Option("--plant", help="put the feet of the clip on the ground")]
+_Plant = Annotated[bool, typer.Option("--plant", help="plant the feet of the clip on the terrain")]
 _Solver = Annotated[str | None, typer.Option("--solver", metavar="NAME", help="the solver; `poise solvers` lists them")]
 _Joint = Annotated[
-    str | None, typer.Option("--joint", metavar="JOINT", help="show one chain: the joint that has the target")
+    str | None, typer.Option("--joint", metavar="JOINT", help="show one chain: the joint with the target")
 ]
 _Root = Annotated[
     str | None, typer.Option("--root", metavar="JOINT", help="first joint that moves; default: the limb's own")
@@ -57,7 +57,7 @@ _Packages = Annotated[
         "--package-path", metavar="DIR", help="a folder with meshes of package://, a package or of several; repeatable"
     ),
 ]
-_Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="write a page that plays offline, and end")]
+_Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="write an offline page and exit")]
 
 
 class ViewOptions(NamedTuple):
@@ -76,7 +76,7 @@ def view(
     file: _File = None,
     *,
     scene: _Scene = None,
-    list_scenes: Annotated[bool, typer.Option("--list-scenes", help="list the demo scenes, and end")] = False,
+    list_scenes: Annotated[bool, typer.Option("--list-scenes", help="list the demo scenes and exit")] = False,
     host: _Host = "127.0.0.1",
     port: _Port = 0,
     no_browser: _NoBrowser = False,

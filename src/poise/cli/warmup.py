@@ -31,6 +31,6 @@ def warmup(what: Annotated[str, typer.Argument(metavar="WHAT", help=_WHAT)] = "a
             begun.append(name)
 
         folder = compile_all(what, progress=note)
-    kept = "kept in no folder" if folder is None else f"cached in {folder}"
+    kept = "not cached: no folder is writable" if folder is None else f"cached in {folder}"
     seconds, work = time.perf_counter() - began, time.process_time() - spent
     say(f"kernels ready ({what}) in {seconds:.1f} s, {work:.1f} s of processor time, {kept}")

@@ -187,16 +187,18 @@ def _placed(rig: Rig, path: Path, scale: float | None, up: str | None) -> tuple[
         factor, metres = metres, 1.0
         notes.append(f"lengths were in {unit_of(s.metres_per_unit or 1.0)} and are in metres now")
     elif scale is None and in_metres and metres is None:
-        notes.append("the unit is not known: numbers were kept, and mean metres in glTF; scale 0.01 is for centimetres")
+        notes.append(
+            "the unit is unknown: lengths were kept and count as metres in glTF; use scale 0.01 for centimetres"
+        )
     elif scale is not None:
         metres = 1.0 if in_metres else None
     stands = _up_of(rig, wanted=up) if in_metres or up is not None else s.up
     turn = rotations.IDENTITY
     if up is not None and stands != up:
         turn = turn_between(stands or up, up)
-        notes.append(f"turned: {stands} was up, {up} is now")
+        notes.append(f"rotated: {stands} was up, {up} is now")
     elif up is None and s.up is None and in_metres and stands == "z":
-        notes.append("the figure stands along z, and y is up in glTF: up y turns it")
+        notes.append("the character stands along z, but y is up in glTF: use up y to rotate it")
     if factor == 1.0 and turn is rotations.IDENTITY:
         return rig, notes  # the source document is preserved
     return moved(rig, Move(factor, turn, up or s.up, metres)), notes
@@ -213,7 +215,7 @@ def _as_animation(rig: Rig) -> tuple[Rig, list[str]]:
     if factor == 1.0 and np.array_equal(axes, np.eye(3)):
         return rig, notes
     if not np.array_equal(axes, np.eye(3)):
-        notes.append("turned: y is up now, and the figure looks along +z")
+        notes.append("rotated: y is up now, and the character faces +z")
     return moved(rig, Move(factor, turn, "y", 1.0)), notes
 
 
@@ -226,7 +228,7 @@ def _up_of(rig: Rig, wanted: str | None) -> str | None:
     if legs:
         return up_of_legs(rig.clips[0] if rig.clips and len(rig.clips[0].times) else rig.rest, legs)
     if wanted is not None:
-        raise InputError("up: the file does not say which way is up, and the figure has no legs that would show it")
+        raise InputError("up: the file has no up axis, and the character has no legs to infer it from")
     return None
 
 
@@ -282,7 +284,7 @@ def _write(rig: Rig, path: Path, rest: Rest, *, each: bool) -> list[tuple[Path, 
         single = [dataclasses.replace(rig, clips=(clip,)) for clip in rig.clips]
         if not each:
             names = listed(repr(clip.name) for clip in rig.clips)
-            message = f"{path}: it holds one clip: name the one that is meant, or give 'all' for a file each: {names}"
+            message = f"{path}: it holds one clip: select one by name, or give 'all' for one file per clip: {names}"
             raise UnsupportedError(message) from error
         files = list(zip(clip_paths(path, [clip.name for clip in rig.clips]), single, strict=True))
         for file, part in files:
@@ -318,10 +320,10 @@ def _told(written: list[tuple[Path, Rig]], meshes: int, notes: list[str], aside:
     compared = [(clip, new) for clip, new in kept if new is not clip]
     off, share, hung, they = _off(compared)
     if hung and they:
-        what = f"the places of what these carried, from here down: {listed(hung)}"
-        lost[f"{what} (off by {they:.2g} of the figure's size at most)"] = None
+        what = f"the positions of these joints and their descendants: {listed(hung)}"
+        lost[f"{what} (off by {they:.2g} of the character's size at most)"] = None
     if off is not None and share is not None and share > _TOLD:
-        lost[f"exact keys: {off:.3g} off at most ({share:.2g} of the figure's size) at the clip's own keys"] = None
+        lost[f"exact keys: {off:.3g} off at most ({share:.2g} of the character's size) at the clip's own keys"] = None
     return Converted(
         files=tuple(path for path, _ in written),
         clips=tuple(clip.name for clip, _ in kept),

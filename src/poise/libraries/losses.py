@@ -33,7 +33,7 @@ def losses(before: Rig, after: Rig | None, meshes: int) -> tuple[str, ...]:
     meshes  number of meshes of the source file
     """
     if after is None:
-        return ("the skeleton: the file holds joint values only, and needs the rig beside it",)
+        return ("the skeleton: the file holds joint values only, and needs the rig as well",)
     return tuple(_of_rig(before, after, meshes))
 
 
@@ -82,11 +82,11 @@ def _of_rig(before: Rig, after: Rig, meshes: int) -> Iterator[str]:
     if before.humanoid and not after.humanoid:
         yield f"the roles of {counted(len(before.humanoid), 'joint')}"
     if _is_scaled(before) and not _is_scaled(after):
-        yield "scale of joints: it went into the lengths"
+        yield "scale of joints: it was applied to the lengths"
     if old.metres_per_unit is not None and new.metres_per_unit is None:
-        yield f"the unit: lengths are in {unit_of(old.metres_per_unit)}, which the file cannot say"
+        yield f"the unit: lengths are in {unit_of(old.metres_per_unit)}, which the file cannot store"
     if old.up is not None and new.up is None:
-        yield f"which way is up: {old.up}, which the file cannot say"
+        yield f"which way is up: {old.up}, which the file cannot store"
 
 
 def _limited(skeleton: Skeleton) -> int:

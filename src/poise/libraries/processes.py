@@ -64,9 +64,7 @@ class Processes:
         try:
             self._job = pickle.dumps(job)
         except Exception as error:
-            message = (
-                f"other processes cannot be given this job; it must be a function of a module, or the like ({error})"
-            )
+            message = f"this job cannot be pickled for other processes; use a function of a module ({error})"
             raise InputError(message) from error
         self.room = count
         self._workers: list[_Worker] = []
@@ -97,7 +95,7 @@ class Processes:
         if self._tries[task.number] < _TRIES:
             self.submit(task)
         else:
-            message = f"the process that worked on it ended ({how}), and so did the one before"
+            message = f"two worker processes died on it, the last one {how}"
             yield JobAnswer(task.number, None, DiedError(message))
 
     def close(self) -> None:

@@ -91,7 +91,7 @@ def _of_the_figure(rig: Rig, roots: list[int]) -> int:
     found = [row for row in roots if "hips" in humanoid(_figure(rig, row)).joints]
     if len(found) == 1:
         return found[0]
-    which = f"{len(found)} of them carry a figure" if found else "none of them carries a figure's hips"
+    which = f"{len(found)} of them have hips" if found else "none of them has hips"
     raise UnsupportedError(
         f"the new format holds one tree of joints; this rig has {len(roots)} roots, and {which}: "
         f"name one as root (--root NAME): {_names(s, found or roots)}"

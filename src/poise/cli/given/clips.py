@@ -13,7 +13,7 @@ from poise.model.rig import Rig
 
 Chosen = Annotated[
     str | None,
-    typer.Option("--clip", metavar="NAME", help="which clip, where the file has several; all: each of them"),
+    typer.Option("--clip", metavar="NAME", help="name of the clip, if the file has several; all: every clip"),
 ]
 
 

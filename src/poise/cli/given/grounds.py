@@ -29,7 +29,7 @@ DirectionOption = Annotated[
     typer.Option(
         "--terrain-direction",
         metavar="DIRECTION",
-        help="which way slope and stairs climb: along (the way of the clip), against, degrees to the left of where "
+        help="uphill direction of slope and stairs: along (travel direction), against, degrees to the left of where "
         "glTF figures face, or X,Y[,Z] in the clip's axes",
     ),
 ]

@@ -15,9 +15,7 @@ from poise.model.rig import Rig
 
 IncludeRoot = Annotated[
     Path | None,
-    typer.Option(
-        "--include-root", metavar="DIR", help="a folder that MJCF includes and USD layers may be read from, too"
-    ),
+    typer.Option("--include-root", metavar="DIR", help="another folder permitted for MJCF includes and USD layers"),
 ]
 
 TOLERANCE = (

@@ -11,11 +11,11 @@ from poise.cli.library.plan import ManyFiles
 from poise.errors import InputError
 
 Format = Annotated[
-    str | None, typer.Option("--format", metavar="SUFFIX", help="many files: format of the new ones, such as bvh")
+    str | None, typer.Option("--format", metavar="SUFFIX", help="many files: output format, such as bvh")
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="many files: write those that are there anew")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="many files: overwrite existing outputs")]
 Workers = Annotated[
-    int | None, typer.Option("--processes", min=1, help="many files: how many at once; default: one a core")
+    int | None, typer.Option("--processes", min=1, help="many files: number of processes; default: one per core")
 ]
 Cluster = Annotated[
     str | None, typer.Option("--cluster", metavar="ADDRESS", help="many files: a Dask scheduler, tcp://... or local")
@@ -27,7 +27,7 @@ def library_of(
 ) -> ManyFiles:
     """Build the batch options. InputError where the folder is missing or is a file."""
     if out is None:
-        raise InputError("many files need -o FOLDER, the folder of the new ones")
+        raise InputError("many files need -o FOLDER, the output folder")
     if out.is_symlink() and not out.exists():
         raise InputError(f"-o {out} is a link that leads nowhere: many files need a folder")
     if out.exists() and not out.is_dir():
@@ -39,7 +39,7 @@ def refuse(verb: str, **given: object) -> None:
     """Reject single-file options in a batch. Each keyword is the name of an option."""
     wrong = [f"--{name.replace('_', '-')}" for name, value in given.items() if value not in (None, False)]
     if wrong:
-        raise InputError(f"poise {verb} with many files takes no {' or '.join(wrong)}: that is for one")
+        raise InputError(f"poise {verb} with many files takes no {' or '.join(wrong)}: that is for one file")
 
 
 def only(verb: str, **given: object) -> None:

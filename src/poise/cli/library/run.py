@@ -69,13 +69,13 @@ def run(
         sweep(new)
     left = [pair for pair in found if str(pair.out) not in journal.rows]
     if journal.rows:
-        say(f"going on: {len(journal.rows)} of {len(found)} were finished", err=True)
+        say(f"resuming: {len(journal.rows)} of {len(found)} were finished", err=True)
     with journal:
         try:
             _work(verb, left, library, work, journal)
         except KeyboardInterrupt:
             sweep(new)
-            done = f"stopped: {len(journal.rows)} of {len(found)} are finished and kept; the same command goes on"
+            done = f"stopped: {len(journal.rows)} of {len(found)} are finished and kept; the same command resumes"
             say(done, err=True)
             raise typer.Exit(130) from None
     rows = [{"file": str(pair.file), "out": str(pair.out)} | journal.rows[str(pair.out)] for pair in found]
@@ -187,7 +187,7 @@ def _say(rows: list[Row], table: Path, *, as_json: bool) -> int:
         say(f"failed: {row['file']}: {row['message'].removeprefix(f'{named}: ')}", err=True)
     if len(failed) > _SHOWN:
         say(f"and {len(failed) - _SHOWN} more", err=True)
-    others = f", {len(bad) - len(failed)} with something to look at" if len(bad) > len(failed) else ""
-    failures = f", {len(failed)} failed (the same command tries them again)" if failed else ""
+    others = f", {len(bad) - len(failed)} with problems" if len(bad) > len(failed) else ""
+    failures = f", {len(failed)} failed (the same command retries them)" if failed else ""
     say(f"{len(rows) - len(bad)} of {len(rows)} files good{others}{failures}; table in {table}")
     return 1 if bad else 0

@@ -20,7 +20,7 @@ def serve(document: Document, *, host: str, port: int, open_browser: bool) -> No
     from poise.viewer.session.studio import Studio  # noqa: PLC0415
 
     if not is_loopback(host):
-        say(f"warning: {host} can be reached from other machines; everyone with the link can use this viewer", err=True)
+        say(f"warning: {host} can be reached from other machines; anyone with the link can use this viewer", err=True)
     with Server(Studio(document), host=host, port=port) as server:
         server.on_gone(lambda: say(f"the page was closed; open it again: {server.url}"))
         server.on_asked(lambda: say(f"a new link was asked for: {server.url}"))

@@ -131,7 +131,7 @@ class _Includes:
         if targets[0] not in near:
             self.notes.append(
                 f"{shown(name)} was included from the folder of {element.path.name}; the same path from the main file "
-                "leads out of its folder and was not looked at"
+                "leads out of its folder and was not used"
             )
         return found
 

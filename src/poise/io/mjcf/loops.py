@@ -32,11 +32,13 @@ def read_loops(given: CompiledModel, found: MjcfRows) -> list[Loop]:
         joints = tuple(found.rows[found.body_row[body]].name if body else None for body in bodies)
         what = name or f"{kind} of " + " and ".join(repr(joint or "world") for joint in joints)
         if not m.eq_active0[i]:
-            found.notes.append(f"the loop {what} (<{kind}>) is not active and was passed over")
+            found.notes.append(f"the loop {what} (<{kind}>) is not active and was skipped")
         elif any(m.body_mocapid[body] >= 0 for body in bodies):
-            found.notes.append(f"the loop {what} (<{kind}>) follows a mocap body, which is moved by hand: passed over")
+            found.notes.append(
+                f"the loop {what} (<{kind}>) follows a mocap body, which is moved interactively: skipped"
+            )
         elif any(not np.abs(frame).max() <= LARGEST for _, frame in ends):
-            found.notes.append(f"the loop {what} (<{kind}>) has numbers that are too large and was passed over")
+            found.notes.append(f"the loop {what} (<{kind}>) has numbers that are too large and was skipped")
         else:
             holds: tuple[Hold, ...] = ("point",) if kind == "connect" else ("point", "turn")
             first, second = joints

@@ -152,6 +152,6 @@ class _Builder:
             k += 1
             name = "_".join(part for part in (wanted, what, "" if what and k == 1 else str(k)) if part)
         if name != wanted and what:
-            self.found.notes.append(f"{what} {wanted!r} is called {name!r} here: something else has its name")
+            self.found.notes.append(f"{what} {wanted!r} is called {name!r} here: its name is taken")
         self.taken.add(name)
         return name

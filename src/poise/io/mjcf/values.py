@@ -57,12 +57,12 @@ def couplings_of(given: CompiledModel, found: MjcfRows) -> list[Coupling | None]
         row = found.joint_row[follower]
         name = found.rows[row].name
         if not m.eq_active0[i]:
-            found.notes.append(f"the equality of joint {name!r} is not active and was passed over")
+            found.notes.append(f"the equality of joint {name!r} is not active and was skipped")
         elif leader < 0 or ratio == 0.0 or any(bends):
             kind = "curved" if any(bends) else "constant"
-            found.notes.append(f"the {kind} equality of joint {name!r} is not read: the joint moves by itself here")
+            found.notes.append(f"the {kind} equality of joint {name!r} is not read: the joint moves independently")
         elif row in couplings or _leads_to(found.joint_row[leader], row, couplings):
-            found.notes.append(f"a further equality of joint {name!r} was passed over: one leads it already")
+            found.notes.append(f"a further equality of joint {name!r} was skipped: it has a leader already")
         else:
             start, its = (float(m.qpos0[m.jnt_qposadr[joint]]) for joint in (leader, follower))
             couplings[row] = Coupling(found.joint_row[leader], ratio, its + offset - ratio * start)
@@ -89,7 +89,7 @@ def keyframes_of(given: CompiledModel, skeleton: Skeleton, found: MjcfRows) -> d
         name = own or f"key{i}"
         qpos = m.key_qpos[i]
         if not (np.abs(qpos) <= LARGEST).all():
-            found.notes.append(f"keyframe {name!r} has a value that is too large, and was passed over")
+            found.notes.append(f"keyframe {name!r} has a value that is too large, and was skipped")
             continue
         q = _q(qpos, m, skeleton, found)
         off = _disagree(qpos, q, m, skeleton, found)
