@@ -225,7 +225,7 @@ class TestRefused:
         (tmp_path / "new" / "poise-convert.csv").unlink()
         code, text, errors = run(*self.ALL, cwd=tmp_path)
         assert code == 0, errors
-        assert "going on: 2 of 2 were finished" in errors
+        assert "resuming: 2 of 2 were finished" in errors
         assert text.startswith("2 of 2 files good")
 
     def test_files_are_read_beforehand_only_where_names_may_meet(self, several, tmp_path, here, monkeypatch):
@@ -320,7 +320,7 @@ class TestInterrupted:
         monkeypatch.setattr(running, "completed", whole)
         code, _, errors = run(*new)
         assert code == 1
-        assert "going on: 2 of 4 were finished" in errors  # the third one failed, and is tried again
+        assert "resuming: 2 of 4 were finished" in errors  # the third one failed, and is tried again
         assert (tmp_path / "new" / "a.glb").stat().st_mtime_ns == kept
         assert run("convert", takes, "-o", tmp_path / "quiet", "--format", "glb")[0] == 1
         assert contents(tmp_path / "new") == contents(tmp_path / "quiet")
@@ -336,7 +336,7 @@ class TestInterrupted:
         (takes / "bad.bvh").write_bytes((takes / "a.bvh").read_bytes())
         code, text, errors = run(*new)
         assert (code, text.startswith("4 of 4 files good")) == (0, True)
-        assert "going on: 3 of 4 were finished" in errors
+        assert "resuming: 3 of 4 were finished" in errors
         assert (out / "a.glb").stat().st_mtime_ns == kept
         assert not list(out.glob(".*")), "the journal goes with the last failure"
 

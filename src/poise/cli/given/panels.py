@@ -14,20 +14,20 @@ PANELS: dict[str, tuple[str, ...]] = {
         "joint", "root", "to", "rotation", "direction", "axis", "look_at", "pole", "near", "goal", "targets",
     ),
     "Start": ("clip", "from_pose", "time", "every_frame", "scene"),
-    "How it is solved": (
+    "Solver": (
         "solver", "option", "iterations", "restarts", "damping", "order", "hinge", "prefer", "seeds", "threads",
         "tolerance", "angle_tolerance", "natural", "free_root", "limits", "no_limits",
     ),
-    "What is measured": ("peers", "effort", "seed"),
-    "Ground": (
+    "Measurement": ("peers", "effort", "seed"),
+    "Terrain": (
         "terrain", "terrain_size", "terrain_height", "terrain_origin", "terrain_up", "terrain_unit",
         "terrain_direction", "plant",
     ),
     "Feet": ("feet_names", "contacts", "in_place", "stride", "feet_only", "stretch", "strict"),
-    "Figure": ("fps", "scale", "up", "rest", "metre"),
-    "What is read": ("include_root", "package_path"),
-    "What is written": ("out", "plot", "report", "save_contacts", "html", "as_json"),
-    "Many files": ("suffix", "overwrite", "processes", "cluster"),
+    "Character": ("fps", "scale", "up", "rest", "metre"),
+    "Input": ("include_root", "package_path"),
+    "Output": ("out", "plot", "report", "save_contacts", "html", "as_json"),
+    "Batch": ("suffix", "overwrite", "processes", "cluster"),
     "Server": ("host", "port", "no_browser", "list_scenes"),
 }  # fmt: skip
 _PANEL_OF = {name: title for title, names in PANELS.items() for name in names}
