@@ -461,8 +461,8 @@ class TestKilled:
         with begun(library, out) as process:
             _, errors = process.communicate()
         assert process.returncode == 0
-        going_on = next(line for line in errors.splitlines() if line.startswith("resuming: "))
-        assert int(going_on.split()[2]) >= JOBS // 2 - 4  # those in work when it died are done again
+        resumed = next(line for line in errors.splitlines() if line.startswith("resuming: "))
+        assert int(resumed.split()[1]) >= JOBS // 2 - 4  # those in work when it died are done again
         assert contents(out) == quiet
         rows = table(out / "poise-convert.csv")
         assert len({row["file"] for row in rows}) == len(rows) == JOBS
