@@ -1,4 +1,4 @@
-"""poise.compare(): the same targets for every method."""
+"""Compare methods on the same targets: poise.compare()."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def compare(
     name: str = "",
     progress: Callable[[str, float], None] | None = None,
 ) -> Comparison:
-    """Give the same targets to several methods, and measure and time them alike.
+    """Measure and time several methods on the same targets.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def compare(
 
 
 def _own(chosen: Any) -> list[Method]:
-    """Methods of ours; two values of one solver are told apart by their options."""
+    """Build the methods of Poise's solvers. Two values of one solver differ by the options in their names."""
     given = names() if isinstance(chosen, str) and chosen == "all" else chosen
     made = [
         named(one) if isinstance(one, str) else one
@@ -165,7 +165,7 @@ def _task(
     seed: int,
     name: str,
 ) -> Task:
-    """The start inside its limits, the goal, and the sets, the one to rank by first."""
+    """Build the task, the ranking set first. The start is clamped to its limits."""
     wanted = _single(checked_goals(goal))
     if start.shape:
         raise InputError("compare() starts from a single pose, not from a batch")
@@ -193,7 +193,10 @@ def _task(
 
 
 def _given(goal: OneGoal, start: Pose, seed: int) -> TargetSet:
-    """In a random order, so that the part that a slow method gets is as hard as the whole."""
+    """Build the set of supplied targets in random order.
+
+    The part used for a slow method is then as hard as the whole.
+    """
     rows = goal.rows().reshape(-1, goal.width)
     if not len(rows):
         raise InputError("there is no target to compare methods on")
@@ -209,13 +212,13 @@ def _single(goals: tuple[Goal, ...]) -> OneGoal:
 
 
 class _Telling:
-    """Passes on what is being done, and the share that is done."""
+    """Reporter of the current step and the finished share."""
 
     def __init__(self, progress: Callable[[str, float], None] | None, steps: int) -> None:
         self.progress, self.steps, self.done = progress, steps, 0
 
     def __call__(self, what: str) -> None:
-        """One step more is done."""
+        """Count one more finished step."""
         self.done += 1
         if self.progress is not None:
             self.progress(what, min(self.done / self.steps, 1.0))
@@ -226,7 +229,7 @@ def _steps(effort: Effort, methods: int, task: Task) -> int:
 
 
 def _measured(task: Task, usable: list[tuple[Method, Ready]], effort: Effort, tell: Tell) -> list[Measured]:
-    """Everything but growth and ranks."""
+    """Measure everything but scaling and ranks."""
     found: list[Measured] = []
     for method, ready in usable:
         runs = {}
@@ -246,7 +249,7 @@ def _measured(task: Task, usable: list[tuple[Method, Ready]], effort: Effort, te
 
 
 def _asked(ready: Ready, one: Measured, task: Task) -> Competitor:
-    """What a method is timed with: the targets of its own run, from where each was solved there."""
+    """Build the timed method. It has the targets of its own run and the start of each."""
     run = one.main
     assert run is not None
     begins = list(run.begins) if task.main.follows else [None] * len(run)
@@ -254,7 +257,7 @@ def _asked(ready: Ready, one: Measured, task: Task) -> Competitor:
 
 
 def _place(one: Measured) -> tuple[int, float]:
-    """Where it stands in the table: by rank, within a rank by the time of a call."""
+    """Compute the sort key: rank, then time of a call."""
     return (one.ranks.overall if one.ranks else 0, float(np.median(one.call_times)) if one.call_times.size else np.inf)
 
 

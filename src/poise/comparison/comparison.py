@@ -1,4 +1,4 @@
-"""Comparison: what compare() gives back, a value that prints, saves and can be asked."""
+"""The Comparison returned by compare(). It prints as a table and saves reports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SUFFIXES = (".html", ".json", ".png", ".svg", ".pdf")  # of reports
 
 
 class Comparison(Findings):
-    """Methods that were given the same targets.
+    """Comparison of methods on the same targets.
 
     Parameters
     ----------
@@ -33,11 +33,13 @@ class Comparison(Findings):
 
     @property
     def verdict(self) -> str:
-        """What came out, in a few sentences."""
+        """The main findings in a few sentences."""
         return verdict(self)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a report (.html), everything as JSON (.json), or pictures (.png, .svg, .pdf; extra `plot`).
+        """Write a report, JSON or figures.
+
+        The suffix decides: a report (.html), everything as JSON (.json), or pictures (.png, .svg, .pdf; extra `plot`).
 
         Parameters
         ----------

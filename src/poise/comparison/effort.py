@@ -1,4 +1,4 @@
-"""How much is measured."""
+"""Amount of measurement in a comparison."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from poise.maths.arrays import short
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured.
+    """Amount of measurement in a comparison.
 
     sizes    targets of each set
     joints   lengths of the chains on which times grow; () for none
@@ -52,7 +52,7 @@ EFFORTS = {"quick": QUICK, "normal": NORMAL, "full": FULL}
 
 
 def checked_effort(effort: Any) -> Effort:
-    """The effort that is meant by a name or a value; InputError where it is neither."""
+    """Return the Effort of a name or value. Raises InputError for anything else."""
     if isinstance(effort, str) and effort in EFFORTS:
         return EFFORTS[effort]
     if not isinstance(effort, Effort):
@@ -64,7 +64,10 @@ def checked_effort(effort: Any) -> Effort:
 
 
 def checked_seed(seed: Any) -> int:
-    """A whole number from 0 up; InputError for anything else, also for none: a comparison can be made again."""
+    """Check for a whole number of 0 or more.
+
+    Raises InputError for anything else, None included, so that a comparison can be repeated.
+    """
     try:
         number = -1 if isinstance(seed, bool) else operator.index(seed)
     except TypeError:

@@ -1,4 +1,4 @@
-"""What solve() and prepare() are given: the right kinds of things, or one sentence that says what to give."""
+"""Check the arguments of solve() and prepare() and parse targets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SAME_PLANE = 1e-9  # of the skeleton's size: joints whose z differ by no more l
 def check_arguments(
     start: Any, solver: Any, tolerance: Any, angle_tolerance: Any = None, free_root: Any = False, natural: Any = None
 ) -> None:
-    """Check what solve() and prepare() share; InputError for the first that cannot be used."""
+    """Check the arguments shared by solve() and prepare(). Raises InputError for the first unusable one."""
     if type(start) is not Pose:
         check_start(start)
     if type(solver) is not str:
@@ -42,14 +42,17 @@ def check_arguments(
 
 
 def unknown_argument(function: Callable[..., Any], unknown: Iterable[str]) -> Exception:
-    """The error for a keyword that solve() or prepare() does not take."""
+    """Make the error for an unknown keyword argument."""
     names = [name for name, one in inspect.signature(function).parameters.items() if one.kind != one.VAR_KEYWORD]
     options = {parameter.name for name in solvers.names() for parameter in parameters(type(solvers.named(name)))}
     return no_such_argument(function.__name__, unknown, names, options)
 
 
 def check_plane(start: Pose, goals: Iterable[Any]) -> None:
-    """Targets of two numbers are for skeletons that lie in a plane of constant z at rest; InputError for others."""
+    """Refuse two-number targets of skeletons outside a plane.
+
+    The skeleton must lie in a plane of constant z at rest; otherwise InputError.
+    """
     for goal in goals:
         if getattr(goal, "flat", False):
             _refuse_plane(start, goal)
@@ -66,7 +69,7 @@ def _refuse_plane(start: Pose, flat: Any) -> None:
 
 
 def written_goal(given: Sequence[Any]) -> str:
-    """How a joint and a target that were given as such are written as a goal; "" where they are not recognised."""
+    """Write a joint and a target as goal code. Returns "" for unrecognised arguments."""
     one = given[0] if given else None
     if isinstance(one, str) and len(given) > 1:
         return f"poise.Position({one!r}, {short(given[1])})"
@@ -78,7 +81,7 @@ def written_goal(given: Sequence[Any]) -> str:
 
 
 def check_request(*, prefer: Any, seeds: Any, threads: Any, progress: Any) -> None:
-    """How a solve is to be done."""
+    """Check prefer, seeds, threads and progress."""
     one_of("prefer", prefer, ("first", "closest", "all"))
     if seeds is not None and count("seeds", seeds) == 0:
         raise InputError("seeds must be at least 1: the start pose")
@@ -94,7 +97,7 @@ def check_request(*, prefer: Any, seeds: Any, threads: Any, progress: Any) -> No
 
 
 def check_start(start: Any) -> None:
-    """The start is a Pose, not the rig or clip that has one."""
+    """Check the type of the start, a Pose. A Rig or a Clip is refused with an example."""
     if not isinstance(start, Pose):
         example = "clip.poses[0]" if isinstance(start, Clip) else "rig.rest"
         what = "" if isinstance(start, Rig | Clip) else " as the start"
@@ -102,12 +105,12 @@ def check_start(start: Any) -> None:
 
 
 def check_tolerance(tolerance: Any) -> None:
-    """The tolerance is one finite number of 0 or more."""
+    """Check for one finite distance of 0 or more."""
     if not 0 <= real(tolerance, "tolerance") <= FARTHEST:
         raise InputError(f"tolerance must be a finite length of 0 or more, not {short(tolerance)}")
 
 
 def check_angle_tolerance(tolerance: Any) -> None:
-    """The angle tolerance is one finite number of 0 or more."""
+    """Check for one finite angle of 0 or more."""
     if not 0 <= real(tolerance, "angle_tolerance") < float("inf"):
         raise InputError(f"angle_tolerance must be a finite angle of 0 or more [rad], not {short(tolerance)}")

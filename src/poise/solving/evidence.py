@@ -1,4 +1,7 @@
-"""Evidence for why goals are missed: the same goals are solved without limits, or each goal is solved alone.
+"""Diagnose results independently of the solver.
+
+It finds the reason for a missed goal and the limit violation. Evidence for a reason comes from searches: for the same
+goals without limits, and for each goal alone.
 
 The iterations of a solve bound the attempts of its searches, so that these cost about as much as the solve at most. A
 solve of one target in some microseconds is the exception: each search takes some 0.2 ms to begin.
@@ -39,28 +42,31 @@ _CLOSED_FORM = "two_bone"  # a method that needs no search where it fits
 
 @dataclass(frozen=True, kw_only=True)
 class _Search(LevenbergMarquardt):
-    """The engine without the last steps of a failed descent."""
+    """Levenberg-Marquardt without the final polish of failed attempts."""
 
     @cached_property
     def arm_options(self) -> Options:
-        """How it iterates on a serial arm."""
+        """Engine options for serial arms."""
         return replace(super().arm_options, polish=0)
 
     @cached_property
     def tree_options(self) -> Options:
-        """How it iterates on anything else."""
+        """Engine options for all other skeletons."""
         return replace(super().tree_options, polish=0)
 
 
 class Without(NamedTuple):
-    """Of rows (k,): whether a pose without limits was found that meets the goals, and whether limits allow it."""
+    """Search result without limits for each row (k,).
+
+    `met` marks rows with a pose that meets the goals, `legal` those whose pose still meets them inside the limits.
+    """
 
     met: Bools
     legal: Bools
 
 
 def without_limits(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints) -> Without:
-    """Search for poses without limits to meet the goals.
+    """Search for poses meeting the goals without limits.
 
     Parameters
     ----------
@@ -80,7 +86,7 @@ def without_limits(problem: Problem, q: Floats, targets: Floats, tolerance: Tole
 
 
 def met_one_by_one(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints) -> Bools:
-    """Find the rows (k,) with every goal met by itself, limits kept."""
+    """Find rows (k,) with each goal met alone, limits kept."""
     is_met = np.ones(len(q), dtype=np.bool_)
     columns = [np.arange(m.column, m.column + NUMBERS[m.kind]) for m in problem.measures]
     for i, goal in enumerate(problem.goals):
@@ -95,7 +101,7 @@ def met_one_by_one(problem: Problem, q: Floats, targets: Floats, tolerance: Tole
 
 
 def held_by(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance) -> list[tuple[str, ...]]:
-    """Find for each row the options in the way of goals.
+    """Find the solver options blocking each row's goals.
 
     The same start leads to the goals without them. There are often none.
     """
@@ -110,19 +116,19 @@ def held_by(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance
 
 
 def restraints_of(solver: Any) -> dict[str, Any]:
-    """Map options in the way of targets within reach to harmless values."""
+    """Map blocking solver options to harmless values."""
     return getattr(getattr(solver, "inner", solver), "restraints", {})
 
 
 def _released(solver: Any, names: tuple[str, ...]) -> Any:
-    """The same solver without these restraints."""
+    """Copy the solver without the named restraints."""
     if hasattr(solver, "inner"):  # an Anneal, which runs another one
         return replace(solver, solver=_released(solver.inner, names))
     return replace(solver, **{name: solver.restraints[name] for name in names})
 
 
 def _without_limits(problem: Problem) -> Problem:
-    """Make the same problem without limits and without Near."""
+    """Copy the problem without limits and without Near."""
     start, skeleton, plan = problem.start, problem.skeleton, problem.plan
     room = _ROOM * (plan.length or plan.size)
     free = remember(skeleton, "without limits", room, lambda: _unlimited(skeleton, room))
@@ -132,7 +138,7 @@ def _without_limits(problem: Problem) -> Problem:
 
 
 def _unlimited(skeleton: Skeleton, room: float) -> Skeleton:
-    """Make the same skeleton without limits. Slides go `room` farther: the engine starts in finite ranges."""
+    """Copy the skeleton without limits. Slides go `room` farther: the engine starts in finite ranges."""
     rows: list[Limit | None] = [None] * len(skeleton)
     for row, limit in enumerate(skeleton.limits):
         if isinstance(limit, Range) and skeleton.kinds[row] == Kind.SLIDE:
@@ -141,7 +147,7 @@ def _unlimited(skeleton: Skeleton, room: float) -> Skeleton:
 
 
 def _search(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints) -> tuple[Floats, Bools]:
-    """Search from poses q (k, nq): the poses found, and whether they meet the goals, by forward kinematics."""
+    """Search from poses q (k, nq). Returns poses and a mask of met goals, measured by forward kinematics."""
     found, is_met = np.array(q), np.zeros(len(q), dtype=np.bool_)
     key = problem.kinds, problem.free_root
     if remember(problem.skeleton, "closed form", key, lambda: _has_closed_form(problem, targets, tolerance)):
@@ -168,7 +174,7 @@ def _engine(iterations: int, restarts: int) -> _Search:
 
 
 def _has_closed_form(problem: Problem, targets: Floats, tolerance: Tolerance) -> bool:
-    """Whether the closed form of a limb of two bones fits."""
+    """Return whether the two-bone closed form applies."""
     closed = solvers.named(_CLOSED_FORM)
     if closed.handles.refusal(closed.name, problem, Request()) is not None:
         return False
@@ -180,7 +186,7 @@ def _has_closed_form(problem: Problem, targets: Floats, tolerance: Tolerance) ->
 
 
 def _attempt(problem: Problem, targets: Floats, solver: Any, tolerance: Tolerance) -> tuple[Floats, Bools]:
-    """Run a solver of Poise's own: its poses, and whether they meet the goals."""
+    """Run one of Poise's own solvers. Returns its poses and a mask of met goals."""
     if problem.plan.sheared or problem.start.shape:
         answer, errors = solved(problem, targets, solver, tolerance, Request())
     else:
@@ -196,5 +202,5 @@ def _kept(start: Pose, count: int) -> list[Floats | None]:
 
 
 def _doublings(numbers: Ints) -> Ints:
-    """Round numbers down to powers of two; 0 stays 0. So few kinds of searches serve all rows."""
+    """Round numbers down to powers of two. 0 stays 0. So few kinds of searches serve all rows."""
     return np.where(numbers > 0, 2 ** np.floor(np.log2(np.maximum(numbers, 1))).astype(np.int64), 0)

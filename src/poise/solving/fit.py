@@ -1,4 +1,4 @@
-"""fit(): joint positions over time to local rotations, bone lengths kept."""
+"""Fit local rotations to joint positions over time. Bone lengths are kept."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STEPS = 20  # of the refinement
 
 @dataclass(frozen=True, eq=False)
 class Fitted(Clip):
-    """A clip that was fitted to positions, and how well it meets them.
+    """Clip fitted to positions, with the remaining distances.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Fitted(Clip):
     residuals: Floats = field(kw_only=True)
 
     def message(self) -> str:
-        """Say in a sentence, with figures, how well the positions are met."""
+        """Describe the quality of the fit in one sentence."""
         if not np.isfinite(self.residuals).any():
             return f"{counted(len(self), 'frame')}; no positions to compare with"
         frame, column = np.unravel_index(np.nanargmax(self.residuals), self.residuals.shape)
@@ -66,7 +66,7 @@ def fit(
     refine: bool = True,
     name: str = "",
 ) -> Fitted:
-    """Find the motion of a skeleton whose joints are at given positions, from motion capture or a motion model.
+    """Fit the motion of a skeleton to joint positions. The positions come from motion capture or a motion model.
 
     Parameters
     ----------
@@ -130,7 +130,10 @@ def fit(
 
 
 def _columns(skeleton: Skeleton, positions: ArrayLike, joints: Iterable[str] | None) -> tuple[list[int], Floats]:
-    """The rows that the columns stand for, and the positions (frames, columns, 3)."""
+    """Parse joint names and positions (frames, columns, 3).
+
+    Returns the skeleton rows of the columns and the positions.
+    """
     named = None if joints is None else names(joints, "joints")
     rows = list(range(len(skeleton))) if named is None else [skeleton.index(joint) for joint in named]
     if len(set(rows)) != len(rows):
@@ -146,7 +149,7 @@ def _columns(skeleton: Skeleton, positions: ArrayLike, joints: Iterable[str] | N
 
 
 def _filled(given: Floats) -> Floats:
-    """Positions with straight lines in time where a joint was not seen."""
+    """Interpolate missing positions linearly in time."""
     filled = given.copy()
     frames = np.arange(len(given))
     lost: Bools = np.asarray(np.isnan(given).any(axis=2))
@@ -158,7 +161,7 @@ def _filled(given: Floats) -> Floats:
 
 
 def _anchored(skeleton: Skeleton, rows: list[int], seen: set[int], *, named: bool) -> tuple[int, list[int]]:
-    """The topmost joint with positions, and the columns of it and of those below that were seen.
+    """Find the topmost joint with positions. Also returns the columns of observed joints at or below it.
 
     Of several at the top it is the one that most others hang below; other roots, as of meshes, stay where they are
     unless they were named.
@@ -176,7 +179,10 @@ def _anchored(skeleton: Skeleton, rows: list[int], seen: set[int], *, named: boo
 
 
 def _moved(base: Pose, q: Floats, anchor: int, shift: Floats) -> Pose:
-    """The poses q with the anchor moved by `shift` (frames, 3), world: in q if it is free, else by translation."""
+    """Translate the anchor of poses q by `shift` (frames, 3), world.
+
+    The offset goes into q for a free joint, else into its translation.
+    """
     skeleton, parent = base.skeleton, int(base.skeleton.parents[anchor])
     linear = np.eye(3) if parent < 0 else base.world.affine[parent, :, :3]
     local = shift @ np.linalg.inv(linear).T
@@ -195,7 +201,7 @@ def _moved(base: Pose, q: Floats, anchor: int, shift: Floats) -> Pose:
 
 
 def _refined(poses: Pose, tracked: list[int], targets: Floats, anchor: int) -> Pose:
-    """Improve the frames in which some joint is off: least squares over all joints, from the closed form."""
+    """Refine inaccurate frames by least squares over all joints. The closed form is the initial guess."""
     skeleton, first = poses.skeleton, poses.world.positions
     size = float(np.ptp(first, axis=1).max(initial=0.0))
     left = ((first[:, tracked] - targets) ** 2).sum(axis=(1, 2))

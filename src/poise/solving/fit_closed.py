@@ -1,4 +1,7 @@
-"""The closed form behind fit(): how each joint turns so that the joints below lie in given directions.
+"""Fit a skeleton to joint positions over time.
+
+Each joint's rotation is found in closed form from the directions to the joints below it, and a least-squares solve then
+refines frames with other bone lengths.
 
 Everything is said in the world of the base pose: `own` is how a joint turns against its parent, `whole` = whole of the
 parent . own how it turns altogether, so that what hangs at r from a joint hangs at whole r from it. Scale and mirroring
@@ -27,7 +30,9 @@ _SURE_FROM, _SURE = 0.05, 0.25  # of the spread at rest: below the first, aims l
 
 
 def turned(base: Pose, tracked: list[int], targets: Floats, anchor: int, *, keep: float) -> Floats:
-    """Configurations (frames, nq) whose bones point where targets (frames, tracked, 3) say, the anchor in its place.
+    """Compute configurations (frames, nq) with bones towards the targets.
+
+    Targets are (frames, tracked, 3); the anchor stays in place.
 
     keep  the share of an open twist that is kept from one frame to the next
     """
@@ -39,7 +44,7 @@ def turned(base: Pose, tracked: list[int], targets: Floats, anchor: int, *, keep
 
 
 class _Fitting:
-    """What is known so far: q, places and whole turns of the rows above."""
+    """Partial fit: q, positions and world rotations so far."""
 
     def __init__(self, base: Pose, tracked: list[int], targets: Floats, keep: float) -> None:
         self.base, self.skeleton, self.keep = base, base.skeleton, keep
@@ -55,7 +60,7 @@ class _Fitting:
         self.stands = rotations.multiply(np.array(above).reshape(-1, 4), self.skeleton.A[:, 3:])
 
     def turn(self, row: int) -> None:
-        """Find how a row turns, and put it into q."""
+        """Fit the rotation of one joint and store it in q."""
         parent = int(self.skeleton.parents[row])
         whole = self.whole.get(parent, rotations.IDENTITY)
         self.places[row] = self._place(row, parent, whole)
@@ -63,7 +68,10 @@ class _Fitting:
         self.whole[row] = np.broadcast_to(rotations.multiply(*np.broadcast_arrays(whole, own)), (self.frames, 4))
 
     def _place(self, row: int, parent: int, whole: Floats) -> Floats:
-        """Where a joint is taken to be: where it was seen, else where its parent puts it."""
+        """Return the target position or the position from the parent.
+
+        The parent counts where the joint has no target.
+        """
         if row in self.targets:
             return self.targets[row]
         return self.places[parent] + rotations.rotate(whole, self.at[row] - self.at[parent])
@@ -73,7 +81,7 @@ class _Fitting:
         return turning and not self.skeleton.couplings[row] and bool(self._below(row))
 
     def _below(self, row: int, beneath: int | None = None) -> list[int]:
-        """The nearest joints below that were seen, and not at the very same place."""
+        """List the nearest joints below with targets. Joints at the same position are skipped."""
         found: list[int] = []
         for child in self.skeleton.children[row if beneath is None else beneath]:
             away = np.sqrt(((self.at[child] - self.at[row]) ** 2).sum())
@@ -102,14 +110,14 @@ class _Fitting:
         return own
 
     def _axis(self, row: int) -> Floats | None:
-        """The axis of a joint that is a hinge, in the world of the base pose."""
+        """Return the axis of a hinge joint, or None. It is given in the world frame of the base pose."""
         if self.skeleton.kinds[row] == Kind.HINGE:
             return rotations.rotate(self.stands[row], self.skeleton.axes[row])
         axis = hinge_axis(self.skeleton.limits[row])
         return None if axis is None else rotations.rotate(self.stands[row], np.array(axis))
 
     def _bend(self, row: int, axis: Floats, rests: Floats, aims: Floats) -> Floats:
-        """Turn a hinge by the angle that brings the directions nearest, inside its range."""
+        """Fit a hinge angle inside its range. It minimises the distance to the target directions."""
         sine = (np.cross(rests, aims) @ axis).sum(axis=1)
         cosine = ((rests * aims).sum(axis=-1) - (rests @ axis) * (aims @ axis)).sum(axis=1)
         angle = np.unwrap(np.arctan2(sine, cosine))
@@ -123,7 +131,10 @@ class _Fitting:
         return own
 
     def _twisted(self, swing: Floats, along: Floats, known: Floats, sure: Floats) -> Floats:
-        """Swings (frames, 4) with the twist that is known, as far as that is sure; else one that changes little."""
+        """Add twist to swings (frames, 4).
+
+        Known twist counts by its confidence; otherwise the twist changes as little as possible.
+        """
         turned = rotations.multiply(rotations.inverse(swing[:-1]), swing[1:])
         change = [0.0, *(-rotations.twist_angle(turned, along)).tolist()]
         twist, twists = 0.0, np.zeros(self.frames)
@@ -134,7 +145,10 @@ class _Fitting:
         return rotations.multiply(swing, rotations.about(along, twists))
 
     def _twist_of_hinge(self, child: int, aim: Floats, swing: Floats, back: Floats) -> tuple[Floats, Floats]:
-        """The twist (frames,) that puts the axis of a hinge below square to its plane of bending; how sure, 0 to 1."""
+        """Compute twist (frames,) from a hinge below.
+
+        It makes the hinge axis perpendicular to its bending plane. Also returns the confidence, 0 to 1.
+        """
         axis, below = self._axis(child), self._below(child)
         if axis is None or not below or child not in self.targets:
             return np.zeros(self.frames), np.zeros(self.frames)
@@ -148,7 +162,7 @@ class _Fitting:
         return twist, np.clip((sine - _STRAIGHT) / _STRAIGHT, 0.0, 1.0)
 
     def _put(self, row: int, own: Floats) -> None:
-        """Put a turn in the world of the base pose into q, as one of the joint after A."""
+        """Write a world rotation into q as a joint rotation after A."""
         stand = np.broadcast_to(self.stands[row], own.shape)
         local = rotations.multiply(rotations.multiply(rotations.inverse(stand), own), stand)
         first = int(self.skeleton.q_start[row]) + (3 if self.skeleton.kinds[row] == Kind.FREE else 0)
@@ -157,7 +171,9 @@ class _Fitting:
 
 
 def best_turns(rests: Floats, aims: Floats) -> tuple[Floats, Floats]:
-    """The rotations (frames, 4) that bring vectors (m, 3) nearest to aims (frames, m, 3); how sure, 0 to 1.
+    """Compute rotations (frames, 4) aligning vectors with aims.
+
+    Vectors are (m, 3), aims (frames, m, 3). Also returns the confidence, 0 to 1.
 
     Kabsch 1976. Aims that have moved against each other until they lie in a line leave a twist open.
     """
@@ -171,7 +187,10 @@ def best_turns(rests: Floats, aims: Floats) -> tuple[Floats, Floats]:
 
 
 def is_loose_pair(rests: Floats, aims: Floats) -> bool:
-    """Whether two vectors turn against each other: a thumb and a finger that share their joint's place."""
+    """Return whether two vectors rotate independently.
+
+    An example is a thumb and a finger attached at the same position.
+    """
     if len(rests) != 2:  # noqa: PLR2004  (of three or more, none turns the others round)
         return False
     still, seen = (np.arccos(np.clip((unit(v)[..., 0, :] * unit(v)[..., 1, :]).sum(-1), -1, 1)) for v in (rests, aims))
@@ -179,11 +198,11 @@ def is_loose_pair(rests: Floats, aims: Floats) -> bool:
 
 
 def unit(v: Floats) -> Floats:
-    """Vectors (..., 3) of length one; zero stays zero."""
+    """Normalise vectors (..., 3). Zero stays zero."""
     length = np.sqrt((v**2).sum(axis=-1, keepdims=True))
     return v / np.where(length > 0, length, 1.0)
 
 
 def wrapped(angle: float) -> float:
-    """The same angle in -pi..pi."""
+    """Wrap an angle to -pi..pi."""
     return math.remainder(angle, 2 * math.pi)

@@ -1,4 +1,4 @@
-"""The judge: why a goal was missed, and by how much limits are exceeded. Solvers are not asked.
+"""Find the reason for missed goals and the limit violation. The solver is not consulted. Solvers are not asked.
 
 How far goals are from being met is measured along the skeleton's own rows (problem/measuring/measure.py).
 """
@@ -37,7 +37,7 @@ _PROBE = 1e-4  # [rad] how far a ball is turned to see whether its limit lets it
 
 
 def largest_violation(skeleton: Skeleton, q: Floats) -> float:
-    """The largest amount [rad, file units] by which poses q (k, nq) leave their hard limits."""
+    """Compute the largest hard-limit violation of poses q (k, nq). It is in [rad, file units]."""
     ranges, bounded, hinges, balls = skeleton.value_ranges, skeleton.bounded, skeleton.ball_hinges, skeleton.ball_limits
     rows, worst = q if q.flags.carray else for_kernel(q), 0.0
     if len(bounded) or hinges.rows:
@@ -51,7 +51,7 @@ def largest_violation(skeleton: Skeleton, q: Floats) -> float:
 
 
 def can_start(skeleton: Skeleton, q: Floats) -> bool:
-    """Whether a configuration (nq,) can be started from as it is: finite, rotations of unit length, legal."""
+    """Return whether a solve can start at q (nq,). It must be finite and legal, with rotations of unit length."""
     columns, *gate = remember(skeleton, "gate", None, lambda: _gate(skeleton))
     if not kernels.limits.violation.stands(*gate, q, UNIT_SLACK, _LEGAL):
         return False
@@ -60,7 +60,10 @@ def can_start(skeleton: Skeleton, q: Floats) -> bool:
 
 
 def _gate(skeleton: Skeleton) -> tuple[Any, ...]:
-    """Where balls with whole limits stand, and what kernels/limits/violation.py wants to know of a skeleton."""
+    """Pack the limit tables for kernels/limits/violation.py.
+
+    The first entry holds the columns of balls with whole limits.
+    """
     hinges = skeleton.ball_hinges
     ends = hinges.columns, hinges.axes, hinges.low, hinges.high
     balls = skeleton.ball_limits.columns[:, 0].copy() if skeleton.ball_limits.joints else ()
@@ -68,7 +71,10 @@ def _gate(skeleton: Skeleton) -> tuple[Any, ...]:
 
 
 def legal_start(start: Pose) -> tuple[Pose, tuple[str, ...]]:
-    """The start (..., nq) moved inside its limits, the same value where it is legal; names of the joints that moved."""
+    """Clamp a start (..., nq) to its limits.
+
+    A legal start is returned unchanged. Also returns the names of the clamped joints.
+    """
     rows = start.flat_q.copy()
     if len(rows) == 1:  # what a first solve of one pose asks of every start: no other kernel is compiled for it
         inside = can_start(start.skeleton, rows[0])
@@ -81,7 +87,7 @@ def legal_start(start: Pose) -> tuple[Pose, tuple[str, ...]]:
 
 
 def legal(skeleton: Skeleton, q: Floats) -> Floats:
-    """The configuration q (nq,) moved inside its limits; the same array where it is legal."""
+    """Clamp a configuration q (nq,) to its limits. A legal one is returned as the same array."""
     return q if largest_violation(skeleton, q[None]) <= _LEGAL else skeleton.legal(q)[0]
 
 
@@ -136,7 +142,7 @@ def _part(targets: Floats, rows: Ints) -> Floats:
 
 
 def _ranks(problem: Problem, q: Floats, targets: Floats) -> tuple[Bools, Bools]:
-    """Find rows with errors above rounding, and rows with full rank (k,).
+    """Find rows with errors above rounding and of full rank (k,).
 
     A pose that is stuck in a singular one may only stall. Neither units nor weights count.
     """
@@ -150,7 +156,9 @@ def _ranks(problem: Problem, q: Floats, targets: Floats) -> tuple[Bools, Bools]:
 
 
 class Standing(NamedTuple):
-    """Whether no single joint can come nearer (k,), and which joints their limits keep from it (k, joints).
+    """Local optimality of poses and their blocking joints.
+
+    `stationary` (k,) marks poses without an improving single joint, `blocks` (k, joints) joints held at their limits.
 
     The columns of `blocks` stand for `rows` of the skeleton, `values` (k, joints) for what their limits bound, at
     `ranges` (joints, 2); a ball whose whole rotation is bounded has an infinite range there. A joint that alone would
@@ -165,7 +173,7 @@ class Standing(NamedTuple):
 
 
 def standing(problem: Problem, q: Floats, targets: Floats) -> Standing:
-    """What keeps poses q (k, nq) from their targets.
+    """Measure local optimality of poses q (k, nq).
 
     Of a point each joint alone is tried exactly. Else what each degree of freedom alone would gain is known to first
     order of the residual: (J e)^2 / (J J) of |e|^2.
@@ -202,13 +210,13 @@ def standing(problem: Problem, q: Floats, targets: Floats) -> Standing:
 
 
 def _leader(problem: Problem, row: int) -> int:
-    """The row whose range bounds this joint: its own, or that of the joint that it follows."""
+    """Return the row with this joint's range. For a coupled joint it is the row of its leader."""
     coupling = problem.skeleton.couplings[row]
     return row if coupling is None else coupling.leader
 
 
 def _probed(chain: Chain, problem: Problem, q: Floats, targets: Floats) -> Standing:
-    """Try every joint of a chain alone, exactly."""
+    """Move every joint of a chain alone, exactly."""
     x, aims = chain.motions_of(q), np.ascontiguousarray(chain.targets(problem, targets)[:, :3])
     points, tips = chain.points, np.zeros((len(x), 3))
     found = np.zeros((len(x), len(chain.rows), 2))
@@ -223,7 +231,9 @@ def _probed(chain: Chain, problem: Problem, q: Floats, targets: Floats) -> Stand
 
 
 def _open_way(limit: Floats, turns: Floats, push: Floats) -> tuple[Floats, Bools]:
-    """Where a ball's limit lets it go (k, 3) when it is pushed (k, 3), at rotations (k, 4); whether it is kept back.
+    """Find the allowed direction (k, 3) of pushed balls at their limits.
+
+    Takes pushes (k, 3) and rotations (k, 4). Also returns whether the limit deflects the push.
 
     A small step in that direction, moved inside: what is left of it, in lengths of the step.
     """
@@ -237,7 +247,7 @@ def _open_way(limit: Floats, turns: Floats, push: Floats) -> tuple[Floats, Bools
 
 
 def _at_ends(values: Floats, ranges: Floats, sizes: Floats) -> tuple[Bools, Bools]:
-    """Which values stand at the lowest, and which at the highest that their range allows.
+    """Find values at the lower and upper end of their range.
 
     `sizes` says how much is much: a radian of a turn, the rig's size of a slide, whatever its unit.
     """
@@ -246,6 +256,9 @@ def _at_ends(values: Floats, ranges: Floats, sizes: Floats) -> tuple[Bools, Bool
 
 
 def _blocking(at_limit: Bools, helps: Bools) -> Bools:
-    """The joints at a limit that would help; where none does, all that stand at one."""
+    """Find the joints blocked by their limits.
+
+    They are the joints at a limit that would reduce the error, or all joints at a limit if there are none.
+    """
     blocks = at_limit & helps
     return np.where(blocks.any(axis=1, keepdims=True), blocks, at_limit)

@@ -1,4 +1,7 @@
-"""A problem that is packed once, for targets that come one after the other."""
+"""Solve problems: solve(), prepare() and Prepared.
+
+A Prepared holds a problem packed once and takes one target after the other.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ _NONE = (-1,)
 
 
 class Prepared:
-    """A packed problem, made by `prepare`: call it with a target.
+    """Packed problem of `prepare`, callable with a target.
 
     Notes
     -----
@@ -61,21 +64,21 @@ class Prepared:
 
     @property
     def solver(self) -> solvers.Solver:
-        """The solver that solves it."""
+        """The solver of the problem."""
         return self.single.solver
 
     @property
     def tolerance(self) -> Tolerance:
-        """What counts as reached."""
+        """The largest errors of a met goal."""
         return self.single.tolerance
 
     @property
     def settings(self) -> Settings:
-        """How it is solved."""
+        """The solve settings."""
         return self.single.settings
 
     def refuse(self) -> Self:
-        """Say what cannot be done, before any target, by solving for none; return the same."""
+        """Raise for an unsupported problem before any target. It solves for an empty batch and returns itself."""
         problem, settings = self.problem, self.settings
         if self._quick is None:
             nothing = np.zeros((0, sum(NUMBERS[measure.kind] for measure in problem.measures)))
@@ -85,11 +88,11 @@ class Prepared:
 
     @property
     def quick(self) -> bool:
-        """Whether a single target, from any start, takes the short way through kernels/arm/reach.py."""
+        """Whether single targets from any start take the fast path. The path is kernels/arm/reach.py."""
         return self._quick is not None and self._quick.anywhere
 
     def __call__(self, target: Any, start: ArrayLike | None = None) -> Result:
-        """Solve for a target, from the pose that was prepared or from the configuration `start` (nq,)."""
+        """Solve for a target. The start is the prepared pose or the configuration `start` (nq,)."""
         began = perf_counter()
         quick = self._quick
         if (
@@ -119,22 +122,25 @@ class Prepared:
         return run(problem, targets, self.solver, self.tolerance, request, shape, moved_inside, began)
 
     def short(self, row: Floats, q: Floats, began: float) -> Result | None:
-        """What the short way finds for a target's row (1, W) from q (nq,), where it serves; see quick.py."""
+        """Solve a target row (1, W) by the fast path.
+
+        It starts from q (nq,). Returns None where the fast path does not apply.
+        """
         if self._quick is None or not self._quick.anywhere:
             return None
         return reach(self._quick, self.problem, row, *self._from(q), began)
 
     def _from(self, start: ArrayLike) -> tuple[Floats, tuple[Any, ...]]:
-        """A start of one's own as the short way takes it, and what its Result tells the rest from."""
+        """Pack a caller's start for the fast path. Also returns the source of the remaining Result fields."""
         q = self._checked(start)
         return room_for(q), (self._reached_from, q)
 
     def _reached_from(self, q: Floats, targets: Floats, found: tuple[Any, ...]) -> dict[str, Any]:
-        """What a Result tells of a start that did not have to be moved inside."""
+        """Build the Result fields of a legal start."""
         return self.single.reached(self.problem.at(self.problem.start.with_q(q)), (), targets, found)
 
     def _checked(self, start: ArrayLike) -> Floats:
-        """The configuration to start from, a copy."""
+        """Check a start configuration and return a copy."""
         q = np.array(
             start if type(start) is _ARRAY and start.dtype is _FLOAT else finite(start, "the start"), dtype=_FLOAT
         )
@@ -145,7 +151,7 @@ class Prepared:
         return q
 
     def _at(self, start: ArrayLike) -> tuple[Problem, tuple[str, ...]]:
-        """The problem from another start, moved inside its limits, and the names of the joints that had to move."""
+        """Move the problem to another start, clamped to its limits. Also returns the names of the clamped joints."""
         q = self._checked(start)
         if self.single.anywhere and can_start(self.problem.skeleton, q):
             return self.problem.moved(Pose.unchecked(self.problem.skeleton, q, None, None)), ()
@@ -155,7 +161,7 @@ class Prepared:
     def stream(
         self, targets: Any, *, chunk: int = 65_536, progress: Callable[[int], None] | None = None
     ) -> Iterator[Result]:
-        """Solve any number of targets of a single goal, `chunk` at a time, so that memory stays flat.
+        """Solve any number of targets in chunks. The goal must be a single one; memory use stays constant.
 
         Parameters
         ----------
@@ -186,7 +192,7 @@ class Prepared:
 
 
 def _shape_of(problem: Problem, rows: list[Floats]) -> tuple[int, ...]:
-    """Batch axes of targets and of the poses that Near prefers together."""
+    """Find the batch axes of targets and preferred poses. Near supplies the preferred poses."""
     shapes, preferred = [row.shape[:-1] for row in rows], preferred_shape(problem.goals)
     try:
         return np.broadcast_shapes(preferred, *shapes)

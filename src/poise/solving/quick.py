@@ -1,4 +1,4 @@
-"""The short way of a serial arm: one call of one kernel takes the target, solves, and measures what it found.
+"""Fast path for serial arms. One kernel call parses the target, solves and measures the error.
 
 Working out all that a Result can tell takes longer than solving; the maker of the problem is asked for it later.
 """
@@ -29,7 +29,7 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class Quick(NamedTuple):
-    """The arguments of kernels/arm/reach.py that stay the same, and what they are good for.
+    """Constant arguments of kernels/arm/reach.py, with their scope.
 
     bases     where the arm stands, if that is the same in every pose; else None
     anywhere  whether they serve every start: no joint that keeps still stands on the way
@@ -43,7 +43,10 @@ class Quick(NamedTuple):
 
 
 def quick_of(problem: Problem, solver: solvers.Solver, tolerance: Tolerance, settings: Settings) -> Quick | None:
-    """The fast way for a serial arm on a skeleton of hinges and slides, or None; remembered with the plan."""
+    """Build the fast path of a serial arm, or None.
+
+    It serves skeletons of hinges and slides and is cached with the plan.
+    """
     # Of the class itself: who derives another from it may solve otherwise.
     if type(solver) is not LevenbergMarquardt or settings.prefer != "first" or settings.trace:
         return None
@@ -60,7 +63,7 @@ def quick_of(problem: Problem, solver: solvers.Solver, tolerance: Tolerance, set
 
 
 def _stands_still(plan: Plan) -> bool:
-    """Whether nothing above the arm moves, so that its base is where it is in every pose."""
+    """Return whether the base of the arm is fixed."""
     return all(plan.skeleton.kinds[row] == Kind.FIXED for row in plan.skeleton.way(plan.layout.base))
 
 
@@ -82,7 +85,7 @@ def _packed(problem: Problem, solver: LevenbergMarquardt, tolerance: Tolerance) 
 
 
 def room_for(q: Floats) -> Floats:
-    """A start (nq,) as the kernel takes it, with room for what it tells: (1, nq + 4)."""
+    """Make the kernel buffer (1, nq + 4) of a start (nq,). The last four entries receive its output."""
     room = np.empty((1, len(q) + REACH_TOLD))
     room[0, :-REACH_TOLD] = q
     return room
@@ -92,7 +95,9 @@ def reach(
     quick: Quick, problem: Problem, targets: Floats, room: Floats, facts: tuple[Any, ...], began: float,
     known: Mapping[str, Any] = _NOTHING,
 ) -> Result | None:  # fmt: skip
-    """Solve for one target (1, W) from what `room_for` made; None where there is something to say about one of them.
+    """Solve for one target (1, W) from a `room_for` buffer.
+
+    Returns None where the general path must report a problem with the target or the start.
 
     problem  says where the arm stands
     facts    a function and its first arguments; what a Result holds besides is told by it from these, the target, and

@@ -1,4 +1,4 @@
-"""Optional goals: met as far as that costs the other goals nothing.
+"""Solve problems with optional goals. They are met as far as possible without making the required goals worse.
 
 All goals together are tried first. Where not all can be met, the optional ones lose weight step by step, each step from
 the pose of the one before: that leads to the poses that meet the others, and among them to one that is nearest to
@@ -30,7 +30,10 @@ Solve = Callable[[Problem, Floats, Any, Tolerance, Request], Any]  # solved.solv
 def ranked(
     problem: Problem, targets: Floats, solver: Any, tolerance: Tolerance, request: Request, solve: Solve
 ) -> Answer:
-    """Solve for targets (k, W) of goals some of which are optional; `solve` does so where all goals count."""
+    """Solve for targets (k, W) of required and optional goals.
+
+    `solve` is the solve function for problems in which all goals count.
+    """
     check_order(request)
     silent, every = replace(request, trace=False, progress=None), counting_all(problem)
     answer = solve(every, targets, solver, tolerance, silent).answer
@@ -45,13 +48,16 @@ def ranked(
 def _in_order(
     problem: Problem, targets: Floats, solver: Any, tolerance: Tolerance, request: Request, solve: Solve, q: Floats
 ) -> Answer:
-    """The same from poses q (k, nq) that do not meet all goals."""
+    """Solve again from poses q (k, nq) with missed goals."""
     needed = required_of(problem)
     assert needed is not None
     first, wanted = needed.problem, targets[:, needed.targets]
 
     def slid(rows: Ints, q: Floats, shares: tuple[float, ...]) -> Answer:
-        """From q (r, nq) to the least error of all goals, the optional ones losing weight, then to the others' own."""
+        """Minimise the errors with decreasing weights of optional goals.
+
+        Starts at q (r, nq) and ends with the required goals alone.
+        """
         part, alone = problem.part(rows), first.part(rows)
         steps = [(counting_all(part, share), targets[rows], settled(solver)) for share in shares]
         steps.append((alone, wanted[rows], settled(solver, pulled=False)))
@@ -77,12 +83,12 @@ def _in_order(
 
 
 def check_order(request: Request) -> None:
-    """UnsupportedError where goals are optional and not the first pose is wanted."""
+    """Raise UnsupportedError unless prefer="first". Other values are not supported with optional goals."""
     if request.prefer != "first":
         raise UnsupportedError(f'optional goals go with prefer="first" only, not with prefer={request.prefer!r}')
 
 
 def _missed_by(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Floats:
-    """What poses q (k, nq) leave of all goals, in tolerances (k,)."""
+    """Compute the errors (k,) of poses q (k, nq), in tolerances."""
     allowed = problem.allowed(tolerance)
     return np.sqrt(((problem.errors(q, targets) / np.where(allowed > 0.0, allowed, 1.0)) ** 2).sum(axis=1))

@@ -1,4 +1,4 @@
-"""The answer to a solve."""
+"""The Result of a solve."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _new, _set = object.__new__, object.__setattr__  # a Result is frozen; this is h
 
 
 class Result(FrozenValue):
-    """The answer to a solve; leading axes are a batch. Its arrays are read-only: copy what you want to change.
+    """Result of a solve; leading axes are a batch. Its arrays are read-only: copy what you want to change.
 
     Attributes
     ----------
@@ -112,7 +112,10 @@ class Result(FrozenValue):
 
     @staticmethod
     def of_frozen(found: dict[str, Any], began: float) -> Result:
-        """The same of arrays that are read-only already; half as long, which a small solve notices."""
+        """Make a Result from read-only arrays.
+
+        It takes half the time of the constructor, a noticeable part of a small solve.
+        """
         result = _new(Result)
         _set(result, "__dict__", found)
         unbroken = began >= Pauses.newest  # no pause since: a call less, which a small solve notices
@@ -120,7 +123,7 @@ class Result(FrozenValue):
         return result
 
     def __getattr__(self, name: str) -> Any:
-        """Called for what nobody has asked for yet: it is worked out now, and kept."""
+        """Compute a lazy field on first access and keep it."""
         own = self.__dict__
         later = own.get("later")
         if later is not None and name in _FACTS:
@@ -140,7 +143,7 @@ class Result(FrozenValue):
         return found
 
     def shown(self, q: Floats, errors: Floats, began: float, *, reached: bool | Bools, **known: Any) -> Result:
-        """The same solve, but other poses q (..., nq) are shown, with the errors (..., c) that these have."""
+        """Copy the Result with other poses and errors. Poses are q (..., nq), errors (..., c)."""
         own = self.__dict__
         kept = {name: own[name] for name in (*_FACTS, "later", "goals") if name in own}
         return Result(kept | known | {"q": q, "errors": errors, "reached": reached}, began)
@@ -155,12 +158,12 @@ class Result(FrozenValue):
 
     @property
     def tolerance(self) -> float:
-        """The largest distance that counts as reached [file units]."""
+        """The largest distance of a reached goal [file units]."""
         return self.tolerances.distance
 
     @property
     def angle_tolerance(self) -> float:
-        """The largest angle that counts as reached [rad]."""
+        """The largest angle of a reached goal [rad]."""
         return self.tolerances.angle
 
     @property
@@ -170,7 +173,7 @@ class Result(FrozenValue):
 
     @cached_property
     def pose(self) -> Pose:
-        """The best pose found; the start's own where it met the goals already."""
+        """The best pose. It equals the start where the start already meets the goals."""
         pose = self.problem.posed(_flat_q(self))
         parts = [None if v is None else v.reshape(*self.shape, *v.shape[-2:]) for v in (pose.translations, pose.scales)]
         return Pose.unchecked(pose.skeleton, pose.q.reshape(self.q.shape), *parts)
@@ -217,19 +220,19 @@ class Result(FrozenValue):
 
     @cached_property
     def solutions(self) -> Pose:
-        """The distinct solutions that prefer="all" found, nearest to the start first, as a batch of poses."""
+        """The distinct solutions of prefer="all" as a batch of poses. The one nearest to the start comes first."""
         if self.solutions_q is None:
             raise InputError('a result has solutions only with prefer="all"')
         return self.problem.posed(self.solutions_q)
 
     @property
     def position_errors(self) -> Floats:
-        """(..., goals) distance left to each goal [file units]; NaN where a goal asks for no position."""
+        """(..., goals) distance to each goal [file units]. NaN for goals without a position."""
         return self._by_goal(is_position=True)
 
     @property
     def angle_errors(self) -> Floats:
-        """(..., goals) angle left to each goal [rad]; NaN where a goal asks for a position only."""
+        """(..., goals) angle to each goal [rad]. NaN for goals of a position only."""
         return self._by_goal(is_position=False)
 
     def _by_goal(self, *, is_position: bool) -> Floats:
@@ -241,18 +244,18 @@ class Result(FrozenValue):
 
     @cached_property
     def cost(self) -> float | Floats:
-        """What soft limits cost: the sum of soft * excess^2 [rad^2, file units^2]; an array (...) for a batch."""
+        """Cost of soft limits: sum of soft * excess^2 [rad^2, file units^2]. An array (...) for a batch."""
         cost = self.problem.skeleton.bounds.soft_cost(self.q)
         return cost if self.shape else float(cost)
 
     @property
     def status(self) -> Status | Statuses:
-        """The Status; for a batch an array of them, which prints as words."""
+        """The Status; an array for a batch. The array prints as words."""
         return statuses(self.codes) if self.codes.ndim else Status(int(self.codes))
 
     @property
     def error(self) -> float | Floats:
-        """The largest distance left [file units]; the largest angle [rad] where no goal asks for a position.
+        """The largest remaining distance [file units]. It is the largest angle [rad] where no goal has a position.
 
         A number, or an array (...) for a batch; 0 where no goal has a target.
         """
@@ -263,7 +266,7 @@ class Result(FrozenValue):
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of the joints that could move."""
+        """Names of the movable joints."""
         return self.problem.joints
 
     def __bool__(self) -> bool:
@@ -281,7 +284,9 @@ class Result(FrozenValue):
         return f"Result({self})"
 
     def plot(self, path: str | PathLike[str] = "solve.png", *, title: str = "") -> None:
-        """Draw the pose before and after, limits, the way of the tip, and the error if trace=True; see poise.plot.
+        """Draw the pose before and after, with limits.
+
+        Also draws the path of the tip and, with trace=True, the error; see poise.plot.
 
         Parameters
         ----------
@@ -307,7 +312,7 @@ class Result(FrozenValue):
         draw(path, self.problem.start, self, target=target if is_point else None, title=title)
 
     def require(self) -> Self:
-        """Return the result itself if every goal is met; otherwise raise NotReachedError for the first that is not."""
+        """Return the result if every goal is met. Otherwise raise NotReachedError for the first missed target."""
         missed = np.flatnonzero(~np.ravel(self.reached))
         if len(missed):
             which = f"target {missed[0]}: " if self.shape else ""
@@ -315,7 +320,9 @@ class Result(FrozenValue):
         return self
 
     def message(self, i: int = 0) -> str:
-        """Say in a sentence, with figures, how the solve ended.
+        """Describe the outcome of the solve in one sentence.
+
+        The sentence contains the errors and the reason for a missed goal.
 
         Parameters
         ----------
@@ -341,7 +348,7 @@ class Result(FrozenValue):
         return sentence(Ended(problem, q, target, errors, status, count, self.tolerances, held, of_pose))
 
     def _checked_number(self, i: Any, what: str) -> int:
-        """Check the number of a problem of the batch."""
+        """Check the index of a problem in the batch."""
         size = math.prod(self.shape)
         if isinstance(i, bool) or not isinstance(i, int | np.integer) or not 0 <= i < size:
             raise InputError(f"{what} takes the number of a problem, 0 to {size - 1}, not {short(i)}")
@@ -383,7 +390,7 @@ class Result(FrozenValue):
         return f"natural, {self.solver}" if self.natural else self.solver
 
     def _priced(self) -> str:
-        """What soft limits cost, where there are any."""
+        """Format the cost of soft limits. "" without soft limits."""
         if not any(is_soft(limit) for limit in self.problem.skeleton.limits):
             return ""
         mean = " on average" if self.shape else ""
@@ -391,17 +398,17 @@ class Result(FrozenValue):
         return f"; soft limits cost {write_number(cost, 3)}{mean}"
 
     def length(self, value: float) -> str:
-        """Write a length: in mm or m where the unit is known, else as a bare number in file units."""
+        """Format a length. It is written in mm or m where the unit is known, else as a bare number in file units."""
         return length_in_words(self.problem.skeleton, real(value, "a length"))
 
 
 def _codes(result: Result) -> Ints:
-    """Status codes (...): why each target was missed that was."""
+    """Compute the status codes (...) of all targets."""
     return _codes_of(result, np.arange(math.prod(result.shape))).reshape(result.shape)
 
 
 def _codes_of(result: Result, rows: Ints) -> Ints:
-    """Status codes of some of the targets: searches for reasons are made for these alone."""
+    """Compute the status codes of some targets. Searches for reasons run for these only."""
     codes = np.full(math.prod(result.shape), int(Status.reached))
     missed = rows[~np.ravel(result.reached)[rows]]
     pace = result.pace
@@ -441,7 +448,7 @@ def _held_back(result: Result, missed: Ints, codes: Ints) -> Bools:
 
 
 def _sharing(problem: Problem, rows: Ints) -> list[Ints]:
-    """These rows of a batch in groups that share a plan; all of them where there is one start for all."""
+    """Group batch rows by shared plan. A single start gives one group."""
     if not len(rows):
         return []
     groups = groups_of(problem.part(rows).still) if problem.start.shape else None
@@ -449,12 +456,12 @@ def _sharing(problem: Problem, rows: Ints) -> list[Ints]:
 
 
 def _flat_q(result: Result) -> Floats:
-    """(k, nq); nq may be 0."""
+    """Flatten q to (k, nq). nq may be 0."""
     return result.q.reshape(math.prod(result.shape), result.q.shape[-1])
 
 
 def _goals(result: Result) -> tuple[Goal, ...]:
-    """The goals with the targets that were asked for."""
+    """Rebuild the goals with their requested targets."""
     goals: list[Goal] = []
     column = 0
     for goal in result.problem.goals:

@@ -1,4 +1,7 @@
-"""One problem solved for its targets: run the solver, correct for scale that is not quite uniform, measure."""
+"""Run the solver for target rows and build the Result.
+
+This module solves batches, single targets and single targets of serial arms by a fast path.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _WORTH_THREADS = 4096  # targets: fewer are done before threads have started
 
 @dataclass(frozen=True)
 class Settings:
-    """How targets are solved, whatever the solver: the arguments that solve() and prepare() share."""
+    """Solve settings shared by solve() and prepare(). They do not depend on the solver."""
 
     prefer: Prefer = "first"
     seeds: int | None = None
@@ -42,7 +45,10 @@ class Settings:
             object.__setattr__(self, name, None if value is None else int(value))
 
     def request(self, count: int) -> Request:
-        """The request for so many targets, threads chosen; InputError for what only a single one can have."""
+        """Make the request for `count` targets.
+
+        Chooses the number of threads; InputError for options of single targets only.
+        """
         if self.trace and count != 1:
             raise InputError(f"trace=True keeps the iterations of one target; there are {count}")
         if self.prefer == "all" and count != 1:

@@ -1,4 +1,4 @@
-"""How a solve ended, in sentences with figures."""
+"""Format the outcome of a solve as text. The sentences contain the errors and the reason for a missed goal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ _SMALL_ANGLE = 1e-3  # [rad] angles above are written in degrees
 
 
 class Ended(NamedTuple):
-    """What became of one target: its problem, the pose q (1, nq), the target (1, W), what is left of it (c,).
+    """Outcome for one target, for messages.
+
+    Holds the problem, the pose q (1, nq), the target (1, W) and its errors (c,).
 
     held   what the pose is held back by, such as the speed of a Tracker or an option of the solver
     pose   sentences about the pose itself: loops that are open, joints of a Tracker still outside their limits
@@ -51,7 +53,7 @@ class Ended(NamedTuple):
 
 
 def sentence(ended: Ended) -> str:
-    """Say how it ended, and why."""
+    """Format the outcome and its reason."""
     return f"{_of_goals(ended)}; {ended.pose}" if ended.pose else _of_goals(ended)
 
 
@@ -119,19 +121,19 @@ def outside_in_words(skeleton: Skeleton, q: Floats) -> str:
 
 
 def _gap(skeleton: Skeleton, gap: Gap, tolerance: Tolerance) -> str:
-    """Write distance and angle of a gap, where too large."""
+    """Format the excessive distance and angle of a gap."""
     parts = [length_in_words(skeleton, float(gap.distance[0]))] if gap.is_apart(tolerance)[0] else []
     return " and ".join([*parts, _angle(float(gap.angle[0]))] if gap.is_turned(tolerance)[0] else parts)
 
 
 def _at_limits(ended: Ended) -> str:
-    """Name joints at their limits, where no joint alone helps. It is an observation, and no reason."""
+    """Name joints at their limits at a local optimum. It is an observation, and no reason."""
     stands = standing(ended.problem, ended.q, ended.target)
     return f"; {_blocking(ended)}" if stands.stationary[0] and stands.blocks[0].any() else ""
 
 
 def _conflict(ended: Ended) -> str:
-    """Name goals in conflict, and say how far they are apart."""
+    """Name conflicting goals and the amount of the conflict."""
     problem, names = ended.problem, ended.problem.skeleton.names
     found = find_conflicts(problem, ended.q, ended.target, ended.tolerance)
     proved = next((conflict for conflict in found if conflict.over[0] > 0.0), None)
@@ -161,7 +163,7 @@ def _series(names: Iterable[str]) -> str:
 
 
 def length_in_words(skeleton: Skeleton, value: float) -> str:
-    """Write a length: in mm or m where the unit is known, else as a bare number in file units."""
+    """Format a length. It is written in mm or m where the unit is known, else as a bare number in file units."""
     metres = skeleton.metres_per_unit
     if metres is None:
         return write_number(value)
@@ -170,7 +172,10 @@ def length_in_words(skeleton: Skeleton, value: float) -> str:
 
 
 def _left(problem: Problem, errors: Floats, which: Bools | None = None) -> str:
-    """The largest distance and the largest angle left, as far as they are asked for; `which` of the errors count."""
+    """Format the largest remaining distance and angle.
+
+    `which` selects the errors; kinds without an error are left out.
+    """
     which = np.ones(len(errors), dtype=np.bool_) if which is None else which
     is_position = np.array([m.kind in LENGTHS for m in problem.measures], dtype=np.bool_)
     parts: list[str] = []
@@ -182,7 +187,7 @@ def _left(problem: Problem, errors: Floats, which: Bools | None = None) -> str:
 
 
 def _beyond(ended: Ended) -> str:
-    """How far beyond the longest reach, or inside the shortest."""
+    """Format the distance beyond the longest or inside the shortest reach."""
     problem, target = ended.problem, ended.target
     number = int(beyond_reach(problem, target, ended.tolerance)[0])
     reach = reaches(problem, target)[max(number - 1, 0)]
@@ -199,7 +204,7 @@ def _beyond(ended: Ended) -> str:
 
 
 def _unit_meant(ended: Ended, column: int, number: int) -> str:
-    """Ask for another unit, where it brings the target about within reach."""
+    """Suggest another unit for a far target. It must bring the target about within reach."""
     problem, target = ended.problem, ended.target
     metres = problem.skeleton.metres_per_unit
     reach = reaches(problem, target)[max(number - 1, 0)]
@@ -221,14 +226,14 @@ def _unit_meant(ended: Ended, column: int, number: int) -> str:
 
 
 def _units(metres: float | None) -> list[tuple[str, float]]:
-    """Name other units, or shares of one, with sizes in file units."""
+    """List other units with their sizes in file units. Shares of the unit stand in where it is unknown."""
     if metres is None:
         return [("a hundredth of it is", 0.01), ("a thousandth of it is", 0.001), ("it is, times a hundred,", 100.0)]
     return [(name, size / metres) for name, size in _UNITS.items() if size != metres]
 
 
 def _left_out(problem: Problem) -> str:
-    """Name joints above to move by a free root, or by `root`."""
+    """Suggest a free root or `root` for unmoved joints above."""
     skeleton = problem.skeleton
     named = [goal.joint for goal in problem.goals if is_of_joint(goal)]
     roots = dict.fromkeys(n for joint in named for n in skeleton.ancestors(joint) if skeleton[n].kind == Kind.FREE)
@@ -242,7 +247,7 @@ def _left_out(problem: Problem) -> str:
 
 
 def _blocking(ended: Ended) -> str:
-    """Name the joints that their limits keep, each with the end it is at."""
+    """Name the joints blocked by their limits, with the end."""
     stands, skeleton = standing(ended.problem, ended.q, ended.target), ended.problem.skeleton
     parts: list[str] = []
     for j in np.flatnonzero(stands.blocks[0]):
@@ -261,7 +266,7 @@ def _blocking(ended: Ended) -> str:
 
 
 def _too_few(problem: Problem) -> str:
-    """How many degrees of freedom are asked for, and how many there are."""
+    """Compare the required and available degrees of freedom."""
     free, asked = len(problem.plan.layout.dofs), problem.plan.layout.asked
     what, them = ("the goals ask", "them") if len(problem.goals) > 1 else ("the goal asks", "it")
     even = any(isinstance(goal, Place) and goal.rotation_weight == 1.0 for goal in problem.goals)
@@ -270,7 +275,7 @@ def _too_few(problem: Problem) -> str:
 
 
 def _immovable(problem: Problem) -> str:
-    """Why no joint could move."""
+    """Explain why no joint can move."""
     goal = next(filter(is_of_joint, problem.goals), None)
     if goal is None:
         return "no joint may move for Balance; name some, such as Balance(joints=['spine'])"
@@ -290,7 +295,7 @@ def _immovable(problem: Problem) -> str:
 
 
 def _could_be_free(skeleton: Skeleton, joint: str) -> bool:
-    """Whether it is this joint that a free root would set free."""
+    """Return whether a free root would free this joint."""
     try:
         return bool(skeleton.with_free_root().kinds[skeleton.index(joint)] == Kind.FREE)
     except InputError:  # it slides or is a hinge
@@ -298,5 +303,5 @@ def _could_be_free(skeleton: Skeleton, joint: str) -> bool:
 
 
 def _angle(value: float) -> str:
-    """Write an angle."""
+    """Format an angle."""
     return f"{math.degrees(value):.3g} deg" if value > _SMALL_ANGLE else f"{write_number(value, 3)} rad"

@@ -1,4 +1,7 @@
-"""The engine as it goes on from a pose: no restarts, and what is missed comes to rest where it is missed least."""
+"""Solve and measure batches of targets.
+
+A local refinement from a given pose serves problems with optional goals, which are solved in several stages, and clips.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ _RESTING = 200  # most iterations until a pose that misses its goals has come to
 
 @dataclass(frozen=True, kw_only=True)
 class Settled(LevenbergMarquardt):
-    """The engine without restarts: of what is missed the nearest pose in the basin of the start, come to rest.
+    """Levenberg-Marquardt without restarts, run to convergence.
+
+    A missed goal ends at the nearest pose in the basin of the start.
 
     Parameters
     ----------
@@ -27,18 +32,21 @@ class Settled(LevenbergMarquardt):
 
     @cached_property
     def arm_options(self) -> Options:
-        """How it iterates on a serial arm."""
+        """Engine options for serial arms."""
         return replace(super().arm_options, restarts=0, polish=_RESTING)
 
     @cached_property
     def tree_options(self) -> Options:
-        """How it iterates on anything else."""
+        """Engine options for all other skeletons."""
         options = replace(super().tree_options, restarts=0, polish=_RESTING)
         return options if self.pulled else replace(options, pull=0.0)
 
 
 def settled(solver: Any, *, pulled: bool = True) -> Settled:
-    """The engine behind a solver with its options, or the usual one, as it goes on from a pose."""
+    """Build the local refinement of a solver.
+
+    It takes the options of its Levenberg-Marquardt engine, or the defaults for other solvers.
+    """
     own: Any = engine_of(solver)
     given = {each.name: getattr(own, each.name) for each in fields(own)} if type(own) is LevenbergMarquardt else {}
     return Settled(**given, pulled=pulled)

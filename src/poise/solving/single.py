@@ -1,4 +1,4 @@
-"""One target from one start: the way that solve(), prepared problems and trackers share.
+"""Solve one target from one start pose. solve(), Prepared and Tracker use it.
 
 What depends on neither the start nor the target is found once for goals of a kind and kept. Where there is something to
 say, about a start outside its limits or a solver's answer that cannot be used, the general way has the words.
@@ -26,7 +26,9 @@ from poise.solving.run import Settings, run
 
 
 class Single:
-    """A solver, what counts as reached, and how is solved, for goals of these kinds on one skeleton.
+    """Solver, tolerances and settings bound to a kind of problem.
+
+    It serves problems with goals of the same kinds on one skeleton.
 
     short     whether one target is solved without all that a batch needs; scale may be off by an exporter's rounding
     anywhere  whether the plan serves every start without translations and scales of its own
@@ -56,7 +58,7 @@ class Single:
         return Single, (self.problem, self.solver, self.tolerance, self.settings, self.request)
 
     def quick(self, problem: Problem) -> Quick | None:
-        """The short way from a start, if there is one; see quick.py."""
+        """Find the fast path for a start, or None."""
         if self._quick is None or self._quick.anywhere or problem is self.problem:
             return self._quick
         return quick_of(problem, self.solver, self.tolerance, self.settings)
@@ -69,7 +71,7 @@ class Single:
         began: float,
         goals: tuple[Goal, ...] | None = None,
     ) -> Result:
-        """Solve for one target (1, W) from the start of a problem like that of this one."""
+        """Solve for one target (1, W). The problem has goals of the same kinds as this one."""
         known = {} if goals is None else {"goals": goals}
         quick = None if self._quick is None else self.quick(problem)
         if quick is not None:
@@ -101,7 +103,7 @@ class Single:
         return Result(told, began)
 
     def facts(self, problem: Problem, moved_inside: tuple[str, ...], targets: Floats, answer: Answer) -> dict[str, Any]:
-        """What a Result holds besides, found when somebody asks."""
+        """Build the remaining fields of a Result on demand."""
         return self._said(problem, moved_inside, targets) | {
             "iterations": answer.iterations.reshape(()),
             "joint_updates": answer.joint_updates.reshape(()),
@@ -112,7 +114,7 @@ class Single:
     def reached(
         self, problem: Problem, moved_inside: tuple[str, ...], targets: Floats, found: tuple[Any, ...]
     ) -> dict[str, Any]:
-        """The same of what the short way found: whether, iterations, errors."""
+        """Build the remaining fields of a fast-path Result. `found` holds reached, iterations and errors."""
         _, count, *errors = found
         return self._said(problem, moved_inside, targets) | {
             "errors": np.array(errors[: len(problem.measures)]),

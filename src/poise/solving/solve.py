@@ -1,4 +1,4 @@
-"""solve(): choose a solver, pack the problem, run, judge."""
+"""Choose a solver, pack the problem, run it and evaluate the result."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def solve(
     natural: bool | None = None,
     **unknown: Never,
 ) -> Result:
-    """Find a pose that meets the goals, limits kept, beginning at a start pose.
+    """Find a pose meeting the goals, starting from a given pose. Limits are kept.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def solve(
 
 
 class _How(NamedTuple):
-    """What solve() and prepare() are told besides start and goals."""
+    """Options of solve() and prepare() besides start and goals."""
 
     solver: str | solvers.Solver
     tolerance: float | None
@@ -152,7 +152,7 @@ class _How(NamedTuple):
 
 
 def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Result | None:
-    """Solve for one target from one start, where goals of these kinds have been packed; None where there is more to do.
+    """Solve one target with a cached packing of its goal kinds. Returns None where the general path is needed.
 
     They are remembered by the solver's name or value, which says all that there is to know of Poise's own only.
     """
@@ -175,7 +175,7 @@ def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Res
 
 
 def _single(start: Pose, goals: tuple[Goal, ...], kinds: tuple[object, ...], how: _How) -> Single:
-    """The solver and what counts as reached, for one target; UnsupportedError for what it cannot do."""
+    """Build the solve for one target. Raises UnsupportedError where the solver cannot do it."""
     check_plane(start, goals)
     return _bound(Problem(legal_start(start)[0], goals, how.free_root, kinds), how)
 
@@ -188,7 +188,7 @@ def _bound(problem: Problem, how: _How) -> Single:
 
 
 def _solve(start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], how: _How, began: float) -> Result:
-    """What solve() does once its arguments are checked."""
+    """Solve with checked arguments."""
     if not math.prod(shape):
         start = _stand_in(start)  # an empty batch: nothing will be solved from it
     check_plane(start, goals)
@@ -219,7 +219,7 @@ def prepare(
     natural: bool | None = None,
     **unknown: Never,
 ) -> Prepared:
-    """Pack a problem once, and return a function from a target to its Result.
+    """Pack a problem once and return a function of its targets. The function returns a Result.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def prepare(
 
 
 def checked_goals(goals: Any) -> tuple[Goal, ...]:
-    """One or several goals as a tuple; InputError where they are something else or none."""
+    """Return one or several goals as a tuple. Raises InputError for anything else and for no goal."""
     if type(goals) in _KINDS:
         return (goals,)
     try:
@@ -269,7 +269,7 @@ def checked_goals(goals: Any) -> tuple[Goal, ...]:
 
 
 def rooted(start: Pose) -> Pose:
-    """The start on a skeleton with a free root."""
+    """Put the start on a skeleton with a free root."""
     return start.on(start.skeleton.with_free_root())
 
 
@@ -282,7 +282,7 @@ def chosen_solver(
     free_root: bool = False,
     natural: bool | None = None,
 ) -> solvers.Solver:
-    """The solver that is meant; see solvers/natural/auto.py for "auto"."""
+    """Choose the solver; see solvers/natural/auto.py for "auto"."""
     if not isinstance(solver, str) and not natural:
         return solver
     start, goals = _freed(start, goals, solver, prefer, natural=natural) if free_root else (start, goals)
@@ -290,7 +290,7 @@ def chosen_solver(
 
 
 def _checked(how: _How, problem: Problem, request: Request) -> solvers.Solver:
-    """The solver that is meant; UnsupportedError for what it cannot do."""
+    """Choose the solver and check it. Raises UnsupportedError where it cannot do the problem."""
     if problem.ranked:
         check_order(request)
     found = chosen(how.solver, problem, request.prefer, how.natural)
@@ -302,14 +302,17 @@ def _checked(how: _How, problem: Problem, request: Request) -> solvers.Solver:
 def _freed(
     start: Pose, goals: tuple[Goal, ...], solver: str | solvers.Solver, prefer: Prefer, *, natural: bool | None
 ) -> tuple[Pose, tuple[Goal, ...]]:
-    """The start on a skeleton with a free root, and what may move for the goals then."""
+    """Put the start on a skeleton with a free root.
+
+    Also returns the goals, with the further joints that move for them.
+    """
     start = rooted(start)
     moves = natural is not False and prefer == "first" and (solver == "auto" or isinstance(solver, Natural))
     return start, whole(start, goals) if moves else goals
 
 
 def _batch(start: Pose, goals: Sequence[Goal]) -> tuple[int, ...]:
-    """The batch axes of the start and the targets together."""
+    """Find the batch axes of the start and the targets."""
     if len(goals) == 1 and start.q.ndim == 1:
         return goals[0].shape
     preferred, shapes = preferred_shape(goals), [goal.shape for goal in goals if not isinstance(goal, Near)]
@@ -323,7 +326,10 @@ def _batch(start: Pose, goals: Sequence[Goal]) -> tuple[int, ...]:
 
 
 def _stand_in(start: Pose) -> Pose:
-    """A single pose for an empty batch: one of the starts; where there is none, rest with what those would have."""
+    """Make a single placeholder pose for an empty batch.
+
+    It is one of the starts or, without any, the rest pose with translations and scales like theirs.
+    """
     if math.prod(start.shape):
         return start[(0,) * len(start.shape)] if start.shape else start
     s = start.skeleton
@@ -333,7 +339,7 @@ def _stand_in(start: Pose) -> Pose:
 
 
 def _flattened(start: Pose, shape: tuple[int, ...]) -> Pose:
-    """A batch of starts along one axis, one for each target; a single start stays as it is."""
+    """Flatten a batch of starts to one axis. There is one for each target; a single start is unchanged."""
     if not start.shape:
         return start
     rows = [_flat(value, shape) for value in (start.q[..., None, :], start.translations, start.scales)]
@@ -349,7 +355,7 @@ def _flat(value: Any, shape: tuple[int, ...]) -> Any:
 
 @contextmanager
 def _bar(total: int) -> Generator[Callable[[int], None]]:
-    """Show a bar on standard error while inside, if that is a terminal; call what it gives with the number done."""
+    """Show a progress bar on a terminal's standard error. Call the yielded function with the number of targets done."""
     from rich.console import Console  # noqa: PLC0415  (only who wants a bar pays for it)
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 

@@ -1,4 +1,7 @@
-"""Solve a problem for its targets and measure the answers: all at once, in parts, or by groups of starts."""
+"""Solve a problem for its targets and measure the answers.
+
+It runs all targets at once, in parts, or by groups of starts.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +25,14 @@ _CHUNK, _LEAST = 4096, 1024  # most and least targets that are solved and measur
 
 
 class Judged(NamedTuple):
-    """A solver's answer, and its errors (k, c) by forward kinematics."""
+    """Answer of a solver and its errors (k, c). The errors are measured by forward kinematics."""
 
     answer: Answer
     errors: Floats
 
 
 def solved(problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request) -> Judged:
-    """Solve and measure: all at once, part by part where there are many targets, group by group where plans differ."""
+    """Solve and measure. Large batches run in parts; starts with different plans run group by group."""
     progress = None if request.progress is None else _Progress(request.progress)
     request = request if progress is None else replace(request, progress=progress)
     groups = groups_of(problem.still) if problem.start.shape else None
@@ -57,14 +60,14 @@ def _together(
 
 
 class _Progress:
-    """Passes on how many targets were done, and counts them."""
+    """Counter and forwarder of finished targets."""
 
     def __init__(self, tell: Callable[[int], None]) -> None:
         self.tell = tell
         self.told = 0
 
     def __call__(self, count: int) -> None:
-        """Add to the targets done."""
+        """Add to the finished targets."""
         self.told += count
         self.tell(count)
 
@@ -72,7 +75,7 @@ class _Progress:
 def _in_parts(
     problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
 ) -> Judged:
-    """Part by part: what belongs together is still in the processor's cache, and threads share the work."""
+    """Solve in parts small enough for the processor cache. Threads share the parts."""
     count, threads, progress = len(targets), request.threads, request.progress
     size = _CHUNK if threads == 1 else max(_LEAST, min(_CHUNK, -(-count // (2 * threads))))  # two parts or more each
     rows = [slice(first, min(first + size, count)) for first in range(0, count, size)]
@@ -101,7 +104,7 @@ def _in_groups(
     tolerance: Tolerance,
     request: Request,
 ) -> Judged:
-    """Group by group: the starts of each share a plan."""
+    """Solve by groups of starts with a shared plan."""
 
     def found() -> Iterator[tuple[np.ndarray, Judged]]:
         for rows in groups:

@@ -1,4 +1,4 @@
-"""What prepared problems and trackers are called with, as rows that kernels take."""
+"""Parse the targets of prepared problems and trackers. The result is an array of rows for the kernels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KNOWN = {kind.parse for kind in (Aim, Direction, LookAt, Orientation, Place, Po
 
 
 class Plain(NamedTuple):
-    """Targets that hold the numbers of rows already: what they look like.
+    """Shape of targets made of plain numbers.
 
     widths  how many numbers the target of each goal has; empty where goals must parse their targets themselves
     terms   (t, 3) what stands where in a row; see `plain` in kernels/tree/doors.py
@@ -32,12 +32,12 @@ class Plain(NamedTuple):
 
 
 def reads_plainly(goal: Goal) -> bool:
-    """Whether numbers that look like a row are one: goals of one's own may read targets in a way of theirs."""
+    """Return whether the goal accepts plain numbers as a row. Goal subclasses may parse targets in another way."""
     return type(goal).parse in _KNOWN
 
 
 def plain_of(problem: Problem) -> Plain:
-    """How plain targets of a problem look; none are where a goal has no target or reads it in a way of its own."""
+    """Find the shape of plain targets of a problem. `widths` is empty where a goal has no target or its own parser."""
     goals = problem.goals
     known = all(goal.width and reads_plainly(goal) for goal in goals)
     rows = [(measure.kind, measure.column, 0) for measure in problem.measures]
@@ -46,7 +46,10 @@ def plain_of(problem: Problem) -> Plain:
 
 
 def plain_row(plain: Plain, target: Any) -> Floats | None:
-    """The row (1, W) of a plain target or a matrix, a copy; None for any other, which goals have to parse."""
+    """Return the row (1, W) of a plain target, or None.
+
+    Matrices count as plain; the row is a copy. Goals must parse all other targets.
+    """
     given: Sequence[Any] = (target,) if len(plain.widths) == 1 else target if type(target) in (list, tuple) else ()
     if len(given) != len(plain.widths) or not given:
         return None
@@ -66,7 +69,10 @@ def plain_row(plain: Plain, target: Any) -> Floats | None:
 
 
 def of_matrix(matrix: Floats, width: int) -> Floats | None:
-    """A rotation matrix (3, 3) or a rigid transform (3|4, 4) as a row (1, 4 | 7), as goals parse it; None for others.
+    """Convert a rotation matrix or a rigid transform to a row.
+
+    A matrix (3, 3) gives (1, 4), a transform (3|4, 4) gives (1, 7). The result equals the parsing of goals; None for
+    other shapes.
 
     The last row of a transform must be exactly 0 0 0 1; goals may let others pass.
     """
@@ -78,7 +84,7 @@ def of_matrix(matrix: Floats, width: int) -> Floats | None:
 
 
 def parsed(goals: tuple[Goal, ...], target: Any) -> list[Floats]:
-    """Targets as rows (..., width): one for a single goal, else one for each goal that has one.
+    """Parse targets into rows (..., width). There is one for each goal with a target.
 
     Several are a sequence, an array whose first axis is the goals', or a mapping by joint. A goal of the same kind
     stands for its own target.
@@ -88,7 +94,7 @@ def parsed(goals: tuple[Goal, ...], target: Any) -> list[Floats]:
 
 
 def _each(aimed: Sequence[Goal], target: Any) -> Any:
-    """The target of each goal."""
+    """Split the target into one for each goal."""
     names = [getattr(goal, "joint", "") for goal in aimed]
     if isinstance(target, Mapping) and len(set(names)) == len(names):
         given: Mapping[Any, Any] = target
@@ -111,7 +117,7 @@ def _is_goals(target: Any) -> bool:
 
 
 def _row_of(goal: Goal, target: Any) -> Floats:
-    """The target of one goal as a row; another goal of its kind and joint stands for its own."""
+    """Parse the target of one goal into a row. A goal of the same kind and joint counts as its own target."""
     if not isinstance(target, GOALS):
         return goal.parse(target)
     joint = getattr(goal, "joint", None)

@@ -1,1 +1,1 @@
-"""What a comparison found: measured figures, ranks, the verdict, the table."""
+"""Metrics, ranks, tables and the verdict of a comparison."""

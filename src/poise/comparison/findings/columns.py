@@ -1,4 +1,7 @@
-"""The figures that tables, pages and JSON show of a method: each column exists once, here."""
+"""Comparison data, its columns, the text table and the verdict.
+
+Every table, page and JSON file reads its columns from here.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ from poise.maths.arrays import Floats
 
 @dataclass(frozen=True)
 class Column:
-    """A figure of a method: its key in JSON, the heading, the unit, what it means, and how it is found (NaN: none)."""
+    """One numeric column: key, heading, unit, meaning and function.
+
+    The key is that of the JSON file; NaN stands for a missing value.
+    """
 
     key: str
     title: str
@@ -29,7 +35,7 @@ def _solved_at(level: float) -> Callable[[Measured], float]:
 
 
 def _middle(values: Floats, share: float) -> float:
-    """A quantile; inf where it lies beside what is infinite, because there was no answer."""
+    """Compute a quantile. It is inf next to an infinite value, because those targets have no answer."""
     if not values.size:
         return NAN
     with np.errstate(invalid="ignore"):  # inf - inf

@@ -1,4 +1,4 @@
-"""How the error falls from one iteration to the next, measured from the configurations that were passed through."""
+"""Measure the error after each iteration. It is computed from the configurations passed through."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FLOOR = 1e-12  # in units of the first error: below is nothing to see
 
 
 class Convergence(NamedTuple):
-    """Errors after each iteration as a share of those at the start.
+    """Errors after each iteration as a share of the first error.
 
     curves     (targets, iterations + 1) the least so far; a target that has ended stays at its last
     rises      share of iterations after which the error was larger than before
@@ -28,12 +28,15 @@ class Convergence(NamedTuple):
     stalled: float
 
     def quantiles(self) -> Floats:
-        """(3, iterations + 1): a quarter, half and three quarters of the targets are below."""
+        """Quartiles (3, iterations + 1) of the targets' errors."""
         return np.quantile(self.curves, (0.25, 0.5, 0.75), axis=0)
 
 
 def convergence(ready: Ready, task: Task, rows: Floats, longest: int, seconds: float) -> Convergence | None:
-    """Follow the method for targets (k, W), as many as so many seconds allow; None where it shows no iterations."""
+    """Trace the method's iterations for targets (k, W).
+
+    Stops after `seconds`; None for a method without visible iterations.
+    """
     paths: list[Any] = []
     end = time.perf_counter() + seconds
     for row in rows:

@@ -1,4 +1,4 @@
-"""Findings: everything that a comparison found, as plain data that tables, pages and pictures read."""
+"""Everything measured in a comparison, as plain data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from poise.errors import InputError, UnknownNameError
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings:
-    """Methods that were given the same targets: what was measured of each.
+    """Task, machine and metrics of the compared methods.
 
     task      what they were asked
     methods   in order of rank; those that refused the task come last
@@ -31,23 +31,23 @@ class Findings:
 
     @property
     def compared(self) -> tuple[Measured, ...]:
-        """The methods that took the task, best first."""
+        """The methods measured on the task, best first."""
         return tuple(method for method in self.methods if method.refused is None)
 
     @property
     def refused(self) -> tuple[Measured, ...]:
-        """The methods that refused the task, each with its reason."""
+        """The methods unable to do the task, each with its reason."""
         return tuple(method for method in self.methods if method.refused is not None)
 
     @property
     def best(self) -> Measured:
-        """The method at the top; InputError where none took the task."""
+        """The method of the first rank. InputError where no method took the task."""
         if not self.compared:
             raise InputError(f"no method takes this task: {self.methods[0].refused if self.methods else 'none given'}")
         return self.compared[0]
 
     def __getitem__(self, name: str) -> Measured:
-        """A method by its name."""
+        """Return a method by its name."""
         for method in self.methods:
             if method.name == name:
                 return method
@@ -55,11 +55,11 @@ class Findings:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns that have a figure for any method."""
+        """The columns with a value for any method."""
         return tuple(c for c in COLUMNS if any(not math.isnan(c.of(method)) for method in self.compared))
 
     def rows(self) -> list[dict[str, Any]]:
-        """A plain dictionary for each method: name, ranks, and a number or None for each column."""
+        """Return a dictionary for each method. It holds the name, ranks, and a number or None for each column."""
         return [self._row(method) for method in self.methods]
 
     def _row(self, method: Measured) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Findings:
         return row | {column.key: _plain(column.of(method)) for column in COLUMNS}
 
     def document(self) -> dict[str, Any]:
-        """All of it for JSON: what was asked, the columns, the rows, curves."""
+        """Return the whole comparison as JSON data. It holds the task, the columns, the rows and the curves."""
         task = self.task
         return {
             "task": {
@@ -92,7 +92,7 @@ def _plain(value: float) -> float | None:
 
 
 def _curves(method: Measured) -> dict[str, Any]:
-    """What a program may want to draw itself."""
+    """Collect the curves of a method for JSON."""
     found: dict[str, Any] = {"text": method.text, "options": method.options}
     found["growth"] = [
         {"joints": g.joints, "solved": g.solved, "call": _plain(g.call), "batch": _plain(g.batch)}

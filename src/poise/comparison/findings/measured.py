@@ -1,4 +1,4 @@
-"""What was measured of one method."""
+"""Metrics of one method."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ STAYS = 0.95  # of the frames of a path are solved by who stays on it
 
 
 class Ranks(NamedTuple):
-    """Places from 1, shared where 95 % intervals overlap: of the share solved, of the time of a call, of a batch.
+    """Ranks from 1, shared where 95 % intervals overlap.
+
+    They are of the share solved, of the time of a call and of a batch.
 
     `overall` is by the share solved first and the time of a call then. `batch` is None where there are none.
     """
@@ -34,7 +36,7 @@ class Ranks(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One method: what it is, and everything that was measured of it.
+    """Description and metrics of one method.
 
     Parameters
     ----------
@@ -89,17 +91,17 @@ class Measured:
 
     @property
     def main(self) -> MethodRun | None:
-        """What it did with the main set."""
+        """The run on the main set, or None."""
         return self.runs.get(self.task.main.name)
 
     def solved(self, level: float = 1.0, name: str | None = None) -> float:
-        """The share of a set's targets that is solved at a level; NaN where the set was not run."""
+        """Return the share of a set's targets solved at a level. NaN where the set was not run."""
         run = self.main if name is None else self.runs.get(name)
         return NAN if run is None or not len(run) else float(run.solved(level).mean())
 
     @cached_property
     def call_times(self) -> Floats:
-        """Times [us] of single calls that gave an answer: for each target the median over the rounds."""
+        """Median times [us] of successful single calls, by target. The median is over the rounds."""
         if self.calls is None:
             return np.zeros(0)
         answered = self.calls[:, ~np.isinf(self.calls).any(axis=0)]
@@ -107,13 +109,13 @@ class Measured:
 
     @property
     def call_p99(self) -> float:
-        """Time [us] that 99 % of the calls for the main set did not exceed; NaN without any."""
+        """99th percentile [us] of call times on the main set. NaN without any."""
         run = self.main
         return NAN if run is None or not len(run) else float(np.quantile(run.microseconds, 0.99))
 
     @cached_property
     def batch_times(self) -> dict[int, float]:
-        """Time [us] of one target by the size of the batch: the median over the rounds."""
+        """Median time [us] of one target by batch size. The median is over the rounds."""
         return {size: float(np.nanmedian(times)) for size, times in self.batches.items()}
 
     @property
@@ -122,7 +124,10 @@ class Measured:
         return self.batch_times[max(self.batches)] if self.batches else NAN
 
     def left(self, *, is_position: bool) -> Floats:
-        """The errors left on the main set: the largest distance [file units] or angle [rad] of each target."""
+        """Compute the remaining errors on the main set.
+
+        They are the largest distance [file units] or angle [rad] of each target.
+        """
         run = self.main
         columns = [i for i, m in enumerate(self.task.problem.measures) if (m.kind == POSITION) == is_position]
         if run is None or not columns:
@@ -130,7 +135,7 @@ class Measured:
         return np.nan_to_num(run.errors[:, columns].max(axis=1), nan=np.inf)
 
     def smooth(self, name: str) -> Smoothness:
-        """How smoothly it went along a set of targets that follow each other.
+        """Measure the smoothness along a set of successive targets.
 
         NaN where it did not come to the end in time or does not stay on the path, because standing still is smooth.
         """
@@ -141,7 +146,7 @@ class Measured:
 
     @property
     def travel(self) -> float:
-        """How far the poses that solve a target are from where they began [rad], median."""
+        """Median distance [rad] of solving poses from their starts."""
         run = self.main
         if run is None or not run.solved().any():
             return NAN
@@ -149,28 +154,28 @@ class Measured:
 
     @property
     def violation(self) -> float:
-        """The largest amount by which any limit was exceeded in any set [rad, file units]."""
+        """The largest limit violation in any set [rad, file units]."""
         return max((float(run.violations.max(initial=0.0)) for run in self.runs.values()), default=NAN)
 
     @property
     def violated(self) -> float:
-        """The share of answers on the main set that leave a limit by more than 1e-6."""
+        """Share of main-set answers outside limits by more than 1e-6."""
         return NAN if self.main is None else float((self.main.violations > LEAVES).mean())
 
     @property
     def wrong_claims(self) -> float:
-        """The share of the main set's targets that it says it met and did not; NaN where it says nothing."""
+        """Share of main-set targets wrongly claimed as reached. NaN for a method without such claims."""
         run = self.main
         return NAN if run is None or run.claimed is None else float(run.wrong_claims.mean())
 
     def iterations(self, name: str | None = None) -> float:
-        """Iterations for the targets that it solves, median; NaN where it does not say."""
+        """Return the median iterations of solved targets. NaN where the method does not report them."""
         run = self.main if name is None else self.runs.get(name)
         counts = np.zeros(0) if run is None else run.iterations[run.solved() & np.isfinite(run.iterations)]
         return float(np.median(counts)) if counts.size else NAN
 
     @property
     def trouble(self) -> str | None:
-        """The first thing that went wrong, in words."""
+        """The first error message, or None."""
         raised = next((run.trouble for run in self.runs.values() if run.trouble), None)
         return raised or self.batch_trouble

@@ -1,4 +1,4 @@
-"""How far joints move from one configuration to another, and how smoothly along a path."""
+"""Measure joint motion and its smoothness along a path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from poise.model.skeleton import Kind
 
 
 class Smoothness(NamedTuple):
-    """Largest change of any joint from frame to frame along a path, and of that change, and of that again.
+    """Largest first, second and third joint differences along a path.
+
+    Differences are from frame to frame, for any joint.
 
     step          [rad a frame]
     acceleration  [rad a frame^2]
@@ -26,7 +28,9 @@ class Smoothness(NamedTuple):
 
 
 def moved(task: Task, a: Floats, b: Floats) -> Floats:
-    """Velocities (k, joints, 3) that lead from configurations a (k, nq) to b in one step, of the joints that move.
+    """Compute joint displacements (k, joints, 3) between configurations.
+
+    They are a and b, (k, nq). Only moving joints count.
 
     A ball's is the rotation vector b a^-1 [rad]; a hinge's and a slide's stand in the first component: an angle [rad]
     (the short way round where no limit forbids it), a distance as a share of the chain's length.
@@ -50,12 +54,18 @@ def moved(task: Task, a: Floats, b: Floats) -> Floats:
 
 
 def travel(task: Task, q: Floats, starts: Floats) -> Floats:
-    """How far poses q (k, nq) are from their starts: the root of the sum of squared joint turns [rad] (k,)."""
+    """Compute distances (k,) of poses q (k, nq) from their starts.
+
+    It is the root of the sum of squared joint rotations [rad].
+    """
     return np.sqrt((moved(task, np.broadcast_to(starts, q.shape), q) ** 2).sum(axis=(1, 2)))
 
 
 def smoothness(task: Task, q: Floats) -> Smoothness:
-    """Of the poses q (k, nq) along a path, in order; NaN where there are too few frames or an answer has no numbers."""
+    """Measure the smoothness of poses q (k, nq) along a path.
+
+    NaN for too few frames or for an answer without numbers.
+    """
     steps = moved(task, q[:-1], q[1:])
     found: list[float] = []
     for _ in range(3):
@@ -66,5 +76,5 @@ def smoothness(task: Task, q: Floats) -> Smoothness:
 
 
 def _length(task: Task) -> float:
-    """Of the chain [file units]; 1 where it has none."""
+    """Return the chain's length [file units], or 1 without one."""
     return task.problem.plan.length or 1.0

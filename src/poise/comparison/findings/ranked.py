@@ -1,4 +1,4 @@
-"""Methods with their ranks: of the share solved, of the times of calls and batches, and over all."""
+"""Rank methods by share solved, call time and batch time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ _PART = 0.5  # of the targets: who was asked fewer has a wide interval for want 
 
 
 def ranked(found: Sequence[Measured]) -> list[Measured]:
-    """Ranks of the share solved (most first), of calls, of batches (least time first); over all by the first two."""
+    """Rank the methods.
+
+    The share solved (largest first), calls and batches (shortest first) have ranks of their own; the overall rank
+    follows from the first two.
+    """
     if not found:
         return []
     solved = _by_share(found)
@@ -39,7 +43,10 @@ def _by_share(found: Sequence[Measured]) -> list[int]:
 
 
 def _of_rounds(calls: Floats | None) -> Floats:
-    """The median call of each round; NaN where it did not take part, infinite where no call gave an answer."""
+    """Compute the median call of each round.
+
+    NaN where the method skipped the round, infinite where no call succeeded.
+    """
     if calls is None:
         return np.full(1, np.inf)
     answered = ~np.isinf(calls).any(axis=0)

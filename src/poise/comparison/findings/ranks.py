@@ -1,4 +1,4 @@
-"""Ranks that a second run gives again: methods whose 95 % intervals overlap share one.
+"""Metrics and ranks of compared methods. Ranks are reproducible: methods with overlapping 95 % intervals share one.
 
 Shares have Wilson's interval (E. B. Wilson, JASA 22, 1927). Times have the interval of a median between order
 statistics, which asks nothing of how they are distributed: of 9 rounds the second smallest and the second largest
@@ -26,14 +26,14 @@ _NARROW, _WIDE = 2 * math.log(1.05), 2 * math.log(1.12)  # of whole intervals
 
 
 class Interval(NamedTuple):
-    """Where a value lies with 95 %."""
+    """95 % confidence interval."""
 
     low: float
     high: float
 
 
 def share_interval(good: int, count: int) -> Interval:
-    """Wilson's interval of a share."""
+    """Compute Wilson's interval of a share."""
     if count == 0:
         return Interval(0.0, 1.0)
     share, z2 = good / count, _Z * _Z
@@ -43,7 +43,7 @@ def share_interval(good: int, count: int) -> Interval:
 
 
 def time_intervals(rounds: Sequence[Floats]) -> list[Interval]:
-    """Intervals of the logarithm of what each method takes; times (r,) of the same rounds for each.
+    """Compute intervals of the logarithm of each method's times. Times (r,) belong to the same rounds for each.
 
     NaN is a round in which a method did not take part. One that has an infinite time, or none, is beyond all others:
     its interval is infinity alone.
@@ -65,7 +65,10 @@ def time_intervals(rounds: Sequence[Floats]) -> list[Interval]:
 
 
 def _clearest(middles: Floats) -> float:
-    """The least half width of intervals for which no gap between neighbours is nearly as wide as an interval."""
+    """Choose the half width with the clearest ranking.
+
+    With it no gap between neighbours is nearly as wide as an interval.
+    """
     gaps = np.sort(np.diff(np.sort(middles)))
     between = 0.5 * (gaps[1:] + gaps[:-1])
     widths = np.r_[_NARROW, between[(between > _NARROW) & (between < _WIDE)], _WIDE]
@@ -76,7 +79,7 @@ def _clearest(middles: Floats) -> float:
 
 
 def _order(count: int) -> int:
-    """Which order statistic from either end makes an interval of at least 95 % of a median of so many values."""
+    """Find the order statistic bounding a median with 95 %. It is counted from either end of `count` values."""
     tail, rank = 0.0, 0
     for k in range(count // 2):
         tail += math.comb(count, k) / 2.0**count
@@ -87,7 +90,9 @@ def _order(count: int) -> int:
 
 
 def shared_ranks(intervals: Sequence[Interval], loose: Collection[int] = ()) -> list[int]:
-    """Ranks from 1, low values first; methods whose intervals overlap, or that others connect, share one.
+    """Rank intervals from 1, low values first.
+
+    Methods with intervals that overlap, directly or through others, share a rank.
 
     loose  indices of intervals that connect nobody, because they are wide for want of data: each shares the first rank
            that it overlaps, or has one of its own
@@ -116,7 +121,7 @@ def _overlap(a: Interval, b: Interval) -> bool:
 
 
 def in_order(*keys: Sequence[int]) -> list[int]:
-    """Ranks from 1 by the first key, then the next: equal in all keys is an equal rank."""
+    """Rank from 1 by the first key, then the next. Equal keys give an equal rank."""
     pairs = list(zip(*keys, strict=True))
     places = {pair: place for place, pair in enumerate(sorted(set(pairs)), start=1)}
     return [places[pair] for pair in pairs]

@@ -1,4 +1,4 @@
-"""The table of a comparison as plain text, as wide as the terminal: as many columns as fit, the first ones first."""
+"""Format a comparison as a plain text table. It shows as many columns as fit into the width."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHOWN = (
 
 
 def number(column: Column, value: float) -> str:
-    """A figure with its unit's usual digits; a dash where there is none."""
+    """Format a number with the usual digits of its unit. A dash stands for a missing value."""
     if math.isnan(value):
         return "-"
     if math.isinf(value):
@@ -41,13 +41,13 @@ def number(column: Column, value: float) -> str:
 
 
 def heading(column: Column, distance: str = "") -> str:
-    """The title with its unit in brackets; `distance` is the unit of lengths."""
+    """Format the title with its unit in brackets. `distance` is the unit of lengths."""
     unit = {"us": _MICRO, "distance": distance}.get(column.unit, column.unit)
     return f"{column.title} [{unit}]" if unit else column.title
 
 
 def text_table(findings: Findings, width: int = 120) -> str:
-    """Title, a line for each method, those that refused; columns beyond so many characters are left out."""
+    """Format the title, method rows and refusals. Columns beyond `width` characters are left out."""
     asked = {len(method.main) for method in findings.compared if method.main is not None}
     shown = ("targets", *SHOWN) if len(asked) > 1 else SHOWN
     columns = [column for column in findings.columns if column.key in shown]
@@ -60,7 +60,7 @@ def text_table(findings: Findings, width: int = 120) -> str:
 
 
 def closeness(findings: Findings) -> str:
-    """The tolerance in words: `1e-06 m and 1e-06 rad`."""
+    """Format the tolerance: `1e-06 m and 1e-06 rad`."""
     task = findings.task
     parts = [f"{task.tolerance.distance:.3g} {length_unit(findings)}"] * (not isinstance(task.goal, Orientation))
     parts += [f"{task.tolerance.angle:.3g} rad"] * (not isinstance(task.goal, Position))
@@ -68,7 +68,7 @@ def closeness(findings: Findings) -> str:
 
 
 def length_unit(findings: Findings) -> str:
-    """Of the rig: m where it is known to be in metres, else file units."""
+    """Return the rig's unit of length. "m" where the rig is known to be in metres, else "units"."""
     return "m" if findings.task.start.skeleton.metres_per_unit == 1 else "units"
 
 
@@ -85,7 +85,7 @@ def _numbers(column: Column, findings: Findings) -> list[str]:
 
 
 def _joined(columns: list[list[str]], width: int) -> list[str]:
-    """Columns side by side, headings above one another where they are long; the second column stands left."""
+    """Join columns side by side. Long headings are wrapped, and the second column is left-aligned."""
     heads = [
         wrap(column[0], max(_NARROW, *(len(cell) for cell in column[1:])), break_long_words=False) for column in columns
     ]

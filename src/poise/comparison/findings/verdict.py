@@ -1,4 +1,4 @@
-"""What came out of a comparison, in sentences with figures."""
+"""Describe the main findings of a comparison in sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ALIKE = 1.1  # a tenth more is no difference
 
 
 def verdict(findings: Findings) -> str:
-    """Who ranks first, who solves less, who leaves limits, who claims wrongly, who refused."""
+    """Describe ranks, misses, limit violations, wrong claims and refusals."""
     if not findings.compared:
         return "No method takes this task."
     said = (_first, _in_batches, _smoothest, _less, _outside, _wrongly, _troubled, _moved, _refused)
@@ -44,7 +44,7 @@ def _between(words: Sequence[str]) -> str:
 
 
 def _in_batches(findings: Findings) -> str:
-    """Who is quickest where many targets are solved in one call."""
+    """Name the fastest methods in large batches."""
     honest = [m for m in findings.compared if m.ranks is not None and m.ranks.batch and m.solved() >= _CLEARLY]
     best = min((m.ranks.batch or 0 for m in honest if m.ranks is not None), default=0)
     first = [m for m in honest if m.ranks is not None and m.ranks.batch == best]
@@ -57,7 +57,10 @@ def _in_batches(findings: Findings) -> str:
 
 
 def _smoothest(findings: Findings) -> str:
-    """Who moves the joints with the least jerk along the path, of those that stay on it; nothing where all do."""
+    """Name the methods with the least jerk along the path.
+
+    Only methods that follow the path count; "" without a clear difference.
+    """
     jerks = {m.name: m.smooth("path").jerk for m in findings.compared if m.solved(name="path") >= _CLEARLY}
     jerks = {name: jerk for name, jerk in jerks.items() if math.isfinite(jerk)}
     if len(jerks) < 2 or max(jerks.values()) <= _ALIKE * min(jerks.values()):  # noqa: PLR2004
@@ -87,7 +90,7 @@ def _wrongly(findings: Findings) -> str:
 
 
 def _claim(method: Measured) -> str:
-    """A method that says it met targets that it did not, with the error that is truly left."""
+    """Describe a wrong claim with its true error."""
     run = method.main
     assert run is not None
     worst = float(run.scores[run.wrong_claims].max())

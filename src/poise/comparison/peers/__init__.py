@@ -1,4 +1,6 @@
-"""Other libraries, for comparison: one adapter per file; the folder is the registry, the file name is the peer's name.
+"""Adapters to other inverse kinematics libraries.
+
+There is one adapter per file in adapters/; the folder is the registry and the file name is the peer's name.
 
 An adapter has a class that is named like its file (`ikpy.py` has `Ikpy`) and is a `Peer`. Its library is imported when
 one is made, quietly, and is never needed otherwise.
@@ -20,11 +22,11 @@ from poise.maths.arrays import Floats
 
 
 class NotInstalledError(UnsupportedError):
-    """A peer that is not here; the sentence says how to get it."""
+    """Error for a missing library, with an installation hint."""
 
 
 class Reply(NamedTuple):
-    """What a peer said.
+    """Output of a library for one target.
 
     values      (n,) of the arm's links, or None where it gave nothing
     claims      whether it says that it reached the target; None where it does not say
@@ -37,7 +39,7 @@ class Reply(NamedTuple):
 
 
 class Peer(Protocol):
-    """One library on one arm. Targets are those of `SerialArm.inside`: in the frame and units of the arm.
+    """Adapter of one library to one arm. Targets are those of `SerialArm.inside`: in the frame and units of the arm.
 
     label         its name with the version that is installed
     goals         kinds of goals that it can do
@@ -54,7 +56,9 @@ class Peer(Protocol):
     notes: ClassVar[str]
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        """Tell the library the arm. `kind` is "Position" or "Place", `tolerance` a distance [file units] and an angle.
+        """Pass the arm to the library.
+
+        `kind` is "Position" or "Place", `tolerance` a distance [file units] and an angle.
 
         NotInstalledError, or UnsupportedError with a sentence where the library cannot do this arm or goal.
         """
@@ -62,34 +66,37 @@ class Peer(Protocol):
 
     @staticmethod
     def missing() -> str | None:
-        """How to install it, a sentence; None where it is installed. Imports nothing."""
+        """Return the installation hint, or None if installed. Imports nothing."""
         ...
 
     def solve(self, target: Floats, values: Floats) -> Any:
-        """Solve for a point (3,) or a place (4, 4) from values (n,): the library's own call, and what is timed."""
+        """Solve for a point or a transform from values (n,).
+
+        A point is (3,), a transform (4, 4). This is the library's own call and the part that is timed.
+        """
         ...
 
     def read(self, raw: Any) -> Reply:
-        """What an answer of `solve` says."""
+        """Read the output of `solve`."""
         ...
 
     def seconds_of(self, raw: Any) -> float | None:
-        """How long the library took, where it runs in another process and has to say so itself; else None."""
+        """Return the library's own time, or None. Libraries that run in another process measure it themselves."""
         ...
 
     def close(self) -> None:
-        """End what was started."""
+        """End any process started by the adapter."""
         ...
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """Names of the peers that there are adapters for."""
+    """List the names of the peers with an adapter."""
     return tuple(module.name for module in pkgutil.iter_modules(adapters.__path__))
 
 
 def named(name: str) -> type[Peer]:
-    """The adapter of a peer; an unknown name is an UnknownNameError that lists what exists."""
+    """Return the adapter class of a peer. Raises UnknownNameError with the known names for another one."""
     if name not in names():
         raise UnknownNameError("peer", name, names())
     adapter: type[Peer] = getattr(importlib.import_module(f"{adapters.__name__}.{name}"), name.title())
@@ -97,7 +104,7 @@ def named(name: str) -> type[Peer]:
 
 
 def installed(asked: Sequence[str] | None = None) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Of all peers, or of those asked for: the names of those that are installed, and how to install the others."""
+    """Find installed peers and installation hints of the others. All peers are searched, or only the requested ones."""
     sentences = {name: named(name).missing() for name in (names() if asked is None else asked)}
     here = tuple(name for name, sentence in sentences.items() if sentence is None)
     return here, {name: sentence for name, sentence in sentences.items() if sentence is not None}

@@ -1,4 +1,4 @@
-"""What adapters share: is a library here, which version, and its import without a trace."""
+"""Shared parts of the adapters. Detect a library and its version, and import it without side effects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGFPE, signal.SIGSEGV)
 
 
 class Library(NamedTuple):
-    """A Python library: the module to import, what pip calls it, what it needs beside, whether it prints on import."""
+    """Optional Python library.
+
+    Holds the module to import, its package name, further modules it needs, and whether the import prints.
+    """
 
     module: str
     package: str
@@ -36,7 +39,7 @@ class Library(NamedTuple):
     prints: bool = False
 
     def missing(self) -> str | None:
-        """How to install it; None where it is here."""
+        """Return the installation hint, or None if installed."""
         for module in (self.module.partition(".")[0], *self.beside):
             if importlib.util.find_spec(module) is None:
                 return f"{self.package} is not installed (no module {module!r}): pip install {self._wanted}"
@@ -48,18 +51,21 @@ class Library(NamedTuple):
 
     @property
     def version(self) -> str:
-        """The version that is installed, or nothing."""
+        """The installed version, or ""."""
         try:
             return metadata.version(self.package)
         except metadata.PackageNotFoundError:
             return ""
 
     def label(self, name: str) -> str:
-        """`name version`."""
+        """Return `name version`."""
         return f"{name} {self.version}".strip()
 
     def load(self) -> Any:
-        """Import it; NotInstalledError with the sentence of `missing`, or why the import failed."""
+        """Import the library.
+
+        Raises NotInstalledError with the sentence of `missing`, or the reason of a failed import.
+        """
         sentence = self.missing()
         if sentence is not None:
             raise NotInstalledError(sentence)
@@ -74,7 +80,10 @@ class Library(NamedTuple):
 
 @contextmanager
 def quietly() -> Generator[None]:
-    """Let no warning out and put back what some libraries set when they are imported, such as NumPy's formats."""
+    """Suppress warnings and restore global settings afterwards.
+
+    Some libraries change them on import, such as NumPy's print formats.
+    """
     with _lock, np.errstate(), np.printoptions(), warnings.catch_warnings(), _same_settings():
         warnings.simplefilter("ignore")
         yield
@@ -82,7 +91,7 @@ def quietly() -> Generator[None]:
 
 @contextmanager
 def _same_settings() -> Generator[None]:
-    """Put back the environment, the root logger, and the signal handlers (which only the main thread may set)."""
+    """Restore the environment, the root logger and signal handlers. Only the main thread may set the handlers."""
     environment, level, handlers = dict(os.environ), logging.root.level, list(logging.root.handlers)
     main = threading.current_thread() is threading.main_thread()
     signals = {number: signal.getsignal(number) for number in _SIGNALS} if main else {}
@@ -101,7 +110,7 @@ def _same_settings() -> Generator[None]:
 
 @contextmanager
 def silence() -> Generator[None]:
-    """Throw away what is written to the process's own output and error channels, by C code too."""
+    """Discard output on the process's own channels. This covers the output of C code."""
     _flush()
     kept = {channel: os.dup(channel) for channel in (1, 2) if _is_open(channel)}
     try:
@@ -131,13 +140,13 @@ def _is_open(channel: int) -> bool:
 
 
 def checked(name: str, goals: tuple[str, ...], kind: str) -> None:
-    """Refuse a goal that the peer does not solve."""
+    """Refuse a goal kind unsupported by the library."""
     if kind not in goals:
         raise UnsupportedError(f"{name} solves {' and '.join(goals)} goals, not {kind}")
 
 
 def as_place(target: Floats) -> Floats:
-    """A target as a transform (4, 4): a point (3,) gets the identity as its rotation, which does not count."""
+    """Convert a target to a transform (4, 4). A point (3,) gets the identity as its rotation, which does not count."""
     if target.shape != (3,):
         return target
     place = np.eye(4)
@@ -146,27 +155,27 @@ def as_place(target: Floats) -> Floats:
 
 
 def clipped(arm: SerialArm, values: Floats) -> Floats:
-    """Values (n,) inside the arm's ends, for libraries that refuse what is outside by a rounding."""
+    """Clip values (n,) to the arm's limits. Some libraries refuse a value outside by a rounding error."""
     return np.clip(values, arm.low, arm.high)
 
 
 class InProcess:
-    """What adapters of Python libraries have in common."""
+    """Shared base of adapters to Python libraries."""
 
     library: Library
 
     @classmethod
     def missing(cls) -> str | None:
-        """How to install it, a sentence; None where it is installed."""
+        """Return the installation hint, or None if installed."""
         return cls.library.missing()
 
     def read(self, raw: Any) -> Reply:
-        """What an answer of `solve` says: it is one."""
+        """Read the output of `solve`, already an AdapterResult."""
         return Reply(*raw)
 
     def seconds_of(self, raw: Any) -> float | None:
-        """Nothing: the caller's clock counts."""
+        """Return None: the caller measures the time."""
         return None
 
     def close(self) -> None:
-        """Nothing was started."""
+        """Do nothing: no process was started."""

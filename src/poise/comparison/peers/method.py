@@ -1,4 +1,4 @@
-"""Libraries beside Poise as methods of a comparison: the adapters of peers/ in the form that the runs ask for."""
+"""Other libraries as methods of a comparison. This connects the adapters of peers/ to the Method protocol."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from poise.problem.goals import Orientation, Place
 
 
 def peer_methods(chosen: str | Iterable[str]) -> list[Method]:
-    """The peers that are meant, or all; one that is not installed refuses every task and says how to get it."""
+    """Build the methods of the requested peers, or all.
+
+    A peer that is not installed refuses every task with an installation hint.
+    """
     if isinstance(chosen, str) and chosen != "all":
         raise InputError(
             f'peers is a list of names, or "all", not {quoted(chosen)}; there are: {", ".join(peers.names())}'
@@ -28,12 +31,12 @@ def peer_methods(chosen: str | Iterable[str]) -> list[Method]:
 
 
 class Beside:
-    """A library beside Poise, through its own call."""
+    """Other library, through its own call."""
 
     family = "peer"
 
     def __init__(self, peer: type[peers.Peer]) -> None:
-        """An adapter."""
+        """Take an adapter class."""
         self.peer = peer
         self.name = peer.label
         self.text = f"{peer.source}; {peer.notes}"
@@ -41,7 +44,7 @@ class Beside:
         self.does = {goal: goal in peer.goals for goal in GOALS} | {"Range": peer.keeps_limits}
 
     def ready(self, task: Task) -> Ready:
-        """Tell it the chain."""
+        """Pass the chain to the library."""
         missing = self.peer.missing()
         if missing is not None:
             raise UnsupportedError(missing)
@@ -51,7 +54,7 @@ class Beside:
         return _BesideReady(self._made(arm, task), arm, task)
 
     def _made(self, arm: SerialArm, task: Task) -> peers.Peer:
-        """The peer on this arm; whatever stops it there is why it refuses."""
+        """Make the adapter on this arm. Any failure becomes the reason of a refusal."""
         try:
             return self.peer(arm, type(task.goal).__name__, (task.tolerance.distance, task.tolerance.angle))
         except (PoiseError, KeyboardInterrupt, SystemExit):
@@ -66,7 +69,7 @@ class _BesideReady:
         self.start = arm.values(task.start.q)
 
     def told(self, target: Floats, q: Floats | None) -> tuple[Any, ...]:
-        """In the arm's frame, units and values."""
+        """Convert to the arm's frame, units and values."""
         values = self.start if q is None else self.arm.values(q)
         return self.arm.inside(self._matrix(target)), values
 
@@ -86,15 +89,15 @@ class _BesideReady:
         return Answered(q, answer.claims, answer.iterations, self.peer.seconds_of(raw))
 
     def solve_many(self, rows: Floats) -> Floats | None:
-        """None of these libraries solves for many targets in one call."""
+        """Return None: these libraries have no batch call."""
         del rows
 
     def claims(self, rows: Floats, begins: Floats) -> Bools | None:
-        """Each answer says so itself, or nothing does."""
+        """Return None: claims come with each answer."""
         del rows, begins
 
     def path_of(self, target: Floats) -> Floats | None:
-        """They do not show their iterations."""
+        """Return None: these libraries do not show their iterations."""
         del target
 
     def close(self) -> None:

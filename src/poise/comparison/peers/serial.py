@@ -1,4 +1,4 @@
-"""What another library is told of a chain: hinges and slides in a row, as nothing but numbers.
+"""Describe a chain to other libraries as serial hinges and slides. The description consists of numbers only.
 
     world_i = world_(i-1) . place_i . motion_i(value)          tip = world_(n-1) . tip
 
@@ -35,7 +35,7 @@ _NOTHING = 1e-12  # of the distance from the origin: a length that is no more is
 
 
 class Segment(NamedTuple):
-    """One motion of the chain.
+    """One degree of freedom of the chain.
 
     name       of the joint; the hinges of a ball joint are "Hips.x", "Hips.y", "Hips.z"
     place      (4, 4) the rigid transform from the link before (the first: from the base), arm units
@@ -53,7 +53,7 @@ class Segment(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """Where the value of a link, or of three, stands in q."""
+    """Columns of q for the value of one or three links."""
 
     first: int  # the first link
     column: int
@@ -64,7 +64,7 @@ class _Source(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SerialArm:
-    """The chain of one goal from one start pose; see `serial`. n links.
+    """Serial chain of one goal from one start pose. See `serial`. n links.
 
     Everything but `base` is in arm units and in the frame that carries the first link.
 
@@ -97,12 +97,12 @@ class SerialArm:
 
     @cached_property
     def length(self) -> float:
-        """The chain's length with all values zero, from the first link on, arm units."""
+        """Length of the chain at zero values, arm units. It is measured from the first link on."""
         steps = [link.place[:3, 3] for link in self.links[1:]]
         return float(sum(np.linalg.norm(step) for step in [*steps, self.tip[:3, 3]]))
 
     def values(self, q: Floats) -> Floats:
-        """Values (n,) of the links [rad, arm units] in a configuration q (nq,)."""
+        """Convert a configuration q (nq,) to link values (n,) [rad, arm units]."""
         x = np.empty(len(self.links))
         for source in self.sources:
             i, column = source.first, source.column
@@ -117,7 +117,7 @@ class SerialArm:
         return x
 
     def q(self, values: Floats) -> Floats:
-        """q (nq,) of values (n,); joints that are not on the chain keep the start's."""
+        """Convert values (n,) to q (nq,). Joints outside the chain keep the start's."""
         result = self.start.q.copy()
         for source in self.sources:
             i, column = source.first, source.column
@@ -130,7 +130,10 @@ class SerialArm:
         return result
 
     def inside(self, targets: Floats) -> Floats:
-        """World points (..., 3) or rigid transforms (..., 4, 4) in the frame and units of the arm."""
+        """Convert world points or transforms to the arm frame.
+
+        Points are (..., 3), rigid transforms (..., 4, 4). The result is in arm units.
+        """
         turn, origin = self.base[:3, :3], self.base[:3, 3]
         if targets.shape[-1:] == (3,):
             return (targets - origin) @ turn / self.unit
@@ -140,20 +143,23 @@ class SerialArm:
         return result
 
     def reached(self, values: Floats) -> Floats:
-        """The tip (..., 4, 4) in the frame and units of the arm, for values (..., n)."""
+        """Compute the tip (..., 4, 4) in the arm frame. Takes values (..., n); lengths are in arm units."""
         world = np.broadcast_to(np.eye(4), (*values.shape[:-1], 4, 4))
         for link, value in zip(self.links, np.moveaxis(values, -1, 0), strict=True):
             world = world @ link.place @ motion(link, value)
         return world @ self.tip
 
     def tips(self, values: Floats) -> Floats:
-        """The tip (..., 4, 4) in the world, file units, for values (..., n): forward kinematics in plain NumPy."""
+        """Compute the tip (..., 4, 4) in the world, file units.
+
+        This is forward kinematics of values (..., n) in plain NumPy.
+        """
         tip = self.reached(values)
         tip[..., :3, 3] *= self.unit
         return self.base @ tip
 
     def urdf(self, *, continuous: bool = True) -> str:
-        """The chain as a URDF document, arm units: links base, link_0, ..., tip; joints joint_0, ..., joint_tip.
+        """Format the chain as URDF in arm units. Links are base, link_0, ..., tip; joints joint_0, ..., joint_tip.
 
         Every link has a mass, which simulators want. A hinge that nothing limits is `continuous`, or where that is not
         wanted revolute with ends two turns away; so is an end that is missing. A slide's missing end is far away.
@@ -174,7 +180,10 @@ class SerialArm:
         return "\n".join(lines) + "\n"
 
     def _angles(self, source: _Source, turn: Floats) -> Floats:
-        """Of a rotation's two triples of angles (3,) the one that is in the ranges, or nearer to them."""
+        """Choose the Euler angles (3,) of a rotation inside the ranges.
+
+        Of the two triples it takes the one in the ranges, or nearer to them.
+        """
         i = source.first
         angles = from_quaternion(turn, source.order)
         both = [nearest_angle(each, self.low[i : i + 3], self.high[i : i + 3]) for each in (angles, other(angles))]
@@ -183,7 +192,7 @@ class SerialArm:
 
 
 def serial(start: Pose, goal: Position | Place) -> SerialArm:
-    """Tell the chain of a goal as hinges and slides, from one legal start pose.
+    """Build the serial chain of a goal from one legal start pose. It consists of hinges and slides.
 
     A ball joint without limits becomes three hinges about x, y and z (its angles: Rx Ry Rz), one with an EulerBox three
     hinges with its order and ranges, one with a Range about an axis a hinge. A free joint in the chain turns as a ball.
@@ -206,7 +215,10 @@ def serial(start: Pose, goal: Position | Place) -> SerialArm:
 
 
 def motion(link: Segment, value: Floats) -> Floats:
-    """The transform (..., 4, 4) that a value (...) of a link makes: cos I + sin [a] + (1 - cos) a a^T, or a slide."""
+    """Compute the transform of a link at a value.
+
+    It is (..., 4, 4) for values (...). It is cos I + sin [a] + (1 - cos) a a^T, or a slide.
+    """
     result = np.zeros((*np.shape(value), 4, 4))
     result[..., 3, 3] = 1.0
     x, y, z = link.axis
@@ -235,7 +247,10 @@ def _check(skeleton: Skeleton, moving: list[int]) -> None:
 
 
 def _held(skeleton: Skeleton, row: int) -> bool:
-    """Whether a joint's range has one value only: it is told as fixed, because some libraries fail over it."""
+    """Return whether a joint's range has one value only.
+
+    The chain then has a fixed joint, because some libraries fail on such a range.
+    """
     limit = skeleton.limits[row]
     if isinstance(limit, Range):
         low, high = (limit.low, limit.high) if limit.axis is not None else skeleton.value_ranges[skeleton.q_start[row]]
@@ -244,7 +259,10 @@ def _held(skeleton: Skeleton, row: int) -> bool:
 
 
 class _ScaleWalk:
-    """Goes from base to tip with the rigid world frame at zero values, and takes the scale out of what follows."""
+    """Builder of a serial chain, base to tip.
+
+    It keeps the rigid world frame at zero values and removes the scale from all that follows.
+    """
 
     def __init__(self, start: Pose, moving: list[int]) -> None:
         self.start, self.moving = start, set(moving)
@@ -258,7 +276,10 @@ class _ScaleWalk:
         self.sources: list[_Source] = []
 
     def _rigid(self, row: int) -> tuple[Floats, float]:
-        """The walk's frame (4, 4) without its scale, and that factor; UnsupportedError where it is not uniform."""
+        """Return the current frame (4, 4) without scale, and the scale.
+
+        Raises UnsupportedError where the scale is not uniform.
+        """
         scale, rotation, stretch = similar(self.world[None, :, :3], self.start.skeleton, row)
         if stretch > SIMILAR:
             name = self.start.skeleton.names[row]
@@ -268,7 +289,7 @@ class _ScaleWalk:
         return _frame(rotation[0], self.world[:, 3]), float(scale[0])
 
     def pass_joint(self, row: int) -> None:
-        """Compose what stands before a joint, its links, and what stands after it."""
+        """Compose the constant parts around a joint and its links."""
         self.world = compose(self.world, self.before[row])
         if row in self.moving:
             self._add(row)
@@ -303,7 +324,7 @@ class _ScaleWalk:
             place = np.eye(4)
 
     def arm(self, offset: Floats) -> SerialArm:
-        """What was passed, in units of its own."""
+        """Build the SerialArm in units of its own."""
         end = _frame(rotation_part(self.world[None, :, :3])[0], self.world @ np.append(offset, 1.0))
         tip = rigid_inverse(self.last) @ end
         arm = SerialArm(self.start, tuple(self.links), tuple(self.balls), tip, self.base, 1.0, tuple(self.sources))
@@ -340,7 +361,7 @@ def _frame(rotation: Floats, origin: Floats) -> Floats:
 
 
 def rigid_inverse(place: Floats) -> Floats:
-    """The inverse (4, 4) of a rigid transform: R^T and -R^T t."""
+    """Invert a rigid transform (4, 4): R^T and -R^T t."""
     result = np.eye(4)
     result[:3, :3] = place[:3, :3].T
     result[:3, 3] = -place[:3, :3].T @ place[:3, 3]
@@ -348,12 +369,15 @@ def rigid_inverse(place: Floats) -> Floats:
 
 
 def roll_pitch_yaw(rotation: Floats) -> Floats:
-    """Angles [rad] (3,) of a rotation matrix as URDF has them: Rz(yaw) Ry(pitch) Rx(roll)."""
+    """Compute URDF angles [rad] (3,) of a rotation matrix: Rz(yaw) Ry(pitch) Rx(roll)."""
     return from_quaternion(rotations.from_matrix(rotation), "ZYX")[::-1]
 
 
 def ends(link: Segment) -> tuple[float, float]:
-    """Finite ends of a link's value: where it has none, two turns or a thousand arm units beyond the other or zero."""
+    """Return finite limits of a link's value.
+
+    A missing one is two turns or a thousand arm units beyond the other or zero.
+    """
     far = _FAR if link.slide else _TURNS
     low = link.low if np.isfinite(link.low) else (link.high if np.isfinite(link.high) else 0.0) - far
     high = link.high if np.isfinite(link.high) else (link.low if np.isfinite(link.low) else 0.0) + far

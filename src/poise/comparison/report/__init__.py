@@ -1,4 +1,4 @@
-"""A comparison as a page (page.py) and as pictures for papers (pictures.py).
+"""Report a comparison as a page or as figures. page.py writes one HTML page, matplotlib_figure.py figures for papers.
 
 page.py puts the parts together; each part makes HTML of one question and takes its colours from style.py:
 

@@ -1,4 +1,8 @@
-"""The picture that answers which method to take: who solves how much, and in what time, best first."""
+"""SVG diagrams of the report page.
+
+They show an overview (share solved, time of a call), convergence, cost against chain length and batch size, and
+distributions of errors, times and steps.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ _ROOM = 1.5  # times beside the quickest and the slowest
 
 
 def picture(shown: Sequence[Look]) -> str:
-    """Bars in order of rank: shares of targets solved, and times of a call; nothing where none was measured."""
+    """Draw bars of share solved and call time, best first. Returns "" where nothing was measured."""
     found = _solved(shown) + _times(shown)
     return f'<div class="pair first">{found}</div>' if found else ""
 
@@ -48,7 +52,7 @@ def _times(shown: Sequence[Look]) -> str:
 
 
 def _bar(look: Look, low: float, high: float, axis: Axis, text: str) -> ChartRow:
-    """A bar from low to high, with its figure at the right."""
+    """Draw a bar with its number at the right."""
     start, end = float(axis.at(low)), float(axis.at(max(high, low)))
     top, height = _BAR
     words = f"{look.method.name}: {text}"

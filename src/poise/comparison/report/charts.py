@@ -1,4 +1,4 @@
-"""What the drawings of a page share: curves with their names beside them, and rows, one for each method."""
+"""Shared drawing functions of the page's charts. A chart has curves with labels, or one row for each method."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROW_FOOT = 20
 
 
 class Line(NamedTuple):
-    """A curve: x and y (k,), the band around it (lower, upper), and which of its points are marked, full or open."""
+    """Curve of a chart. Holds x and y (k,), its band (lower, upper), and a mask of filled markers."""
 
     look: Look
     x: Floats
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 class Words(NamedTuple):
-    """What a chart shows, what lies along each axis."""
+    """Title and axis labels of a chart."""
 
     title: str
     x: str
@@ -39,7 +39,7 @@ class Words(NamedTuple):
 
 
 def curves(lines: Sequence[Line], x: tuple[float, float], y: tuple[float, float], words: Words) -> str:
-    """Curves on logarithmic axes between the ends x and y; each is named at the right, where there is room."""
+    """Draw curves on logarithmic axes. `x` and `y` are the axis limits; each curve has its label at the right."""
     height = max(_HEIGHT, _GAP * len(lines))
     across = Axis(*x, _LEFT, WIDTH - _NAMES, log=True)
     up = Axis(*y, _TOP + height, _TOP, log=True)
@@ -69,7 +69,7 @@ def _curve(line: Line, across: Axis, up: Axis, at: float) -> list[str]:
 
 
 class ChartRow(NamedTuple):
-    """A row: what is drawn in it, the figure at its right end."""
+    """Row of a chart: its drawing and its number at the right."""
 
     look: Look
     parts: list[str]
@@ -77,12 +77,15 @@ class ChartRow(NamedTuple):
 
 
 def row_axis(low: float, high: float, *, log: bool = True) -> Axis:
-    """From low to high along rows."""
+    """Make the axis of rows from low to high."""
     return Axis(low, high, _ROWS_LEFT, WIDTH - _ROWS_RIGHT, log=log)
 
 
 def rows(drawn: Sequence[ChartRow], axis: Axis, height: float, words: Words, levels: Sequence[float] = ()) -> str:
-    """Rows below each other, `height` apart, along one axis with numbers below; words.y stands above the figures."""
+    """Draw rows below each other along one axis.
+
+    Rows are `height` apart; numbers are below and words.y is above the right column.
+    """
     bottom = _TOP + height * len(drawn)
     parts = [opened(WIDTH, bottom + _FOOT, words.title)]
     for value, label in axis.ticks():
@@ -100,24 +103,26 @@ def rows(drawn: Sequence[ChartRow], axis: Axis, height: float, words: Words, lev
 
 
 def opened(width: float, height: float, words: str) -> str:
-    """The start of a drawing that says what it shows."""
+    """Open an SVG drawing with its description."""
     return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(words)}">'
 
 
 def rectangle(style: str, x: float, y: float, width: float, height: float, words: str = "") -> str:
-    """A rectangle; the words are shown where a mouse rests on it."""
+    """Draw a rectangle. The words are its tooltip."""
     drawn = f'<rect class="{style}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
     return f"{drawn}><title>{escape(words)}</title></rect>" if words else f"{drawn}/>"
 
 
 def figure(title: str, svg: str, caption: str = "") -> str:
-    """A drawing with its title and a sentence below; the caption is HTML."""
+    """Wrap a drawing with its title and caption. The caption is HTML."""
     below = f"<figcaption>{caption}</figcaption>" if caption else ""
     return f"<figure><h3>{escape(title)}</h3>{svg}{below}</figure>"
 
 
 def spread(wanted: Floats, gap: float, low: float, high: float) -> Floats:
-    """Places (k,) as near as can be to those wanted, in their order, `gap` apart or more, between low and high.
+    """Spread label positions (k,) apart, keeping their order.
+
+    They stay as near to the wanted ones as possible, `gap` or more apart, between low and high.
 
     Least squares with an order kept: neighbours that are too near are moved to their common mean, which is repeated
     until none are (pool adjacent violators).

@@ -1,4 +1,4 @@
-"""Curves: how the error falls with the iterations, what a solve costs on longer chains and in larger batches."""
+"""Draw convergence and the cost of longer chains and larger batches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SOLVES = 0.9  # a size of which fewer are solved is marked by an open circle
 
 
 def converging(shown: Sequence[Look]) -> str:
-    """Curves of the error, and a table of what they say."""
+    """Draw convergence curves with a table."""
     some = [look for look in shown if look.method.convergence is not None]
     if not some:
         return "<p>None of these methods shows its iterations.</p>"
@@ -41,7 +41,7 @@ def converging(shown: Sequence[Look]) -> str:
 
 
 def _progress(some: Sequence[Look]) -> str:
-    """After how many iterations half of the targets have so much of the error left; rises and stalls."""
+    """Format the iterations until half of the targets reach each error. Also shows rises and stalls."""
     head = "".join(f'<th class="n">to {share:g}</th>' for share in _SHARES)
     rest = "".join(f'<th class="n">{word} <small>[%]</small></th>' for word in ("rises", "stalled"))
     lines = [f"<thead><tr><th>method</th>{head}{rest}</tr></thead><tbody>"]
@@ -68,7 +68,7 @@ def _first_below(curve: Floats, share: float) -> str:
 
 
 def costing(shown: Sequence[Look]) -> str:
-    """Times on chains of more and more joints, and in larger and larger batches."""
+    """Draw times against chain length and batch size."""
     drawn = [_growing(shown, batch=False), _growing(shown, batch=True), _batches(shown)]
     found = [one for one in drawn if one]
     if not found:
@@ -105,7 +105,7 @@ def _batches(shown: Sequence[Look]) -> str:
 
 
 def _timed(lines: list[Line], title: str, along: str, caption: str) -> str:
-    """A chart of times [us]; nothing where there are none or one size only."""
+    """Draw a chart of times [us]. Returns "" for fewer than two sizes."""
     if not lines or max(float(line.x[-1]) for line in lines) <= min(float(line.x[0]) for line in lines):
         return ""
     times, sizes = np.concatenate([line.y for line in lines]), np.concatenate([line.x for line in lines])

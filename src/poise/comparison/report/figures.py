@@ -1,4 +1,4 @@
-"""Poses side by side: for an easy, a middling and the hardest target, where each method ends, as stick figures."""
+"""Stick figures of final poses, side by side. They show an easy, a median and the hardest target for each method."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TITLES = ("An easy target", "A middling target", "The hardest target")
 
 
 class _Ended(NamedTuple):
-    """A method that was compared, what it did, and the pose that it ended in for the target that is drawn."""
+    """Method with its run and its final pose. The pose is that for the drawn target."""
 
     look: Look
     run: MethodRun
@@ -39,19 +39,21 @@ class _Ended(NamedTuple):
 
 
 class _Crop(NamedTuple):
-    """What part of the projection is shown: its middle (2,), the sides of the drawing (2,), and how large a unit is."""
+    """Visible part of the projection. Holds its middle (2,), the sides of the drawing (2,) and the scale."""
 
     middle: Floats
     sides: Floats
     scale: float
 
     def at(self, points: Floats) -> Floats:
-        """Points (..., 2) of the drawing."""
+        """Convert points (..., 2) to the drawing."""
         return 0.5 * self.sides + self.scale * (points - self.middle) * [1.0, -1.0]
 
 
 class _Scene(NamedTuple):
-    """What the pictures of one target share: the start, the rows of the chain, those that move, and what is wanted.
+    """Shared content of the pictures of one target.
+
+    Holds the start, the rows of the chain, the moving rows and the target.
 
     `aim` is the target as a point of the drawing (2,), `turns` the rotation wanted, w x y z; None where there is none.
     """
@@ -65,7 +67,7 @@ class _Scene(NamedTuple):
 
 
 def pictures(findings: Findings, shown: Sequence[Look]) -> str:
-    """Three rows of pictures."""
+    """Draw three rows of stick figures."""
     task, runs = findings.task, [(look, look.method.main) for look in shown]
     some = [(look, run) for look, run in runs if run is not None and len(run)]
     if not some or not task.joints:
@@ -81,7 +83,10 @@ def pictures(findings: Findings, shown: Sequence[Look]) -> str:
 
 
 def _chosen(runs: Sequence[MethodRun]) -> list[int]:
-    """The targets with the least, the middle and the largest error over the methods; none twice."""
+    """Choose the targets of smallest, median and largest error.
+
+    Errors are averaged over the methods; duplicates are dropped.
+    """
     count = min(len(run) for run in runs)
     scores = np.array([run.scores[:count] for run in runs])
     missed = np.sum([~run.solved()[:count] for run in runs], axis=0)
@@ -95,7 +100,7 @@ def _pose(task: Task, q: Floats) -> Pose | None:
 
 
 def _pictures(task: Task, ended: Sequence[_Ended], row: int, unit: str) -> str:
-    """Of all methods for one target."""
+    """Draw the poses of all methods for one target."""
     point = None if isinstance(task.goal, Orientation) else task.main.rows[row, :3]
     chain = _way(task)
     poses = [one.pose for one in ended if one.pose is not None]
@@ -117,7 +122,7 @@ def _pictures(task: Task, ended: Sequence[_Ended], row: int, unit: str) -> str:
 
 
 def _way(task: Task) -> list[str]:
-    """Names from the first joint that moves to that of the goal, what is fixed between them too."""
+    """List the joints from the first moving one to the goal's. Fixed joints between them count."""
     skeleton, first = task.start.skeleton, task.start.skeleton.index(task.joints[0])
     row, found = skeleton.index(task.goal.joint), list[int]()
     while row >= 0:
@@ -129,7 +134,7 @@ def _way(task: Task) -> list[str]:
 
 
 def _left(task: Task, run: MethodRun, row: int, unit: str) -> str:
-    """What is left of a target, in words."""
+    """Format the remaining error of a target."""
     errors, beyond = run.errors[row], float(run.violations[row])
     if not np.isfinite(errors).all():
         return "no answer"
@@ -149,7 +154,10 @@ def _crop(points: Floats) -> _Crop:
 
 
 def _drawn(task: Task, one: _Ended, scene: _Scene, panel: Panel | None) -> str:
-    """One picture: the figure in grey, the chain before and after, the target and what is left to it."""
+    """Draw one pose with the target.
+
+    The body is grey; the chain is shown before and after, and the gap to the target.
+    """
     shown, crop = scene.start if panel is None else panel, scene.crop
     points, before = crop.at(projected(shown.points)), crop.at(projected(scene.start.points))
     near = _inside(points, shown.bones, crop.sides) & ~np.isin(shown.bones, scene.chain).all(axis=1) & ~shown.faint
@@ -171,7 +179,7 @@ def _drawn(task: Task, one: _Ended, scene: _Scene, panel: Panel | None) -> str:
 
 
 def _tip(task: Task, pose: Pose, crop: _Crop) -> Floats:
-    """Where the goal's point is in a pose, a point of the drawing: its offset counts."""
+    """Project the goal's point of a pose, offset included."""
     measures = {measure.kind: measure for measure in task.problem.measures}
     if POSITION in measures:
         point = point_of(task.problem.posed(pose.q[None]), measures[POSITION], task.goal)[0]
@@ -181,14 +189,14 @@ def _tip(task: Task, pose: Pose, crop: _Crop) -> Floats:
 
 
 def _mark(aim: Floats) -> str:
-    """The target: a ring with a cross."""
+    """Draw the target as a ring with a cross."""
     x, y = aim.tolist()
     cross = f'<path class="target" d="M{x - 6:.1f} {y:.1f}h12M{x:.1f} {y - 6:.1f}v12"/>'
     return f'{cross}<circle class="target" cx="{x:.1f}" cy="{y:.1f}" r="4.2"/>'
 
 
 def _axes(style: str, pose: Pose, turn: Floats, at: Floats, crop: _Crop) -> str:
-    """The three axes of a rotation (w x y z), from a point of the drawing."""
+    """Draw the axes of a rotation at a point. The rotation is w x y z."""
     ends = rotations.rotate(np.broadcast_to(turn, (3, 4)), np.eye(3))[:, z_up_order(pose)]
     ways = projected(ends) * [1.0, -1.0] * _AXES * float(crop.sides.max())
     path = "".join(f"M{at[0]:.1f} {at[1]:.1f}l{x:.1f} {y:.1f}" for x, y in ways)
@@ -196,7 +204,7 @@ def _axes(style: str, pose: Pose, turn: Floats, at: Floats, crop: _Crop) -> str:
 
 
 def _inside(points: Floats, bones: Ints, sides: Floats) -> Bools:
-    """Which bones have an end within the picture."""
+    """Find bones with an end inside the picture."""
     within: Bools = np.asarray(((points >= 0) & (points <= sides)).all(axis=1))
     return np.asarray(within[bones.reshape(-1, 2)].any(axis=1))
 

@@ -1,4 +1,7 @@
-"""What a method looks like wherever it is drawn: a colour, a dash and a short name, none of them alone."""
+"""Method styles and shared drawing functions of the page.
+
+Each method has a colour, a dash and a short name, so that none of them is needed alone.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _HEAD, _TAIL = 11, 8  # what is kept of longer ones
 
 
 class Look(NamedTuple):
-    """A method that was compared, and how it is drawn: class `m3` of the page's style, and the name beside a curve."""
+    """Drawing style of a method: its CSS class `m3` and short name."""
 
     method: Measured
     row: int
@@ -23,35 +26,35 @@ class Look(NamedTuple):
 
     @property
     def style(self) -> str:
-        """The class of everything that shows this method: hidden where the reader takes it out."""
+        """CSS class of everything showing this method. A checkbox of the page hides it."""
         return f"m m{self.row}"
 
     def label(self, x: float, y: float, anchor: str = "start") -> str:
-        """Its short name in a drawing; the full one where a mouse rests on it."""
+        """Draw the short name. The full name is its tooltip."""
         full = f"<title>{escape(self.method.name)}</title>" if self.name != self.method.name else ""
         return f'<text class="words" x="{x:g}" y="{y:.1f}" text-anchor="{anchor}">{escape(self.name)}{full}</text>'
 
 
 def named(look: Look) -> str:
-    """A piece of the method's line and its full name, as HTML that breaks after underscores."""
+    """Format a line sample and the full name as HTML. The name may break after underscores."""
     line = '<path class="line" d="M0 4.5H22"/>'
     piece = f'<svg class="swatch k{look.row}" viewBox="0 0 22 9" aria-hidden="true">{line}</svg>'
     return piece + breaking(look.method.name)
 
 
 def breaking(name: str) -> str:
-    """A name as HTML that breaks after underscores."""
+    """Format a name as HTML with breaks after underscores."""
     return escape(name).replace("_", "_<wbr>")
 
 
 def looks(methods: Sequence[Measured]) -> tuple[Look, ...]:
-    """One for each method, in their order."""
+    """Build a style for each method, in their order."""
     names = short_names([method.name for method in methods])
     return tuple(Look(method, i, name) for i, (method, name) in enumerate(zip(methods, names, strict=True)))
 
 
 def rules(count: int) -> str:
-    """CSS of so many methods: colour, dash, and that each can be taken out."""
+    """Format the CSS of `count` methods. It sets colours, dashes, and the checkboxes that hide methods."""
     lines: list[str] = []
     for i in range(count):
         dash = _DASHES[i % len(_DASHES)]
@@ -61,7 +64,7 @@ def rules(count: int) -> str:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Names of at most 20 letters, no two alike: long ones lose their middle, twins get a number."""
+    """Shorten names to 20 characters, all different. Long names lose their middle, duplicates get a number."""
     found: list[str] = []
     for name in names:
         short = name if len(name) <= _LETTERS else f"{name[:_HEAD]}\N{HORIZONTAL ELLIPSIS}{name[-_TAIL:]}"

@@ -1,4 +1,4 @@
-"""The end of the page: the methods with their settings, how everything was measured, and how to do it again."""
+"""Describe the methods, the measurement and the repeating call. This is the end of the page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MEASURED = (
 
 
 def methods(findings: Findings) -> str:
-    """What each method is, and options that differ from its defaults; libraries beside Poise apart."""
+    """List the methods with non-default options. Other libraries are listed separately."""
     own = [_item(method) for method in findings.methods if method.family != "peer"]
     beside = [_item(method) for method in findings.methods if method.family == "peer"]
     parts = [f"<ul>{''.join(own)}</ul>"] if own else []
@@ -43,7 +43,7 @@ def _item(method: Measured) -> str:
 
 
 def measured(findings: Findings) -> str:
-    """How figures come about, and the sets of targets."""
+    """Describe the methodology and the sets of targets."""
     sets = "".join(
         f"<li><b>{escape(one.name)}</b> ({len(one):,} targets): {escape(one.text)}</li>"
         for one in findings.task.sets.values()
@@ -53,7 +53,7 @@ def measured(findings: Findings) -> str:
 
 
 def again(findings: Findings) -> str:
-    """The call that repeats the comparison."""
+    """Format the code for repeating the comparison."""
     task, goal = findings.task, findings.task.goal
     parts = ["(0, 0, 0)"] * (not isinstance(goal, Orientation)) + ["(1, 0, 0, 0)"] * (not isinstance(goal, Position))
     target = ", ".join(parts)

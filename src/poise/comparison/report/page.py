@@ -1,4 +1,7 @@
-"""The page of a comparison: HTML that needs nothing beside itself, for any screen, dark or light, and paper."""
+"""The HTML page of a comparison.
+
+It is one file without further resources, for any screen, dark or light, and for print.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ Part = Callable[[Findings, Sequence[Look]], str]
 
 
 def page_of(findings: Findings) -> str:
-    """The whole page.
+    """Format the whole page.
 
     A method can be taken out of all tables and drawings by the boxes at the top, which are style alone: there is no
     script in the page, and it asks for nothing from anywhere.
@@ -48,7 +51,7 @@ def _answer(findings: Findings) -> str:
 
 
 def _more(findings: Findings) -> str:
-    """What the verdict leaves out, and what ranks mean."""
+    """Format further findings and the meaning of ranks."""
     facts = "".join(f"<li>{escape(sentence)}</li>" for sentence in words.more(findings))
     more = f"<ul>{facts}</ul>" if facts else ""
     ranks = f'<p class="muted">{escape(words.RANKS)}</p>' if findings.compared else ""
@@ -61,7 +64,7 @@ def _asked(findings: Findings) -> str:
 
 
 def _key(shown: Sequence[Look]) -> str:
-    """The line of each method, with a box that takes it out."""
+    """Format the legend with a checkbox for each method."""
     if not shown:
         return ""
     line = '<svg viewBox="0 0 26 10" aria-hidden="true"><path class="line" d="M0 5H26"/></svg>'

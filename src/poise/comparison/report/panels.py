@@ -1,4 +1,4 @@
-"""The panels of a picture for papers: each draws one question on Matplotlib axes, or says that it has no figures.
+"""Matplotlib figures for papers. A figure has several panels; each panel answers one question on Matplotlib axes.
 
 What a method looks like (`PanelStyle`) is the same in every panel, and differs in dash and marker too, so that it can
 be told in grey.
@@ -31,7 +31,7 @@ _LINEAR = 10  # iterations that stand side by side; later ones closer and closer
 
 
 class PanelStyle(NamedTuple):
-    """How a method is drawn."""
+    """Drawing style of a method."""
 
     method: Measured
     colour: str
@@ -48,7 +48,10 @@ class PanelStyle(NamedTuple):
 
 
 class ReportPanel(NamedTuple):
-    """A panel: its title, whether it has a row for each method, whether there is anything to draw, and how."""
+    """Panel of the figure.
+
+    Holds its title, whether it has a row for each method, a test for data and its draw function.
+    """
 
     title: str
     rows: bool
@@ -57,7 +60,7 @@ class ReportPanel(NamedTuple):
 
 
 def looks(findings: Findings) -> tuple[PanelStyle, ...]:
-    """One for each method that was compared, in order of rank; no two alike."""
+    """Build a style for each compared method, in order of rank. No two are alike."""
     return tuple(
         PanelStyle(
             method,
@@ -70,7 +73,7 @@ def looks(findings: Findings) -> tuple[PanelStyle, ...]:
 
 
 def plain(axes: Any) -> None:
-    """No frame above and on the right, small ticks, a pale grid behind."""
+    """Style axes: no frame above and right, small ticks, a pale grid."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=7)
     axes.grid(visible=True, **_GRID)
@@ -81,7 +84,7 @@ def plain(axes: Any) -> None:
 
 
 def _times(axes: Any, shown: Sequence[PanelStyle]) -> None:
-    """Median, and from the first to the 99th percentile, of each method's calls."""
+    """Draw the median and 1st to 99th percentile of call times."""
     for i, look in enumerate(shown):
         times = look.method.call_times
         if times.size:
@@ -104,7 +107,7 @@ def _has_reach(shown: Sequence[PanelStyle]) -> bool:
 
 
 def _reach(axes: Any, shown: Sequence[PanelStyle]) -> None:
-    """The share solved in bins of the reach that hold equally many targets, as a number on a grey."""
+    """Draw the share solved in bins of reach. Bins hold equally many targets; each cell shows a number on grey."""
     shares = _reach_shares(shown)
     if shares is None:
         return
@@ -138,7 +141,7 @@ def _named(axes: Any, shown: Sequence[PanelStyle]) -> None:
 
 
 def _left(axes: Any, shown: Sequence[PanelStyle]) -> None:
-    """The share of targets that have at most so much error left."""
+    """Draw the cumulative distribution of remaining errors."""
     worst = _LEAST
     for look in reversed(shown):
         run = look.method.main
@@ -158,7 +161,7 @@ def _left(axes: Any, shown: Sequence[PanelStyle]) -> None:
 
 
 def _converging(axes: Any, shown: Sequence[PanelStyle]) -> None:
-    """The least error so far, in the middle of the targets that were followed."""
+    """Draw the median of the least error so far."""
     for look in reversed(shown):
         if look.method.convergence is not None:
             curve = look.method.convergence.quantiles()[1]
@@ -175,7 +178,7 @@ def _converging(axes: Any, shown: Sequence[PanelStyle]) -> None:
 
 
 def _growing(axes: Any, shown: Sequence[PanelStyle]) -> None:
-    """Time of one target in a batch, of a call where there are no batches, on ever longer chains."""
+    """Draw the time of one target against chain length. Times are from batches, or from calls where there are none."""
     sizes: set[int] = set()
     for look in reversed(shown):
         grown = look.method.growth
@@ -190,7 +193,7 @@ def _growing(axes: Any, shown: Sequence[PanelStyle]) -> None:
 
 
 def _batches(axes: Any, shown: Sequence[PanelStyle]) -> None:
-    """Time of one target in ever larger batches."""
+    """Draw the time of one target against batch size."""
     sizes: set[int] = set()
     for look in reversed(shown):
         found = look.method.batch_times
@@ -209,7 +212,7 @@ def _ticks(axes: Any, sizes: set[int]) -> None:
 
 
 def _round_numbers(axis: Any) -> None:
-    """Plain numbers on a logarithmic axis: powers of ten, and 2 and 5 of them where it is short."""
+    """Format round numbers on a logarithmic axis. They are powers of ten, with their 2- and 5-fold on a short axis."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator  # noqa: PLC0415
 
     low, high = axis.get_view_interval()
@@ -226,7 +229,7 @@ def _round_number(value: float, _position: int) -> str:
 
 
 def _marked(look: PanelStyle, count: int) -> dict[str, Any]:
-    """The line with a few markers, each method's at places of its own."""
+    """Make line options with a few markers. Each method has them at other points."""
     step = max(count // _MARKED, 1)
     begin = sum(look.method.name.encode()) % step  # the same at every run
     return {**look.line, "markevery": (begin, step)}

@@ -1,4 +1,4 @@
-"""A comparison as a picture for papers: the questions that have figures, side by side, with one legend."""
+"""Draw a comparison as a figure for papers. Panels are side by side, with one legend."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOOK: Any = {
 
 
 def draw(path: Path, findings: Findings) -> None:
-    """Write the picture, the same bytes for the same comparison.
+    """Write the figure, reproducible byte for byte.
 
     Panels: time of a call, success against reach, error left, convergence, cost against joints, batches; those without
     figures are left out. Raises InputError for a suffix that is not .png, .svg or .pdf and for a comparison that no
@@ -38,7 +38,7 @@ def draw(path: Path, findings: Findings) -> None:
 
 
 def rendered(kind: str, findings: Findings) -> bytes:
-    """The bytes of a file of this format."""
+    """Render the figure as bytes of a format."""
     shown = looks(findings) if findings.best else ()  # `best` says why there is nothing
     rows, curves = _parts(shown)
     wide = max(len(look.method.name) for look in shown) * _LETTER + _SIGN
@@ -62,18 +62,18 @@ def rendered(kind: str, findings: Findings) -> bytes:
 
 
 def _columns(panels: int) -> int:
-    """Panels side by side: two, or three where that fills the row."""
+    """Count the columns of a grid of panels. There are two, or three where that fills the row."""
     return panels if panels in {1, 3} else 2
 
 
 def _parts(shown: tuple[PanelStyle, ...]) -> tuple[list[ReportPanel], list[ReportPanel]]:
-    """The panels that have figures: those with a row for each method, and curves."""
+    """Choose the panels with data. Returns those with a row for each method, and curves."""
     found = [panel for panel in PANELS if panel.found(shown)]
     return [panel for panel in found if panel.rows], [panel for panel in found if not panel.rows]
 
 
 def _drawn(part: Any, panels: list[ReportPanel], shown: tuple[PanelStyle, ...]) -> list[Any]:
-    """Draw panels side by side; their axes."""
+    """Draw panels side by side and return their axes."""
     if not panels:
         return []
     columns = _columns(len(panels))

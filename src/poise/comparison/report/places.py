@@ -1,4 +1,4 @@
-"""Where targets are missed: by how far they are, and by where they lie in the workspace."""
+"""Charts and maps of missed targets. They show misses by distance and by position in the workspace."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _NAMES = "xyz"
 
 
 def _missing(shown: Sequence[Look]) -> tuple[list[Look], list[Look]]:
-    """Those that missed targets, and those that missed none."""
+    """Split methods by whether they missed targets."""
     some = [look for look in shown if look.method.main is not None and len(look.method.main)]
     worse = [look for look in some if look.method.solved() < 1]
     return worse, [look for look in some if look not in worse]
 
 
 def _said(clean: Sequence[Look]) -> str:
-    """A sentence about methods that missed nothing."""
+    """Format a sentence about methods without a miss."""
     return f"<p>Every target is solved by {escape(series(look.method.name for look in clean))}.</p>" if clean else ""
 
 
@@ -47,7 +47,7 @@ def _said(clean: Sequence[Look]) -> str:
 
 
 def reaching(findings: Findings, shown: Sequence[Look]) -> str:
-    """The share solved in bins of the targets' distance, for each method that missed any."""
+    """Draw the share solved by distance of the targets. Only methods with a miss are drawn."""
     shares = findings.task.reach_shares(findings.task.main.rows)
     if shares is None or not np.isfinite(shares).all():
         return "<p>A rotation, or a reach without a bound, has no distance to go by.</p>"
@@ -62,7 +62,7 @@ def reaching(findings: Findings, shown: Sequence[Look]) -> str:
 
 
 def _edges(shares: Floats) -> Floats:
-    """Of bins that are a tenth of the reach wide, or wider where targets lie far beyond it."""
+    """Compute bin edges. Bins are a tenth of the reach wide, or wider where targets lie far beyond it."""
     low, high = float(shares.min()), float(shares.max())
     wide = _BIN if high - low <= _BIN * _MOST else (high - low) / _MOST
     first = np.floor(low / wide)
@@ -90,7 +90,7 @@ def _frame(words: str, across: Axis, up: Axis, numbers: Sequence[float]) -> list
 
 
 def _counts(shares: Floats, edges: Floats) -> str:
-    """How many targets each bin has."""
+    """Draw the number of targets in each bin."""
     counts = np.bincount(_bins(shares, edges), minlength=len(edges) - 1)
     across, up = _axes(edges, float(counts.max()))
     parts = _frame("targets at each distance", across, up, [0, int(counts.max())])
@@ -128,7 +128,10 @@ def _reached(look: Look, shares: Floats, edges: Floats) -> str:
 
 
 class _Map(NamedTuple):
-    """A map: which coordinates lie across and up, from where on (2,), the side of a cell, how many cells (2,)."""
+    """Map of the workspace.
+
+    Holds the coordinates across and up, its lower corner (2,), the cell size and the number of cells (2,).
+    """
 
     across: int
     up: int
@@ -137,13 +140,13 @@ class _Map(NamedTuple):
     counts: Ints
 
     def cells(self, points: Floats) -> Ints:
-        """Columns and rows (k, 2) of the cells that points (k, 3) are in."""
+        """Find the cells (k, 2) of points (k, 3), column and row."""
         found = ((points[:, [self.across, self.up]] - self.low) / self.cell).astype(np.int64)
         return np.clip(found, 0, self.counts - 1)
 
 
 def mapped(findings: Findings, shown: Sequence[Look]) -> str:
-    """Maps of the share missed, for each method that missed any."""
+    """Draw maps of the share missed. Only methods with a miss are drawn."""
     task = findings.task
     if isinstance(task.goal, Orientation):
         return "<p>A rotation has no place in the workspace.</p>"
@@ -169,7 +172,7 @@ def _root(task: Task) -> Floats:
 
 
 def _views(points: Floats) -> tuple[_Map, _Map]:
-    """The plane of the two largest extents, and one across it."""
+    """Choose the plane of the two largest extents, and one across it."""
     extents = np.ptp(points, axis=0)
     order = np.argsort(-extents, kind="stable").tolist()
     cell = float(extents.max()) / _CELLS * (1 + 1e-9) or 1.0
@@ -214,7 +217,7 @@ def _map(view: _Map, points: Floats, missed: Bools, root: Floats, left: float) -
 
 
 def _cell(x: float, y: float, side: float, share: float, words: str) -> list[str]:
-    """A cell, filled as far as its targets are missed: by area, which grey print shows, too."""
+    """Draw a cell filled by its share missed. The filled area shows the share, so that grey print shows it as well."""
     part = side * share**0.5
     inset = 0.5 * (side - part)
     filled = [rectangle("miss", x + inset, y + inset, part, part)] if share > 0 else []
@@ -222,7 +225,7 @@ def _cell(x: float, y: float, side: float, share: float, words: str) -> list[str
 
 
 def _scale() -> str:
-    """What a cell's filling means."""
+    """Draw the legend of cell fillings."""
     side, parts = 14.0, [opened(300, 20, "scale: share missed")]
     for i, share in enumerate((0.0, 0.25, 0.5, 1.0)):
         x = 74.0 * i

@@ -1,4 +1,4 @@
-"""Spreads: errors left and times of calls as they fall, and the steps of joints from frame to frame, a row for each."""
+"""Draw distributions of errors and call times, and joint steps. There is one row for each method."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DECADES = 4.0  # of steps that are shown
 
 
 def errors(shown: Sequence[Look]) -> str:
-    """The error left of every target of the main set, in units of the tolerance."""
+    """Draw the main set's errors in units of the tolerance."""
     some = [(look, look.method.main.scores) for look in shown if look.method.main is not None and len(look.method.main)]
     finite = np.concatenate([np.zeros(0), *(scores[np.isfinite(scores)] for _, scores in some)])
     if not some or not finite.size:
@@ -41,7 +41,7 @@ def errors(shown: Sequence[Look]) -> str:
 
 
 def times(shown: Sequence[Look]) -> str:
-    """The times of single calls."""
+    """Draw the times of single calls."""
     some = [(look, look.method.call_times) for look in shown if look.method.call_times.size]
     if not some:
         return ""
@@ -53,7 +53,7 @@ def times(shown: Sequence[Look]) -> str:
 
 
 def _around(values: Floats) -> Axis:
-    """A logarithmic axis around positive values, a little wider."""
+    """Make a logarithmic axis slightly wider than positive values."""
     if not values.size:
         return row_axis(0.1, 10.0)
     low, high = float(values.min()), float(values.max())
@@ -61,7 +61,7 @@ def _around(values: Floats) -> Axis:
 
 
 def _row(look: Look, values: Floats, axis: Axis, text: str) -> ChartRow:
-    """Marks, box and median of one method."""
+    """Draw marks, box and median of one method."""
     ordered = np.clip(np.nan_to_num(np.sort(values), nan=np.inf), axis.low, axis.high)
     if len(ordered) > _TICKS:
         ordered = ordered[np.linspace(0, len(ordered) - 1, _TICKS).astype(np.int64)]
@@ -80,7 +80,7 @@ def _row(look: Look, values: Floats, axis: Axis, text: str) -> ChartRow:
 
 
 def steps(findings: Findings, shown: Sequence[Look], name: str, title: str) -> str:
-    """The largest turn of any joint from each frame of a set to the next, a curve for each method."""
+    """Draw the largest joint rotation per frame along a set. There is a curve for each method."""
     task = findings.task
     found = [(look, _steps(task, look.method.runs[name])) for look in shown if name in look.method.runs]
     some = [(look, values) for look, values in found if values.size]
@@ -100,7 +100,7 @@ def steps(findings: Findings, shown: Sequence[Look], name: str, title: str) -> s
 
 
 def _steps(task: Task, run: MethodRun) -> Floats:
-    """(frames - 1,) NaN where one of the two has no answer."""
+    """Compute the largest joint steps (frames - 1,). NaN where one of the two frames has no answer."""
     if len(run) < 2:  # noqa: PLR2004
         return np.zeros(0)
     usable = np.asarray(np.isfinite(run.q).all(axis=1))
@@ -113,7 +113,7 @@ def _steps(task: Task, run: MethodRun) -> Floats:
 
 
 def _curve(look: Look, values: Floats, axis: Axis, up: Axis) -> ChartRow:
-    """The curve of one method; frames without an answer are gaps."""
+    """Draw the curve of one method. Frames without an answer are gaps."""
     parts: list[str] = []
     for run in np.split(np.arange(len(values)), np.flatnonzero(np.diff(np.isnan(values))) + 1):
         if not run.size or np.isnan(values[run[0]]):

@@ -1,4 +1,4 @@
-"""The style of the page: page.css, and what it needs for so many methods."""
+"""The HTML page of a comparison and its style sheet. page.css is completed with rules for each method."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ _BAND = 0.14  # how strong a band is; weaker where many lie on each other
 
 
 def style(count: int) -> str:
-    """CSS of a page about so many methods."""
+    """Format the CSS of a page with `count` methods."""
     sheet = resources.files("poise.comparison.report").joinpath("page.css").read_text(encoding="utf-8")
     return f"{sheet}:root {{ --band: {min(_BAND, 1 / max(count, 1)):.2f} }}\n{rules(count)}\n"

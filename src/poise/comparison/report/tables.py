@@ -1,4 +1,4 @@
-"""Tables: every figure of every method, in groups; who refused; what each method supports."""
+"""Tables of all columns, refusals and capabilities."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _RANK_WORDS = {
 
 
 def figures(findings: Findings, shown: Sequence[Look]) -> str:
-    """A table for each group, and the list of what every column means."""
+    """Format a table for each group of columns."""
     known = {key for keys in GROUPS.values() for key in keys}
     left_over = tuple(column.key for column in findings.columns if column.key not in known)
     groups = GROUPS | ({"More": left_over} if left_over else {})
@@ -53,7 +53,7 @@ def figures(findings: Findings, shown: Sequence[Look]) -> str:
 
 
 def meanings(findings: Findings) -> str:
-    """What each column means, for paper."""
+    """Format the meaning of each column, for print."""
     unit = length_unit(findings)
     items = [f"<li><b>{escape(heading(c, unit))}</b>: {escape(c.text)}</li>" for c in findings.columns]
     ranks = "".join(f"<li><b>rank, {escape(key)}</b>: {escape(words)}</li>" for key, words in _RANK_WORDS.items())
@@ -94,12 +94,15 @@ def _text(column: Column, method: Measured) -> str:
 
 
 def _able(methods: Sequence[Measured]) -> list[Measured]:
-    """Those that solve half of the targets, or all where none does: who does nothing would move most smoothly."""
+    """Select methods with half of the targets solved, or all.
+
+    A method that never moves would otherwise have the best smoothness.
+    """
     return [method for method in methods if method.solved() >= _ABLE] or list(methods)
 
 
 def _best(column: Column, able: Sequence[Measured]) -> str | None:
-    """What the best figure reads; None where no figure is better than another."""
+    """Find the best number of a column as shown. None where no number is better than another."""
     values = {_text(column, m): column.of(m) for m in able if math.isfinite(column.of(m))}
     equal = len({_text(column, m) for m in able} - {_DASH}) < 2  # noqa: PLR2004
     kept = column.key == "violation" and max(values.values(), default=0.0) <= _ROUNDING
@@ -110,7 +113,7 @@ def _best(column: Column, able: Sequence[Measured]) -> str | None:
 
 
 def refused(findings: Findings) -> str:
-    """A row for each method that does not take the task, with its sentence."""
+    """Format a row for each refusal, with its reason."""
     if not findings.refused:
         return ""
     lines = [f"<tr><th>{breaking(m.name)}</th><td>{escape(m.refused or '')}</td></tr>" for m in findings.refused]
@@ -121,7 +124,10 @@ def refused(findings: Findings) -> str:
 
 
 def supported(findings: Findings) -> str:
-    """What each method supports: goals, joints, limits and modes, ours as they declare it."""
+    """Format the capabilities of each method.
+
+    They cover goals, joints, limits and modes; solvers of Poise declare theirs.
+    """
     groups = ability_groups()
     head = "".join(
         f'<th class="{"edge" if i == 0 else ""}"><span>{escape(name)}</span></th>'

@@ -1,4 +1,7 @@
-"""Sentences of the page: what was asked, and what the verdict does not say yet. Plain text, nothing is escaped."""
+"""Text and tables of the report page.
+
+Text holds the task, further findings, the methodology and the repeating call. Plain text, nothing is escaped.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +29,12 @@ _UNITS = ((1e6, "s"), (1e3, "ms"))  # from so many microseconds on
 
 
 def percent(share: float) -> str:
-    """A share in per cent, without the sign; what is not quite all never reads 100."""
+    """Format a share in per cent, without the sign. A value below 1 never reads 100."""
     return "\N{EN DASH}" if math.isnan(share) else f"{math.floor(1000 * share + 1e-9) / 10:g}"
 
 
 def spent(microseconds: float) -> str:
-    """A time with three digits and its unit."""
+    """Format a time with three digits and its unit."""
     for size, unit in _UNITS:
         if microseconds >= 0.9995 * size:
             return f"{microseconds / size:.3g} {unit}"
@@ -39,7 +42,7 @@ def spent(microseconds: float) -> str:
 
 
 def asked(findings: Findings) -> list[tuple[str, str]]:
-    """What every method was given: (what, words) pairs."""
+    """Describe the task as (term, text) pairs."""
     task, machine = findings.task, findings.machine
     joints = task.joints if len(task.joints) <= _NAMED else (*task.joints[:2], "...", *task.joints[-2:])
     pairs = [
@@ -59,18 +62,21 @@ def _versions(machine: dict[str, str | int]) -> str:
 
 
 def effort_name(findings: Findings) -> str:
-    """`normal`, or `of its own` for one that has no name."""
+    """Find the name of the effort. `of its own` stands for an effort without one."""
     given = findings.settings.get("effort")
     return next((name for name, effort in EFFORTS.items() if dataclasses.asdict(effort) == given), "of its own")
 
 
 def seed_of(findings: Findings) -> str:
-    """The seed of the targets."""
+    """Read the seed of the targets."""
     return str(findings.settings.get("seed", "unknown"))
 
 
 def more(findings: Findings) -> list[str]:
-    """What the verdict leaves out: quick ones that solve less, true errors, limits, what gave no answer."""
+    """List findings beyond the verdict.
+
+    They are fast methods with fewer solved targets, true errors, limit violations and missing answers.
+    """
     found = [_quicker(findings)]
     found += [_claimed(method, findings) for method in findings.compared]
     found += [_limits(findings), _silent(findings), _slow(findings)]
@@ -78,7 +84,7 @@ def more(findings: Findings) -> list[str]:
 
 
 def _quicker(findings: Findings) -> str:
-    """Methods whose calls take less time than those of the first rank."""
+    """Name the methods with faster calls than the first rank."""
     ranked = [m for m in findings.compared if m.ranks is not None]
     first = min((m.ranks.call for m in ranked if m.ranks and m.ranks.overall == 1), default=0)
     quick = [
@@ -90,7 +96,7 @@ def _quicker(findings: Findings) -> str:
 
 
 def _claimed(method: Measured, findings: Findings) -> str:
-    """What was truly left where a method said that it met the target."""
+    """Describe the true errors of wrong claims."""
     run = method.main
     if run is None or not run.wrong_claims.any():
         return ""

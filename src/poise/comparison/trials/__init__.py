@@ -1,1 +1,1 @@
-"""What every method is asked, and how it is run: tasks, targets, turns."""
+"""Tasks, methods, runs and timing of a comparison."""

@@ -1,4 +1,7 @@
-"""What methods can do, in words that tables show: from what a solver declares, or an adapter knows of its library."""
+"""Methods of a comparison and their capabilities.
+
+Capabilities are named as in tables; a solver declares its own, an adapter knows those of its library.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from poise.solvers.base.capabilities import ALL_JOINTS, ALL_PREFERENCES, Capabil
 
 
 def ability_groups() -> list[tuple[str, list[str]]]:
-    """The abilities that there are, in groups."""
+    """List the capabilities in groups."""
     joints = [f"{kind.name.lower()}s" for kind in ALL_JOINTS]
     return [
         ("goals", list(GOALS)),
@@ -21,7 +24,7 @@ def ability_groups() -> list[tuple[str, list[str]]]:
 
 
 def declared(handles: Capabilities) -> dict[str, bool]:
-    """Each ability of a solver."""
+    """List the capabilities of a solver."""
     found = {name: name in handles.goals for name in GOALS}
     found |= {f"{kind.name.lower()}s": kind in handles.joints for kind in ALL_JOINTS}
     found |= {kind.__name__: handles.keeps(kind) for kind in LIMITS}

@@ -1,4 +1,7 @@
-"""What a solve costs as the chain gets longer: free ball joints with bones of length 1, straight at the start."""
+"""Measure solve times on chains of growing length.
+
+They have free ball joints and bones of length 1 and are straight at the start.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _NEAR, _FAR = 0.2, 0.9  # of the chain's length: where the targets are
 
 
 class Grown(NamedTuple):
-    """A method on a chain of so many joints: share solved, time of a call and of one target in a batch [us].
+    """Share solved and times on a chain of `joints` joints. Times are of a call and of one target in a batch [us].
 
     `batch` is NaN where a method solves no batches.
     """
@@ -38,7 +41,7 @@ class Grown(NamedTuple):
 
 
 def growth(methods: Sequence[Method], sizes: Sequence[int], seconds: float, tell: Tell) -> dict[str, list[Grown]]:
-    """What each method takes for each size; those that refuse a size are left out there."""
+    """Measure each method on each chain length. Methods that refuse a length are left out there."""
     found: dict[str, list[Grown]] = {method.name: [] for method in methods}
     for joints in sizes:
         asked = [method for method in methods if ONE_SIZE.get(method.name, joints) == joints]
@@ -49,7 +52,7 @@ def growth(methods: Sequence[Method], sizes: Sequence[int], seconds: float, tell
 
 
 def _grown(methods: Sequence[Method], task: Task, seconds: float) -> list[tuple[str, Grown]]:
-    """Each method that takes a chain."""
+    """Measure the methods able to solve one chain."""
     usable, _ = usable_methods(methods, task)
     try:
         runs = [run(ready, task, task.main, seconds) for _, ready in usable]
@@ -70,13 +73,15 @@ def _grown(methods: Sequence[Method], task: Task, seconds: float) -> list[tuple[
 
 
 def _median(times: Floats | None) -> float:
-    """Of the calls that gave an answer; NaN where none did."""
+    """Compute the median of successful calls. NaN without any."""
     finite = np.zeros(0) if times is None else times[np.isfinite(times)]
     return float(np.median(finite)) if finite.size else float("nan")
 
 
 def exponent(grown: Sequence[Grown]) -> float:
-    """The power of the number of joints that times follow: the slope of a line through their logarithms, from 10 on.
+    """Fit the exponent of time against the number of joints.
+
+    It is the slope of a line through their logarithms, from 10 joints on.
 
     1 is as much for every further joint. NaN for fewer than two sizes. Batches where there are any: in single calls the
     few microseconds of arithmetic hide behind what a call costs.
@@ -100,7 +105,7 @@ def _chain(joints: int) -> Task:
 
 
 def _shell(joints: int) -> Floats:
-    """Targets (k, 3) in every direction, between two shares of the reach."""
+    """Sample targets (k, 3) in a shell around the base. Its radii are two shares of the reach."""
     rng = np.random.default_rng(joints)
     way = rng.normal(size=(_TARGETS, 3))
     away = joints * np.cbrt(rng.uniform(_NEAR**3, _FAR**3, (_TARGETS, 1)))

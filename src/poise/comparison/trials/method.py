@@ -1,4 +1,4 @@
-"""A method that is compared: what the runs may ask of one, and our own solvers in that form.
+"""Protocol of a compared method, and Poise's own solvers.
 
 `solve` is the call that people make and nothing else, so that its time is theirs; `told` puts a target into the form
 that it takes, `read` makes an Answered of what it gave: neither is timed. Peers (peers/, peer.py) have this form, too.
@@ -20,7 +20,9 @@ from poise.solving.solve import prepare, solve
 
 
 class Answered(NamedTuple):
-    """What a method gave for one target: q (nq,), whether it says that it met the target, how many iterations.
+    """Output of a method for one target.
+
+    Holds q (nq,), whether the method claims to have met the target, and its iterations.
 
     None where it does not say. `seconds` only where the method has a clock of its own.
     """
@@ -32,77 +34,86 @@ class Answered(NamedTuple):
 
 
 class Ready(Protocol):
-    """A method that is set up for a task."""
+    """Method prepared for a task."""
 
     def told(self, target: Floats, q: Floats | None) -> tuple[Any, ...]:
-        """A target (W,) and where to start, q (nq,) or None for the task's start, in the form that `solve` takes."""
+        """Convert a target (W,) and a start to arguments of `solve`.
+
+        The start is q (nq,), or None for the task's start.
+        """
         ...
 
     def solve(self, *told: Any) -> Any:
-        """Solve for one target: the call that is timed."""
+        """Solve for one target. This call is timed."""
         ...
 
     def read(self, raw: Any) -> Answered:
-        """What `solve` gave."""
+        """Read the output of `solve`."""
         ...
 
     def solve_many(self, rows: Floats) -> Floats | None:
-        """Solve for targets (k, W) in one call: q (k, nq); None where there is no such call."""
+        """Solve for targets (k, W) in one call. Returns q (k, nq), or None for a method without such a call."""
         ...
 
     def claims(self, rows: Floats, begins: Floats) -> Bools | None:
-        """Which targets (k, W) the method says that it meets from `begins` (k, nq), where answers do not say so."""
+        """Return claims (k,) to have met targets (k, W).
+
+        Starts are `begins` (k, nq). Only used where answers carry no claim.
+        """
         ...
 
     def path_of(self, target: Floats) -> Floats | None:
-        """Configurations (i, nq) at the start and after each iteration for one target; None where nobody can see."""
+        """Return the configurations (i, nq) of one solve.
+
+        They are the start and those after each iteration; None where the method does not show them.
+        """
         ...
 
     def close(self) -> None:
-        """Let go of what it holds."""
+        """Release held resources."""
         ...
 
 
 class Method(Protocol):
-    """A method that is compared."""
+    """Compared method."""
 
     @property
     def name(self) -> str:
-        """How it is called in tables; unique among those compared."""
+        """Name in tables, unique in a comparison."""
         ...
 
     @property
     def family(self) -> str:
-        """Whose it is: "poise", or "peer" for a library beside it."""
+        """Origin: "poise", or "peer" for another library."""
         ...
 
     @property
     def text(self) -> str:
-        """What it is, in a line."""
+        """One-line description."""
         ...
 
     @property
     def options(self) -> dict[str, str]:
-        """What differs from its defaults."""
+        """Options with a value other than the default."""
         ...
 
     @property
     def does(self) -> dict[str, bool]:
-        """What it can do and what not, by the names of abilities.py; what nobody says is not in it."""
+        """Capabilities by name, as in `ability_groups`. Unknown ones are left out."""
         ...
 
     def ready(self, task: Task) -> Ready:
-        """Set it up; UnsupportedError with a sentence where it cannot do the task."""
+        """Prepare the method for a task. Raises UnsupportedError with the reason where it cannot do the task."""
         ...
 
 
 class Own:
-    """One of our solvers, through prepare() and solve(): what a user calls, judging included."""
+    """Solver of Poise, through prepare() and solve(). This is the call of a user, evaluation included."""
 
     family = "poise"
 
     def __init__(self, solver: solvers.Solver, name: str = "") -> None:
-        """Any value with the form of a solver."""
+        """Take any value with the form of a solver."""
         self.solver = solver
         self.name = name or solver.name
         self.text = summary(type(solver))
@@ -110,7 +121,7 @@ class Own:
 
     @property
     def options(self) -> dict[str, str]:
-        """Fields that differ from what the class gives them."""
+        """Fields with a value other than the class default."""
         known = {parameter.name: parameter.default for parameter in parameters(type(self.solver))}
         given = {name: getattr(self.solver, name, default) for name, default in known.items()}
         return {name: str(value) for name, value in given.items() if value != known[name]}
@@ -141,7 +152,7 @@ class _OwnReady:
         return solve(self.task.start, self.task.goal.with_target(rows), threads=1, **self.how).q
 
     def claims(self, rows: Floats, begins: Floats) -> Bools | None:
-        """What the solver itself says: solve() does not pass it on, because it is not believed."""
+        """Return the solver's own claims. solve() does not pass them on, because it measures the errors itself."""
         problem, tolerance = self.task.problem, self.task.tolerance
         if (begins == self.task.start.q).all():
             return np.asarray(self.solver.run(problem, rows, tolerance, Request()).met, dtype=bool)
@@ -156,4 +167,4 @@ class _OwnReady:
         return None if trace is None else trace.q
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there are no resources."""

@@ -1,4 +1,8 @@
-"""Runs: every method on every set of targets, and in turns where times are taken, judged by forward kinematics."""
+"""Run and time methods on sets of targets.
+
+Errors are measured by forward kinematics. Times of calls and batches are taken in interleaved rounds, and times on
+longer chains show how the cost scales. Effort sets the amount of measurement.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ _CLAIM = 1.1  # times the tolerance: a method may measure its error in other num
 
 @dataclass(frozen=True, eq=False)
 class MethodRun:
-    """What a method did with a set of targets; the first n of them, where it is slow.
+    """Run of a method on a set of targets. A slow method solves only the first n of them.
 
     q             (n, nq); NaN where there was no answer
     begins        (n, nq) where each was solved from
@@ -53,17 +57,17 @@ class MethodRun:
         return len(self.q)
 
     def solved(self, level: float = 1.0) -> Bools:
-        """(n,) which targets were met at a level of the tolerance, with all limits kept."""
+        """Return a mask (n,) of solved targets. They are met at a level of the tolerance with all limits kept."""
         return (self.scores <= level) & (self.violations <= LEAVES)
 
     @property
     def wrong_claims(self) -> Bools:
-        """(n,) which targets the method says that it met, and did not, by more than a tenth of the tolerance."""
+        """Mask (n,) of targets wrongly claimed as met. The error must exceed the tolerance by more than a tenth."""
         return np.zeros(len(self), dtype=bool) if self.claimed is None else self.claimed & ~(self.scores <= _CLAIM)
 
 
 def run(ready: Ready, task: Task, targets: TargetSet, seconds: float) -> MethodRun:
-    """Solve the targets one by one, for about so many seconds at most; an answer that is an error counts as none."""
+    """Solve targets one by one for about `seconds`. A raised error counts as no answer."""
     start, nothing = targets.start, Answered(np.full_like(targets.start, np.nan))
     for row in targets.rows[:WARM_UP]:
         timed(ready, row, _given(start, task))
@@ -82,12 +86,12 @@ def run(ready: Ready, task: Task, targets: TargetSet, seconds: float) -> MethodR
 
 
 def _given(start: Floats, task: Task) -> Floats | None:
-    """What a method is told of where to start: nothing, where that is the start it was set up with."""
+    """Return the start for a method, or None. None stands for the start of the task."""
     return None if start is task.start.q else start
 
 
 def attempt(call: Callable[..., Any], *given: Any) -> Any:
-    """What a method gives, or the error that it raises: that, too, is an answer, and no reason to stop the others."""
+    """Call a method and return its output or its error. An error of one method must not stop the others."""
     try:
         return call(*given)
     except Exception as error:  # noqa: BLE001
@@ -95,7 +99,7 @@ def attempt(call: Callable[..., Any], *given: Any) -> Any:
 
 
 def timed(ready: Ready, row: Floats, start: Floats | None) -> tuple[Answered | Exception, float]:
-    """What a call gave, and its seconds: by the method's own clock where it has one."""
+    """Time one call. Returns the output and its seconds, by the method's own clock where it has one."""
     told = ready.told(row, start)
     began = time.perf_counter()
     raw = attempt(ready.solve, *told)
@@ -111,7 +115,7 @@ _TICK = 1e-9  # [s]
 def _judged(
     ready: Ready, task: Task, targets: TargetSet, found: Sequence[tuple[Floats, Answered, float]], trouble: str | None
 ) -> MethodRun:
-    """Measure answers: where each began, what it was, and its seconds."""
+    """Measure the answers of a run. `found` holds the start, the output and the seconds of each call."""
     begins, q = np.array([begin for begin, _, _ in found]), np.array([answer.q for _, answer, _ in found])
     rows = targets.rows[: len(found)]
     errors, violations = measured(task, q, rows)
@@ -124,7 +128,10 @@ def _judged(
 
 
 def measured(task: Task, q: Floats, rows: Floats) -> tuple[Floats, Floats]:
-    """Errors (n, c), NaN where q has no numbers, and by how much limits are left (n,), of answers q (n, nq)."""
+    """Measure errors and limit violations of answers q (n, nq).
+
+    Errors are (n, c), violations (n,). Errors are NaN where q has no numbers.
+    """
     problem = task.problem
     usable = np.isfinite(q).all(axis=1)
     errors, violations = np.full((len(q), len(problem.measures)), np.nan), np.zeros(len(q))
@@ -135,7 +142,10 @@ def measured(task: Task, q: Floats, rows: Floats) -> tuple[Floats, Floats]:
 
 
 def _claims(ready: Ready | None, rows: Floats, begins: Floats, said: Sequence[bool | None]) -> Bools | None:
-    """What answers say of themselves, or where they do not, the method when it is asked; `ready` is None: it is not."""
+    """Collect the claims to have met the targets.
+
+    They come with the answers or from the method; `ready` is None where the method must not be called.
+    """
     if any(claim is not None for claim in said):
         return np.array([bool(claim) for claim in said])
     if ready is None:
@@ -145,7 +155,7 @@ def _claims(ready: Ready | None, rows: Floats, begins: Floats, said: Sequence[bo
 
 
 def usable_methods(methods: Sequence[Method], task: Task) -> tuple[list[tuple[Method, Ready]], dict[str, str]]:
-    """Methods that take the task, set up; and for the others, by name, the sentence why not."""
+    """Prepare the methods able to do the task. Also returns the reasons of the others, by name."""
     found: list[tuple[Method, Ready]] = []
     refused: dict[str, str] = {}
     for method in methods:

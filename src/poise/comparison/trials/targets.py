@@ -1,4 +1,4 @@
-"""Sets of targets that are made from the rig itself: forward kinematics of legal poses, so that each can be reached.
+"""Make sets of targets from the rig itself. They are forward kinematics of legal poses, so that each can be reached.
 
 No solver is asked where a target may be. Everything follows from the rig, the goal and a seed.
 """
@@ -34,7 +34,7 @@ _OUT, _IN = 1.05, 0.9  # of the longest distance: where a target that leaves the
 
 
 class Sizes(NamedTuple):
-    """How many targets each set has."""
+    """Number of targets in each set."""
 
     reachable: int
     path: int
@@ -42,7 +42,7 @@ class Sizes(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What sets are made from: a problem, the goal, and where the numbers come from."""
+    """Source of target sets: problem, goal and random generator."""
 
     problem: Problem
     goal: OneGoal
@@ -50,18 +50,18 @@ class Source(NamedTuple):
 
     @property
     def start(self) -> Floats:
-        """(nq,)."""
+        """Start configuration (nq,)."""
         return self.problem.start.q
 
     @property
     def rows_that_move(self) -> tuple[int, ...]:
-        """Rows of the skeleton, without those that are coupled to others."""
+        """Skeleton rows of moving joints, coupled ones excluded."""
         skeleton = self.problem.skeleton
         rows = [skeleton.index(name) for name in self.problem.joints]
         return tuple(dict.fromkeys(row if (c := skeleton.couplings[row]) is None else c.leader for row in rows))
 
     def around(self, q: Floats, share: float, *, single: bool = False) -> Floats:
-        """Legal configurations (k, nq) at random offsets of at most a share of the ranges from q (k, nq).
+        """Sample legal configurations (k, nq) around q (k, nq). Offsets are at most a share of the ranges.
 
         single  whether one joint, drawn at random, moves in each
         """
@@ -73,7 +73,7 @@ class Source(NamedTuple):
         ])  # fmt: skip
 
     def random(self, count: int) -> Floats:
-        """Legal configurations (count, nq) from everywhere that the joints can go.
+        """Sample legal configurations (count, nq) from the whole range.
 
         A ball whose turns are limited is drawn between the start and a turn that a draw leaves at its limit, as many
         in each part: else most of them would stand at the limit itself.
@@ -89,13 +89,13 @@ class Source(NamedTuple):
 
     @property
     def length(self) -> float:
-        """The longest reach [file units], or the size of the figure."""
+        """The longest reach or body size [file units]."""
         if self.problem.plan.length > 0:
             return self.problem.plan.length
         return float(np.ptp(self.problem.start.world.positions, axis=0).max(initial=0.0)) or 1.0
 
     def rows(self, q: Floats) -> Floats:
-        """Where poses q (k, nq) have what the goal wants of the joint (k, W): targets that can be reached."""
+        """Compute target rows (k, W) from poses q (k, nq). Each of them can be reached."""
         pose = self.problem.posed(q)
         measures = {m.kind: m for m in self.problem.measures}
         turns = pose.world_of(self.goal.joint).rotations
@@ -105,7 +105,7 @@ class Source(NamedTuple):
         return points if isinstance(self.goal, Position) else np.concatenate([points, turns], axis=-1)
 
     def goal_jacobians(self, q: Floats) -> Floats:
-        """Jacobians (k, 3|6, dofs) of what the goal wants, lengths as a share of the reach, of the joints that move."""
+        """Compute goal Jacobians (k, 3|6, dofs) of the moving joints. Lengths are a share of the reach."""
         skeleton = self.problem.skeleton
         offset = getattr(self.goal, "offset", (0.0, 0.0, 0.0))
         slices = [skeleton.v_slice(skeleton.names[row]) for row in self.rows_that_move]
@@ -117,13 +117,16 @@ class Source(NamedTuple):
         return whole[:, 3:] if isinstance(self.goal, Orientation) else whole
 
     def away(self, q: Floats) -> Floats:
-        """How far the goal's point is from the chain's first joint in poses q (k, nq) [file units] (k,)."""
+        """Compute distances (k,) of the goal's point from the chain's first joint.
+
+        Poses are q (k, nq); distances are in file units.
+        """
         first = self.problem.start.world[self.problem.joints[0]].positions
         return np.linalg.norm(self.rows(q)[:, :3] - first, axis=-1)
 
 
 def sets_of(problem: Problem, goal: OneGoal, sizes: Sizes, seed: int, clip: Clip | None = None) -> dict[str, TargetSet]:
-    """The sets that are made for a problem, by name."""
+    """Build the target sets of a problem, by name."""
     source = Source(problem, goal, np.random.default_rng(seed))
     anywhere = source.random(_SAMPLES)
     found = [_reachable(source, sizes.reachable), _path(source, sizes.path, clip), _singular(source, anywhere, sizes)]
@@ -150,7 +153,7 @@ def _path(source: Source, count: int, clip: Clip | None) -> TargetSet:
 
 
 def _of_clip(source: Source, clip: Clip, count: int) -> Floats:
-    """The joints that move as in the first frames of a clip, all others as in the start pose."""
+    """Read configurations from the first frames of a clip. Joints that do not move keep the start pose."""
     skeleton, played = source.problem.skeleton, clip.poses.q[:count]
     if clip.poses.skeleton.names != skeleton.names:
         raise InputError(f"the clip {clip.name!r} is of another rig: its joints are not those of the start")
@@ -163,7 +166,10 @@ def _of_clip(source: Source, clip: Clip, count: int) -> Floats:
 
 
 def _made_up(source: Source, count: int) -> Floats:
-    """From the start through poses around it and back, with a soft stop at each (3 s^2 - 2 s^3)."""
+    """Build a smooth path through random poses and back.
+
+    It starts and ends at the start pose and stops softly at each (3 s^2 - 2 s^3).
+    """
     start = source.start[None]
     stops = np.concatenate([start, source.around(np.repeat(start, _PATH_POSES, axis=0), _GENTLE), start])
     along = np.linspace(0.0, len(stops) - 1, count, endpoint=False)
@@ -174,7 +180,7 @@ def _made_up(source: Source, count: int) -> Floats:
 
 
 def _singular(source: Source, anywhere: Floats, sizes: Sizes) -> TargetSet:
-    """The poses whose goal Jacobian has the smallest least singular value: there some direction is almost lost."""
+    """Choose poses of the smallest least singular value. Their goal Jacobian has almost lost a direction."""
     least = np.linalg.svd(source.goal_jacobians(anywhere), compute_uv=False)[:, -1]
     nearest = anywhere[source.rng.permutation(np.argsort(least, kind="stable")[: sizes.extreme])]
     text = f"those {len(nearest)} of {len(anywhere)} random legal poses that are nearest to losing a direction"
@@ -182,7 +188,10 @@ def _singular(source: Source, anywhere: Floats, sizes: Sizes) -> TargetSet:
 
 
 def _longest(source: Source, anywhere: Floats) -> Floats:
-    """A legal pose (1, nq) with the joint about as far from the chain's first as can be: random steps that gain."""
+    """Find a legal pose (1, nq) of nearly the longest distance.
+
+    The distance is from the chain's first joint to the goal's; random steps that increase it are kept.
+    """
     known = np.concatenate([source.start[None], anywhere])
     best = known[[int(source.away(known).argmax())]]
     for share in np.geomspace(_WIDE, _NARROW, _ROUNDS):
@@ -200,7 +209,7 @@ def _stretched(source: Source, longest: Floats, count: int) -> TargetSet:
 
 
 def _leaving(source: Source, longest: Floats, count: int) -> TargetSet:
-    """From the longest pose inwards, then beyond what can be reached, and back inside."""
+    """Build a path beyond the longest reach and back inside. It starts at the longest pose and first goes inwards."""
     first = source.problem.start.world[source.problem.joints[0]].positions
     row = source.rows(longest)[0]
     share = np.interp(np.linspace(0.0, 1.0, count), (0.0, 0.25, 0.65, 1.0), (1.0, _IN, _OUT, _IN))

@@ -1,4 +1,4 @@
-"""What every method is asked: a start, a goal, how close is close, and sets of targets."""
+"""Task of a comparison and its sets of targets. A task has a start, a goal, the tolerances and the sets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEVELS = (100.0, 10.0, 1.0)  # the three tolerances, in units of the finest
 
 @dataclass(frozen=True, eq=False)
 class TargetSet:
-    """Targets that every method gets in the same order.
+    """Targets in the same order for every method.
 
     name     "reachable", "path", "stretched", "singular", "leaving" or "given"
     text     what they are, a sentence
@@ -41,7 +41,7 @@ class TargetSet:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is compared.
+    """Task of a comparison.
 
     Parameters
     ----------
@@ -73,12 +73,12 @@ class Task:
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of the joints that move."""
+        """Names of the moving joints."""
         return self.problem.joints
 
     @property
     def main(self) -> TargetSet:
-        """The set of targets that methods are ranked by."""
+        """The set of targets used for ranking."""
         return next(iter(self.sets.values()))
 
     @property
@@ -90,7 +90,7 @@ class Task:
         )
 
     def scores(self, errors: Floats) -> Floats:
-        """The largest of errors (k, c) in units of its tolerance (k,); infinite where there is no number.
+        """Compute the largest error (k,) in units of its tolerance. Errors are (k, c); a missing number gives infinity.
 
         At most 1 is solved at the finest level, at most 10 and 100 at the others.
         """
@@ -99,11 +99,13 @@ class Task:
 
     @cached_property
     def allowed(self) -> Floats:
-        """The largest error (c,) that counts as solved at the finest level: a distance, an angle, or both."""
+        """The largest error (c,) of a solved target. It is that of the finest level: a distance, an angle, or both."""
         return self.problem.allowed(self.tolerance)
 
     def reach_shares(self, rows: Floats) -> Floats | None:
-        """How far from the chain's first joint targets (k, W) are, as a share of the longest reach (k,).
+        """Compute target distances as a share of the longest reach.
+
+        Targets are (k, W), shares (k,). They are measured from the chain's first joint.
 
         None where the goal has no position or the reach no bound (a slide without limits).
         """

@@ -1,4 +1,4 @@
-"""Times of calls and batches, taken in turns: whatever the machine does besides meets all methods alike."""
+"""Time calls and batches in interleaved rounds. A disturbance of the machine then affects all methods alike."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOLD = 5  # rounds
 
 
 class Competitor(NamedTuple):
-    """A method that takes its turn: targets (k, W), where each begins (None: the start), the share that it solves."""
+    """Method to time: targets (k, W), starts and share solved. A start of None is the start of the task."""
 
     ready: Ready
     rows: Floats
@@ -30,19 +30,21 @@ class Competitor(NamedTuple):
     solved: float
 
     def first(self, count: int) -> Competitor:
-        """The same for the first targets only."""
+        """Keep the first targets only."""
         return self._replace(rows=self.rows[:count], begins=self.begins[:count])
 
 
 class Batches(NamedTuple):
-    """By size: (rounds,) times of one target [us]; and what went wrong, in words, or None."""
+    """Times (rounds,) of one target [us] by batch size. `trouble` is an error message, or None."""
 
     times: dict[int, Floats]
     trouble: str | None
 
 
 def in_turns(asked: Sequence[Competitor], rounds: int, seconds: float, tell: Tell) -> list[Floats]:
-    """Times of single calls [us], (rounds, k) for each method, taken in turns: in a round each solves all its rows.
+    """Time single calls [us] in interleaved rounds, (rounds, k) for each method.
+
+    In a round each method solves all its rows.
 
     The order is turned from round to round. A method that would take longer than about `seconds` for everything takes
     part in fewer rounds, with NaN in the others, and if need be with fewer rows. A call that raises has no time: inf.
@@ -61,14 +63,14 @@ def in_turns(asked: Sequence[Competitor], rounds: int, seconds: float, tell: Tel
 
 
 class _Count(NamedTuple):
-    """In how many rounds a method takes part, and with how many rows."""
+    """Number of rounds and rows of a method."""
 
     rounds: int
     rows: int
 
 
 def _takes_part(turn: int, own: int, rounds: int) -> bool:
-    """Whether a method that takes part in `own` of the rounds, evenly spread, does so in this one."""
+    """Return whether a method takes part in a round. It takes part in `own` of the rounds, evenly spread."""
     return (turn * own) // rounds != ((turn - 1) * own) // rounds
 
 
@@ -81,14 +83,16 @@ def _affordable(one: Competitor, rounds: int, seconds: float) -> _Count:
 
 
 def _rounds(each: float, rounds: int, seconds: float) -> int:
-    """How many rounds of so many seconds are affordable; never fewer than hold an interval."""
+    """Choose the affordable number of rounds. There are never fewer than an interval needs."""
     return int(np.clip(seconds / max(each, 1e-9), min(_FEWEST, rounds), rounds))
 
 
 def batches(
     asked: Sequence[Competitor], task: Task, sizes: Sequence[int], rounds: int, seconds: float, tell: Tell
 ) -> list[Batches]:
-    """Times of one target in batches of these sizes, in turns: (rounds,), NaN where a method did not take part.
+    """Time one target in batches of these sizes, in interleaved rounds.
+
+    Times are (rounds,), NaN where a method did not take part.
 
     Methods that solve no batches have none; one that would take far longer than `seconds` for a size leaves out the
     rest. The answers of each size are measured before it is timed: a batch that does not do the work has no time.
@@ -135,7 +139,7 @@ def _spent(one: Competitor, size: int) -> float:
 
 
 def _trouble(one: Competitor, task: Task, size: int) -> str | None:
-    """What is wrong with the answers to a batch, in words; this is also its warm-up."""
+    """Check the answers to a batch. Returns an error message or None; the call is also the warm-up."""
     rows = _rows(one, size)
     q = attempt(one.ready.solve_many, rows)
     if q is None:

@@ -1,1 +1,1 @@
-"""Frame after frame: clips that are baked, targets that are followed, motion that goes on."""
+"""Solving over time: clips and moving targets."""

@@ -1,4 +1,4 @@
-"""bake(): solve every frame of a clip from its own pose, and return the clip with what was found."""
+"""Solve every frame of a clip from its own pose."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from poise.solving.solve import checked_goals, solve
 
 @dataclass(frozen=True, eq=False)
 class Baked(Clip):
-    """A clip of solved poses, and their Result: a batch with one entry for each frame.
+    """Clip of solved poses with a batched Result. The Result has one entry for each frame.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def bake(
     natural: bool | None = None,
     continuous: bool = True,
 ) -> Baked:
-    """Solve every frame of a clip, each from its own pose, without leaps between frames.
+    """Solve every frame of a clip without jumps. Each frame starts from its own pose.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def bake(
 
 
 def _without_leaps(result: Result, solver: solvers.Solver, began: float) -> Result:
-    """The result of all frames, those that leap solved again."""
+    """Return the Result with jumping frames solved again."""
     found = without_leaps(result, solver)
     if found is None:
         return result

