@@ -20,7 +20,7 @@ from poise.problem.goals.base.targets import FARTHEST
 from poise.solvers.base.contract import check_solver
 from poise.solvers.base.parameters import parameters
 
-_SAME_PLANE = 1e-9  # of the skeleton's size: joints whose z differ by no more lie in a plane
+_SAME_PLANE = 1e-9  # share of the skeleton size: joints with z within it count as lying in one plane
 
 
 def check_arguments(

@@ -3,10 +3,10 @@
 It finds the reason for a missed goal and the limit violation. Evidence for a reason comes from searches: for the same
 goals without limits, and for each goal alone.
 
-The iterations of a solve bound the attempts of its searches, so that these cost about as much as the solve at most. A
-solve of one target in some microseconds is the exception: each search takes some 0.2 ms to begin.
-Every search begins at the pose that misses the goals, and then at the engine's own other starts. Rows do not mix, and
-so the outcome depends neither on the batch nor on the threads.
+The iterations of a solve bound the attempts of its searches, which therefore cost at most about as much as the solve.
+Solves of one target in a few microseconds are the exception: each search needs about 0.2 ms to start. A search starts
+at the missed pose, then at the other starts of the engine. Rows are independent of each other, so the result depends
+neither on the batch nor on the threads.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ from poise.solvers.base.engine import Options
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.solved import solved
 
-_MOST = 16  # restarts of a search; benchmarks/limited_evidence.py finds no more poses from 64 starts
-_EACH = 16  # iterations of the solve that pay for one restart: a failing attempt takes 10 to 15
-_STEPS = 30  # iterations of one attempt, as many as the engine takes by default
-_FEWEST = 8  # iterations of one attempt after a solve of one step
-_ROOM = 2.0  # longest reaches that a slide goes beyond its range: to any target that is not out of reach
-_CLOSED_FORM = "two_bone"  # a method that needs no search where it fits
+_MOST = 16  # restarts of a search; 64 starts find no more poses (benchmarks/limited_evidence.py)
+_EACH = 16  # iterations of the solve per restart of a search; a failing attempt takes 10 to 15
+_STEPS = 30  # iterations of one attempt, the default of the engine
+_FEWEST = 8  # iterations of one attempt, lower bound after a solve of one step
+# longest reaches by which a slide may leave its range, enough for any target within reach
+_ROOM = 2.0
+_CLOSED_FORM = "two_bone"  # this method needs no search where it applies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +74,7 @@ def without_limits(problem: Problem, q: Floats, targets: Floats, tolerance: Tole
     problem, q, targets, tolerance
         The problem, poses (k, nq) away from their goals, rows of targets (k, W), and the largest errors of a met goal.
     work
-        (k,) iterations of the solve: they bound the search.
+        (k,) iterations of the solve, an upper bound of the search.
     """
     found, is_met = _search(_without_limits(problem), q, targets, tolerance, work)
     legal, rows = np.zeros(len(q), dtype=np.bool_), np.flatnonzero(is_met)
@@ -103,7 +104,7 @@ def met_one_by_one(problem: Problem, q: Floats, targets: Floats, tolerance: Tole
 def held_by(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance) -> list[tuple[str, ...]]:
     """Find the solver options blocking each row's goals.
 
-    The same start leads to the goals without them. There are often none.
+    From the same start the solver meets the goals without these options. Most rows have none.
     """
     names = tuple(restraints_of(solver))
     found: list[tuple[str, ...]] = [()] * len(targets)
@@ -122,7 +123,7 @@ def restraints_of(solver: Any) -> dict[str, Any]:
 
 def _released(solver: Any, names: tuple[str, ...]) -> Any:
     """Copy the solver without the named restraints."""
-    if hasattr(solver, "inner"):  # an Anneal, which runs another one
+    if hasattr(solver, "inner"):  # an Anneal wraps another solver
         return replace(solver, solver=_released(solver.inner, names))
     return replace(solver, **{name: solver.restraints[name] for name in names})
 
@@ -138,7 +139,7 @@ def _without_limits(problem: Problem) -> Problem:
 
 
 def _unlimited(skeleton: Skeleton, room: float) -> Skeleton:
-    """Copy the skeleton without limits. Slides go `room` farther: the engine starts in finite ranges."""
+    """Copy the skeleton without limits. Ranges of slides grow by `margin`, because the engine needs finite ranges for its starts."""
     rows: list[Limit | None] = [None] * len(skeleton)
     for row, limit in enumerate(skeleton.limits):
         if isinstance(limit, Range) and skeleton.kinds[row] == Kind.SLIDE:
@@ -202,5 +203,5 @@ def _kept(start: Pose, count: int) -> list[Floats | None]:
 
 
 def _doublings(numbers: Ints) -> Ints:
-    """Round numbers down to powers of two. 0 stays 0. So few kinds of searches serve all rows."""
+    """Round numbers down to powers of two. 0 stays 0. A few kinds of searches then serve all rows."""
     return np.where(numbers > 0, 2 ** np.floor(np.log2(np.maximum(numbers, 1))).astype(np.int64), 0)

@@ -22,8 +22,8 @@ from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving import fit_closed as fit_turns
 from poise.solving.solve import solve
 
-_WORTH_REFINING = 1e-5  # of the figure's size: a closed form that comes nearer is left alone
-_STEPS = 20  # of the refinement
+_WORTH_REFINING = 1e-5  # share of the body size: a closed form with smaller errors is not refined
+_STEPS = 20  # iterations of the refinement
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Fitted(Clip):
     times, poses, name
         As for Clip.
     joints
-        Names of the joints that had positions.
+        Names of the joints with positions.
     residuals
         (frames, joints) distance between each joint and its position [file units]; NaN where the position was missing.
     """
@@ -71,35 +71,36 @@ def fit(
     Parameters
     ----------
     on
-        The skeleton, whose rest is then the pose without twist; or a Pose that says what that is (with its lengths).
+        A skeleton, or a pose. Its rest pose, or the given pose, defines zero twist and the bone lengths.
     positions
-        (frames, joints, 3) [file units]; NaN where a joint was not seen. Such a joint is placed on a straight line in
-        time between the frames before and after, or where it was seen last; a joint that is never seen is left out.
+        (frames, joints, 3) [file units]; NaN where a joint was not observed. Gaps are interpolated linearly in time;
+        before the first and after the last observation the position is constant. Joints without any observation are
+        left out.
     joints
         Names of the columns; by default all joints of the skeleton, in order.
     fps
         Frames per second of the positions, and of the clip.
     twist_half_life
-        [s] How fast twist that the positions do not determine goes back to none; see the notes.
+        [s] Half-life with which twist that the positions do not determine decays to zero; see the notes.
     refine
-        Whether frames whose bones do not have the skeleton's lengths are improved by least squares over all joints at
-        once. Without it each bone has the direction that the positions give it.
+        Whether frames with bone lengths other than the skeleton's are refined by least squares over all joints at once.
+        Without it each bone has exactly the direction of its positions.
     name
         Name of the clip.
 
     Returns
     -------
     Fitted
-        The clip, with the distance that is left of each position.
+        The clip, with the remaining distance to each position.
 
     Notes
     -----
-    Parents first, in closed form for all frames at once: the topmost joint is moved to its position; a joint with
-    children in several directions turns by the best rotation of all; one with a single direction by the shortest arc; a
-    hinge by the best angle. Where a direction leaves the twist open, a bent hinge below decides it. Without one the
-    twist changes as little as possible from frame to frame (parallel transport), and goes back to none with the
-    half-life given, so that it does not add up. Joints without positions below them keep the pose that was given.
-    Limits are kept; slides stay where they are.
+    Joints are fitted parents first, in closed form for all frames at once: the topmost joint is moved to its position;
+    a joint with children in several directions takes the best rotation for all of them, one with a single direction the
+    shortest arc, and a hinge the best angle. Where a direction leaves the twist open, a bent hinge below determines it.
+    Without one the twist changes as little as possible from frame to frame (parallel transport) and decays with the
+    given half-life, so that it does not accumulate. Joints without positions below them keep the given pose. Limits are
+    kept; slides do not move.
 
     References
     ----------
@@ -163,8 +164,8 @@ def _filled(given: Floats) -> Floats:
 def _anchored(skeleton: Skeleton, rows: list[int], seen: set[int], *, named: bool) -> tuple[int, list[int]]:
     """Find the topmost joint with positions. Also returns the columns of observed joints at or below it.
 
-    Of several at the top it is the one that most others hang below; other roots, as of meshes, stay where they are
-    unless they were named.
+    Of several topmost joints it is the one with the most joints below it. Other roots, such as those of meshes, stay
+    where they are; they raise InputError if they were named.
     """
     if not seen:
         raise InputError("no joint has a position in any frame")

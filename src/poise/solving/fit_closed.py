@@ -3,9 +3,9 @@
 Each joint's rotation is found in closed form from the directions to the joints below it, and a least-squares solve then
 refines frames with other bone lengths.
 
-Everything is said in the world of the base pose: `own` is how a joint turns against its parent, `whole` = whole of the
-parent . own how it turns altogether, so that what hangs at r from a joint hangs at whole r from it. Scale and mirroring
-drop out.
+All rotations are in the world frame of the base pose. `own` is the rotation of a joint relative to its parent and
+`whole` = whole of the parent . own its total rotation; an offset r of a child becomes whole r. Scale and mirroring
+cancel.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from poise.model.limits.base.rows import nearest_angle
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind
 
-_FLAT = 1e-2  # directions whose second singular value is below this share of the first leave the twist open
-_NOWHERE = 1e-9  # of the figure's size: a bone of no length has no direction
-_STRAIGHT = 0.1  # sine of the angle of a hinge: below, it says nothing about the twist above it; at twice this, all
-_RIGID = 0.1  # [rad] two directions that lie more apart or less than at rest do not hang on one rigid body,
-_LOOSE = 0.05  # and what they say of the twist counts so much
-_SURE_FROM, _SURE = 0.05, 0.25  # of the spread at rest: below the first, aims leave the twist open
+_FLAT = 1e-2  # ratio of the second to the first singular value; directions below it leave the twist open
+_NOWHERE = 1e-9  # share of the body size: a shorter bone has no direction
+# sine of the hinge angle: no confidence in the twist above it below this, full at twice this
+_STRAIGHT = 0.1
+_RIGID = 0.1  # [rad] angle change between two directions from which they do not count as one rigid body
+_LOOSE = 0.05  # weight of the twist from two such directions
+# shares of the spread at rest: no and full confidence in the twist
+_SURE_FROM, _SURE = 0.05, 0.25
 
 
 def turned(base: Pose, tracked: list[int], targets: Floats, anchor: int, *, keep: float) -> Floats:
@@ -34,7 +36,7 @@ def turned(base: Pose, tracked: list[int], targets: Floats, anchor: int, *, keep
 
     Targets are (frames, tracked, 3); the anchor stays in place.
 
-    keep  the share of an open twist that is kept from one frame to the next
+    twist_retention  the share of an undetermined twist kept from one frame to the next
     """
     fitting = _Fitting(base, tracked, targets, keep)
     for row in range(anchor, len(base.skeleton)):
@@ -175,7 +177,7 @@ def best_turns(rests: Floats, aims: Floats) -> tuple[Floats, Floats]:
 
     Vectors are (m, 3), aims (frames, m, 3). Also returns the confidence, 0 to 1.
 
-    Kabsch 1976. Aims that have moved against each other until they lie in a line leave a twist open.
+    Kabsch 1976. Aims that have become collinear leave the twist undetermined.
     """
     u, spread, vt = np.linalg.svd(np.einsum("mi,fmj->fij", rests, aims))
     v, back = np.swapaxes(vt, 1, 2).copy(), np.swapaxes(u, 1, 2)
@@ -191,7 +193,7 @@ def is_loose_pair(rests: Floats, aims: Floats) -> bool:
 
     An example is a thumb and a finger attached at the same position.
     """
-    if len(rests) != 2:  # noqa: PLR2004  (of three or more, none turns the others round)
+    if len(rests) != 2:  # noqa: PLR2004  (of three or more, no single one can dominate)
         return False
     still, seen = (np.arccos(np.clip((unit(v)[..., 0, :] * unit(v)[..., 1, :]).sum(-1), -1, 1)) for v in (rests, aims))
     return bool(np.median(np.abs(seen - still)) > _RIGID)

@@ -1,6 +1,6 @@
-"""Find the reason for missed goals and the limit violation. The solver is not consulted. Solvers are not asked.
+"""Find the reason for missed goals and the limit violation. Solvers are not consulted.
 
-How far goals are from being met is measured along the skeleton's own rows (problem/measuring/measure.py).
+Remaining errors of goals are measured along the skeleton's own rows (problem/measuring/measure.py).
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ from poise.problem.residuals import residual
 from poise.solvers.base.status import Status
 from poise.solving.evidence import met_one_by_one, without_limits
 
-_STATIONARY = 1e-3  # no single joint could lower the error by more than this share
-_AT_LIMIT = 1e-9  # [rad], for slides of the rig's size, or of the value where that is larger
-_LEGAL = 0.5e-9  # half of what Skeleton.legal leaves alone: beyond, that one decides
-_SINGULAR = 1e-6  # of the largest singular value
-_ROUNDING = 1e-12  # of what is left, in rig's sizes and radians
-_USUAL_WORK = 1000  # iterations: about half of what the engine takes by default for a target that it misses
-_PROBE = 1e-4  # [rad] how far a ball is turned to see whether its limit lets it
+_STATIONARY = 1e-3  # share of the error: a pose is stationary if no single joint reduces it by more
+# [rad] distance at which a value counts as at its limit; slides: times the rig size, or the value if larger
+_AT_LIMIT = 1e-9
+_LEGAL = 0.5e-9  # [rad, file units] half of the excess ignored by Skeleton.legal, which decides beyond it
+_SINGULAR = 1e-6  # ratio to the largest singular value, below which a direction counts as lost
+_ROUNDING = 1e-12  # rig sizes, rad: residuals below it are rounding
+# iterations assumed for the search budget: about half of the engine default for a missed target
+_USUAL_WORK = 1000
+_PROBE = 1e-4  # [rad] rotation of a ball that tests its limit
 
 
 def largest_violation(skeleton: Skeleton, q: Floats) -> float:
@@ -76,7 +78,7 @@ def legal_start(start: Pose) -> tuple[Pose, tuple[str, ...]]:
     A legal start is returned unchanged. Also returns the names of the clamped joints.
     """
     rows = start.flat_q.copy()
-    if len(rows) == 1:  # what a first solve of one pose asks of every start: no other kernel is compiled for it
+    if len(rows) == 1:  # the first solve of one pose then compiles no further kernel
         inside = can_start(start.skeleton, rows[0])
     else:
         inside = len(rows) > 0 and largest_violation(start.skeleton, rows) <= _LEGAL
@@ -94,8 +96,9 @@ def legal(skeleton: Skeleton, q: Floats) -> Floats:
 def why(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints | None = None) -> Ints:
     """Find status codes of poses q away from their targets.
 
-    Proofs from lengths and angles come first. Where no joint alone brings a pose nearer, searches follow (evidence.py):
-    for poses without limits, and for poses of each goal alone. `work` (k,) bounds them: the iterations of the solve.
+    Proofs from lengths and angles come first. Where no single joint reduces the error, searches (see
+    `search_without_limits`) follow: for poses without limits, and for poses of each goal alone. `work` (k,), the
+    iterations of the solve, bounds them.
     """
     if not problem.joints:
         return np.full(len(q), int(Status.nothing_to_move))
@@ -144,7 +147,8 @@ def _part(targets: Floats, rows: Ints) -> Floats:
 def _ranks(problem: Problem, q: Floats, targets: Floats) -> tuple[Bools, Bools]:
     """Find rows with errors above rounding and of full rank (k,).
 
-    A pose that is stuck in a singular one may only stall. Neither units nor weights count.
+    A pose stuck at a singularity may only have stalled, so that the rank decides. The measure is independent of units
+    and weights.
     """
     jacobian, left = residual(problem, q, targets, weighted=False)
     lengths = np.sqrt((jacobian**2).sum(axis=1, keepdims=True))
@@ -160,9 +164,9 @@ class Standing(NamedTuple):
 
     `stationary` (k,) marks poses without an improving single joint, `blocks` (k, joints) joints held at their limits.
 
-    The columns of `blocks` stand for `rows` of the skeleton, `values` (k, joints) for what their limits bound, at
-    `ranges` (joints, 2); a ball whose whole rotation is bounded has an infinite range there. A joint that alone would
-    come nearer without its limit blocks; where no single one would (two must bend together), all that stand at one.
+    The columns of `blocks` belong to `rows` of the skeleton; `values` (k, joints) are the bounded values and `ranges`
+    (joints, 2) their limits, infinite for a ball with a limit of its whole rotation. A joint blocks if it alone would
+    reduce the error without its limit. If there is no such joint (two must bend together), all joints at a limit block.
     """
 
     stationary: Bools
@@ -175,8 +179,8 @@ class Standing(NamedTuple):
 def standing(problem: Problem, q: Floats, targets: Floats) -> Standing:
     """Measure local optimality of poses q (k, nq).
 
-    Of a point each joint alone is tried exactly. Else what each degree of freedom alone would gain is known to first
-    order of the residual: (J e)^2 / (J J) of |e|^2.
+    For a single point each joint alone is moved exactly. Otherwise the gain of each degree of freedom alone is taken to
+    first order of the residual: (J e)^2 / (J J) of |e|^2.
     """
     plan = problem.plan
     if problem.lone_point and not plan.limits.any() and plan.stretch <= SIMILAR:
@@ -235,7 +239,7 @@ def _open_way(limit: Floats, turns: Floats, push: Floats) -> tuple[Floats, Bools
 
     Takes pushes (k, 3) and rotations (k, 4). Also returns whether the limit deflects the push.
 
-    A small step in that direction, moved inside: what is left of it, in lengths of the step.
+    It takes a small step in that direction, clamps it and returns the remainder in lengths of the step.
     """
     length = np.sqrt((push**2).sum(axis=-1, keepdims=True))
     wanted = rotations.multiply(rotations.about(push / np.maximum(length, 1e-300), np.full(len(push), _PROBE)), turns)
@@ -249,7 +253,7 @@ def _open_way(limit: Floats, turns: Floats, push: Floats) -> tuple[Floats, Bools
 def _at_ends(values: Floats, ranges: Floats, sizes: Floats) -> tuple[Bools, Bools]:
     """Find values at the lower and upper end of their range.
 
-    `sizes` says how much is much: a radian of a turn, the rig's size of a slide, whatever its unit.
+    `sizes` scales the tolerance: one radian for a rotation, the rig size for a slide, in any unit.
     """
     slack = _AT_LIMIT * np.maximum(sizes, np.abs(values))
     return values <= ranges[:, 0] + slack, values >= ranges[:, 1] - slack

@@ -39,10 +39,11 @@ class Prepared:
 
     Notes
     -----
-    The target of a single goal is what the goal itself takes: a point (..., 3), a quaternion (..., 4) or matrix (...,
-    3, 3); for a Place a matrix (..., 4, 4) or (..., 3, 4), numbers (..., 7) or a tuple (position, rotation). Leading
-    axes are a batch. For several goals: a sequence with one target for each goal that has one, an array whose first
-    axis is theirs, or a dict by joint. A goal of the same kind, or a list of such goals, does as well, as in solve().
+    The target of a single goal has the form that the goal itself accepts: a point (..., 3), a quaternion (..., 4) or
+    matrix (..., 3, 3); for a Place a matrix (..., 4, 4) or (..., 3, 4), numbers (..., 7) or a tuple (position,
+    rotation). Leading axes are a batch. For several goals: a sequence with one target for each goal with a target, an
+    array whose first axis is that of the goals, or a dict by joint. A goal of the same kind, or a list of such goals,
+    is also accepted, as in solve().
     """
 
     def __init__(self, problem: Problem, single: Single, moved_inside: tuple[str, ...]) -> None:
@@ -101,7 +102,7 @@ class Prepared:
             and target.dtype is _FLOAT
             and (start is None or quick.anywhere)
         ):
-            # A copy: the caller may write into theirs before the rest is asked for.
+            # A copy: the caller may write to the array before the lazy fields are computed.
             row = target[None].copy() if target.shape == self._shape else of_matrix(target, *self._shape)
             if row is not None:
                 room, told = (self._room.copy(), self._told) if start is None else self._from(start)
@@ -168,9 +169,9 @@ class Prepared:
         targets
             Rows as the goal takes them: an array (also a memory-mapped one), or an iterable of such arrays.
         chunk
-            How many targets are solved at a time.
+            Number of targets solved at a time.
         progress
-            A function that is called with the number of targets done since the last call.
+            A function called with the number of targets done since the last call.
 
         Yields
         ------

@@ -1,6 +1,6 @@
 """Fast path for serial arms. One kernel call parses the target, solves and measures the error.
 
-Working out all that a Result can tell takes longer than solving; the maker of the problem is asked for it later.
+Computing all fields of a Result takes longer than solving; the remaining ones are computed on first access.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _NOTHING: Mapping[str, Any] = {}
 class Quick(NamedTuple):
     """Constant arguments of kernels/arm/reach.py, with their scope.
 
-    bases     where the arm stands, if that is the same in every pose; else None
-    anywhere  whether they serve every start: no joint that keeps still stands on the way
+    bases             base transforms of the arm, if equal in every pose; else None
+    serves_any_start  whether any start is allowed: no unmoved joint lies on the chain
     """
 
     solve: Callable[..., tuple[int, int, float, float]]
@@ -47,7 +47,7 @@ def quick_of(problem: Problem, solver: solvers.Solver, tolerance: Tolerance, set
 
     It serves skeletons of hinges and slides and is cached with the plan.
     """
-    # Of the class itself: who derives another from it may solve otherwise.
+    # The exact class: a subclass may solve in another way.
     if type(solver) is not LevenbergMarquardt or settings.prefer != "first" or settings.trace:
         return None
     plan, start = problem.plan, problem.start
@@ -99,14 +99,14 @@ def reach(
 
     Returns None where the general path must report a problem with the target or the start.
 
-    problem  says where the arm stands
-    facts    a function and its first arguments; what a Result holds besides is told by it from these, the target, and
-             what the kernel found
-    known    what the Result tells besides
+    problem       gives the base of the arm
+    lazy_fields   a function and its first arguments; called with these, the target and the kernel output, it returns
+                  the remaining fields of the Result
+    extra_fields  further fields of the Result
     """
     solve, numbers, layout, bases, _ = quick
     found = solve(numbers, layout, targets, problem.rigid_bases if bases is None else bases, room, 0, 1, _NO_WORK)
-    if found[0] < 0:  # the target has to be read by its goal, or the start is not legal: the general way has the words
+    if found[0] < 0:  # the goal must parse the target, or the start is illegal: use the general path
         return None
     q = room[0, :-REACH_TOLD]
     q.setflags(write=False)

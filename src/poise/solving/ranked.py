@@ -1,8 +1,8 @@
 """Solve problems with optional goals. They are met as far as possible without making the required goals worse.
 
-All goals together are tried first. Where not all can be met, the optional ones lose weight step by step, each step from
-the pose of the one before: that leads to the poses that meet the others, and among them to one that is nearest to
-meeting the optional ones as well. At the end the others alone are met from there, with the smallest steps that do it.
+All goals together are tried first. If they cannot all be met, the weights of the optional ones are reduced in steps,
+each from the pose of the previous step. This leads to poses that meet the required goals, and among them to one closest
+to the optional ones. A last solve meets the required goals alone with the smallest change.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from poise.solvers.base.answers import before_and_after, merged, rows_of
 from poise.solvers.base.contract import Answer, Request
 from poise.solving.settled import settled
 
-_SHARES = (0.3, 0.1, 0.03, 0.01, 0.003)  # of their weight that optional goals keep, one after the other
-_AS_GOOD = 1.0  # tolerances: what is missed anyway may be missed by so much more for the sake of what is optional
+# weights of optional goals, as shares of their own, one solve after the other
+_SHARES = (0.3, 0.1, 0.03, 0.01, 0.003)
+_AS_GOOD = 1.0  # tolerances: allowed increase of a missed required error in favour of optional goals
 
-Solve = Callable[[Problem, Floats, Any, Tolerance, Request], Any]  # solved.solved, which imports this
+Solve = Callable[[Problem, Floats, Any, Tolerance, Request], Any]  # the type of solve_and_measure
 
 
 def ranked(
@@ -71,7 +72,7 @@ def _in_order(
     left = np.flatnonzero(~answer.met)
     if not len(left):
         return answer
-    # What is optional may have led astray: the others alone, from the start, and from there on with as little of it.
+    # Optional goals may lead to a bad basin: retry the required goals alone, then add optional ones with little weight.
     part, aims = first.part(left), wanted[left]
     again = solve(part, aims, solver, tolerance, request).answer
     on = slid(left, again.q, _SHARES[-1:])

@@ -37,7 +37,7 @@ from poise.solving.sentences import Ended, length_in_words, loops_in_words, outs
 from poise.timing.clock import Pauses, count_seconds
 
 _ARRAY = np.ndarray
-_new, _set = object.__new__, object.__setattr__  # a Result is frozen; this is how it is made
+_new, _set = object.__new__, object.__setattr__  # a Result is frozen and written through these
 
 
 class Result(FrozenValue):
@@ -46,31 +46,31 @@ class Result(FrozenValue):
     Attributes
     ----------
     q
-        (..., nq) the best configuration found; the start's own where it met the goals already.
+        (..., nq) the best configuration found; that of the start if it already met the goals.
     errors
-        (..., c) what is left, by forward kinematics: a column for each thing that a goal measures, in the order of the
+        (..., c) remaining errors by forward kinematics: a column for each measure of each goal, in the order of the
         goals. Position: a distance [file units]. Orientation, Direction, Aim, LookAt and Pole: an angle [rad]. Place:
         both.
     reached
         Whether every goal is met; an array (...) for a batch.
     iterations
-        How many the solver took; an array (...) for a batch.
+        Iterations of the solver; an array (...) for a batch.
     codes
         (...) the Status as a number.
     violation
         The largest amount by which any limit is exceeded [rad, file units]; at most 1e-9.
     seconds
-        Wall time of the call that made it, without loading or compiling kernels [s].
+        Wall time of the call, without loading or compiling kernels [s].
     solver
         Name of the solver.
     natural
-        Whether it began where natural poses of the figure led; see `solve`.
+        Whether a natural pose was the initial guess; see `solve`.
     moved_inside
-        Names of the joints whose start was outside its limits and was moved inside first.
+        Names of the joints with a start outside their limits; they were clamped first.
     trace
-        Error and q after each iteration, if asked for; else None.
+        Error and q after each iteration, with trace=True; else None.
     tolerances
-        The largest distance and angle that count as reached.
+        The largest distance and angle of a reached goal.
     problem
         The start and the goals.
     targets
@@ -96,18 +96,18 @@ class Result(FrozenValue):
     trace: Trace | None
     solutions_q: Floats | None
     tolerances: Tolerance
-    restrained: solvers.Solver | None  # the solver, where an option of it keeps the pose from targets within reach
-    pace: Any  # of a Tracker, how it goes from frame to frame; else None
+    restrained: solvers.Solver | None  # the solver, if one of its options may block reachable targets
+    pace: Any  # motion of a Tracker frame, else None
 
     def __init__(self, found: dict[str, Any], began: float) -> None:
-        # Made by the library only. found["later"], if it is there, is (tell, *what): a small solve takes less time
-        # than working out all that a Result can tell, and tell(*what) has what is missing. `began` is when the call
-        # did; the clock is read last, for making this is a tenth of a small solve.
+        # Internal. fields["later"], if present, is (compute, *arguments): computing all fields takes longer than a
+        # small solve, so compute(*arguments) returns the missing ones on first access. `began` is the time of the
+        # call; the clock is read last, because making a Result takes a tenth of a small solve.
         for value in found.values():
             if type(value) is _ARRAY:
                 value.setflags(write=False)
         _set(self, "__dict__", found)
-        unbroken = began >= Pauses.newest  # no pause since: a call less, which a small solve notices
+        unbroken = began >= Pauses.newest  # no pause since: saves a call, noticeable in a small solve
         found["seconds"] = perf_counter() - began if unbroken else count_seconds(began)
 
     @staticmethod
@@ -118,7 +118,7 @@ class Result(FrozenValue):
         """
         result = _new(Result)
         _set(result, "__dict__", found)
-        unbroken = began >= Pauses.newest  # no pause since: a call less, which a small solve notices
+        unbroken = began >= Pauses.newest  # no pause since: saves a call, noticeable in a small solve
         found["seconds"] = perf_counter() - began if unbroken else count_seconds(began)
         return result
 
@@ -134,7 +134,7 @@ class Result(FrozenValue):
             own.pop("later", None)
             return getattr(self, name)
         if name in own:
-            return own[name]  # another thread has found out meanwhile
+            return own[name]  # another thread has computed it meanwhile
         if name not in _ASKED:
             message = f"{type(self).__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
@@ -190,8 +190,8 @@ class Result(FrozenValue):
         Returns
         -------
         Pose
-            Numbers go in straight lines, rotations by slerp. What lies between two legal poses need not be legal: where
-            it is not, it is moved to the nearest pose that is.
+            Numbers are interpolated linearly, rotations by slerp. A blend of two legal poses may be illegal; it is then
+            moved to the nearest legal pose.
 
         Raises
         ------
@@ -291,7 +291,7 @@ class Result(FrozenValue):
         Parameters
         ----------
         path
-            The file, which ends with .png, .svg or .pdf.
+            The file, with suffix .png, .svg or .pdf.
         title
             A title above.
 
@@ -307,7 +307,7 @@ class Result(FrozenValue):
         goal = next((goal for goal in self.goals if hasattr(goal, "target")), None)
         target = getattr(goal, "target", None)
         is_point = isinstance(target, np.ndarray) and target.shape == (3,) and isinstance(goal, Position)
-        # By name: plotting stands above solving, and only who asks for a picture waits for it.
+        # Imported by name: poise.plot imports solving, and only plotting needs it.
         draw = importlib.import_module("poise.plot").draw_solve
         draw(path, self.problem.start, self, target=target if is_point else None, title=title)
 
@@ -327,7 +327,7 @@ class Result(FrozenValue):
         Parameters
         ----------
         i
-            Which problem of a batch.
+            Index of a problem in the batch.
         """
         i = self._checked_number(i, "message()")
         q, rows = _flat_q(self)[i : i + 1], slice(i, i + 1)
@@ -357,18 +357,18 @@ class Result(FrozenValue):
     def open_loops(self, i: int = 0) -> tuple[OpenLoop, ...]:
         """List the closed loops of the file left open by a pose.
 
-        A gap counts above the tolerance; a gap of the file itself at rest is added to it where it is no more than
-        rounding (1e-4 of the rig's size, 1e-4 rad).
+        A gap counts if it exceeds the tolerance. A gap of the file itself at rest is added to the tolerance if it is
+        only rounding (1e-4 of the rig size, 1e-4 rad).
 
         Parameters
         ----------
         i
-            Which problem of a batch.
+            Index of a problem in the batch.
 
         Returns
         -------
         tuple of OpenLoop
-            With each its name, its two joints, and the distance [file units] and the angle [rad] of the gap.
+            The name, the two joints, and the distance [file units] and angle [rad] of each gap.
         """
         i = self._checked_number(i, "open_loops()")
         found = gaps_of(self.problem.part(slice(i, i + 1)), _flat_q(self)[i : i + 1])
@@ -419,7 +419,7 @@ def _codes_of(result: Result, rows: Ints) -> Ints:
         met &= ~leave_loops_closed(whole.part(missed), _flat_q(result)[missed], result.tolerances)
         codes[missed[met]], missed = Status.open_loop, missed[~met]
     if pace is not None and len(missed):
-        errors = np.stack([result.errors, whole.errors(q, result.targets)[0]])  # of the shown pose and the solved one
+        errors = np.stack([result.errors, whole.errors(q, result.targets)[0]])  # of the shown and the solved pose
         if whole.met(errors, result.tolerances).any():
             codes[missed], missed = Status.on_the_way, missed[:0]
     missed = missed[~_held_back(result, missed, codes)]
@@ -465,7 +465,7 @@ def _goals(result: Result) -> tuple[Goal, ...]:
     goals: list[Goal] = []
     column = 0
     for goal in result.problem.goals:
-        numbers = sum(NUMBERS[TERMS[measure]] for measure in goal.measures)  # a Pin has some, too, and no target
+        numbers = sum(NUMBERS[TERMS[measure]] for measure in goal.measures)  # a Pin has numbers but no target
         rows = result.targets[:, column : column + numbers]
         goals.append(goal.with_target(rows.reshape(*result.shape, numbers)) if goal.width else goal)
         column += numbers

@@ -1,6 +1,6 @@
 """Run the solver for target rows and build the Result.
 
-This module solves batches, single targets and single targets of serial arms by a fast path.
+It covers batches, single targets and a fast path for single targets of serial arms.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from poise.solving.evidence import restraints_of
 from poise.solving.result import Result
 from poise.solving.solved import solved
 
-_WORTH_THREADS = 4096  # targets: fewer are done before threads have started
+_WORTH_THREADS = 4096  # targets: smaller batches finish before threads have started
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,10 @@ def run(
     began: float,
     goals: tuple[Goal, ...] | None = None,
 ) -> Result:
-    """Solve a problem for targets (k, W) and measure the answer. `goals` hold the targets, where somebody made them."""
+    """Solve a problem for targets (k, W) and measure the answer.
+
+    `goals` hold the targets, if the caller supplied goals.
+    """
     found = solved(problem, targets, solver, tolerance, request)
     answer, reached = found.answer, problem.met(found.errors, tolerance)
     if problem.skeleton.loops:

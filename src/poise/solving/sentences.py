@@ -25,11 +25,13 @@ from poise.problem.reach import beyond_reach, reaches
 from poise.solvers.base.status import Status
 from poise.solving.judge import standing
 
-_METRE_FROM = 0.1  # lengths below are written in millimetres
+_METRE_FROM = 0.1  # [m] shorter lengths are written in millimetres
 _UNITS = {"centimetres": 0.01, "millimetres": 0.001, "metres": 1.0}  # [m]
-_FAR, _CLOSE = 10.0, 0.05  # of a limb's length: a target beyond, or this near to the origin, is suspected of its unit
-_NEARLY = 1.5  # of the longest reach: in its own unit a target is at most this far, for a root further up may help
-_SMALL_ANGLE = 1e-3  # [rad] angles above are written in degrees
+# limb lengths: a target farther than the first or nearer than the second to the origin may have another unit
+_FAR, _CLOSE = 10.0, 0.05
+# longest reaches: in the suggested unit the target must be nearer, as a root further up may help
+_NEARLY = 1.5
+_SMALL_ANGLE = 1e-3  # [rad] larger angles are written in degrees
 
 
 class Ended(NamedTuple):
@@ -37,8 +39,8 @@ class Ended(NamedTuple):
 
     Holds the problem, the pose q (1, nq), the target (1, W) and its errors (c,).
 
-    held   what the pose is held back by, such as the speed of a Tracker or an option of the solver
-    pose   sentences about the pose itself: loops that are open, joints of a Tracker still outside their limits
+    restraints    names of the causes that hold the pose back: the speed of a Tracker, an option of the solver
+    pose_message  about the pose itself: open loops, joints of a Tracker still outside their limits
     """
 
     problem: Problem
@@ -127,7 +129,7 @@ def _gap(skeleton: Skeleton, gap: Gap, tolerance: Tolerance) -> str:
 
 
 def _at_limits(ended: Ended) -> str:
-    """Name joints at their limits at a local optimum. It is an observation, and no reason."""
+    """Name joints at their limits at a local optimum. This is an observation, not a reason."""
     stands = standing(ended.problem, ended.q, ended.target)
     return f"; {_blocking(ended)}" if stands.stationary[0] and stands.blocks[0].any() else ""
 
@@ -208,7 +210,7 @@ def _unit_meant(ended: Ended, column: int, number: int) -> str:
     problem, target = ended.problem, ended.target
     metres = problem.skeleton.metres_per_unit
     reach = reaches(problem, target)[max(number - 1, 0)]
-    if not reach.longest:  # a joint that stays where it is has no size to compare with
+    if not reach.longest:  # a joint that cannot move has no size for comparison
         return ""
     point = float(np.linalg.norm(target[0, column : column + 3])) / (reach.longest * problem.plan.unit)
     for share, factor in _units(metres):
@@ -298,7 +300,7 @@ def _could_be_free(skeleton: Skeleton, joint: str) -> bool:
     """Return whether a free root would free this joint."""
     try:
         return bool(skeleton.with_free_root().kinds[skeleton.index(joint)] == Kind.FREE)
-    except InputError:  # it slides or is a hinge
+    except InputError:  # a slide or a hinge
         return False
 
 

@@ -13,7 +13,7 @@ from poise.solvers.base.contract import engine_of
 from poise.solvers.base.engine import Options
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 
-_RESTING = 200  # most iterations until a pose that misses its goals has come to rest
+_RESTING = 200  # iterations of the polish until a missed pose converges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +24,8 @@ class Settled(LevenbergMarquardt):
 
     Parameters
     ----------
-    pulled
-        Whether what Near and soft limits prefer counts; without, a start that meets its goals stays as it is.
+    with_preferences
+        Whether Near and soft limits count. Without them, a start that meets its goals does not change.
     """
 
     pulled: bool = True

@@ -1,7 +1,7 @@
 """Solve one target from one start pose. solve(), Prepared and Tracker use it.
 
-What depends on neither the start nor the target is found once for goals of a kind and kept. Where there is something to
-say, about a start outside its limits or a solver's answer that cannot be used, the general way has the words.
+Everything independent of the start and the target is computed once per kind of goals and cached. Invalid starts and
+unusable solver answers are reported by the general path, `solve_batch`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Single:
 
     It serves problems with goals of the same kinds on one skeleton.
 
-    short     whether one target is solved without all that a batch needs; scale may be off by an exporter's rounding
-    anywhere  whether the plan serves every start without translations and scales of its own
+    skips_batch_steps  whether one target needs no batch steps; scale may be off by an exporter's rounding
+    serves_any_start   whether the plan is valid for every start without translations and scales
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class Single:
         self.request = request
         self.bounds = problem.bounds(tolerance)
         plain = not problem.ranked and settings.progress is None and not problem.skeleton.loops
-        # What stands on these paths has uniform scale, and so have the plans of all starts without scales of their own.
+        # Scale is uniform on these paths, and in the plans of all starts without scales of their own.
         self.paths = problem.paths if plain and not problem.plan.sheared else None
         self.short = plain and (self.paths is not None or problem.plan.stretch <= ROUNDED)
         self.shape = 1, problem.skeleton.nq
-        # Who goes round another solver may hand on what that one found. (`is_own` would be a call more.)
+        # A solver that wraps another may pass on its answer unchecked. (`is_own` would cost another call.)
         self._is_own = type(solver).__module__.startswith(OWN) and not hasattr(solver, "inner")
         start = problem.start
         self.anywhere = start.translations is None and start.scales is None and not len(problem.plan.layout.still)

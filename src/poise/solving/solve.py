@@ -62,43 +62,43 @@ def solve(
         their targets are a batch.
     solver
         A name such as "ccd" (`poise solvers` lists them), or a value such as poise.CCD(iterations=50). "auto": two_bone
-        for a limb of two bones (with prefer="first" and the root not free), else levenberg_marquardt, for figures from
-        a pose that `natural` found; Result.solver says which.
+        for a limb of two bones (with prefer="first" and a fixed root), else levenberg_marquardt; characters start from
+        a natural pose if `natural` allows it. Result.solver names the solver used.
     tolerance
-        Largest distance that counts as reached [file units]. Default: 1e-6 for a robot (hinges and slides, its base
+        Largest distance of a reached goal [file units]. Default: 1e-6 for a robot (hinges and slides, its base
         free or not); 1e-4 of the chain's length at rest for other skeletons (characters), or of the figure's size where
         the chain has no length.
     angle_tolerance
-        Largest angle that counts as reached [rad]. Default: 1e-4 for a character, 1e-6 for a robot.
+        Largest angle of a reached goal [rad]. Default: 1e-4 for a character, 1e-6 for a robot.
     free_root
-        Whether the root may move as well, turn and translate: the free joint above the chain, or the hips of a figure
-        and the base of a robot whose file has none. The pose then stands on `skeleton.with_free_root()`, and is saved
-        as the file can hold it.
+        Whether the root may also rotate and translate: the free joint above the chain, or the hips of a character and
+        the base of a robot if the file has no free joint. The pose then belongs to `skeleton.with_free_root()` and is
+        saved in a form that the file can hold.
     prefer
-        "first": the first pose found. "closest": of the poses found from `seeds` starts the one nearest to the start,
+        "first": the first pose found. "closest": the pose nearest to the start among those found from `seeds` starts,
         by the sum of squared joint differences. "all": all distinct poses, in Result.solutions (one target only).
     seeds
-        How many starts to try for "closest" (default 64) and "all" (default 512).
+        Number of starts for "closest" (default 64) and "all" (default 512).
     threads
-        How many threads may run at once; by default all processors for long batches. Results do not depend on it.
+        Maximum number of threads; by default all processors for long batches. Results do not depend on it.
     trace
         Whether the error and q after every iteration are kept (one target only).
     progress
         True shows a bar on the terminal. A function is called with the number of targets done since the last call.
     natural
-        Whether a figure whose arms and legs are known takes poses that people take: knees bend forward and elbows back
-        and outward, the collar bone moves when the arm alone is too short, the trunk follows the head. None: where
-        the solver is "auto", prefer "first" and the skeleton such a figure. With a free root, joints between it and
-        the goals then move, too. It decides between poses that meet the goals, and costs none of them.
-        `Result.natural` says whether it was used.
+        Whether a character with known arms and legs gets human-like poses: knees bend forward and elbows back and
+        outward, the collar bone moves when the arm alone is too short, the trunk follows the head. None: if the solver
+        is "auto", prefer "first" and the skeleton such a character. With a free root, joints between it and the goals
+        also move. The option chooses among poses that meet the goals and never prevents one. `Result.natural` tells
+        whether it was used.
     **unknown
-        Nothing else can be given: options of a solver belong to the solver, such as solver=poise.CCD(iterations=50).
+        No further keywords: options of a solver belong to the solver, such as solver=poise.CCD(iterations=50).
 
     Returns
     -------
     Result
-        The pose, its errors measured by forward kinematics, and how the solve ended. A target that is not reached is a
-        Status, not an exception.
+        The pose, its errors measured by forward kinematics, and the status. A missed target gives a Status, not an
+        exception.
 
     Raises
     ------
@@ -111,8 +111,8 @@ def solve(
 
     Notes
     -----
-    A start outside its limits is first moved inside; `Result.moved_inside` names the joints. A start that meets its
-    goals comes back unchanged, bit for bit.
+    A start outside its limits is clamped first; `Result.moved_inside` names the joints. A start that meets its goals is
+    returned unchanged, bit for bit.
     """
     began = perf_counter()
     if unknown:
@@ -154,7 +154,7 @@ class _How(NamedTuple):
 def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Result | None:
     """Solve one target with a cached packing of its goal kinds. Returns None where the general path is needed.
 
-    They are remembered by the solver's name or value, which says all that there is to know of Poise's own only.
+    The packing is cached by the name or value of the solver, which is enough only for solvers of Poise.
     """
     if start.translations is not None or start.scales is not None:
         return None
@@ -168,7 +168,7 @@ def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Res
     if problem.start is not start or problem.goals is not goals:
         problem = problem.moved(start, goals) if single.anywhere else Problem(start, goals, how.free_root, kinds)
     if len(goals) == 1 and goals[0].width:
-        targets = np.array(goals[0].rows()).reshape(1, -1)  # kernels are compiled for arrays that can be written to
+        targets = np.array(goals[0].rows()).reshape(1, -1)  # kernels are compiled for writable arrays
     else:
         targets = problem.target_rows([goal.rows() for goal in goals if goal.width], ())
     return single.solve(problem, targets, (), began, goals)
@@ -190,7 +190,7 @@ def _bound(problem: Problem, how: _How) -> Single:
 def _solve(start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], how: _How, began: float) -> Result:
     """Solve with checked arguments."""
     if not math.prod(shape):
-        start = _stand_in(start)  # an empty batch: nothing will be solved from it
+        start = _stand_in(start)  # an empty batch: it is never solved
     check_plane(start, goals)
     start, moved_inside = legal_start(start)
     problem = Problem(_flattened(start, shape), spread(goals, shape), how.free_root)
@@ -226,13 +226,13 @@ def prepare(
     start, goals, solver, tolerance, angle_tolerance, free_root, prefer, seeds, threads, natural
         As for `solve`; the targets of the goals are only examples.
     **unknown
-        Nothing else can be given, as for `solve`.
+        No further keywords, as for `solve`.
 
     Returns
     -------
     Prepared
-        Each call of it begins at the same start pose, or at one that is given, and gives the same Result as `solve`
-        with that target.
+        Each call starts from the same pose, or from one given in the call, and returns the same Result as `solve` with
+        that target.
     """
     if unknown:
         raise unknown_argument(prepare, unknown)
@@ -294,7 +294,7 @@ def _checked(how: _How, problem: Problem, request: Request) -> solvers.Solver:
     if problem.ranked:
         check_order(request)
     found = chosen(how.solver, problem, request.prefer, how.natural)
-    if how.solver != "auto" or found.name != "two_bone":  # which was asked already
+    if how.solver != "auto" or found.name != "two_bone":  # "auto" has checked two_bone already
         solvers.check(found, problem, request)
     return found
 

@@ -21,7 +21,7 @@ from poise.solvers.base.corrected import corrected
 from poise.solving.ranked import ranked
 from poise.timing.clock import get_pauses, share_pauses
 
-_CHUNK, _LEAST = 4096, 1024  # most and least targets that are solved and measured together
+_CHUNK, _LEAST = 4096, 1024  # targets solved and measured together, maximum and minimum
 
 
 class Judged(NamedTuple):
@@ -43,7 +43,7 @@ def solved(problem: Problem, targets: Floats, solver: solvers.Solver, tolerance:
     else:
         found = _in_parts(problem, targets, solver, tolerance, request)
     if progress is not None and progress.told < len(targets):
-        progress(len(targets) - progress.told)  # not every solver counts
+        progress(len(targets) - progress.told)  # not every solver reports its progress
     return found
 
 

@@ -23,8 +23,8 @@ _KNOWN = {kind.parse for kind in (Aim, Direction, LookAt, Orientation, Place, Po
 class Plain(NamedTuple):
     """Shape of targets made of plain numbers.
 
-    widths  how many numbers the target of each goal has; empty where goals must parse their targets themselves
-    terms   (t, 3) what stands where in a row; see `plain` in kernels/tree/doors.py
+    widths  number of values in the target of each goal; empty if goals must parse their targets themselves
+    terms   (t, 3) kind and column of each measure in a row; see kernels/tree/doors.py
     """
 
     widths: tuple[int, ...]
@@ -86,8 +86,8 @@ def of_matrix(matrix: Floats, width: int) -> Floats | None:
 def parsed(goals: tuple[Goal, ...], target: Any) -> list[Floats]:
     """Parse targets into rows (..., width). There is one for each goal with a target.
 
-    Several are a sequence, an array whose first axis is the goals', or a mapping by joint. A goal of the same kind
-    stands for its own target.
+    Several targets are a sequence, an array with the goals along its first axis, or a mapping by joint. A goal of the
+    same kind counts as its own target.
     """
     aimed = [goal for goal in goals if goal.width]
     return [_row_of(goal, one) for goal, one in zip(aimed, _each(aimed, target), strict=True)]

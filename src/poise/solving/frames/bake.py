@@ -63,8 +63,8 @@ def bake(
     solver, tolerance, angle_tolerance, free_root, threads, progress, natural
         As for `solve`.
     continuous
-        Whether frames where a joint leaps are solved again from the frame before. False: each frame alone, as `solve`
-        gives it.
+        Whether frames with a joint jump are solved again from the previous frame. False: each frame is solved on its
+        own, as by `solve`.
 
     Returns
     -------
@@ -73,16 +73,16 @@ def bake(
 
     Notes
     -----
-    Each frame is solved on its own first. Alone, two frames that are nearly alike may come to different answers:
-    another way of bending, another twist of a limb that is stretched out. A joint leaps where it turns between two
-    frames by more than 1.5 times what it turns in the clip, and a degree. Such a frame is solved again, without
-    restarts, from the pose found for the frame before, turned on as the clip turns its joints between the two; so are
-    those after it while they leap, and then the same backwards. The new pose is taken where it leaps less than half as
-    much, meets the goals if the old one did, and else misses them by at most 1 % of the chain's length (0.01 rad) more.
-    All other frames stay as they were, bit for bit, and so do clips without leaps.
+    Each frame is first solved on its own. Two similar frames may then get different solutions: knees bend the other
+    way, or an extended limb has another twist. A joint jumps if it rotates between two frames by more than 1.5 times
+    its rotation in the clip plus one degree. Such a frame is solved again without restarts, starting from the solution
+    of the previous frame advanced by the clip's own joint motion. The following frames are solved again while they
+    jump, and then the same is done backwards. A new pose is accepted if its jump is less than half as large and its
+    goals are as good: met if they were met before, otherwise missed by at most 1 % of the chain's length (0.01 rad)
+    more. All other frames, and clips without jumps, stay unchanged bit for bit.
 
-    What is left is what the target asks for: it leaps itself, or comes within reach, where an elbow opens with a speed
-    that has no bound. `Near(clip.poses)` among the goals ties each frame to its source pose besides.
+    Remaining jumps come from the target: it jumps itself, or it enters the reach, where an elbow opens at unbounded
+    speed. `Near(clip.poses)` among the goals also ties each frame to its source pose.
     """
     goes_on = truth("continuous", continuous)
     if not isinstance(clip, Clip):

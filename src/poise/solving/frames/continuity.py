@@ -2,11 +2,10 @@
 
 Frames solved independently are solved again from the previous frame where that reduces a jump.
 
-Each frame alone has several answers: knees and elbows on either side, a stretched limb with any twist. Two frames that
-are nearly alike may come to different ones. A frame can also begin where the one before ended, moved on by what the
-clip itself does between them: joints then turn as the clip and the target do. That is done only where a joint leaps,
-and kept only where the leap is gone and the goals are as good as before; all other frames stay as they were, bit for
-bit.
+A frame on its own has several solutions: knees and elbows may bend to either side, and an extended limb may have any
+twist. Two similar frames may get different ones. A frame can also start from the solution of the previous frame,
+advanced by the clip's own joint motion between the two. This is done only where a joint jumps, and accepted only if the
+jump is removed and the goals are as good as before. All other frames stay unchanged bit for bit.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ from poise.solving.result import Result
 from poise.solving.settled import settled
 from poise.solving.solved import solved
 
-OWN = 1.5  # times what the clip turns a joint itself is no leap
-SEEN = float(np.radians(1.0))  # nor is what a joint turns by this more
-CALMER = 0.5  # share of a leap that may be left, or it is what the target asks for
-SPARED = 0.01  # of the chain's length, or [rad]: what a target that is missed anyway may be missed by more
+OWN = 1.5  # factor: joint motion up to this multiple of the clip's own motion is no jump
+SEEN = float(np.radians(1.0))  # [rad] further joint motion per frame that is no jump
+CALMER = 0.5  # share of a jump that may remain; a larger one is caused by the target
+SPARED = 0.01  # of the chain length, or [rad]: allowed error increase of a missed target
 
 Found: TypeAlias = tuple[Answer, Floats]  # answers and their errors (k, c)
 
@@ -40,9 +39,9 @@ Found: TypeAlias = tuple[Answer, Floats]  # answers and their errors (k, c)
 class ClipFrames(NamedTuple):
     """Frames of a clip in processing order. Holds the problem, targets, tolerances and solver.
 
-    problem    a start for each frame
-    own        (k - 1, m) how far each joint turns between two frames of the clip
-    allowed    (c,) how much larger the errors of a missed target may be
+    problem    has a start for each frame
+    own        (k - 1, m) rotation of each joint between two frames of the clip
+    allowed    (c,) allowed increase of the errors of a missed target
     """
 
     problem: Problem
@@ -65,7 +64,8 @@ def without_leaps(result: Result, solver: solvers.Solver) -> Found | None:
     none = np.zeros(k, dtype=np.int64)
     first = Answer(np.array(result.q), np.array(result.reached), none + result.iterations, none + result.joint_updates)
     best = first, np.array(result.errors)
-    for turn in (slice(None), slice(None, None, -1)):  # back as well: a leap may end at a frame that stays as it is
+    # backwards as well: a jump may end at a frame that must not change
+    for turn in (slice(None), slice(None, None, -1)):
         best = _pass(frames, best, turn)
     return None if best[0] is first else best
 
@@ -122,7 +122,7 @@ def _worth(frames: ClipFrames, before: Floats, after: Floats) -> Bools:
 
     A run of changed frames is accepted as a whole if its jumps decrease, and rejected otherwise.
 
-    Other frames do not depend on those of a run.
+    Frames outside a run do not depend on it.
     """
     every = np.arange(1, len(before))
     was, now = (np.maximum(_excess(frames, every, q[1:], q[:-1]) - SEEN, 0.0) for q in (before, after))
@@ -145,7 +145,7 @@ def _followed(frames: ClipFrames, answer: Answer, errors: Floats) -> Found | Non
     every, stays = np.arange(1, len(answer.q)), (answer.q == frames.problem.start_rows).all(axis=-1)
     leaps = every[(_excess(frames, every, answer.q[1:], answer.q[:-1]) > SEEN) & ~stays[1:]]
     if len(leaps):
-        # All at once, each from the frame before as it is: mostly the target asks for it, and nothing is to be done.
+        # All at once, each from the unchanged previous frame: most jumps come from the target and stay.
         leaps = leaps[_calmer(frames, leaps, (answer, errors), _again(frames, leaps, answer.q))]
     if not len(leaps):
         return None
@@ -185,7 +185,7 @@ def _again(frames: ClipFrames, rows: Ints, q: Floats) -> Found:
 def _carried(problem: Problem, rows: Ints, q: Floats) -> Floats:
     """Propagate the previous answers by the clip's joint motion. All other joints take their pose from the clip.
 
-    A joint's turn between two frames of the clip is taken in its own frame, so that a twist remains one.
+    The rotation of a joint between two frames of the clip is taken in the joint's own frame, so that twist stays twist.
     """
     s, clip, before = problem.skeleton, problem.start_rows, problem.start_rows[rows - 1]
     found = clip[rows].copy()

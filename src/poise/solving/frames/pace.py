@@ -2,9 +2,9 @@
 
 The motion towards a new configuration does not depend on the frame rate.
 
-Each joint's distance d to its goal shrinks at the rate min(speed, d ln 2 / half-life). The solution in closed form is a
-straight line down to the distance where both are equal, and an exponential from there on; two steps of half the time
-lead where one of the whole time leads. kernels/pace.py takes them.
+Each joint's distance d to its goal decreases at the rate min(speed, d ln 2 / half-life). The closed-form solution is a
+straight line down to the distance at which both rates are equal, then an exponential, so that two steps of half the
+time equal one step of the whole time. kernels/pace.py computes the steps.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from poise.maths.arrays import Floats, for_kernel, real
 from poise.model.skeleton import Kind, Skeleton
 from poise.solving.judge import legal
 
-_WIDTHS = {HINGE: 1, SLIDE: 1, MOVE: 3, BALL: 4, BENT: 4}  # numbers of q of a part of a joint
-_SPEED = 2  # the column of the rows that kernels/pace.py takes
+_WIDTHS = {HINGE: 1, SLIDE: 1, MOVE: 3, BALL: 4, BENT: 4}  # columns of q for each part of a joint
+_SPEED = 2  # column of the speed in rows of kernels/pace.py
 _NO_RANGE, _NO_AXIS = (-np.inf, np.inf), (0.0, 0.0, 0.0)
 
 
 class Approach:
     """Damped, speed-limited motion between two configurations.
 
-    half_life  [s] in which half of what is left is done; 0: at once
-    speed      [rad/s] of joints that turn, [file units/s] of those that slide or move: a number, or by joint name; None
+    half_life  [s] in which the remaining distance halves; 0: at once
+    speed      [rad/s] of rotating joints, [file units/s] of sliding or moving ones: a number, or by joint name; None
                is no limit
     instant    whether every goal is reached at once
     """
@@ -68,13 +68,13 @@ class Approach:
     def from_outside(self, q: Floats, goal: Floats, seconds: float) -> Floats:
         """Move from an illegal q to a legal `goal`.
 
-        Joints outside their limits come back at their own pace, so that the answer (nq,) may still be outside.
+        Joints outside their limits return within their own bounds, so that the result (nq,) may still be outside.
         """
         inside, rows = self.skeleton.legal(q)[0], self._rows.copy()
         columns = [_columns(row) for row in rows]
         returning = [i for i, own in enumerate(columns) if (q[own] != inside[own]).any()]
         for i in returning:
-            if rows[i, PACE_KIND] == BENT:  # by angles along its range it would begin inside
+            if rows[i, PACE_KIND] == BENT:  # an angle along its range would start inside
                 rows[i, PACE_KIND] = BALL
         out = self._moved(rows, q, goal, seconds)
         found = legal(self.skeleton, out).copy()
@@ -98,10 +98,10 @@ def _columns(row: Floats) -> slice:
 class Pace:
     """Motion of one Tracker frame. The status and the message of its pose are derived from it.
 
-    before, solved  (nq,) the pose shown in the frame before, and the one that the solver found
-    approach        how the shown pose goes from one to the other, in so many seconds
-    budget          the name of the budget that was used up before the goals were met, or ""
-    is_outside      whether the pose before stood outside its limits
+    before, solved  (nq,) the pose shown in the previous frame, and the latest one of the solver
+    motion          how the shown pose moves from one to the other in `seconds`
+    budget          name of the budget used up before the goals were met, or ""
+    is_outside      whether the previous pose was outside its limits
     """
 
     before: Floats
@@ -138,7 +138,7 @@ def _rows(skeleton: Skeleton, speeds: Floats) -> Iterator[tuple[float, ...]]:
         if kind == Kind.FIXED or skeleton.couplings[row] is not None:
             continue
         if kind in (Kind.HINGE, Kind.SLIDE):
-            # Followers of a joint need not be where they were after a whole turn of it.
+            # A full turn of a leader moves its followers, so only joints without followers wrap.
             wraps = kind == Kind.HINGE and row not in leaders
             yield (HINGE if wraps else SLIDE, at, speed, *ranges[at], *_NO_AXIS)
             continue

@@ -32,10 +32,10 @@ from poise.solving.solve import checked_goals, chosen_solver, prepare
 from poise.solving.targets import parsed, plain_of, plain_row
 from poise.timing.clock import count_seconds
 
-_STEADY = 3.0  # damping: a step in a singular direction, as at full stretch, stays below 1 / (2 sqrt(3)) rad
-_ITERATIONS = 100  # most in a frame, where no budget is given
-_SLICE = 4  # iterations between two looks at the clock
-_GAIN = 0.99  # what is left must fall below this share of what was left before, or the frame is done
+_STEADY = 3.0  # damping: bounds a step in a singular direction (full stretch) to 1 / (2 sqrt(3)) rad
+_ITERATIONS = 100  # iterations in a frame without a budget
+_SLICE = 4  # iterations between two checks of the time budget
+_GAIN = 0.99  # ratio: a frame ends once a slice reduces the error by less
 _NEVER = b""
 
 
@@ -49,36 +49,37 @@ class Tracker:
     goals
         As for `solve`; their targets are only examples.
     solver
-        A name is tuned to stay near the last pose: without restarts, levenberg_marquardt with more damping, so that no
-        frame leaps to another way of bending. A value, such as poise.CCD(restarts=2), is used as it is.
+        A solver given by name is tuned to stay near the last pose: no restarts, and more damping for
+        levenberg_marquardt, so that knees and elbows do not flip. A value, such as poise.CCD(restarts=2), is used as
+        it is.
     tolerance, angle_tolerance, free_root, natural
         As for `solve`.
     iterations
-        Largest number in one frame; the next frame goes on where this one stopped. None: 100, where a solver is named.
+        Maximum in one frame; the next frame continues from there. None: 100 for a solver given by name.
     microseconds
         Time for one frame instead: the solver runs a few iterations at a time until the time is used up (at least
         once). Results then depend on the machine: the one exception to "same call, same bits".
     restart
         Whether to begin at the first pose again, instead of the last, when the target has moved.
     damping
-        [s] Half-life of the way that is left to the solved pose: half of it is gone after that long.
+        [s] Half-life of the distance to the solved pose.
     speed
         Largest speed of a joint, turning [rad/s] or moving [file units/s]: a number for all, or by joint name.
 
     Notes
     -----
-    Budgets count iterations; a closed form such as two_bone has none and is not limited by them. Natural poses
-    count as one more iteration. With ccd on an arm of hinges a target out of reach may still lead to another way of
-    bending: the best angle of a joint can lie across its range.
+    Budgets count iterations; a closed form such as two_bone has none and is not limited by them. Natural poses count as
+    one more iteration. With ccd on an arm of hinges an unreachable target may still flip a joint, because the best
+    angle of a joint can lie at the other end of its range.
 
-    Damping and speeds do not depend on the frame rate: while the target rests, two frames of dt / 2 show what one of dt
-    shows. The pose that is shown keeps the limits, and the errors in the Result are those of the pose that is shown.
-    Its status is `on_the_way` while speed, damping or a budget hold it back from a pose that meets the goals.
+    Damping and speeds do not depend on the frame rate: while the target rests, two frames of dt / 2 give the same pose
+    as one of dt. The shown pose keeps the limits, and the errors in the Result are those of the shown pose. Its status
+    is `on_the_way` while speed, damping or a budget keep it from a pose that meets the goals.
 
-    A start outside its limits is shown as it is, and its joints move back inside at their speed and damping: at once
-    where they have neither. Each Result until then names these joints in `moved_inside`, and `violation` says by how
-    much the pose that is shown is still outside. Such a pose is never `reached`, but `on_the_way`. The solver begins at
-    the nearest legal pose.
+    A start outside its limits is shown unchanged, and its joints move back inside at their speed and damping, or at
+    once without either. Until then each Result names these joints in `moved_inside`, and `violation` is the amount by
+    which the shown pose is still outside. Such a pose is never `reached`, but `on_the_way`. The solver starts from the
+    nearest legal pose.
 
     Examples
     --------
@@ -154,7 +155,8 @@ class Tracker:
     def reset(self, pose: Pose | None = None) -> None:
         """Restart from the first pose or another pose.
 
-        It may be outside its limits. A Pin then holds its joint where it is in that pose, or in the nearest legal one.
+        The pose may be outside its limits. A Pin then holds its joint at its position in that pose, or in the nearest
+        legal one.
         """
         start = self._prepared.problem.start
         if pose is not None:
@@ -166,15 +168,16 @@ class Tracker:
         given = self._given if pose is None else np.array(pose.q)
         self._first, self._outside = start.skeleton.legal(given)
         self._solved, self._shown = self._first, given
-        self._held = self._prepared.problem.at(start.with_q(self._first))  # where a Pin holds its joint
+        # a Pin holds its joint at its position in this problem
+        self._held = self._prepared.problem.at(start.with_q(self._first))
         self._last: Result | None = None
-        self._spent = ""  # the name of the budget that the last frame used up
+        self._spent = ""  # the name of the budget used up by the last frame
         self._aim, self._before = _NEVER, 0
 
     def __call__(self, target: Any, dt: float = 1 / 60) -> Result:
         """Follow the target for one frame of dt seconds. `target` takes the same forms as for a prepared problem.
 
-        The Result is that of the pose shown. `seconds` is the time of the frame, `iterations` those of the frame.
+        The Result is that of the shown pose. `seconds` and `iterations` are those of the frame.
         """
         began = perf_counter()
         seconds = dt if type(dt) is float else real(dt, "dt")
@@ -232,7 +235,7 @@ class Tracker:
         row = plain_row(self._plain, target)
         if row is not None:
             return row
-        rows = parsed(self._held.goals, target)  # has the words where something is wrong
+        rows = parsed(self._held.goals, target)  # raises the error of an invalid target
         if any(row.ndim > 1 for row in rows):
             raise InputError("a tracker takes one target at a time; clip() takes one for each frame")
         return self._held.target_rows(rows, ())
@@ -275,7 +278,7 @@ class Tracker:
         if self._in_slices:
             own: int | None = engine_of(solver).iterations
             most = most if self.microseconds is None else _SLICE
-            most = most if own is None else min(most, own)  # None: the solver has no number of its own to keep to
+            most = most if own is None else min(most, own)  # None: the solver has no limit of its own
             solver = with_engine(solver, dataclasses.replace(engine_of(solver), iterations=most))
         return run(problem, targets.copy(), solver, prepared.tolerance, Request(), (), (), perf_counter())
 
