@@ -6,6 +6,4 @@ violations are measured by forward kinematics of each answer, never taken from t
 and ranks, data.py the table and the verdict, report/ the page and the figures.
 
     start, goal --targets--> Task --runs--> Run per method and set --ranks--> Comparison --> table, report/
-
-`compare.py` has poise.compare(). Nothing here believes a method: what is left is measured from the q that it gives.
 """

@@ -36,7 +36,7 @@ from poise.solving.solve import checked_goals
 from poise.timing.clock import count_seconds
 
 Targets = Literal["reachable", "path", "given"]
-_LONGEST = 200  # iterations of a convergence curve
+_LONGEST = 200  # iterations, length of a convergence curve
 
 
 def compare(
@@ -65,42 +65,42 @@ def compare(
     solvers
         Names, and values such as poise.CCD(iterations=50); "all": every solver of Poise.
     peers
-        Names of libraries beside Poise, of three, ikpy, roboticstoolbox, optik, pinocchio, mink and pybullet, or "all".
-        For one that is not installed the result says how to get it.
+        Names of other libraries: three, ikpy, roboticstoolbox, optik, pinocchio, mink and pybullet; or "all". A library
+        that is not installed is listed with its installation hint.
     targets
-        The targets that methods are ranked by. "reachable": where random legal poses have the joint. "path": a smooth
-        way, each target solved from the answer before. "given": the goal's own, one or many. Default: "given" where the
+        The targets used for ranking. "reachable": joint positions in random legal poses. "path": a smooth path, each
+        target solved from the previous answer. "given": the targets of the goal, one or many. Default: "given" if the
         goal has many, else "reachable".
     clip
-        A clip whose frames are the path; without one a path is made up.
+        A clip with the frames of the path; without one a random smooth path is used.
     tolerance, angle_tolerance
         As for `solve`; the three levels of the table are 100, 10 and 1 times these.
     effort
-        How much is measured: "quick" shows that it runs, "full" takes minutes.
+        Amount of measurement: "quick" only checks that everything runs, "full" takes minutes.
     seed
         Seed of the targets; the same seed gives the same ones.
     name
         Name of the rig, for titles.
     progress
-        A function that is called with what is being done and the share that is done.
+        A function called with the current step and the finished share.
 
     Returns
     -------
     Comparison
-        The methods in order of rank. A method that cannot do the task is no error: it is listed with the reason.
+        The methods in order of rank. A method that cannot do the task is listed with the reason.
 
     Raises
     ------
     InputError, UnknownNameError
-        For what cannot be used.
+        For unusable arguments.
     UnsupportedError
         For other goals.
 
     Notes
     -----
-    Every answer is measured by forward kinematics of the pose that the method gives; what a method says of itself is
-    shown beside it. Times are medians over rounds in which all methods take turns, after a warm-up, through the call
-    that a user makes. Methods share a rank where their 95 % intervals overlap.
+    Every answer is measured by forward kinematics; claims of a method about its own answer are shown next to it. Times
+    are medians over interleaved rounds of all methods after a warm-up, through the call of a user. Methods share a rank
+    where their 95 % intervals overlap.
     """
     from poise.machine.bench import machine  # noqa: PLC0415  (who only imports poise need not wait for it)
 

@@ -11,7 +11,7 @@ from poise.comparison.findings.table import text_table
 from poise.comparison.findings.verdict import verdict
 from poise.io.files import encode_text, write_atomically
 
-SUFFIXES = (".html", ".json", ".png", ".svg", ".pdf")  # of reports
+SUFFIXES = (".html", ".json", ".png", ".svg", ".pdf")  # suffixes of reports
 
 
 class Comparison(Findings):
@@ -20,15 +20,15 @@ class Comparison(Findings):
     Parameters
     ----------
     task
-        What they were asked.
+        The task of all methods.
     methods
-        In order of rank; those that refused the task come last.
+        In order of rank, methods unable to do the task last.
     machine
-        What times depend on.
+        Processor and software versions.
     settings
-        How much was measured.
+        Effort and seed.
     seconds
-        How long the comparison took.
+        Duration of the comparison [s].
     """
 
     @property
@@ -44,15 +44,14 @@ class Comparison(Findings):
         Parameters
         ----------
         path
-            The file. The page needs nothing beside itself and can be printed; a picture shows the figures of the page
-            side by side.
+            The file. The page is self-contained and printable; a picture shows the figures of the page side by side.
 
         Raises
         ------
         InputError
             For another suffix.
         FileError
-            Where the file cannot be written.
+            If the file cannot be written.
         """
         path = Path(path)
         suffix = path.suffix.lower()

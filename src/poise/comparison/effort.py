@@ -16,13 +16,13 @@ from poise.maths.arrays import short
 class Effort:
     """Amount of measurement in a comparison.
 
-    sizes    targets of each set
-    joints   lengths of the chains on which times grow; () for none
+    sizes    number of targets in each set
+    joints   chain lengths for the scaling measurement; () for none
     batches  sizes of batches
-    rounds   in which times are taken in turns
+    rounds   number of interleaved timing rounds
     timed    targets of a round
-    traced   targets whose iterations are followed; 0 for none
-    seconds  about so long for each method in each part: a slow one gets fewer targets
+    traced   targets with traced iterations; 0 for none
+    seconds  approximate time for each method in each part; a slow method gets fewer targets
     """
 
     sizes: Sizes
@@ -47,7 +47,7 @@ FULL = Effort(
     traced=50,
     seconds=10.0,
 )
-_LEAST = 4  # frames: below there is no jerk
+_LEAST = 4  # frames: jerk needs at least these
 EFFORTS = {"quick": QUICK, "normal": NORMAL, "full": FULL}
 
 

@@ -139,7 +139,10 @@ def _without_limits(problem: Problem) -> Problem:
 
 
 def _unlimited(skeleton: Skeleton, room: float) -> Skeleton:
-    """Copy the skeleton without limits. Ranges of slides grow by `margin`, because the engine needs finite ranges for its starts."""
+    """Copy the skeleton without limits.
+
+    Ranges of slides grow by `margin`, because the engine needs finite ranges for its starts.
+    """
     rows: list[Limit | None] = [None] * len(skeleton)
     for row, limit in enumerate(skeleton.limits):
         if isinstance(limit, Range) and skeleton.kinds[row] == Kind.SLIDE:

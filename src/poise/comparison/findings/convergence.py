@@ -12,15 +12,15 @@ from poise.comparison.trials.runs import attempt, measured
 from poise.comparison.trials.task import Task
 from poise.maths.arrays import Floats
 
-_FLOOR = 1e-12  # in units of the first error: below is nothing to see
+_FLOOR = 1e-12  # share of the first error, lower bound of shown errors
 
 
 class Convergence(NamedTuple):
     """Errors after each iteration as a share of the first error.
 
-    curves     (targets, iterations + 1) the least so far; a target that has ended stays at its last
-    rises      share of iterations after which the error was larger than before
-    stalled    share of targets that never came below the tolerance
+    curves     (targets, iterations + 1) the least error so far, constant after the last iteration
+    rises      share of iterations with an increase of the error
+    stalled    share of targets that stayed above the tolerance
     """
 
     curves: Floats

@@ -16,11 +16,11 @@ from poise.errors import InputError, UnknownNameError
 class Findings:
     """Task, machine and metrics of the compared methods.
 
-    task      what they were asked
-    methods   in order of rank; those that refused the task come last
-    machine   what times depend on
-    settings  how much was measured
-    seconds   that it took
+    task      the task of all methods
+    methods   in order of rank, methods unable to do the task last
+    machine   processor and software versions
+    settings  effort and seed
+    seconds   duration of the comparison
     """
 
     task: Task

@@ -17,7 +17,7 @@ from poise.maths.arrays import Floats
 from poise.problem.layout import POSITION
 
 NAN = float("nan")
-STAYS = 0.95  # of the frames of a path are solved by who stays on it
+STAYS = 0.95  # share of solved frames from which a method counts as following the path
 
 
 class Ranks(NamedTuple):
@@ -25,7 +25,7 @@ class Ranks(NamedTuple):
 
     They are of the share solved, of the time of a call and of a batch.
 
-    `overall` is by the share solved first and the time of a call then. `batch` is None where there are none.
+    `overall` is by the share solved, then by the time of a call. `batch` is None without batches.
     """
 
     overall: int
@@ -41,33 +41,33 @@ class Measured:
     Parameters
     ----------
     name
-        Name of the method, with its options where they differ from the defaults.
+        Name of the method, with its non-default options if needed.
     family
-        What kind of method it is.
+        Origin: "poise", or "peer" for another library.
     text
-        What it does, in a sentence.
+        One-line description.
     options
-        Its options, as text.
+        Non-default options, as text.
     does
-        What it can do and what not.
+        Capabilities by name.
     task
-        What it was asked.
+        The task of the comparison.
     refused
-        Why it was left out; None where it took the task.
+        Reason for refusing the task, or None.
     runs
-        What it did with each set of targets, by the name of the set.
+        Runs by name of the set of targets.
     calls
-        (rounds, k) times of single calls, taken in turns [us]; NaN in rounds in which it did not take part.
+        (rounds, k) times of single calls in interleaved rounds [us]; NaN in skipped rounds.
     batches
-        By size of the batch: (rounds,) times of one target [us], NaN as in `calls`.
+        (rounds,) times of one target by batch size [us]; NaN in skipped rounds.
     batch_trouble
-        Why there are no times of batches, where they failed.
+        Error message of failed batches, or None.
     convergence
-        Error after each iteration, where the method shows it.
+        Error after each iteration, if the method reports it.
     growth
-        Times for other numbers of joints.
+        Times on chains of other lengths.
     ranks
-        Its ranks among the methods.
+        Ranks among the methods.
     """
 
     name: str
@@ -137,7 +137,7 @@ class Measured:
     def smooth(self, name: str) -> Smoothness:
         """Measure the smoothness along a set of successive targets.
 
-        NaN where it did not come to the end in time or does not stay on the path, because standing still is smooth.
+        NaN for an incomplete run or a method that does not follow the path: standing still would count as smooth.
         """
         run = self.runs.get(name)
         if run is None or len(run) < run.asked or not self.solved(name="path") >= STAYS:

@@ -32,8 +32,8 @@ def moved(task: Task, a: Floats, b: Floats) -> Floats:
 
     They are a and b, (k, nq). Only moving joints count.
 
-    A ball's is the rotation vector b a^-1 [rad]; a hinge's and a slide's stand in the first component: an angle [rad]
-    (the short way round where no limit forbids it), a distance as a share of the chain's length.
+    A ball joint has the rotation vector b a^-1 [rad]. Hinges and slides use the first component: an angle [rad] (the
+    shorter way round if no limit forbids it), or a distance as a share of the chain's length.
     """
     skeleton, length = task.start.skeleton, _length(task)
     out = np.zeros((len(a), len(task.joints), 3))

@@ -11,7 +11,7 @@ from poise.comparison.findings.measured import Measured, Ranks
 from poise.comparison.findings.ranks import Interval, in_order, share_interval, shared_ranks, time_intervals
 from poise.maths.arrays import Floats
 
-_PART = 0.5  # of the targets: who was asked fewer has a wide interval for want of time
+_PART = 0.5  # share of the targets: below it the interval is wide only for lack of time
 
 
 def ranked(found: Sequence[Measured]) -> list[Measured]:

@@ -1,13 +1,13 @@
 """Metrics and ranks of compared methods. Ranks are reproducible: methods with overlapping 95 % intervals share one.
 
 Shares have Wilson's interval (E. B. Wilson, JASA 22, 1927). Times have the interval of a median between order
-statistics, which asks nothing of how they are distributed: of 9 rounds the second smallest and the second largest
-(1 - 2 (1 + 9) / 2^9 = 96 %; fewer than six rounds, as in a quick comparison, hold less). What a round was slower than
-others, for the method in the middle, is taken off: a machine that is busy slows all of them.
+statistics, which assumes no distribution: of 9 rounds the second smallest and the second largest (1 - 2 (1 + 9) / 2^9 =
+96 %; fewer than six rounds, as in a quick comparison, give less). The slowdown of each round relative to the others,
+taken from the median method, is subtracted, because a busy machine slows all methods.
 
-The same program, started again, differs by some per cent for no reason of its own (where its memory lies, how hot the
-processor is). So intervals are never narrower than 5 to 12 % either way: as wide as leaves no two neighbours near the
-line between sharing a rank and not.
+Repeated runs of the same program differ by a few per cent for other reasons (memory layout, processor temperature).
+Intervals are therefore never narrower than 5 to 12 % on either side; the width is chosen so that no two neighbours are
+close to the border between shared and separate ranks.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import numpy as np
 
 from poise.maths.arrays import Floats
 
-_Z = 1.959963984540054  # 97.5 % of a normal distribution lie below
-_MISSED = 0.05  # of the intervals, that do not hold the true value
-_NARROW, _WIDE = 2 * math.log(1.05), 2 * math.log(1.12)  # of whole intervals
+_Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
+_MISSED = 0.05  # probability that an interval misses the true value
+# log ratio, bounds of the smallest full width of an interval
+_NARROW, _WIDE = 2 * math.log(1.05), 2 * math.log(1.12)
 
 
 class Interval(NamedTuple):
@@ -45,8 +46,8 @@ def share_interval(good: int, count: int) -> Interval:
 def time_intervals(rounds: Sequence[Floats]) -> list[Interval]:
     """Compute intervals of the logarithm of each method's times. Times (r,) belong to the same rounds for each.
 
-    NaN is a round in which a method did not take part. One that has an infinite time, or none, is beyond all others:
-    its interval is infinity alone.
+    NaN marks a skipped round. A method with an infinite time, or without any time, ranks behind all others: its
+    interval is infinity alone.
     """
     able = [i for i, one in enumerate(rounds) if np.isfinite(one).any() and not np.isinf(one).any()]
     found = [Interval(math.inf, math.inf)] * len(rounds)
@@ -94,8 +95,8 @@ def shared_ranks(intervals: Sequence[Interval], loose: Collection[int] = ()) -> 
 
     Methods with intervals that overlap, directly or through others, share a rank.
 
-    loose  indices of intervals that connect nobody, because they are wide for want of data: each shares the first rank
-           that it overlaps, or has one of its own
+    wide  indices of intervals that are wide for lack of data and therefore connect no others: each shares the first
+          rank that it overlaps, or has one of its own
     """
     firm = sorted((i for i in range(len(intervals)) if i not in loose), key=lambda i: intervals[i])
     groups: list[list[int]] = []

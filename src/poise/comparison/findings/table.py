@@ -11,7 +11,7 @@ from poise.maths.in_words import write_number
 from poise.problem.goals import Orientation, Position
 
 _MICRO = "\N{MICRO SIGN}s"
-_NARROW = 9  # characters of a heading's line
+_NARROW = 9  # characters, smallest width of a heading
 SHOWN = (
     "solved_100",
     "solved_10",

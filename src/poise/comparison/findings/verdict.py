@@ -11,8 +11,8 @@ from poise.comparison.findings.findings import Findings
 from poise.comparison.findings.measured import Measured
 from poise.solvers.base.capabilities import series
 
-_CLEARLY = 0.95  # solved less than this share is worth a word
-_ALIKE = 1.1  # a tenth more is no difference
+_CLEARLY = 0.95  # share solved below which a method is mentioned
+_ALIKE = 1.1  # ratio up to which two values count as equal
 
 
 def verdict(findings: Findings) -> str:

@@ -2,9 +2,9 @@
 
 There is one adapter per file in adapters/; the folder is the registry and the file name is the peer's name.
 
-An adapter has a class that is named like its file (`ikpy.py` has `Ikpy`) and is a `Peer`. Its library is imported when
-one is made, quietly, and is never needed otherwise.
-What a peer is told of a chain is a `SerialArm`; its answers are judged by Poise's forward kinematics, never believed.
+An adapter is a `LibraryAdapter` class with the name of its file (`ikpy.py` has `Ikpy`). The library is imported,
+without side effects, when an adapter is made. It receives the chain as a `SerialArm`, and its answers are measured by
+Poise's forward kinematics.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class NotInstalledError(UnsupportedError):
 class Reply(NamedTuple):
     """Output of a library for one target.
 
-    values      (n,) of the arm's links, or None where it gave nothing
-    claims      whether it says that it reached the target; None where it does not say
-    iterations  as it counts them; None where it does not say
+    values      (n,) values of the arm's links, or None without an answer
+    claims      whether it claims to have reached the target; None without a claim
+    iterations  by its own count; None if not reported
     """
 
     values: Floats | None
@@ -39,13 +39,13 @@ class Reply(NamedTuple):
 
 
 class Peer(Protocol):
-    """Adapter of one library to one arm. Targets are those of `SerialArm.inside`: in the frame and units of the arm.
+    """Adapter of one library to one arm. Targets come from `SerialArm.to_arm_frame`: in the frame and units of the arm.
 
-    label         its name with the version that is installed
-    goals         kinds of goals that it can do
-    keeps_limits  whether it looks at limits at all
-    source        what it is, in one line
-    notes         with which settings it is asked, and why
+    label         name and installed version
+    goals         supported kinds of goals
+    keeps_limits  whether it respects limits
+    source        one-line description
+    notes         settings used, with reasons
     """
 
     name: ClassVar[str]
@@ -60,13 +60,13 @@ class Peer(Protocol):
 
         `kind` is "Position" or "Place", `tolerance` a distance [file units] and an angle.
 
-        NotInstalledError, or UnsupportedError with a sentence where the library cannot do this arm or goal.
+        Raises NotInstalledError, or UnsupportedError with the reason if the library cannot do this arm or goal.
         """
         ...
 
     @staticmethod
     def missing() -> str | None:
-        """Return the installation hint, or None if installed. Imports nothing."""
+        """Return the installation hint, or None if installed. The library is not imported."""
         ...
 
     def solve(self, target: Floats, values: Floats) -> Any:

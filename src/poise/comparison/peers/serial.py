@@ -2,7 +2,8 @@
 
     world_i = world_(i-1) . place_i . motion_i(value)          tip = world_(n-1) . tip
 
-Ball joints become three hinges at one place. Fixed joints and scale are folded into the places: every link moves.
+Ball joints become three hinges at one position. Fixed joints and scale are folded into the transforms `place`, so that
+every link moves.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from poise.problem.geometry import SIMILAR, compose, constant_parts, similar
 from poise.problem.goals import Place, Position
 from poise.problem.problem import Problem
 
-_TURNS = 4 * np.pi  # [rad] how far a hinge with one end goes the other way where a document needs two ends
+_TURNS = 4 * np.pi  # [rad] default range of a hinge with one limit, for formats that need two
 _FAR = 1e3  # arm units: the same for a slide
 _SMALLEST, _LARGEST = 0.1, 10.0  # lengths between which a chain's own units serve
 _NOTHING = 1e-12  # of the distance from the origin: a length that is no more is rounding, of a chain without one
@@ -38,10 +39,10 @@ class Segment(NamedTuple):
     """One degree of freedom of the chain.
 
     name       of the joint; the hinges of a ball joint are "Hips.x", "Hips.y", "Hips.z"
-    place      (4, 4) the rigid transform from the link before (the first: from the base), arm units
+    place      (4, 4) rigid transform from the previous link (the first: from the base), arm units
     axis       (3,) unit axis in the frame after `place`
-    slide      whether it moves along the axis; else it turns about it
-    low, high  ends of its value [rad, arm units], infinite where nothing limits it
+    slide      whether it moves along the axis; otherwise it rotates about it
+    low, high  limits of its value [rad, arm units], infinite without a limit
     """
 
     name: str
@@ -58,23 +59,23 @@ class _Source(NamedTuple):
     first: int  # the first link
     column: int
     factor: float = 1.0  # value of the link per unit of q: scale above a slide, and arm units
-    order: str = ""  # of the Euler angles of a ball; empty for a single link
-    axis: tuple[float, float, float] | None = None  # of a ball that a range makes a hinge
+    order: str = ""  # Euler order of a ball; empty for a single link
+    axis: tuple[float, float, float] | None = None  # axis of a ball that a range limits to a hinge
 
 
 @dataclass(frozen=True, eq=False)
 class SerialArm:
     """Serial chain of one goal from one start pose. See `serial`. n links.
 
-    Everything but `base` is in arm units and in the frame that carries the first link.
+    Everything but `base` is in arm units and in the frame of the parent of the first link.
 
-    start    the pose that joints outside the chain keep
+    start    pose kept by joints outside the chain
     links    the motions, base to tip
     balls    index of the first of the three hinges, about x, y and z, of each ball joint without limits
     tip      (4, 4) from the last link to the tip, with the goal's offset
-    base     (4, 4) rigid world transform of what carries the first link, file units
-    unit     file units in one arm unit: 1 where the chain is 0.1 to 10 long or has no length, else a power of two near
-             its length, because libraries for robots expect metres
+    base     (4, 4) rigid world transform of the parent of the first link, file units
+    unit     file units in one arm unit: 1 for a chain of length 0.1 to 10 or 0, else a power of two near its length,
+             because libraries for robots expect metres
     """
 
     start: Pose
@@ -161,8 +162,9 @@ class SerialArm:
     def urdf(self, *, continuous: bool = True) -> str:
         """Format the chain as URDF in arm units. Links are base, link_0, ..., tip; joints joint_0, ..., joint_tip.
 
-        Every link has a mass, which simulators want. A hinge that nothing limits is `continuous`, or where that is not
-        wanted revolute with ends two turns away; so is an end that is missing. A slide's missing end is far away.
+        Every link has a mass, as simulators require. A hinge without limits is `continuous`, or revolute with limits of
+        two turns if that is not wanted; a single missing limit is set in the same way. A missing limit of a slide is
+        far away.
         """
         names = ["base", *(f"link_{i}" for i in range(len(self.links))), "tip"]
         lines = ['<?xml version="1.0"?>', '<robot name="chain">']
@@ -195,11 +197,10 @@ def serial(start: Pose, goal: Position | Place) -> SerialArm:
     """Build the serial chain of a goal from one legal start pose. It consists of hinges and slides.
 
     A ball joint without limits becomes three hinges about x, y and z (its angles: Rx Ry Rz), one with an EulerBox three
-    hinges with its order and ranges, one with a Range about an axis a hinge. A free joint in the chain turns as a ball.
-    A joint whose range has one value only is told as fixed.
-    Scale within 1e-3 of uniform passes, as in every solver; the chain is then as little askew.
-    UnsupportedError, with a sentence: coupled joints on the way, a SwingTwist, a soft limit, scale that is not uniform,
-    a chain in which nothing moves.
+    hinges with its order and ranges, one with a Range about an axis a hinge. A free joint in the chain counts as a
+    ball. A joint with a range of one value becomes fixed. Scale within 1e-3 of uniform is accepted, as in every solver,
+    and skews the chain by as little. Raises UnsupportedError with the reason for coupled joints, a SwingTwist, a soft
+    limit, non-uniform scale and a chain without moving joints.
     """
     skeleton, tip = start.skeleton, start.skeleton.index(goal.joint)
     moving = [skeleton.index(name) for name in Problem(start, (goal,)).joints]

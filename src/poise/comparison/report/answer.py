@@ -15,9 +15,9 @@ from poise.comparison.report.look import Look
 from poise.comparison.report.words import percent, spent
 from poise.svg.axes import Axis
 
-_HEIGHT = 22.0  # of a row
-_BAR = (4.0, 14.0)  # where a bar begins in its row, and how high it is
-_ROOM = 1.5  # times beside the quickest and the slowest
+_HEIGHT = 22.0  # px, height of a row
+_BAR = (4.0, 14.0)  # px, top and height of a bar in its row
+_ROOM = 1.5  # factor by which the axis extends beyond the extreme times
 
 
 def picture(shown: Sequence[Look]) -> str:

@@ -12,11 +12,12 @@ from poise.comparison.report.look import Look
 from poise.maths.arrays import Bools, Floats
 from poise.svg.axes import Axis, grid, polyline
 
-WIDTH = 440  # of a drawing; a column of the page shows it at about this size
-_LEFT, _NAMES, _TOP, _FOOT = 42, 152, 22, 34  # room for numbers, names at the right, words above and below
-_HEIGHT = 230  # of the plot
-_GAP = 13.5  # between names
-_ROWS_LEFT, _ROWS_RIGHT = 144, 52  # room of rows: names, figures
+WIDTH = 440  # px, width of a drawing, about its size on the page
+# px, margins: numbers, names at the right, axis label above, numbers below
+_LEFT, _NAMES, _TOP, _FOOT = 42, 152, 22, 34
+_HEIGHT = 230  # px, height of the plot
+_GAP = 13.5  # px between names
+_ROWS_LEFT, _ROWS_RIGHT = 144, 52  # px, margins of rows: names, numbers
 _ROW_FOOT = 20
 
 
@@ -124,8 +125,8 @@ def spread(wanted: Floats, gap: float, low: float, high: float) -> Floats:
 
     They stay as near to the wanted ones as possible, `gap` or more apart, between low and high.
 
-    Least squares with an order kept: neighbours that are too near are moved to their common mean, which is repeated
-    until none are (pool adjacent violators).
+    Least squares under a fixed order: neighbours that are too close move to their common mean until none are (pool
+    adjacent violators).
     """
     order = np.argsort(wanted, kind="stable")
     blocks: list[tuple[float, int]] = []  # sum and count

@@ -14,9 +14,9 @@ from poise.maths.arrays import Floats
 from poise.solvers.base.capabilities import series
 
 _US = "\N{MICRO SIGN}s"
-_SHARES = (0.1, 1e-3, 1e-6)  # of the first error
-_SHOWN = 1e-9  # of the first error: what is below is drawn at the edge
-_SOLVES = 0.9  # a size of which fewer are solved is marked by an open circle
+_SHARES = (0.1, 1e-3, 1e-6)  # shares of the first error
+_SHOWN = 1e-9  # share of the first error: smaller ones are drawn at the edge
+_SOLVES = 0.9  # share solved below which a size gets an open circle
 
 
 def converging(shown: Sequence[Look]) -> str:

@@ -23,10 +23,10 @@ from poise.problem.goals import Orientation, Position
 from poise.problem.layout import POSITION
 from poise.problem.measuring.measure import point_of
 
-_SIDE, _LEAST = 190.0, 110.0  # of a picture: the longer side, the shorter one at least
-_AROUND = 0.2  # of the chain's extent is shown around it
-_AXES = 0.13  # of what is shown: how long the axes of a rotation are drawn
-_FLOOR, _CEILING = 1e-6, 1e6  # of the tolerance: better and worse is alike
+_SIDE, _LEAST = 190.0, 110.0  # px, longer side of a picture and lower bound of the shorter one
+_AROUND = 0.2  # margin as a share of the chain extent
+_AXES = 0.13  # length of drawn rotation axes as a share of the picture
+_FLOOR, _CEILING = 1e-6, 1e6  # tolerances: scores are clipped to this range
 _TITLES = ("An easy target", "A middling target", "The hardest target")
 
 
@@ -55,7 +55,7 @@ class _Scene(NamedTuple):
 
     Holds the start, the rows of the chain, the moving rows and the target.
 
-    `aim` is the target as a point of the drawing (2,), `turns` the rotation wanted, w x y z; None where there is none.
+    `target` is a point of the drawing (2,), `target_rotation` is w x y z; either may be None.
     """
 
     start: Panel

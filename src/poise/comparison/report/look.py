@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from poise.comparison.findings.measured import Measured
 
-_COLOURS = 7  # of the style, --c0 to --c6
+_COLOURS = 7  # colours of the style sheet, --c0 to --c6
 _DASHES = ("none", "5 2", "1.5 2", "8 2 2 2", "3 1.5 1 1.5")
-_LETTERS = 20  # of a name that stands beside a curve
-_HEAD, _TAIL = 11, 8  # what is kept of longer ones
+_LETTERS = 20  # characters of a name next to a curve
+_HEAD, _TAIL = 11, 8  # characters kept at the start and end of a longer name
 
 
 class Look(NamedTuple):

@@ -20,8 +20,8 @@ Part = Callable[[Findings, Sequence[Look]], str]
 def page_of(findings: Findings) -> str:
     """Format the whole page.
 
-    A method can be taken out of all tables and drawings by the boxes at the top, which are style alone: there is no
-    script in the page, and it asks for nothing from anywhere.
+    Checkboxes at the top hide a method in all tables and drawings, by CSS alone: the page has no script and loads no
+    resources.
     """
     shown = looks(findings.compared)
     name = escape(findings.task.name or findings.task.goal.joint)
@@ -102,7 +102,7 @@ def _paths(findings: Findings, shown: Sequence[Look]) -> str:
     return f'{said}<div class="pair">{found}</div>' if found else "<p>No path was followed.</p>"
 
 
-_NEW_PAGES = {"convergence", "reach", "cost", "poses", "methods"}  # on paper
+_NEW_PAGES = {"convergence", "reach", "cost", "poses", "methods"}  # sections that start a new printed page
 _PARTS: tuple[tuple[str, str, Part], ...] = (
     ("figures", "Figures", _figures),
     ("support", "What each supports", lambda findings, _: tables.supported(findings)),

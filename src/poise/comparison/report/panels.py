@@ -1,7 +1,7 @@
 """Matplotlib figures for papers. A figure has several panels; each panel answers one question on Matplotlib axes.
 
-What a method looks like (`PanelStyle`) is the same in every panel, and differs in dash and marker too, so that it can
-be told in grey.
+The style of a method (`PanelStyle`) is the same in every panel. Styles also differ in dash and marker, so that they can
+be distinguished in grey.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from poise.comparison.findings.measured import Measured
 from poise.comparison.trials.task import LEVELS
 from poise.maths.arrays import Floats
 
-# Okabe and Ito 2008: told apart by colour-blind readers, and of different greys on paper.
+# Okabe and Ito 2008: distinguishable for colour-blind readers and in grey print.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "*")
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
 _MICRO = "\N{MICRO SIGN}s"
 _GRID = {"color": "#D9D9D9", "linewidth": 0.5}
-_LEAST, _MOST = 1e-4, 1e5  # of the tolerance: what is shown of the error left
-_BINS = 5  # of the reach
-_DARK = 0.5  # shares below are written white on dark
+_LEAST, _MOST = 1e-4, 1e5  # tolerances, range of shown errors
+_BINS = 5  # bins of reach
+_DARK = 0.5  # share below which text is white on dark
 _MARKED = 6  # markers on a long curve
-_SHORT = 200  # an axis from low to high below this ratio has more than powers of ten
-_LINEAR = 10  # iterations that stand side by side; later ones closer and closer
+_SHORT = 200  # ratio high / low below which an axis has ticks besides powers of ten
+_LINEAR = 10  # iterations on the linear part of the axis
 
 
 class PanelStyle(NamedTuple):
@@ -231,7 +231,7 @@ def _round_number(value: float, _position: int) -> str:
 def _marked(look: PanelStyle, count: int) -> dict[str, Any]:
     """Make line options with a few markers. Each method has them at other points."""
     step = max(count // _MARKED, 1)
-    begin = sum(look.method.name.encode()) % step  # the same at every run
+    begin = sum(look.method.name.encode()) % step  # reproducible
     return {**look.line, "markevery": (begin, step)}
 
 

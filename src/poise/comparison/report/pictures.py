@@ -13,12 +13,14 @@ from poise.io.files import write_atomically
 from poise.plot.canvas import canvas, written
 
 _KINDS = (".png", ".svg", ".pdf")
-_WIDTH = 7.2  # inches: the text of a page in two columns
-_CURVES, _ROW, _AXIS, _HEAD, _EDGE = 2.0, 0.155, 0.7, 0.3, 0.1  # heights: curves, a method's row, words, title, margin
-_LETTER, _SIGN, _LINE = 0.062, 0.55, 0.17  # of the legend: a letter, the sign before a name, a line
+_WIDTH = 7.2  # inches, text width of a two-column page
+# inches, heights: curves, method row, axis labels, title, margin
+_CURVES, _ROW, _AXIS, _HEAD, _EDGE = 2.0, 0.155, 0.7, 0.3, 0.1
+# inches, legend: width of a letter and of the line sample, height of a line
+_LETTER, _SIGN, _LINE = 0.062, 0.55, 0.17
 _LOOK: Any = {
     "font.size": 7.5, "axes.titlesize": 8.5, "axes.labelsize": 7.5, "axes.linewidth": 0.7,
-    "pdf.fonttype": 42,  # publishers refuse the other kind
+    "pdf.fonttype": 42,  # TrueType; publishers refuse Type 3
     "svg.fonttype": "path",
 }  # fmt: skip
 
@@ -26,9 +28,9 @@ _LOOK: Any = {
 def draw(path: Path, findings: Findings) -> None:
     """Write the figure, reproducible byte for byte.
 
-    Panels: time of a call, success against reach, error left, convergence, cost against joints, batches; those without
-    figures are left out. Raises InputError for a suffix that is not .png, .svg or .pdf and for a comparison that no
-    method took, UnsupportedError without Matplotlib, FileError where the file cannot be written.
+    Panels: time of a call, success against reach, error left, convergence, cost against joints, batches; panels without
+    data are left out. Raises InputError for a suffix other than .png, .svg or .pdf and for a comparison without
+    methods, UnsupportedError without Matplotlib, FileError if the file cannot be written.
     """
     suffix = path.suffix.lower()
     if suffix not in _KINDS:
@@ -39,7 +41,7 @@ def draw(path: Path, findings: Findings) -> None:
 
 def rendered(kind: str, findings: Findings) -> bytes:
     """Render the figure as bytes of a format."""
-    shown = looks(findings) if findings.best else ()  # `best` says why there is nothing
+    shown = looks(findings) if findings.best else ()  # `best` raises if there is nothing to show
     rows, curves = _parts(shown)
     wide = max(len(look.method.name) for look in shown) * _LETTER + _SIGN
     beside = max(1, min(len(shown), int(_WIDTH / wide)))
@@ -55,7 +57,7 @@ def rendered(kind: str, findings: Findings) -> bytes:
             above, below = drawing.subfigures(2, 1, height_ratios=heights)
             above.suptitle(findings.task.title, size=9)
             for i, axes in enumerate(_drawn(above, rows, shown)):
-                axes.tick_params(labelleft=i == 0)  # the names of the methods, once
+                axes.tick_params(labelleft=i == 0)  # method names only once
             _drawn(below, curves, shown)
             _legend(below, shown, beside)
             return written(drawing, kind)

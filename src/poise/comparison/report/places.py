@@ -22,12 +22,12 @@ from poise.problem.goals import Orientation
 from poise.solvers.base.capabilities import series
 from poise.svg.axes import Axis, polyline
 
-_WIDE, _HIGH = 210, 150  # of a small chart
+_WIDE, _HIGH = 210, 150  # px, size of a small chart
 _LEFT, _RIGHT, _TOP, _FOOT = 34, 8, 8, 30
-_BIN = 0.1  # of the longest reach
-_MOST = 12  # bins
-_CELLS = 12  # along the larger extent
-_MAP = 150  # of a map's longer side
+_BIN = 0.1  # share of the longest reach
+_MOST = 12  # maximum number of bins
+_CELLS = 12  # cells along the larger extent
+_MAP = 150  # px, longer side of a map
 _NAMES = "xyz"
 
 
@@ -124,7 +124,7 @@ def _reached(look: Look, shares: Floats, edges: Floats) -> str:
     return f'<figure class="{look.style}">{svg}<figcaption>{caption}</figcaption></figure>'
 
 
-# --- by place ------------------------------------------------------------------------------------------------------
+# --- by position ---------------------------------------------------------------------------------------------------
 
 
 class _Map(NamedTuple):

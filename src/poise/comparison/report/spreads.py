@@ -18,10 +18,10 @@ from poise.maths.arrays import Floats
 from poise.solvers.base.capabilities import series
 from poise.svg.axes import Axis, polyline
 
-_HEIGHT, _TALL = 22.0, 34.0  # of a row; of one with a curve
-_LEAST, _MOST = 1e-8, 1e8  # of the tolerance: what is shown of the error left
-_TICKS = 250  # marks of a row; of more values as many quantiles
-_DECADES = 4.0  # of steps that are shown
+_HEIGHT, _TALL = 22.0, 34.0  # px, height of a row without and with a curve
+_LEAST, _MOST = 1e-8, 1e8  # tolerances, range of shown errors
+_TICKS = 250  # marks of a row; more values are reduced to quantiles
+_DECADES = 4.0  # decades of shown steps
 
 
 def errors(shown: Sequence[Look]) -> str:

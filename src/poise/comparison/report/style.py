@@ -6,7 +6,7 @@ from importlib import resources
 
 from poise.comparison.report.look import rules
 
-_BAND = 0.14  # how strong a band is; weaker where many lie on each other
+_BAND = 0.14  # opacity of a band; lower for many overlapping bands
 
 
 def style(count: int) -> str:

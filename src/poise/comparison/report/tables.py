@@ -22,10 +22,11 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Path": ("path", "step", "acceleration", "jerk"),
     "Hard cases": ("singular", "stretched", "stretched_iterations", "leaving_step"),
 }  # fmt: skip
-_MORE = {"path", "singular", "stretched"}  # more is better, as of what begins with "solved"
-_EITHER = {"targets", "iterations", "stretched_iterations"}  # they cost differently, so that none is best
-_ABLE = 0.5  # of the targets
-_ROUNDING = 1e-9  # of limits
+_MORE = {"path", "singular", "stretched"}  # larger is better, as in columns that begin with "solved"
+# columns without a best value: their costs are not comparable
+_EITHER = {"targets", "iterations", "stretched_iterations"}
+_ABLE = 0.5  # share of solved targets
+_ROUNDING = 1e-9  # [rad, file units] violations below it count as none
 _DASH = "\N{EN DASH}"
 _RANKS: dict[str, tuple[tuple[str, str], ...]] = {
     "Solved": (("overall", "rank"), ("solved", "rank, solved")),

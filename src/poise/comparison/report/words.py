@@ -1,6 +1,6 @@
 """Text and tables of the report page.
 
-Text holds the task, further findings, the methodology and the repeating call. Plain text, nothing is escaped.
+Text holds the task, further findings, the methodology and the repeating call. Text is plain and not escaped.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ RANKS = (
     "where 95 % intervals overlap, methods share a rank."
 )
 _MICRO = "\N{MICRO SIGN}s"
-_LEAVES = 1e-6  # of a limit
-_NAMED = 8  # joints that are listed by name
-_UNITS = ((1e6, "s"), (1e3, "ms"))  # from so many microseconds on
+_LEAVES = 1e-6  # [rad, file units] violation that counts
+_NAMED = 8  # joints listed by name
+_UNITS = ((1e6, "s"), (1e3, "ms"))  # microseconds from which a unit is used
 
 
 def percent(share: float) -> str:

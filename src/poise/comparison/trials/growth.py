@@ -21,11 +21,11 @@ from poise.problem.goals import Position
 from poise.problem.problem import Problem
 
 SIZES, FULL_SIZES = (2, 5, 10, 20, 50), (2, 5, 10, 20, 50, 100, 200)
-ONE_SIZE = {"autodiff": 10}  # it compiles anew for each size, which takes seconds
+ONE_SIZE = {"autodiff": 10}  # it compiles for seconds at each length
 _TARGETS, _ROUNDS = 20, 3
-_MOST = 0.5  # of the targets: what a chain costs that is hardly solved says nothing
-_TOLERANCE = 1e-4  # of the chain's length
-_NEAR, _FAR = 0.2, 0.9  # of the chain's length: where the targets are
+_MOST = 0.5  # share solved: chains with less are left out
+_TOLERANCE = 1e-4  # share of the chain length
+_NEAR, _FAR = 0.2, 0.9  # shares of the chain length: range of target distances
 
 
 class Grown(NamedTuple):
@@ -83,8 +83,8 @@ def exponent(grown: Sequence[Grown]) -> float:
 
     It is the slope of a line through their logarithms, from 10 joints on.
 
-    1 is as much for every further joint. NaN for fewer than two sizes. Batches where there are any: in single calls the
-    few microseconds of arithmetic hide behind what a call costs.
+    An exponent of 1 means a constant cost per joint. NaN for fewer than two sizes. Times are from batches if there are
+    any: the overhead of a single call hides a few microseconds of arithmetic.
     """
     some = [one for one in grown if one.joints >= 10 and one.solved >= _MOST and one.call > 0]  # noqa: PLR2004
     if len(some) < 2:  # noqa: PLR2004

@@ -1,7 +1,7 @@
 """Protocol of a compared method, and Poise's own solvers.
 
-`solve` is the call that people make and nothing else, so that its time is theirs; `told` puts a target into the form
-that it takes, `read` makes an Answered of what it gave: neither is timed. Peers (peers/, peer.py) have this form, too.
+`solve` is exactly the call of a user, and only it is timed; `pack_target` converts a target to its arguments, and
+`read` makes a MethodOutput of its output. Other libraries (peers/) follow the same protocol.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Answered(NamedTuple):
 
     Holds q (nq,), whether the method claims to have met the target, and its iterations.
 
-    None where it does not say. `seconds` only where the method has a clock of its own.
+    None stands for a missing report. `seconds` is set only if the method has a clock of its own.
     """
 
     q: Floats

@@ -21,25 +21,25 @@ from poise.solving.judge import largest_violation
 from poise.timing.clock import count_seconds
 
 Tell = Callable[[str], None]
-WARM_UP = 2  # calls that are not counted
-LEAVES = 1e-6  # [rad, file units] what leaves a limit by more is no answer
-_CLAIM = 1.1  # times the tolerance: a method may measure its error in other numbers
+WARM_UP = 2  # calls before the measurement
+LEAVES = 1e-6  # [rad, file units] largest violation of an accepted answer
+_CLAIM = 1.1  # tolerances: margin for a method that measures its error in other numbers
 
 
 @dataclass(frozen=True, eq=False)
 class MethodRun:
     """Run of a method on a set of targets. A slow method solves only the first n of them.
 
-    q             (n, nq); NaN where there was no answer
-    begins        (n, nq) where each was solved from
-    scores        (n,) the largest error that is left, by forward kinematics, in units of its tolerance
-    errors        (n, c) errors left: distances [file units] and angles [rad]; NaN where there was no answer
-    violations    (n,) by how much a limit is exceeded [rad, file units]
-    microseconds  (n,) of one call
-    iterations    (n,) NaN where the method does not say
-    claimed       (n,) whether it says that it met the target, or None; our own solvers are asked for the main set
-    asked         how many targets the set has
-    trouble       the first error that it raised, in words, or None
+    q             (n, nq) answers; NaN without an answer
+    begins        (n, nq) starts
+    scores        (n,) largest error by forward kinematics, in units of its tolerance
+    errors        (n, c) distances [file units] and angles [rad]; NaN without an answer
+    violations    (n,) limit violations [rad, file units]
+    microseconds  (n,) times of one call
+    iterations    (n,) iterations; NaN if not reported
+    claimed       (n,) claims to have met the target, or None; Poise's solvers are asked for the main set only
+    target_count  number of targets in the set
+    trouble       first error message, or None
     """
 
     q: Floats
@@ -109,7 +109,7 @@ def timed(ready: Ready, row: Floats, start: Floats | None) -> tuple[Answered | E
     return answer, spent if own is None else max(own, _TICK)
 
 
-_TICK = 1e-9  # [s]
+_TICK = 1e-9  # [s] lower bound of a measured time
 
 
 def _judged(

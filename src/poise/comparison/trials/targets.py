@@ -1,6 +1,6 @@
 """Make sets of targets from the rig itself. They are forward kinematics of legal poses, so that each can be reached.
 
-No solver is asked where a target may be. Everything follows from the rig, the goal and a seed.
+No solver takes part. Everything follows from the rig, the goal and a seed.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from poise.problem.measuring.measure import point_of
 from poise.problem.problem import Problem
 from poise.solvers.base.perturb import DRAWS, scattered
 
-_SAMPLES = 600  # random poses, of which the extreme ones are chosen
-_ROUNDS, _TRIES = 40, 16  # of stretching
-_WIDE, _NARROW = 0.5, 0.01  # of the ranges: how far a longer pose is sought from the longest so far
-_AROUND = 0.03  # of the ranges: how far stretched poses are from the longest one
-_PATH_POSES = 4  # a path leads through so many random poses and back
-_GENTLE = 0.3  # of the ranges, how far these are from the start
+_SAMPLES = 600  # random poses from which the extreme ones are chosen
+_ROUNDS, _TRIES = 40, 16  # rounds and tries per round of the search for the longest pose
+_WIDE, _NARROW = 0.5, 0.01  # share of the ranges: first and last step of that search
+_AROUND = 0.03  # share of the ranges: distance of stretched poses from the longest one
+_PATH_POSES = 4  # random poses on a path, which then returns to the start
+_GENTLE = 0.3  # share of the ranges: distance of these poses from the start
 
 
 _FOLLOWS = "each solved from the answer before"
-_OUT, _IN = 1.05, 0.9  # of the longest distance: where a target that leaves the reach goes to
+# shares of the longest distance: outer and inner end of the leaving path
+_OUT, _IN = 1.05, 0.9
 
 
 class Sizes(NamedTuple):
@@ -63,7 +64,7 @@ class Source(NamedTuple):
     def around(self, q: Floats, share: float, *, single: bool = False) -> Floats:
         """Sample legal configurations (k, nq) around q (k, nq). Offsets are at most a share of the ranges.
 
-        single  whether one joint, drawn at random, moves in each
+        single  whether only one random joint moves in each
         """
         skeleton, rows, length = self.problem.skeleton, self.rows_that_move, self.length
         chosen = [(rows[int(self.rng.integers(len(rows)))],) if single else rows for _ in q]
@@ -75,8 +76,8 @@ class Source(NamedTuple):
     def random(self, count: int) -> Floats:
         """Sample legal configurations (count, nq) from the whole range.
 
-        A ball whose turns are limited is drawn between the start and a turn that a draw leaves at its limit, as many
-        in each part: else most of them would stand at the limit itself.
+        A ball with a limited rotation is interpolated between the start and a sample, which is often clamped to its
+        limit. The share makes the samples uniform in volume; otherwise most would lie on the limit itself.
         """
         skeleton = self.problem.skeleton
         q = self.around(np.broadcast_to(self.start, (count, len(self.start))), 1.0)
@@ -160,7 +161,7 @@ def _of_clip(source: Source, clip: Clip, count: int) -> Floats:
     q = np.repeat(source.start[None], len(played), axis=0)
     for row in source.rows_that_move:
         at = skeleton.q_slice(skeleton.names[row])
-        at = slice(max(at.start, at.stop - 4), at.stop)  # a free joint turns, and stays where it is
+        at = slice(max(at.start, at.stop - 4), at.stop)  # a free joint rotates and does not translate
         q[:, at] = played[:, at]
     return skeleton.legal(q)[0]
 

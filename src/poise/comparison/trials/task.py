@@ -15,7 +15,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.problem.reach import reaches
 
 OneGoal: TypeAlias = Position | Orientation | Place
-LEVELS = (100.0, 10.0, 1.0)  # the three tolerances, in units of the finest
+LEVELS = (100.0, 10.0, 1.0)  # tolerances of the three levels, in units of the finest
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,10 +23,10 @@ class TargetSet:
     """Targets in the same order for every method.
 
     name     "reachable", "path", "stretched", "singular", "leaving" or "given"
-    text     what they are, a sentence
-    rows     (k, W) as the goal takes them: x y z, w x y z, or both [world, file units]
-    follows  whether each is solved from the answer before; else all from the start
-    start    (nq,) where the first is solved from
+    text     one-sentence description
+    rows     (k, W) in the form of the goal: x y z, w x y z, or both [world, file units]
+    follows  whether each is solved from the previous answer; otherwise all from the start
+    start    (nq,) start of the first target
     """
 
     name: str
@@ -52,11 +52,11 @@ class Task:
     goal
         Position, Orientation or Place of one joint; its own target is only an example.
     tolerance
-        The finest of the three levels, which methods are asked for.
+        The finest of the three levels, passed to the methods.
     sets
         Sets of targets by name; the first is the main one.
     moved_inside
-        Names of the joints whose start was outside its limits and was moved inside first.
+        Names of the joints with a start outside their limits; they were clamped first.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Task:
     def scores(self, errors: Floats) -> Floats:
         """Compute the largest error (k,) in units of its tolerance. Errors are (k, c); a missing number gives infinity.
 
-        At most 1 is solved at the finest level, at most 10 and 100 at the others.
+        Scores up to 1 are solved at the finest level, up to 10 and 100 at the others.
         """
         scores = (errors / self.allowed).max(axis=1, initial=0.0)
         return np.where(np.isnan(scores), np.inf, scores)
@@ -107,7 +107,7 @@ class Task:
 
         Targets are (k, W), shares (k,). They are measured from the chain's first joint.
 
-        None where the goal has no position or the reach no bound (a slide without limits).
+        Returns None for a goal without a position or an unbounded reach (a slide without limits).
         """
         found = reaches(self.problem, rows)
         if not found or not 0 < found[0].longest < np.inf:

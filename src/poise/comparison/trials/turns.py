@@ -14,11 +14,11 @@ from poise.comparison.trials.task import Task
 from poise.maths.arrays import Floats
 from poise.timing.clock import count_seconds
 
-_FEWER = 0.1  # of the targets: a batch that solves so many fewer than single calls do is other work
-_LEAST = 3  # rows of a round
-_FEWEST = 9  # rounds: fewer hold no interval that forgives one that was disturbed
-_PATIENCE = 3.0  # times the seconds of a part: what a batch may take
-TOLD = 5  # rounds
+_FEWER = 0.1  # share of the targets: a batch that solves this many fewer than single calls is not timed
+_LEAST = 3  # minimum targets of a round
+_FEWEST = 9  # minimum rounds: the interval of fewer is not robust to one disturbed round
+_PATIENCE = 3.0  # factor of the time of a part that a batch may take
+TOLD = 5  # rounds per progress report
 
 
 class Competitor(NamedTuple):
@@ -46,8 +46,8 @@ def in_turns(asked: Sequence[Competitor], rounds: int, seconds: float, tell: Tel
 
     In a round each method solves all its rows.
 
-    The order is turned from round to round. A method that would take longer than about `seconds` for everything takes
-    part in fewer rounds, with NaN in the others, and if need be with fewer rows. A call that raises has no time: inf.
+    The order rotates from round to round. A method that would need more than about `seconds` in total takes part in
+    fewer rounds, with NaN in the others, and if necessary with fewer rows. A call that raises has the time inf.
     """
     counts = [_affordable(one, rounds, seconds) for one in asked]
     times = [np.full((rounds, count.rows), np.nan) for count in counts]
@@ -94,8 +94,8 @@ def batches(
 
     Times are (rounds,), NaN where a method did not take part.
 
-    Methods that solve no batches have none; one that would take far longer than `seconds` for a size leaves out the
-    rest. The answers of each size are measured before it is timed: a batch that does not do the work has no time.
+    Methods without batch solving have none; one that would take much longer than `seconds` for a size skips the larger
+    ones. The answers of each size are measured before it is timed: a batch that solves too little has no time.
     """
     times: list[dict[int, Floats]] = [{} for _ in asked]
     troubles: list[str | None] = [None] * len(asked)

@@ -12,7 +12,7 @@ from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
 
 _LIBRARY = Library("ikpy.chain", "ikpy")
-_MOST = 60  # hinges and slides: these take it seconds, three times as many a minute, and nothing can stop it
+_MOST = 60  # links: a target takes seconds at this number, a minute at three times it, and cannot be interrupted
 
 
 class Ikpy(InProcess):

@@ -15,7 +15,8 @@ from poise.maths.arrays import Floats
 
 _LIBRARY = Library("mink", "mink", ("daqp",))
 _ROUNDS = 200
-_HEAD = '<mujoco><compiler fusestatic="false" boundmass="0.1" boundinertia="0.1"/></mujoco>'  # else the tip is merged
+# otherwise the tip is merged
+_HEAD = '<mujoco><compiler fusestatic="false" boundmass="0.1" boundinertia="0.1"/></mujoco>'
 
 
 class Mink(InProcess):

@@ -14,7 +14,7 @@ from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
 
 _LIBRARY = Library("optik", "optik-py")
-_NUDGE = 1e-8  # [rad, arm units] where the rotation is exactly the wanted one its gradient is not a number
+_NUDGE = 1e-8  # [rad, arm units] start offset: at zero rotation error its gradient is NaN
 
 
 class Optik(InProcess):
@@ -35,7 +35,7 @@ class Optik(InProcess):
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
         checked(self.name, self.goals, kind)
         slide = next((link.name for link in arm.links if link.slide), None)
-        if slide is not None:  # it would end the whole program
+        if slide is not None:  # otherwise it ends the whole process
             raise UnsupportedError(f"optik turns joints; {slide!r} is a slide")
         optik = _LIBRARY.load()
         with tempfile.TemporaryDirectory() as folder:

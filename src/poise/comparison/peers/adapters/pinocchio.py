@@ -16,7 +16,7 @@ from poise.maths.euler import from_quaternion, to_quaternion
 _LIBRARY = Library("pinocchio", "pin")
 _DAMPING = 1e-6
 _STEPS, _TRIES = 100, 20
-_LONGEST = 1.0  # [rad] a step of all joints together
+_LONGEST = 1.0  # [rad] maximum step of all joints together
 
 
 class Pinocchio(InProcess):

@@ -17,8 +17,8 @@ from poise.maths.arrays import Floats
 
 _LIBRARY = Library("pybullet", "pybullet", prints=True)
 _CALLS, _ITERATIONS = 20, 100
-_FLOAT_ANGLE = 3e-8  # [rad] its arc cosine of a product of quaternions sees no less
-_MOST = 127  # links of one body
+_FLOAT_ANGLE = 3e-8  # [rad] resolution of its arc cosine of a quaternion product
+_MOST = 127  # maximum links of a body
 
 
 class Pybullet(InProcess):

@@ -25,7 +25,7 @@ from poise.model.limits.base.rows import nearest_angle
 
 _SCRIPT = Path(__file__).with_name("three_ccd.mjs")
 _SWEEPS = 1000
-_INSIDE = 0.999  # of the tolerance: its arithmetic is not that of the judge
+_INSIDE = 0.999  # of the tolerance: margin for its different arithmetic
 _X = np.array([1.0, 0.0, 0.0])
 _HOW = "npm install three in a folder, and say which one in POISE_THREE (or work in it)"
 
@@ -33,10 +33,10 @@ _HOW = "npm install three in a folder, and say which one in POISE_THREE (or work
 class _Bone(NamedTuple):
     """Ball bone, or hinge bone about x of a fixed node.
 
-    `turn` w x y z is the node's rotation, or the one before the ball's motion.
+    `rotation` w x y z is the node's rotation, or the one before the ball's motion.
     """
 
-    first: int  # link
+    first: int  # index of its first link
     hinge: bool
     offset: Floats
     turn: Floats
@@ -56,7 +56,7 @@ def _label() -> str:
     try:
         told = (folder / "node_modules" / "three" / "package.json").read_text(encoding="utf-8") if folder else "{}"
         version = json.loads(told)["version"]
-    except (OSError, ValueError, TypeError, LookupError):  # nothing there, or not what npm writes
+    except (OSError, ValueError, TypeError, LookupError):  # missing, or not written by npm
         version = ""
     return f"three.js {version} CCDIKSolver".replace("  ", " ")
 
@@ -194,7 +194,7 @@ def _end(process: subprocess.Popen[str]) -> None:
     """Close the process's input and wait for its end. Kill it after a timeout."""
     for channel in (process.stdin, process.stdout, process.stderr):
         if channel is not None:
-            with suppress(OSError):  # it has gone already
+            with suppress(OSError):  # already closed
                 channel.close()
     try:
         process.wait(timeout=2.0)
