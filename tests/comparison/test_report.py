@@ -237,10 +237,10 @@ class TestNotes:
     def test_libraries_beside_poise_stand_apart_with_their_settings(self, comparison):
         beside = dataclasses.replace(comparison["ccd"], name="ikpy 3 <x>", family="peer", text="a library; tol 1e-12")
         text = notes.methods(dataclasses.replace(comparison, methods=(comparison["levenberg_marquardt"], beside)))
-        own, _, rest = text.partition("<h3>Libraries beside Poise")
+        own, _, rest = text.partition("<h3>Other libraries")
         assert "levenberg_marquardt" in own
         assert "ikpy 3 &lt;x&gt;</b>: a library; tol 1e-12" in rest
-        assert "Libraries beside" not in notes.methods(comparison)
+        assert "Other libraries" not in notes.methods(comparison)
 
     def test_every_set_of_targets_is_told(self, comparison):
         text = notes.measured(comparison)

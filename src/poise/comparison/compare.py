@@ -140,7 +140,7 @@ def _own(chosen: Any) -> list[Method]:
             options = ", ".join(f"{key}={value}" for key, value in method.options.items())
             method = Own(solver, f"{solver.name}({options})")
         if any(method.name == other.name for other in found):
-            raise InputError(f"{method.name!r} is given twice: every method of a comparison has a name of its own")
+            raise InputError(f"{method.name!r} is given twice: the methods of a comparison need different names")
         found.append(method)
     return found
 
@@ -179,7 +179,7 @@ def _task(
     if not problem.joints:
         raise InputError(f"there is nothing to compare: no joint can move for {wanted.joint!r}")
     if 0 in tolerances:
-        raise InputError("a comparison needs tolerances above 0: what it counts as solved are multiples of them")
+        raise InputError("a comparison needs tolerances above 0: its levels are multiples of them")
     sets = sets_of(problem, wanted, effort.sizes, seed, clip)
     if not (targets is None or isinstance(targets, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InputError(f"targets is 'reachable', 'path' or 'given', not {short(targets)}")
@@ -201,7 +201,7 @@ def _given(goal: OneGoal, start: Pose, seed: int) -> TargetSet:
     if not len(rows):
         raise InputError("there is no target to compare methods on")
     mixed = rows[np.random.default_rng(seed).permutation(len(rows))]
-    return TargetSet("given", "the targets that were given, in a random order", mixed, follows=False, start=start.q)
+    return TargetSet("given", "the given targets, in random order", mixed, follows=False, start=start.q)
 
 
 def _single(goals: tuple[Goal, ...]) -> OneGoal:

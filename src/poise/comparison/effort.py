@@ -59,7 +59,9 @@ def checked_effort(effort: Any) -> Effort:
         raise InputError(f"effort is one of {', '.join(map(repr, EFFORTS))} or an Effort, not {short(effort)}")
     counts = [*effort.sizes, effort.rounds, effort.timed, *effort.joints, *effort.batches]
     if min(counts) < 1 or effort.traced < 0 or not effort.seconds > 0 or effort.sizes.path < _LEAST:
-        raise InputError(f"an effort counts from 1 up, its path from {_LEAST}; only traced may be 0: {effort}")
+        raise InputError(
+            f"the numbers of an effort are at least 1, its path at least {_LEAST}; only traced may be 0: {effort}"
+        )
     return effort
 
 
@@ -73,5 +75,5 @@ def checked_seed(seed: Any) -> int:
     except TypeError:
         number = -1
     if number < 0:
-        raise InputError(f"seed must be a whole number from 0 up, not {short(seed)}")
+        raise InputError(f"seed must be a whole number of 0 or more, not {short(seed)}")
     return number

@@ -154,7 +154,7 @@ class Result(FrozenValue):
         return super().__getstate__()
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise FrozenInstanceError(f"cannot assign to {name!r}: a Result is what was found")
+        raise FrozenInstanceError(f"cannot assign to {name!r}: a Result is read-only")
 
     @property
     def tolerance(self) -> float:

@@ -123,7 +123,7 @@ def _row_of(goal: Goal, target: Any) -> Floats:
     joint = getattr(goal, "joint", None)
     if type(target) is not type(goal) or getattr(target, "joint", None) != joint:
         raise InputError(
-            f"what was prepared is a {type(goal).__name__} of {joint!r}: give its target, or a {type(goal).__name__} "
+            f"the prepared goal is a {type(goal).__name__} of {joint!r}: give its target, or a {type(goal).__name__} "
             f"of {joint!r}, not {short(target)}"
         )
     return target.rows()

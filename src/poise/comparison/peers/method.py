@@ -49,7 +49,7 @@ class Beside:
         if missing is not None:
             raise UnsupportedError(missing)
         if isinstance(task.goal, Orientation):
-            raise UnsupportedError(f"{self.peer.name} is asked for Position and Place goals, not for Orientation")
+            raise UnsupportedError(f"{self.peer.name} is compared for Position and Place goals, not for Orientation")
         arm = serial(task.start, task.goal)
         return _BesideReady(self._made(arm, task), arm, task)
 

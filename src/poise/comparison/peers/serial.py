@@ -207,7 +207,7 @@ def serial(start: Pose, goal: Position | Place) -> SerialArm:
     _check(skeleton, moving)
     moving = [row for row in moving if not _held(skeleton, row)]
     if not moving:
-        raise UnsupportedError(f"no joint moves for {goal.joint!r}: there is no chain to tell")
+        raise UnsupportedError(f"no joint moves for {goal.joint!r}: there is no chain to pass")
     walk = _ScaleWalk(start, moving)
     for row in skeleton.way(tip):
         if row >= moving[0]:
@@ -238,13 +238,13 @@ def _check(skeleton: Skeleton, moving: list[int]) -> None:
         name, limit, coupling = skeleton.names[row], skeleton.limits[row], skeleton.couplings[row]
         if coupling:
             leader = skeleton.names[coupling.leader]
-            raise UnsupportedError(f"{name!r} follows {leader!r}: coupled joints cannot be told to a peer")
+            raise UnsupportedError(f"{name!r} follows {leader!r}: coupled joints cannot be passed to a peer")
         if is_soft(limit):
-            raise UnsupportedError(f"{name!r} has a soft limit, which cannot be told to a peer")
+            raise UnsupportedError(f"{name!r} has a soft limit, which cannot be passed to a peer")
         if isinstance(limit, SwingTwist):
-            raise UnsupportedError(f"{name!r} has a SwingTwist limit, which cannot be told to a peer")
+            raise UnsupportedError(f"{name!r} has a SwingTwist limit, which cannot be passed to a peer")
         if isinstance(limit, EulerBox) and any(low == high for low, high in limit.ranges):
-            raise UnsupportedError(f"{name!r} has an angle of one value only, which cannot be told to a peer")
+            raise UnsupportedError(f"{name!r} has an angle of one value only, which cannot be passed to a peer")
 
 
 def _held(skeleton: Skeleton, row: int) -> bool:
@@ -285,7 +285,7 @@ class _ScaleWalk:
         if stretch > SIMILAR:
             name = self.start.skeleton.names[row]
             raise UnsupportedError(
-                f"the scale above {name!r} is not uniform; a chain with shear cannot be told to a peer"
+                f"the scale above {name!r} is not uniform; a chain with shear cannot be passed to a peer"
             )
         return _frame(rotation[0], self.world[:, 3]), float(scale[0])
 

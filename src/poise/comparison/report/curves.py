@@ -35,7 +35,7 @@ def converging(shown: Sequence[Look]) -> str:
     silent = [look.method.name for look in shown if look.method.convergence is None]
     caption = "Line: half of the targets are below; band: from a quarter to three quarters. Both axes are logarithmic."
     if silent:
-        caption += f" Not shown, because they do not show their iterations: {escape(series(silent))}."
+        caption += f" Not shown, as they do not report their iterations: {escape(series(silent))}."
     drawn = figure("Error after each iteration", curves(lines, (1.0, last), (min(least, 0.1) / 2, 1.0), words), caption)
     return f'<div class="pair">{drawn}{_progress(some)}</div>'
 
@@ -54,9 +54,9 @@ def _progress(some: Sequence[Look]) -> str:
             f'<td class="n">{percent(found.rises)}</td><td class="n">{percent(found.stalled)}</td></tr>'
         )
     caption = (
-        "After how many iterations half of the targets have that share of their first error left. Rises: iterations "
-        "after which the error was larger than before. Stalled: targets that ended above the tolerance. What an "
-        "iteration is, and costs, differs from method to method."
+        "Iterations until half of the targets have at most that share of their first error. Rises: iterations with an "
+        "increase of the error. Stalled: targets that ended above the tolerance. Methods differ in the meaning and "
+        "the cost of an iteration."
     )
     table = f'<div class="wide"><table>{"".join(lines)}</tbody></table></div>'
     return figure("Iterations it takes", table, caption)

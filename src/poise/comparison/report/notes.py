@@ -12,17 +12,17 @@ from poise.problem.goals import Orientation, Position
 
 _MEASURED = (
     (
-        "All methods get the same targets in the same order. What is left is measured by forward kinematics of the "
-        "pose that a method gives; what it says of itself is only shown beside it."
+        "All methods get the same targets in the same order. Errors are measured by forward kinematics of the pose of "
+        "each answer; claims of a method about its own answer are only shown next to them."
     ),
     (
-        "Times are of the call that a user makes, after a warm-up, on one core. In every round all methods take their "
-        "turn, so that whatever else the machine does meets all alike; figures are medians over the rounds."
+        "Times are those of the user's call, after a warm-up, on one core. All methods take part in each round, so "
+        "that a disturbance of the machine affects all of them; numbers are medians over the rounds."
     ),
     f"{RANKS} Shares have Wilson's interval, times that of a median between order statistics, 10 % either way or more.",
     (
-        "Libraries beside Poise are set up once and asked in their own frame and units; what only translates between "
-        "them and this rig is not timed."
+        "Other libraries are set up once and called in their own frame and units; the conversion between them and this "
+        "rig is not timed."
     ),
 )
 
@@ -32,7 +32,7 @@ def methods(findings: Findings) -> str:
     own = [_item(method) for method in findings.methods if method.family != "peer"]
     beside = [_item(method) for method in findings.methods if method.family == "peer"]
     parts = [f"<ul>{''.join(own)}</ul>"] if own else []
-    parts += [f"<h3>Libraries beside Poise, and their settings</h3><ul>{''.join(beside)}</ul>"] if beside else []
+    parts += [f"<h3>Other libraries and their settings</h3><ul>{''.join(beside)}</ul>"] if beside else []
     return "".join(parts)
 
 
@@ -75,8 +75,7 @@ def again(findings: Findings) -> str:
         'found.save("report.html")',
     ]
     words = (
-        "The same seed gives the same targets; times differ from machine to machine, ranks hardly. Options, limits, "
-        "another start than rest, a clip for the path, libraries beside Poise and own targets are added as they "
-        "were given."
+        "The same seed gives the same targets; times depend on the machine, ranks hardly. Add options, limits, a start "
+        "other than rest, a clip for the path, other libraries and given targets in the same way."
     )
     return f"<pre>{escape(chr(10).join(lines))}</pre><p class='muted'>{words}</p>"

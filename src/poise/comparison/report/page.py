@@ -98,7 +98,7 @@ def _spreads(shown: Sequence[Look]) -> str:
 def _paths(findings: Findings, shown: Sequence[Look]) -> str:
     found = spreads.steps(findings, shown, "path", "Along the path")
     found += spreads.steps(findings, shown, "leaving", "Out of reach and back")
-    said = "<p>How far the joint that turns most turns from frame to frame: a peak is a jump that people see.</p>"
+    said = "<p>Largest joint rotation from frame to frame; a peak is a visible jump.</p>"
     return f'{said}<div class="pair">{found}</div>' if found else "<p>No path was followed.</p>"
 
 

@@ -158,8 +158,8 @@ def mapped(findings: Findings, shown: Sequence[Look]) -> str:
     unit, (first, second) = length_unit(findings), views
     words = (
         f"Targets seen along two axes: {_NAMES[first.across]}{_NAMES[first.up]} and {_NAMES[second.across]}"
-        f"{_NAMES[second.up]}, cells of {first.cell:.2g} {unit}. The fuller a cell, the larger the share of its "
-        "targets that is missed; empty frames: all solved; no frame: no targets. Cross: the chain's first joint. "
+        f"{_NAMES[second.up]}, cells of {first.cell:.2g} {unit}. Filling of a cell: share of its targets that is "
+        "missed; empty frames: all solved; no frame: no targets. Cross: the chain's first joint. "
         "Methods that missed none are left out."
     )
     panels = [_panel(look, points, views, root) for look in worse]

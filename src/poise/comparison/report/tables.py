@@ -142,8 +142,8 @@ def supported(findings: Findings) -> str:
         cells = "".join(_mark(does.get(name), edge=i == 0) for _, names in groups for i, name in enumerate(names))
         lines.append(f"<tr><th scope='row'>{breaking(method.name)}</th>{cells}</tr>")
     words = (
-        "\N{CHECK MARK} supported, \N{EN DASH} not supported: the method refuses it with a sentence. Empty: it does "
-        "not say. The engine, levenberg_marquardt, does what others refuse."
+        "\N{CHECK MARK} supported, \N{EN DASH} not supported: the method refuses it with a reason. Empty: "
+        "unknown. The engine, levenberg_marquardt, supports what others refuse."
     )
     table = f'<table class="support">{"".join(lines)}</tbody></table>'
     return f'<div class="wide">{table}</div><p class="muted">{words}</p>'

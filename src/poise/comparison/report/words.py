@@ -129,4 +129,4 @@ def _silent(findings: Findings) -> str:
 def _slow(findings: Findings) -> str:
     runs = [(m.name, m.main) for m in findings.compared if m.main is not None]
     parts = [f"{name} {len(run)}" for name, run in runs if len(run) < run.asked]
-    return f"Slow ones got the first targets only: {series(parts)}." if parts else ""
+    return f"Slow methods got the first targets only: {series(parts)}." if parts else ""

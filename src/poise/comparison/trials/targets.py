@@ -29,7 +29,7 @@ _PATH_POSES = 4  # random poses on a path, which then returns to the start
 _GENTLE = 0.3  # share of the ranges: distance of these poses from the start
 
 
-_FOLLOWS = "each solved from the answer before"
+_FOLLOWS = "each solved from the previous answer"
 # shares of the longest distance: outer and inner end of the leaving path
 _OUT, _IN = 1.05, 0.9
 
@@ -138,7 +138,7 @@ def sets_of(problem: Problem, goal: OneGoal, sizes: Sizes, seed: int, clip: Clip
 
 
 def _reachable(source: Source, count: int) -> TargetSet:
-    text = "where random legal poses have the joint: each can be reached; every one solved from the start pose"
+    text = "joint positions in random legal poses, all within reach, each solved from the start pose"
     return TargetSet("reachable", text, source.rows(source.random(count)), follows=False, start=source.start)
 
 
@@ -146,10 +146,10 @@ def _path(source: Source, count: int, clip: Clip | None) -> TargetSet:
     if clip is not None and len(clip) > 1:
         q = _of_clip(source, clip, count)
         which = "all" if len(q) == len(clip) else "the first"
-        text = f"where the clip {clip.name!r} has the joint, {which} {len(q)} of its {len(clip)} frames, {_FOLLOWS}"
+        text = f"joint positions in the clip {clip.name!r}, {which} {len(q)} of its {len(clip)} frames, {_FOLLOWS}"
     else:
         q = _made_up(source, count)
-        text = f"a smooth way through {_PATH_POSES} random poses and back, {len(q)} frames, {_FOLLOWS}"
+        text = f"a smooth path through {_PATH_POSES} random poses and back, {len(q)} frames, {_FOLLOWS}"
     return TargetSet("path", text, source.rows(q), follows=True, start=q[0])
 
 
@@ -184,7 +184,7 @@ def _singular(source: Source, anywhere: Floats, sizes: Sizes) -> TargetSet:
     """Choose poses of the smallest least singular value. Their goal Jacobian has almost lost a direction."""
     least = np.linalg.svd(source.goal_jacobians(anywhere), compute_uv=False)[:, -1]
     nearest = anywhere[source.rng.permutation(np.argsort(least, kind="stable")[: sizes.extreme])]
-    text = f"those {len(nearest)} of {len(anywhere)} random legal poses that are nearest to losing a direction"
+    text = f"the {len(nearest)} of {len(anywhere)} random legal poses nearest to a singularity"
     return TargetSet("singular", text, source.rows(nearest), follows=False, start=source.start)
 
 
@@ -205,7 +205,7 @@ def _longest(source: Source, anywhere: Floats) -> Floats:
 
 def _stretched(source: Source, longest: Floats, count: int) -> TargetSet:
     near = source.around(np.repeat(longest, count, axis=0), _AROUND)
-    text = "where poses that are almost stretched out have the joint: each can be reached"
+    text = "joint positions in nearly extended poses, all within reach"
     return TargetSet("stretched", text, source.rows(near), follows=False, start=source.start)
 
 

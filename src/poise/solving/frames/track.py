@@ -163,7 +163,7 @@ class Tracker:
             require(pose, Pose, "what reset() takes")
             if pose.shape:
                 raise InputError(f"reset() takes a single pose of the tracker's skeleton, not a batch {pose.shape}")
-            check_same(start.skeleton, pose.skeleton, "what reset() was given")
+            check_same(start.skeleton, pose.skeleton, "the argument of reset()")
             pose = pose.on(start.skeleton)
         given = self._given if pose is None else np.array(pose.q)
         self._first, self._outside = start.skeleton.legal(given)

@@ -25,7 +25,7 @@ class Ikpy(InProcess):
     source = "Python library for serial chains (pip install ikpy)"
     notes = (
         "scipy.optimize.least_squares inside the limits from the start, NumPy backend, its own stopping tests; a ball "
-        "joint is three hinges; it does not say whether it reached the target"
+        "joint is three hinges; it does not report whether it reached the target"
     )
     library = _LIBRARY
 
@@ -33,7 +33,7 @@ class Ikpy(InProcess):
         checked(self.name, self.goals, kind)
         if len(arm.links) > _MOST:
             raise UnsupportedError(
-                f"ikpy is asked up to {_MOST} hinges, for seconds a target; this is {len(arm.links)}"
+                f"ikpy is limited to {_MOST} hinges, with seconds a target; this chain has {len(arm.links)}"
             )
         links, chain = Library("ikpy.link", "ikpy").load(), _LIBRARY.load()
         parts = [_link(links, link) for link in arm.links]

@@ -36,7 +36,7 @@ class Optik(InProcess):
         checked(self.name, self.goals, kind)
         slide = next((link.name for link in arm.links if link.slide), None)
         if slide is not None:  # otherwise it ends the whole process
-            raise UnsupportedError(f"optik turns joints; {slide!r} is a slide")
+            raise UnsupportedError(f"optik supports hinges only; {slide!r} is a slide")
         optik = _LIBRARY.load()
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "chain.urdf"

@@ -27,7 +27,7 @@ _SCRIPT = Path(__file__).with_name("three_ccd.mjs")
 _SWEEPS = 1000
 _INSIDE = 0.999  # of the tolerance: margin for its different arithmetic
 _X = np.array([1.0, 0.0, 0.0])
-_HOW = "npm install three in a folder, and say which one in POISE_THREE (or work in it)"
+_HOW = "npm install three in a folder, and set POISE_THREE to it (or work in it)"
 
 
 class _Bone(NamedTuple):
@@ -78,7 +78,7 @@ class Three:
         checked("three.js CCDIKSolver", self.goals, kind)
         slide = next((link.name for link in arm.links if link.slide), None)
         if slide is not None:
-            raise UnsupportedError(f"three.js turns bones; {slide!r} is a slide")
+            raise UnsupportedError(f"three.js only rotates bones; {slide!r} is a slide")
         node, folder = _node(), _folder()
         if node is None or folder is None:
             raise NotInstalledError(self.missing() or _HOW)
