@@ -102,7 +102,7 @@ def compare(
     are medians over interleaved rounds of all methods after a warm-up, through the call of a user. Methods share a rank
     where their 95 % intervals overlap.
     """
-    from poise.machine.bench import machine  # noqa: PLC0415  (who only imports poise need not wait for it)
+    from poise.machine.bench import machine  # noqa: PLC0415  (keeps the import of poise fast)
 
     began = time.perf_counter()
     check_arguments(start, "auto", tolerance, angle_tolerance)
@@ -150,7 +150,7 @@ def _peers(chosen: Any) -> list[Method]:
         chosen = names_of(chosen, 'peers, or "all",', "['ikpy', 'pinocchio']")
         if not chosen:
             return []
-    from poise.comparison.peers.method import peer_methods  # noqa: PLC0415  (only who asks for peers pays for them)
+    from poise.comparison.peers.method import peer_methods  # noqa: PLC0415  (needed for peers only)
 
     return peer_methods(chosen)
 

@@ -205,7 +205,7 @@ def _shape_of(problem: Problem, rows: list[Floats]) -> tuple[int, ...]:
 
 def _chunks(targets: Any, chunk: int) -> Iterator[Any]:
     if isinstance(getattr(targets, "shape", None), tuple):
-        if len(targets.shape) < 2:  # noqa: PLR2004  (else slices of one target would be taken for targets)
+        if len(targets.shape) < 2:  # noqa: PLR2004  (otherwise slices of one target would count as targets)
             raise InputError(
                 f"stream() takes arrays of targets, one axis more than a single target has; not {targets.shape}"
             )

@@ -95,7 +95,7 @@ def reach(
     quick: Quick, problem: Problem, targets: Floats, room: Floats, facts: tuple[Any, ...], began: float,
     known: Mapping[str, Any] = _NOTHING,
 ) -> Result | None:  # fmt: skip
-    """Solve for one target (1, W) from a `room_for` buffer.
+    """Solve for one target (1, W) from a `make_buffer` buffer.
 
     Returns None where the general path must report a problem with the target or the start.
 

@@ -150,7 +150,7 @@ class Result(FrozenValue):
 
     def __getstate__(self) -> dict[str, Any]:
         if "later" in self.__dict__:
-            self.problem  # noqa: B018  (works out the rest: what makes it stays here)
+            self.problem  # noqa: B018  (computes the lazy fields: their source is not pickled)
         return super().__getstate__()
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:

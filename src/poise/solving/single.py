@@ -114,7 +114,7 @@ class Single:
     def reached(
         self, problem: Problem, moved_inside: tuple[str, ...], targets: Floats, found: tuple[Any, ...]
     ) -> dict[str, Any]:
-        """Build the remaining fields of a fast-path Result. `found` holds reached, iterations and errors."""
+        """Build the remaining fields of a fast-path Result. `output` holds reached, iterations and errors."""
         _, count, *errors = found
         return self._said(problem, moved_inside, targets) | {
             "errors": np.array(errors[: len(problem.measures)]),

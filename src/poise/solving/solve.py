@@ -356,7 +356,7 @@ def _flat(value: Any, shape: tuple[int, ...]) -> Any:
 @contextmanager
 def _bar(total: int) -> Generator[Callable[[int], None]]:
     """Show a progress bar on a terminal's standard error. Call the yielded function with the number of targets done."""
-    from rich.console import Console  # noqa: PLC0415  (only who wants a bar pays for it)
+    from rich.console import Console  # noqa: PLC0415  (needed for the bar only)
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
     console = Console(stderr=True)

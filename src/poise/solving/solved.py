@@ -85,7 +85,7 @@ def _in_parts(
         return _together(problem, targets[each], solver, tolerance, alone)
 
     def found() -> Iterator[tuple[slice, Judged]]:
-        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (a single solve needs none of it)
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (not needed for a single solve)
 
         with ThreadPoolExecutor(threads, initializer=share_pauses, initargs=(get_pauses(),)) as pool:
             for done, one in zip(rows, pool.map(part, rows) if threads > 1 else map(part, rows), strict=True):

@@ -65,7 +65,7 @@ class _Source(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SerialArm:
-    """Serial chain of one goal from one start pose. See `serial`. n links.
+    """Serial chain of one goal from one start pose. It has n links; see `build_serial_chain`.
 
     Everything but `base` is in arm units and in the frame of the parent of the first link.
 

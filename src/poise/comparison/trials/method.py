@@ -99,7 +99,7 @@ class Method(Protocol):
 
     @property
     def does(self) -> dict[str, bool]:
-        """Capabilities by name, as in `ability_groups`. Unknown ones are left out."""
+        """Capabilities by name, as in `list_ability_groups`. Unknown ones are left out."""
         ...
 
     def ready(self, task: Task) -> Ready:

@@ -115,7 +115,7 @@ _TICK = 1e-9  # [s] lower bound of a measured time
 def _judged(
     ready: Ready, task: Task, targets: TargetSet, found: Sequence[tuple[Floats, Answered, float]], trouble: str | None
 ) -> MethodRun:
-    """Measure the answers of a run. `found` holds the start, the output and the seconds of each call."""
+    """Measure the answers of a run. `outputs` holds the start, the output and the seconds of each call."""
     begins, q = np.array([begin for begin, _, _ in found]), np.array([answer.q for _, answer, _ in found])
     rows = targets.rows[: len(found)]
     errors, violations = measured(task, q, rows)
@@ -144,7 +144,7 @@ def measured(task: Task, q: Floats, rows: Floats) -> tuple[Floats, Floats]:
 def _claims(ready: Ready | None, rows: Floats, begins: Floats, said: Sequence[bool | None]) -> Bools | None:
     """Collect the claims to have met the targets.
 
-    They come with the answers or from the method; `ready` is None where the method must not be called.
+    They come with the answers or from the method; `method` is None where the method must not be called.
     """
     if any(claim is not None for claim in said):
         return np.array([bool(claim) for claim in said])

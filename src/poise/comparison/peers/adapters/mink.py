@@ -57,7 +57,7 @@ class Mink(InProcess):
                 return here.q.copy(), True, step
             try:
                 velocity = self.mink.solve_ik(here, [task], 1.0, "daqp", damping=1e-9, limits=self.limits)
-            except Exception:  # noqa: BLE001  (whatever the solver of the program raises: it says that it failed)
+            except Exception:  # noqa: BLE001  (any error of the QP solver is a failure)
                 return here.q.copy(), False, step
             here.update(clipped(self.arm, here.integrate(velocity, 1.0)))
         return here.q.copy(), False, _ROUNDS
