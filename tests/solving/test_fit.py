@@ -248,7 +248,7 @@ class TestInput:
             poise.fit(s, np.full((2, n, 3), np.inf))
         with pytest.raises(poise.InputError, match="no joint has a position"):
             poise.fit(s, np.full((2, n, 3), np.nan))
-        with pytest.raises(poise.InputError, match="'RightHand' does not hang below 'LeftHand'"):
+        with pytest.raises(poise.InputError, match="'RightHand' is not below 'LeftHand'"):
             poise.fit(s, at[:, :2], joints=["LeftHand", "RightHand"])
         with pytest.raises(poise.InputError, match="given twice: LeftHand"):
             poise.fit(s, at[:, :2], joints=["LeftHand", "LeftHand"])

@@ -87,7 +87,7 @@ def check_request(*, prefer: Any, seeds: Any, threads: Any, progress: Any) -> No
         raise InputError("seeds must be at least 1: the start pose")
     if seeds is not None and prefer == "first":
         raise InputError(
-            f'seeds is how many starts to try for prefer="closest" or "all", and "first" stops when it is there: write '
+            f'seeds is the number of starts for prefer="closest" or "all"; "first" stops at the first solution: write '
             f'prefer="closest", seeds={seeds}'
         )
     if threads is not None and count("threads", threads) == 0:

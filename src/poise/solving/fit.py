@@ -174,7 +174,7 @@ def _anchored(skeleton: Skeleton, rows: list[int], seen: set[int], *, named: boo
     used = [i for i in sorted(seen) if anchor in above[i]]
     if named and len(used) < len(seen):
         other = next(skeleton.names[rows[i]] for i in seen if i not in used)
-        message = f"{other!r} does not hang below {skeleton.names[anchor]!r}"
+        message = f"{other!r} is not below {skeleton.names[anchor]!r}"
         raise InputError(f"{message}; give the positions of a joint above both, such as the hips")
     return anchor, used
 
