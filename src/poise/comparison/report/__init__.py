@@ -6,6 +6,6 @@ The page consists of parts with one question each:
     diagrams        overview, convergence, cost of longer chains and larger batches, distributions
     stick_figures   final poses side by side
     workspace_maps  success by distance, and missed targets in the workspace
-    text            task, further findings, tables, methodology and the repeating call
+    page_text       task, further findings, tables, methodology and the repeating call
     page            the page with its style sheet
 """
