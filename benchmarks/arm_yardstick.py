@@ -21,14 +21,13 @@ from robots import models
 
 import poise
 from poise import kernels, samples
-from poise.kernels.codes import REACH_EACH, REACH_TOLD
-from poise.kernels.values.lane_types import NumberKind
-from poise.kernels.values.lanes import LANES4, LANES8, SCALAR
+from poise.kernels.lanes import LANES4, LANES8, SCALAR, NumberKind
+from poise.kernels.layout import REACH_RESULT, REACH_WORK_PER_TARGET
 from poise.maths import rotations
-from poise.maths.lanes import aligned, lane_width
-from poise.problem.arm import Arm, arm_of, reach_in_u
+from poise.maths.arrays import allocate_aligned, find_simd_width
+from poise.problem.arm import Arm, find_arm, pack_for_u
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.engine import arm_settings
+from poise.solvers.base.lm_engine import pack_arm_settings
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 
 Floats = NDArray[np.float64]
@@ -104,14 +103,16 @@ def case() -> Case:
     ranges = skeleton.value_ranges
     start = poise.Pose(skeleton, ranges.mean(axis=1))
     problem = Problem(start, (poise.Place(tip, [0, 0, 0], [1, 0, 0, 0]),))
-    arm = arm_of(problem)
-    if arm is None or arm.links[:, 9].any() or arm.size != skeleton.nq:
+    arm = find_arm(problem)
+    if arm is None or arm.links[:, 9].any() or arm.link_count != skeleton.nq:
         message = f"{name} is no serial arm of hinges alone"
         raise RuntimeError(message)
     rng = np.random.default_rng(SEED)
-    q = rng.uniform(ranges[:, 0], ranges[:, 1], (PROBLEMS, arm.size))
+    q = rng.uniform(ranges[:, 0], ranges[:, 1], (PROBLEMS, arm.link_count))
     places = np.zeros((PROBLEMS, 7))
-    kernels.arm.serial.tips(arm.links, np.clip(q + rng.normal(scale=0.3, size=q.shape), *ranges.T), places)
+    kernels.arm_lm.compute_tip_transforms(
+        arm.links, np.clip(q + rng.normal(scale=0.3, size=q.shape), *ranges.T), places
+    )
     return Case(name, start, tip, problem, arm, q, places)
 
 
@@ -130,10 +131,10 @@ Contest = dict[str, Call]  # what takes part, by name
 
 def kernel_contests(case: Case, libs: dict[str, ctypes.CDLL], kind: NumberKind) -> tuple[Contest, Contest, Contest]:
     """FK, an iteration and tree FK, in lanes of a kind, ours first. RuntimeError if answers differ."""
-    w, arm, m = kind.width, case.arm, case.arm.size
+    w, arm, m = kind.width, case.arm, case.arm.link_count
     fk, lm, _ = drivers(kind)
     x, targets, weights = side_by_side(case.q, w), side_by_side(case.places, w), np.ones(2)
-    ours_fk, ours_lm, blocks = aligned(7 * PROBLEMS), aligned(m * PROBLEMS), PROBLEMS // w
+    ours_fk, ours_lm, blocks = allocate_aligned(7 * PROBLEMS), allocate_aligned(m * PROBLEMS), PROBLEMS // w
     chains: Contest = {"ours": lambda: fk(arm.links, x, ours_fk)}
     steps: Contest = {"ours": lambda: lm(arm.links, targets, x, weights, ours_lm)}
     on_tree, ours_tree = tree_call(case.problem, case.q, kind)
@@ -142,7 +143,11 @@ def kernel_contests(case: Case, libs: dict[str, ctypes.CDLL], kind: NumberKind) 
     tips = _affine(one_by_one(ours_fk, 7, w))
     for library_name, library in libs.items():
         for turn, numbers in (("quaternion", 7), ("matrix", 12)):
-            name, out, moved = f"{library_name}, {turn}", aligned(numbers * PROBLEMS), aligned(m * PROBLEMS)
+            name, out, moved = (
+                f"{library_name}, {turn}",
+                allocate_aligned(numbers * PROBLEMS),
+                allocate_aligned(m * PROBLEMS),
+            )
             wanted = side_by_side(case.places if numbers == 7 else _affine(case.places), w)
             chains[name] = bound(getattr(library, f"fk_{turn}_{w}"), arm.links, x, blocks, out)
             steps[name] = bound(
@@ -180,18 +185,16 @@ def _agree(what: str, ours: Floats, theirs: Floats) -> None:
 def batch_contest(case: Case, libs: dict[str, ctypes.CDLL], w: int, count: int) -> tuple[Contest, dict[str, Call]]:
     """A batch of targets by the public call, our kernel and C++; and what of them is reached, after how many steps."""
     arm, ranges = case.arm, case.start.skeleton.value_ranges
-    q = np.random.default_rng(SEED + 1).uniform(*ranges.T, (count, arm.size))
+    q = np.random.default_rng(SEED + 1).uniform(*ranges.T, (count, arm.link_count))
     world = case.start.with_q(q).world[case.tip]
     goal = poise.Place(case.tip, world.positions, world.rotations)
     targets, options = case.problem.kernel_targets(goal.rows()), LevenbergMarquardt().arm_options
-    numbers = arm_settings(arm, case.problem.plan.unit, Tolerance(TOLERANCE, TOLERANCE), options)
-    packed, m = reach_in_u(case.problem, arm, numbers), arm.size
-    found, work = np.zeros((count, m + REACH_TOLD)), np.zeros(count * (REACH_EACH + 2 * m))
-    solve = kernels.arm.reach.reach8 if w == 8 else kernels.arm.reach.reach4
+    numbers = pack_arm_settings(arm, case.problem.plan.unit, Tolerance(TOLERANCE, TOLERANCE), options)
+    packed, m = pack_for_u(case.problem, arm, numbers), arm.link_count
+    found, work = np.zeros((count, m + REACH_RESULT)), np.zeros(count * (REACH_WORK_PER_TARGET + 2 * m))
+    solve = kernels.arm_targets.solve_targets8 if w == 8 else kernels.arm_targets.solve_targets4
     start, rows, bases = case.start.q[None].copy(), goal.rows(), case.problem.rigid_bases
-    public = lambda: poise.solve(  # noqa: E731
-        case.start, goal, tolerance=TOLERANCE, angle_tolerance=TOLERANCE, threads=1
-    )
+    public = lambda: poise.solve(case.start, goal, tolerance=TOLERANCE, angle_tolerance=TOLERANCE, threads=1)  # noqa: E731
 
     def ours() -> None:
         found[:, :m] = start
@@ -199,9 +202,9 @@ def batch_contest(case: Case, libs: dict[str, ctypes.CDLL], w: int, count: int) 
 
     contest: Contest = {"ours": ours, "public": public}
     done: dict[str, Call] = {"ours": lambda: (found[:, m + 2], found[:, m])}
-    seeds = np.hstack([arm.seeds, one_by_one(arm.poses, 7, w)])
+    seeds = np.hstack([arm.seeds, one_by_one(arm.seed_tips, 7, w)])
     settings = Settings(
-        numbers[0], numbers[1], options.damping, options.floor, options.iterations, options.restarts,
+        numbers[0], numbers[1], options.damping, options.min_damping, options.iterations, options.restarts,
         options.candidates, len(arm.seeds),
     )  # fmt: skip
     for name, library in libs.items():
@@ -252,7 +255,7 @@ def row(what: str, ours: float, seconds: dict[str, float], unit: float, asked: s
 def measure(rounds: int, count: int) -> tuple[list[harness.Row], list[str]]:
     """Time everything; rows, and notes."""
     arm_case = case()
-    libs, w = libraries(arm_case.arm.size), lane_width()
+    libs, w = libraries(arm_case.arm.link_count), find_simd_width()
     lanes = LANES8 if w == 8 else LANES4
     contests: dict[str, Contest] = {}
     for kind in (SCALAR, lanes):
@@ -263,7 +266,7 @@ def measure(rounds: int, count: int) -> tuple[list[harness.Row], list[str]]:
     contests["humanoid"] = {"tree": repeated(on_humanoid)}
     contests["batch"], done = batch_contest(arm_case, libs, w, count)
     seconds = medians(contests, rounds)
-    each, m = PROBLEMS * PASSES, arm_case.arm.size
+    each, m = PROBLEMS * PASSES, arm_case.arm.link_count
     rows = []
     for kind, said in ((lanes, f"{w} lanes"), (SCALAR, "one at a time")):
         fk, lm = seconds[f"fk {kind.width}"], seconds[f"lm {kind.width}"]

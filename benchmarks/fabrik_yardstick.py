@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import poise
 from poise import kernels
-from poise.problem.chain import chain_of
+from poise.problem.chain import find_chain
 
 Floats = NDArray[np.float64]
 
@@ -82,9 +82,9 @@ def processor_time(action: Callable[[], Any]) -> float:
 
 def kernel_of(result: poise.Result, wanted: Floats, tolerance: float) -> Callable[[], None]:
     """Return a call of the kernel alone, on arrays that are packed already."""
-    problem, chain = result.problem, chain_of(result.problem)
+    problem, chain = result.problem, find_chain(result.problem)
     k, m = len(wanted), len(chain.rows)
-    points = np.ascontiguousarray(chain.targets(problem, wanted)[:, :3])
+    points = np.ascontiguousarray(chain.pack_targets(problem, wanted)[:, :3])
     given = points, np.array([tolerance / chain.unit, SWEEPS, 0.0, 0.0])
     x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
     no_trace = np.zeros((0, m, 4)), np.zeros(0)
@@ -95,9 +95,9 @@ def kernel_of(result: poise.Result, wanted: Floats, tolerance: float) -> Callabl
         chain.limits,
         chain.frames,
         chain.tips[:, :3].copy(),
-        chain.starts(problem),
+        chain.pack_starts(problem),
     )
-    return lambda: kernels.chain.fabrik.solve(*packed, *given, x, errors, counts, *no_trace)
+    return lambda: kernels.fabrik.solve(*packed, *given, x, errors, counts, *no_trace)
 
 
 def measure(bones: int, what: str, tolerance: float, rounds: int) -> harness.Row:

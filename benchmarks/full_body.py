@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import poise
 from poise import samples
-from poise.maths import lanes as machine
+from poise.maths import arrays as machine
 from poise.maths import rotations
 
 Floats = NDArray[np.float64]
@@ -91,14 +91,14 @@ def lanes(width: int) -> Iterator[None]:
     """Let the kernels solve so many problems side by side."""
     before = os.environ.get("POISE_LANES")
     os.environ["POISE_LANES"] = str(width)
-    machine.lane_width.cache_clear()
+    machine.find_simd_width.cache_clear()
     try:
         yield
     finally:
         os.environ.pop("POISE_LANES")
         if before is not None:
             os.environ["POISE_LANES"] = before
-        machine.lane_width.cache_clear()
+        machine.find_simd_width.cache_clear()
 
 
 def in_a_batch(skeleton: poise.Skeleton, frames: int, rounds: int) -> harness.Row:
@@ -113,7 +113,7 @@ def in_a_batch(skeleton: poise.Skeleton, frames: int, rounds: int) -> harness.Ro
         )
         times += [seconds / frames] if i else []
     median, slow = harness.spread(times, 1e-6)
-    width = machine.lane_width()
+    width = machine.find_simd_width()
     return {
         "way": f"batch of {frames}, {width} lanes", "median [us]": median, "p99 [us]": slow, "asked [us]": ASKED[width],
         "solved [%]": solved(poise.Pose(skeleton, found.q), wanted),
@@ -148,7 +148,7 @@ def dofs(skeleton: poise.Skeleton) -> tuple[int, int]:
 def run(frames: int, singles: int, rounds: int) -> list[harness.Row]:
     """Measure every way; the rows of the table."""
     rows: list[harness.Row] = []
-    widths = [width for width in (8, 4) if width <= machine.lane_width()]
+    widths = [width for width in (8, 4) if width <= machine.find_simd_width()]
     for name, skeleton in skeletons().items():
         for width in widths:
             with lanes(width):

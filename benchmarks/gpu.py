@@ -81,13 +81,13 @@ def problem_of(name: str) -> Any:
 
 def pack_arm(prepared: Any) -> dict[str, np.ndarray]:
     """Pack a serial arm as the entry `solve_arms` takes it."""
-    from poise.solvers.base.engine import arm_settings  # noqa: PLC0415
+    from poise.solvers.base.lm_engine import pack_arm_settings  # noqa: PLC0415
 
     problem, engine = prepared.problem, prepared.solver.engine(prepared.problem, prepared.tolerance)
     arm, lanes = engine.arm, engine.arm.poses.size // (7 * len(engine.arm.seeds))
     width = 8 if arm.poses.size % 56 == 0 else lanes
     poses = arm.poses.reshape(-1, 7, width).transpose(0, 2, 1).ravel()  # a thread reads one seed after the other
-    settings = arm_settings(arm, problem.plan.unit, prepared.tolerance, engine.options)
+    settings = pack_arm_settings(arm, problem.plan.unit, prepared.tolerance, engine.options)
     return {
         "links": arm.links, "seeds": arm.seeds, "poses": poses, "settings": settings,
         "starts": np.ascontiguousarray(problem.starts), "ranges": arm.links[:-1, 7:9],
@@ -97,20 +97,20 @@ def pack_arm(prepared: Any) -> dict[str, np.ndarray]:
 
 def pack_tree(prepared: Any) -> dict[str, np.ndarray]:
     """Pack a tree of hinges as the entry `solve_trees` takes it."""
-    from poise.kernels.codes import LIMIT  # noqa: PLC0415
-    from poise.kernels.tree.arrays import WIDEST  # noqa: PLC0415
-    from poise.solvers.base import engine as engines  # noqa: PLC0415
+    from poise.kernels.layout import LIMIT_ROW  # noqa: PLC0415
+    from poise.kernels.tree_residual import MAX_LANES  # noqa: PLC0415
+    from poise.solvers.base import lm_engine as engines  # noqa: PLC0415
 
     problem, engine = prepared.problem, prepared.solver.engine(prepared.problem, prepared.tolerance)
     plan = problem.plan
-    (nodes, frames, dofs, terms, aims, paths, row_ranges), size = engines.packed_tree(plan, prepared.tolerance)
+    (nodes, frames, dofs, terms, aims, paths, row_ranges), size = engines.pack_tree_arrays(plan, prepared.tolerance)
     numbers = {node.dof: node for node in plan.layout.nodes}
     return {
         "nodes": nodes, "frames": frames, "dofs": dofs, "terms": terms, "aims": aims, "paths": paths,
         "row_ranges": row_ranges, "starts": np.ascontiguousarray(problem.starts), "seeds": engine.seeds,
-        "near_u": np.zeros(plan.layout.nu), "near_on": np.zeros(len(dofs)), "limits": np.zeros((len(nodes), LIMIT)),
-        "settings": engines._settings(engine.options, prefers=False), "ranges": dofs[:, :2],  # noqa: SLF001
-        "work": np.array(size // WIDEST), "width": np.array(plan.width), "unit": np.array(plan.unit),
+        "near_u": np.zeros(plan.layout.nu), "near_on": np.zeros(len(dofs)), "limits": np.zeros((len(nodes), LIMIT_ROW)),
+        "settings": engines._pack_tree_settings(engine.options, prefers=False), "ranges": dofs[:, :2],  # noqa: SLF001
+        "work": np.array(size // MAX_LANES), "width": np.array(plan.width), "unit": np.array(plan.unit),
         "columns": np.array([numbers[dof].q_start for dof in sorted(numbers)]),
     }  # fmt: skip
 
@@ -183,7 +183,7 @@ def load_kernel(cp: Any, folder: Path, entry: str) -> Any:
 
 def solve(folder: Path, out: Path) -> None:
     """Solve every case on the GPU; write a JSON of figures and the first answers of each."""
-    import cupy as cp  # noqa: PLC0415  # pyright: ignore[reportMissingImports]
+    import cupy as cp  # pyright: ignore[reportMissingImports]  # noqa: PLC0415  # pyright: ignore[reportMissingImports]
 
     device = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     figures: dict[str, Any] = {"device": device, "cases": {}}

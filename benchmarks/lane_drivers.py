@@ -13,16 +13,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from poise.kernels.arm.serial import LARGEST, damped_step, forward, put_error, square
-from poise.kernels.compiled import _ARITHMETIC
-from poise.kernels.tree.arrays import TreeArrays, carve, work_size
-from poise.kernels.tree.many import fill_frames
-from poise.kernels.tree.tree import forward as tree_forward
-from poise.kernels.values.axes import rotation_error
-from poise.kernels.values.lane_types import NumberKind
-from poise.kernels.values.lanes import part_of, room, room2, width
-from poise.kernels.values.linear import Quat, Vec, sub
-from poise.maths.lanes import aligned
+from poise.kernels.arm_lm import MAX_FRAMES, apply_damped_step, compute_tip, squared_norm, write_error
+from poise.kernels.jit import _ARITHMETIC_FLAGS
+from poise.kernels.lanes import NumberKind, count_lanes, stack_array, stack_matrix, view_lanes
+from poise.kernels.tree_lm import write_frames
+from poise.kernels.tree_residual import TreeArrays, compute_workspace_size, make_views
+from poise.kernels.tree_residual import forward_kinematics as tree_forward
+from poise.kernels.vec_quat import Quat, Vec, rotation_error, sub
+from poise.maths.arrays import allocate_aligned
 
 Floats = NDArray[np.float64]
 Call = Callable[[], Any]
@@ -34,36 +32,40 @@ def drivers(kind: NumberKind) -> tuple[Any, Any, Any]:
     """Return the loops over blocks of lanes: FK of a chain, an iteration, FK of a tree. Compiled as kernels are."""
 
     def fk(links, x, out):  # noqa: ANN001, ANN202 - a kernel
-        m, w = links.shape[0] - 1, width(kind)
-        axes, origins = room2(kind, 1, 3), room2(kind, 1, 3)
+        m, w = links.shape[0] - 1, count_lanes(kind)
+        axes, origins = stack_matrix(kind, 1, 3), stack_matrix(kind, 1, 3)
         for b in range(x.shape[0] // (m * w)):
-            tip, turn = forward(kind, links, part_of(kind, x, b * m * w, m), False, axes, origins)
-            place = part_of(kind, out, b * 7 * w, 7)
+            tip, turn = compute_tip(kind, links, view_lanes(kind, x, b * m * w, m), False, axes, origins)
+            place = view_lanes(kind, out, b * 7 * w, 7)
             place[0], place[1], place[2] = tip.x, tip.y, tip.z
             place[3], place[4], place[5], place[6] = turn.w, turn.x, turn.y, turn.z
 
     def lm(links, targets, x, weights, out):  # noqa: ANN001, ANN202 - a kernel
-        m, w = links.shape[0] - 1, width(kind)
-        axes, origins, J = room2(kind, LARGEST, 3), room2(kind, LARGEST, 3), room2(kind, LARGEST, 6)  # noqa: N806
-        A, d, y, e = room2(kind, 6, 6), room(kind, 6), room(kind, 6), room(kind, 6)  # noqa: N806
+        m, w = links.shape[0] - 1, count_lanes(kind)
+        axes, origins, J = (  # noqa: N806
+            stack_matrix(kind, MAX_FRAMES, 3),
+            stack_matrix(kind, MAX_FRAMES, 3),
+            stack_matrix(kind, MAX_FRAMES, 6),
+        )
+        A, d, y, e = stack_matrix(kind, 6, 6), stack_array(kind, 6), stack_array(kind, 6), stack_array(kind, 6)  # noqa: N806
         for b in range(x.shape[0] // (m * w)):
-            v, given = part_of(kind, out, b * m * w, m), part_of(kind, x, b * m * w, m)
+            v, given = view_lanes(kind, out, b * m * w, m), view_lanes(kind, x, b * m * w, m)
             for i in range(m):
                 v[i] = given[i]
-            t = part_of(kind, targets, b * 7 * w, 7)
-            tip, rotation = forward(kind, links, v, True, axes, origins)
+            t = view_lanes(kind, targets, b * 7 * w, 7)
+            tip, rotation = compute_tip(kind, links, v, True, axes, origins)
             off, turn = sub(Vec(t[0], t[1], t[2]), tip), rotation_error(Quat(t[3], t[4], t[5], t[6]), rotation)
-            put_error(e, off, turn, weights)
-            damping = (square(off) + square(turn)) * FACTOR + FLOOR
-            damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
+            write_error(e, off, turn, weights)
+            damping = (squared_norm(off) + squared_norm(turn)) * FACTOR + FLOOR
+            apply_damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
 
     def tree_fk(tree, frames, work, rows, width_of_targets, x, out):  # noqa: ANN001, ANN202 - a kernel
-        n, nu, w = tree.nodes.shape[0], tree.near_u.shape[0], width(kind)
-        flat, lanes = carve(kind, work, n, tree.dofs.shape[0], nu, rows, width_of_targets)
+        n, nu, w = tree.nodes.shape[0], tree.near_u.shape[0], count_lanes(kind)
+        flat, lanes = make_views(kind, work, n, tree.dofs.shape[0], nu, rows, width_of_targets)
         for l in range(w):
-            fill_frames(flat, w, l, frames[0])
+            write_frames(flat, w, l, frames[0])
         for b in range(x.shape[0] // (nu * w)):
-            given, place = part_of(kind, x, b * nu * w, nu), part_of(kind, out, b * 7 * w, 7)
+            given, place = view_lanes(kind, x, b * nu * w, nu), view_lanes(kind, out, b * 7 * w, 7)
             for i in range(nu):
                 lanes.u[i] = given[i]
             tree_forward(tree, lanes)
@@ -72,12 +74,12 @@ def drivers(kind: NumberKind) -> tuple[Any, Any, Any]:
             for j in range(4):
                 place[3 + j] = lanes.rotations[n - 1, j]
 
-    return tuple(njit(nogil=True, **_ARITHMETIC)(driver) for driver in (fk, lm, tree_fk))
+    return tuple(njit(nogil=True, **_ARITHMETIC_FLAGS)(driver) for driver in (fk, lm, tree_fk))
 
 
 def side_by_side(values: Floats, w: int) -> Floats:
     """Values (n, k) as the blocks that kernels read: number by number, w problems in each."""
-    flat = aligned(values.size)
+    flat = allocate_aligned(values.size)
     flat[:] = values.reshape(-1, w, values.shape[1]).transpose(0, 2, 1).ravel()
     return flat
 
@@ -91,7 +93,7 @@ def tree_call(problem: Any, u: Floats, kind: NumberKind) -> tuple[Call, Floats]:
     """Return a call that places all nodes for configurations u (n, nu), and where it writes the last node's place."""
     tree = problem.plan
     rows, wide, w = 3 * len(tree.terms), 7 * len(tree.terms), kind.width
-    work = aligned(work_size(len(tree.nodes), len(tree.layout.dofs), tree.layout.nu, rows, wide))
+    work = allocate_aligned(compute_workspace_size(len(tree.nodes), len(tree.layout.dofs), tree.layout.nu, rows, wide))
     arrays = TreeArrays(
         tree.nodes,
         tree.layout.dofs,
@@ -102,5 +104,5 @@ def tree_call(problem: Any, u: Floats, kind: NumberKind) -> tuple[Call, Floats]:
         problem.preference.u[0],
         problem.preference.on,
     )
-    x, out, run = side_by_side(u, w), aligned(7 * len(u)), drivers(kind)[2]
+    x, out, run = side_by_side(u, w), allocate_aligned(7 * len(u)), drivers(kind)[2]
     return lambda: run(arrays, tree.frames, work, rows, wide, x, out), out

@@ -19,15 +19,14 @@ from property_table.table import Properties, properties
 from property_table.words import figures, growth_rows, notes, rows
 
 import poise
-from poise.comparison.effort import Effort
-from poise.comparison.trials.growth import FULL_SIZES, Grown
-from poise.comparison.trials.targets import Sizes
+from poise.comparison.runs import FULL_CHAIN_SIZES, Effort, ScalingPoint
+from poise.comparison.task import SetSizes
 
 BONES = 10
 TOLERANCE = 1e-4  # of the reach
 CLOSE = 1e-10  # of the reach: so that the end of the convergence is seen
-FULL = Effort(Sizes(500, 240, 200), (), batches=(), rounds=1, timed=3, traced=40, seconds=9.0)  # times: see below
-ENDS = Effort(Sizes(40, 4, 2), (), batches=(), rounds=1, timed=3, traced=40, seconds=8.0)
+FULL = Effort(SetSizes(500, 240, 200), (), batches=(), rounds=1, timed=3, traced=40, seconds=9.0)  # times: see below
+ENDS = Effort(SetSizes(40, 4, 2), (), batches=(), rounds=1, timed=3, traced=40, seconds=8.0)
 SLOW = {"autodiff": 20}  # gets fewer of them
 TARGETS, FEW = 200, 10  # for each number of joints: in a batch, in single calls
 RUNS = 9
@@ -99,7 +98,7 @@ def _times(name: str, start: poise.Pose, goal: poise.Position, tolerance: float)
 
 def grown(comparison: poise.Comparison, sizes: tuple[int, ...]) -> poise.Comparison:
     """The comparison with the growth of every method over all sizes, in processor time, of a few runs the least."""
-    found: dict[str, list[Grown]] = {method.name: [] for method in comparison.methods}
+    found: dict[str, list[ScalingPoint]] = {method.name: [] for method in comparison.methods}
     for joints in sizes:
         for name, sizes_of in found.items():
             try:
@@ -111,7 +110,7 @@ def grown(comparison: poise.Comparison, sizes: tuple[int, ...]) -> poise.Compari
     return dataclasses.replace(comparison, methods=tuple(made))
 
 
-def _grown(name: str, joints: int) -> Grown:
+def _grown(name: str, joints: int) -> ScalingPoint:
     """One method on a chain of balls, targets in every direction between 0.2 and 0.9 of the reach."""
     rng = np.random.default_rng(joints)
     ways = rng.normal(size=(TARGETS, 3))
@@ -120,11 +119,11 @@ def _grown(name: str, joints: int) -> Grown:
     skeleton = chain(joints, 1.0)
     goal = poise.Position("tip", targets, root=skeleton.names[0])
     times = _times(name, poise.Pose(skeleton, skeleton.rest_q), goal, TOLERANCE * joints)
-    return Grown(joints, times.solved, times.call, times.batch)
+    return ScalingPoint(joints, times.solved, times.call, times.batch)
 
 
 def measured(
-    effort: Effort = FULL, ends: Effort = ENDS, sizes: tuple[int, ...] = FULL_SIZES, only: str | None = None
+    effort: Effort = FULL, ends: Effort = ENDS, sizes: tuple[int, ...] = FULL_CHAIN_SIZES, only: str | None = None
 ) -> Properties:
     """Measure everything, for every solver or for one."""
     found = {}

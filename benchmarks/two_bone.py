@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 import poise
 from poise import kernels
-from poise.kernels.codes import LIMB_WORK
-from poise.maths.lanes import aligned, lane_width
-from poise.problem.limb_posed import posed_limb
+from poise.kernels.layout import LIMB_WORK
+from poise.maths.arrays import allocate_aligned, find_simd_width
+from poise.problem.limb import pack_limb
 from poise.problem.problem import Problem, Tolerance
 
 Floats = NDArray[np.float64]
@@ -51,7 +51,7 @@ def compiled() -> ctypes.CDLL:
 
 
 def yardstick(row: Floats, wanted: Floats, q: Floats) -> Callable[[], object]:
-    """Return a call that fills q (k, 12) in C++, from what it knows of one row of kernels/limb/posed.py."""
+    """Return a call that fills q (k, 12) in C++, from what it knows of one row of kernels/limb_packing.py."""
     numbers = np.concatenate([row[:10], row[13:22], row[28:31], row[40:42], row[43:46], row[50:54], row[46:50]])
     function = compiled().yardstick
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (numbers, wanted)]
@@ -67,11 +67,11 @@ def yardstick(row: Floats, wanted: Floats, q: Floats) -> Callable[[], object]:
 def kernel(start: poise.Pose, solver: poise.TwoBone, wanted: Floats, q: Floats) -> tuple[Callable[[], object], Floats]:
     """Return a call that fills q (k, 12) by Poise's kernel alone, and the row that the limb is packed in."""
     problem = Problem(start, (poise.Position("foot", wanted[0]),))
-    plan, rows, starts = posed_limb(problem, solver.packing)
+    plan, rows, starts = pack_limb(problem, solver.packing)
     settings = solver.settings(Tolerance(0.0, 0.0))
-    width = lane_width()
-    solve = kernels.limb.two_bone.solve8 if width == 8 else kernels.limb.two_bone.solve4
-    found, work = np.empty((len(wanted), 2), dtype=np.bool_), aligned(LIMB_WORK * width)
+    width = find_simd_width()
+    solve = kernels.two_bone.solve8 if width == 8 else kernels.two_bone.solve4
+    found, work = np.empty((len(wanted), 2), dtype=np.bool_), allocate_aligned(LIMB_WORK * width)
     poles = np.zeros((0, 3))
     return lambda: solve(rows, wanted, poles, plan.columns, settings, starts, q, found, work), rows[0]
 

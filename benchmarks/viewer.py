@@ -24,9 +24,9 @@ import numpy as np
 import poise
 from poise import samples
 from poise.viewer import scenes
-from poise.viewer.document.document import Document, document_of
-from poise.viewer.serve.server import Server
-from poise.viewer.session.studio import Studio
+from poise.viewer.document.document import Document, build_document
+from poise.viewer.server import Server
+from poise.viewer.session.session_thread import SessionThread
 
 sys.path.append(str(harness.HERE.parent))
 from tests.view.browser import ARGUMENTS, CHROMIUM, MISSING, Tab
@@ -54,7 +54,7 @@ requestAnimationFrame(watch);
 
 def rigs(data: Path | None) -> dict[str, Document]:
     """What is opened, by what the table calls it."""
-    shown = {f"scene {name}": scenes.scene(name) for name in ("ccd", "crowd")}
+    shown = {f"scene {name}": scenes.build_scene(name) for name in ("ccd", "crowd")}
     real = [data / path for path in REAL] if data is not None else []
     files = [samples.path("humanoid.glb"), samples.path("arm.urdf"), *(path for path in real if path.is_file())]
     shown |= {path.name: of_file(path) for path in files}
@@ -71,13 +71,13 @@ def of_file(path: Path) -> Document:
     """A rig as it is first shown; what was repaired is not said here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", poise.PoiseWarning)
-        return document_of(poise.load(path))
+        return build_document(poise.load(path))
 
 
 @contextlib.contextmanager
 def opened(browser: Any, document: Document, *, drawn: bool = False) -> Iterator[Tab]:
     """A page that shows a document; `first`: milliseconds to its first picture."""
-    studio = Studio(document)
+    studio = SessionThread(document)
     with Server(studio) as server:
         tab = Tab(browser, server.url, drawn=drawn)
         tab.studio, tab.server = studio, server
@@ -160,7 +160,7 @@ def counts(tab: Tab) -> dict[str, int]:
 
 def play_row(browser: Any, name: str, document: Document) -> harness.Row:
     """Poses a second while a clip plays."""
-    playing = document.but(clip=document.rig.clips[0].name, chains=())
+    playing = document.replace(clip=document.rig.clips[0].name, chains=())
     with opened(browser, playing) as tab:
         tab.studio.post({"do": "play", "on": True})
         tab.until_state("state.playing")
@@ -172,7 +172,7 @@ def play_row(browser: Any, name: str, document: Document) -> harness.Row:
 
 def soak_row(browser: Any, seconds: float) -> harness.Row:
     """Memory of Python and of the page before and after dragging for a while."""
-    with opened(browser, scenes.scene("two_methods")) as tab:
+    with opened(browser, scenes.build_scene("two_methods")) as tab:
         client = tab.context.new_cdp_session(tab.page)
         for _ in range(6):
             tab.drag(*[(-dx / 2, dy / 2) for dx, dy in circle(60)])

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import poise
-from poise.cli.given.clips import clip_of
-from poise.cli.given.grounds import TerrainWords, terrain_under
+from poise.cli.clips import select_clip
+from poise.cli.ground_options import TerrainOptions, build_terrain
 from poise.errors import InputError, PoiseError
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.footing import Footing
@@ -28,8 +28,8 @@ from poise.ground.way import way_of
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.clip import Clip
-from poise.model.roles import humanoid
-from poise.plot.canvas import canvas, written
+from poise.model.roles import search_roles
+from poise.plot.drawing import encode_figure, open_canvas
 
 COLUMNS, MOST, EVERY = 8, 32, 3  # frames beside each other; more than so many are shown farther apart
 ASIDE, BELOW, ABOVE = 0.85, 1.15, 0.95  # [m] to either side of the hips in a cell, below and above them, at least
@@ -110,10 +110,10 @@ def main(arguments: list[str] | None = None) -> None:
     """Plant a clip and draw its sheet."""
     asked = _asked(arguments)
     rig = poise.load(asked.file)
-    clip = clip_of(rig, asked.clip, "frame_sheet.py")
-    words = TerrainWords(asked.terrain, direction=asked.terrain_direction)
+    clip = select_clip(rig, asked.clip, "frame_sheet.py")
+    words = TerrainOptions(asked.terrain, direction=asked.terrain_direction)
     words.check()
-    planted = poise.plant_feet(clip, terrain_under(words, clip, rig, None), rig=rig)
+    planted = poise.plant_feet(clip, build_terrain(words, clip, rig, None), rig=rig)
     shown = frames_of(len(planted), asked.every, asked.frames)
     asked.out.write_bytes(drawn(scene_of(planted), shown, asked.out.suffix[1:].lower()))
     print(f"{asked.out}: {planted.report.title}")
@@ -167,7 +167,7 @@ def _size(planted: poise.Planted) -> float:
 def _named(planted: poise.Planted) -> list[str]:
     """The joints that are known to be of the body: those with a role, and the legs."""
     legs = [joint for leg in planted.figure.legs for joint in (leg.upper, leg.lower, leg.foot)]
-    return [*humanoid(planted.figure.skeleton).joints.values(), *legs]
+    return [*search_roles(planted.figure.skeleton).joints.values(), *legs]
 
 
 def _places(planted: poise.Planted, clip: Clip, *, hips: bool = False) -> Floats:
@@ -256,7 +256,7 @@ def drawn(scene: Scene, frames: Ints, kind: str) -> bytes:
     columns, tall = min(cell.columns, len(frames)), cell.tall
     bands = -(-len(frames) // columns)
     width, height = max(columns * cell.wide, LETTER * len(scene.title)), bands * tall + HEAD
-    with canvas(INCH * width, INCH * height) as figure:
+    with open_canvas(INCH * width, INCH * height) as figure:
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set_axis_off()
         axes.set_xlim(0, width)
@@ -265,7 +265,7 @@ def drawn(scene: Scene, frames: Ints, kind: str) -> bytes:
         for i, frame in enumerate(frames):
             corner = np.array([i % columns * cell.wide, -(i // columns) * tall])
             _frame(axes, scene, frame, frames[i - 1] + 1 if i else frame, corner, cell)
-        return written(figure, kind)
+        return encode_figure(figure, kind)
 
 
 def _frame(axes: Any, scene: Scene, frame: int, since: int, corner: Floats, cell: Cell) -> None:

@@ -17,12 +17,12 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import poise
-from poise.cli.view import ViewOptions, as_shown
+from poise.cli.view import ViewOptions, configure_document
 from poise.io import samples
 from poise.viewer import scenes
-from poise.viewer.document.document import Choice, Document, document_of
-from poise.viewer.serve.server import Server
-from poise.viewer.session.studio import Studio
+from poise.viewer.document.document import Document, SolverChoice, build_document
+from poise.viewer.server import Server
+from poise.viewer.session.session_thread import SessionThread
 
 sys.path.append(str(Path(__file__).parent.parent))
 from tests.view.browser import ARGUMENTS, CHROMIUM, MISSING, Tab
@@ -66,23 +66,23 @@ def main() -> int:
 
 def reaching() -> Document:
     """A whole body whose hand reaches: natural poses, both feet pinned."""
-    document = scenes.scene("biped")
+    document = scenes.build_scene("biped")
     kept = tuple(chain for chain in document.chains if chain.id != "head")
-    return document.but(chains=kept, solvers=(Choice("auto"), *document.solvers[1:]), origin="start")
+    return document.replace(chains=kept, solvers=(SolverChoice("auto"), *document.solvers[1:]), origin="start")
 
 
 def stairs() -> Document:
     """The bundled walk, planted on stairs."""
     rig = poise.load(samples.path("humanoid.glb"))
-    document = document_of(rig).but(chains=())
-    return as_shown(document, ViewOptions("walk", "stairs:0.15,0.30", True, None, None, None))
+    document = build_document(rig).replace(chains=())
+    return configure_document(document, ViewOptions("walk", "stairs:0.15,0.30", True, None, None, None))
 
 
 def opened(browser: Any, document: Document, camera: tuple[list[float], list[float]]) -> Tab:
     """The page of a document, all of it worked out, seen from a place."""
-    server = Server(Studio(document)).__enter__()
+    server = Server(SessionThread(document)).__enter__()
     tab = Tab(browser, server.url, width=SIZE[0], height=SIZE[1], scheme="light", drawn=True)
-    tab.studio, tab.server = server.studio, server
+    tab.studio, tab.server = server.session, server
     tab.page.add_init_script(SHOWN)
     tab.open()
     tab.answered()

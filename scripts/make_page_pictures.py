@@ -20,12 +20,12 @@ from PIL import Image, ImageDraw, ImageFont
 from playwright.sync_api import sync_playwright
 
 import poise
-from poise.cli.view import ViewOptions, as_shown
+from poise.cli.view import ViewOptions, configure_document
 from poise.io import samples
-from poise.plot.canvas import canvas, written
-from poise.viewer.document.document import Document, document_of
-from poise.viewer.serve.server import Server
-from poise.viewer.session.studio import Studio
+from poise.plot.drawing import encode_figure, open_canvas
+from poise.viewer.document.document import Document, build_document
+from poise.viewer.server import Server
+from poise.viewer.session.session_thread import SessionThread
 
 sys.path.append(str(Path(__file__).parent.parent))
 from tests.view.browser import ARGUMENTS, CHROMIUM, MISSING, Tab
@@ -74,22 +74,22 @@ def main() -> int:
 
 def reaching() -> Document:
     """The bundled character."""
-    return document_of(poise.load(samples.path("humanoid.glb")))
+    return build_document(poise.load(samples.path("humanoid.glb")))
 
 
 def walking(ground: str) -> Document:
     """The bundled walk with its feet on a ground."""
-    document = document_of(poise.load(samples.path("humanoid.glb"))).but(chains=())
-    return as_shown(document, ViewOptions("walk", ground, True, None, None, None))
+    document = build_document(poise.load(samples.path("humanoid.glb"))).replace(chains=())
+    return configure_document(document, ViewOptions("walk", ground, True, None, None, None))
 
 
 def shot(
     browser: Any, document: Document, size: tuple[int, int], *, camera: Any = None, alone: bool = False
 ) -> Image.Image:
     """The page, or the view alone, at rest; of a walk a step, seen from beside and above the figure."""
-    with Server(Studio(document)) as server:
+    with Server(SessionThread(document)) as server:
         tab = Tab(browser, server.url, width=size[0], height=size[1], scheme="light", drawn=True)
-        tab.studio, tab.server = server.studio, server
+        tab.studio, tab.server = server.session, server
         tab.page.add_init_script(ALONE if alone else PLAIN)
         tab.open()
         tab.answered()
@@ -97,8 +97,8 @@ def shot(
             drag(tab, (0.4, 1.2, 0.35))
         else:
             tab.until_state("state.contacts.length > 0")
-            server.studio.post({"do": "play", "on": False})
-            server.studio.post({"do": "seek", "time": STEP * tab.state["duration"]})
+            server.session.post_action({"do": "play", "on": False})
+            server.session.post_action({"do": "seek", "time": STEP * tab.state["duration"]})
         tab.answered()
         if camera is not None:
             place(tab, *camera)
@@ -163,7 +163,7 @@ def roles(rig: poise.Rig) -> bytes:
     found, rest = poise.humanoid(rig).joints, rig.rest.world
     at = {role: rest[joint].positions for role, joint in found.items()}
     skeleton = rig.skeleton
-    with canvas(*SIZE) as drawing:
+    with open_canvas(*SIZE) as drawing:
         axes = drawing.add_axes((0, 0, 1, 1))
         axes.set_axis_off()
         axes.set_aspect("equal")
@@ -175,7 +175,7 @@ def roles(rig: poise.Rig) -> bytes:
         _words(axes, at)
         axes.set_xlim(-1.12, 1.12)
         axes.set_ylim(-0.1, 1.8)
-        return written(drawing, "png")
+        return encode_figure(drawing, "png")
 
 
 def _words(axes: Any, at: dict[str, Any]) -> None:

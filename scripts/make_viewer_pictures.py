@@ -13,8 +13,8 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 from poise.viewer import scenes
-from poise.viewer.serve.server import Server
-from poise.viewer.session.studio import Studio
+from poise.viewer.server import Server
+from poise.viewer.session.session_thread import SessionThread
 
 sys.path.append(str(Path(__file__).parent.parent))
 from tests.view.browser import ARGUMENTS, CHROMIUM, MISSING, Tab
@@ -46,14 +46,14 @@ def main() -> int:
 
 def picture(browser: Any, name: str, size: tuple[int, int], theme: str, path: Path) -> None:
     """A scene as it opens, its first targets reached; a clip that plays rests in its middle."""
-    with Server(Studio(scenes.scene(name))) as server:
+    with Server(SessionThread(scenes.build_scene(name))) as server:
         tab = Tab(browser, server.url, width=size[0], height=size[1], scheme=theme, drawn=True)
-        tab.studio, tab.server = server.studio, server
+        tab.studio, tab.server = server.session, server
         tab.open()
         if tab.state["clip"] is not None:
             tab.until_state("state.contacts.length > 0 || !state.plant")
-            server.studio.post({"do": "play", "on": False})
-            server.studio.post({"do": "seek", "time": 0.5 * tab.state["duration"]})
+            server.session.post_action({"do": "play", "on": False})
+            server.session.post_action({"do": "seek", "time": 0.5 * tab.state["duration"]})
             tab.until_state("!state.playing")
         tab.answered()
         tab.page.wait_for_timeout(300)

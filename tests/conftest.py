@@ -131,7 +131,7 @@ def data() -> Path:
 def nobody(monkeypatch):
     """Nobody looks at the viewer: no browser opens, loops and servers end soon."""
     import poise
-    from poise.cli.told import serving
+    from poise.cli import view as serving
 
     frames = poise.View.frames
     monkeypatch.setattr(poise.View, "frames", lambda view, fps: islice(frames(view, fps), 3))

@@ -21,8 +21,8 @@ import poise
 from poise import solvers
 
 _PACKAGE, _FOLDER = "poise", Path(poise.__file__).parent
-_CHECKS = "poise.solving.checks"  # of what people type
-_KERNELS = "poise.kernels"  # its modules are used as attributes: kernels.chain.ccd
+_CHECKS = "poise.solving.arguments"  # of what people type
+_KERNELS = "poise.kernels"  # its modules are used as attributes: kernels.ccd_position
 _NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING,
             tokenize.ENDMARKER)  # fmt: skip
 

@@ -16,12 +16,11 @@ import numpy as np
 
 from poise import solvers
 from poise.comparison.comparison import Comparison
-from poise.comparison.findings.convergence import Convergence
-from poise.comparison.findings.measured import NAN, Measured
-from poise.comparison.trials.growth import Grown
+from poise.comparison.metrics import NAN, Convergence, MethodMetrics
+from poise.comparison.runs import ScalingPoint
 from poise.errors import InputError
 from poise.model.skeleton import Joint, Kind
-from poise.solvers.base.capabilities import Capabilities
+from poise.solvers.base.solver_calls import Capabilities
 from property_table.sources import Size, sizes
 
 SOLVES = 0.95  # of the targets: at least this share is "solves", and counts for the number of joints
@@ -73,7 +72,7 @@ class Property:
     handles: Capabilities
     chains: dict[str, OnChain]
     converging: Converging | None
-    grown: tuple[Grown, ...]
+    grown: tuple[ScalingPoint, ...]
 
     @property
     def worst_leaving(self) -> float:
@@ -157,7 +156,7 @@ def _worst(values: Sequence[float]) -> float:
     return float(np.max(values)) if values else NAN
 
 
-def _of(comparison: Comparison, name: str) -> Measured | None:
+def _of(comparison: Comparison, name: str) -> MethodMetrics | None:
     """A method of a comparison that it took or refused."""
     return next((method for method in comparison.methods if method.name == name), None)
 
@@ -195,6 +194,6 @@ def _iterations_to(curve: Any, share: float) -> float:
     return float(below[0]) if below.size else math.inf
 
 
-def _grown(comparisons: Sequence[Comparison], name: str) -> tuple[Grown, ...]:
+def _grown(comparisons: Sequence[Comparison], name: str) -> tuple[ScalingPoint, ...]:
     found = (_of(one, name) for one in comparisons)
     return next((method.growth for method in found if method is not None and method.growth), ())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from poise.comparison.trials.growth import ONE_SIZE, exponent
+from poise.comparison.runs import ONLY_CHAIN_SIZE, fit_exponent
 from poise.model.skeleton import Kind
-from poise.solvers.base.capabilities import series
+from poise.solvers.base.solver_calls import join_words
 from property_table.table import FIRST, LAST, SOLVES, OnChain, Properties, Property
 
 HELD = 1e-9  # [rad, file units] a limit that no answer leaves by more is held
@@ -62,7 +62,7 @@ def notes(table: Properties) -> list[str]:
         f"depends on the method. Gaining {FAST:g} digits an iteration or more from there to {LAST:g} is 'faster than "
         "linear', less is 'linear', not coming there 'slower than linear'."
     )
-    tried = series(map(str, table.tried))
+    tried = join_words(map(str, table.tried))
     joints = (
         f"Number of joints: the longest chain of balls, of {tried} joints, of which {solves} of the "
         f"targets are solved; times follow a power of the number of joints from 10 on: {low:g} to {high:g} is 'as "
@@ -138,10 +138,10 @@ def _convergence(method: Property) -> str:
 def _joints(method: Property) -> str:
     if method.largest is None:
         return "-"
-    power = exponent(method.grown)
+    power = fit_exponent(method.grown)
     most = f"up to {method.largest}"
     if len(method.grown) == 1:
-        return f"{method.largest} {'were measured' if method.name in ONE_SIZE else 'only'}"
+        return f"{method.largest} {'were measured' if method.name in ONLY_CHAIN_SIZE else 'only'}"
     if math.isnan(power):
         return most
     low, high = EVEN

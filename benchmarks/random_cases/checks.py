@@ -10,7 +10,7 @@ import numpy as np
 
 import poise
 from poise import Kind, Range, Status
-from poise.problem.arm import arm_of
+from poise.problem.arm import find_arm
 from random_cases.asked import KNOWN, ROWS, Asked
 from random_cases.kinematics import errors_of, value_of
 
@@ -146,7 +146,7 @@ def _forms(asked: Asked, result: poise.Result, name: str) -> Iterator[Fault]:
     """One target as one of the batch, prepared as fresh, from a batch of starts; a tracker's errors and limits."""
     row = 1
     one = poise.solve(asked.start, asked.rows(row), solver=name, **asked.how)
-    raced = arm_of(result.problem) is not None  # a lone target of a serial arm starts from many places
+    raced = find_arm(result.problem) is not None  # a lone target of a serial arm starts from many places
     for bits in () if raced else BITS:
         if not np.array_equal(getattr(one, bits), getattr(result, bits)[row]):
             yield "one target is not as in a batch", f"{bits}: {getattr(one, bits)} {getattr(result, bits)[row]}"

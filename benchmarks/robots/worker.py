@@ -151,7 +151,7 @@ def outcome(action: Callable[[], Measured]) -> Measured:
     """Return what was measured, or the sentence why not."""
     try:
         return action()
-    except Exception as error:  # noqa: BLE001 - whatever stops a peer is its result
+    except Exception as error:  # noqa: BLE001 - an exception of a peer is its result
         return {"error": f"{type(error).__name__.removesuffix('Error')}: {error}"}
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import poise
 from figures._style import BLUE, GREEN, figure, save
 from poise import samples
-from poise.comparison.effort import Effort
-from poise.comparison.trials.targets import Sizes
+from poise.comparison.runs import Effort
+from poise.comparison.task import SetSizes
 
 METHODS = {
     "levenberg_marquardt": "levenberg_marquardt",
@@ -19,7 +19,7 @@ METHODS = {
     "classic ccd": poise.CCD(order="tip-first", bend=0, finish=False),
     "jacobian_transpose": "jacobian_transpose",
 }
-SMALL = Effort(Sizes(8, 30, 1), joints=(), batches=(), rounds=1, timed=1, traced=0, seconds=60.0)
+SMALL = Effort(SetSizes(8, 30, 1), joints=(), batches=(), rounds=1, timed=1, traced=0, seconds=60.0)
 
 
 def draw(path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from poise import solvers
-from poise.solvers.base.parameters import parameters
+from poise.solvers.base.option_parsing import list_parameters
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER.parent.parent / "benchmarks" / "results"
@@ -45,7 +45,7 @@ def options(name: str) -> str:
         "| option | default | meaning |",
         "|---|---|---|",
     ]
-    for option in parameters(type(made)):
+    for option in list_parameters(type(made)):
         cells = (f"`{option.name}`", f"`{_shown(option.default)}`", option.text)
         lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     return "\n".join(lines)

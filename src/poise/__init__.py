@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from poise import extend as extend
     from poise import plot as plot
     from poise import solvers as solvers
+    from poise.batch.each import Finished as Finished
+    from poise.batch.each import each as each
     from poise.comparison.compare import compare as compare
     from poise.comparison.comparison import Comparison as Comparison
+    from poise.conversion.convert import Converted as Converted
+    from poise.conversion.convert import convert as convert
     from poise.errors import FileError as FileError
     from poise.errors import InputError as InputError
     from poise.errors import NotReachedError as NotReachedError
@@ -33,25 +37,23 @@ if TYPE_CHECKING:
     from poise.ground.way import travel_direction as travel_direction
     from poise.io import samples as samples
     from poise.io.bone_end import bone_end as bone_end
-    from poise.io.markers.load import load_markers as load_markers
+    from poise.io.joint_values import read_values as read_values
     from poise.io.markers.markers import Markers as Markers
-    from poise.io.motion.read import load_motion as load_motion
-    from poise.io.motion.write import save_motion as save_motion
+    from poise.io.markers.markers import load_markers as load_markers
     from poise.io.registry import load as load
     from poise.io.registry import save as save
+    from poise.io.robot_motion import load_motion as load_motion
+    from poise.io.robot_motion import save_motion as save_motion
     from poise.io.samples import sample as sample
-    from poise.io.values.read import read_values as read_values
-    from poise.libraries.convert import Converted as Converted
-    from poise.libraries.convert import convert as convert
-    from poise.libraries.each import Finished as Finished
-    from poise.libraries.each import each as each
-    from poise.machine.warmup import warmup as warmup
-    from poise.maths.checked import rotations as rotations
-    from poise.maths.checked.rotations import rotation_between as rotation_between
+    from poise.maths import checked_rotations as checked_rotations
+    from poise.maths.checked_rotations import rotation_between as rotation_between
     from poise.model.anatomy.humanoid import Humanoid as Humanoid
     from poise.model.anatomy.humanoid import humanoid as humanoid
     from poise.model.clip import Clip as Clip
     from poise.model.clip import KeyedClip as KeyedClip
+    from poise.model.clip import Track as Track
+    from poise.model.joints import Motor as Motor
+    from poise.model.joints import SafetyController as SafetyController
     from poise.model.limits import EulerBox as EulerBox
     from poise.model.limits import Range as Range
     from poise.model.limits import SwingTwist as SwingTwist
@@ -59,8 +61,6 @@ if TYPE_CHECKING:
     from poise.model.mass import BodyMass as BodyMass
     from poise.model.mass import centre_of_mass as centre_of_mass
     from poise.model.mass import masses as masses
-    from poise.model.motors import Motor as Motor
-    from poise.model.motors import SafetyController as SafetyController
     from poise.model.pose import Pose as Pose
     from poise.model.pose import Transforms as Transforms
     from poise.model.rig import Rig as Rig
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from poise.model.skeleton import Joint as Joint
     from poise.model.skeleton import Kind as Kind
     from poise.model.skeleton import Skeleton as Skeleton
-    from poise.model.tracks import Track as Track
+    from poise.precompile import warmup as warmup
     from poise.problem.goals import Aim as Aim
     from poise.problem.goals import Balance as Balance
     from poise.problem.goals import Direction as Direction
@@ -84,8 +84,8 @@ if TYPE_CHECKING:
     from poise.problem.goals import Position as Position
     from poise.solvers.anneal import Anneal as Anneal
     from poise.solvers.autodiff import Autodiff as Autodiff
-    from poise.solvers.base.contract import Trace as Trace
-    from poise.solvers.base.status import Status as Status
+    from poise.solvers.base.interface import Status as Status
+    from poise.solvers.base.interface import Trace as Trace
     from poise.solvers.ccd import CCD as CCD
     from poise.solvers.damped_least_squares import DampedLeastSquares as DampedLeastSquares
     from poise.solvers.fabrik import FABRIK as FABRIK
@@ -94,32 +94,32 @@ if TYPE_CHECKING:
     from poise.solvers.pseudo_inverse import PseudoInverse as PseudoInverse
     from poise.solvers.selectively_damped import SelectivelyDamped as SelectivelyDamped
     from poise.solvers.two_bone import TwoBone as TwoBone
+    from poise.solving.bake import Baked as Baked
+    from poise.solving.bake import bake as bake
     from poise.solving.fit import Fitted as Fitted
     from poise.solving.fit import fit as fit
-    from poise.solving.frames.bake import Baked as Baked
-    from poise.solving.frames.bake import bake as bake
-    from poise.solving.frames.track import Tracker as Tracker
-    from poise.solving.prepared import Prepared as Prepared
     from poise.solving.result import Result as Result
+    from poise.solving.solve import Prepared as Prepared
     from poise.solving.solve import prepare as prepare
     from poise.solving.solve import solve as solve
+    from poise.solving.tracker import Tracker as Tracker
     from poise.viewer.view import View as View
     from poise.viewer.view import view as view
 
 __version__ = "0.1.0"
 
 # Module below `poise` that defines each public name.
-_PLACES = {
+_MODULE_BY_NAME = {
     "Aim": "problem.goals",
     "Anneal": "solvers.anneal",
     "Autodiff": "solvers.autodiff",
     "Balance": "problem.goals",
-    "Baked": "solving.frames.bake",
+    "Baked": "solving.bake",
     "BodyMass": "model.mass",
     "CCD": "solvers.ccd",
     "Clip": "model.clip",
     "Comparison": "comparison.comparison",
-    "Converted": "libraries.convert",
+    "Converted": "conversion.convert",
     "Contacts": "ground.contact.contacts",
     "Coupling": "model.skeleton",
     "DampedLeastSquares": "solvers.damped_least_squares",
@@ -127,7 +127,7 @@ _PLACES = {
     "EulerBox": "model.limits",
     "FABRIK": "solvers.fabrik",
     "FileError": "errors",
-    "Finished": "libraries.each",
+    "Finished": "batch.each",
     "Fitted": "solving.fit",
     "Grounder": "ground.grounder",
     "Humanoid": "model.anatomy.humanoid",
@@ -141,7 +141,7 @@ _PLACES = {
     "LookAt": "problem.goals",
     "Markers": "io.markers.markers",
     "Loop": "model.loops",
-    "Motor": "model.motors",
+    "Motor": "model.joints",
     "Near": "problem.goals",
     "NotReachedError": "errors",
     "Orientation": "problem.goals",
@@ -153,68 +153,68 @@ _PLACES = {
     "Pole": "problem.goals",
     "Pose": "model.pose",
     "Position": "problem.goals",
-    "Prepared": "solving.prepared",
+    "Prepared": "solving.solve",
     "PseudoInverse": "solvers.pseudo_inverse",
     "Range": "model.limits",
     "Result": "solving.result",
     "Rig": "model.rig",
     "Roles": "model.roles",
-    "SafetyController": "model.motors",
+    "SafetyController": "model.joints",
     "SelectivelyDamped": "solvers.selectively_damped",
     "Skeleton": "model.skeleton",
     "Skin": "model.rig",
-    "Status": "solvers.base.status",
+    "Status": "solvers.base.interface",
     "SwingTwist": "model.limits",
     "Terrain": "ground.terrain.terrain",
-    "Trace": "solvers.base.contract",
-    "Track": "model.tracks",
-    "Tracker": "solving.frames.track",
+    "Trace": "solvers.base.interface",
+    "Track": "model.clip",
+    "Tracker": "solving.tracker",
     "Transforms": "model.pose",
     "TwoBone": "solvers.two_bone",
     "UnknownNameError": "errors",
     "UnsupportedError": "errors",
     "View": "viewer.view",
-    "bake": "solving.frames.bake",
+    "bake": "solving.bake",
     "bone_end": "io.bone_end",
     "centre_of_mass": "model.mass",
     "compare": "comparison.compare",
-    "convert": "libraries.convert",
-    "each": "libraries.each",
+    "convert": "conversion.convert",
+    "each": "batch.each",
     "fit": "solving.fit",
     "humanoid": "model.anatomy.humanoid",
     "load": "io.registry",
-    "load_markers": "io.markers.load",
-    "load_motion": "io.motion.read",
+    "load_markers": "io.markers.markers",
+    "load_motion": "io.robot_motion",
     "lock_feet": "ground.plant",
     "plant_feet": "ground.plant",
     "masses": "model.mass",
     "plant_pose": "ground.one_pose",
     "prepare": "solving.solve",
     "read_contacts": "ground.contact.contact_files",
-    "read_values": "io.values.read",
-    "rotation_between": "maths.checked.rotations",
+    "read_values": "io.joint_values",
+    "rotation_between": "maths.checked_rotations",
     "sample": "io.samples",
     "save": "io.registry",
-    "save_motion": "io.motion.write",
+    "save_motion": "io.robot_motion",
     "solve": "solving.solve",
     "travel_direction": "ground.way",
     "view": "viewer.view",
-    "warmup": "machine.warmup",
+    "warmup": "precompile",
     "write_contacts": "ground.contact.contact_files",
 }
 
 # Public modules. `poise.jax` is not listed: it needs an extra and is imported explicitly.
-_MODULES = {
+_PUBLIC_MODULES = {
     "errors": "errors",
     "extend": "extend",
     "plot": "plot",
-    "rotations": "maths.checked.rotations",
+    "rotations": "maths.checked_rotations",
     "samples": "io.samples",
     "solvers": "solvers",
 }
 
 # Equivalents of names in other libraries, for the error message of an unknown attribute.
-_ELSEWHERE = {
+_COMMON_NAMES = {
     "dls": "DampedLeastSquares", "lm": "LevenbergMarquardt", "sdls": "SelectivelyDamped", "jt": "JacobianTranspose",
     "ik": "solve", "solveik": "solve", "target": "Position", "rotation": "Orientation", "transform": "Place",
     "read": "load", "open": "load", "write": "save", "show": "view", "viewer": "view", "limit": "Range",
@@ -222,9 +222,9 @@ _ELSEWHERE = {
 }  # fmt: skip
 
 if not TYPE_CHECKING:  # with __getattr__ visible, a type checker would accept any name
-    __all__ = sorted([*_PLACES, *_MODULES])  # noqa: PLE0605
+    __all__ = sorted([*_MODULE_BY_NAME, *_PUBLIC_MODULES])  # noqa: PLE0605
 
-    class _NoSuchNameError(AttributeError):
+    class _UnknownAttributeError(AttributeError):
         """Attribute error with a lazily built message.
 
         `from poise import kernels` raises it before importing the submodule, so similar names are searched only when
@@ -232,31 +232,31 @@ if not TYPE_CHECKING:  # with __getattr__ visible, a type checker would accept a
         """
 
         def __str__(self) -> str:
-            return _unknown(*self.args)
+            return _format_unknown_name(*self.args)
 
     def __getattr__(name: str) -> object:
         """Import a public name on first use. It is stored as a module attribute then."""
-        if name in _MODULES:
-            value = importlib.import_module(f"poise.{_MODULES[name]}")
-        elif name in _PLACES:
-            value = getattr(importlib.import_module(f"poise.{_PLACES[name]}"), name)
+        if name in _PUBLIC_MODULES:
+            value = importlib.import_module(f"poise.{_PUBLIC_MODULES[name]}")
+        elif name in _MODULE_BY_NAME:
+            value = getattr(importlib.import_module(f"poise.{_MODULE_BY_NAME[name]}"), name)
         else:
-            raise _NoSuchNameError(name)
+            raise _UnknownAttributeError(name)
         globals()[name] = value
         return value
 
-    def _unknown(name: str) -> str:
+    def _format_unknown_name(name: str) -> str:
         """Format the message for an unknown attribute.
 
         It suggests the nearest public name, or the equivalent of another library's name.
         """
         from difflib import get_close_matches  # noqa: PLC0415  (needed for the error message only)
 
-        small = {known.casefold(): known for known in (*_MODULES, *_PLACES)}
-        near = [small[match] for match in get_close_matches(name.casefold(), small, n=2, cutoff=0.6)]
-        meant = _ELSEWHERE.get(name.casefold().replace("_", ""))
-        near = near if meant is None else [meant]
-        hint = f"; did you mean {' or '.join(f'poise.{one}' for one in near)}?" if near else ""
+        by_lower_case = {known.casefold(): known for known in (*_PUBLIC_MODULES, *_MODULE_BY_NAME)}
+        nearest = [by_lower_case[match] for match in get_close_matches(name.casefold(), by_lower_case, n=2, cutoff=0.6)]
+        equivalent = _COMMON_NAMES.get(name.casefold().replace("_", ""))
+        similar = nearest if equivalent is None else [equivalent]
+        hint = f"; did you mean {' or '.join(f'poise.{each}' for each in similar)}?" if similar else ""
         return f"module 'poise' has no attribute {name!r}{hint}"
 
     def __dir__() -> list[str]:

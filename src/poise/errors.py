@@ -27,15 +27,15 @@ __all__ = [
     "UnsupportedError",
 ]
 
-_SHOWN_NAMES = 12
+_MAX_LISTED_NAMES = 12
 # Control characters, marks of text direction (they can reorder letters), line separators, and surrogates
 # (bytes of names outside UTF-8). All of them can change how a terminal shows the text.
-_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_QUOTED = 120  # characters of a quoted value and of each listed name: fits two terminal lines
-_SHORT = 70  # characters; shorter texts stay below _MAX_QUOTED_CHARS with quotes and escapes added
-_QUOTED_PATH = 200  # characters of a quoted path in a message
-_LONGEST_NAME = 200  # characters; longer names are not compared, which takes time
-_MOST_COMPARED = 4_000_000  # product of name lengths, summed: bounds the comparison to tenths of a second
+_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_MAX_QUOTED_CHARS = 120  # characters of a quoted value and of each listed name: fits two terminal lines
+_FAST_QUOTE_CHARS = 70  # characters; shorter texts stay below _MAX_QUOTED_CHARS with quotes and escapes added
+_MAX_PATH_CHARS = 200  # characters of a quoted path in a message
+_MAX_NAME_CHARS = 200  # characters; longer names are not compared, which takes time
+_MAX_COMPARED_PAIRS = 4_000_000  # product of name lengths, summed: bounds the comparison to tenths of a second
 
 
 class PoiseError(Exception):
@@ -47,13 +47,13 @@ class PoiseError(Exception):
     """
 
     def __str__(self) -> str:
-        return one_line(super().__str__())
+        return escape_controls(super().__str__())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), self.args), vars(self)  # errors are pickled between processes
+        return _rebuild_error, (type(self), self.args), vars(self)  # errors are pickled between processes
 
 
-def _again(kind: type[PoiseError], args: tuple[Any, ...]) -> PoiseError:
+def _rebuild_error(kind: type[PoiseError], args: tuple[Any, ...]) -> PoiseError:
     """Rebuild a pickled error without calling its constructor."""
     error = kind.__new__(kind)
     error.args = args
@@ -67,7 +67,7 @@ class PoiseWarning(UserWarning):
     """
 
     def __str__(self) -> str:
-        return one_line(super().__str__())
+        return escape_controls(super().__str__())
 
 
 class WriteWarning(PoiseWarning):
@@ -91,10 +91,10 @@ class FileError(PoiseError):
     """
 
     def __init__(self, path: str | PathLike[str], reason: str, *, place: str = "") -> None:
-        self.path = _text(path)
-        self.place = _text(place)
-        self.reason = _text(reason)
-        super().__init__(": ".join(part for part in (quoted_path(self.path), self.place, self.reason) if part))
+        self.path = _to_text(path)
+        self.place = _to_text(place)
+        self.reason = _to_text(reason)
+        super().__init__(": ".join(part for part in (quote_path(self.path), self.place, self.reason) if part))
 
 
 class UnknownNameError(PoiseError):
@@ -127,12 +127,12 @@ class UnknownNameError(PoiseError):
         means: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
-        names, word = _texts(known), name if isinstance(name, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
-        meant = means.get(_plain(word)) if isinstance(means, Mapping) else None
-        near = _nearest(word, [*names, *_texts(also)]) if meant is None else [meant]
-        hint = f"; did you mean {' or '.join(quoted(n) for n in near)}?" if near else ";"
-        several = _text(plural) or f"{_text(kind)}s"
-        super().__init__(f"no {_text(kind)} {quoted(name)}{hint} {several}: {listed(names)}")
+        names, word = _to_texts(known), name if isinstance(name, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
+        equivalent = means.get(_normalise_name(word)) if isinstance(means, Mapping) else None
+        similar = _find_similar_names(word, [*names, *_to_texts(also)]) if equivalent is None else [equivalent]
+        hint = f"; did you mean {' or '.join(quote_value(n) for n in similar)}?" if similar else ";"
+        several = _to_text(plural) or f"{_to_text(kind)}s"
+        super().__init__(f"no {_to_text(kind)} {quote_value(name)}{hint} {several}: {join_names(names)}")
 
 
 class InputError(PoiseError, ValueError):
@@ -144,7 +144,7 @@ class UnsupportedError(PoiseError):
 
 
 @contextmanager
-def naming(file: str | PathLike[str] | None) -> Generator[None]:
+def prefix_file_name(file: str | PathLike[str] | None) -> Generator[None]:
     """Prefix UnsupportedError messages with the file name. Messages that contain the name already are not changed.
 
     Parameters
@@ -155,36 +155,36 @@ def naming(file: str | PathLike[str] | None) -> Generator[None]:
     try:
         yield
     except UnsupportedError as error:
-        if file is None or one_line(quoted_path(file)) in str(error):
+        if file is None or escape_controls(quote_path(file)) in str(error):
             raise
-        raise UnsupportedError(f"{quoted_path(file)}: {error}") from error
+        raise UnsupportedError(f"{quote_path(file)}: {error}") from error
 
 
 class NotReachedError(PoiseError):
     """Goals not met. Raised only on request, by `Result.require()`."""
 
 
-def listed(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     """Join names for a message. A long list is cut, with the number of omitted names."""
-    names = [_cut(shown(name), _QUOTED) for name in names]
+    names = [_truncate(escape_unprintable(name), _MAX_QUOTED_CHARS) for name in names]
     if not names:
         return "(none)"
-    rest = len(names) - _SHOWN_NAMES
-    return ", ".join(names[:_SHOWN_NAMES]) + (f", ... and {rest} more" if rest > 0 else "")
+    hidden = len(names) - _MAX_LISTED_NAMES
+    return ", ".join(names[:_MAX_LISTED_NAMES]) + (f", ... and {hidden} more" if hidden > 0 else "")
 
 
-def _texts(values: Any) -> list[str]:
+def _to_texts(values: Any) -> list[str]:
     """Convert names to text.
 
     Invalid input gives an empty list: building an error must not fail.
     """
     try:
-        return [_text(value) for value in values]
+        return [_to_text(value) for value in values]
     except TypeError:
         return []
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     """Convert a value to text, or to its type name.
 
     The type name replaces a value whose `str` fails.
@@ -195,7 +195,7 @@ def _text(value: Any) -> str:
         return f"a {type(value).__name__}"
 
 
-def quoted(value: object, most: int = _QUOTED) -> str:
+def quote_value(value: object, max_chars: int = _MAX_QUOTED_CHARS) -> str:
     """Quote a value for a message, shortened.
 
     The type name replaces a value whose `repr` fails.
@@ -204,33 +204,33 @@ def quoted(value: object, most: int = _QUOTED) -> str:
     ----------
     value
         Anything.
-    most
+    max_chars
         Maximum number of characters.
     """
-    if type(value) is str and len(value) < _SHORT and value.isprintable():
+    if type(value) is str and len(value) < _FAST_QUOTE_CHARS and value.isprintable():
         return repr(value)  # fast path: every goal quotes its joint
     try:
-        text = repr(value[: _LONGEST_NAME * 2] if isinstance(value, str | bytes) else value)
+        text = repr(value[: _MAX_NAME_CHARS * 2] if isinstance(value, str | bytes) else value)
     except Exception:  # noqa: BLE001  (a foreign __repr__ may raise anything)
         text = f"a {type(value).__name__}"
-    return _cut(" ".join(text.split("\n")), most)
+    return _truncate(" ".join(text.split("\n")), max_chars)
 
 
-def quoted_path(path: object) -> str:
+def quote_path(path: object) -> str:
     """Quote a path for a message, shortened in the middle."""
     text = str(path)
-    half = _QUOTED_PATH // 2 - 2
-    return text if len(text) <= _QUOTED_PATH else f"{text[:half]}...{text[-half:]}"
+    half = _MAX_PATH_CHARS // 2 - 2
+    return text if len(text) <= _MAX_PATH_CHARS else f"{text[:half]}...{text[-half:]}"
 
 
-def shown(name: str) -> str:
+def escape_unprintable(name: str) -> str:
     r"""Escape unprintable characters of a name. The escapes are those of repr, without quotes: a line break is \n."""
     if name.isprintable():
         return name
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name)
 
 
-def one_line(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Escape control characters, line separators and marks of text direction.
 
     The text stays on one line and cannot send control sequences to a terminal.
@@ -243,27 +243,29 @@ def one_line(text: str) -> str:
     text
         For example a message with a file name.
     """
-    return _STEERING.sub(lambda found: repr(found[0])[1:-1], text)
+    return _CONTROL_CHARACTERS.sub(lambda match: repr(match[0])[1:-1], text)
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."
+def _truncate(text: str, max_chars: int) -> str:
+    return text if len(text) <= max_chars else text[: max_chars - 3] + "..."
 
 
-def _nearest(name: str, names: list[str]) -> list[str]:
+def _find_similar_names(name: str, names: list[str]) -> list[str]:
     """Find similar names with difflib. A name that differs only in case and separators is returned alone."""
-    if not 0 < len(name) <= _LONGEST_NAME:
+    if not 0 < len(name) <= _MAX_NAME_CHARS:
         return []
     import difflib  # noqa: PLC0415  (keeps `import poise` fast)
 
-    names = [known for known in names if len(known) <= _LONGEST_NAME]
-    plain = {_plain(known): known for known in reversed(names)}
-    if _plain(name) in plain:
-        return [plain[_plain(name)]]
-    letters = accumulate(len(name) * len(known) for known in plain)
-    compared = [known for known, total in zip(plain, letters, strict=True) if total <= _MOST_COMPARED]
-    return [plain[match] for match in difflib.get_close_matches(_plain(name), compared, n=2, cutoff=0.6)]
+    names = [known for known in names if len(known) <= _MAX_NAME_CHARS]
+    by_plain_name = {_normalise_name(known): known for known in reversed(names)}
+    if _normalise_name(name) in by_plain_name:
+        return [by_plain_name[_normalise_name(name)]]
+    letters = accumulate(len(name) * len(known) for known in by_plain_name)
+    compared = [known for known, total in zip(by_plain_name, letters, strict=True) if total <= _MAX_COMPARED_PAIRS]
+    return [
+        by_plain_name[match] for match in difflib.get_close_matches(_normalise_name(name), compared, n=2, cutoff=0.6)
+    ]
 
 
-def _plain(name: str) -> str:
+def _normalise_name(name: str) -> str:
     return "".join(letter for letter in name.casefold() if letter.isalnum())

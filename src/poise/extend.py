@@ -25,20 +25,18 @@ from __future__ import annotations
 from poise.errors import FileError
 from poise.io.files import read_bytes, write_atomically
 from poise.io.registry import Format
+from poise.maths.arguments import count, one_of
 from poise.maths.arrays import Bools, Floats, Ints, finite, real
-from poise.maths.options import count, one_of
+from poise.model.limit_checks import checked_soft
 from poise.model.limits import Limit, unit_axis
-from poise.model.limits.base.checks import checked_soft
 from poise.model.rig import Saveable
 from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goal_base import checked_offset, checked_weight, directions, points, set_fields
 from poise.problem.goals import Goal, JointGoal
-from poise.problem.goals.base.goal import checked_offset, checked_weight, set_fields
-from poise.problem.goals.base.targets import directions, points
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers import Solver
-from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.contract import Answer, Request, Trace
-from poise.solvers.base.status import Status
+from poise.solvers.base.interface import Answer, Request, Status, Trace
+from poise.solvers.base.solver_calls import Capabilities
 
 __all__ = [
     "Answer",

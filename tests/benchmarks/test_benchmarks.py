@@ -252,7 +252,7 @@ def test_the_generated_bvh_has_96_channels(tmp_path):
 def test_the_arm_yardstick_agrees_and_a_wrong_one_is_told():
     import arm_yardstick
 
-    from poise.kernels.values.lanes import SCALAR
+    from poise.kernels.lanes import SCALAR
 
     try:
         arm = arm_yardstick.case()

@@ -16,7 +16,7 @@ import pytest
 
 import poise
 from poise import cli
-from poise.cli.told import next_steps
+from poise.cli import demo
 from tests.command_line import ARM, HUMANOID, REACH, run, start
 from tests.patience import NO_HANG, PROCESS
 
@@ -37,14 +37,14 @@ def test_the_list_of_commands_imports_no_command_and_no_numba():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=PROCESS)
     listed, modules = done.stdout.split("modules:")
     assert done.returncode == 0
-    assert all(verb in listed for verb in cli.VERBS)
-    verbs = {f"poise.cli.{listed.place.split('.')[0]}" for listed in cli.VERBS.values()}
+    assert all(verb in listed for verb in cli.COMMANDS)
+    verbs = {f"poise.cli.{listed.function.split('.')[0]}" for listed in cli.COMMANDS.values()}
     assert {"numba", "numpy", *verbs} & set(modules.split()) == set()
 
 
-@pytest.mark.parametrize("verb", cli.VERBS)
+@pytest.mark.parametrize("verb", cli.COMMANDS)
 def test_the_list_of_commands_says_of_each_what_its_own_help_says_first(verb):
-    assert " ".join(cli.command(verb).help.split("\n\n")[0].split()) == cli.VERBS[verb].summary
+    assert " ".join(cli.load_command(verb).help.split("\n\n")[0].split()) == cli.COMMANDS[verb].summary
 
 
 def test_a_command_that_does_not_exist_is_one_line():
@@ -293,18 +293,18 @@ class TestHowPoiseIsCalled:
 
     def test_by_its_name_where_it_is_found(self, program_at, monkeypatch):
         monkeypatch.setenv("PATH", str(program_at.parent))
-        assert next_steps.program() == "poise"
+        assert demo.find_poise_command() == "poise"
 
     def test_by_a_path_where_it_is_not_or_another_one_is(self, program_at, tmp_path, monkeypatch):
         monkeypatch.setenv("PATH", "")
-        assert next_steps.program() == "'my tools/poise'"
+        assert demo.find_poise_command() == "'my tools/poise'"
         monkeypatch.chdir(program_at.parent)
-        assert next_steps.program() == "./poise"
+        assert demo.find_poise_command() == "./poise"
         other = tmp_path / "poise"
         other.write_text("#!/bin/sh\n")
         other.chmod(0o755)
         monkeypatch.setenv("PATH", str(tmp_path))
-        assert next_steps.program() == "./poise"
+        assert demo.find_poise_command() == "./poise"
 
 
 # --- files that are broken on purpose -------------------------------------------------------------

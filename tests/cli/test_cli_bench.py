@@ -13,7 +13,7 @@ import pytest
 import poise
 from tests.command_line import run, start
 
-warming = importlib.import_module("poise.machine.warmup")  # `poise.warmup` is the function
+warming = importlib.import_module("poise.precompile")  # `poise.warmup` is the function
 
 
 SOLVING = """
@@ -21,7 +21,7 @@ import importlib, json
 import numpy as np
 import poise
 from poise.io import samples
-compiled = importlib.import_module("poise.machine.warmup").compiled
+compiled = importlib.import_module("poise.precompile").compiled
 poise.warmup()
 print(json.dumps(compiled()))
 arm, figure = poise.load(samples.path("arm.urdf")).rest, poise.load(samples.path("humanoid.glb")).rest
@@ -61,7 +61,7 @@ class TestWarmup:
     def test_progress_names_the_steps(self):
         said = []
         folder = poise.warmup(progress=said.append)
-        assert said == [name for name, _ in warming.steps()]
+        assert said == [name for name, _ in warming.list_steps()]
         assert list(folder.glob("*.nbc"))
 
     def test_the_command(self):
@@ -72,13 +72,13 @@ class TestWarmup:
 
     @pytest.mark.parametrize("group", warming.GROUPS[:-1])
     def test_a_group_is_a_part(self, group):
-        names, part = ([name for name, _ in warming.steps(what)] for what in ("all", group))
+        names, part = ([name for name, _ in warming.list_steps(what)] for what in ("all", group))
         assert part[0] == "poses"
         assert set(part) < set(names)
 
     def test_the_groups_are_all(self):
-        parts = {name for group in warming.GROUPS[:-1] for name, _ in warming.steps(group)}
-        assert parts == {name for name, _ in warming.steps()}
+        parts = {name for group in warming.GROUPS[:-1] for name, _ in warming.list_steps(group)}
+        assert parts == {name for name, _ in warming.list_steps()}
 
     def test_another_word(self):
         with pytest.raises(poise.PoiseError, match="no group of kernels 'legs'; groups of kernels: arms, figures"):

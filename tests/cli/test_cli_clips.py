@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import poise
-from poise.cli.planted.clips import contact_files
+from poise.cli.plant_clips import list_contact_files
 from poise.io import samples
-from poise.io.registry import formats
-from poise.libraries.clip_files import clip_paths, holds_one_clip
+from poise.io.clip_files import build_clip_paths, is_single_clip_format
+from poise.io.registry import list_formats
 from tests.command_line import run
 
 HUMANOID = samples.path("humanoid.glb")
@@ -113,8 +113,8 @@ class TestFeet:
     def test_contacts_of_two_clips_of_one_name_go_into_two_files(self):
         walk = poise.load(HUMANOID).clips[0]
         with pytest.raises(poise.InputError, match=r"--contacts a\.toml: two clips are called 'walk'"):
-            contact_files(Path("a.toml"), [walk, walk], "--contacts")
-        assert contact_files(Path("a.json"), [walk, walk], "") == [Path("a_walk.json"), Path("a_walk_1.json")]
+            list_contact_files(Path("a.toml"), [walk, walk], "--contacts")
+        assert list_contact_files(Path("a.json"), [walk, walk], "") == [Path("a_walk.json"), Path("a_walk_1.json")]
 
 
 class TestSolve:
@@ -189,7 +189,7 @@ class TestLibrary:
 
 
 @pytest.mark.filterwarnings("ignore:.*it holds 2 animations")
-@pytest.mark.parametrize("suffix", sorted(s for s, module in formats().items() if hasattr(module, "write")))
+@pytest.mark.parametrize("suffix", sorted(s for s, module in list_formats().items() if hasattr(module, "write")))
 def test_a_format_says_whether_it_holds_one_clip(suffix, tmp_path):
     rig = poise.load(HUMANOID)
     hips = poise.Pose(rig.skeleton, rig.clips[0].poses.q[:2])
@@ -197,7 +197,7 @@ def test_a_format_says_whether_it_holds_one_clip(suffix, tmp_path):
     path = tmp_path / f"x{suffix}"
     if suffix == ".urdf":
         return  # holds none
-    if holds_one_clip(path):
+    if is_single_clip_format(path):
         with pytest.raises(poise.UnsupportedError, match="clip"):
             poise.save(poise.Rig(rig.skeleton, rig.pose, clips), path)
     else:
@@ -206,7 +206,7 @@ def test_a_format_says_whether_it_holds_one_clip(suffix, tmp_path):
 
 
 def test_names_of_files(tmp_path):
-    assert clip_paths(tmp_path / "a.bvh", ["walk"]) == [tmp_path / "a.bvh"]
+    assert build_clip_paths(tmp_path / "a.bvh", ["walk"]) == [tmp_path / "a.bvh"]
     names = ["walk", "Walk", "a/b", "..", "walk"]
-    made = [path.name for path in clip_paths(tmp_path / "a.bvh", names)]
+    made = [path.name for path in build_clip_paths(tmp_path / "a.bvh", names)]
     assert made == ["a_walk.bvh", "a_Walk_1.bvh", "a_a_b.bvh", "a_clip.bvh", "a_walk_2.bvh"]

@@ -10,7 +10,7 @@ import rich.markup
 
 import poise
 from poise import cli, solvers
-from poise.cli.given.goals import goal_of_words
+from poise.cli.goal_options import parse_goal
 from poise.io import samples
 from tests.command_line import HUMANOID, run
 
@@ -24,27 +24,27 @@ def start():
 
 class TestWords:
     def test_a_position_with_options(self, start):
-        goal = goal_of_words("position LeftHand 0.4 1.2 -0.35 weight=2 root=LeftArm", start)
+        goal = parse_goal("position LeftHand 0.4 1.2 -0.35 weight=2 root=LeftArm", start)
         assert isinstance(goal, poise.Position)
         assert (goal.joint, goal.weight, goal.root) == ("LeftHand", 2.0, "LeftArm")
         np.testing.assert_array_equal(goal.target, [0.4, 1.2, -0.35])
 
     def test_a_place_takes_seven_numbers(self, start):
-        goal = goal_of_words("place LeftHand 1 2 3 1 0 0 0", start)
+        goal = parse_goal("place LeftHand 1 2 3 1 0 0 0", start)
         np.testing.assert_array_equal(goal.rows(), [1, 2, 3, 1, 0, 0, 0])
 
     def test_an_axis_is_numbers(self, start):
-        goal = goal_of_words("direction LeftHand 0 1 0 axis=0,2,0", start)
+        goal = parse_goal("direction LeftHand 0 1 0 axis=0,2,0", start)
         assert goal.axis == (0.0, 1.0, 0.0)
 
     def test_near_means_the_start(self, start):
-        goal = goal_of_words("near joints=LeftArm,RightArm weight=0.5", start)
+        goal = parse_goal("near joints=LeftArm,RightArm weight=0.5", start)
         assert goal.pose is start
         assert goal.joints == ("LeftArm", "RightArm")
 
     def test_a_joint_with_a_blank_is_quoted(self, start):
         with pytest.raises(poise.UnknownNameError, match="no joint 'Left Hand'"):
-            goal_of_words("position 'Left Hand' 0 0 0", start)
+            parse_goal("position 'Left Hand' 0 0 0", start)
 
     @pytest.mark.parametrize(
         ("words", "says"),
@@ -63,7 +63,7 @@ class TestWords:
     )
     def test_what_cannot_be_read_is_one_sentence(self, start, words, says):
         with pytest.raises(poise.PoiseError, match=says):
-            goal_of_words(words, start)
+            parse_goal(words, start)
 
 
 class TestSolve:
@@ -147,9 +147,9 @@ class TestSolvers:
         """Brackets are units here, not the markup of a terminal."""
         assert "[rad]" in run("solvers", "ccd").stdout
 
-    @pytest.mark.parametrize("verb", cli.VERBS)
+    @pytest.mark.parametrize("verb", cli.COMMANDS)
     def test_no_help_has_words_that_a_terminal_takes_for_markup(self, verb):
-        command = cli.command(verb)
+        command = cli.load_command(verb)
         texts = [command.help, *(getattr(parameter, "help", None) for parameter in command.params)]
         assert [text for text in texts if text and rich.markup.render(text).plain != text] == []
 

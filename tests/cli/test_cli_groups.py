@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.cli.given.groups import split
+from poise.cli.goal_options import split_groups
 from tests.command_line import HUMANOID, run
 
 HAND = ("--joint", "LeftHand", "--to", "0.4", "1.2", "0.35")
@@ -73,20 +73,23 @@ class TestTakingApart:
             "6",
             "--json",
         ]
-        assert split(words, COUNTS) == (
+        assert split_groups(words, COUNTS) == (
             ["f.glb", "-o", "x", "--json", "--to", "1", "2", "3", "--joint", "A"],
             [["--joint", "B", "--to", "4", "5", "6"]],
         )
 
     def test_negative_numbers_and_equals_signs(self):
         words = ["--joint=A", "--to=-1", "-2", "-3", "f.glb", "--joint=B", "--root=C"]
-        assert split(words, COUNTS) == (["f.glb", "--joint=A", "--to=-1", "-2", "-3"], [["--joint=B", "--root=C"]])
+        assert split_groups(words, COUNTS) == (
+            ["f.glb", "--joint=A", "--to=-1", "-2", "-3"],
+            [["--joint=B", "--root=C"]],
+        )
 
     @pytest.mark.parametrize("cut", range(6))
     def test_words_that_are_missing_are_left_to_the_parser(self, cut):
         words = ["--joint", "A", "--to", "1", "2", "3"][:cut]
-        assert split(words, COUNTS) == (words, [])
+        assert split_groups(words, COUNTS) == (words, [])
 
     def test_an_option_twice(self):
         with pytest.raises(poise.InputError, match="--to is given twice for one --joint"):
-            split(["--joint", "A", "--to", "1", "2", "3", "--to", "4", "5", "6"], COUNTS)
+            split_groups(["--joint", "A", "--to", "1", "2", "3", "--to", "4", "5", "6"], COUNTS)

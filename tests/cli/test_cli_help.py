@@ -7,7 +7,7 @@ import re
 import pytest
 
 from poise import cli
-from poise.cli.given.panels import PANELS
+from poise.cli.option_names import PANELS
 from tests.command_line import run
 
 TITLE = re.compile(r"^╭─ (.+?) ─+╮$")
@@ -19,7 +19,7 @@ def test_options_stand_in_panels(verb):
     assert len(titles) == len(set(titles))
     assert len(set(titles) & set(PANELS)) >= 4
     alone = [
-        one.name for one in cli.command(verb).params if one.param_type_name == "option" and not one.rich_help_panel
+        one.name for one in cli.load_command(verb).params if one.param_type_name == "option" and not one.rich_help_panel
     ]
     assert alone == []
 
@@ -28,7 +28,7 @@ def test_a_panel_is_read_at_once_and_an_option_is_in_one():
     names = [name for names in PANELS.values() for name in names]
     assert len(names) == len(set(names))
     assert max(map(len, PANELS.values())) <= 16
-    used = {option.name for verb in cli.VERBS for option in cli.command(verb).params}
+    used = {option.name for verb in cli.COMMANDS for option in cli.load_command(verb).params}
     assert set(names) <= used
 
 
@@ -51,5 +51,5 @@ def test_a_panel_is_read_at_once_and_an_option_is_in_one():
     ],
 )
 def test_a_length_an_angle_and_a_time_say_their_unit(verb, option, unit):
-    (parameter,) = [one for one in cli.command(verb).params if one.name == option]
+    (parameter,) = [one for one in cli.load_command(verb).params if one.name == option]
     assert unit in parameter.help

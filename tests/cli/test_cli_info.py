@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.cli.told.limbs import chains, height, limbs, size
+from poise.cli.file_description import compute_extent, compute_height, find_chains, find_limbs
 from poise.model.rig import Skin
 from tests.command_line import ARM, HUMANOID, run
 from tests.io.mjcf_samples import ARM as ARM_FOR_MUJOCO
@@ -66,25 +66,25 @@ def test_a_robot_has_chains_only():
 def test_ends_have_no_chain_of_their_own():
     rig = poise.load(BVH)
     ends = [name for name in rig.skeleton.names if name.endswith("_end")]
-    found = set(chains(rig.skeleton))
+    found = set(find_chains(rig.skeleton))
     assert set(ends) & found == {"Head_end"}  # the only joint above the head is the neck: no chain of several
     assert {"LeftToe", "RightToe"} <= found
 
 
 def test_another_fixed_tip_keeps_its_chain():
     skeleton = poise.Skeleton.build(["a", "b", "b_tool"], [-1, 0, 1], [1, 1, 0], offsets=np.eye(3), axes=np.eye(3))
-    assert chains(skeleton) == {"b_tool": ("a", "b_tool")}
+    assert find_chains(skeleton) == {"b_tool": ("a", "b_tool")}
 
 
 def test_the_height_is_the_figures_where_the_file_has_no_up(data):
     """The arms are wider than the figure is tall."""
     rig = poise.load(data / "bvh/cmu_12_01_walk.bvh")
-    assert height(rig, poise.humanoid(rig)) == pytest.approx(24.18, abs=0.01)
+    assert compute_height(rig, poise.humanoid(rig)) == pytest.approx(24.18, abs=0.01)
     assert np.ptp(rig.rest.world.positions, axis=0).max() > 25
 
 
 def test_legs_of_a_fox(data):
-    known = limbs(poise.humanoid(poise.load(data / "glb/fox.glb")))
+    known = find_limbs(poise.humanoid(poise.load(data / "glb/fox.glb")))
     assert [name for name in known if "foot" in name] == [
         "front left foot",
         "front right foot",
@@ -120,15 +120,15 @@ class TestTheBox:
         plain = poise.Skeleton.build(s.names, s.parents, kinds[: len(s)], offsets=offsets[: len(s)], up="y")
         alone = poise.Rig(plain, poise.Pose(plain, plain.rest_q))
         roles = poise.humanoid(rig)
-        np.testing.assert_allclose(size(rig, roles), size(alone, roles))
-        assert height(rig, roles) == pytest.approx(height(alone, roles))
+        np.testing.assert_allclose(compute_extent(rig, roles), compute_extent(alone, roles))
+        assert compute_height(rig, roles) == pytest.approx(compute_height(alone, roles))
         skinned = dataclasses.replace(rig, skins=(Skin("sky", ("Sky",), np.eye(4)[None]),))
-        np.testing.assert_allclose(size(skinned, roles), [0, 90, 0])  # a mesh says what is the figure
+        np.testing.assert_allclose(compute_extent(skinned, roles), [0, 90, 0])  # a mesh says what is the figure
 
     def test_what_has_neither_roles_nor_skin_counts_as_a_whole(self):
         s = poise.Skeleton.build(["a", "b"], [-1, -1], [3, 3], offsets=[[0, 0, 0], [3, 4, 5]])
         rig = poise.Rig(s, poise.Pose(s, s.rest_q))
-        np.testing.assert_allclose(size(rig, poise.humanoid(rig)), [3, 4, 5])
+        np.testing.assert_allclose(compute_extent(rig, poise.humanoid(rig)), [3, 4, 5])
 
     def test_a_real_one(self, data):
         pytest.importorskip("ufbx")

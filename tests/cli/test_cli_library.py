@@ -18,13 +18,12 @@ import numpy as np
 import pytest
 
 import poise
-from poise.cli import frames, plant
-from poise.cli.convert import ConvertWork
-from poise.cli.given.asked import GoalOptions
-from poise.cli.library import run as running
-from poise.cli.library.journal import Journal, sweep
-from poise.cli.library.plan import FilePair
-from poise.cli.library.verbs import VERBS
+from poise.cli import batch_run as running
+from poise.cli import plant, solve_many
+from poise.cli.batch_files import BATCH_COMMANDS, FilePair
+from poise.cli.batch_run import Journal, remove_leftovers
+from poise.cli.convert import ConvertJob
+from poise.cli.goal_options import GoalOptions
 from poise.errors import PoiseWarning
 from poise.io import samples
 from poise.io.files import find_leftovers, write_atomically
@@ -33,7 +32,7 @@ from tests.compile_once import once
 from tests.patience import PROCESS
 
 WALK, FIGURE = samples.path("humanoid.bvh"), samples.path("humanoid.glb")
-PLAIN = ConvertWork(None, None, None, None, None, None)
+PLAIN = ConvertJob(None, None, None, None, None, None)
 
 
 @pytest.fixture
@@ -61,7 +60,7 @@ def here(monkeypatch):
         except Exception as error:  # noqa: BLE001
             return poise.Finished(file, None, error)
 
-    monkeypatch.setattr(running, "completed", completed)
+    monkeypatch.setattr(running, "iterate_completed", completed)
 
 
 def warning_work(file, _out):
@@ -100,8 +99,8 @@ class TestConvert:
         pair = FilePair(tmp_path / "a.bvh", tmp_path / "b.bvh")
         with warnings.catch_warnings(record=True) as leaked:
             warnings.simplefilter("always")
-            row = running._EachFile(warning_work)(pair)
-            running._compile(VERBS["solve"], WarmWarning(), [pair])
+            row = running._PairJob(warning_work)(pair)
+            running._compile_kernels(BATCH_COMMANDS["solve"], WarmWarning(), [pair])
         assert leaked == []
         assert row == {"status": "ok", "message": "known; keys are off"}
 
@@ -232,7 +231,7 @@ class TestRefused:
         asked = []
         for name in ("a", "ab", "b", "b_1", "b_1_x", "c-d"):
             several(name, ("walk", "run"))
-        monkeypatch.setattr("poise.cli.library.clips.read", lambda file: asked.append(file.stem) or poise.load(file))
+        monkeypatch.setattr("poise.cli.clips.read", lambda file: asked.append(file.stem) or poise.load(file))
         run(*self.ALL, cwd=tmp_path)
         assert sorted(asked) == ["b", "b_1", "b_1_x"]
 
@@ -275,31 +274,31 @@ class TestVerbs:
         assert "out of reach" in rows[0]["message"]
 
     def test_every_work_can_be_sent_and_has_the_columns_that_its_verb_names(self, tmp_path):
-        words = plant.TerrainWords("slope:5", None, None, None, None, None)
+        words = plant.TerrainOptions("slope:5", None, None, None, None, None)
         given = (("up", None), ("metre", None), ("stretch", 0.0), ("in_place", "keep"))
         options = {"tolerance": None, "angle_tolerance": None, "free_root": False, "prefer": "first", "seeds": None}
         reach = GoalOptions("LeftHand", None, (0.3, 1.2, 0.3), None, None, None, None, None, near=False, words=())
         works = {
             "convert": PLAIN,
-            "plant": plant.FeetWork("plant", words, None, None, given, strict=False),
-            "lock": plant.FeetWork("lock", None, None, ("left",), given, strict=True),
-            "solve": frames.FramesWork(
+            "plant": plant.PlantJob("plant", words, None, None, given, strict=False),
+            "lock": plant.PlantJob("lock", None, None, ("left",), given, strict=True),
+            "solve": solve_many.SolveClipJob(
                 reach, (), None, None, False, ("auto", (), None), (), (*options.items(), ("threads", None))
             ),
         }
-        assert works.keys() == VERBS.keys()
+        assert works.keys() == BATCH_COMMANDS.keys()
         for name, work in works.items():
             again = pickle.loads(pickle.dumps(work))  # noqa: S301
             assert repr(again) == repr(work)
             row = again(WALK, tmp_path / f"{name}.bvh")
-            assert set(VERBS[name].columns) <= set(row)
-            assert set(VERBS[name].worst) <= set(VERBS[name].columns)
+            assert set(BATCH_COMMANDS[name].columns) <= set(row)
+            assert set(BATCH_COMMANDS[name].sort_columns) <= set(BATCH_COMMANDS[name].columns)
             json.dumps(row)
 
 
 class TestInterrupted:
     def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(self, takes, tmp_path, here, monkeypatch):
-        whole = running.completed
+        whole = running.iterate_completed
         new = ("convert", takes, "-o", tmp_path / "new", "--format", "glb")
 
         def stopped(*given, **options):
@@ -308,7 +307,7 @@ class TestInterrupted:
                 yield next(everything)
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(running, "completed", stopped)
+        monkeypatch.setattr(running, "iterate_completed", stopped)
         code, _, errors = run(*new)
         assert code == 130
         assert "stopped: 3 of 4 are finished and kept; the same command resumes" in errors
@@ -317,7 +316,7 @@ class TestInterrupted:
         code, _, errors = run("convert", takes, "-o", tmp_path / "new", "--format", "glb", "--fps", "10")
         assert code == 2, "another job"
         assert "there already" in errors
-        monkeypatch.setattr(running, "completed", whole)
+        monkeypatch.setattr(running, "iterate_completed", whole)
         code, _, errors = run(*new)
         assert code == 1
         assert "resuming: 2 of 4 were finished" in errors  # the third one failed, and is tried again
@@ -366,7 +365,7 @@ class TestInterrupted:
         )
         for name in (*ours, ".a.glb.settings", ".a.settings", "a.glb", ".hidden"):
             (tmp_path / name).write_text("")
-        sweep([tmp_path / "a.glb", tmp_path / "none" / "b.glb"])
+        remove_leftovers([tmp_path / "a.glb", tmp_path / "none" / "b.glb"])
         left = sorted(path.name for path in tmp_path.iterdir())
         assert left == sorted([*ours[1:], ".a.glb.settings", ".a.settings", "a.glb", ".hidden"])
 

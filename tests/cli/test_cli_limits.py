@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.cli.told.limits import limit_words
+from poise.cli.file_description import describe_limit
 from poise.io import samples
 from tests.command_line import run
 
@@ -150,4 +150,4 @@ def test_names_that_need_quotes_and_joints_without_a_limit(data, tmp_path):
     ],
 )
 def test_a_limit_without_an_end_or_without_extent_is_written_in_words(limit, kind, words):
-    assert limit_words(limit, kind) == words
+    assert describe_limit(limit, kind) == words

@@ -14,13 +14,13 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import poise
+from poise.cli.progress import show_progress
 from poise.cli.terminal import say
-from poise.cli.told.bars import bar
-from poise.errors import FileError, PoiseWarning, one_line
+from poise.errors import FileError, PoiseWarning, escape_controls
 from poise.io.formats import gltf
 from poise.model.clip import Clip
 from poise.model.rig import Rig
-from poise.plot.canvas import canvas, written
+from poise.plot.drawing import encode_figure, open_canvas
 from tests.command_line import HUMANOID, REACH, run, start
 
 BVH = poise.sample("humanoid.bvh")
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems r
 
 def steering(text: str) -> set[str]:
     """Letters of an output that are no text; line ends are, where no name can make them."""
-    return {letter for letter in text if one_line(letter) != letter} - {"\n"}
+    return {letter for letter in text if escape_controls(letter) != letter} - {"\n"}
 
 
 def checked(*arguments, code=0, cwd=None):
@@ -74,11 +74,11 @@ def test_every_verb(tmp_path, name):
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_pictures(name, kind):
     """A name is no formula, and has nothing that a picture cannot hold."""
-    with canvas(2.0, 1.0) as figure:
+    with open_canvas(2.0, 1.0) as figure:
         axes = figure.add_subplot(xscale="log", title=f"{name}\nsecond line", xlabel=f"$\\frac{name}$")
         axes.plot([1.0, 1000.0], [0.0, 1.0], label=name)
         axes.legend()
-        data = written(figure, kind)
+        data = encode_figure(figure, kind)
     ticks = [tick for tick in axes.get_xticklabels() if "$" in tick.get_text()]
     assert ticks
     assert all(tick.get_parse_math() for tick in ticks)  # Matplotlib's own powers of ten
@@ -154,11 +154,11 @@ def test_progress(monkeypatch, name):
     errors = io.StringIO()
     monkeypatch.setattr(sys, "stderr", errors)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with bar("working", 2) as advance:
+    with show_progress("working", 2) as advance:
         advance(1, name)
-    assert one_line(name)[:8] in errors.getvalue()
+    assert escape_controls(name)[:8] in errors.getvalue()
     assert name not in errors.getvalue() or name == NAMES["markup"]
-    with bar("working", 2) as advance:
+    with show_progress("working", 2) as advance:
         advance(1, "[/red]")  # of a clip: no file has this name
     assert "[/red]" in errors.getvalue()
 

@@ -10,7 +10,7 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.libraries.clip_files import clip_paths
+from poise.io.clip_files import build_clip_paths
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from tests.cli.test_cli_clips import HAND, several
@@ -88,7 +88,7 @@ class TestNames:
 
     def test_long_names_are_cut_to_what_a_system_takes(self, tmp_path):
         names = ["a" * 800, "a" * 799 + "b", "\u00e4" * 120]
-        paths = clip_paths(tmp_path / "new.bvh", names)
+        paths = build_clip_paths(tmp_path / "new.bvh", names)
         assert len(set(paths)) == 3
         for path in paths:
             path.write_text("")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from poise import cli
-from poise.cli.given.renamed import RENAMED, renew
+from poise.cli.option_names import RENAMED_OPTIONS, replace_old_options
 from poise.errors import InputError
 from tests.command_line import ARM, run
 
@@ -26,21 +26,21 @@ from tests.command_line import ARM, run
     ],
 )
 def test_old_names_are_written_with_those_of_today(verb, typed, today, capsys):
-    assert renew(verb, typed.split()) == today.split()
+    assert replace_old_options(verb, typed.split()) == today.split()
     said = capsys.readouterr().err
     assert said.count("the next version does not know the old name") == (0 if typed == today else 1)
 
 
-@pytest.mark.parametrize(("verb", "old"), [(verb, old) for verb in RENAMED for old in RENAMED[verb]])
+@pytest.mark.parametrize(("verb", "old"), [(verb, old) for verb in RENAMED_OPTIONS for old in RENAMED_OPTIONS[verb]])
 def test_old_names_are_in_no_help_and_those_of_today_are_options(verb, old):
-    options = {text for parameter in cli.command(verb).params for text in parameter.opts}
+    options = {text for parameter in cli.load_command(verb).params for text in parameter.opts}
     assert old not in options
-    assert {word for word in RENAMED[verb][old].now if word.startswith("--")} <= options
+    assert {word for word in RENAMED_OPTIONS[verb][old].replacement if word.startswith("--")} <= options
 
 
 def test_two_old_names_of_one_option_contradict_each_other():
     with pytest.raises(InputError, match="give --full or --quick, not both"):
-        renew("compare", ["--full", "--quick"])
+        replace_old_options("compare", ["--full", "--quick"])
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_two_old_names_of_one_option_contradict_each_other():
 )
 def test_an_old_name_contradicts_that_of_today(words, both):
     with pytest.raises(InputError, match=f"give {both}, not both"):
-        renew("compare", words.split())
+        replace_old_options("compare", words.split())
 
 
 def test_an_old_call_gives_what_todays_gives():

@@ -11,9 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from poise.cli import demo
+from poise.cli import demo, view
 from poise.cli import view as verb
-from poise.cli.told import serving
 from poise.io import samples
 from poise.viewer import scenes
 from tests.command_line import ARM, HUMANOID, run
@@ -165,7 +164,7 @@ class TestServing:
     def at_once(self, monkeypatch):
         """Nobody waits, nothing is opened."""
         self.opened = []
-        monkeypatch.setattr(serving, "_wait", lambda: None)
+        monkeypatch.setattr(view, "_wait", lambda: None)
         monkeypatch.setattr(webbrowser, "open", self.opened.append)
 
     def test_the_address_is_printed_and_opened(self):
@@ -200,7 +199,7 @@ class TestServing:
     def test_without_the_extra(self, monkeypatch):
         for name in ("websockets", "websockets.asyncio.server"):
             monkeypatch.setitem(sys.modules, name, None)
-        monkeypatch.delitem(sys.modules, "poise.viewer.serve.server", raising=False)
+        monkeypatch.delitem(sys.modules, "poise.viewer.server", raising=False)
         done = run("view", "--scene", "ccd")
         assert done.returncode == 2
         assert done.stderr == "error: the viewer needs the package websockets: pip install 'poise[view]'\n"
@@ -245,7 +244,9 @@ class TestDemo:
     def served(self, monkeypatch):
         served = []
         monkeypatch.setattr(demo, "serve", lambda document, **how: served.append((document, how)))
-        monkeypatch.setattr(demo, "_done", lambda _: iter([(), ()]))  # what comes before the viewer: a row, the walk
+        monkeypatch.setattr(
+            demo, "_run_stages", lambda _: iter([(), ()])
+        )  # what comes before the viewer: a row, the walk
         return served
 
     def test_it_ends_with_the_viewer(self, served, monkeypatch, tmp_path):
@@ -270,38 +271,38 @@ class TestWhoCanBeShown:
     def somebody(self, monkeypatch):
         """A person at a Linux screen."""
         self.system = SimpleNamespace(stdin=Terminal(), stdout=Terminal(), platform="linux")
-        monkeypatch.setattr(serving, "sys", self.system)
+        monkeypatch.setattr(view, "sys", self.system)
         monkeypatch.setenv("DISPLAY", ":0")
         monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
         monkeypatch.delenv("SSH_CONNECTION", raising=False)
         monkeypatch.setattr(webbrowser, "get", lambda: "a browser")
 
     def test_a_person_with_a_screen(self):
-        assert serving.can_show()
+        assert view.can_show()
 
     @pytest.mark.parametrize("stream", ["stdin", "stdout"])
     def test_nobody_at_a_pipe(self, stream):
         setattr(self.system, stream, Terminal(is_one=False))
-        assert not serving.can_show()
+        assert not view.can_show()
 
     def test_nobody_without_a_screen(self, monkeypatch):
         monkeypatch.delenv("DISPLAY")
-        assert not serving.can_show()
+        assert not view.can_show()
         monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
-        assert serving.can_show()
+        assert view.can_show()
 
     def test_nobody_without_a_browser(self, monkeypatch):
         def none():
             raise webbrowser.Error
 
         monkeypatch.setattr(webbrowser, "get", none)
-        assert not serving.can_show()
+        assert not view.can_show()
 
     def test_nobody_far_away(self, monkeypatch):
         self.system.platform = "darwin"
-        assert serving.can_show()
+        assert view.can_show()
         monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22")
-        assert not serving.can_show()
+        assert not view.can_show()
 
 
 class Terminal:

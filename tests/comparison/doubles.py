@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.solvers import named
-from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.contract import Answer, Trace
+from poise.solvers.base.interface import Answer, Trace
+from poise.solvers.base.solver_calls import Capabilities
 
 
 def unmoved(problem, targets):

@@ -14,11 +14,9 @@ import pytest
 import poise
 from poise.comparison import compare as module
 from poise.comparison.compare import compare
-from poise.comparison.effort import QUICK
-from poise.comparison.findings.columns import COLUMNS
-from poise.comparison.findings.ranked import _by_share as by_share
-from poise.comparison.trials.growth import exponent
-from poise.comparison.trials.turns import in_turns
+from poise.comparison.data import COLUMNS
+from poise.comparison.metrics import _rank_by_share as by_share
+from poise.comparison.runs import QUICK, fit_exponent, time_calls
 from poise.io import samples
 from tests.comparison.doubles import Homebody, Liar, Lost, Murky, Outlaw, Sleeper
 
@@ -61,7 +59,7 @@ class TestJudge:
 
     def test_a_path_is_timed_from_where_each_frame_began(self, monkeypatch):
         seen = []
-        monkeypatch.setattr(module, "in_turns", lambda asked, *more: seen.extend(asked) or in_turns(asked, *more))
+        monkeypatch.setattr(module, "time_calls", lambda asked, *more: seen.extend(asked) or time_calls(asked, *more))
         for targets in ("path", "reachable"):
             compare(ARM.rest, PLACE, solvers=["ccd"], targets=targets, effort="quick")
         path, reachable = seen
@@ -139,7 +137,7 @@ class TestWhatComesOut:
         assert found.methods[-2:] == found.refused
 
     def test_what_is_not_installed_is_refused_and_not_ranked(self, monkeypatch):
-        for name in ("poise.jax", "poise.jax.lanes"):
+        for name in ("poise.jax", "poise.jax.descent"):
             monkeypatch.delitem(sys.modules, name, raising=False)
         monkeypatch.setitem(sys.modules, "jax", None)
         found = compare(ARM.rest, PLACE, solvers=["ccd", "autodiff"], effort="quick")
@@ -188,7 +186,7 @@ class TestWhatComesOut:
         grown = found["ccd"].growth
         assert [one.joints for one in grown] == [2, 10, 30]
         assert all(one.call > 0 and one.batch > 0 for one in grown)
-        assert math.isfinite(exponent(grown))
+        assert math.isfinite(fit_exponent(grown))
         shares = [share for _, share in told]
         assert shares == sorted(shares)
         assert shares[-1] == 1.0
@@ -218,7 +216,7 @@ class TestTargets:
 
     def test_an_orientation_has_no_distances(self):
         found = compare(ARM.rest, poise.Orientation("tool", (1, 0, 0, 0)), solvers=["ccd"], effort="quick")
-        assert not found["ccd"].left(is_position=True).size
+        assert not found["ccd"].compute_residuals(is_position=True).size
         assert {"left", "stretched", "leaving_step"}.isdisjoint(column.key for column in found.columns)
         assert " m " not in str(found)
 

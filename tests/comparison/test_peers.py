@@ -22,7 +22,7 @@ import poise
 from poise import Kind, Place, Pose, Position
 from poise.comparison import peers
 from poise.comparison.peers import NotInstalledError
-from poise.comparison.peers.serial import serial
+from poise.comparison.peers.serial_chain import build_serial_chain
 from poise.errors import PoiseError, UnknownNameError, UnsupportedError
 from poise.io import samples
 from tests.strategies import rng_of, straight_chain
@@ -88,10 +88,10 @@ class Scores:
     """Of some targets: how many are reached, by our judgement and by the peer's own."""
 
     def __init__(self, peer, start, goal, seed):
-        self.arm = arm = serial(start, goal)
+        self.arm = arm = build_serial_chain(start, goal)
         rng = rng_of(seed)
         low, high = np.where(np.isfinite(arm.low), arm.low, -1.2), np.where(np.isfinite(arm.high), arm.high, 1.2)
-        wanted = arm.tips(rng.uniform(low, high, size=(TARGETS, len(low))))
+        wanted = arm.compute_world_tip(rng.uniform(low, high, size=(TARGETS, len(low))))
         close = (CLOSE[0] * arm.unit, CLOSE[1])
         made = peer(arm, type(goal).__name__, close)
         self.reached = self.false_claims = self.silent = self.seconds = 0
@@ -102,9 +102,9 @@ class Scores:
             made.close()
 
     def _solve(self, made, start, goal, place, close):
-        target = self.arm.inside(place[:3, 3] if isinstance(goal, Position) else place)
+        target = self.arm.to_arm_frame(place[:3, 3] if isinstance(goal, Position) else place)
         before = target.copy()
-        raw = made.solve(target, self.arm.values(start.q))
+        raw = made.solve(target, self.arm.q_to_values(start.q))
         np.testing.assert_array_equal(target, before)
         values, claims, iterations = made.read(raw)
         seconds = made.seconds_of(raw)
@@ -122,7 +122,7 @@ class Scores:
         self.false_claims += bool(claims) and not there
 
     def _judged(self, start, goal, values, place, close):
-        world = start.with_q(self.arm.q(values)).world[goal.joint].matrices
+        world = start.with_q(self.arm.values_to_q(values)).world[goal.joint].matrices
         turned = np.linalg.norm(world[:3, :3] - place[:3, :3]) / np.sqrt(2)  # 2 sin(angle / 2)
         near = np.linalg.norm(world[:3, 3] - place[:3, 3]) <= close[0]
         return bool(near and (isinstance(goal, Position) or turned <= close[1]))
@@ -158,25 +158,25 @@ def test_a_peer_comes_in_quietly_and_solves_what_it_says(name, data, capfd):
 def test_a_tip_that_is_there_or_turned_already(name):
     """No rotation left, to the last bit: some libraries' own formulas divide by it."""
     start = poise.load(samples.path("arm.urdf")).rest
-    arm = serial(start, Place("tool", NOWHERE, UNTURNED))
-    made, values = here(name)(arm, "Place", CLOSE), arm.values(start.q)
+    arm = build_serial_chain(start, Place("tool", NOWHERE, UNTURNED))
+    made, values = here(name)(arm, "Place", CLOSE), arm.q_to_values(start.q)
     for moved in (0.0, 0.03):
-        target = arm.reached(values)
+        target = arm.compute_tip(values)
         target[:3, 3] -= moved
         found, claims, _ = made.read(made.solve(target, values))
         assert claims
-        np.testing.assert_allclose(arm.reached(found), target, rtol=0, atol=2e-4)
+        np.testing.assert_allclose(arm.compute_tip(found), target, rtol=0, atol=2e-4)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["mink", "optik", "pinocchio", "roboticstoolbox"])
 def test_a_straight_chain_bends(name):
     s = straight_chain(4, Kind.BALL)
-    arm = serial(Pose(s, s.rest_q), Position("tip", NOWHERE))
+    arm = build_serial_chain(Pose(s, s.rest_q), Position("tip", NOWHERE))
     made, target = here(name)(arm, "Position", CLOSE), np.array([1.0, 2.0, -1.0])
     found, claims, _ = made.read(made.solve(target, np.zeros(12)))
     assert claims
-    np.testing.assert_allclose(arm.reached(found)[:3, 3], target, rtol=0, atol=2e-4)
+    np.testing.assert_allclose(arm.compute_tip(found)[:3, 3], target, rtol=0, atol=2e-4)
 
 
 @pytest.mark.long
@@ -188,13 +188,13 @@ def test_slides_are_solved_and_refused_by_what_only_turns():
     )  # fmt: skip
     start, goal = Pose(s, [0.2, 0.1, 0.0]), Position("tip", NOWHERE)
     solved = {}
-    for name in peers.installed()[0]:
+    for name in peers.find_installed()[0]:
         if name not in ("optik", "three"):
             solved[name] = Scores(peers.named(name), start, goal, 5).share
     assert all(share >= 90 for share in solved.values()), solved
     for name in ("optik", "three"):
         with pytest.raises(UnsupportedError, match="turns (bones|joints); 'slide' is a slide"):
-            peers.named(name)(serial(start, goal), "Position", CLOSE)
+            peers.named(name)(build_serial_chain(start, goal), "Position", CLOSE)
 
 
 def test_the_folder_is_the_registry():
@@ -223,14 +223,14 @@ def test_adapters_are_read_without_their_libraries():
 
 @pytest.fixture
 def arm():
-    return serial(poise.load(samples.path("arm.urdf")).rest, Position("tool", NOWHERE))
+    return build_serial_chain(poise.load(samples.path("arm.urdf")).rest, Position("tool", NOWHERE))
 
 
 def test_without_the_libraries_each_says_how_to_get_it(monkeypatch, tmp_path, arm):
     monkeypatch.setattr(importlib.util, "find_spec", nothing)
     monkeypatch.setenv("POISE_THREE", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    found, missing = peers.installed()
+    found, missing = peers.find_installed()
     assert found == ()
     assert tuple(missing) == NAMES
     for name, sentence in missing.items():
@@ -286,7 +286,7 @@ def test_three_that_is_gone_says_so_and_a_place_is_refused(arm):
 @pytest.mark.long
 def test_three_writes_quaternions_of_length_zero_and_nulls():
     start = balls()
-    made = here("three")(serial(start, Position("tip", NOWHERE)), "Position", CLOSE)
+    made = here("three")(build_serial_chain(start, Position("tip", NOWHERE)), "Position", CLOSE)
     made.close()
     assert made.process.returncode == 0
     raw = {"quaternions": [0.0] * 24, "left": 1.0, "sweeps": 3, "microseconds": 1.0}
@@ -302,4 +302,4 @@ def test_three_writes_quaternions_of_length_zero_and_nulls():
 def test_chains_that_are_too_long_are_refused(name, sentence):
     s = straight_chain(43, Kind.BALL)
     with pytest.raises(UnsupportedError, match=sentence):
-        here(name)(serial(Pose(s, s.rest_q), Position("tip", NOWHERE)), "Position", CLOSE)
+        here(name)(build_serial_chain(Pose(s, s.rest_q), Position("tip", NOWHERE)), "Position", CLOSE)

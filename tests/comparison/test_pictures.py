@@ -14,9 +14,9 @@ from matplotlib.figure import SubFigure
 from matplotlib.legend import Legend
 
 import poise
-from poise.comparison.effort import QUICK
-from poise.comparison.report import pictures
-from poise.comparison.report.panels import looks
+from poise.comparison.report import matplotlib_figure
+from poise.comparison.report.matplotlib_figure import build_panel_styles
+from poise.comparison.runs import QUICK
 from poise.io import samples
 
 MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
@@ -53,7 +53,7 @@ def test_the_same_bytes_every_time(comparison, kind, tmp_path):
     comparison.save(path)
     written = path.read_bytes()
     assert written.startswith(MAGIC[kind])
-    assert written == pictures.rendered(kind, comparison)
+    assert written == matplotlib_figure.render_figure(kind, comparison)
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -81,11 +81,11 @@ def test_words_do_not_overlap_and_stay_inside(comparison, count, monkeypatch):
         drawn.append(("the picture", drawing.bbox))
         return b""
 
-    monkeypatch.setattr(pictures, "written", kept)
+    monkeypatch.setattr(matplotlib_figure, "encode_figure", kept)
     shown = with_methods(comparison, count)
     if count == 2:  # three curves stand in one row
         shown = dataclasses.replace(shown, methods=tuple(dataclasses.replace(one, growth=()) for one in shown.methods))
-    pictures.rendered("png", shown)
+    matplotlib_figure.render_figure("png", shown)
     *found, (_, paper) = drawn
     assert {"arm.urdf: base_turn to tool, Position", "Convergence", "iterations"} <= {words for words, _ in found}
     for words, box in found:
@@ -99,14 +99,14 @@ def test_words_do_not_overlap_and_stay_inside(comparison, count, monkeypatch):
 
 
 def test_fifteen_methods_differ_without_colour(comparison):
-    found = looks(with_methods(comparison, 15))
+    found = build_panel_styles(with_methods(comparison, 15))
     assert len({(str(look.dash), look.marker) for look in found}) == 15
 
 
 def test_panels_without_figures_are_left_out(comparison):
     bare = tuple(dataclasses.replace(method, growth=(), convergence=None, batches={}) for method in comparison.compared)
-    less = pictures.rendered("svg", dataclasses.replace(comparison, methods=bare))
-    assert len(less) < len(pictures.rendered("svg", comparison))
+    less = matplotlib_figure.render_figure("svg", dataclasses.replace(comparison, methods=bare))
+    assert len(less) < len(matplotlib_figure.render_figure("svg", comparison))
 
 
 def test_another_suffix_lists_what_there_is(comparison, tmp_path):

@@ -11,12 +11,11 @@ import pytest
 
 import poise
 from poise import solvers
-from poise.comparison.effort import QUICK
-from poise.comparison.findings.convergence import Convergence
-from poise.comparison.trials.growth import Grown
-from poise.comparison.trials.targets import Sizes
+from poise.comparison.metrics import Convergence
+from poise.comparison.runs import QUICK, ScalingPoint
+from poise.comparison.task import SetSizes
 from poise.model.skeleton import Kind
-from poise.solvers.base.capabilities import Capabilities
+from poise.solvers.base.solver_calls import Capabilities
 from tests.conftest import ROOT
 
 sys.path.append(str(ROOT / "benchmarks"))
@@ -59,16 +58,16 @@ def test_a_module_needs_what_it_imports_and_uses():
     found = sources.needs("poise.solvers.ccd")
     assert {
         "poise.problem.problem",
-        "poise.kernels.chain.ccd",
-        "poise.kernels.chain.ccd_goals",
-        "poise.kernels.values.lanes",
+        "poise.kernels.ccd_position",
+        "poise.kernels.ccd_goals",
+        "poise.kernels.lanes",
     } <= found
     assert "poise.solvers.fabrik" not in found
     assert not any(module.startswith(("poise.jax", "poise.viewer", "poise.plot")) for module in found)
 
 
 def test_imports_of_type_checkers_do_not_count():
-    assert "poise.solvers" not in sources.needs("poise.solvers.base.capabilities")
+    assert "poise.solvers" not in sources.needs("poise.solvers.base.solver_calls")
     assert "poise.solving.result" not in sources._imports("poise.solvers")  # named there below TYPE_CHECKING
 
 
@@ -116,7 +115,7 @@ def hinges():
         limits=[poise.Range(-1, 1)] * 3 + [None],
     )  # fmt: skip
     start = poise.Pose(skeleton, skeleton.rest_q)
-    effort = dataclasses.replace(QUICK, sizes=Sizes(10, 10, 5), joints=(2, 10), timed=3, traced=3)
+    effort = dataclasses.replace(QUICK, sizes=SetSizes(10, 10, 5), joints=(2, 10), timed=3, traced=3)
     goal = poise.Position("tip", (0, 0, 0), root="a")
     return poise.compare(start, goal, solvers=["ccd", "two_bone"], effort=effort)
 
@@ -192,9 +191,11 @@ def test_words_of_singular_poses(change, words):
     [
         (Converging(1.0, math.inf, 0.0, 0.0), "closed form: one step"),
         (Converging(2.0, math.inf, 0.0, 0.0), "faster than linear, 2 iterations"),
-        (Converging(9.0, 1.9, 0.02, 0.1), "linear, 9 iterations; error rises after 2 % of them; 10 % of the targets stall"),  # noqa: E501
+        (Converging(9.0, 1.9, 0.02, 0.1),
+        "linear, 9 iterations; error rises after 2 % of them; 10 % of the targets stall"),
         (Converging(9.0, 0.0, 0.0, 0.0), "slower than linear, 9 iterations"),
-        (Converging(math.inf, 0.0, 0.0, 1.0), "slower than linear, more than were followed; 100 % of the targets stall"),  # noqa: E501
+        (Converging(math.inf, 0.0, 0.0, 1.0),
+        "slower than linear, more than were followed; 100 % of the targets stall"),
         (None, "not shown"),
     ],
 )  # fmt: skip
@@ -214,18 +215,18 @@ def test_words_of_limits_and_hinges():
     [((10, 11), "slower (power 0.14)"), ((10, 20), "as their number (power 1.00)"), ((10, 40), "faster (power 2.00)")],
 )
 def test_words_of_growth(times, words):
-    grown = [Grown(joints, 1.0, 500.0, time) for joints, time in zip((10, 20), times, strict=True)]
-    assert row(grown=(Grown(2, 1.0, 500.0, 1.0), *grown))["number of joints"] == f"up to 20; time grows {words}"
+    grown = [ScalingPoint(joints, 1.0, 500.0, time) for joints, time in zip((10, 20), times, strict=True)]
+    assert row(grown=(ScalingPoint(2, 1.0, 500.0, 1.0), *grown))["number of joints"] == f"up to 20; time grows {words}"
 
 
 def test_a_method_of_one_size():
-    assert row(grown=(Grown(2, 1.0, 5.0, NAN),), name="two_bone")["number of joints"] == "2 only"
+    assert row(grown=(ScalingPoint(2, 1.0, 5.0, NAN),), name="two_bone")["number of joints"] == "2 only"
 
 
 def test_what_is_not_solved_does_not_count_as_joints():
-    grown = (Grown(2, 1.0, 5.0, NAN), Grown(10, 0.94, 5.0, NAN))
+    grown = (ScalingPoint(2, 1.0, 5.0, NAN), ScalingPoint(10, 0.94, 5.0, NAN))
     assert row(grown=grown)["number of joints"].startswith("up to 2")
-    assert row(grown=(Grown(10, 1.0, 5.0, NAN),), name="autodiff")["number of joints"] == "10 were measured"
+    assert row(grown=(ScalingPoint(10, 1.0, 5.0, NAN),), name="autodiff")["number of joints"] == "10 were measured"
 
 
 def test_the_thresholds_are_in_the_notes():
@@ -245,7 +246,7 @@ def test_the_benchmark_measures_every_chain(monkeypatch):
         monkeypatch.delitem(sys.modules, name, raising=False)
     import properties as script
 
-    little = dataclasses.replace(QUICK, sizes=Sizes(5, 5, 3), rounds=1, timed=3, traced=2, seconds=0.2, batches=(1,))
+    little = dataclasses.replace(QUICK, sizes=SetSizes(5, 5, 3), rounds=1, timed=3, traced=2, seconds=0.2, batches=(1,))
     table = script.measured(little, little, sizes=(2, 10), only="two_bone")
     (method,) = table.methods
     assert set(method.chains) == {"leg"}

@@ -13,15 +13,14 @@ import pytest
 
 import poise
 from poise import solvers
-from poise.comparison.findings.columns import COLUMNS
-from poise.comparison.findings.measured import Ranks
-from poise.comparison.findings.table import heading, number
-from poise.comparison.peers.method import peer_methods
-from poise.comparison.report import charts, figures, notes, places, tables, words
-from poise.comparison.report.look import looks, short_names
-from poise.comparison.report.page import page_of
-from poise.comparison.trials.abilities import ability_groups
-from poise.comparison.trials.growth import Grown
+from poise.comparison.data import COLUMNS, format_heading, format_value
+from poise.comparison.method import list_ability_groups
+from poise.comparison.metrics import MethodRanks
+from poise.comparison.peers.library_method import build_peer_methods
+from poise.comparison.report import charts, page_text, stick_figures, workspace_maps
+from poise.comparison.report.charts import build_styles, shorten_names
+from poise.comparison.report.page import format_page
+from poise.comparison.runs import ScalingPoint
 from poise.io import samples
 from poise.problem.goals import NAMES as GOALS
 from tests.comparison.reports import EFFORT, HOSTILE, compared
@@ -42,7 +41,7 @@ def comparison(arm):
 
 @pytest.fixture(scope="module")
 def page(comparison):
-    return page_of(comparison)
+    return format_page(comparison)
 
 
 class Reader(HTMLParser):
@@ -143,7 +142,7 @@ class TestPage:
     def test_the_verdict_and_the_task_are_there(self, comparison, page):
         text = Reader(page).texts[""]
         assert comparison.verdict in text
-        for part in ("Position of tool", "6 joints", "1e-06 m", "20: where random legal poses", "seed 0"):
+        for part in ("Position of tool", "6 joints", "1e-06 m", "20: joint positions in random legal poses", "seed 0"):
             assert part in text
 
     def test_a_liar_is_named_with_its_true_error(self, comparison, page):
@@ -175,12 +174,12 @@ def sorted_names(call):
 
 class TestTables:
     def test_every_column_stands_in_a_group(self):
-        grouped = [key for keys in tables.GROUPS.values() for key in keys]
+        grouped = [key for keys in page_text.COLUMN_GROUPS.values() for key in keys]
         assert sorted(grouped) == sorted(column.key for column in COLUMNS)
 
     def test_figures_are_those_of_the_rows(self, comparison, page):
         named = {row["method"]: row for row in comparison.rows()}
-        columns = {heading(column, "m").replace(" ", ""): column for column in comparison.columns}
+        columns = {format_heading(column, "m").replace(" ", ""): column for column in comparison.columns}
         seen = set()
         for table in Reader(page).tables[:5]:
             head = [title.replace(" ", "") for title in table[0]]
@@ -188,7 +187,7 @@ class TestTables:
                 for title, text in zip(head, row, strict=True):
                     if title in columns:
                         value = named[row[0]][columns[title].key]
-                        assert text in ({DASH, "none"} if value is None else {number(columns[title], value)})
+                        assert text in ({DASH, "none"} if value is None else {format_value(columns[title], value)})
                         seen.add(columns[title].key)
         assert seen == {column.key for column in comparison.columns}
 
@@ -201,12 +200,12 @@ class TestTables:
 
     def test_the_best_is_marked_among_those_that_solve(self, comparison):
         (step,) = (column for column in COLUMNS if column.key == "step")
-        able = tables._able(comparison.compared)
+        able = page_text._select_able(comparison.compared)
         assert {method.name for method in able} >= {"levenberg_marquardt", "ccd"}
         assert not {"liar", "lost"} & {method.name for method in able}
-        assert np.isnan(step.of(comparison["liar"]))  # standing still is no smooth motion
-        assert float(tables._best(step, able)) > 0
-        text = tables.figures(comparison, looks(comparison.compared))
+        assert np.isnan(step.compute(comparison["liar"]))  # standing still is no smooth motion
+        assert float(page_text._find_best(step, able)) > 0
+        text = page_text.format_tables(comparison, build_styles(comparison.compared))
         for row in re.findall(r"<tr.*?</tr>", text):
             if ">liar<" in row or ">lost<" in row:
                 assert "best" not in row
@@ -216,18 +215,18 @@ class TestTables:
         ability, handles = comparison["ccd"].does, solvers.named("ccd").handles
         assert {name for name in GOALS if ability[name]} == set(handles.goals)
         assert ability["soft"] == handles.soft
-        assert set(ability) == {name for _, group in ability_groups() for name in group}
+        assert set(ability) == {name for _, group in list_ability_groups() for name in group}
         assert comparison["liar"].does["several goals"]  # it declares that it can do everything
-        table = tables.supported(comparison)
+        table = page_text.format_support(comparison)
         assert table.count("\N{CHECK MARK}</td>") == sum(sum(m.does.values()) for m in comparison.methods)
         assert table.count('title="not said"') == 0
 
     def test_what_a_peer_can_do_is_asked_of_its_adapter(self, comparison):
-        (peer,) = peer_methods(["ikpy"])
+        (peer,) = build_peer_methods(["ikpy"])
         assert peer.does["Position"]
         assert not peer.does["Aim"]
         assert peer.does["Range"]
-        table = tables.supported(
+        table = page_text.format_support(
             dataclasses.replace(comparison, methods=(dataclasses.replace(comparison["ccd"], does=peer.does),))
         )
         assert table.count('title="not said"') == len(comparison["ccd"].does) - len(peer.does)
@@ -236,14 +235,16 @@ class TestTables:
 class TestNotes:
     def test_libraries_beside_poise_stand_apart_with_their_settings(self, comparison):
         beside = dataclasses.replace(comparison["ccd"], name="ikpy 3 <x>", family="peer", text="a library; tol 1e-12")
-        text = notes.methods(dataclasses.replace(comparison, methods=(comparison["levenberg_marquardt"], beside)))
+        text = page_text.format_method_list(
+            dataclasses.replace(comparison, methods=(comparison["levenberg_marquardt"], beside))
+        )
         own, _, rest = text.partition("<h3>Other libraries")
         assert "levenberg_marquardt" in own
         assert "ikpy 3 &lt;x&gt;</b>: a library; tol 1e-12" in rest
-        assert "Other libraries" not in notes.methods(comparison)
+        assert "Other libraries" not in page_text.format_method_list(comparison)
 
     def test_every_set_of_targets_is_told(self, comparison):
-        text = notes.measured(comparison)
+        text = page_text.format_methodology(comparison)
         for one in comparison.task.sets.values():
             assert f"<b>{one.name}</b> ({len(one)} targets): {escape(one.text)}" in text
 
@@ -251,15 +252,15 @@ class TestNotes:
 class TestWords:
     @pytest.mark.parametrize(("share", "text"), [(1, "100"), (0.9999, "99.9"), (0.59, "59"), (0, "0")])
     def test_what_is_not_all_is_never_100_percent(self, share, text):
-        assert words.percent(share) == text
+        assert page_text.format_percent(share) == text
 
     @pytest.mark.parametrize(("us", "text"), [(11.64, "11.6 µs"), (999.9, "1 ms"), (45_600, "45.6 ms"), (2e6, "2 s")])
     def test_times_have_a_unit_that_fits(self, us, text):
-        assert words.spent(us) == text
+        assert page_text.format_time(us) == text
 
     def test_short_names_are_short_and_differ(self):
         names = ["ccd", *(f"a very long name of a method, number {i}, of no use" for i in range(30))]
-        found = short_names(names)
+        found = shorten_names(names)
         assert found[0] == "ccd"
         assert len(set(found)) == 31
         assert max(map(len, found)) <= 20
@@ -269,15 +270,15 @@ class TestDrawings:
     @pytest.mark.parametrize("seed", range(5))
     def test_names_beside_curves_keep_apart_and_in_order(self, seed):
         wanted = np.random.default_rng(seed).uniform(0, 100, 12)
-        found = charts.spread(wanted, 10.0, 0.0, 120.0)
+        found = charts.spread_labels(wanted, 10.0, 0.0, 120.0)
         order = np.argsort(wanted)
         assert (np.diff(found[order]) >= 10 - 1e-9).all()
         assert found.min() >= 0
         assert found.max() <= 120
 
     def test_names_that_have_room_stay(self):
-        np.testing.assert_allclose(charts.spread(np.array([80.0, 10.0, 40.0]), 10.0, 0.0, 100.0), [80, 10, 40])
-        np.testing.assert_allclose(charts.spread(np.array([50.0, 52.0]), 10.0, 0.0, 100.0), [46, 56])
+        np.testing.assert_allclose(charts.spread_labels(np.array([80.0, 10.0, 40.0]), 10.0, 0.0, 100.0), [80, 10, 40])
+        np.testing.assert_allclose(charts.spread_labels(np.array([50.0, 52.0]), 10.0, 0.0, 100.0), [46, 56])
 
     def test_maps_hold_every_target_once(self, comparison):
         run = comparison["liar"].main
@@ -289,7 +290,7 @@ class TestDrawings:
             for m in comparison.methods
         ]
         comparison = dataclasses.replace(comparison, methods=tuple(methods))
-        text = places.mapped(comparison, looks(comparison.compared))
+        text = workspace_maps.draw_miss_maps(comparison, build_styles(comparison.compared))
         panels = re.findall(r'<figure class="m m\d+">.*?</figure>', text, re.DOTALL)
         worse = [m for m in comparison.compared if m.solved() < 1]
         assert len(panels) == len(worse) >= 3
@@ -300,7 +301,7 @@ class TestDrawings:
             assert f"{missed} of 20 targets missed" in panel
 
     def test_bins_of_the_reach_hold_every_target_once(self, comparison):
-        text = places.reaching(comparison, looks(comparison.compared))
+        text = workspace_maps.draw_reach_charts(comparison, build_styles(comparison.compared))
         for method in comparison.compared:
             if method.solved() < 1:
                 panel = next(p for p in text.split("<figure") if escape(method.name)[:9] in p.replace("<wbr>", ""))
@@ -310,7 +311,7 @@ class TestDrawings:
 
     @pytest.mark.parametrize("shares", [[0.2, 0.5, 1.0], [0.5], [0.0, 0.0], [0.3, 1e9], [7.0, 7.01]])
     def test_bins_are_few_and_hold_all(self, shares):
-        edges = places._edges(np.array(shares))
+        edges = workspace_maps._compute_bin_edges(np.array(shares))
         assert 2 <= len(edges) <= 14
         assert edges[0] <= min(shares)
         assert edges[-1] >= max(shares) * (1 - 1e-9)
@@ -321,7 +322,7 @@ class TestDrawings:
     def test_poses_that_solve_end_at_the_target(self, arm, offset):
         goal = poise.Position("tool", (0, 0, 0), offset=offset)
         found = poise.compare(arm, goal, solvers=["levenberg_marquardt"], effort=EFFORT)
-        text = figures.pictures(found, looks(found.compared))
+        text = stick_figures.draw_stick_figures(found, build_styles(found.compared))
         poses = [drawing for drawing in drawings(text) if "the pose" in drawing.get("aria-label", "")]
         assert len(poses) == 3
         for drawing in poses:
@@ -333,7 +334,7 @@ class TestDrawings:
     def test_the_hardest_target_is_the_one_that_most_miss(self, comparison):
         runs = [method.main for method in comparison.compared]
         missed = sum((~(run.scores <= 1)).astype(int) for run in runs)
-        easy, _, hard = figures._chosen(runs)
+        easy, _, hard = stick_figures._choose_targets(runs)
         assert missed[easy] == missed.min()
         assert missed[hard] == missed.max() > missed.min()
 
@@ -341,7 +342,7 @@ class TestDrawings:
 class TestUnusual:
     def test_a_rotation_has_no_distance(self, arm):
         goal = poise.Orientation("tool", (1, 0, 0, 0))
-        text = page_of(poise.compare(arm, goal, solvers=["levenberg_marquardt", "fabrik"], effort="quick"))
+        text = format_page(poise.compare(arm, goal, solvers=["levenberg_marquardt", "fabrik"], effort="quick"))
         reader = Reader(text)
         assert "A rotation" in reader.texts["reach"]
         assert "A rotation" in reader.texts["workspace"]
@@ -350,31 +351,31 @@ class TestUnusual:
 
     def test_nobody_takes_the_task(self, comparison):
         empty = dataclasses.replace(comparison, methods=comparison.refused)
-        reader = Reader(page_of(empty))
+        reader = Reader(format_page(empty))
         assert "No method takes this task." in reader.texts[""]
         assert ["two_bone", comparison.refused[0].refused] in [row for table in reader.tables for row in table]
-        Reader(page_of(dataclasses.replace(comparison, methods=())))
+        Reader(format_page(dataclasses.replace(comparison, methods=())))
 
     def test_one_method(self, comparison):
-        Reader(page_of(dataclasses.replace(comparison, methods=(comparison["levenberg_marquardt"],))))
+        Reader(format_page(dataclasses.replace(comparison, methods=(comparison["levenberg_marquardt"],))))
 
     def test_nothing_was_measured(self, comparison):
-        changes = {"runs": {}, "batches": {}, "convergence": None, "growth": (), "ranks": Ranks(1, 1, 1, None)}
+        changes = {"runs": {}, "batches": {}, "convergence": None, "growth": (), "ranks": MethodRanks(1, 1, 1, None)}
         bare = replaced(comparison, calls=np.full((1, 1), 5.0), **changes)
-        reader = Reader(page_of(bare))
+        reader = Reader(format_page(bare))
         assert "None of these methods shows its iterations." in reader.texts["convergence"]
         assert "no poses" in reader.texts["poses"]
 
     def test_growth_and_batches_with_gaps(self, comparison):
-        grown = (Grown(2, 1.0, 5.0, float("nan")), Grown(200, 0.5, 500.0, float("nan")))
-        text = page_of(replaced(comparison, growth=grown, batches={}))
+        grown = (ScalingPoint(2, 1.0, 5.0, float("nan")), ScalingPoint(200, 0.5, 500.0, float("nan")))
+        text = format_page(replaced(comparison, growth=grown, batches={}))
         assert Reader(text).texts["cost"].count("ball joints of the chain") == 1
         assert "dot open" in text
 
     def test_twenty_five_methods(self, comparison):
         first = comparison.compared[0]
         many = tuple(dataclasses.replace(first, name=f"a method with a long name {i}") for i in range(25))
-        text = page_of(dataclasses.replace(comparison, methods=many))
+        text = format_page(dataclasses.replace(comparison, methods=many))
         Reader(text)
         styles = {re.sub(r"^.m\d+, .k\d+", "", line) for line in re.findall(r"^\.m\d+, .*--d.*$", text, re.MULTILINE)}
         assert len(styles) == 25  # no two of a colour have a dash in common

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 import poise
-from poise.comparison.compare import _task as task_for
-from poise.comparison.effort import QUICK
-from poise.comparison.trials.method import Answered, Own
-from poise.comparison.trials.runs import run
-from poise.comparison.trials.turns import Competitor, batches, in_turns
+from poise.comparison.compare import _build_task as task_for
+from poise.comparison.method import MethodOutput, PoiseMethod
+from poise.comparison.runs import QUICK, TimedMethod, run_method, time_batches, time_calls
 from poise.io import samples
 from tests.comparison.doubles import Liar, Lost, Outlaw, Sleeper
 
@@ -42,7 +40,7 @@ class Noted:
     def read(self, raw):
         del raw
         seconds = {"clock": 1.0, "stopped": 0.0}.get(self.name)
-        return Answered(self.task.start.q + 0.1, claimed=True, iterations=3, seconds=seconds)
+        return MethodOutput(self.task.start.q + 0.1, claimed=True, iterations=3, seconds=seconds)
 
     def solve_many(self, rows):
         return None if self.name == "single" else rows
@@ -56,14 +54,14 @@ class Noted:
 
 
 def asked(ready, task, solved=0.0):
-    return Competitor(ready, task.main.rows, [None] * len(task.main), solved)
+    return TimedMethod(ready, task.main.rows, [None] * len(task.main), solved)
 
 
 class TestTurns:
     def test_every_method_has_every_row_in_every_round_and_the_order_turns(self, task):
         book = []
-        turns = [asked(Noted(name, book, task), task).first(2) for name in "ab"]
-        times = in_turns(turns, 2, 10.0, lambda _: None)
+        turns = [asked(Noted(name, book, task), task).take_first(2) for name in "ab"]
+        times = time_calls(turns, 2, 10.0, lambda _: None)
         assert [one.shape for one in times] == [(2, 2), (2, 2)]
         assert "".join(name for name, *_ in book[-8:]) == "aabb" + "bbaa"
         assert all(start is None for *_, start in book)
@@ -71,34 +69,34 @@ class TestTurns:
     def test_rows_begin_where_they_began_in_the_run(self, task):
         book = []
         begins = [np.full(6, 0.1 * k) for k in range(len(task.main))]
-        in_turns([asked(Noted("a", book, task), task)._replace(begins=begins).first(3)], 1, 10.0, lambda _: None)
+        time_calls([asked(Noted("a", book, task), task)._replace(begins=begins).take_first(3)], 1, 10.0, lambda _: None)
         assert [start for *_, start in book[-3:]] == [tuple(begin) for begin in begins[:3]]
 
     def test_a_slow_method_gets_fewer_rows(self, task):
-        quick, slow = (asked(Own(solver).ready(task), task) for solver in (Liar(), Sleeper(0.25)))
-        times = in_turns([quick, slow], 2, 3.0, lambda _: None)
+        quick, slow = (asked(PoiseMethod(solver).prepare(task), task) for solver in (Liar(), Sleeper(0.25)))
+        times = time_calls([quick, slow], 2, 3.0, lambda _: None)
         assert times[0].shape[1] == len(task.main)
         assert 3 <= times[1].shape[1] < len(task.main)
         assert np.median(times[1]) >= 250_000
 
     def test_a_method_with_a_clock_of_its_own_is_timed_by_it_and_never_by_nothing(self, task):
-        times = in_turns([asked(Noted("clock", [], task), task).first(3)], 1, 10.0, lambda _: None)
+        times = time_calls([asked(Noted("clock", [], task), task).take_first(3)], 1, 10.0, lambda _: None)
         np.testing.assert_array_equal(times[0], 1e6)
-        times = in_turns([asked(Noted("stopped", [], task), task).first(3)], 1, 10.0, lambda _: None)
+        times = time_calls([asked(Noted("stopped", [], task), task).take_first(3)], 1, 10.0, lambda _: None)
         assert (times[0] > 0).all()
 
     def test_a_call_that_raises_has_no_time(self, task):
-        times = in_turns([asked(Noted("raises", [], task), task)], 2, 10.0, lambda _: None)
+        times = time_calls([asked(Noted("raises", [], task), task)], 2, 10.0, lambda _: None)
         assert np.isinf(times[0]).all()
 
     def test_batches_leave_out_who_has_none_and_who_would_take_too_long(self, task):
-        ready = [Noted("single", [], task), Own(Liar()).ready(task), Own(Sleeper(0.3)).ready(task)]
-        found = batches([asked(one, task) for one in ready], task, (1, 10, 100), 1, 0.5, lambda _: None)
+        ready = [Noted("single", [], task), PoiseMethod(Liar()).prepare(task), PoiseMethod(Sleeper(0.3)).prepare(task)]
+        found = time_batches([asked(one, task) for one in ready], task, (1, 10, 100), 1, 0.5, lambda _: None)
         assert [sorted(one.times) for one in found] == [[], [1, 10, 100], [1]]
         assert [one.trouble for one in found] == [None, None, None]
 
     def test_a_batch_that_does_not_do_the_work_has_no_time(self, task):
-        class Lazy(type(Own(poise.LevenbergMarquardt()).ready(task))):
+        class Lazy(type(PoiseMethod(poise.LevenbergMarquardt()).prepare(task))):
             def solve_many(self, rows):
                 if self.raises and len(rows) > 1:
                     message = "too many"
@@ -108,7 +106,7 @@ class TestTurns:
         for raises, words in ((False, "a batch of 20 solves 0 %, single calls 100 %"), (True, "ValueError: too many")):
             lazy = Lazy(poise.LevenbergMarquardt(), task)
             lazy.raises = raises
-            (found,) = batches([asked(lazy, task, solved=1.0)], task, (1, 20), 1, 2.0, lambda _: None)
+            (found,) = time_batches([asked(lazy, task, solved=1.0)], task, (1, 20), 1, 2.0, lambda _: None)
             assert found.times == {}
             assert found.trouble == words
 
@@ -118,23 +116,23 @@ class TestRun:
         for name, follows in (("reachable", False), ("path", True)):
             book = []
             targets = task.sets[name]
-            found = run(Noted("a", book, task), task, targets, 10.0)
+            found = run_method(Noted("a", book, task), task, targets, 10.0)
             calls = book[2:]
             assert [target for _, target, _ in calls] == [tuple(row) for row in targets.rows]
             after = tuple(task.start.q + 0.1) if follows else None
             assert all(start == after for _, _, start in calls[1:])
-            assert len(found) == found.asked == len(targets)
+            assert len(found) == found.target_count == len(targets)
             assert (found.iterations == 3).all()
 
     def test_an_error_of_a_method_is_an_answer_that_missed(self, task):
-        found = run(Noted("raises", [], task), task, task.main, 10.0)
+        found = run_method(Noted("raises", [], task), task, task.main, 10.0)
         assert np.isinf(found.scores).all()
         assert np.isnan(found.errors).all()
         assert np.isnan(found.iterations).all()
         assert found.trouble == "RuntimeError: no solution"
 
     def test_answers_are_measured_and_not_believed(self, task):
-        liar = run(Own(Liar()).ready(task), task, task.main, 10.0)
+        liar = run_method(PoiseMethod(Liar()).prepare(task), task, task.main, 10.0)
         at = task.start.world["tool"]
         distance = np.linalg.norm(task.main.rows[:, :3] - at.positions, axis=1)
         np.testing.assert_allclose(liar.errors[:, 0], distance, atol=1e-12)
@@ -143,22 +141,22 @@ class TestRun:
         assert (liar.scores > 1e3).all()
 
     def test_an_honest_solver_claims_nothing_wrongly(self, task):
-        found = run(Own(poise.LevenbergMarquardt()).ready(task), task, task.main, 10.0)
+        found = run_method(PoiseMethod(poise.LevenbergMarquardt()).prepare(task), task, task.main, 10.0)
         assert found.claimed.all()
         assert not found.wrong_claims.any()
         assert (found.scores <= 1).all()
         assert found.violations.max() <= 1e-9
 
     def test_limits_that_are_left_are_measured_for_each_answer(self, task):
-        found = run(Own(Outlaw(0.01)).ready(task), task, task.main, 10.0)
+        found = run_method(PoiseMethod(Outlaw(0.01)).prepare(task), task, task.main, 10.0)
         np.testing.assert_allclose(found.violations, 0.01, atol=1e-12)
-        assert not found.solved(np.inf).any()
+        assert not found.find_solved(np.inf).any()
 
     def test_an_answer_without_numbers_has_missed(self, task):
-        found = run(Own(Lost()).ready(task), task, task.main, 10.0)
+        found = run_method(PoiseMethod(Lost()).prepare(task), task, task.main, 10.0)
         assert np.isinf(found.scores).all()
         assert not found.wrong_claims.any()
 
     def test_time_is_bounded(self, task):
-        found = run(Own(Sleeper(0.05)).ready(task), task, task.main, 0.2)
-        assert 1 <= len(found) < found.asked
+        found = run_method(PoiseMethod(Sleeper(0.05)).prepare(task), task, task.main, 0.2)
+        assert 1 <= len(found) < found.target_count

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 import poise
 from poise import EulerBox, Kind, Place, Pose, Position, Range, SwingTwist
-from poise.comparison.peers.serial import serial
+from poise.comparison.peers.serial_chain import build_serial_chain
 from poise.errors import UnsupportedError
 from poise.io import samples
 from poise.maths import rotations
@@ -39,23 +39,26 @@ def assert_same_chain(start, goal, seed=0):
 
     Places agree to rounding of the largest coordinate that forward kinematics passes, in file or arm units.
     """
-    arm = serial(start, goal)
+    arm = build_serial_chain(start, goal)
     kept = np.ones(start.skeleton.nq, dtype=bool)
     for source in arm.sources:
         kept[source.column : source.column + (4 if source.order or source.axis else 1)] = False
     for values in drawn(arm, rng_of(seed), POSES):
-        q = arm.q(values)
+        q = arm.values_to_q(values)
         pose = start.with_q(q)
         expected = tip_of(pose, goal)
         size = max(1.0, np.abs(pose.world.positions).max(), np.abs(expected).max())
-        np.testing.assert_allclose(arm.tips(values), expected, rtol=0, atol=1e-12 * size)
-        again = arm.values(q)
-        np.testing.assert_allclose(arm.tips(again), expected, rtol=0, atol=1e-12 * size)
+        np.testing.assert_allclose(arm.compute_world_tip(values), expected, rtol=0, atol=1e-12 * size)
+        again = arm.q_to_values(q)
+        np.testing.assert_allclose(arm.compute_world_tip(again), expected, rtol=0, atol=1e-12 * size)
         assert (again >= arm.low - 1e-9).all()
         assert (again <= arm.high + 1e-9).all()
         np.testing.assert_array_equal(q[kept], start.q[kept])
         np.testing.assert_allclose(
-            arm.inside(arm.tips(values)), arm.reached(values), rtol=0, atol=1e-12 * size / arm.unit
+            arm.to_arm_frame(arm.compute_world_tip(values)),
+            arm.compute_tip(values),
+            rtol=0,
+            atol=1e-12 * size / arm.unit,
         )
     return arm
 
@@ -79,7 +82,7 @@ def test_balls_of_a_figure_from_any_pose(goal):
     arm = assert_same_chain(start, goal)
     assert arm.balls
     assert [link.name for link in arm.links][:3] == [f"{start.skeleton.names[arm_row(arm)]}.{axis}" for axis in "xyz"]
-    at_start = arm.tips(arm.values(start.q))
+    at_start = arm.compute_world_tip(arm.q_to_values(start.q))
     np.testing.assert_allclose(at_start, tip_of(start, goal), rtol=0, atol=1e-12)
 
 
@@ -96,7 +99,7 @@ def test_any_chain_with_scales_of_either_sign(seed):
     tip = skeleton.names[-1]
     for goal in (Position(tip, NOWHERE, offset=OFFSET), Place(tip, NOWHERE, UNTURNED)):
         try:
-            arm = serial(start, goal)
+            arm = build_serial_chain(start, goal)
         except UnsupportedError as error:
             assert "no joint moves" in str(error)  # noqa: PT017  (only some seeds raise)
             continue
@@ -115,7 +118,7 @@ def test_limits_of_balls_become_hinges_with_ranges():
     np.testing.assert_array_equal(arm.high[:4], [1.0, -0.3, 2.5, 0.2])
     assert arm.balls == (4,)
     for values in drawn(arm, rng_of(3), POSES):
-        q = arm.q(values)
+        q = arm.values_to_q(values)
         np.testing.assert_allclose(s.legal(q)[0], q, rtol=0, atol=1e-9)
 
 
@@ -158,15 +161,17 @@ def test_a_chain_whose_length_is_rounding_keeps_file_units():
 
 
 def test_one_at_a_time_is_as_good_as_many():
-    arm = serial(poise.load(samples.path("arm.urdf")).rest, Place("tool", NOWHERE, UNTURNED))
+    arm = build_serial_chain(poise.load(samples.path("arm.urdf")).rest, Place("tool", NOWHERE, UNTURNED))
     many = drawn(arm, rng_of(4), 3, 2)
-    np.testing.assert_allclose(arm.tips(many)[1, 1], arm.tips(many[1, 1]), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(arm.compute_world_tip(many)[1, 1], arm.compute_world_tip(many[1, 1]), rtol=0, atol=1e-15)
 
 
 CHAINS = {
-    "arm": lambda: serial(poise.load(samples.path("arm.urdf")).rest, Place("tool", NOWHERE, UNTURNED)),
-    "balls": lambda: serial(poise.load(samples.path("humanoid.bvh")).rest, Place("LeftHand", NOWHERE, UNTURNED)),
-    "one end": lambda: serial(*one_end()),
+    "arm": lambda: build_serial_chain(poise.load(samples.path("arm.urdf")).rest, Place("tool", NOWHERE, UNTURNED)),
+    "balls": lambda: build_serial_chain(
+        poise.load(samples.path("humanoid.bvh")).rest, Place("LeftHand", NOWHERE, UNTURNED)
+    ),
+    "one end": lambda: build_serial_chain(*one_end()),
 }
 
 
@@ -182,13 +187,13 @@ def one_end():
 def test_the_urdf_is_the_same_chain(tmp_path, name, continuous):
     arm = CHAINS[name]()
     path = tmp_path / "chain.urdf"
-    path.write_text(arm.urdf(continuous=continuous), encoding="utf-8")
+    path.write_text(arm.format_urdf(continuous=continuous), encoding="utf-8")
     rig = poise.load(path)
     assert not rig.notes
     assert rig.skeleton.nq == len(arm.links)
     values = drawn(arm, rng_of(5), POSES)
     found = Pose(rig.skeleton, values).world["tip"].matrices
-    np.testing.assert_allclose(found, arm.reached(values), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found, arm.compute_tip(values), rtol=0, atol=1e-12)
     ranges = rig.skeleton.value_ranges
     told = np.isfinite(arm.low)
     np.testing.assert_array_equal(ranges[told, 0], arm.low[told])
@@ -201,7 +206,7 @@ def test_the_urdf_is_the_same_chain(tmp_path, name, continuous):
 
 def refusal(skeleton, goal):
     with pytest.raises(UnsupportedError) as caught:
-        serial(Pose(skeleton, skeleton.rest_q), goal)
+        build_serial_chain(Pose(skeleton, skeleton.rest_q), goal)
     return str(caught.value)
 
 
@@ -239,4 +244,4 @@ def test_a_turned_and_moved_base_is_taken_out():
     start = Pose(s, np.concatenate([rng.normal(size=3), unit_quaternions(rng), np.zeros(3)]))
     arm = assert_same_chain(start, Position("tip", NOWHERE, root="j0"))
     np.testing.assert_allclose(arm.base[:3, 3], start.q[:3], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(arm.inside(arm.base[:3, 3]), 0.0, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(arm.to_arm_frame(arm.base[:3, 3]), 0.0, rtol=0, atol=1e-12)

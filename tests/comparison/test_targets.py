@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import poise
-from poise.comparison.trials.targets import _SAMPLES as SAMPLES
-from poise.comparison.trials.targets import Sizes, Source, sets_of
+from poise.comparison.task import _SAMPLE_COUNT as SAMPLES
+from poise.comparison.task import SetSizes, TargetSource, build_target_sets
 from poise.io import samples
 from poise.maths import rotations
 from poise.problem.problem import Problem
-from poise.solving.judge import largest_violation
+from poise.solving.diagnosis import compute_max_violation
 
-SIZES = Sizes(reachable=30, path=24, extreme=10)
+SIZES = SetSizes(reachable=30, path=24, extreme=10)
 ARM = poise.load(samples.path("arm.urdf"))
 FIGURE = poise.load(samples.path("humanoid.bvh"))
 CASES = {
@@ -27,7 +27,7 @@ CASES = {
 def sets(case, seed=0, clip=None):
     rig, goal = CASES[case]
     problem = Problem(rig.rest.with_q(rig.skeleton.legal(rig.rest.q)[0]), (goal,))
-    return problem, goal, sets_of(problem, goal, SIZES, seed, clip)
+    return problem, goal, build_target_sets(problem, goal, SIZES, seed, clip)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -57,10 +57,10 @@ def test_an_orientation_has_nothing_to_stretch_for():
 @pytest.mark.parametrize("case", ["arm to places", "hand"])
 def test_stretched_targets_are_far_and_leaving_ones_go_farther(case):
     problem, goal, found = sets(case)
-    source = Source(problem, goal, np.random.default_rng(0))
+    source = TargetSource(problem, goal, np.random.default_rng(0))
     first = problem.start.world[problem.joints[0]].positions
     away = {name: np.linalg.norm(one.rows[:, :3] - first, axis=1) for name, one in found.items()}
-    everywhere = source.away(source.random(2000))
+    everywhere = source.compute_distances(source.sample_poses(2000))
     assert away["stretched"].min() > np.quantile(everywhere, 0.9)
     assert away["leaving"].max() > everywhere.max()
     assert away["leaving"][0] < away["leaving"].max()
@@ -70,9 +70,9 @@ def test_stretched_targets_are_far_and_leaving_ones_go_farther(case):
 @pytest.mark.parametrize("case", ["arm to places", "arm to points", "arm turned", "hand"])
 def test_singular_targets_are_those_of_poses_where_differences_say_so(case):
     problem, goal, found = sets(case)
-    source = Source(problem, goal, np.random.default_rng(0))
-    anywhere = source.random(SAMPLES)
-    chosen = source.rows(anywhere)[:, None] == found["singular"].rows
+    source = TargetSource(problem, goal, np.random.default_rng(0))
+    anywhere = source.sample_poses(SAMPLES)
+    chosen = source.compute_rows(anywhere)[:, None] == found["singular"].rows
     rows = chosen.all(axis=-1).any(axis=1)
     assert rows.sum() == SIZES.extreme
     some = np.flatnonzero(~rows)[:20]
@@ -114,7 +114,7 @@ def test_a_long_chain_is_stretched_as_far_as_it_goes():
         [*(f"b{i}" for i in range(n)), "tip"], range(-1, n), [poise.Kind.BALL] * n + [poise.Kind.FIXED], offsets=offsets
     )
     problem = Problem(poise.Pose(chain, chain.rest_q), (poise.Position("tip", (0, 0, 0), root="b0"),))
-    found = sets_of(problem, problem.goals[0], SIZES, 0)
+    found = build_target_sets(problem, problem.goals[0], SIZES, 0)
     assert np.linalg.norm(found["leaving"].rows, axis=1).max() == pytest.approx(1.05 * n, rel=0.01)
     assert np.linalg.norm(found["stretched"].rows, axis=1).min() > 0.9 * n
 
@@ -127,7 +127,7 @@ def test_a_folded_chain_is_stretched_too():
     )
     q = np.tile(rotations.from_vector(np.array([0.0, 0.0, 2.5])), n)
     problem = Problem(poise.Pose(chain, q), (poise.Position("tip", (0, 0, 0), root="b0"),))
-    found = sets_of(problem, problem.goals[0], SIZES, 0)
+    found = build_target_sets(problem, problem.goals[0], SIZES, 0)
     assert np.linalg.norm(found["leaving"].rows, axis=1).max() > 1.05 * 0.97 * n
 
 
@@ -137,29 +137,29 @@ def test_random_poses_fill_the_limits_of_balls(limit):
     skeleton = FIGURE.skeleton.limited({"LeftArm": limit})
     goal = poise.Position("LeftHand", (0, 0, 0), root="LeftArm")
     problem = Problem(poise.Pose(skeleton, skeleton.legal(skeleton.rest_q[None])[0][0]), (goal,))
-    q = Source(problem, goal, np.random.default_rng(0)).random(300)
-    assert largest_violation(skeleton, q) <= 1e-9
+    q = TargetSource(problem, goal, np.random.default_rng(0)).sample_poses(300)
+    assert compute_max_violation(skeleton, q) <= 1e-9
     at = skeleton.q_slice("LeftArm")
     out = 0
     for axis in np.eye(3):  # a pose inside can be turned a little any way
         for sign in (-1, 1):
             turned = q.copy()
             turned[:, at] = rotations.multiply(np.tile(rotations.from_vector(sign * 0.02 * axis), (300, 1)), q[:, at])
-            out = out | np.array([largest_violation(skeleton, one[None]) > 1e-6 for one in turned])
+            out = out | np.array([compute_max_violation(skeleton, one[None]) > 1e-6 for one in turned])
     assert np.mean(out) < 0.4
 
 
 def test_a_free_root_in_the_chain_turns_and_a_follower_counts_once():
     goal = poise.Position("LeftHand", (0, 0, 0), root=FIGURE.skeleton.names[0])
-    source = Source(Problem(FIGURE.rest, (goal,)), goal, np.random.default_rng(0))
-    assert source.goal_jacobians(FIGURE.rest.q[None]).shape == (1, 3, 3 * len(source.problem.joints))
+    source = TargetSource(Problem(FIGURE.rest, (goal,)), goal, np.random.default_rng(0))
+    assert source.compute_jacobians(FIGURE.rest.q[None]).shape == (1, 3, 3 * len(source.problem.joints))
     coupled = poise.Skeleton.build(
         ["a", "b", "tip"], [-1, 0, 1], [1, 1, 0], axes=[(0, 0, 1)] * 3, offsets=[[0, 0, 0], [0, 1, 0], [0, 1, 0]],
         couplings=[None, poise.Coupling(0, 2.0, 0.0), None],
     )  # fmt: skip
     tip = poise.Position("tip", (0, 0, 0), root="a")
-    one = Source(Problem(poise.Pose(coupled, coupled.rest_q), (tip,)), tip, np.random.default_rng(0))
-    assert one.goal_jacobians(coupled.rest_q[None]).shape == (1, 3, 1)
+    one = TargetSource(Problem(poise.Pose(coupled, coupled.rest_q), (tip,)), tip, np.random.default_rng(0))
+    assert one.compute_jacobians(coupled.rest_q[None]).shape == (1, 3, 1)
 
 
 def test_a_clip_of_another_rig_is_refused():
@@ -169,9 +169,9 @@ def test_a_clip_of_another_rig_is_refused():
 
 def test_a_made_up_path_is_smooth_and_begins_at_the_start():
     problem, goal, _ = sets("arm to points")
-    path = sets_of(problem, goal, SIZES._replace(path=200), 0)["path"]
+    path = build_target_sets(problem, goal, SIZES._replace(path=200), 0)["path"]
     np.testing.assert_array_equal(path.start, problem.start.q)
-    here = Source(problem, goal, np.random.default_rng(0)).rows(problem.start.q[None])[0]
+    here = TargetSource(problem, goal, np.random.default_rng(0)).compute_rows(problem.start.q[None])[0]
     np.testing.assert_allclose(path.rows[0], here, atol=1e-12)
     steps = np.linalg.norm(np.diff(path.rows, axis=0), axis=1)
     assert steps.max() < 0.1 * np.ptp(path.rows, axis=0).max()

@@ -7,11 +7,11 @@ import pytest
 
 import poise
 from poise import EulerBox, Kind, Range, SwingTwist, solvers
-from poise.cli.given.goals import goal_of_words, word_of
+from poise.cli.goal_options import format_goal_kind, parse_goal
 from poise.maths import rotations
 from poise.problem.goals import Near
-from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.parameters import parameters
+from poise.solvers.base.option_parsing import list_parameters
+from poise.solvers.base.solver_calls import Capabilities
 from tests.reference import slow_kinematics
 from tests.strategies import unit_quaternions
 
@@ -120,11 +120,11 @@ def goal_for(kind, start, bent):
         return _balance(bent)
     hand = bent.world["hand"]
     point, known = hand.positions, {"rotation": hand.rotations}
-    arrays = [parameter.name for parameter in parameters(kind) if parameter.required][1:]
+    arrays = [parameter.name for parameter in list_parameters(kind) if parameter.required][1:]
     numbers = [known.get(name, point if i == 0 else (0.3, 0.9, 0.2)) for i, name in enumerate(arrays)]
     words = " ".join(f"{number!r}" for array in numbers for number in np.asarray(array).tolist())
     words += " axis=0,0,1" if kind is poise.LookAt else ""  # a limb has no face that could say it
-    return goal_of_words(f"{word_of(kind)} {'lower' if kind is poise.Pole else 'hand'} {words}", start)
+    return parse_goal(f"{format_goal_kind(kind)} {'lower' if kind is poise.Pole else 'hand'} {words}", start)
 
 
 def _balance(bent):

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import poise
-from poise.comparison.effort import Effort
-from poise.comparison.trials.targets import Sizes
+from poise.comparison.runs import Effort
+from poise.comparison.task import SetSizes
 
 FIGURE = poise.load(poise.samples.path("humanoid.bvh"))
 ARM = poise.load(poise.samples.path("arm.urdf"))
@@ -26,7 +26,7 @@ CLIP = poise.Clip(FIGURE.clips[0].times[:4], FIGURE.clips[0].poses[:4], "walk")
 POINT, TURN = [0.3, 0.2, 0.4], [1.0, 0.0, 0.0, 0.0]
 GOAL = poise.Position("tool", POINT)
 LONG = "x" * 5000
-_LEAST = Effort(Sizes(1, 4, 1), joints=(), batches=(1,), rounds=1, timed=1, traced=0, seconds=1e-6)
+_LEAST = Effort(SetSizes(1, 4, 1), joints=(), batches=(1,), rounds=1, timed=1, traced=0, seconds=1e-6)
 LONGEST_QUOTE = 200  # characters of what was given that a message may quote
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from poise import solvers
-from poise.solving import solved as running
+from poise.solving import batch as running
 from tests.amounts import amount
 from tests.contracts.cases import SOLVERS
 from tests.contracts.problems import BITS, MEASURED, PAIRS, PROBLEMS, ROWS, accepted, answer, same_bits
@@ -64,8 +64,8 @@ class TestTargets:
 
     def test_threads_and_parts_that_they_share(self, problem, name, monkeypatch):
         whole = answer(problem, name)
-        monkeypatch.setattr(running, "_CHUNK", 8)
-        monkeypatch.setattr(running, "_LEAST", 4)
+        monkeypatch.setattr(running, "_MAX_PART_TARGETS", 8)
+        monkeypatch.setattr(running, "_MIN_PART_TARGETS", 4)
         for threads in (1, 2) if whole is not None else ():
             same_bits(PROBLEMS[problem].solved(name, slice(None), threads=threads), whole)
 

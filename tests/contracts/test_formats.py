@@ -16,7 +16,7 @@ import poise
 from poise import Kind, Pose
 from poise.io import formats as folder
 from poise.io import samples
-from poise.io.registry import ELSEWHERE, MARKERS, formats, reader, writer
+from poise.io.registry import MARKER_FORMATS, UNSUPPORTED_SUFFIXES, find_reader, find_writer, list_formats
 from tests.contracts import read_only
 from tests.contracts.clips import MOTIONS, VERBS, walk
 from tests.contracts.test_inputs import arrays_in
@@ -47,14 +47,14 @@ def rest(skeleton):
 
 def saved(path):
     """What is in a file now: the figure at rest, or where the format cannot hold it, a bundled sample or an example."""
-    if not hasattr(formats()[path.suffix], "write"):
+    if not hasattr(list_formats()[path.suffix], "write"):
         read_only.put(path)
         return None
     thing = rest(figure())
     try:
         poise.save(thing, path)
     except poise.UnsupportedError:
-        if not hasattr(formats()[path.suffix], "read"):
+        if not hasattr(list_formats()[path.suffix], "read"):
             clip = walk()
             poise.save(clip, path)
             return clip
@@ -106,7 +106,7 @@ def test_a_module_says_what_it_is(name):
     for suffix in module.SUFFIXES:
         assert suffix == suffix.lower()
         assert suffix.startswith(".")
-        assert formats()[suffix] is module, f"two modules of poise.io have the suffix {suffix}"
+        assert list_formats()[suffix] is module, f"two modules of poise.io have the suffix {suffix}"
 
 
 def test_what_is_known_is_listed(tmp_path):
@@ -124,7 +124,7 @@ def test_a_format_that_begins_like_the_suffix_is_found_without_importing_the_oth
         return found(name)
 
     monkeypatch.setattr(importlib, "import_module", noted)
-    assert reader(Path("rig.glb")) is found("poise.io.formats.gltf")
+    assert find_reader(Path("rig.glb")) is found("poise.io.formats.gltf")
     assert [name for name in asked if name.startswith("poise.io.formats.")] == ["poise.io.formats.gltf"]
 
 
@@ -133,7 +133,7 @@ def test_a_format_that_begins_like_the_suffix_is_found_without_importing_the_oth
 def test_the_way_out_is_told_where_a_format_is_read_or_written_only(name, suffix, verb, tmp_path):
     module, path = MODULES[name], tmp_path / f"rig{suffix}"
     if hasattr(module, verb):
-        assert (reader if verb == "read" else writer)(path) is module
+        assert (find_reader if verb == "read" else find_writer)(path) is module
         return
     assert hasattr(module, "write" if verb == "read" else "read")
     what = "read, not written" if verb == "write" else "written, not loaded"
@@ -142,9 +142,9 @@ def test_the_way_out_is_told_where_a_format_is_read_or_written_only(name, suffix
 
 
 def test_other_suffixes_have_one_table(tmp_path):
-    assert not set(ELSEWHERE) & set(formats())
-    assert set(MARKERS) < set(ELSEWHERE)
-    for suffix, sentence in ELSEWHERE.items():
+    assert not set(UNSUPPORTED_SUFFIXES) & set(list_formats())
+    assert set(MARKER_FORMATS) < set(UNSUPPORTED_SUFFIXES)
+    for suffix, sentence in UNSUPPORTED_SUFFIXES.items():
         for path, call in ((f"a{suffix}", poise.load), (f"a{suffix.upper()}", lambda p: poise.save(rest(figure()), p))):
             with pytest.raises(poise.FileError, match=re.escape(sentence)):
                 call(tmp_path / path)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import poise
-from poise.cli.given.goals import HELP, word_of
+from poise.cli.goal_options import GOAL_HELP, format_goal_kind
 from poise.problem import goals
-from poise.problem.layout import LENGTHS, NUMBERS, TERMS
-from poise.problem.measuring.measure import errors_by_world
-from poise.solvers.base import capabilities as handles
-from poise.solvers.base.parameters import parameters
+from poise.problem.dof_layout import LENGTH_KINDS, MEASURE_KINDS, TARGET_SIZES
+from poise.problem.goal_errors import compute_world_errors
+from poise.solvers.base import solver_calls as handles
+from poise.solvers.base.option_parsing import list_parameters
 from tests.contracts.cases import goal_for, limb, posed, rest
 from tests.strategies import rng_of
 
@@ -37,12 +37,12 @@ def batch_of(goal, k):
 
 def test_it_is_found_where_people_look(kind):
     assert kind.__name__ in handles.ALL_GOALS
-    assert word_of(kind) in HELP
+    assert format_goal_kind(kind) in GOAL_HELP
 
 
 def test_what_it_takes_and_measures_is_written_down(kind):
     _, _, goal = case(kind)
-    for parameter in parameters(kind):
+    for parameter in list_parameters(kind):
         assert parameter.text or parameter.name == "joint", f"the docstring of {kind.__name__}: {parameter.name}"
     if goal.measures:
         assert "Error" in kind.__doc__
@@ -51,9 +51,9 @@ def test_what_it_takes_and_measures_is_written_down(kind):
 def test_rows_are_what_it_measures(kind):
     _, _, goal = case(kind)
     assert goal.rows().shape == (*goal.shape, goal.width)
-    assert set(goal.measures) <= set(TERMS)
+    assert set(goal.measures) <= set(MEASURE_KINDS)
     if goal.width:
-        assert goal.width == sum(NUMBERS[TERMS[measure]] for measure in goal.measures)
+        assert goal.width == sum(TARGET_SIZES[MEASURE_KINDS[measure]] for measure in goal.measures)
 
 
 def test_rows_come_back_bit_for_bit(kind):
@@ -70,7 +70,7 @@ def test_rows_come_back_bit_for_bit(kind):
         other = goal.with_target(some)
         np.testing.assert_array_equal(other.rows(), some)
         assert other.shape == some.shape[:-1]
-        for parameter in parameters(kind):
+        for parameter in list_parameters(kind):
             if parameter.name == "joint" or not parameter.required:
                 assert getattr(other, parameter.name) == getattr(goal, parameter.name)
 
@@ -90,7 +90,7 @@ def test_it_survives_pickling(kind):
     start, bent, _ = case(kind)
     goal = again(kind, start, bent, weight=2.5)
     same = pickle.loads(pickle.dumps(goal))  # noqa: S301
-    for parameter in parameters(kind):
+    for parameter in list_parameters(kind):
         mine, theirs = getattr(same, parameter.name), getattr(goal, parameter.name)
         if isinstance(mine, tuple):
             assert mine == theirs
@@ -105,7 +105,7 @@ def test_scale_that_is_not_quite_uniform_is_made_up_for(kind):
     scales = 1 + 3e-4 * rng_of(5).uniform(-1, 1, size=(3, 3))
     noisy = poise.Pose(start.skeleton, start.q, scales=scales)
     met = poise.solve(noisy, goal, solver=SOLVER, tolerance=1e-6, angle_tolerance=1e-6)
-    assert met.problem.plan.sheared
+    assert met.problem.plan.is_sheared
     assert met.reached
 
 
@@ -119,8 +119,8 @@ def test_a_weight_is_above_zero(kind, weight):
 def again(kind, start, bent, **changes):
     """The goal once more, some of its arguments changed."""
     goal = goal_for(kind, start, bent)
-    taken = {p.name: getattr(goal, p.name) for p in parameters(kind)} | changes
-    first = [taken.pop(p.name) for p in parameters(kind) if p.required]
+    taken = {p.name: getattr(goal, p.name) for p in list_parameters(kind)} | changes
+    first = [taken.pop(p.name) for p in list_parameters(kind) if p.required]
     return kind(*first, **taken)
 
 
@@ -151,9 +151,9 @@ def test_it_is_met_and_its_errors_are_those_of_forward_kinematics(kind):
     assert result.errors.shape == (len(goal.measures),)
     for pose in (start, result.pose):
         asked = poise.solve(pose, goal, solver=poise.LevenbergMarquardt(iterations=0, restarts=0))
-        plain = errors_by_world(poise.Pose(pose.skeleton, asked.pose.q[None]), (goal,), asked.targets)[0]
+        plain = compute_world_errors(poise.Pose(pose.skeleton, asked.pose.q[None]), (goal,), asked.targets)[0]
         np.testing.assert_allclose(asked.errors, plain, rtol=1e-6, atol=1e-9)
-    lengths = [TERMS[measure] in LENGTHS for measure in goal.measures]
+    lengths = [MEASURE_KINDS[measure] in LENGTH_KINDS for measure in goal.measures]
     np.testing.assert_array_equal(np.isfinite(result.position_errors).any(), any(lengths))
 
 

@@ -7,14 +7,13 @@ import pytest
 
 import poise
 from poise import Kind, Pose
-from poise.cli.told.limits import limit_words as in_words
-from poise.io.sidecar.read import apply_sidecar
-from poise.io.sidecar.write import sidecar_text
+from poise.cli.file_description import describe_limit as in_words
+from poise.io.sidecar import apply_sidecar, format_sidecar
 from poise.model import limits
-from poise.model.limits.base.rows import turn_row
-from poise.plot.limits import local_outline
-from poise.solvers.base import capabilities as handles
-from poise.solvers.base.parameters import parameters
+from poise.model.limit_bounds import pack_limit
+from poise.plot.limit_outlines import build_local_outline
+from poise.solvers.base import solver_calls as handles
+from poise.solvers.base.option_parsing import list_parameters
 from tests.contracts.cases import LIMITS, limb, posed, rest
 from tests.model.test_turn_limits import inside
 from tests.strategies import random_q, rng_of
@@ -30,7 +29,7 @@ def bound(limit):
 
 def again(limit, **changes):
     """The limit once more from its own arguments, some of them changed."""
-    return type(limit)(**({p.name: getattr(limit, p.name) for p in parameters(type(limit))} | changes))
+    return type(limit)(**({p.name: getattr(limit, p.name) for p in list_parameters(type(limit))} | changes))
 
 
 def some_q(skeleton, k=300):
@@ -47,7 +46,7 @@ class TestKinds:
         assert kind.__name__ in handles.ALL_LIMITS
 
     def test_what_it_takes_is_written_down(self, kind):
-        for parameter in parameters(kind):
+        for parameter in list_parameters(kind):
             assert parameter.name in kind.__doc__, f"the docstring of {kind.__name__}: {parameter.name}"
 
 
@@ -87,7 +86,7 @@ class TestExamples:
 
     def test_kernels_and_arrays_agree(self, name):
         """What solvers keep is what `legal` says: the nearest rotation by the kernel is the one by the arrays."""
-        if not turn_row(LIMITS[name])[0]:
+        if not pack_limit(LIMITS[name])[0]:
             return  # a range: one number, clipped by both
         s = bound(LIMITS[name])
         q, columns = some_q(s), s.q_slice("lower")
@@ -118,10 +117,10 @@ class TestExamples:
         if isinstance(LIMITS[name], poise.Range) and LIMITS[name].axis is not None:
             q = soft.legal(q)[0]  # its axis is kept in any case
         assert soft.legal(q)[1] == ()
-        cost = soft.bounds.soft_cost(q)
+        cost = soft.bounds.compute_soft_cost(q)
         assert (cost > 0.0).any()
-        np.testing.assert_allclose(heavy.bounds.soft_cost(q), 2.0 * cost)
-        np.testing.assert_allclose(soft.bounds.soft_cost(bound(LIMITS[name]).legal(q)[0]), 0.0, atol=1e-15)
+        np.testing.assert_allclose(heavy.bounds.compute_soft_cost(q), 2.0 * cost)
+        np.testing.assert_allclose(soft.bounds.compute_soft_cost(bound(LIMITS[name]).legal(q)[0]), 0.0, atol=1e-15)
 
     def test_saved_and_loaded_it_bounds_the_same(self, name, tmp_path):
         """In glTF extras, and in the sidecar; perhaps as a more general limit."""
@@ -130,7 +129,7 @@ class TestExamples:
         near = s.legal(q)[0]
         poise.save(rest(s), tmp_path / "limb.glb")
         found = poise.load(tmp_path / "limb.glb").skeleton
-        (tmp_path / "limb.ik.toml").write_text(sidecar_text(s))
+        (tmp_path / "limb.ik.toml").write_text(format_sidecar(s))
         for other in (found, apply_sidecar(limb(s.kinds[1]), tmp_path / "limb.ik.toml")):
             columns = other.q_slice("lower")
             mine = np.tile(other.rest_q, (len(q), 1))
@@ -140,6 +139,6 @@ class TestExamples:
     def test_it_is_told_and_drawn(self, name):
         s = bound(LIMITS[name])
         assert any(sign.isdigit() for sign in in_words(s.limits[1], Kind(s.kinds[1])))
-        outline = local_outline(rest(s), "lower")
+        outline = build_local_outline(rest(s), "lower")
         assert outline.lines
         assert all(np.isfinite(line).all() for line in outline.lines)

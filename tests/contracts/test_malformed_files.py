@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import poise
-from poise.cli.given.targets import open_targets
+from poise.cli.target_file import open_target_table
 from poise.ground.contact.contact_files import read_contacts
 from poise.io import samples
-from poise.io.values.read import read_values
+from poise.io.joint_values import read_values
 from tests.io.gltf_samples import arm, arm_arrays, glb, with_arrays
 
 ARM = poise.load(samples.path("arm.urdf"))
@@ -111,7 +111,7 @@ def test_urdf(case, tmp_path):
 def test_targets(case, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(POINTS[case][0], encoding="utf-8")
-    told(lambda path: list(open_targets(path, "tool", None)), path, POINTS[case][1])
+    told(lambda path: list(open_target_table(path, "tool", None)), path, POINTS[case][1])
 
 
 @pytest.mark.parametrize("case", MAPS)

@@ -9,7 +9,7 @@ import pytest
 
 import poise
 from poise import InputError, Near, Place, Position, samples
-from poise.solving import solved as running
+from poise.solving import batch as running
 from tests.contracts.clips import FRAMES, grown, stretched, walk
 from tests.contracts.problems import legal_poses, rest
 from tests.strategies import figure, straight_chain
@@ -46,7 +46,7 @@ class TestFrames:
     def test_in_any_order_and_with_any_threads(self, clip, joints, monkeypatch):
         clip = CLIPS[clip]()
         whole = poise.bake(clip, asked(clip, slice(None), joints), continuous=False).result
-        monkeypatch.setattr(running, "_CHUNK", 8)
+        monkeypatch.setattr(running, "_MAX_PART_TARGETS", 8)
         some = poise.solve(clip.poses[ROWS[::-1]], asked(clip, ROWS[::-1], joints), threads=2)
         np.testing.assert_array_equal(some.q, whole.q[ROWS[::-1]])
 
@@ -75,7 +75,7 @@ class TestOneStart:
     @pytest.mark.parametrize("how", [{}, {"prefer": "closest", "seeds": 8}])
     def test_each_alone(self, how, monkeypatch):
         s, goal, poses = free_figure(12)
-        monkeypatch.setattr(running, "_CHUNK", 5)
+        monkeypatch.setattr(running, "_MAX_PART_TARGETS", 5)
         whole = poise.solve(rest(s), [goal, Near(poses)], free_root=True, threads=2, **how)
         assert whole.reached.all()
         for row in range(12):

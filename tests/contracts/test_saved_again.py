@@ -14,9 +14,9 @@ import pytest
 
 import poise
 from poise.errors import WriteWarning
-from poise.io.bvh.names import find_file_names
-from poise.io.registry import formats
-from poise.io.values.read import read_values
+from poise.io.bvh.writer import find_file_names
+from poise.io.joint_values import read_values
+from poise.io.registry import list_formats
 from tests.amounts import amount
 from tests.contracts.test_formats import loaded
 
@@ -29,7 +29,7 @@ BENT = 0.1
 
 
 def real_files(data):
-    return sorted(path for path in data.rglob("*") if path.suffix.lower() in formats() and path.suffix in SUFFIXES)
+    return sorted(path for path in data.rglob("*") if path.suffix.lower() in list_formats() and path.suffix in SUFFIXES)
 
 
 def bent(pose):

@@ -14,11 +14,11 @@ from poise import Kind, Position, Status
 from poise.io import samples
 from poise.maths import rotations
 from poise.problem import goals
-from poise.problem.geometry import similar
+from poise.problem.feasibility import find_unreachable
 from poise.problem.problem import Problem, Tolerance
-from poise.problem.reach import beyond_reach
-from poise.solvers.base import corrected
-from poise.solvers.base.descent import descended
+from poise.problem.tree_packing import split_similarity
+from poise.solvers.base import answer_refinement
+from poise.solvers.base.answer_refinement import refine_by_lm
 from tests.command_line import run
 from tests.contracts.cases import (
     CHAINS,
@@ -74,7 +74,7 @@ class TestSolvers:
         result = asked(rest(s), Position("tip", targets), name)
         if result is None:
             return
-        assert result.problem.plan.stretch > 0.01
+        assert result.problem.plan.length_error > 0.01
         assert_honest(result, "tip", targets)
         assert result.reached.all()
 
@@ -173,7 +173,7 @@ def test_no_pose_leaves_the_bounds_of_its_lengths(seed):
     turns["c"][:150] = rotations.inverse(s.A[2, 3:])  # stretched out
     targets = poise.Pose(s, np.tile(q, (300, 1))).replace(turns).world["d"].positions
     problem = Problem(poise.Pose(s, q), (Position("d", targets[0], root="b"),))
-    assert (beyond_reach(problem, targets, Tolerance(1e-9, 1e-9)) == 0).all()
+    assert (find_unreachable(problem, targets, Tolerance(1e-9, 1e-9)) == 0).all()
 
 
 @pytest.mark.parametrize("limits", ["SwingTwist", "EulerBox"])
@@ -197,7 +197,7 @@ def test_what_other_starts_do_not_mend_is_no_worse_for_having_been_tried():
     s, poses = sheared(limits="hinge")
     targets = 1.05 * np.array([pose.world["tip"].positions for pose in poses])
     problem, q = Problem(rest(s), (Position("tip", targets),)), np.tile(s.rest_q, (len(targets), 1))
-    alone, again = (descended(problem, q, targets, Tolerance(1e-6, 1e-6), attempts=attempts) for attempts in (0, 3))
+    alone, again = (refine_by_lm(problem, q, targets, Tolerance(1e-6, 1e-6), restarts=attempts) for attempts in (0, 3))
     left, still_left = (problem.errors(answer.q, targets)[:, 0] for answer in (alone, again))
     assert (again.iterations > alone.iterations).sum() > 5
     assert (still_left <= left * (1 + 1e-9)).all()
@@ -296,9 +296,9 @@ def test_the_command_line_solves_a_file_that_shears(tmp_path, solver):
 def test_a_tree_without_shear_is_packed_as_before():
     """Uniform scale, mirrored or not, is no shear; an exporter's noise is corrected by other aims only."""
     s, _ = sheared(most=0.0)
-    assert poise.solve(rest(s), Position("tip", (1, 1, 0))).problem.plan.stretch == 0.0
+    assert poise.solve(rest(s), Position("tip", (1, 1, 0))).problem.plan.length_error == 0.0
     mirrored = poise.Pose(s, s.rest_q, scales=np.tile([-2.0, 2.0, 2.0], (JOINTS + 1, 1)))
-    assert poise.solve(mirrored, Position("tip", (1, 1, 0))).problem.plan.stretch == 0.0
+    assert poise.solve(mirrored, Position("tip", (1, 1, 0))).problem.plan.length_error == 0.0
 
 
 @pytest.mark.parametrize(
@@ -307,8 +307,10 @@ def test_a_tree_without_shear_is_packed_as_before():
 def test_the_engine_has_its_restarts_where_scale_shears(monkeypatch, solver, attempts):
     """Not only behind natural poses: what misses is begun again from as many other poses as it would be without."""
     asked_for = []
-    real = corrected.descended
-    monkeypatch.setattr(corrected, "descended", lambda *a, **how: asked_for.append(how["attempts"]) or real(*a, **how))
+    real = answer_refinement.refine_by_lm
+    monkeypatch.setattr(
+        answer_refinement, "refine_by_lm", lambda *a, **how: asked_for.append(how["attempts"]) or real(*a, **how)
+    )
     poise.solve(rest(sheared()[0]), Position("tip", [30.0, 20.0, 10.0]), solver=solver)
     assert asked_for == [attempts]
 
@@ -316,10 +318,10 @@ def test_the_engine_has_its_restarts_where_scale_shears(monkeypatch, solver, att
 def test_space_is_flat_from_a_scale_on_that_is_a_millionth_of_the_largest():
     skeleton = generic_arm()
     for ratio in (1.001e-6, 1.0):
-        similar(np.diag([1.0, 1.0, ratio])[None], skeleton, 0)
+        split_similarity(np.diag([1.0, 1.0, ratio])[None], skeleton, 0)
     for ratio in (0.999e-6, 1e-9, 0.0):
         with pytest.raises(poise.UnsupportedError, match="has no size"):
-            similar(np.diag([1.0, 1.0, ratio])[None], skeleton, 0)
+            split_similarity(np.diag([1.0, 1.0, ratio])[None], skeleton, 0)
 
 
 # --- above the root ----------------------------------------------------------------------------------------------
@@ -350,5 +352,5 @@ def test_scales_that_cancel_at_rest_shear_what_hangs_on_a_bent_joint_between_the
 @pytest.mark.parametrize("kind", [Kind.FIXED, Kind.SLIDE])
 def test_scales_that_cancel_over_what_never_turns_are_one(kind):
     """Exporters undo a scale in the node below."""
-    assert problem_of(bent_below((1, 0.5, 1), kind)).plan.stretch == 0.0
-    assert problem_of(bent_below((1, 0.5, 1))).plan.stretch >= 1.0, "bent by a right angle they make (0.5, 2, 1)"
+    assert problem_of(bent_below((1, 0.5, 1), kind)).plan.length_error == 0.0
+    assert problem_of(bent_below((1, 0.5, 1))).plan.length_error >= 1.0, "bent by a right angle they make (0.5, 2, 1)"

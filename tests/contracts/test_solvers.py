@@ -9,7 +9,7 @@ from hypothesis import given, settings
 import poise
 from poise import EulerBox, Kind, Position, Range, Status, SwingTwist, solvers
 from poise.problem import goals
-from poise.solvers.base.parameters import parameters
+from poise.solvers.base.option_parsing import list_parameters
 from tests.contracts.cases import (
     CHAINS,
     LENGTHS,
@@ -40,7 +40,7 @@ def test_it_is_found_where_people_look(name):
         return
     solver = solvers.named(name)
     assert solver.name == name
-    for parameter in parameters(type(solver)):
+    for parameter in list_parameters(type(solver)):
         assert parameter.text, f"the docstring of {type(solver).__name__}: {parameter.name}"
 
 

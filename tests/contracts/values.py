@@ -11,12 +11,12 @@ import numpy as np
 
 import poise
 from poise import Grounder, Position, Terrain, extend, solvers
-from poise.comparison.effort import QUICK
+from poise.comparison.runs import QUICK
 from poise.io import samples
-from poise.model.limits import NAMES as LIMITS
-from poise.model.roles.lookup import roles_of
+from poise.model.limits import LIMIT_NAMES as LIMITS
+from poise.model.roles.roles import find_roles
 from poise.problem.goals import GOALS
-from poise.solvers.base.contract import Request
+from poise.solvers.base.interface import Request
 from tests.contracts.cases import LIMITS as LIMITED
 from tests.contracts.clips import reached_for, walk
 from tests.contracts.problems import FEW, PROBLEMS
@@ -106,7 +106,7 @@ VALUES = {
     "Request": Request,
     "Result": solved,
     "Rig": lambda: rig("glb"),
-    "Roles": lambda: roles_of(rig("bvh").skeleton),
+    "Roles": lambda: find_roles(rig("bvh").skeleton),
     "Skeleton": lambda: rig("glb").skeleton,
     "Skin": lambda: poise.Skin("skin", ("a",), np.eye(4)[None]),
     "Status": lambda: poise.Status.limited,

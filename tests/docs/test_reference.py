@@ -32,7 +32,7 @@ CHECKED = {
     "SS01": "no summary",
 }
 NOT_CALLED = {
-    "poise.Kind", "poise.Prepared", "poise.Result", "poise.Status", "poise.View", "poise.viewer.handle.Handle",
+    "poise.Kind", "poise.Prepared", "poise.Result", "poise.Status", "poise.View", "poise.viewer.widgets.Handle",
     "poise.extend.Format", "poise.extend.JointGoal", "poise.extend.Solver",
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ import poise
 from poise.errors import FileError
 from poise.ground.contact.contact_files import read_contacts, write_contacts
 from poise.ground.contact.contacts import Contacts
-from poise.io.sidecar.read import apply_sidecar
+from poise.io.sidecar import apply_sidecar
 from tests.strategies import straight_chain
 
 LEGS, TIMES = ("left", "front right"), np.arange(100) / 30

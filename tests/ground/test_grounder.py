@@ -19,8 +19,8 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, HIP, motion_of
 from poise.ground.report.measures import measures_of, paths_of
 from poise.io import samples
+from poise.kernels import springs
 from poise.kernels.ground import grounder_walk
-from poise.kernels.values import springs
 from tests.conftest import ROOT
 from tests.ground.clips import clip_of, ground_of
 from tests.kernels.entered import entered
@@ -91,24 +91,26 @@ def soles_over(live, pose):
 def test_a_spring_does_not_depend_on_the_frame_rate(parts):
     x, v = 0.3, -2.0
     for _ in range(parts):
-        x, v = entered(springs.damped)(x, v, 30.0, 0.1 / parts)
-    np.testing.assert_allclose((x, v), entered(springs.damped)(0.3, -2.0, 30.0, 0.1), atol=1e-14)
+        x, v = entered(springs.step_spring)(x, v, 30.0, 0.1 / parts)
+    np.testing.assert_allclose((x, v), entered(springs.step_spring)(0.3, -2.0, 30.0, 0.1), atol=1e-14)
 
 
 def test_half_of_an_offset_is_gone_after_the_half_life():
-    assert entered(springs.damped)(1.0, 0.0, springs.HALF / 0.05, 0.05)[0] == pytest.approx(0.5, abs=1e-12)
+    assert entered(springs.step_spring)(1.0, 0.0, springs.HALF_LIFE_FACTOR / 0.05, 0.05)[0] == pytest.approx(
+        0.5, abs=1e-12
+    )
 
 
 def test_a_spring_hangs_behind_a_steady_goal_by_what_is_said():
     x, v = 0.0, 0.0
     for i in range(500):
-        x, v = entered(springs.followed)(x, v, 0.02 * i, 0.02 * (i + 1), 20.0, 0.01)
+        x, v = entered(springs.follow_target)(x, v, 0.02 * i, 0.02 * (i + 1), 20.0, 0.01)
     assert 10.0 - x == pytest.approx(2 * 2.0 / 20.0)
     assert v == pytest.approx(2.0)
 
 
 def test_turns_and_ways_are_inverse():
-    turned_by, way_between = entered(springs.turned_by), entered(springs.way_between)
+    turned_by, way_between = entered(springs.exp_rotation), entered(springs.log_rotation)
     a, way = turned_by(springs.Vec(0.3, -2.0, 0.5)), springs.Vec(-1.0, 0.7, 2.0)
     b = entered(springs.multiply)(turned_by(way), a)
     np.testing.assert_allclose(way_between(a, b), way, atol=1e-12)
@@ -161,7 +163,9 @@ def test_slides_beyond_the_farthest_and_is_let_go_without_a_jump():
     push = 32.0  # [m/s^2]
     assert steps[30] == pytest.approx(0.5 * push * SECOND**2, abs=1e-6)
     assert np.abs(np.diff(steps, axis=0)).max() <= push * SECOND**2 * (1.0 + 1e-9)
-    spring = 0.155 * springs.HALF / 0.05 / np.e * SECOND  # the fastest that a spring is which starts at rest
+    spring = (
+        0.155 * springs.HALF_LIFE_FACTOR / 0.05 / np.e * SECOND
+    )  # the fastest that a spring is which starts at rest
     assert 0.4 * spring < steps.max() < spring + 0.005
     assert steps[-1] == pytest.approx(0.005, abs=1e-4)
     live.step(at(x=0.6), SECOND, contacts=OFF)

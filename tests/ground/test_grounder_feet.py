@@ -14,7 +14,7 @@ from poise.ground.report.measures import paths_of
 from poise.io import samples
 from poise.kernels.ground import grounder as grounder_kernel
 from poise.kernels.ground import grounder_feet, grounder_walk
-from poise.kernels.values.linear import Vec
+from poise.kernels.vec_quat import Vec
 from poise.maths import rotations
 from tests.ground.test_grounder import ON, SECOND, at, grounder, soles_over
 from tests.kernels.entered import entered

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from poise import Grounder, Terrain
+from poise.kernels import springs
 from poise.kernels.ground import grounder_feet, grounder_lift, grounder_walk
-from poise.kernels.values import springs
-from poise.kernels.values.linear import Quat, Vec
+from poise.kernels.vec_quat import Quat, Vec
 from tests.ground.test_grounder import OFF, SECOND, ankles, at, figure, grounder, shown
 from tests.kernels.entered import entered
 
@@ -126,7 +126,7 @@ def test_a_foot_does_not_move_as_the_ground_under_it_jumps(height):
 def test_a_spring_in_space_pushes_by_no_more_than_it_may(v):
     rate, most, dt = 33.0, 30.0, SECOND
     x, v = Vec(0.2, -0.1, 0.0), Vec(*v)
-    eased, damped = entered(springs.eased_away_vec), entered(springs.damped_vec)
+    eased, damped = entered(springs.step_bounded_spring_vec), entered(springs.step_spring_vec)
     assert eased(x, v, rate, most, 0.0) == (x, v)
     for _ in range(120):
         left, moves = eased(x, v, rate, most, dt)

@@ -11,9 +11,9 @@ from poise import Clip, Grounder, Pose, Terrain
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, HIP, motion_of
 from poise.ground.report.measures import paths_of
+from poise.kernels import springs
 from poise.kernels.ground import grounder_feet, grounder_walk
-from poise.kernels.values import springs
-from poise.kernels.values.linear import Quat, Vec
+from poise.kernels.vec_quat import Quat, Vec
 from poise.maths import rotations
 from tests.ground.clips import clip_of
 from tests.kernels.entered import entered
@@ -66,7 +66,7 @@ def live_stands(live, source):
 @pytest.mark.parametrize("v", [-2.0, 0.0, 1.0])
 def test_a_jump_is_eased_away_by_a_spring_whose_push_is_bounded(x, v):
     rate, most, dt = 40.0, 30.0, 1.0 / 120.0
-    eased, damped = entered(springs.eased_away), entered(springs.damped)
+    eased, damped = entered(springs.step_bounded_spring), entered(springs.step_spring)
     for _ in range(200):
         left, moves = eased(x, v, rate, most, dt)
         assert abs(2.0 * (left - x - v * dt)) <= most * dt * dt * (1.0 + 1e-9)
@@ -84,7 +84,7 @@ def test_a_jump_is_eased_away_by_a_spring_whose_push_is_bounded(x, v):
 def test_a_jump_that_was_fast_on_its_way_stops_at_zero(jump, rate):
     x, v, farthest = jump, 0.0, 0.0
     for _ in range(int(2 * rate)):
-        x, v = entered(springs.eased_away)(x, v, 40.0, 30.0, 1.0 / rate)
+        x, v = entered(springs.step_bounded_spring)(x, v, 40.0, 30.0, 1.0 / rate)
         farthest = max(farthest, -x / jump)
     assert farthest < 0.02  # bounded alone, a jump of 1 m goes 0.4 beyond
     assert abs(x) < 1e-3

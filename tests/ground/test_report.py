@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 
 import poise
-from poise import plot
+from poise import plot, svg
 from poise.ground.plant import Planted, plant_feet
 from poise.ground.report import report
 from poise.ground.terrain.terrain import Terrain
 from poise.io import samples
-from poise.svg import charts
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +174,7 @@ class TestPage:
         text = (tmp_path / "feet.html").read_text(encoding="utf-8")
         for points in re.findall(r'points="([^"]+)"', text)[4:]:
             x, y = np.array([point.split(",") for point in points.split()], float).T
-            assert 0 <= x.min() <= x.max() <= charts.WIDTH
+            assert 0 <= x.min() <= x.max() <= svg.WIDTH
             assert 0 <= y.min() <= y.max() <= 200
 
     def test_a_folder_that_is_not_there(self, planted, tmp_path):
@@ -186,9 +185,9 @@ class TestPage:
 class TestChart:
     def test_bars_are_where_contacts_are(self):
         times, held = np.arange(11) / 10, np.arange(11) // 3 % 2 == 1  # 0.3 to 0.5 s and 0.9 to 1 s
-        text = charts.chart(times, [], [charts.Bars("heel", "heel", held)], "a < b", 0.0, 1.0)
+        text = svg.draw_chart(times, [], [svg.Bars("heel", "heel", held)], "a < b", 0.0, 1.0)
         root = ET.fromstring(text)  # noqa: S314
-        left, width = charts._LEFT, charts.WIDTH - charts._LEFT - charts._RIGHT
+        left, width = svg._LEFT_MARGIN, svg.WIDTH - svg._LEFT_MARGIN - svg._RIGHT_MARGIN
         found = [(float(bar.get("x")), float(bar.get("width"))) for bar in root.iter("rect")]
         np.testing.assert_allclose(
             found, [(left + 0.25 * width, 0.3 * width), (left + 0.85 * width, 0.15 * width)], atol=0.1
@@ -196,29 +195,29 @@ class TestChart:
         assert root.get("aria-label") == "a < b"
 
     def test_what_is_far_outside_is_cut_at_the_edge(self):
-        text = charts.chart(np.arange(3.0), [charts.Curve("heel", np.array([0, 1e9, -1e9]))], [], "m", 0.0, 1.0)
+        text = svg.draw_chart(np.arange(3.0), [svg.Curve("heel", np.array([0, 1e9, -1e9]))], [], "m", 0.0, 1.0)
         points = ET.fromstring(text).find("polyline").get("points")  # noqa: S314
         heights = [float(point.split(",")[1]) for point in points.split()]
-        assert charts._TOP - 5 < heights[1] < charts._TOP < charts._TOP + charts._HEIGHT == heights[0]
+        assert svg._TOP_MARGIN - 5 < heights[1] < svg._TOP_MARGIN < svg._TOP_MARGIN + svg._PLOT_HEIGHT == heights[0]
         assert heights[0] < heights[2] < heights[0] + 5
 
     def test_long_curves_keep_their_peaks(self):
         values = np.zeros(100_000)
         values[[777, 31_416]] = [-3.0, 5.0]
-        rows = charts._drawn(values)
-        assert len(rows) <= 2 * charts._MANY
+        rows = svg._select_frames(values)
+        assert len(rows) <= 2 * svg._MAX_DRAWN_FRAMES
         assert {777, 31_416} <= set(rows.tolist())
 
     def test_the_range_shows_what_comes_after_and_no_jump(self):
         after = np.sin(np.linspace(0, 20, 500)) + 1
-        assert charts.shown_range(after, after) == pytest.approx((-0.06, 2.06), abs=0.01)
+        assert svg.choose_range(after, after) == pytest.approx((-0.06, 2.06), abs=0.01)
         jump = after.copy()
         jump[3] = 900.0
-        assert charts.shown_range(jump, jump)[1] < 3
-        low, high = charts.shown_range(after - 50, after)  # what came before is far below
+        assert svg.choose_range(jump, jump)[1] < 3
+        low, high = svg.choose_range(after - 50, after)  # what came before is far below
         assert low == pytest.approx(2 - 3, abs=0.2)
         assert high == pytest.approx(2, abs=0.2)
-        low, high = charts.shown_range(np.zeros(5), np.zeros(5))
+        low, high = svg.choose_range(np.zeros(5), np.zeros(5))
         assert low < high
 
 

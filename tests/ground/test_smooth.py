@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from poise.ground.figure.motion import Motion
 from poise.ground.legs.swing import between_of, carried_on, faded
-from poise.maths.smooth import above, averaged, eased, largest_near, last_of, next_of, rows_at, time_from
+from poise.maths.smoothing import (
+    average_hann,
+    compute_upper_envelope,
+    compute_window_max,
+    find_last_true,
+    find_next_true,
+    measure_time_from,
+    smoothstep,
+    take_frames,
+)
 from tests.ground.motions import two_legs
 from tests.strategies import rng_of, seeds
 
@@ -43,7 +52,7 @@ class TestAbove:
     @given(seeds, frames, halves)
     def test_nowhere_below_the_values_and_not_above_the_largest(self, seed, count, half):
         values = curve(seed, count, 2)
-        smooth = above(values, half)
+        smooth = compute_upper_envelope(values, half)
         assert smooth.shape == values.shape
         assert (smooth >= values - 1e-15 * np.abs(values).max()).all()
         assert (smooth <= values.max(axis=0) + 1e-12).all()
@@ -51,42 +60,42 @@ class TestAbove:
     def test_a_need_of_one_frame_begins_and_ends_early_and_late(self):
         need = np.zeros(41)
         need[20] = 1.0
-        smooth = above(need, 5)
+        smooth = compute_upper_envelope(need, 5)
         assert smooth[20] == pytest.approx(1.0, abs=1e-15)
         assert (smooth[[9, 31]] == 0.0).all()
         assert (np.diff(smooth[:21]) >= 0).all()
         np.testing.assert_allclose(smooth, smooth[::-1], atol=1e-15)
 
     def test_nothing_needed_stays_nothing(self):
-        assert not above(np.zeros((9, 2)), 4).any()
+        assert not compute_upper_envelope(np.zeros((9, 2)), 4).any()
 
 
 @given(seeds, frames, halves)
 def test_the_largest_near_is_the_largest_of_all_that_are_near(seed, count, half):
     values = curve(seed, count, 2)
     near = [values[max(at - half, 0) : at + half + 1].max(axis=0) for at in range(count)]
-    np.testing.assert_array_equal(largest_near(values, half), near)
+    np.testing.assert_array_equal(compute_window_max(values, half), near)
 
 
 def test_the_largest_near_each_frame():
     values = np.array([3.0, 0.0, 1.0, 0.0, 0.0, 5.0, 0.0])
-    np.testing.assert_array_equal(largest_near(values, 0), values)
-    np.testing.assert_array_equal(largest_near(values, 1), [3, 3, 1, 1, 5, 5, 5])
-    np.testing.assert_array_equal(largest_near(values, 9), [5] * 7)
+    np.testing.assert_array_equal(compute_window_max(values, 0), values)
+    np.testing.assert_array_equal(compute_window_max(values, 1), [3, 3, 1, 1, 5, 5, 5])
+    np.testing.assert_array_equal(compute_window_max(values, 9), [5] * 7)
 
 
 class TestAveraged:
     @few
     @given(st.floats(-1e9, 1e9), frames, halves)
     def test_a_constant_stays(self, value, count, half):
-        np.testing.assert_allclose(averaged(np.full((count, 2), value), half), value, rtol=1e-14, atol=1e-300)
+        np.testing.assert_allclose(average_hann(np.full((count, 2), value), half), value, rtol=1e-14, atol=1e-300)
 
     def test_a_line_stays_where_the_ends_are_far(self):
         line = np.linspace(0.0, 1.0, 41)
-        np.testing.assert_allclose(averaged(line, 6)[6:-6], line[6:-6], atol=1e-14)
+        np.testing.assert_allclose(average_hann(line, 6)[6:-6], line[6:-6], atol=1e-14)
 
     def test_a_step_is_gone_up_without_overshoot_and_half_way_at_its_place(self):
-        smooth = averaged((np.arange(41) >= 20.5).astype(float), 6)
+        smooth = average_hann((np.arange(41) >= 20.5).astype(float), 6)
         assert (np.diff(smooth) >= 0).all()
         assert (smooth[:15] == 0.0).all()
         np.testing.assert_allclose(smooth[27:], 1.0, atol=1e-14)
@@ -94,13 +103,13 @@ class TestAveraged:
 
     def test_without_a_window_values_are_themselves(self):
         values = curve(1, 5)
-        assert averaged(values, 0) is values
-        assert above(values, 0) is values
+        assert average_hann(values, 0) is values
+        assert compute_upper_envelope(values, 0) is values
 
 
 def test_ease_is_held_outside_and_flat_at_its_ends():
-    np.testing.assert_array_equal(eased(np.array([-2.0, 0.0, 0.5, 1.0, np.inf])), [0, 0, 0.5, 1, 1])
-    near = eased(np.array([1e-6, 1.0 - 1e-6]))
+    np.testing.assert_array_equal(smoothstep(np.array([-2.0, 0.0, 0.5, 1.0, np.inf])), [0, 0, 0.5, 1, 1])
+    near = smoothstep(np.array([1e-6, 1.0 - 1e-6]))
     np.testing.assert_allclose(near, [0.0, 1.0], atol=4e-12)
 
 
@@ -112,19 +121,19 @@ class TestMasks:
         for leg in range(2):
             held = np.flatnonzero(mask[:, leg])
             for frame in range(count):
-                assert last_of(mask)[frame, leg] == max(held[held <= frame], default=-1)
-                assert next_of(mask)[frame, leg] == min(held[held >= frame], default=count)
+                assert find_last_true(mask)[frame, leg] == max(held[held <= frame], default=-1)
+                assert find_next_true(mask)[frame, leg] == min(held[held >= frame], default=count)
 
     def test_a_mask_of_one_column_or_none(self):
         mask = np.array([False, True, False])
-        np.testing.assert_array_equal(last_of(mask), [-1, 1, 1])
-        np.testing.assert_array_equal(next_of(mask), [1, 1, 3])
-        assert last_of(np.zeros((0, 2), bool)).shape == (0, 2)
+        np.testing.assert_array_equal(find_last_true(mask), [-1, 1, 1])
+        np.testing.assert_array_equal(find_next_true(mask), [1, 1, 3])
+        assert find_last_true(np.zeros((0, 2), bool)).shape == (0, 2)
 
     def test_time_since_and_until(self):
         times = np.array([0.0, 0.1, 0.3, 0.6])
         mask = np.array([[False, False], [True, False], [False, False], [False, False]])
-        since, until = time_from(times, mask)
+        since, until = measure_time_from(times, mask)
         np.testing.assert_allclose(since[:, 0], [np.inf, 0.0, 0.2, 0.5])
         np.testing.assert_allclose(until[:, 0], [0.1, 0.0, np.inf, np.inf])
         assert np.isinf(since[:, 1]).all()
@@ -132,7 +141,7 @@ class TestMasks:
 
     def test_rows_of_each_leg(self):
         values = np.arange(12.0).reshape(3, 2, 2)
-        np.testing.assert_array_equal(rows_at(values, np.array([[2, 0]])), [[[8, 9], [2, 3]]])
+        np.testing.assert_array_equal(take_frames(values, np.array([[2, 0]])), [[[8, 9], [2, 3]]])
 
 
 class TestFaded:
@@ -232,14 +241,14 @@ class TestCarriedOn:
         times = np.arange(2 * SECOND) / SECOND
         way = np.clip(times - 0.5, 0.0, 1.0) ** 3  # late
         result = self.carried(self.stepped(end), MASK[:, None], times, level=-0.8 * way)[:, 0, 2]
-        np.testing.assert_allclose(result[LEAVES : LANDS - 9] / end, eased(way[LEAVES : LANDS - 9]), atol=0.02)
+        np.testing.assert_allclose(result[LEAVES : LANDS - 9] / end, smoothstep(way[LEAVES : LANDS - 9]), atol=0.02)
         assert (np.diff(result / end) >= -1e-12).all()
 
     @pytest.mark.parametrize("end", [0.3, -0.3], ids=["up", "down"])
     def test_on_the_spot_with_the_time(self, end):
         times = np.arange(2 * SECOND) / SECOND
         result = self.carried(self.stepped(end), MASK[:, None], times, level=0.05 * np.sin(9.0 * times))[:, 0, 2]
-        np.testing.assert_allclose(result / end, eased(times - 0.5), atol=0.01)
+        np.testing.assert_allclose(result / end, smoothstep(times - 0.5), atol=0.01)
 
     def stepped(self, end):
         offsets = np.zeros((2 * SECOND, 1, 3))

@@ -19,7 +19,7 @@ from poise.ground.strides.footfalls import BodyWay, Footfalls, pairs_of
 from poise.ground.strides.strided import course_of
 from poise.ground.strides.treads import climbed, overhang
 from poise.maths import rotations
-from poise.maths.vectors import UP, units
+from poise.maths.geometry import UP, normalise
 from tests.ground.clips import clip_of
 from tests.ground.motions import two_legs
 
@@ -117,7 +117,7 @@ class TestSteps:
         assert most_treads(results["keep"]) >= 2
         assert most_treads(results["fit"]) <= 1
         clips = results["fit"].source, results["fit"].travelled
-        old, new = (units(np.diff(hips_of(each, figure)[::60] * [1.0, 1.0, 0.0], axis=0)) for each in clips)
+        old, new = (normalise(np.diff(hips_of(each, figure)[::60] * [1.0, 1.0, 0.0], axis=0)) for each in clips)
         assert np.linalg.norm(np.cross(old, new), axis=1).max() < 0.1  # it still heads where it did
 
 

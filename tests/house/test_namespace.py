@@ -50,9 +50,9 @@ def test_dir_shows_the_public_names_and_nothing_else():
 def test_the_imports_for_checkers_and_the_table_say_the_same():
     places = imports_for_checkers()
     values = {name: place for name, place in places.items() if name not in MODULES}
-    assert values == {name: f"poise.{place}" for name, place in poise._PLACES.items()}
+    assert values == {name: f"poise.{place}" for name, place in poise._MODULE_BY_NAME.items()}
     modules = {name: f"{place}.{name}" for name, place in places.items() if name in MODULES}
-    assert modules == {name: f"poise.{place}" for name, place in poise._MODULES.items()}
+    assert modules == {name: f"poise.{place}" for name, place in poise._PUBLIC_MODULES.items()}
 
 
 @pytest.mark.parametrize("name", poise.__all__)
@@ -142,7 +142,7 @@ def test_no_room_hides_a_function():
     rooms = {module.name for module in pkgutil.iter_modules(poise.__path__)}
     assert rooms & set(poise.__all__) <= MODULES
     code = (
-        "import poise.viewer.view, poise.solving.solve, poise.solving.frames.bake, poise.comparison.compare, poise\n"
+        "import poise.viewer.view, poise.solving.solve, poise.solving.bake, poise.comparison.compare, poise\n"
         "print(*(callable(found) for found in (poise.view, poise.solve, poise.bake, poise.compare)))"
     )
     assert fresh(code) == ["True"] * 4

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import poise
+from poise.conversion.rig_edits import rename_joints
 from poise.errors import PoiseWarning, UnsupportedError
 from poise.io.formats import bvh
-from poise.libraries.rename import rename_joints
 from poise.maths import euler, rotations
 from poise.model.clip import Clip
 from poise.model.pose import Pose

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from poise.errors import FileError
-from poise.io.child import ask as module
-from poise.io.child.ask import ask
+from poise.io import subprocess_reader as module
+from poise.io.subprocess_reader import read_in_subprocess
 
 WRITE = "import sys; w = sys.stdout.buffer.write; w(b'POISE\\x01'); "
-ANSWER = "from poise.io.child.answer import Refused, limit, main; "
+ANSWER = "from poise.io.subprocess_worker import Refused, limit, main; "
 NONSENSE = "an answer that cannot be understood"
 CHILDREN = {
     "a crash": ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "crashed on it (SIGSEGV)"),
@@ -50,30 +50,30 @@ def test_what_can_go_wrong_is_one_sentence(what, path):
     code, words = CHILDREN[what]
     (path.parent / "a_child.py").write_text(code)
     with pytest.raises(FileError) as refusal:
-        ask(path, b"bytes", "a_child", reader="ufbx")
+        read_in_subprocess(path, b"bytes", "a_child", reader="ufbx")
     assert words in str(refusal.value)
     assert str(refusal.value).startswith(str(path))
     assert "\n" not in str(refusal.value)
 
 
 def test_one_that_sleeps_is_stopped(path, monkeypatch):
-    monkeypatch.setattr(module, "SECONDS", 0.5)
+    monkeypatch.setattr(module, "TIMEOUT_S", 0.5)
     (path.parent / "a_child.py").write_text("import time\ntime.sleep(60)")
     begin = time.monotonic()
     with pytest.raises(FileError, match=r"took longer than 0\.5 s and was stopped"):
-        ask(path, b"", "a_child", reader="ufbx")
+        read_in_subprocess(path, b"", "a_child", reader="ufbx")
     assert time.monotonic() - begin < 20.0
 
 
 def test_a_python_that_is_not_there(path, monkeypatch):
     monkeypatch.setattr(sys, "executable", str(path.parent / "nowhere"))
     with pytest.raises(FileError, match="the reader ufbx could not be started"):
-        ask(path, b"", "a_child", reader="ufbx")
+        read_in_subprocess(path, b"", "a_child", reader="ufbx")
 
 
 class TestAnAnswer:
     CODE = (
-        "from array import array\nfrom poise.io.child.answer import main\n"
+        "from array import array\nfrom poise.io.subprocess_worker import main\n"
         "blocks = [array('d', [1, 2, 3, 4]), array('d'), array('d', [float('nan')])]\n"
         "def work(data):\n    print('noise')\n    return {'got': len(data)}, blocks\n"
         "main(work)"
@@ -82,7 +82,7 @@ class TestAnAnswer:
     @pytest.fixture
     def reply(self, path):
         (path.parent / "a_child.py").write_text(self.CODE)
-        return ask(path, b"12345", "a_child", reader="ufbx")
+        return read_in_subprocess(path, b"12345", "a_child", reader="ufbx")
 
     def test_numbers_come_as_they_were_sent(self, reply):
         assert reply.header == {"got": 5}
@@ -105,4 +105,4 @@ def test_a_module_in_the_working_folder_is_not_run(path, monkeypatch):
     monkeypatch.chdir(path.parent / "here")
     (path.parent / "here" / "array.py").write_text("raise RuntimeError")
     (path.parent / "a_child.py").write_text(TestAnAnswer.CODE)
-    assert ask(path, b"", "a_child", reader="ufbx").header == {"got": 0}
+    assert read_in_subprocess(path, b"", "a_child", reader="ufbx").header == {"got": 0}

@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 
 import poise
+from poise.conversion.convert import find_displaced_joints
+from poise.conversion.rig_edits import UnitChange, change_units, compute_axis_rotation
 from poise.errors import InputError, PoiseWarning, UnknownNameError, UnsupportedError
 from poise.io import samples
-from poise.libraries.losses import carried
-from poise.libraries.moved import Move, moved, turn_between
 from poise.maths import rotations
-from poise.model.clip import Clip, KeyedClip
+from poise.model.clip import Clip, KeyedClip, Track
 from poise.model.limits import Range
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Coupling, Kind, Skeleton
-from poise.model.tracks import Track
 from tests.io.gltf_samples import content, places
 
 FIGURE, WALK, ARM = (samples.path(name) for name in ("humanoid.glb", "humanoid.bvh", "arm.urdf"))
@@ -160,8 +159,8 @@ class TestMoved:
     def test_everything_is_where_it_was_but_for_the_move(self, file, old, new):
         rig = poise.load(file)
         rig = dataclasses.replace(rig, skeleton=dataclasses.replace(rig.skeleton, up=old))
-        turn = turn_between(old, new)
-        other = moved(rig, Move(0.01, turn, new, 1.0))
+        turn = compute_axis_rotation(old, new)
+        other = change_units(rig, UnitChange(0.01, turn, new, 1.0))
         for a, b in ((rig.pose, other.pose), (rig.rest, other.rest)):
             expected = rotations.rotate(np.broadcast_to(turn, a.world.rotations.shape), 0.01 * a.world.positions)
             np.testing.assert_allclose(b.world.positions, expected, atol=1e-14)
@@ -182,7 +181,7 @@ class TestMoved:
             couplings=[None, None, None, Coupling(2, 3.0, 0.5)],
         )  # fmt: skip
         pose = Pose(skeleton, np.array([1.5, 0.25]))
-        other = moved(Rig(skeleton, pose), Move(10.0, rotations.IDENTITY, None, None))
+        other = change_units(Rig(skeleton, pose), UnitChange(10.0, rotations.IDENTITY, None, None))
         np.testing.assert_allclose(other.pose.world.positions, 10 * pose.world.positions, atol=1e-12)
         slide = other.skeleton.limits[1]
         assert (slide.low, slide.high, slide.soft) == (-10, 40, 0.02)
@@ -192,7 +191,7 @@ class TestMoved:
         rig = poise.load(FIGURE)
         s = dataclasses.replace(rig.skeleton, metres_per_unit=None, up=None)
         bare = dataclasses.replace(rig, skeleton=s, clips=(Clip(rig.clips[0].times, rig.clips[0].poses.on(s), "walk"),))
-        turned = moved(bare, Move(100.0, turn_between("y", "z"), None, None))
+        turned = change_units(bare, UnitChange(100.0, compute_axis_rotation("y", "z"), None, None))
         done = poise.convert(turned, tmp_path / "a.vrma")
         assert done.share < 1e-3
         assert not [line for line in done.lost if "exact keys" in line]
@@ -302,14 +301,14 @@ class TestCarried:
 
     def test_below_a_joint_that_moved_and_is_gone(self):
         new = self.skeleton(["hips", "spine", "head", "hat", "leg"])
-        assert carried(self.clip(["extra"]), new) == (["head"], ["head", "hat"])
-        assert carried(self.clip(["spine", "head"]), new) == ([], [])
-        assert carried(self.clip(["extra"]), self.clip([]).skeleton) == ([], [])
+        assert find_displaced_joints(self.clip(["extra"]), new) == (["head"], ["head", "hat"])
+        assert find_displaced_joints(self.clip(["spine", "head"]), new) == ([], [])
+        assert find_displaced_joints(self.clip(["extra"]), self.clip([]).skeleton) == ([], [])
 
     def test_a_root_of_the_new_file_stands_by_itself(self):
         new = self.skeleton(["spine", "head", "hat"])
-        assert carried(self.clip(["hips"]), new) == ([], [])
-        assert carried(self.clip(["hips", "extra"]), new) == (["head"], ["head", "hat"])
+        assert find_displaced_joints(self.clip(["hips"]), new) == ([], [])
+        assert find_displaced_joints(self.clip(["hips", "extra"]), new) == (["head"], ["head", "hat"])
 
 
 class TestClips:

@@ -8,10 +8,9 @@ import pytest
 import poise
 from poise.errors import UnsupportedError
 from poise.io.formats import bvh, gltf
-from poise.model.clip import Clip, KeyedClip
+from poise.model.clip import Clip, KeyedClip, Track
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-from poise.model.tracks import Track
 from tests.io.gltf_samples import content, saved_arm
 
 

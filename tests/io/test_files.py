@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import poise
-from poise.cli.library.journal import sweep
+from poise.cli.batch_run import remove_leftovers
 from poise.errors import FileError
-from poise.io.files import find_leftovers, part_of, write_atomically
+from poise.io.files import find_leftovers, name_part_file, write_atomically
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from tests.command_line import run
@@ -126,7 +126,7 @@ def test_the_longest_names(tmp_path, letters):
     poise.save(poise.load(poise.sample("humanoid.bvh")), path)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
     assert poise.load(path).clips[0].name == stem
-    assert len(os.fsencode(part_of(path).name)) <= LONGEST
+    assert len(os.fsencode(name_part_file(path).name)) <= LONGEST
 
 
 def test_what_a_killed_process_left_is_found(tmp_path, monkeypatch):
@@ -142,7 +142,7 @@ def test_what_a_killed_process_left_is_found(tmp_path, monkeypatch):
     found = find_leftovers([long, link])
     assert len(found) == 2
     assert find_leftovers([tmp_path / ("n" * 249)]) == []
-    sweep([long, link])
+    remove_leftovers([long, link])
     assert not any(path.exists() for path in found)
 
 

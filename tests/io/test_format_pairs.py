@@ -15,7 +15,7 @@ import pytest
 
 import poise
 from poise.errors import PoiseError, PoiseWarning
-from poise.io.registry import formats
+from poise.io.registry import list_formats
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from tests.io.test_gltf_validator import errors, moved, needs_validator
@@ -40,8 +40,8 @@ REFUSED = {
 
 
 def test_every_format_is_here():
-    read = {suffix for suffix, module in formats().items() if hasattr(module, "read")}
-    written = {suffix for suffix, module in formats().items() if hasattr(module, "write")}
+    read = {suffix for suffix, module in list_formats().items() if hasattr(module, "read")}
+    written = {suffix for suffix, module in list_formats().items() if hasattr(module, "write")}
     assert read == {*SOURCES, *SAME}
     assert written == {*GLTF, ".bvh", ".urdf", ".json", ".csv", ".npz"}
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import poise
-from poise.cli.given.targets import open_targets
+from poise.cli.target_file import open_target_table
 from poise.errors import FileError
 from poise.ground.terrain.words import terrain_of
-from poise.io.neighbours import offer_neighbours
+from poise.io.files import suggest_similar_paths
 from tests.command_line import run
 
 
@@ -49,10 +49,10 @@ def test_nothing_far_is_offered(missing):
 
 
 def test_other_files_are_offered_with_their_own_suffix_only(folder):
-    assert offer_neighbours(folder / "hils.npz").endswith("hills.npz'?")
-    assert offer_neighbours(folder / "targets.csv").endswith("Targets.csv'?")
-    assert offer_neighbours(folder / "humanoid.csv") == ""
-    assert offer_neighbours(folder / "humanoid.glb" / "a.glb") == ""
+    assert suggest_similar_paths(folder / "hils.npz").endswith("hills.npz'?")
+    assert suggest_similar_paths(folder / "targets.csv").endswith("Targets.csv'?")
+    assert suggest_similar_paths(folder / "humanoid.csv") == ""
+    assert suggest_similar_paths(folder / "humanoid.glb" / "a.glb") == ""
 
 
 def test_a_suffix_that_is_nearly_one_is_offered():
@@ -66,7 +66,7 @@ def test_a_suffix_that_is_nearly_one_is_offered():
     [
         (terrain_of, "hills.png", "hills.npz"),
         (terrain_of, "hils.obj", "hills.npz"),
-        (lambda path: open_targets(Path(path), "LeftHand", None), "targets.npy", "Targets.csv"),
+        (lambda path: open_target_table(Path(path), "LeftHand", None), "targets.npy", "Targets.csv"),
         (poise.load_markers, "walk.c3d", "walk.trc"),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.io.motion.archive import HEIGHTS
+from poise.io.motion_tables import HEIGHT_NAMES
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_an_npz_file_that_is_no_motion_is_called_what_it_is(tmp_path, arrays, sa
         poise.load(tmp_path / "a.npz")
 
 
-@pytest.mark.parametrize("name", HEIGHTS)
+@pytest.mark.parametrize("name", HEIGHT_NAMES)
 def test_what_is_called_a_height_map_is_read_as_one(tmp_path, name):
     np.savez(tmp_path / "a.npz", **{name: np.ones((2, 2))})
     with pytest.raises(poise.FileError, match="it holds a height map"):

@@ -5,8 +5,7 @@ import math
 import pytest
 
 import poise
-from poise.io.sidecar.read import apply_sidecar
-from poise.io.sidecar.write import sidecar_text
+from poise.io.sidecar import apply_sidecar, format_sidecar
 from tests.strategies import straight_chain
 
 
@@ -78,5 +77,5 @@ def test_an_empty_file_changes_nothing(tmp_path):
 def test_joints_without_a_limit_are_written_as_free(tmp_path):
     kinds = [poise.Kind.HINGE, poise.Kind.BALL]
     skeleton = poise.Skeleton.build(["hinge", "ball"], [-1, 0], kinds, axes=[(0, 0, 1)] * 2)
-    written = applied(tmp_path, sidecar_text(skeleton, ["hinge", "ball"]), skeleton)
+    written = applied(tmp_path, format_sidecar(skeleton, ["hinge", "ball"]), skeleton)
     assert written.limits == (poise.Range(-math.inf, math.inf), poise.EulerBox("XYZ"))

@@ -18,7 +18,7 @@ import pytest
 import poise
 from poise.io import samples
 from poise.maths import rotations
-from poise.model.roles.vrm import BONES
+from poise.model.roles.bone_names import BONES
 from tests.patience import PROCESS
 
 FOLDER = os.environ.get("POISE_THREE", "")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import poise
+from poise.conversion.rig_edits import UnitChange, change_units
 from poise.io.formats import urdf
-from poise.io.urdf.visuals import parse_visuals
-from poise.libraries.moved import Move, moved
+from poise.io.urdf.xml_parser import parse_visuals
 
 LINKS = '<link name="a"/><link name="b"/><link name="c"/>'
 LIMIT = '<limit lower="-1" upper="2" effort="87" velocity="2.5"/>'
@@ -223,5 +223,5 @@ def test_values_of_motors_are_checked(make, message):
 
 def test_a_speed_along_a_slide_is_a_length(parsed):
     rig = parsed(robot(joint("j", "prismatic", inside=LIMIT + SAFETY) + LAST))
-    again = moved(rig, Move(100.0, np.array([1.0, 0, 0, 0]), "z", 0.01))
+    again = change_units(rig, UnitChange(100.0, np.array([1.0, 0, 0, 0]), "z", 0.01))
     assert again.skeleton["j"].motor == poise.Motor(250.0, 87.0, poise.SafetyController(-90.0, 190.0, 15.0, 0.1))

@@ -8,14 +8,14 @@ import warnings
 import pytest
 
 import poise
-from poise.io.child.answer import Refused
+from poise.io.subprocess_worker import UnreadableFileError
 from tests.io.usd_samples import HEAD
 
 pytest.importorskip("pxr", reason="usd-core is not installed")
 
 from pxr import Sdf, Usd
 
-from poise.io.usd import child
+from poise.io.usd import worker
 
 NUMBERS = ("physics:lowerLimit", "physics:upperLimit", "physics:coneAngle0Limit", "limit:rotX:physics:low")
 FLAGS = ("physics:excludeFromArticulation", "physics:jointEnabled")
@@ -51,8 +51,8 @@ def test_a_value_of_every_type_is_plain_or_refused(attribute):
     read, refused = set(), {}
     for name, kind in TYPES.items():
         try:
-            header, _ = child._Stage(stage_with(attribute, kind), []).told()
-        except Refused as refusal:
+            header, _ = worker._StageReport(stage_with(attribute, kind), []).build()
+        except UnreadableFileError as refusal:
             refused[name] = str(refusal)
         else:
             read.add(name)
@@ -101,8 +101,8 @@ def test_a_figure_of_other_types_is_plain_or_refused(prim, attribute):
         if str(kind) not in ("group", "opaque"):
             one.default = type(kind.defaultValue)(1) if kind.isArray else kind.defaultValue
         try:
-            header, blocks = child._Stage(Usd.Stage.Open(layer), []).told()
-        except (Refused, TypeError, ValueError, AttributeError):  # `work` makes one sentence of each
+            header, blocks = worker._StageReport(Usd.Stage.Open(layer), []).build()
+        except (UnreadableFileError, TypeError, ValueError, AttributeError):  # `work` makes one sentence of each
             continue
         read.add(name)
         json.dumps(header)

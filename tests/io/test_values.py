@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import poise
 from poise.errors import FileError, UnsupportedError
 from poise.io.formats import bvh, urdf, values
-from poise.io.registry import formats, save
+from poise.io.registry import list_formats, save
 from poise.maths import rotations
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -44,8 +44,8 @@ def random_poses(shape, seed=3):
 
 
 def test_the_suffixes_are_registered_for_writing_only(tmp_path):
-    assert formats()[".json"] is values
-    assert formats()[".csv"] is values
+    assert list_formats()[".json"] is values
+    assert list_formats()[".csv"] is values
     assert not hasattr(values, "read")
     save(POSE, tmp_path / "pose.json")
     assert (tmp_path / "pose.json").is_file()

@@ -14,7 +14,7 @@ import pytest
 import poise
 from poise.io import samples
 from poise.maths import rotations
-from poise.model.roles.vrm import REQUIRED
+from poise.model.roles.bone_names import REQUIRED_BONES
 from tests.patience import PROCESS, no_hang
 
 EXTENSION = "VRMC_vrm_animation"
@@ -292,7 +292,7 @@ class TestNew:
         said, rig = document(path), poise.load(path)
         assert said["extensionsUsed"] == [EXTENSION]
         assert said["extensions"][EXTENSION]["specVersion"] == "1.0"
-        assert set(REQUIRED) <= set(bones(said))
+        assert set(REQUIRED_BONES) <= set(bones(said))
         assert all(set(node) <= {"name", "translation", "children"} for node in said["nodes"])
         paths = {(c["target"]["path"], c["target"]["node"]) for c in said["animations"][0]["channels"]}
         assert {node for path, node in paths if path == "translation"} == {bones(said)["hips"]["node"]}

@@ -20,11 +20,10 @@ import numpy as np
 from numba import config, cuda, types, void
 from numba.core.dispatcher import Dispatcher
 
-from poise.kernels.arm import many as serial_many
-from poise.kernels.arm import serial
-from poise.kernels.tree import many as tree_many
-from poise.kernels.values import lanes, linear
-from poise.kernels.values.lanes import SCALAR, room2
+from poise.kernels import arm_lm, lanes, vec_quat
+from poise.kernels import arm_lm as serial_many
+from poise.kernels import tree_lm as tree_many
+from poise.kernels.lanes import SCALAR, stack_matrix
 
 NOT_HERE = 77  # exit status: there is no libnvvm
 
@@ -53,7 +52,7 @@ class Device:
         """The value as device code sees it: a kernel as a device function, anything else as it is."""
         if isinstance(value, Dispatcher):
             return self._function(value.py_func)
-        return self._rint if value is lanes.nearest else value  # libnvvm knows no llvm.rint
+        return self._rint if value is lanes.round_half_even else value  # libnvvm knows no llvm.rint
 
     def _function(self, plain):
         """A device function with the code of `plain`, for which the kernels it calls are device functions too."""
@@ -70,8 +69,10 @@ class Device:
 
 # The simulator runs kernels as they are, provided that Numba compiles nothing.
 device = (lambda kernel: kernel) if config.DISABLE_JIT else Device()
-forward, solve_range, solve_tree = map(device, (serial.forward, serial_many.solve_range, tree_many.solver(SCALAR)))
-put_vec, put_quat = device(linear.put_vec), device(linear.put_quat)
+forward, solve_range, solve_tree = map(
+    device, (arm_lm.compute_tip, serial_many.solve_range, tree_many.make_kernel(SCALAR))
+)
+put_vec, put_quat = device(vec_quat.write_vec), device(vec_quat.write_quat)
 
 # --- entry points ------------------------------------------------------------------------------------------------
 
@@ -80,7 +81,7 @@ def place_arm(links, x, positions, rotations):
     """Where the values x (k, m) put the tip of an arm."""
     k = cuda.grid(1)
     if k < x.shape[0]:
-        axes, origins = room2(SCALAR, 1, 3), room2(SCALAR, 1, 3)
+        axes, origins = stack_matrix(SCALAR, 1, 3), stack_matrix(SCALAR, 1, 3)
         position, rotation = forward(SCALAR, links, x[k], False, axes, origins)
         put_vec(positions, k, position)
         put_quat(rotations, k, rotation)

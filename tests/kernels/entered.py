@@ -6,14 +6,14 @@ import functools
 
 from numba import njit
 
-from poise.kernels.pipeline import Pipeline
+from poise.kernels.jit import KernelCompiler
 
 
 @functools.cache
 def entered(piece):
     """The piece as a function for Python, compiled as in a kernel that does nothing else."""
 
-    @njit(pipeline_class=Pipeline)
+    @njit(pipeline_class=KernelCompiler)
     def door(*args):
         return piece(*args)
 

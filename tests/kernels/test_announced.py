@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from numba.core.event import Event, EventStatus
 
-from poise.kernels import announced
+from poise.kernels import compilation
 
 
 class Screen(io.StringIO):
@@ -28,14 +28,14 @@ class Gone(Screen):
         raise OSError(text)
 
 
-def event(module="poise.kernels.arm.reach"):
+def event(module="poise.kernels.arm_targets"):
     function = SimpleNamespace(__module__=module)
     return Event("numba:compile", EventStatus.START, data={"dispatcher": SimpleNamespace(py_func=function)})
 
 
 @pytest.fixture
 def announcer():
-    return announced.Announcer()
+    return compilation.CompileProgress()
 
 
 def compiled(announcer, *modules):
@@ -58,12 +58,12 @@ class TestElsewhere:
 
     def test_functions_of_others_are_theirs(self, announcer, capsys):
         compiled(announcer, "somebody.else")
-        compiled(announcer, "somebody.else", "poise.kernels.forward")
+        compiled(announcer, "somebody.else", "poise.kernels.kinematics")
         assert capsys.readouterr().err == ""
 
     def test_a_caller_says_it_itself(self, capsys, monkeypatch):
-        monkeypatch.setattr(announced, "ANNOUNCER", one := announced.Announcer())
-        with announced.quiet():
+        monkeypatch.setattr(compilation, "COMPILE_PROGRESS", one := compilation.CompileProgress())
+        with compilation.suppress_progress():
             compiled(one)
         assert capsys.readouterr().err == ""
         compiled(one)
@@ -77,9 +77,9 @@ class TestElsewhere:
 class TestWhereAPersonLooks:
     def test_the_line_is_there_and_wiped_out(self, announcer, monkeypatch):
         monkeypatch.setattr(sys, "stderr", screen := Screen())
-        compiled(announcer, "poise.kernels.arm", "poise.kernels.forward")
+        compiled(announcer, "poise.kernels.arm", "poise.kernels.kinematics")
         pictures = screen.getvalue().split("\r")
-        assert pictures[1] == announced.bar(0, 0.0)
+        assert pictures[1] == compilation.format_progress(0, 0.0)
         assert set(pictures[-2]) == {" "}
         assert len(pictures[-2]) >= len(pictures[1])
         assert pictures[-1] == ""
@@ -87,7 +87,7 @@ class TestWhereAPersonLooks:
 
     def test_seconds_add_up(self, announcer, monkeypatch):
         clock = SimpleNamespace(perf_counter=lambda: clock.now, now=0.0)
-        monkeypatch.setattr(announced, "time", clock)
+        monkeypatch.setattr(compilation, "time", clock)
         monkeypatch.setattr(sys, "stderr", screen := Screen())
         for _ in range(3):
             announcer.on_start(event())
@@ -101,8 +101,8 @@ class TestWhereAPersonLooks:
 
     @pytest.mark.parametrize("step", range(60))
     def test_the_mark_stays_in_its_bar(self, step):
-        text = announced.bar(step, 12.3)
-        assert len(text) == len(announced.bar(0, 12.3)) < 80
+        text = compilation.format_progress(step, 12.3)
+        assert len(text) == len(compilation.format_progress(0, 12.3)) < 80
         assert text[text.index("[") + 1 : text.index("]")].strip() == "===="
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numba import njit
 
-from poise.kernels.arm import serial
-from poise.kernels.codes import ARM_HIGH, ARM_LOW, ARM_SLIDES
-from poise.kernels.values.lanes import SCALAR
-from poise.kernels.values.linear import Vec
+from poise.kernels import arm_lm
+from poise.kernels.lanes import SCALAR
+from poise.kernels.layout import ARM_HIGH, ARM_LOW, ARM_SLIDES
+from poise.kernels.vec_quat import Vec
 from tests.kernels.entered import entered
 from tests.strategies import rng_of, unit_quaternions
 
@@ -26,7 +26,7 @@ def row_of_links(rng, count, limit=np.inf):
 
 @njit
 def forward(links, x, axes, origins):
-    return serial.forward(SCALAR, links, x, True, axes, origins)
+    return arm_lm.compute_tip(SCALAR, links, x, True, axes, origins)
 
 
 def standing(links, x):
@@ -41,7 +41,7 @@ def stepped(links, x, e, damping):
     axes, origins, tip = standing(links, x)
     after, jacobian = x.copy(), np.zeros((len(x), 6))
     room = np.zeros((6, 6)), np.zeros(6), np.zeros(6)
-    entered(serial.damped_step)(links, after, axes, origins, Vec(*tip), e, WEIGHTS, damping, jacobian, *room)
+    entered(arm_lm.apply_damped_step)(links, after, axes, origins, Vec(*tip), e, WEIGHTS, damping, jacobian, *room)
     return after, jacobian
 
 

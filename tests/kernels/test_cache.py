@@ -12,7 +12,7 @@ from numba import njit
 from numba.core.caching import IndexDataCacheFile, NullCache
 
 from poise import kernels
-from poise.kernels import cache
+from poise.kernels import compilation
 from tests.patience import PROCESS
 
 SOURCE = "def added(a, b):\n    return a + b\n"
@@ -20,7 +20,7 @@ SOURCE = "def added(a, b):\n    return a + b\n"
 
 @pytest.fixture(autouse=True)
 def _nothing_said(monkeypatch):
-    monkeypatch.setattr(cache, "_said", [])
+    monkeypatch.setattr(compilation, "_warnings", [])
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def added(tmp_path):
 def called(function, stamp="one"):
     """Call it in a dispatcher of its own, as another process would; the hits and misses of its cache."""
     compiled = njit(function)
-    compiled._cache = cache.cache_of(function, stamp)
+    compiled._cache = compilation.make_disk_cache(function, stamp)
     assert compiled(1.0, 2.0) == 3.0
     return sum(compiled.stats.cache_hits.values()), sum(compiled.stats.cache_misses.values())
 
@@ -72,7 +72,7 @@ def test_a_full_disk_is_said_once(added, monkeypatch, capsys):
 def test_where_no_folder_takes_them_they_are_in_memory(added, capsys):
     added.__code__ = added.__code__.replace(co_filename="<nowhere>")
     assert called(added) == called(added) == (0, 1)
-    assert isinstance(cache.cache_of(added, "one"), NullCache)
+    assert isinstance(compilation.make_disk_cache(added, "one"), NullCache)
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("poise: no folder for compiled kernels can be written; each process compiles them again: ")
     assert "NUMBA_CACHE_DIR" in line
@@ -84,7 +84,7 @@ def test_code_of_another_stamp_is_not_used(added):
 
 
 def test_kernels_are_kept_so():
-    assert isinstance(kernels.forward.local_transforms._cache, cache.KernelCache)
+    assert isinstance(kernels.kinematics.compute_local_transforms._cache, compilation.KernelCache)
 
 
 def test_the_first_call_of_a_process_does_not_count_what_loads_kernels():

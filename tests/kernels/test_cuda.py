@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from poise.kernels.arm import serial
-from poise.kernels.codes import LIMIT
-from poise.kernels.values.lanes import LANES8
+from poise.kernels import arm_lm
+from poise.kernels.lanes import LANES8
+from poise.kernels.layout import LIMIT_ROW
 from tests.amounts import amount
 from tests.compile_once import once
 from tests.kernels.cuda_build import NOT_HERE
@@ -139,7 +139,7 @@ def simulated(entry, arrays, folder):
 
 def placed(links, x):
     places = np.zeros((len(x), 7))
-    serial.tips(links, x, places)
+    arm_lm.compute_tip_transforms(links, x, places)
     return places
 
 
@@ -192,7 +192,7 @@ def test_simulated_threads_solve_a_tree_as_the_cpu_does(tmp_path):
         "solve_trees",
         [
             tree.nodes, tree.frames, tree.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, targets, start,
-            seeds, np.zeros(tree.nu), np.zeros(len(tree.dofs)), np.zeros((len(tree.nodes), LIMIT)), options,
+            seeds, np.zeros(tree.nu), np.zeros(len(tree.dofs)), np.zeros((len(tree.nodes), LIMIT_ROW)), options,
             np.tile(work_of(tree), (k, 1)), *found,
         ],
         tmp_path,

@@ -18,27 +18,27 @@ from hypothesis import strategies as st
 from numba import njit, typeof, types
 from numba.core.registry import cpu_target
 
-from poise.kernels.arm.many import solve_range
-from poise.kernels.values.lanes import (
+from poise.kernels.arm_lm import solve_range
+from poise.kernels.lanes import (
     LANES4,
     LANES8,
     SCALAR,
-    bits,
-    fill,
-    half_turn,
-    lane,
+    broadcast,
+    count_lanes,
+    get_lane,
+    half_angle_sincos,
+    mask_to_bits,
     maximum,
     minimum,
-    nearest,
-    part_of,
-    room,
-    room2,
+    round_half_even,
     select,
+    set_lane,
     sqrt,
-    width,
-    with_lane,
+    stack_array,
+    stack_matrix,
+    view_lanes,
 )
-from poise.maths.lanes import aligned, lane_width
+from poise.maths.arrays import allocate_aligned, find_simd_width
 from tests.strategies import rng_of
 
 ROOT = Path(__file__).parent.parent.parent
@@ -50,11 +50,11 @@ compiled = njit(error_model="numpy")  # no contraction: a product and a sum are 
 
 def arithmetic(kind, data, out):
     """Every operator and function of values once: rows of data (3,) to rows of out."""
-    x, y = part_of(kind, data, 0, 3), part_of(kind, out, 0, 14)
+    x, y = view_lanes(kind, data, 0, 3), view_lanes(kind, out, 0, 14)
     a, b, c = x[0], x[1], x[2]
     y[0], y[1], y[2], y[3] = a + b, a - b, a * b, a / b
     y[4], y[5] = minimum(a, b), maximum(a, b)
-    y[6], y[7] = sqrt(maximum(c, -c)), nearest(c)
+    y[6], y[7] = sqrt(maximum(c, -c)), round_half_even(c)
     y[8] = select((a < b) & (b <= c), a, b)
     y[9] = select((a > b) | (b >= c), 2.0 * a, -b)
     y[10] = 1.0 - a
@@ -63,32 +63,36 @@ def arithmetic(kind, data, out):
     z += b
     z *= c
     y[12] = z
-    y[13] = select(a == b, a, c) + fill(kind, 0.5)
+    y[13] = select(a == b, a, c) + broadcast(kind, 0.5)
 
 
 def masks(kind, data):
-    x = part_of(kind, data, 0, 3)
-    return bits(x[0] < x[1]), bits((x[0] < x[1]) & (x[1] < x[2])), bits((x[0] >= x[1]) | (x[1] == x[2]))
+    x = view_lanes(kind, data, 0, 3)
+    return (
+        mask_to_bits(x[0] < x[1]),
+        mask_to_bits((x[0] < x[1]) & (x[1] < x[2])),
+        mask_to_bits((x[0] >= x[1]) | (x[1] == x[2])),
+    )
 
 
 def moving(kind, data, out):
     """Single lanes, rooms and views."""
-    w = width(kind)
-    own, table = room(kind, SEVEN), room2(kind, 2, 3)
-    x, y = part_of(kind, data, 0, 3), part_of(kind, out, 0, 2, 3)
+    w = count_lanes(kind)
+    own, table = stack_array(kind, SEVEN), stack_matrix(kind, 2, 3)
+    x, y = view_lanes(kind, data, 0, 3), view_lanes(kind, out, 0, 2, 3)
     for l in range(w):
-        x[0] = with_lane(x[0], l, lane(x[1], w - 1 - l) + 10.0 * l)
+        x[0] = set_lane(x[0], l, get_lane(x[1], w - 1 - l) + 10.0 * l)
     for i in range(3):
         own[i], table[1, i] = x[i], x[2 - i]
     for i in range(3):
         y[0, i], y[1, i] = own[i], table[1, i]
-    last = part_of(kind, out, 8 * w, 1, 2, 2)
-    last[0, 1, 1] = fill(kind, 3.0)
+    last = view_lanes(kind, out, 8 * w, 1, 2, 2)
+    last[0, 1, 1] = broadcast(kind, 3.0)
     return own.shape[0], table.shape[1], last.shape[1]
 
 
 def filled(values):
-    out = aligned(np.size(values))
+    out = allocate_aligned(np.size(values))
     out[:] = np.ravel(values)
     return out
 
@@ -151,24 +155,24 @@ def test_views_rooms_and_single_lanes(kind):
 def test_numba_is_told_what_a_part_is_made_of_and_how_many_axes_it_has(axes):
     context, work = cpu_target.typing_context, types.Array(types.float64, 1, "C")
     context.refresh()
-    told = context.resolve_function_type(part_of, (typeof(LANES4), work, *[types.intp] * (1 + axes)), {})
+    told = context.resolve_function_type(view_lanes, (typeof(LANES4), work, *[types.intp] * (1 + axes)), {})
     assert told.return_type == types.Array(typeof(LANES4).value, axes, "C")
     assert told.args == (typeof(LANES4), work, *[types.intp] * (1 + axes))
 
 
 def test_with_lane_leaves_other_holders_of_the_value_alone():
-    value = fill(LANES4, 1.0)
-    other = with_lane(value, 2, 5.0)
+    value = broadcast(LANES4, 1.0)
+    other = set_lane(value, 2, 5.0)
     np.testing.assert_array_equal(value, [1, 1, 1, 1])
     np.testing.assert_array_equal(other, [1, 1, 5, 1])
-    assert with_lane(1.0, 0, 5.0) == 5.0
+    assert set_lane(1.0, 0, 5.0) == 5.0
 
 
 def turn_all(kind, data, out):
-    w = width(kind)
+    w = count_lanes(kind)
     for i in range(data.shape[0] // w):
-        x, y = part_of(kind, data, i * w, 1), part_of(kind, out, 2 * i * w, 2)
-        y[0], y[1] = half_turn(x[0])
+        x, y = view_lanes(kind, data, i * w, 1), view_lanes(kind, out, 2 * i * w, 2)
+        y[0], y[1] = half_angle_sincos(x[0])
 
 
 def sines(kind, x):
@@ -183,7 +187,7 @@ def sines(kind, x):
 def test_half_turns_are_sines_and_cosines(kind, most):
     x = np.concatenate([rng_of(1).uniform(-most, most, size=990), np.pi * np.arange(-4, 5), [-most]])
     allowed = 2e-15 + 1.2e-16 * most / 2  # far out, the whole turns taken off are rounded once
-    for s, c in (sines(kind, x), half_turn.py_func(x)):
+    for s, c in (sines(kind, x), half_angle_sincos.py_func(x)):
         sign = np.where(np.cos(x / 2) * c + np.sin(x / 2) * s < 0, -1, 1)  # both may be negated
         np.testing.assert_allclose(s * sign, np.sin(x / 2), rtol=0, atol=allowed)
         np.testing.assert_allclose(c * sign, np.cos(x / 2), rtol=0, atol=allowed)
@@ -196,8 +200,8 @@ def test_half_turns_are_sines_and_cosines(kind, most):
 def arm_cases():
     """Answers of small problems by the kernels of serial arms; the settings of the engine."""
     import poise
-    from poise.problem.arm import arm_of
-    from poise.solvers.base.engine import arm_settings
+    from poise.problem.arm import find_arm
+    from poise.solvers.base.lm_engine import pack_arm_settings
     from tests.strategies import generic_arm
 
     s = generic_arm()
@@ -206,10 +210,10 @@ def arm_cases():
     goal = poise.Place("tool", at.positions * np.where(np.arange(10) == 3, 9, 1)[:, None], at.rotations)
     problem = poise.prepare(pose, goal).problem
     solver = poise.LevenbergMarquardt(restarts=8)
-    arm = arm_of(problem)
-    options = arm_settings(arm, problem.plan.unit, problem.tolerance(None, None), solver.arm_options)
+    arm = find_arm(problem)
+    options = pack_arm_settings(arm, problem.plan.unit, problem.tolerance(None, None), solver.arm_options)
     targets = problem.kernel_targets(goal.rows())
-    places = np.ascontiguousarray(np.moveaxis(arm.poses.reshape(-1, 7, lane_width()), 1, 2)).reshape(-1, 7)
+    places = np.ascontiguousarray(np.moveaxis(arm.seed_tips.reshape(-1, 7, find_simd_width()), 1, 2)).reshape(-1, 7)
     out = []
     for kind, together in itertools.product((LANES4, LANES8), (10, 1)):  # a lone target has all lanes to itself
         poses = side_by_side(places, kind.width)
@@ -225,7 +229,7 @@ def arm_cases():
 
 def side_by_side(places, wide):
     """Places (s, 7) in blocks of so many, number by number."""
-    poses = aligned(places.size)
+    poses = allocate_aligned(places.size)
     poses[:] = places.reshape(-1, wide, 7).transpose(0, 2, 1).ravel()
     return poses
 

@@ -14,13 +14,13 @@ from numba.core.event import Listener, install_listener
 from numba.core.registry import cpu_target
 from numba.core.typing.templates import AbstractTemplate, signature
 
-from poise.kernels.operators import _Operator, _operator, remembering
-from poise.kernels.pipeline import Pipeline
-from poise.kernels.values.lane_types import LanesType, Mask
+from poise.kernels.jit import KernelCompiler, _CachedOperator, _make_cached_operator, make_caching_context
+from poise.kernels.lanes import LaneMask, LanesType
 
 ARRAY, PAIR = types.Array(types.float64, 2, "C"), types.UniTuple(types.int64, 2)
 ASKED_OF = [
-    types.float64, types.int64, types.boolean, types.literal(2), LanesType(8), Mask(8), types.unicode_type, ARRAY, PAIR,
+    types.float64, types.int64, types.boolean, types.literal(2), LanesType(8), LaneMask(8), types.unicode_type, ARRAY,
+    PAIR,
 ]  # fmt: skip
 TWO = operator.add, operator.mul, operator.truediv, operator.lt, operator.and_, operator.getitem
 ONE = operator.neg, operator.invert, bool
@@ -38,8 +38,8 @@ def found(function, args):
 def test_what_is_remembered_of_operators_is_what_numba_finds(each, count):
     context = cpu_target.typing_context
     context.refresh()
-    known, ours = context.resolve_value_type(each), remembering(context).resolve_value_type(each)
-    assert isinstance(ours, _Operator)
+    known, ours = context.resolve_value_type(each), make_caching_context(context).resolve_value_type(each)
+    assert isinstance(ours, _CachedOperator)
     for args in itertools.product(ASKED_OF, repeat=count):
         for _ in range(2):
             assert found(ours, args) == found(known, args)
@@ -50,7 +50,7 @@ def test_what_is_remembered_of_operators_is_what_numba_finds(each, count):
 def test_what_is_no_operator_is_left_to_numba():
     context = cpu_target.typing_context
     for each in (math.sqrt, range, len):
-        assert remembering(context).resolve_value_type(each) is context.resolve_value_type(each)
+        assert make_caching_context(context).resolve_value_type(each) is context.resolve_value_type(each)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_operators_on_numbers_lanes_and_arrays_are_looked_up_once(args, times):
             asked.append(args)
             return signature(types.float64, *args)
 
-    function = _Operator(Template)
+    function = _CachedOperator(Template)
     for _ in range(3):
         function.get_call_type(cpu_target.typing_context, args, {})
     assert len(asked) == times
@@ -84,8 +84,8 @@ def test_an_operator_that_numba_learns_more_of_is_asked_anew():
         key = operator.getitem
 
     before = types.Function(Template)
-    assert _operator(before) is _operator(types.Function(Template))
-    assert _operator(before) is not _operator(before.augment(types.Function(Another)))
+    assert _make_cached_operator(before) is _make_cached_operator(types.Function(Template))
+    assert _make_cached_operator(before) is not _make_cached_operator(before.augment(types.Function(Another)))
 
 
 class Compiled(Listener):
@@ -101,7 +101,7 @@ class Compiled(Listener):
 
 def kernel(function):
     """Compiled as kernels are, and what else was compiled for it."""
-    made, seen = njit(pipeline_class=Pipeline)(function), Compiled()
+    made, seen = njit(pipeline_class=KernelCompiler)(function), Compiled()
 
     def call(*args):
         with install_listener("numba:compile", seen):
@@ -133,7 +133,7 @@ def test_four_numbers_are_compared_as_python_does(function, numbers):
     def compared(a, b, c, d):
         return function(0, a, b, c, d)
 
-    value, expected = njit(pipeline_class=Pipeline)(compared)(*numbers), function(0, *numbers)
+    value, expected = njit(pipeline_class=KernelCompiler)(compared)(*numbers), function(0, *numbers)
     assert value == expected or (math.isnan(value) and math.isnan(expected))
 
 

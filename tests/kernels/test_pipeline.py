@@ -17,24 +17,23 @@ from numba.core.errors import TypingError
 from numba.core.event import Listener, install_listener
 
 import poise
-from poise.kernels import compiled
-from poise.kernels.chain import ccd
-from poise.kernels.pipeline import Pipeline, _settled, _SettledFlags
+from poise.kernels import ccd_position, jit
+from poise.kernels.jit import KernelCompiler, _CachedFlags, _make_fixed_target
 from tests.amounts import amount
 
 
 def kernel_and_piece():
     """A kernel that calls a piece that calls another one, and that piece."""
 
-    @compiled.part
+    @jit.device_function
     def inner(a):
         return a + 1.0
 
-    @compiled.part
+    @jit.device_function
     def piece(a):
         return inner(a)
 
-    @njit(pipeline_class=Pipeline)
+    @njit(pipeline_class=KernelCompiler)
     def kernel(a):
         return piece(a) + piece(2.0 * a)
 
@@ -50,31 +49,31 @@ def only(dispatcher):
 def test_a_kernel_calls_its_own_copies_of_pieces():
     rig = poise.load(poise.sample("arm.urdf"))
     poise.solve(rig.rest, poise.Position("tool", [0.3, 0.2, 0.3]), solver="ccd")
-    made, described = only(ccd.solve), only(ccd.solve).fndesc
+    made, described = only(ccd_position.solve), only(ccd_position.solve).fndesc
     functions = [each for each in made.library._get_module_for_linking().functions if not each.is_declaration]
     seen = {each.name for each in functions if each.linkage != Linkage.internal}
     assert seen == {described.llvm_func_name, described.llvm_cpython_wrapper_name}
     assert len(functions) > len(seen)  # not all was built in
 
 
-@pytest.mark.parametrize("decorator", [compiled.apart, compiled.part, compiled.inline])
+@pytest.mark.parametrize("decorator", [jit.never_inline, jit.device_function, jit.inline])
 def test_a_piece_stays_a_function_where_that_was_asked(decorator):
     @decorator
     def piece(a):
         return a + 1.0
 
-    @compiled.inline
+    @jit.inline
     def between(a):
         return piece(a) + piece(2.0 * a)
 
-    @njit(pipeline_class=Pipeline)
+    @njit(pipeline_class=KernelCompiler)
     def kernel(a):
         return between(a) + between(3.0 * a)
 
     assert kernel(0.5) == 3.5 + 6.5
     names = [each.name for each in only(kernel).library.get_defined_functions()]
-    assert (only(piece).fndesc.llvm_func_name in names) is (decorator is compiled.apart)
-    assert ("alwaysinline" in str(only(piece).library._final_module)) is (decorator is compiled.inline)
+    assert (only(piece).fndesc.llvm_func_name in names) is (decorator is jit.never_inline)
+    assert ("alwaysinline" in str(only(piece).library._final_module)) is (decorator is jit.inline)
 
 
 def test_a_piece_has_no_machine_code_of_its_own():
@@ -109,11 +108,11 @@ def test_passes_for_what_no_kernel_has_are_left_out():
 
 
 def test_python_collects_cycles_again_after_a_compile():
-    @njit(pipeline_class=Pipeline)
+    @njit(pipeline_class=KernelCompiler)
     def seen(a):
         return a + 1.0
 
-    @njit(pipeline_class=Pipeline)
+    @njit(pipeline_class=KernelCompiler)
     def refused(a):
         return a.not_there
 
@@ -142,19 +141,19 @@ def test_a_target_context_looks_for_what_is_new_once_a_compile():
             return len(of)
 
     context = Context()
-    settled = _settled(context)
+    settled = _make_fixed_target(context)
     for each in (settled, copy.copy(settled), settled):
         each.refresh()
         assert (settled.get_abi_sizeof("i64"), settled.get_abi_sizeof("double")) == (3, 6)
     assert asked == ["refresh", "i64", "double"]
-    _settled(context).refresh()
+    _make_fixed_target(context).refresh()
     assert asked.count("refresh") == 2
 
 
 def test_flags_say_what_was_set_last():
     given = Flags()
     given.nrt = True
-    flags = _SettledFlags(given)
+    flags = _CachedFlags(given)
     for change in (
         lambda each: setattr(each, "error_model", "numpy"),
         lambda each: delattr(each, "nrt"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from poise.kernels.values.polar import nearest_rotation
+from poise.kernels.matrices import find_nearest_rotation
 from poise.maths import rotations
 from poise.maths.rotations import rotation_part
 from tests.strategies import rng_of, unit_quaternions
@@ -14,7 +14,7 @@ from tests.strategies import rng_of, unit_quaternions
 
 @njit
 def _found(m):
-    return nearest_rotation(m)
+    return find_nearest_rotation(m)
 
 
 def found(linear):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from poise.kernels import forward
+from poise.kernels import kinematics
 from poise.maths import rotations
 from tests.strategies import rng_of, unit_quaternions
 
@@ -17,7 +17,7 @@ def turns_of(linear):
     maps = np.zeros((len(linear), 3, 4))
     maps[:, :, :3], maps[:, :, 3] = linear, 7.0
     turns = np.full((len(linear), 4), np.nan)
-    forward.turns_of_similar(maps.reshape(-1, 12), EXACT, turns)
+    kinematics.similarities_to_quaternions(maps.reshape(-1, 12), EXACT, turns)
     return turns
 
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import poise
-from poise.kernels import compiled
-from poise.kernels.tree import many as tree_many
+from poise.kernels import jit
+from poise.kernels import tree_lm as tree_many
+from poise.model.limit_bounds import pack_limit
 from poise.model.limits import SwingTwist
-from poise.model.limits.base.rows import turn_row
 from tests.kernels.tree_cases import PLAIN, arm, assert_met, lanes_after, same_configuration, settings, solve, way_to
 from tests.reference.kernel_tree import (
     BALL,
@@ -255,7 +255,7 @@ def test_plain_trees_are_answered_as_those_whose_limits_bind_nothing(lanes, pull
     assert {POSITION, ROTATION, POLE} == set(tree.terms[:, 0].tolist())
     starts, targets = random_u(rng, tree, 1, 0.5), tree.targets_at(random_u(rng, tree, 50, 1.3))
     near, seeds = (random_u(rng, tree, 1)[0], np.ones(len(tree.dofs))), rng.random((3, len(tree.dofs)))
-    narrow = np.array([turn_row(SwingTwist((1, 0, 0), 0.2, (-0.2, 0.2)))] * len(tree.nodes))
+    narrow = np.array([pack_limit(SwingTwist((1, 0, 0), 0.2, (-0.2, 0.2)))] * len(tree.nodes))
     given = [
         solve(
             tree, targets, starts, settings(15, 2, 4, pull), near=near, seeds=seeds, limits=limits,
@@ -304,10 +304,10 @@ def plain_cases():
 
 
 def kernels():
-    from poise.kernels.values.lanes import SCALAR
+    from poise.kernels.lanes import SCALAR
 
     widths = [tree_many.solve4, tree_many.solve8]
-    return [*widths, tree_many.solver(SCALAR)] if "NUMBA_DISABLE_JIT" in os.environ else widths
+    return [*widths, tree_many.make_kernel(SCALAR)] if "NUMBA_DISABLE_JIT" in os.environ else widths
 
 
 def test_lanes_and_plain_numbers_agree():
@@ -346,7 +346,7 @@ def test_each_width_has_its_own_entry_in_the_stamped_cache(tmp_path):
     In a copy of the package with its cache, which no other test writes to at the same time.
     """
     for dispatcher in (tree_many.solve4, tree_many.solve8):
-        assert dispatcher._cache._cache_file._source_stamp == compiled.STAMP
+        assert dispatcher._cache._cache_file._source_stamp == jit.SOURCE_STAMP
     package = Path(poise.__file__).parent
     shutil.copytree(package, tmp_path / "poise", ignore=shutil.ignore_patterns("*.tmp.*", "*.pyc*"))
     for _ in range(2):  # the first may have to compile

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.kernels.codes import LIMIT
-from poise.kernels.tree import arrays as tree_arrays
-from poise.kernels.tree import many as tree_many
-from poise.kernels.values.lanes import LANES8
+from poise.kernels import tree_lm as tree_many
+from poise.kernels import tree_residual as tree_arrays
+from poise.kernels.lanes import LANES8
+from poise.kernels.layout import LIMIT_ROW
 from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, ROTATION, SLIDE, KernelTree, turn, wxyz
 
 PLAIN = "no limits, and no term that looks or points"  # for kernels without code for these
@@ -18,7 +18,7 @@ def settings(iterations=40, restarts=0, polish=0, pull=0.0):
 
 
 def work_of(tree):
-    size = tree_arrays.work_size(len(tree.nodes), len(tree.dofs), tree.nu, 3 * len(tree.terms), tree.width)
+    size = tree_arrays.compute_workspace_size(len(tree.nodes), len(tree.dofs), tree.nu, 3 * len(tree.terms), tree.width)
     memory = np.full(size + 8, np.nan)  # what it holds must not matter
     first = -memory.ctypes.data // 8 % 8
     return memory[first : first + size]
@@ -30,7 +30,7 @@ def solve(tree, targets, starts, options=None, *, near=None, seeds=None, limits=
     near_u, near_on = near if near is not None else (np.zeros(tree.nu), np.zeros(nd))
     u, errors, counts = np.full((k, tree.nu), np.nan), np.full(k, np.nan), np.zeros((k, 3), dtype=np.int64)
     trace = np.full((traced, tree.nu + 1), np.nan)
-    limits = np.zeros((len(tree.nodes), LIMIT)) if limits is None else limits
+    limits = np.zeros((len(tree.nodes), LIMIT_ROW)) if limits is None else limits
     (kernel or tree_many.solve8)(
         tree.nodes, tree.frames, tree.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, targets, starts,
         np.zeros((0, nd)) if seeds is None else seeds, near_u, near_on, None if limits is PLAIN else limits,
@@ -44,7 +44,7 @@ def lanes_after(tree, targets, us):
     """The work memory after the eight configurations `us` have been judged, before any of them moved for good."""
     work = work_of(tree)
     solve(tree, targets, us, settings(iterations=0), work=work)
-    carve = getattr(tree_arrays.carve, "py_func", tree_arrays.carve)
+    carve = getattr(tree_arrays.make_views, "py_func", tree_arrays.make_views)
     sizes = len(tree.nodes), len(tree.dofs), tree.nu, 3 * len(tree.terms), tree.width
     return carve(LANES8, work, *sizes)[1]
 

@@ -27,7 +27,7 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), st
 EACH = """
 import sys
 import poise
-from poise.libraries.cluster import cluster
+from poise.batch.each import cluster
 from tests.libraries import jobs
 if __name__ == "__main__":
     with cluster(sys.argv[1]) as executor:
@@ -108,12 +108,12 @@ def test_the_command_line(scheduler, tmp_path):
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch):
-    from poise.libraries import cluster
+    from poise.batch import each
 
-    monkeypatch.setattr(cluster, "_PATIENCE", "1s")
+    monkeypatch.setattr(each, "_CONNECT_TIMEOUT", "1s")
     with (
         pytest.raises(InputError, match="no scheduler of Dask answers at 'tcp://127"),
-        cluster.cluster(f"tcp://127.0.0.1:{free_port()}"),
+        each.open_cluster(f"tcp://127.0.0.1:{free_port()}"),
     ):
         pass
 

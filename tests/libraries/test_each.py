@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 import poise
+from poise.batch import each as module
+from poise.batch.process_pool import WorkerDiedError
 from poise.errors import InputError
-from poise.libraries import each as module
-from poise.libraries.processes import DiedError
 from tests.conftest import ROOT
 from tests.libraries import jobs
 from tests.patience import PROCESS
@@ -43,7 +43,7 @@ class TestProcesses:
     def test_a_process_that_dies_of_a_file_takes_no_other_file_with_it(self):
         done = listed(range(6), jobs.three_dies, processes=2)
         assert [one.value for one in done] == [0, 1, 2, None, 4, 5]
-        assert isinstance(done[3].error, DiedError)
+        assert isinstance(done[3].error, WorkerDiedError)
         assert "died on it, the last one by signal 9" in str(done[3].error)
         assert all("with code 7" in str(one.error) for one in listed([7], jobs.leaves, processes=1))
 
@@ -61,7 +61,7 @@ class TestProcesses:
         files = (asked.append(i) or i for i in count())
         running = poise.each(files, jobs.double, processes=2)
         assert [one.value for one in islice(running, 5)] == [0, 2, 4, 6, 8]
-        assert len(asked) < 5 + 2 * module._AHEAD + 3
+        assert len(asked) < 5 + 2 * module._MAX_AHEAD_PER_PROCESS + 3
         running.close()
         assert set(multiprocessing.active_children()) <= before
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from poise.maths.angles import side_of
+from poise.maths.geometry import find_bend_direction
 
 FIRST, MIDDLE, TIP = np.zeros((1, 3)), np.array([[1.0, 1.0, 0.0]]), np.array([[2.0, 0.0, 0.0]])
 
 
 def angle(middle, target):
-    return side_of(FIRST, np.atleast_2d(middle), TIP, np.atleast_2d(target)).angle.item()
+    return find_bend_direction(FIRST, np.atleast_2d(middle), TIP, np.atleast_2d(target)).angle.item()
 
 
 def test_the_angle_turns_the_middle_to_the_pole():

@@ -76,13 +76,15 @@ def test_a_quaternion_of_other_length_gives_the_same_angles(order):
 @given(triples, triples, orders)
 def test_nearest_is_the_same_rotation_and_never_farther(angles, reference, order):
     angles, reference = np.array(angles), np.array(reference)
-    near = euler.nearest(angles, reference)
+    near = euler.find_nearest_angles(angles, reference)
     assert apart(euler.to_quaternion(near, order), euler.to_quaternion(angles, order)) < 1e-14
     assert np.abs(near - reference).sum() <= np.abs(angles - reference).sum() + 1e-12
 
 
 def test_nearest_finds_the_other_triple_of_a_rotation():
-    assert np.allclose(euler.nearest(np.array([0.1 + np.pi, np.pi - 0.2, 0.3 - np.pi]), np.zeros(3)), [0.1, 0.2, 0.3])
+    assert np.allclose(
+        euler.find_nearest_angles(np.array([0.1 + np.pi, np.pi - 0.2, 0.3 - np.pi]), np.zeros(3)), [0.1, 0.2, 0.3]
+    )
 
 
 @pytest.mark.parametrize("order", euler.ORDERS)
@@ -91,15 +93,15 @@ def test_a_smooth_motion_gets_smooth_angles(order):
     smooth = np.concatenate([9.0 * t, 5.0 * np.sin(4.0 * t), -7.0 * t], axis=1)  # passes a quarter turn, wraps often
     principal = euler.from_quaternion(euler.to_quaternion(smooth, order), order)
     assert np.abs(np.diff(principal, axis=0)).max() > 1.0  # the principal angles do jump
-    joined = euler.continuous(np.stack([principal, principal], axis=1))
+    joined = euler.unwrap_angles(np.stack([principal, principal], axis=1))
     np.testing.assert_allclose(np.diff(joined[:, 0], axis=0), np.diff(smooth, axis=0), atol=1e-9)
     np.testing.assert_array_equal(joined[:, 0], joined[:, 1])
     assert apart(euler.to_quaternion(joined[:, 0], order), euler.to_quaternion(smooth, order)) < 1e-12
 
 
 def test_none_and_one_frame_are_continuous():
-    assert euler.continuous(np.zeros((0, 2, 3))).shape == (0, 2, 3)
-    np.testing.assert_array_equal(euler.continuous(np.ones((1, 2, 3))), np.ones((1, 2, 3)))
+    assert euler.unwrap_angles(np.zeros((0, 2, 3))).shape == (0, 2, 3)
+    np.testing.assert_array_equal(euler.unwrap_angles(np.ones((1, 2, 3))), np.ones((1, 2, 3)))
 
 
 @pytest.mark.parametrize("order", ["", "xyz", "XYX", "ZX"])

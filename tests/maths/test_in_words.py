@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from poise.maths.in_words import write_number, write_time
+from poise.maths.formatting import format_number, format_time
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from poise.maths.in_words import write_number, write_time
     ],
 )
 def test_a_number_of_rounding_size_is_written_as_zero(value, digits, size, text):
-    assert write_number(value, digits, size) == text
+    assert format_number(value, digits, size) == text
 
 
 @pytest.mark.parametrize(
@@ -43,4 +43,4 @@ def test_a_number_of_rounding_size_is_written_as_zero(value, digits, size, text)
     ],
 )
 def test_a_time_has_two_digits_and_the_unit_that_fits(seconds, text):
-    assert write_time(seconds) == text
+    assert format_time(seconds) == text

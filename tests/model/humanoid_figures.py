@@ -8,7 +8,7 @@ import numpy as np
 
 import poise
 from poise.model.joints import Kind
-from poise.model.roles.vrm import SIDES
+from poise.model.roles.bone_names import SIDES
 
 # role -> the role it hangs at, and where it stands: y up, looking along +z; the left side of the limbs
 _MIDDLE = {

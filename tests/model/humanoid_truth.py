@@ -16,7 +16,7 @@ g1, simple_humanoid  a hip is three hinges, and an upper leg is the last one tha
 
 from __future__ import annotations
 
-from poise.model.roles.vrm import SIDES
+from poise.model.roles.bone_names import SIDES
 
 _SAMPLE = "Hips Spine Head | {S}Arm {S}ForeArm {S}Hand | {S}UpLeg {S}Leg {S}Foot {S}Toe"
 _CMU = "Hips LowerBack Head | {S}Arm {S}ForeArm {S}Hand | {S}UpLeg {S}Leg {S}Foot {S}ToeBase"

@@ -7,8 +7,8 @@ import pytest
 
 import poise
 from poise.maths import rotations
-from poise.model.anatomy.axes import axes_of, own_frame, parent_frame
-from poise.model.roles.vrm import SIDES
+from poise.model.anatomy.joint_axes import compute_joint_frame, compute_parent_frame, find_joint_axes
+from poise.model.roles.bone_names import SIDES
 from tests.model.humanoid_truth import HUMANOIDS
 from tests.model.test_humanoid import load
 from tests.model.turned_rigs import UPS, in_another_guise, nonsense
@@ -30,7 +30,7 @@ def flexed(axes):
 
 def checked_limbs(skeleton, roles, front, up):
     """Every limb bends as a limb does; the cosines are those of 30 degrees."""
-    axes = axes_of(skeleton)
+    axes = find_joint_axes(skeleton)
     left = np.cross(up, front)
     for side, out in zip(SIDES, (left, -left), strict=True):
         of = {
@@ -73,7 +73,7 @@ def test_axes_are_the_same_in_another_guise(data, name, scale, up, says):
     if "zup" in name:
         up, says = "y", False  # it stands along z as it is
     other = in_another_guise(rig, scale=scale, up=up, says_up=says)
-    axes, same = axes_of(other), axes_of(rig.skeleton)
+    axes, same = find_joint_axes(other), find_joint_axes(rig.skeleton)
     assert axes.keys() == same.keys()
     for joint, one in same.items():
         for field in ("bone", "zero", "bend", "aside", "forward", "up", "outward"):
@@ -87,8 +87,8 @@ def test_axes_are_the_same_in_another_guise(data, name, scale, up, says):
 def test_names_may_be_nonsense_where_roles_are_given(data):
     rig = load(data, "samples/humanoid.glb")
     other = in_another_guise(rig, names=nonsense(len(rig.skeleton)))
-    joints = {one.role: one for one in axes_of(other).values()}
-    for joint, one in axes_of(rig.skeleton).items():
+    joints = {one.role: one for one in find_joint_axes(other).values()}
+    for joint, one in find_joint_axes(rig.skeleton).items():
         np.testing.assert_allclose(joints[one.role].bend, one.bend, atol=1e-9, err_msg=joint)
 
 
@@ -96,18 +96,20 @@ def test_frames_are_those_in_which_joints_turn(data):
     """A knee that q turns about its bend axis, as seen from its own frame, goes backward; so does the parent's."""
     rig = load(data, "samples/humanoid.glb")
     skeleton = in_another_guise(rig)
-    knee = axes_of(skeleton)["LeftLeg"]
-    own = knee.seen_from(own_frame(skeleton, knee.row))
+    knee = find_joint_axes(skeleton)["LeftLeg"]
+    own = knee.express_in(compute_joint_frame(skeleton, knee.row))
     rest = poise.Pose(skeleton, skeleton.rest_q)
     bent = rest.replace({"LeftLeg": rotations.about(own.bend, np.radians(90.0))})
     step = bent.world["LeftFoot"].positions - rest.world["LeftFoot"].positions
     assert step[2] < 0.0
     thigh = rotations.as_matrix(rest.world["LeftUpLeg"].rotations)
-    np.testing.assert_allclose(thigh @ knee.seen_from(parent_frame(skeleton, knee.row)).bend, knee.bend, atol=1e-9)
+    np.testing.assert_allclose(
+        thigh @ knee.express_in(compute_parent_frame(skeleton, knee.row)).bend, knee.bend, atol=1e-9
+    )
 
 
 def test_the_trunk_has_axes_for_joints_without_roles(data):
-    axes = axes_of(poise.load(data / "bvh/cmu_12_01_walk.bvh").skeleton)
+    axes = find_joint_axes(poise.load(data / "bvh/cmu_12_01_walk.bvh").skeleton)
     parts = {joint: (one.part, one.role) for joint, one in axes.items() if one.part in ("spine", "neck")}
     assert list(parts) == ["LowerBack", "Spine", "Spine1", "Neck", "Neck1", "Head"]
     assert parts["Neck1"] == ("neck", "")
@@ -118,20 +120,20 @@ def test_the_trunk_has_axes_for_joints_without_roles(data):
 @pytest.mark.parametrize("name", [NO_POSE, "bvh/rest/walk_line.bvh"])
 def test_a_rest_pose_that_is_none_is_refused(data, name):
     with pytest.raises(poise.InputError, match="the rest pose shows no body directions"):
-        axes_of(poise.load(data / name).skeleton)
+        find_joint_axes(poise.load(data / name).skeleton)
 
 
 def test_joints_that_are_not_surely_known_are_named(data):
     with pytest.raises(poise.InputError, match="leftUpperLeg, rightUpperLeg, leftUpperArm, rightUpperArm missing"):
-        axes_of(poise.load(data / UNSURE).skeleton)
+        find_joint_axes(poise.load(data / UNSURE).skeleton)
     some = {"leftUpperLeg": "LeftUpLeg", "rightUpperLeg": "RightUpLeg", "leftUpperArm": "LeftArm"}
     with pytest.raises(poise.InputError, match="rightUpperArm missing"):
-        axes_of(load(data, "samples/humanoid.glb").skeleton, some)
+        find_joint_axes(load(data, "samples/humanoid.glb").skeleton, some)
 
 
 def test_limits_that_move_the_rest_do_not_move_the_axes(data):
     rig = load(data, "samples/humanoid.glb")
     limit = poise.Range.degrees(40, 60, axis=(1, 0, 0))
     assert not np.array_equal(rig.skeleton.limited({"LeftUpLeg": limit}).rest_q, rig.skeleton.rest_q)
-    moved = axes_of(rig.skeleton.limited({"LeftUpLeg": limit}))["LeftLeg"]
-    np.testing.assert_array_equal(moved.bone, axes_of(rig.skeleton)["LeftLeg"].bone)
+    moved = find_joint_axes(rig.skeleton.limited({"LeftUpLeg": limit}))["LeftLeg"]
+    np.testing.assert_array_equal(moved.bone, find_joint_axes(rig.skeleton)["LeftLeg"].bone)

@@ -9,11 +9,10 @@ import pytest
 
 import poise
 from poise.maths import rotations
-from poise.model.anatomy.axes import axes_of, own_frame
-from poise.model.anatomy.ranges import ARM_AROUND, RANGES
-from poise.model.anatomy.shoulder import arm_cone, is_within
-from poise.model.limits.base.rows import nearest_turns, turn_excess, turn_row
-from poise.model.roles.vrm import SIDES
+from poise.model.anatomy.joint_axes import compute_joint_frame, find_joint_axes
+from poise.model.anatomy.joint_limits import ARM_ELEVATION, RANGES, fit_arm_cone, is_arm_in_range
+from poise.model.limit_bounds import clamp_rotations, measure_rotation_excess, pack_limit
+from poise.model.roles.bone_names import SIDES
 from tests.conftest import ROOT
 from tests.model.humanoid_figures import CONVENTIONS, figure
 from tests.model.test_anatomical_axes import FIGURES, FRONTS, NO_POSE, RESTS, UNSURE
@@ -25,9 +24,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
 
 def at_the_end(skeleton, joint, limit, axes, towards):
     """The pose with a joint bent as far as its limit lets it, in the direction in which `bend` turns or the other."""
-    bend = axes.seen_from(own_frame(skeleton, axes.row)).bend
+    bend = axes.seen_from(compute_joint_frame(skeleton, axes.row)).bend
     ends = rotations.about(towards * bend, np.radians(np.arange(0.0, 179.0, 0.5)))
-    legal = ends[turn_excess(ends, nearest_turns(turn_row(limit), ends)) < 1e-6]
+    legal = ends[measure_rotation_excess(ends, clamp_rotations(pack_limit(limit), ends)) < 1e-6]
     assert len(legal) < len(ends)
     return poise.Pose(skeleton, skeleton.rest_q).replace({joint: legal[-1]})
 
@@ -49,7 +48,7 @@ def test_knees_and_elbows_close_as_far_as_those_of_people(data, name):
     """The shin ends up behind the thigh, the forearm before the upper arm, at the published angle to it."""
     rig = load(data, name)
     found = poise.humanoid(rig.skeleton)
-    joints, limits, axes = found.joints, found.limits(), axes_of(rig.skeleton)
+    joints, limits, axes = found.joints, found.limits(), find_joint_axes(rig.skeleton)
     for side in SIDES:
         for upper, middle, lower, most in HINGES:
             if f"{side}{lower}" not in joints:
@@ -68,7 +67,7 @@ def test_knees_and_elbows_close_as_far_as_those_of_people(data, name):
 def test_thighs_are_lifted_forward_by_120_degrees_from_straight_down(data, name):
     rig = load(data, name)
     found = poise.humanoid(rig.skeleton)
-    joints, limits, axes = found.joints, found.limits(), axes_of(rig.skeleton)
+    joints, limits, axes = found.joints, found.limits(), find_joint_axes(rig.skeleton)
     front, up = (np.array(v, dtype=float) for v in FRONTS.get(name, ((0, 0, 1), (0, 1, 0))))
     for side in SIDES:
         hip, knee = joints[f"{side}UpperLeg"], joints[f"{side}LowerLeg"]
@@ -99,7 +98,10 @@ def test_limits_do_not_depend_on_how_bones_are_rolled_nor_on_units(data, name, s
     for joint, limit in limits.items():
         near = np.degrees([*limit.sides, limit.twist]), np.degrees([*same[joint].sides, same[joint].twist])
         np.testing.assert_allclose(*near, atol=0.11, err_msg=joint)  # ends are given to a tenth of a degree
-        own, turned = own_frame(rig.skeleton, other.index(joint)), own_frame(other, other.index(joint))
+        own, turned = (
+            compute_joint_frame(rig.skeleton, other.index(joint)),
+            compute_joint_frame(other, other.index(joint)),
+        )
         world = turned @ np.array(limit.axis)
         expected = own @ np.array(same[joint].axis)
         if up == "z":
@@ -152,7 +154,9 @@ def test_people_who_walk_stay_inside(data, name):
         if one.part in LIMBS:
             start = rig.skeleton.q_slice(one.joint).start
             turns = rig.clips[0].poses.q[:, start : start + 4]
-            beyond.append(np.degrees(turn_excess(turns, nearest_turns(turn_row(one.limit), turns))) > 5.0)
+            beyond.append(
+                np.degrees(measure_rotation_excess(turns, clamp_rotations(pack_limit(one.limit), turns))) > 5.0
+            )
     assert np.mean(beyond) < 0.01
 
 
@@ -229,16 +233,16 @@ def test_a_joint_that_rests_far_outside_gets_no_limit():
 @pytest.mark.parametrize("rest", [rest for rest in RESTS if rest != "walk_rolled"])
 def test_the_cone_of_an_arm_is_like_what_is_published(data, rest):
     """Of all directions that the tables allow it has 85 %, and no more than 12.5 % of it lies beyond them."""
-    axes = axes_of(poise.load(data / f"bvh/rest/{rest}.bvh").skeleton)["LeftArm"]
-    cone = arm_cone(axes)
+    axes = find_joint_axes(poise.load(data / f"bvh/rest/{rest}.bvh").skeleton)["LeftArm"]
+    cone = fit_arm_cone(axes)
     chance = np.random.default_rng(1)
     bones = chance.normal(size=(4000, 3))
     bones /= np.linalg.norm(bones, axis=1, keepdims=True)
     bones = np.concatenate([bones, [axes.zero, axes.forward, axes.outward, -axes.zero]])
     turns = rotations.rotation_between(np.broadcast_to(axes.bone, bones.shape), bones)
     limit = poise.SwingTwist(tuple(axes.bone), cone.sides, across=tuple(cone.across))
-    inside = turn_excess(turns, nearest_turns(turn_row(limit), turns)) < 1e-3
-    published = is_within(axes, bones)
+    inside = measure_rotation_excess(turns, clamp_rotations(pack_limit(limit), turns)) < 1e-3
+    published = is_arm_in_range(axes, bones)
     assert (inside & published).sum() / published.sum() > 0.85
     assert (inside & ~published).sum() / inside.sum() < 0.125
     assert inside[-4:].all()  # hanging, ahead, level, straight up
@@ -278,8 +282,8 @@ def test_solves_keep_them(data):
     targets = hip + np.random.default_rng(2).normal(scale=0.4, size=(40, 3))
     result = poise.solve(limited.rest, poise.Position("LeftFoot", targets, root="LeftUpLeg"))
     assert result.violation <= 1e-9
-    knee = axes_of(rig.skeleton)["LeftLeg"]
-    bend = knee.seen_from(own_frame(rig.skeleton, knee.row)).bend
+    knee = find_joint_axes(rig.skeleton)["LeftLeg"]
+    bend = knee.express_in(compute_joint_frame(rig.skeleton, knee.row)).bend
     start = rig.skeleton.q_slice("LeftLeg").start
     turns = result.pose.q[..., start : start + 4]
     assert np.degrees(rotations.twist_angle(turns, bend)).min() > -14.0
@@ -288,6 +292,6 @@ def test_solves_keep_them(data):
 def test_the_table_of_the_docs_is_the_table_of_the_code():
     text = (ROOT / "docs/concepts/anatomical-limits.md").read_text(encoding="utf-8")
     motions = [motion for ranges in RANGES.values() for pair in ranges for motion in pair]
-    motions += [motion for _, motion in ARM_AROUND]
+    motions += [motion for _, motion in ARM_ELEVATION]
     for motion in motions:
         assert f"{motion.name} {motion.degrees:g} ({motion.source})" in text, motion

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 import poise
-from poise.io.sidecar.read import apply_sidecar
+from poise.io.sidecar import apply_sidecar
 from poise.maths import rotations
 from tests.reference.slow_limits import violation
 from tests.strategies import figure, random_q, rng_of, seeds, straight_chain
@@ -120,7 +120,7 @@ class TestSoft:
         s, free = chain(soft, 5), chain(None, 5)
         goal = poise.Position("tip", [(0.3, 0.9, 0), (0.6, 0.4, 0), (0.2, 0.2, 0.5)])
         with_limit, without = engine(rest_of(s), goal), engine(rest_of(free), goal)
-        assert (with_limit.cost < s.bounds.soft_cost(without.q)).all()
+        assert (with_limit.cost < s.bounds.compute_soft_cost(without.q)).all()
 
     def test_what_can_be_inside_ends_inside(self):
         s = chain(poise.EulerBox.degrees("XYZ", x=(-60, 60), y=(-60, 60), z=(-60, 60), soft=1.0), 6)

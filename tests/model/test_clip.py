@@ -6,7 +6,7 @@ from scipy.interpolate import CubicHermiteSpline
 from scipy.spatial.transform import Rotation, Slerp
 
 import poise
-from poise.model.tracks import bracket
+from poise.model.clip import bracket_times
 from tests.strategies import rng_of, unit_quaternions
 
 
@@ -26,7 +26,7 @@ def clip(skeleton):
 
 def test_bracket_holds_at_both_ends():
     times = np.array([1.0, 2.0, 4.0])
-    lower, weight = bracket(times, np.array([0.0, 1.0, 1.5, 2.0, 3.0, 4.0, 9.0]))
+    lower, weight = bracket_times(times, np.array([0.0, 1.0, 1.5, 2.0, 3.0, 4.0, 9.0]))
     assert (lower + weight).tolist() == [0, 0, 0.5, 1, 1.5, 2, 2]
 
 

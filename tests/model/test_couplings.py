@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.model.couplings import composed, drop_blocking_ranges
+from poise.model.joints import drop_blocking_ranges, resolve_couplings
 from tests.patience import assert_linear
 
 INF = float("inf")
@@ -91,7 +91,7 @@ def test_a_range_of_the_caller_still_has_to_leave_a_value():
 def test_a_long_line_of_followers_takes_time_in_proportion():
     def compose(n):
         couplings = [poise.Coupling(i + 1, 1.0, 0.0) for i in range(n - 1)] + [None]
-        found = composed([f"j{i}" for i in range(n)], np.full(n, HINGE), couplings)
+        found = resolve_couplings([f"j{i}" for i in range(n)], np.full(n, HINGE), couplings)
         assert {coupling.leader for coupling in found[:-1]} == {n - 1}
 
     assert_linear(compose, 2_000)

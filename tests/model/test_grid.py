@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from poise.errors import InputError, UnsupportedError
 from poise.model.clip import Clip
-from poise.model.grid import common_step, grid_of, off_at_keys
+from poise.model.frame_grid import find_common_step, find_frame_grid, measure_key_error
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 
@@ -34,49 +34,49 @@ def clip_at(times, name="c"):
 def test_every_key_is_a_frame_of_a_rate_that_is_hidden_in_the_times(rate, frames, first, bits):
     at = first + np.cumsum([0, *frames, 1])
     times = (at / rate).astype(bits).astype(float)
-    grid = grid_of(clip_at(times))
-    assert grid.exact
+    grid = find_frame_grid(clip_at(times))
+    assert grid.hits_all_keys
     assert np.isin(times, grid.times).all()
-    assert grid.begins == 0
+    assert grid.start_time == 0
     assert 1 / grid.step < rate * 1.001  # a coarser one, where all keys share it
 
 
 def test_the_first_key_counts():
     times = np.arange(1, 31, 2) / 24  # frames 1, 3, 5: two frames apart
     assert clip_at(times).fps == pytest.approx(12)
-    grid = grid_of(clip_at(times))
+    grid = find_frame_grid(clip_at(times))
     assert grid.step == 1 / 24
     np.testing.assert_array_equal(grid.times[1::2], times)
 
 
 @pytest.mark.parametrize("at", [[0, 2, 5], [3, 8, 11], [0, 4, 10, 25]])
 def test_the_shortest_gap_may_hold_several_steps(at):
-    assert common_step(np.array(at) / 30) == pytest.approx(np.gcd.reduce(at) / 30)
+    assert find_common_step(np.array(at) / 30) == pytest.approx(np.gcd.reduce(at) / 30)
 
 
 def test_keys_that_differ_by_rounding_are_one():
     times = np.sort(np.concatenate([np.arange(20) / 30, np.arange(1, 20) / 30 + 3e-6]))
-    assert common_step(np.arange(20) / 30) == pytest.approx(1 / 30)
-    grid = grid_of(clip_at(times))
-    assert (grid.step, grid.exact, len(grid.times)) == (1 / 30, True, 20)
+    assert find_common_step(np.arange(20) / 30) == pytest.approx(1 / 30)
+    grid = find_frame_grid(clip_at(times))
+    assert (grid.step, grid.hits_all_keys, len(grid.times)) == (1 / 30, True, 20)
 
 
 def test_times_below_zero_begin_with_the_first_key():
-    grid = grid_of(clip_at(np.arange(-1, 4) / 24))
-    assert grid.begins == -1 / 24
+    grid = find_frame_grid(clip_at(np.arange(-1, 4) / 24))
+    assert grid.start_time == -1 / 24
     np.testing.assert_allclose(grid.times, np.arange(-1, 4) / 24, atol=1e-15)
 
 
 def test_where_no_rate_hits_all_keys_the_distance_at_them_is_known():
     times = np.array([0.0, 0.1, 0.21317, 0.29003, 0.5, 0.71773, 1.0])
     clip = clip_at(times)
-    grid = grid_of(clip)
-    assert not grid.exact
-    far, size = off_at_keys(clip, Clip(grid.times, clip.at(grid.times)))
+    grid = find_frame_grid(clip)
+    assert not grid.hits_all_keys
+    far, size = measure_key_error(clip, Clip(grid.times, clip.at(grid.times)))
     assert size == pytest.approx(1.0)
     assert 0 < far < 0.05
-    exact = grid_of(clip, 1000)
-    assert off_at_keys(clip, Clip(exact.times, clip.at(exact.times)))[0] < 1e-3
+    exact = find_frame_grid(clip, 1000)
+    assert measure_key_error(clip, Clip(exact.times, clip.at(exact.times)))[0] < 1e-3
 
 
 @pytest.mark.parametrize("count", [5, 1001])  # the last frames are looked at by themselves, and one does not move
@@ -89,13 +89,13 @@ def test_the_size_is_that_of_what_moves_and_no_camera_far_away(count):
     q = np.zeros((count, 8))
     q[:, [0, 3]], q[:, 4] = np.stack([np.cos(angles), np.sin(angles)], axis=1), 1
     clip = Clip.at_rate(Pose(skeleton, q), 30)
-    assert off_at_keys(clip, clip)[1] == pytest.approx(2.0)
+    assert measure_key_error(clip, clip)[1] == pytest.approx(2.0)
     still = Clip.at_rate(Pose(skeleton, q[:1]), 30)
-    assert off_at_keys(still, still)[1] > 150
+    assert measure_key_error(still, still)[1] > 150
 
 
 def test_rates_that_nobody_means():
     with pytest.raises(InputError, match="above zero"):
-        grid_of(clip_at([0.0, 1.0]), 0)
+        find_frame_grid(clip_at([0.0, 1.0]), 0)
     with pytest.raises(UnsupportedError, match="are too many; call resampled"):
-        grid_of(clip_at([0.0, 1e6]), 1000)
+        find_frame_grid(clip_at([0.0, 1e6]), 1000)

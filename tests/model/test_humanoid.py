@@ -10,7 +10,7 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.model.roles.vrm import BONES, REQUIRED, SIDES
+from poise.model.roles.bone_names import BONES, REQUIRED_BONES, SIDES
 from tests.command_line import run
 from tests.model.humanoid_truth import CESIUM_MAN, HUMANOIDS, NO_FIGURES, QUADRUPEDS, truth
 
@@ -30,7 +30,7 @@ def test_every_humanoid_of_the_data(data, name):
     found = poise.humanoid(load(data, name))
     known = expected(name)
     assert {role: found.joints.get(role) for role in known} == known
-    assert found.missing == tuple(role for role in REQUIRED if role not in known)
+    assert found.missing == tuple(role for role in REQUIRED_BONES if role not in known)
     assert found.kind == "humanoid"
 
 
@@ -89,7 +89,7 @@ def test_the_trunk_of_a_quadruped(data):
 @pytest.mark.parametrize("name", NO_FIGURES)
 def test_nothing_is_mapped_on_what_is_no_figure(data, name):
     found = poise.humanoid(load(data, name))
-    assert (dict(found.joints), found.legs, found.kind, found.missing) == ({}, (), "other", REQUIRED)
+    assert (dict(found.joints), found.legs, found.kind, found.missing) == ({}, (), "other", REQUIRED_BONES)
 
 
 # names of the first to third joint of the left thumb and little finger
@@ -237,4 +237,4 @@ def test_only_rigs_and_skeletons_are_asked():
 
 def test_no_joints():
     found = poise.humanoid(poise.Skeleton.build([], [], []))
-    assert (dict(found.joints), found.legs, found.missing) == ({}, (), REQUIRED)
+    assert (dict(found.joints), found.legs, found.missing) == ({}, (), REQUIRED_BONES)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.model.roles.vrm import REQUIRED
+from poise.model.roles.bone_names import REQUIRED_BONES
 from tests.model.humanoid_figures import CONVENTIONS, figure, skeleton_of
 from tests.model.test_humanoid_structure import back, nameless
 
@@ -96,11 +96,11 @@ def plain_body():
 
 def required(made, names):
     plain = dict(zip(made.names, names, strict=True))
-    return {role: plain[made.roles[role]] for role in REQUIRED}
+    return {role: plain[made.roles[role]] for role in REQUIRED_BONES}
 
 
 def found_required(found):
-    return {role: found.joints.get(role) for role in REQUIRED}
+    return {role: found.joints.get(role) for role in REQUIRED_BONES}
 
 
 def test_arms_that_are_longer_than_legs():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.model.roles.words import cut
+from poise.model.roles.bone_names import tokenize_name
 from tests.model.humanoid_figures import CONVENTIONS, figure, skeleton_of
 
 
@@ -58,7 +58,7 @@ def test_a_root_on_the_ground_is_not_the_hips():
     ],
 )  # fmt: skip
 def test_a_name_is_cut_into_words(name, words):
-    assert cut(name) == words
+    assert tokenize_name(name) == words
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import poise
 from poise.io import samples
 from poise.maths import rotations
 from poise.model.joints import Kind
-from poise.model.roles.vrm import REQUIRED
+from poise.model.roles.bone_names import REQUIRED_BONES
 from tests.model.humanoid_figures import CONVENTIONS, figure, skeleton_of
 from tests.model.humanoid_truth import HUMANOIDS, QUADRUPEDS, truth
 
@@ -59,7 +59,7 @@ def test_structure_alone_finds_the_required_bones(data, name):
     rig = poise.load(samples.path(name[8:]) if name.startswith("samples") else data / name)
     found = poise.humanoid(nameless(rig))
     known, joints = truth(HUMANOIDS[name]), back(rig, found.joints)
-    assert {role: joints.get(role) for role in REQUIRED} == {role: known[role] for role in REQUIRED}
+    assert {role: joints.get(role) for role in REQUIRED_BONES} == {role: known[role] for role in REQUIRED_BONES}
     assert max(found.confidence.values()) <= 0.5
 
 
@@ -138,7 +138,9 @@ def test_half_the_names_are_enough():
     names = [name if "Right" not in name and "Spine" not in name else f"q{row}" for row, name in enumerate(made.names)]
     found = poise.humanoid(skeleton_of(names, made.parents, made.points))
     truth = dict(zip(made.names, names, strict=True))
-    assert {role: found.joints.get(role) for role in REQUIRED} == {role: truth[made.roles[role]] for role in REQUIRED}
+    assert {role: found.joints.get(role) for role in REQUIRED_BONES} == {
+        role: truth[made.roles[role]] for role in REQUIRED_BONES
+    }
     assert found.confidence["leftFoot"] > found.confidence["rightFoot"]
 
 
@@ -207,6 +209,6 @@ def test_any_tree_is_answered(rows, up):
     parents = [min(parent, row) - 1 for row, (parent, _, _) in enumerate(rows)]
     points = [place for _, _, place in rows]
     found = poise.humanoid(skeleton_of([name for _, name, _ in rows], parents, points, up=up))
-    assert set(found.missing) == set(REQUIRED) - set(found.joints)
+    assert set(found.missing) == set(REQUIRED_BONES) - set(found.joints)
     assert len(set(found.joints.values())) == len(found.joints)
     assert len({leg.name for leg in found.legs}) == len(found.legs)

@@ -11,7 +11,7 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.model import plain
+from poise.model import numpy_kinematics
 from poise.model.limits import Range
 from poise.model.skeleton import Coupling, Kind, Skeleton
 from tests.patience import PROCESS
@@ -60,8 +60,10 @@ def fresh(pose):
 def test_it_says_what_the_kernels_say(name, monkeypatch):
     wanted = fresh(POSES[name])
     told = (wanted.world.affine, wanted.world.rotations, wanted.local_positions, wanted.local_rotations)
-    with plain.first_picture():
-        monkeypatch.setattr(plain, "local_transforms", seen := Seen(plain.local_transforms))
+    with numpy_kinematics.defer_kernels():
+        monkeypatch.setattr(
+            numpy_kinematics, "compute_local_transforms", seen := Seen(numpy_kinematics.compute_local_transforms)
+        )
         found = fresh(POSES[name])
         got = (found.world.affine, found.world.rotations, found.local_positions, found.local_rotations)
         joint = wanted.skeleton.names[-1]
@@ -83,23 +85,24 @@ class Seen:
 
 
 def test_it_counts_only_inside_for_few_poses_and_until_kernels_are_there():
-    assert not plain.counts(1)
-    with plain.first_picture():
-        assert plain.counts(1)
-        assert not plain.counts(1000)
+    assert not numpy_kinematics.can_skip_kernels(1)
+    with numpy_kinematics.defer_kernels():
+        assert numpy_kinematics.can_skip_kernels(1)
+        assert not numpy_kinematics.can_skip_kernels(1000)
         inside = []
         started, go = threading.Event(), threading.Event()
         working = threading.Thread(
-            target=plain.compiled, args=(lambda: (inside.append(plain.counts(1)), started.set(), go.wait(10)),)
+            target=numpy_kinematics.compile_kernels,
+            args=(lambda: (inside.append(numpy_kinematics.can_skip_kernels(1)), started.set(), go.wait(10)),),
         )
         working.start()
         started.wait(10)
         assert inside == [False]  # who compiles uses the kernels
-        assert plain.counts(1)  # others do without
+        assert numpy_kinematics.can_skip_kernels(1)  # others do without
         go.set()
         working.join()
-        assert not plain.counts(1)
-    assert not plain.waits()
+        assert not numpy_kinematics.can_skip_kernels(1)
+    assert not numpy_kinematics.are_kernels_pending()
 
 
 def test_the_first_picture_of_the_viewer_loads_no_kernel():
@@ -107,9 +110,9 @@ def test_the_first_picture_of_the_viewer_loads_no_kernel():
 import sys
 from poise.model import plain
 from poise.viewer import scenes
-from poise.viewer.session.studio import Studio
-from poise.viewer.session.state import state_of, welcome
-from poise.viewer.model import model_of
+from poise.viewer.session.session_thread import Studio
+from poise.viewer.session.state_messages import state_of, welcome
+from poise.viewer.rig_message import model_of
 with plain.first_picture():
     for name in scenes.names():
         document = scenes.scene(name)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 import poise
-from poise.model.joints import unique_names
+from poise.model.joints import make_unique_names
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain
 
 FIXED, HINGE, SLIDE, BALL, FREE = poise.Kind
@@ -61,7 +61,13 @@ def test_a_hinge_without_axis_is_refused():
 
 
 def test_names_are_made_unique_and_stable():
-    assert unique_names(["Spine", "Spine", "Spine_1", "Spine", "x"]) == ("Spine", "Spine_2", "Spine_1", "Spine_3", "x")
+    assert make_unique_names(["Spine", "Spine", "Spine_1", "Spine", "x"]) == (
+        "Spine",
+        "Spine_2",
+        "Spine_1",
+        "Spine_3",
+        "x",
+    )
 
 
 def test_an_unknown_name_lists_what_exists(body):

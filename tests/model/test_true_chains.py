@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import poise
 from poise.maths import rotations
 from poise.model.joints import Kind
-from poise.model.roles.vrm import REQUIRED
+from poise.model.roles.bone_names import REQUIRED_BONES
 from tests.command_line import run
 from tests.model.creatures import (
     SIDES,
@@ -258,7 +258,7 @@ class TestFlat:
 
     def test_roles_are_left_out_and_say_so(self):
         found = poise.humanoid(self.FLAT)
-        assert (dict(found.joints), found.legs, found.missing) == ({}, (), REQUIRED)
+        assert (dict(found.joints), found.legs, found.missing) == ({}, (), REQUIRED_BONES)
         assert found.left_out["leftFoot"].startswith("flat skeleton: no joint is another's parent; ")
 
     def test_a_chain_says_so(self):

@@ -10,12 +10,12 @@ from hypothesis import given
 from scipy.spatial.transform import Rotation
 
 import poise
-from poise.kernels.codes import LIMIT
-from poise.kernels.compiled import kernel
-from poise.kernels.limits.rotations import nearest_turn
-from poise.kernels.values.linear import put_quat, quat_at
+from poise.kernels.jit import kernel
+from poise.kernels.layout import LIMIT_ROW
+from poise.kernels.limits import clamp_rotation
+from poise.kernels.vec_quat import read_quat, write_quat
 from poise.maths import rotations
-from poise.model.limits.base.rows import nearest_turns, turn_row, turn_values
+from poise.model.limit_bounds import clamp_rotations, compute_limit_angles, pack_limit
 from tests.strategies import rng_of, seeds, unit_quaternions
 
 ORDERS = ["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"]
@@ -25,13 +25,13 @@ CORNERS = [0.0, 0.3, 0.8, 1.5, 2.5, math.pi]
 @kernel
 def nearest_each(limit, q, out):
     for k in range(q.shape[0]):
-        put_quat(out, k, nearest_turn(limit, quat_at(q, k)))
+        write_quat(out, k, clamp_rotation(limit, read_quat(q, k)))
 
 
 def inside(limit, q):
     """What the kernel makes of rotations q (k, 4)."""
     out = np.zeros_like(q)
-    nearest_each(turn_row(limit), np.ascontiguousarray(q), out)
+    nearest_each(pack_limit(limit), np.ascontiguousarray(q), out)
     return out
 
 
@@ -130,9 +130,9 @@ class TestSwingTwist:
         """Where the twist is not defined."""
         limit = poise.SwingTwist.degrees((0, 1, 0), 100)
         q = np.array([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-        ends = nearest_turns(turn_row(limit), q)
+        ends = clamp_rotations(pack_limit(limit), q)
         np.testing.assert_allclose(angle_between(q, ends), math.radians(80), atol=1e-12)
-        swing = turn_values(limit, q)[:, :2]
+        swing = compute_limit_angles(limit, q)[:, :2]
         np.testing.assert_allclose(np.linalg.norm(swing, axis=1), math.pi, atol=1e-12)
 
     def test_a_twist_is_clamped_and_the_swing_stays(self):
@@ -292,7 +292,7 @@ class TestBoth:
     def test_the_array_twin_agrees(self, make, seed):
         rng = rng_of(seed)
         limit, q = make(rng), random_turns(rng)
-        twin = nearest_turns(turn_row(limit), q)
+        twin = clamp_rotations(pack_limit(limit), q)
         np.testing.assert_array_equal((twin == q).all(axis=1), (inside(limit, q) == q).all(axis=1))
         close = np.abs(twin - inside(limit, q)).max(axis=1) < 1e-9
         assert close.mean() > 0.9  # but for ties
@@ -316,15 +316,15 @@ def test_no_limit_and_a_range_bind_no_turn():
     q = unit_quaternions(rng_of(1), 4)
     for limit in (None, poise.Range(-1, 1), poise.Range(-1, 1, soft=1.0)):
         np.testing.assert_array_equal(inside(limit, q), q)
-    assert turn_row(None).shape == (LIMIT,)
+    assert pack_limit(None).shape == (LIMIT_ROW,)
 
 
 def test_values_are_those_that_the_limit_bounds():
     box = poise.EulerBox.degrees("ZXY", x=(100, 130))
     q = Rotation.from_euler("ZXY", [20, 110, 30], degrees=True).as_quat(scalar_first=True)
-    np.testing.assert_allclose(np.degrees(turn_values(box, q)), [20, 110, 30], atol=1e-9)
+    np.testing.assert_allclose(np.degrees(compute_limit_angles(box, q)), [20, 110, 30], atol=1e-9)
     cone = poise.SwingTwist.degrees((0, 0, 1), 60)
     turned = rotations.multiply(
         rotations.about(np.array([0.6, 0.8, 0]), 0.5), rotations.about(np.array([0, 0, 1.0]), -1.0)
     )
-    np.testing.assert_allclose(turn_values(cone, turned), [0.3, 0.4, -1.0], atol=1e-12)
+    np.testing.assert_allclose(compute_limit_angles(cone, turned), [0.3, 0.4, -1.0], atol=1e-12)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import poise
-from poise.model.roles.usual_limbs import usual_limbs
+from poise.model.roles.default_limbs import find_default_limbs
 from tests.model.humanoid_figures import CONVENTIONS, figure, skeleton_of
 
 
 def limbs_of(skeleton):
     return {
         limb.name: (limb.root, limb.tip)
-        for limb in usual_limbs(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)))
+        for limb in find_default_limbs(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)))
     }
 
 

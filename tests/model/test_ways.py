@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.model.same import check_same
+from poise.model.pose import check_same_skeleton
 from tests.strategies import figure, generic_arm, straight_chain
 
 HINGE, BALL, FREE, FIXED = poise.Kind.HINGE, poise.Kind.BALL, poise.Kind.FREE, poise.Kind.FIXED
@@ -123,6 +123,6 @@ def test_a_pose_of_another_skeleton_is_told(other):
 def test_poses_of_the_same_joints_are_taken():
     own = forked(HINGE)
     for other in (own, forked(HINGE), own.limited({"hip": poise.Range(-1, 1)})):
-        check_same(own, other, "it")
+        check_same_skeleton(own, other, "it")
     with pytest.raises(poise.InputError, match="another skeleton"):
-        check_same(figure(), generic_arm(), "it")
+        check_same_skeleton(figure(), generic_arm(), "it")

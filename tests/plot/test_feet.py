@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from poise.plot import feet
+from poise.plot import planted_feet
 
 
 def chart_of(before: np.ndarray, after: np.ndarray, least: float):
     axes = Figure().add_subplot()
-    feet._limit(axes, [before, after], least)
+    planted_feet._set_value_range(axes, [before, after], least)
     return axes
 
 
-@pytest.mark.parametrize("least", feet._LEAST)
+@pytest.mark.parametrize("least", planted_feet._MIN_AXIS_RANGES)
 def test_a_foot_at_rest_is_not_drawn_as_rounding_errors(least):
     still = 1e-5 * np.sin(np.arange(100.0))
     low, high = chart_of(still, still, least).get_ylim()

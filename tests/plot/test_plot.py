@@ -12,9 +12,10 @@ import pytest
 import poise
 from poise import plot
 from poise.io import samples
-from poise.plot import curve, limits, paint, scene
-from poise.plot.paint import chain_bones
-from poise.solvers.base.contract import Trace
+from poise.plot import drawing, limit_outlines, scene
+from poise.plot import scene as curve
+from poise.plot.drawing import find_chain_bones
+from poise.solvers.base.interface import Trace
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -58,8 +59,8 @@ def test_words_say_how_far_the_tip_is_off(figure, tmp_path, monkeypatch):
     text = (tmp_path / "a.svg").read_text()
     for words in ("start", "T-pose", "0.25 m from the target", "grid 0.2 m"):
         assert f">{words}</text>" in text
-    assert text.count(paint._CHAIN.lower()) > 0
-    assert text.count(paint._TARGET.lower()) > 0
+    assert text.count(drawing._CHAIN.lower()) > 0
+    assert text.count(drawing._TARGET.lower()) > 0
 
 
 @pytest.mark.parametrize("metres", [1.0, None])
@@ -77,9 +78,9 @@ def test_a_tip_that_has_arrived_is_at_the_target(figure, tmp_path, monkeypatch, 
 
 def test_the_projection_keeps_left_and_up_and_lengths():
     up = np.array([0.0, 0.0, 1.0])
-    assert scene.projected(up)[1] > 0.9
-    assert scene.projected(up)[0] == pytest.approx(0, abs=1e-12)
-    axes = np.stack([*scene.projected(np.eye(3)).T, scene.nearness(np.eye(3))])
+    assert scene.project_points(up)[1] > 0.9
+    assert scene.project_points(up)[0] == pytest.approx(0, abs=1e-12)
+    axes = np.stack([*scene.project_points(np.eye(3)).T, scene.compute_depth(np.eye(3))])
     np.testing.assert_allclose(axes @ axes.T, np.eye(3), atol=1e-12)
     assert np.linalg.det(axes) == pytest.approx(1.0)  # right, up, towards the viewer: nothing is mirrored
 
@@ -94,21 +95,21 @@ def test_up_is_vertical_and_no_axis_is_mirrored(up):
 @pytest.mark.parametrize(("tall", "expected"), [((1, 0), "y"), ((0, 1), "z")])
 def test_an_unknown_up_is_guessed_from_the_taller_extent(tall, expected):
     skeleton = poise.Skeleton.build(["a", "b"], [-1, 0], [poise.Kind.BALL] * 2, offsets=[[0, 0, 0], [9, *tall]])
-    assert scene.z_up_order(poise.Pose(skeleton, skeleton.rest_q)) == scene._TO_Z_UP[expected]
+    assert scene.find_z_up_order(poise.Pose(skeleton, skeleton.rest_q)) == scene._TO_Z_UP[expected]
 
 
 def test_rows_above_the_first_joint_are_left_out_but_not_a_robots_base():
     kinds = [poise.Kind.FIXED, poise.Kind.BALL, poise.Kind.BALL, poise.Kind.FIXED]
     rig = poise.Skeleton.build(["scene", "hips", "spine", "end"], [-1, 0, 1, 2], kinds)
-    assert scene._drawn(rig).tolist() == [False, True, True, True]
+    assert scene._find_drawn_joints(rig).tolist() == [False, True, True, True]
     arm = poise.load(samples.path("arm.urdf")).skeleton
-    assert scene._drawn(arm).all()
+    assert scene._find_drawn_joints(arm).all()
 
 
 def test_control_bones_are_faint_and_limbs_are_not(data):
     rig = poise.load(data / "glb" / "knight_kaykit.glb")
     skeleton = rig.skeleton
-    faint = scene._helpers(skeleton, rig.rest.world.positions, scene._drawn(skeleton))
+    faint = scene._find_helper_bones(skeleton, rig.rest.world.positions, scene._find_drawn_joints(skeleton))
     names = {name for name, pale in zip(skeleton.names, faint, strict=True) if pale}
     assert names
     assert all("ik" in name.lower() or "control" in name.lower() for name in names), names
@@ -116,7 +117,7 @@ def test_control_bones_are_faint_and_limbs_are_not(data):
 
 def test_a_hand_of_unconnected_joints_is_drawn_as_dots(data, tmp_path):
     rig = poise.load(data / "glb" / "hand_left_webxr.glb")
-    panel = scene._panel("hand", rig.rest, (), [2, 0, 1])
+    panel = scene._build_panel("hand", rig.rest, (), [2, 0, 1])
     assert len(panel.joints) >= 25
     plot.draw_poses(tmp_path / "hand.png", [("hand", rig.rest)])
 
@@ -125,8 +126,8 @@ def test_a_hand_of_unconnected_joints_is_drawn_as_dots(data, tmp_path):
 @pytest.mark.parametrize("name", ["glb/fox.glb", "bvh/mocapbank.bvh", "urdf/g1_29dof.urdf", "glb/cesium_man.gltf"])
 def test_real_rigs_are_drawn_inside_the_picture(data, tmp_path, name):
     rig = poise.load(data / name)
-    panels, shared = scene.prepared([("rest", rig.rest)], None, ())
-    flat = scene.projected(panels[0].points[panels[0].joints])
+    panels, shared = scene.prepare_scene([("rest", rig.rest)], None, ())
+    flat = scene.project_points(panels[0].points[panels[0].joints])
     assert (flat >= shared.low).all()
     assert (flat <= shared.high).all()
     plot.draw_poses(tmp_path / "rest.png", [("rest", rig.rest)])
@@ -205,18 +206,18 @@ class TestSolve:
     def test_the_way_of_the_tip_goes_from_start_to_target(self, figure):
         goal = poise.Position("LeftHand", [0.35, 1.45, 0.35])
         result = poise.solve(figure.rest, goal, solver="ccd", trace=True)
-        trail = curve.trail_of(result, "LeftHand")
+        trail = curve.find_tip_trail(result, "LeftHand")
         np.testing.assert_allclose(trail[0], figure.rest.world["LeftHand"].positions, atol=1e-12)
         np.testing.assert_allclose(trail[-1], goal.target, atol=result.tolerance)
 
     def test_the_curve_ends_at_the_count_of_iterations_that_is_printed(self, missed):
-        drawn = curve.curve_of(missed)
+        drawn = curve.build_error_curve(missed)
         assert len(drawn.errors) > missed.iterations + 1  # each attempt has a row for its start
         assert drawn.iterations[[0, -1]].tolist() == [0, missed.iterations]
         assert set(np.diff(drawn.iterations)) == {0, 1}
 
     def test_of_many_attempts_only_the_way_that_led_to_the_answer_is_drawn(self, missed):
-        trail = curve.trail_of(missed, "tool")
+        trail = curve.find_tip_trail(missed, "tool")
         tip = missed.pose.world["tool"].positions
         assert 2 <= len(trail) < len(missed.trace.errors) / 2
         assert (np.diff(np.linalg.norm(trail - [3, 0, 0.9], axis=-1)) <= 0).all()  # no step that was given up
@@ -225,7 +226,7 @@ class TestSolve:
     def test_the_curve_of_many_attempts_says_that_its_line_is_the_best_so_far(self, missed, tmp_path, words):
         plot.draw_solve(tmp_path / "a.svg", missed.pose, missed)
         text = (tmp_path / "a.svg").read_text()
-        attempts = int(curve.curve_of(missed).begins.sum())
+        attempts = int(curve.build_error_curve(missed).begins.sum())
         for said in ("best so far", "each iteration", f"iterations, in {attempts} restarts"):
             assert f">{said}</text>" in text
 
@@ -237,20 +238,20 @@ class TestSolve:
         places = np.array([0.0, 5, 4, 3.001, 9, 8, 3, 2.999])[:, None]  # the last two: back at the best attempt
         trace = Trace(np.array([9.0, 3, 2, 0.1, 7, 6, 0.09, 0.08]), places)
         begins = np.isin(np.arange(8), [0, 1, 4, 6])
-        assert curve._begins(trace, 4).tolist() == begins.tolist()
-        assert curve._leading(trace, begins) == slice(1, 4)
+        assert curve._find_restarts(trace, 4).tolist() == begins.tolist()
+        assert curve._find_best_restart(trace, begins) == slice(1, 4)
 
     def test_a_rise_of_the_error_is_another_attempt_where_no_row_is_one(self):
         trace = Trace(np.array([1.0, 0.1, 0.9, 0.05]), np.zeros((4, 1)))
-        assert curve._begins(trace, 3).tolist() == [True, False, True, False]
+        assert curve._find_restarts(trace, 3).tolist() == [True, False, True, False]
 
     def test_every_kind_of_limit_has_its_outline(self, limited):
-        found = limits.outlines(limited, ["LeftForeArm", "LeftArm", "Neck", "RightArm"], 1.7)
+        found = limit_outlines.build_outlines(limited, ["LeftForeArm", "LeftArm", "Neck", "RightArm"], 1.7)
         assert [len(outline.lines) for outline in found] == [1, 5, 12]
         assert [outline.at_end for outline in found] == [True, False, False]  # the elbow is straight at rest
 
     def test_the_rim_of_a_cone_is_where_the_swing_ends(self, limited):
-        (outline,) = limits.outlines(limited, ["LeftArm"], 1.7)
+        (outline,) = limit_outlines.build_outlines(limited, ["LeftArm"], 1.7)
         centre = limited.world["LeftArm"].positions
         bone = limited.world["LeftForeArm"].positions - centre
         way = outline.lines[0] - centre
@@ -261,17 +262,17 @@ class TestSolve:
     def test_a_joint_at_the_end_of_its_cone_is_seen_to_be(self, limited):
         turned = limited.replace({"LeftArm": poise.rotation_between([1, 0, 0], [0.2, 0, -1])})
         legal = turned.with_q(limited.skeleton.legal(turned.q)[0])
-        assert limits.outlines(legal, ["LeftArm"], 1.7)[0].at_end
+        assert limit_outlines.build_outlines(legal, ["LeftArm"], 1.7)[0].at_end
 
     def test_the_limits_are_inside_the_picture(self):
         arm = poise.load(samples.path("arm.urdf"))
         names = arm.skeleton.chain(None, "tool")
-        panels, shared = scene.prepared([("rest", arm.rest)], None, [*names, "tool"], limited=names)
+        panels, shared = scene.prepare_scene([("rest", arm.rest)], None, [*names, "tool"], limited=names)
         assert panels[0].limits
         for outline in panels[0].limits:
             for line in outline.lines:
-                assert (scene.projected(line) >= shared.low).all()
-                assert (scene.projected(line) <= shared.high).all()
+                assert (scene.project_points(line) >= shared.low).all()
+                assert (scene.project_points(line) <= shared.high).all()
 
     def test_a_legend_names_the_lines_that_are_there(self, limited, tmp_path, words):
         goals = [poise.Position("LeftHand", [0.35, 1.45, 0.35]), poise.Pole("LeftForeArm", [0.5, 0.5, -1.0])]
@@ -294,14 +295,14 @@ class TestSolve:
 
     def test_the_pole_is_inside_the_picture_and_starts_at_the_joint_that_bends(self, figure):
         point = np.array([0.5, 0.5, -9.0])
-        panels, shared = scene.prepared([("", figure.rest)], None, [], poles=[("LeftForeArm", point)])
+        panels, shared = scene.prepare_scene([("", figure.rest)], None, [], poles=[("LeftForeArm", point)])
         ((joint, end),) = panels[0].poles
         np.testing.assert_allclose(joint, panels[0].points[figure.skeleton.index("LeftForeArm")])
         assert np.linalg.norm(end - joint) == pytest.approx(
             np.linalg.norm(point - figure.rest.world["LeftForeArm"].positions)
         )
-        assert (scene.projected(end) >= shared.low).all()
-        assert (scene.projected(end) <= shared.high).all()
+        assert (scene.project_points(end) >= shared.low).all()
+        assert (scene.project_points(end) <= shared.high).all()
 
     def test_a_batch_is_refused(self, figure, tmp_path):
         result = poise.solve(figure.rest, poise.Position("LeftHand", [[0.35, 1.45, 0.35]] * 2))
@@ -314,7 +315,7 @@ def test_the_limbs_of_several_goals_fork():
     rig = poise.load(samples.path("humanoid.glb"))
     names = rig.skeleton.names
     rows = [names.index(name) for name in ("Hips", "LeftUpLeg", "LeftLeg", "Spine", "RightUpLeg", "LeftFoot", "Hips")]
-    lines = {(names[above], names[row]) for above, row in chain_bones(rig.skeleton, rows)}
+    lines = {(names[above], names[row]) for above, row in find_chain_bones(rig.skeleton, rows)}
     assert lines == {
         ("Hips", "LeftUpLeg"), ("LeftUpLeg", "LeftLeg"), ("LeftLeg", "LeftFoot"), ("Hips", "Spine"),
         ("Hips", "RightUpLeg"),

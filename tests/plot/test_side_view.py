@@ -10,7 +10,7 @@ from poise import plot
 from poise.ground.figure.figure import figure_of
 from poise.ground.figure.motion import HIP, Motion, motion_of
 from poise.io import samples
-from poise.plot.side_view import Straight, Unrolled, view_of
+from poise.plot.planted_feet import StraightView, UnrolledView, choose_side_view
 
 
 @pytest.fixture(scope="module")
@@ -40,35 +40,35 @@ def way(kind: str, frames: int) -> np.ndarray:
 
 
 def test_a_straight_walk_is_seen_as_it_is(motion):
-    view = view_of(sent(motion, way("straight", len(motion))))
-    assert isinstance(view, Straight)
-    np.testing.assert_allclose(view.along, [0, 1], atol=1e-12)
-    seen = view.seen(motion.places[view.frames])
+    view = choose_side_view(sent(motion, way("straight", len(motion))))
+    assert isinstance(view, StraightView)
+    np.testing.assert_allclose(view.direction, [0, 1], atol=1e-12)
+    seen = view.project_points(motion.places[view.frames])
     np.testing.assert_array_equal(seen[..., 1], motion.places[view.frames][..., 2])
 
 
 def test_who_sways_on_the_spot_has_no_way(motion):
     sway = 0.05 * np.sin(np.linspace(0, 60, len(motion)))
-    assert isinstance(view_of(sent(motion, np.stack([sway, 0 * sway], axis=-1))), Straight)
+    assert isinstance(choose_side_view(sent(motion, np.stack([sway, 0 * sway], axis=-1))), StraightView)
 
 
 @pytest.mark.parametrize(("kind", "length"), [("circle", 2 * np.pi), ("back", 6.0)])
 def test_a_way_that_turns_is_unrolled(motion, kind, length):
     turning = sent(motion, way(kind, len(motion)))
-    view = view_of(turning)
-    assert isinstance(view, Unrolled)
-    assert (np.diff(view.went) >= 0).all()
-    assert view.went[-1] == pytest.approx(length, rel=0.1)
-    hips = view.seen(turning.places[view.frames])[:, :, HIP, 0].mean(axis=1)
+    view = choose_side_view(turning)
+    assert isinstance(view, UnrolledView)
+    assert (np.diff(view.distances) >= 0).all()
+    assert view.distances[-1] == pytest.approx(length, rel=0.1)
+    hips = view.project_points(turning.places[view.frames])[:, :, HIP, 0].mean(axis=1)
     assert (np.diff(hips) > 0.2).all()  # no figure over another
-    places = view.below(turning, hips)
+    places = view.find_ground_points(turning, hips)
     assert np.linalg.norm(places - turning.places[view.frames][:, :, HIP, :2].swapaxes(0, 1), axis=-1).max() < 0.4
 
 
 def test_the_profile_goes_up_and_down_again_below_who_comes_back(motion):
-    back = view_of(sent(motion, way("back", len(motion))))
-    along = np.linspace(0.0, back.went[-1], 50)
-    there = back.below(motion, along)[..., 1].mean(axis=0)
+    back = choose_side_view(sent(motion, way("back", len(motion))))
+    along = np.linspace(0.0, back.distances[-1], 50)
+    there = back.find_ground_points(motion, along)[..., 1].mean(axis=0)
     assert there.argmax() == pytest.approx(25, abs=3)
     assert there.max() == pytest.approx(3, abs=0.3)
 

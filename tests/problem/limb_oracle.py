@@ -1,4 +1,4 @@
-"""A posed limb as rows of numbers, worked out over arrays: what kernels/limb/posed.py and posed_plane.py are held to.
+"""A posed limb as rows of numbers, worked out over arrays: what kernels/limb_packing.py and posed_plane.py are held to.
 
 Formulas one after the other in NumPy, joints as the skeleton has them, world maps as `Pose.world` gives them.
 """
@@ -13,10 +13,9 @@ from poise.errors import UnsupportedError
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.rotations import rotation_part
-from poise.model.limits.base.rows import nearest_angle
+from poise.model.limit_bounds import clamp_angles
 from poise.model.skeleton import Kind
-from poise.problem.limb import Limb, axis_of, column_of, is_hinge, range_of
-from poise.problem.limb_posed import Bend, Branch
+from poise.problem.limb import Bend, Branch, Limb, find_rotation_column, is_hinge, read_hinge_axis, read_hinge_range
 from poise.problem.problem import Problem
 
 _NO_LEVER = 1e-12  # of the squared length: bending does not move the tip
@@ -38,13 +37,13 @@ class LimbFrames(NamedTuple):
 
 def angles_of(problem: Problem, row: int) -> Floats:
     """The angles (k,) of a hinge in the start poses, inside its range."""
-    skeleton, at = problem.skeleton, column_of(problem.skeleton, row)
+    skeleton, at = problem.skeleton, find_rotation_column(problem.skeleton, row)
     q = problem.start.flat_q
     if skeleton.kinds[row] == Kind.HINGE:
         return q[:, at]
-    low, high = range_of(skeleton, row)
-    angle = rotations.twist_angle(q[:, at : at + 4], axis_of(skeleton, row))
-    return nearest_angle(angle, low, high)
+    low, high = read_hinge_range(skeleton, row)
+    angle = rotations.twist_angle(q[:, at : at + 4], read_hinge_axis(skeleton, row))
+    return clamp_angles(angle, low, high)
 
 
 def frames_of(problem: Problem, row: int) -> LimbFrames:
@@ -57,7 +56,7 @@ def frames_of(problem: Problem, row: int) -> LimbFrames:
     offset = start.local_positions.reshape(-1, n, 3)[:, row]
     position = (above[..., :3] @ offset[..., None])[..., 0] + above[..., 3]
     turn = rotations.multiply(rotations.from_matrix(rotation_part(above[..., :3])), skeleton.A[row, 3:][None])
-    at = column_of(skeleton, row)
+    at = find_rotation_column(skeleton, row)
     motion = start.flat_q[:, at : at + 4]
     if skeleton.kinds[row] == Kind.HINGE:
         motion = rotations.about(skeleton.axes[row], start.flat_q[:, at])
@@ -81,7 +80,7 @@ def unit(v: Floats) -> Floats:
 
 
 def arc_of(thigh: Floats, shin: Floats, axis: Floats) -> tuple[list[Floats], tuple[Floats, Floats, Floats, Floats]]:
-    """Where the tip goes when the middle joint turns: still, across, around (k, 3); see kernels/limb/two_bone.py.
+    """Where the tip goes when the middle joint turns: still, across, around (k, 3); see kernels/two_bone.py.
 
     And its shortest and longest squared distance, one over their difference, and the angle to the longest (k,).
     """
@@ -117,7 +116,7 @@ def side_of(offset: Floats, straight: Floats, limits: tuple[float, float], branc
 
 
 def limb_rows(problem: Problem, limb: Limb, bend: Bend, branch: Branch) -> Floats:
-    """(k, LIMB), one for each start pose; the columns are the fields of `LimbRow` in kernels/limb/rows.py."""
+    """(k, LIMB), one for each start pose; the columns are the fields of `LimbRow` in kernels/two_bone.py."""
     skeleton = problem.skeleton
     first, middle = frames_of(problem, limb.first), frames_of(problem, limb.middle)
     k, hinge = len(first.position), is_hinge(skeleton, limb.middle)
@@ -126,7 +125,7 @@ def limb_rows(problem: Problem, limb: Limb, bend: Bend, branch: Branch) -> Float
     thigh, shin = (rotations.rotate(into, v) for v in (middle.position - first.position, tip_at - middle.position))
     tip, to_middle = thigh + shin, rotations.multiply(into, middle.turn)
     if hinge:
-        knee = np.broadcast_to(axis_of(skeleton, limb.middle), (k, 3))
+        knee = np.broadcast_to(read_hinge_axis(skeleton, limb.middle), (k, 3))
         axis, twists, posed = rotations.rotate(to_middle, knee), np.zeros(k), angles_of(problem, limb.middle)
         after = np.broadcast_to(rotations.IDENTITY, (k, 4))
     else:
@@ -135,14 +134,14 @@ def limb_rows(problem: Problem, limb: Limb, bend: Bend, branch: Branch) -> Float
         knee, posed = rotations.rotate(out_of_limb, axis), np.zeros(k)
         after = rotations.multiply(out_of_limb, rotations.multiply(turn, rotations.multiply(to_middle, middle.motion)))
     arc, (shortest2, longest2, gain, offset) = arc_of(thigh, shin, axis)
-    low, high = range_of(skeleton, limb.middle)
+    low, high = read_hinge_range(skeleton, limb.middle)
     straight = posed + offset
     side = side_of(offset, straight, (low, high), branch if hinge else "nearest")
     least, most = _surely_legal(side * straight, *np.sort([side * low, side * high], axis=0))
     columns: list[tuple[int, Floats | float]] = [
         (3, first.position), (4, into), (3, thigh), (3, tip), *((3, v) for v in arc), (3, axis),
         (3, _wanted(bend, thigh, shin)), (1, shortest2), (1, longest2), (1, gain),
-        (1, distance_at(arc, nearest_angle(straight, low, high) - straight)),
+        (1, distance_at(arc, clamp_angles(straight, low, high) - straight)),
         (1, straight), (1, posed), (1, low), (1, high), (1, side), (1, least), (1, most), (1, twists),
         (3, np.stack([np.cos(straight / 2), np.sin(straight / 2), np.zeros(k)], axis=-1)), (3, knee),
         (4, after), (4, first.motion), (4, middle.motion), (4, to_middle), *((4, v) for v in _tip(problem, limb, into)),
@@ -201,7 +200,7 @@ def _wanted(bend: Bend, thigh: Floats, shin: Floats) -> Floats:
 
 def _tip(problem: Problem, limb: Limb, into: Floats) -> list[Floats]:
     """The last four fields: frame, rotation behind the motion, motion and world rotation of the tip (k, 4)."""
-    if not limb.turns:
+    if not limb.rotates_tip:
         return [np.broadcast_to(rotations.IDENTITY, into.shape)] * 4
     tip = frames_of(problem, limb.tip)
     world = problem.start.world[problem.skeleton.names[limb.tip]].rotations.reshape(-1, 4)
@@ -213,11 +212,11 @@ def _tip(problem: Problem, limb: Limb, into: Floats) -> list[Floats]:
 
 
 def plane_rows(problem: Problem, limb: Limb, branch: Branch) -> Floats:
-    """(k, PLANE), one for each start pose; the columns are the fields of `PlaneRow` in kernels/limb/planar.py."""
+    """(k, PLANE), one for each start pose; the columns are the fields of `PlaneRow` in kernels/planar_two_bone.py."""
     skeleton = problem.skeleton
     first, middle = frames_of(problem, limb.first), frames_of(problem, limb.middle)
     k = len(first.position)
-    axes = [axis_of(skeleton, row)[None] for row in (limb.first, limb.middle)]
+    axes = [read_hinge_axis(skeleton, row)[None] for row in (limb.first, limb.middle)]
     w, other = (rotations.rotate(frame.turn, axis) for frame, axis in zip((first, middle), axes, strict=True))
     if (np.abs(np.cross(w, other)) > _PARALLEL).any():
         a, b = skeleton.names[limb.first], skeleton.names[limb.middle]
@@ -233,9 +232,9 @@ def plane_rows(problem: Problem, limb: Limb, branch: Branch) -> Floats:
         thigh * flat, shin * flat, sense[:, None] * np.array([0.0, 0.0, 1.0])
     )
     angles = [angles_of(problem, row) for row in (limb.first, limb.middle)]
-    ranges = [range_of(skeleton, row) for row in (limb.first, limb.middle)]
+    ranges = [read_hinge_range(skeleton, row) for row in (limb.first, limb.middle)]
     straight = angles[1] + offset
-    reach = distance_at(arc, nearest_angle(straight, *ranges[1]) - straight)
+    reach = distance_at(arc, clamp_angles(straight, *ranges[1]) - straight)
     joints = [np.stack(np.broadcast_arrays(angle, *ends), axis=-1) for angle, ends in zip(angles, ranges, strict=True)]
     columns: list[tuple[int, Floats]] = [
         (3, first.position), (9, basis), (3, thigh), (3, shin), (1, longest2), (1, shortest2), (1, gain), (1, reach),

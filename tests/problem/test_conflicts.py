@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 import poise
 from poise import Direction, Orientation, Place, Position
-from poise.problem.conflicts import find_conflicts, number_conflicts
+from poise.problem.feasibility import find_conflicts, number_conflicts
 from poise.problem.problem import Problem, Tolerance
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain
 

@@ -160,7 +160,7 @@ class TestRobots:
     def test_left_and_right_say_where_the_face_is(self, tmp_path, joint, sides):
         rest = robot(tmp_path, sides=sides).rest
         seen = LookAt(joint, (1, 1, 1)).sight(rest.skeleton)
-        assert (seen.reason, seen.seen) == ("left and right", True)
+        assert (seen.reason, seen.is_known) == ("left and right", True)
         ahead = rotations.rotate(rest.world[joint].rotations, np.array(seen.axis))
         np.testing.assert_allclose(ahead, (sides, 0, 0), atol=1e-12)
 
@@ -250,11 +250,11 @@ def test_an_axis_without_a_length_is_still_refused():
 
 
 def test_it_is_found_once(monkeypatch):
-    from poise.model.roles import lookup
+    from poise.model.roles import roles
 
     skeleton = rolled(9)
     asked = []
-    monkeypatch.setattr(lookup, "humanoid", lambda given: asked.append(given) or poise.humanoid(given))
+    monkeypatch.setattr(roles, "search_roles", lambda given: asked.append(given) or poise.humanoid(given))
     start = poise.Pose(skeleton, skeleton.rest_q)
     poise.solve(start, poise.Position("leftHand", (0.4, 1.2, 0.3)), natural=False)
     assert asked == []
@@ -273,12 +273,12 @@ def test_the_face_at_the_command_line(data):
 
 
 def test_a_look_in_the_viewer_is_the_face():
-    from poise.viewer.document.chains import chain_of
+    from poise.viewer.document.document import build_chain
 
-    chain = chain_of(START, "look", None, "head", "look").but(position=tuple(TARGET.tolist()))
-    result = poise.solve(START, chain.goals(START.skeleton))
+    chain = build_chain(START, "look", None, "head", "look").replace(position=tuple(TARGET.tolist()))
+    result = poise.solve(START, chain.build_goals(START.skeleton))
     assert face(result.pose) < 0.01
-    given = poise.solve(START, chain.but(axis=(1.0, 0.0, 0.0)).goals(START.skeleton))
+    given = poise.solve(START, chain.replace(axis=(1.0, 0.0, 0.0)).build_goals(START.skeleton))
     assert face(given.pose) > 10.0
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import poise
 from poise import Aim, Coupling, InputError, Pose, Position, Range, Status
 from poise.maths import rotations
-from poise.problem.measuring.measure import errors_by_world
+from poise.problem.goal_errors import compute_world_errors
 from tests.strategies import figure, rng_of, seeds, straight_chain
 
 CHAIN = straight_chain(3)
@@ -83,7 +83,7 @@ def test_a_target_at_the_point_to_rounding_is_met_however_far_out(far):
     point = pose.world["j2"].positions
     for share, there in ((0.5, True), (20.0, False)):
         target = point + np.array([share * 1e-12 * far, 0.0, 0.0])
-        left = errors_by_world(Pose(chain, pose.q[None]), (Aim("j2", target, axis=(0, 0, 1)),), target[None])
+        left = compute_world_errors(Pose(chain, pose.q[None]), (Aim("j2", target, axis=(0, 0, 1)),), target[None])
         assert (left[0, 0] == 0.0) == there
 
 

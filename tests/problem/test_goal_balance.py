@@ -12,9 +12,9 @@ from scipy.spatial import ConvexHull, QhullError
 import poise
 from poise import Balance, Pin, Position, samples
 from poise.maths import rotations
-from poise.problem.measuring.balance import nearest_shares
+from poise.problem.goal_errors import find_nearest_shares
 from poise.problem.problem import Problem
-from poise.problem.residuals import residual
+from poise.problem.residuals import compute_residual
 from tests.contracts.cases import limb
 from tests.strategies import random_q, rng_of, seeds
 
@@ -47,7 +47,7 @@ def test_the_nearest_point_of_the_hull(seed):
         assume(False)
     outside = (hull.equations[:, :2] @ at[0] + hull.equations[:, 2]).max()
     assume(abs(outside) > 1e-9)
-    shares = nearest_shares(corners, at)[0]
+    shares = find_nearest_shares(corners, at)[0]
     assert shares.any() == (outside > 0)
     if outside > 0:
         assert shares.sum() == pytest.approx(1.0)
@@ -61,7 +61,7 @@ def test_the_nearest_point_of_the_hull(seed):
 def test_what_bears_may_be_a_point_or_a_line(corners):
     points = np.array([corners], dtype=float)
     for at in ([1.0, 5.0], [0.9, -3.0], [7.0, 1.0]):
-        shares = nearest_shares(points, np.array([at]))
+        shares = find_nearest_shares(points, np.array([at]))
         ways = [np.array(corners) @ np.eye(2)] if len(corners) == 1 else [points[0]]
         found = shares[0] @ points[0]
         dense = np.concatenate(
@@ -84,7 +84,7 @@ def test_rates_are_those_of_small_turns(seed):
     goal = Balance(over, joints=s.names, masses=masses, margin=float(rng.uniform(0, 1)), weight=1.5)
     q, step = random_q(rng, s)[None], 1e-6
     problem = Problem(poise.Pose(s, q[0]), (goal,), False)
-    rates, left = residual(problem, q, none)
+    rates, left = compute_residual(problem, q, none)
     shares = nearest_of(problem, q)
     assume((shares > 1e-3).sum() < 3 and shares.any() and ((shares == 0) | (shares > 1e-3)).all())
     for dof in range(9):
@@ -92,7 +92,7 @@ def test_rates_are_those_of_small_turns(seed):
         for way in (-step, step):
             turned, ball = q.copy(), slice(4 * (dof // 3), 4 * (dof // 3) + 4)
             turned[:, ball] = rotations.multiply(rotations.from_vector(way * np.eye(3)[dof % 3]), turned[:, ball])
-            moved.append(residual(problem, turned, none)[1][0])
+            moved.append(compute_residual(problem, turned, none)[1][0])
         gone = (moved[0] - moved[1]) / (2 * step)  # by how much it goes down
         e = left[0] / np.linalg.norm(left[0])
         assert e @ gone == pytest.approx(float(e @ rates[0, :, dof]), abs=1e-6)
@@ -108,7 +108,7 @@ def nearest_of(problem, q):
     drawn = (1 - goal.margin) * corners + goal.margin * corners.mean(axis=1, keepdims=True)
     level = [[0, 0, 1], [1, 0, 0]]
     centre = poise.centre_of_mass(pose, dict(goal.masses))
-    return nearest_shares(drawn @ np.transpose(level), centre @ np.transpose(level))
+    return find_nearest_shares(drawn @ np.transpose(level), centre @ np.transpose(level))
 
 
 ASIDE = [(0, -0.3, 0.4), (0, -0.6, 0.5), (-0.2, -0.8, 0.4), (0.1, -0.2, 0.2)]

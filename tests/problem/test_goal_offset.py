@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import poise
 from poise import Place, Pose, Position, Status
 from poise.io import samples
-from poise.problem.measuring.measure import errors_by_world
+from poise.problem.goal_errors import compute_world_errors
 from tests.strategies import (
     figure,
     generic_arm,
@@ -150,5 +150,5 @@ def test_an_offset_along_an_axis_is_measured(offset):
     poses = Pose(s, random_q(rng, s, 4))
     joint = s.names[-1]
     at = poses.world[joint].matrices @ np.array([*offset, 1.0])
-    errors = errors_by_world(poses, (Position(joint, [0, 0, 0], offset=offset),), np.zeros((4, 3)))
+    errors = compute_world_errors(poses, (Position(joint, [0, 0, 0], offset=offset),), np.zeros((4, 3)))
     np.testing.assert_allclose(errors[:, 0], np.linalg.norm(at[:, :3], axis=-1), rtol=1e-12)

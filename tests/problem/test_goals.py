@@ -182,7 +182,10 @@ class TestPosition:
                 Position("tip", target)
         with pytest.raises(InputError, match="^the position " + message):
             Place("tip", [0, far, 0], IDENTITY)
-        assert np.abs(Position("tip", [goals.FARTHEST, -goals.FARTHEST, 0]).target).max() == goals.FARTHEST
+        assert (
+            np.abs(Position("tip", [goals.MAX_COORDINATE, -goals.MAX_COORDINATE, 0]).target).max()
+            == goals.MAX_COORDINATE
+        )
 
 
 class TestRotations:

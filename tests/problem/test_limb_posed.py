@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import poise
 from poise import Place, Pole, Position, Range, UnsupportedError
-from poise.kernels.limb import planar, rows
-from poise.problem.limb_posed import LimbOptions, posed_limb
+from poise.kernels import planar_two_bone, two_bone
+from poise.problem.limb import LimbOptions, pack_limb
 from poise.problem.problem import Problem
 from tests.kernels.entered import entered
 from tests.problem.limb_oracle import limb_rows, plane_rows
@@ -78,13 +78,13 @@ def assert_rows(got, want, names):
 
 
 def assert_same(problem, options=PLAIN):
-    found = posed_limb(problem, options)
+    found = pack_limb(problem, options)
     if found.plan.limb.planar:
         want = plane_rows(problem, found.plan.limb, options.branch)
-        assert_rows(found.rows, want, lambda row: entered(planar.plane_at)(row[None], 0))
+        assert_rows(found.rows, want, lambda row: entered(planar_two_bone.read_plane)(row[None], 0))
     else:
         want = limb_rows(problem, found.plan.limb, options.bend, options.branch)
-        assert_rows(found.rows, want, entered(rows.limb_in))
+        assert_rows(found.rows, want, entered(two_bone.read_limb))
     return found
 
 
@@ -126,13 +126,13 @@ class TestRows:
         s = poise.Skeleton.build(NAMES, range(-1, 6), [4, 3, 0, 3, 0, 3, 0], offsets=offsets)
         turned = random_q(rng, s) if shape in ("straight", "nearly", "folded") else s.rest_q
         problem = problem_of(poise.Pose(s, np.where(np.arange(s.nq) < 7, turned, s.rest_q)))
-        found = posed_limb(problem, PLAIN)
+        found = pack_limb(problem, PLAIN)
         got, want = (row.copy() for row in (found.rows, limb_rows(problem, found.plan.limb, "turn", "nearest")))
-        assert entered(rows.limb_in)(got[0]).twists == 1.0
+        assert entered(two_bone.read_limb)(got[0]).twists == 1.0
         if shape == "folded":  # half a turn from straight, to one side or to the other
             for row in (got, want):
                 row[:, 32], row[:, 36], row[:, 41] = np.abs(row[:, 32]), 1.0, np.abs(row[:, 41])
-        assert_rows(got, want, entered(rows.limb_in))
+        assert_rows(got, want, entered(two_bone.read_limb))
 
     @pytest.mark.parametrize("flat", [(0.0, 0.0, 0.0), (2.0, 0.0, 0.0), (2.0, 3.0, 0.0)])
     def test_a_tip_whose_scale_flattens_space_still_has_a_rotation(self, flat):
@@ -142,7 +142,7 @@ class TestRows:
         scales[5] = flat
         pose = poise.Pose(skeleton, posed(rng, skeleton).q, None, scales)
         found = assert_same(problem_of(pose), PLAIN._replace(keep_tip=True))
-        assert np.linalg.norm(entered(rows.limb_in)(found.rows[0]).last) == pytest.approx(1.0, abs=1e-14)
+        assert np.linalg.norm(entered(two_bone.read_limb)(found.rows[0]).last) == pytest.approx(1.0, abs=1e-14)
 
     @given(seeds, st.sampled_from(MIDDLES), st.booleans())
     def test_alone_and_in_a_batch_a_pose_gives_the_same_bits(self, seed, middle, tip):
@@ -153,9 +153,9 @@ class TestRows:
         scales[[0, 3]] = 1.0
         poses = poise.Pose(skeleton, poses.q, poses.translations, scales)
         options = LimbOptions(None, tip, "both", "nearest")
-        together = posed_limb(problem_of(poses), options)
+        together = pack_limb(problem_of(poses), options)
         for i in range(5):
-            alone = posed_limb(problem_of(poses[i]), options)
+            alone = pack_limb(problem_of(poses[i]), options)
             assert alone.rows.tobytes() == together.rows[i].tobytes()
             assert alone.starts.tobytes() == together.starts[i].tobytes()
 
@@ -191,20 +191,20 @@ class TestPlan:
     def test_what_no_pose_changes_is_found_once_for_all_poses_and_targets(self):
         rng = rng_of(5)
         skeleton = limb(rng)
-        found = posed_limb(problem_of(posed(rng, skeleton)), PLAIN)
-        again = posed_limb(problem_of(posed(rng, skeleton, 3), Position("tip", (1, 2, 3), root="first")), PLAIN)
+        found = pack_limb(problem_of(posed(rng, skeleton)), PLAIN)
+        again = pack_limb(problem_of(posed(rng, skeleton, 3), Position("tip", (1, 2, 3), root="first")), PLAIN)
         assert again.plan is found.plan
-        moved = posed_limb(problem_of(posed(rng, skeleton, own="moved")), PLAIN)
+        moved = pack_limb(problem_of(posed(rng, skeleton, own="moved")), PLAIN)
         assert moved.plan is not found.plan
-        assert posed_limb(problem_of(posed(rng, skeleton)), PLAIN._replace(bend="both")).plan is not found.plan
+        assert pack_limb(problem_of(posed(rng, skeleton)), PLAIN._replace(bend="both")).plan is not found.plan
 
     def test_a_pole_is_found_on_either_side(self):
         rng = rng_of(6)
         pose = posed(rng, limb(rng))
         tip, pole = Position("tip", (0, 0, 0), root="first"), Pole("middle", (1, 1, 1), root="first", tip="tip")
-        assert posed_limb(problem_of(pose, tip), PLAIN).plan.pole == -1
-        assert posed_limb(problem_of(pose, tip, pole), PLAIN).plan.pole == 3
-        assert posed_limb(problem_of(pose, pole, tip), PLAIN).plan.pole == 0
+        assert pack_limb(problem_of(pose, tip), PLAIN).plan.pole_column == -1
+        assert pack_limb(problem_of(pose, tip, pole), PLAIN).plan.pole_column == 3
+        assert pack_limb(problem_of(pose, pole, tip), PLAIN).plan.pole_column == 0
 
     @pytest.mark.parametrize(
         ("goal", "options", "words"),
@@ -220,7 +220,7 @@ class TestPlan:
         said = set()
         for _ in range(3):
             with pytest.raises(UnsupportedError) as refusal:
-                posed_limb(problem_of(posed(rng, skeleton), goal), options)
+                pack_limb(problem_of(posed(rng, skeleton), goal), options)
             said.add(str(refusal.value))
         assert len(said) == 1
         assert words in said.pop()
@@ -232,9 +232,9 @@ class TestPlan:
         flat = problem_of(poise.Pose(skeleton, pose.q, None, np.zeros((7, 3))))
         for _ in range(2):
             with pytest.raises(UnsupportedError, match="zero"):
-                posed_limb(flat, PLAIN)
-            assert len(posed_limb(problem_of(pose), PLAIN).rows) == 1
-            assert len(posed_limb(problem_of(posed(rng, skeleton, own="scaled")), PLAIN).rows) == 1
+                pack_limb(flat, PLAIN)
+            assert len(pack_limb(problem_of(pose), PLAIN).rows) == 1
+            assert len(pack_limb(problem_of(posed(rng, skeleton, own="scaled")), PLAIN).rows) == 1
 
     @pytest.mark.parametrize("shape", [(), (3,)])
     def test_axes_that_are_not_parallel_are_refused_each_time(self, shape):
@@ -242,4 +242,4 @@ class TestPlan:
         problem = problem_of(posed(rng, arm(rng, slant=0.1), *shape))
         for _ in range(2):
             with pytest.raises(UnsupportedError, match="parallel axes where both joints are hinges; 'first' and 'mid"):
-                posed_limb(problem, PLAIN)
+                pack_limb(problem, PLAIN)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 import poise
 from poise import solvers
-from poise.solvers.base.parameters import described, parameters, read_options, summary
+from poise.solvers.base.option_parsing import describe_type, list_parameters, parse_options, read_summary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class Sample:
     ],
 )  # fmt: skip
 def test_a_text_is_read_by_the_type_of_its_option(text, value):
-    (found,) = read_options(Sample, [text], "sample").values()
+    (found,) = parse_options(Sample, [text], "sample").values()
     assert found == value
     assert type(found) is type(value)
 
@@ -74,16 +74,16 @@ def test_a_text_is_read_by_the_type_of_its_option(text, value):
 )
 def test_what_cannot_be_read_says_what_would_do(text, says):
     with pytest.raises(poise.PoiseError, match=says):
-        read_options(Sample, [text], "sample")
+        parse_options(Sample, [text], "sample")
 
 
 def test_an_option_is_given_once():
     with pytest.raises(poise.InputError, match="count of sample is given twice"):
-        read_options(Sample, ["count=1", "count=2"], "sample")
+        parse_options(Sample, ["count=1", "count=2"], "sample")
 
 
 def test_sentences_come_from_the_docstring():
-    said = {parameter.name: parameter.text for parameter in parameters(Sample)}
+    said = {parameter.name: parameter.text for parameter in list_parameters(Sample)}
     assert said["count"] == "How many."
     assert said["share"] == "A share, over two lines."
     assert said["sort"] == said["weights"] == "Of two options."
@@ -92,17 +92,17 @@ def test_sentences_come_from_the_docstring():
 
 @pytest.mark.parametrize("name", solvers.names())
 def test_every_option_of_every_solver_has_a_sentence_and_a_type(name):
-    found = parameters(type(solvers.named(name)))
+    found = list_parameters(type(solvers.named(name)))
     assert found
     for parameter in found:
         assert parameter.text, f"{name} does not say what {parameter.name} is"
-        assert described(parameter.hint)
+        assert describe_type(parameter.hint)
 
 
 @pytest.mark.parametrize("name", solvers.names())
 def test_a_default_that_is_written_out_is_read_back(name):
     solver = solvers.named(name)
-    for parameter in parameters(type(solver)):
+    for parameter in list_parameters(type(solver)):
         if isinstance(parameter.default, bool | int | float | str):
             text = repr(parameter.default) if isinstance(parameter.default, float) else str(parameter.default)
             assert parameter.read(text) == parameter.default
@@ -113,5 +113,5 @@ def test_the_summary_is_the_first_line_of_what_a_class_says():
         pass
 
     Silent.__doc__ = None
-    assert summary(Sample) == "A class with one option of each type."
-    assert summary(Silent) == ""
+    assert read_summary(Sample) == "A class with one option of each type."
+    assert read_summary(Silent) == ""

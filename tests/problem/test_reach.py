@@ -11,8 +11,8 @@ from hypothesis import given, settings
 import poise
 from poise import CCD, Direction, Kind, LevenbergMarquardt, Place, Position, Range, Status
 from poise.maths import rotations
+from poise.problem.feasibility import find_unreachable, pull_inside_reach
 from poise.problem.problem import Problem, Tolerance
-from poise.problem.reach import beyond_reach, pulled
 from tests.reference import slow_kinematics
 from tests.strategies import random_q, random_skeleton, rng_of, seeds
 
@@ -92,7 +92,7 @@ def test_of_several_goals_the_position_alone_is_pulled_into_reach(last):
     far, way = (3.0, 0.0, 4.0), (0.0, 0.0, 1.0)
     goals = [Direction("tip", way), Position("tip", far)] if last else [Position("tip", far), Direction("tip", way)]
     problem = Problem(rest(s), tuple(goals))
-    found = np.split(pulled(problem, problem.target_rows([goal.rows() for goal in goals], ()))[0], 2)
+    found = np.split(pull_inside_reach(problem, problem.target_rows([goal.rows() for goal in goals], ()))[0], 2)
     point, turned = found[::-1] if last else found
     np.testing.assert_array_equal(turned, way)
     np.testing.assert_allclose(point / np.linalg.norm(point), np.divide(far, 5.0), atol=1e-12)
@@ -175,7 +175,7 @@ def test_what_a_pose_reaches_is_never_out_of_reach(seed):
         if goal.root != root and root is not None:
             continue  # without a root fewer joints may move
         problem = Problem(start, (goal,))
-        found = beyond_reach(problem, goal.rows(), Tolerance(1e-9 * max(problem.plan.unit, 1.0), 1e-9))
+        found = find_unreachable(problem, goal.rows(), Tolerance(1e-9 * max(problem.plan.unit, 1.0), 1e-9))
         np.testing.assert_array_equal(found, 0)
         for solver in (CCD(iterations=0), LevenbergMarquardt(iterations=0)):
             try:
@@ -238,4 +238,4 @@ def test_a_base_that_another_goal_speaks_of(seed):
     pole = poise.Pole("slide", rng.normal(size=3), root="base", tip="tip")
     problem = Problem(rest(skeleton), (pole, Position("ball", there[:3], offset=point)))
     rows = problem.target_rows([goal.rows() for goal in problem.goals], ())
-    assert not beyond_reach(problem, rows, Tolerance(1e-9, 1e-9)).any()
+    assert not find_unreachable(problem, rows, Tolerance(1e-9, 1e-9)).any()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.model.limits.base.bounds import _nearest_hinges
-from poise.model.limits.base.rows import nearest_turns, turn_excess
+from poise.model.limit_bounds import _clamp_hinges, clamp_rotations, measure_rotation_excess
 
 
 def violation(skeleton, q):
@@ -14,8 +13,8 @@ def violation(skeleton, q):
     worst = float(np.maximum(ranges[:, 0] - q, q - ranges[:, 1]).max(initial=0.0))
     hinges = skeleton.ball_hinges
     if hinges.rows:
-        worst = max(worst, float(_nearest_hinges(hinges, q[..., hinges.columns])[1].max(initial=0.0)))
+        worst = max(worst, float(_clamp_hinges(hinges, q[..., hinges.columns])[1].max(initial=0.0)))
     for _, columns, row in zip(*skeleton.ball_limits, strict=True):
         turns = q[..., columns]
-        worst = max(worst, float(np.max(turn_excess(turns, nearest_turns(row, turns)), initial=0.0)))
+        worst = max(worst, float(np.max(measure_rotation_excess(turns, clamp_rotations(row, turns)), initial=0.0)))
     return worst

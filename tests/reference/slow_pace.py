@@ -1,11 +1,11 @@
-"""How joints go from one configuration towards another, with arrays: the oracle of kernels/pace.py."""
+"""How joints go from one configuration towards another, with arrays: the oracle of kernels/approach.py."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from poise.maths import rotations
-from poise.model.limits.base.rows import nearest_angle
+from poise.model.limit_bounds import clamp_angles
 from poise.model.skeleton import Kind
 
 TURN = 2 * np.pi
@@ -57,7 +57,7 @@ def approached(skeleton, q, goal, seconds, half_life, speeds):
         out[columns] = np.where((share >= 1)[:, None], b, rotations.slerp(a, b, share))
     if hinges.rows:
         a, b = (
-            nearest_angle(rotations.twist_angle(value[hinges.columns], hinges.axes), hinges.low, hinges.high)
+            clamp_angles(rotations.twist_angle(value[hinges.columns], hinges.axes), hinges.low, hinges.high)
             for value in (q, goal)
         )
         share = done(np.abs(b - a), speeds[list(hinges.rows)])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 import poise
 from poise import Position, Range, solvers
-from poise.solvers.base.perturb import DRAWS, scattered
+from poise.solvers.base.multi_start import DRAWS_PER_JOINT, draw_random_starts
 from tests.reference.slow_limits import violation
 from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of, seeds, straight_chain
 
@@ -154,7 +154,9 @@ class TestScattered:
         s = s.limited({name: limit for name, limit in limits.items() if rng.random() < 0.5})
         q = s.legal(random_q(rng, s, 5))[0]
         rows, share = tuple(i for i in range(1, 6) if s.kinds[i]), float(rng.uniform(0.01, 1))
-        away = scattered(s, q, rows, share, rng.random((len(rows), DRAWS)), length=2.0, moves=True)
+        away = draw_random_starts(
+            s, q, rows, share, rng.random((len(rows), DRAWS_PER_JOINT)), length=2.0, translates=True
+        )
         assert violation(s, away) <= 1e-9
         first = s.q_slice("j0")
         np.testing.assert_array_equal(away[:, first], q[:, first])
@@ -171,7 +173,10 @@ class TestScattered:
     def test_a_full_share_reaches_the_whole_range(self):
         s = generic_arm()
         ends = [
-            scattered(s, s.rest_q[None], (2,), 1.0, np.full((1, DRAWS), d), length=1.0, moves=False) for d in (0, 1)
+            draw_random_starts(
+                s, s.rest_q[None], (2,), 1.0, np.full((1, DRAWS_PER_JOINT), d), length=1.0, translates=False
+            )
+            for d in (0, 1)
         ]
         assert [end[0, 2] for end in ends] == [-2.8, 2.8]
 
@@ -179,7 +184,7 @@ class TestScattered:
         s = generic_arm()
         q = s.rest_q[None].copy()
         q[0, 2] = 2.0
-        half = scattered(s, q, (2,), 0.5, np.full((1, DRAWS), 0.5), length=1.0, moves=False)
+        half = draw_random_starts(s, q, (2,), 0.5, np.full((1, DRAWS_PER_JOINT), 0.5), length=1.0, translates=False)
         assert half[0, 2] == pytest.approx((2.0 - 2.8 + 2.8) / 2)
 
 

@@ -36,20 +36,22 @@ def test_exact_sweeps_never_raise_the_error(seed, order, max_turn):
     start = poise.Pose(s, s.legal(random_q(rng, s))[0])
     result = poise.solve(start, Position("j6", rng.normal(size=3) * 3), solver=solver, tolerance=0, trace=True)
     errors = result.trace.errors
-    assert (np.diff(errors) <= 1e-14 * max(errors[0], result.problem.plan.length)).all()  # rounding of the chain's size
+    assert (
+        np.diff(errors) <= 1e-14 * max(errors[0], result.problem.plan.max_reach)
+    ).all()  # rounding of the chain's size
 
 
 @given(seeds)
 def test_the_hinge_step_is_the_minimiser_inside_its_range(seed):
-    from poise.kernels.chain.ccd_steps import hinge_exact
-    from poise.kernels.values.linear import Vec
+    from poise.kernels.ccd_position import compute_best_hinge_angle
+    from poise.kernels.vec_quat import Vec
 
     rng = rng_of(seed)
     h, d, axis = rng.normal(size=(3, 3))
     axis /= np.linalg.norm(axis)
     low, high = np.sort(rng.uniform(-5, 5, size=2))
     value = rng.uniform(low, high)
-    best = entered(hinge_exact)(Vec(*axis), value, low, high, math.inf, Vec(*h), Vec(*d))
+    best = entered(compute_best_hinge_angle)(Vec(*axis), value, low, high, math.inf, Vec(*h), Vec(*d))
     angles = np.linspace(low, high, 2000)
     distances = np.linalg.norm(d - rotations.rotate(rotations.about(axis, angles - value), h), axis=-1)
     ours = np.linalg.norm(d - rotations.rotate(rotations.about(axis, np.array(best - value)), h))
@@ -59,24 +61,26 @@ def test_the_hinge_step_is_the_minimiser_inside_its_range(seed):
 
 @given(seeds)
 def test_project_and_exact_agree_where_the_turn_is_about_the_axis(seed):
-    from poise.kernels.chain.ccd_steps import hinge_exact, hinge_project
-    from poise.kernels.values.linear import Vec
+    from poise.kernels.ccd_position import compute_best_hinge_angle, compute_projected_hinge_angle
+    from poise.kernels.vec_quat import Vec
 
     rng = rng_of(seed)
     h, d = np.append(rng.normal(size=2), 0), np.append(rng.normal(size=2), 0)
     args = (Vec(0.0, 0.0, 1.0), 0.0, -math.pi, math.pi, math.inf, Vec(*h), Vec(*d))
-    assert math.cos(entered(hinge_exact)(*args) - entered(hinge_project)(*args)) == pytest.approx(1, abs=1e-12)
+    assert math.cos(
+        entered(compute_best_hinge_angle)(*args) - entered(compute_projected_hinge_angle)(*args)
+    ) == pytest.approx(1, abs=1e-12)
 
 
 @given(seeds)
 def test_the_projected_turn_goes_the_same_way_and_falls_short(seed):
     """Turning back the axis keeps the twist of the free turn only, which is less than the minimiser."""
-    from poise.kernels.chain.ccd_steps import hinge_exact, hinge_project
-    from poise.kernels.values.linear import Vec
+    from poise.kernels.ccd_position import compute_best_hinge_angle, compute_projected_hinge_angle
+    from poise.kernels.vec_quat import Vec
 
     h, d, axis = rng_of(seed).normal(size=(3, 3))
     args = (Vec(*axis / np.linalg.norm(axis)), 0.0, -math.inf, math.inf, math.inf, Vec(*h), Vec(*d))
-    exact, project = entered(hinge_exact)(*args), entered(hinge_project)(*args)
+    exact, project = entered(compute_best_hinge_angle)(*args), entered(compute_projected_hinge_angle)(*args)
     assert 0 <= project / exact <= 1 + 1e-9
 
 
@@ -137,11 +141,11 @@ def test_a_bend_that_meets_the_goal_is_the_answer(solver):
     "make", [lambda tip, at: Position(tip, at.positions), lambda tip, at: poise.Place(tip, at.positions, at.rotations)]
 )
 def test_a_kick_that_meets_the_goal_is_the_answer(make):
-    from poise.kernels.chain.escape import kick
+    from poise.kernels.chain_restarts import perturb
 
     s = straight_chain(3, kind=1, axes=[(0, 0, 1)] * 3).limited({"j*": Range(-0.1, 2.5)})
     kicked = np.zeros((3, 4))
-    entered(kick)(np.ones(3, dtype=int), np.array([[-0.1, 2.5]] * 3), np.zeros((3, 4)), 1, kicked)
+    entered(perturb)(np.ones(3, dtype=int), np.array([[-0.1, 2.5]] * 3), np.zeros((3, 4)), 1, kicked)
     at = poise.Pose(s, kicked[:, 0]).world["tip"]
     # Turning so little at a time gains too little: the first attempt ends after three sweeps.
     solver = CCD(restarts=1, bend=0, finish=False, max_turn=1e-4)

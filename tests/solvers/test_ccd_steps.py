@@ -10,11 +10,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from poise.kernels.chain.aims import ChainAim, Weights
-from poise.kernels.chain.ccd_goal_sweep import ball_turn, hinge_step
-from poise.kernels.chain.ccd_steps import half
-from poise.kernels.compiled import kernel
-from poise.kernels.values.linear import Quat, Vec
+from poise.kernels.ccd_goals import compute_ball_rotation, compute_hinge_step
+from poise.kernels.ccd_position import halve_rotation
+from poise.kernels.chain_kinematics import EffectorTarget, GoalWeights
+from poise.kernels.jit import kernel
+from poise.kernels.vec_quat import Quat, Vec
 from poise.maths import rotations
 from tests.kernels.entered import entered
 from tests.strategies import rng_of, seeds, unit_quaternions
@@ -28,8 +28,8 @@ class Room(NamedTuple):
 
 @kernel
 def compiled_ball_turn(now, wanted, weights, ease, room):
-    """`ball_turn` for Python: it is a part of kernels, which only kernels may call."""
-    return ball_turn(now, wanted, weights, ease, room)
+    """`compute_ball_rotation` for Python: it is a part of kernels, which only kernels may call."""
+    return compute_ball_rotation(now, wanted, weights, ease, room)
 
 
 def aims(rng, kinds):
@@ -38,13 +38,13 @@ def aims(rng, kinds):
     for _ in range(2):
         axis = rng.normal(size=3)
         made.append(
-            ChainAim(Vec(*rng.normal(size=3)), Quat(*unit_quaternions(rng)), Vec(*(axis / np.linalg.norm(axis))))
+            EffectorTarget(Vec(*rng.normal(size=3)), Quat(*unit_quaternions(rng)), Vec(*(axis / np.linalg.norm(axis))))
         )
-    return *made, Weights(*(rng.uniform(0.2, 2) if kind in kinds else 0.0 for kind in "prd"))
+    return *made, GoalWeights(*(rng.uniform(0.2, 2) if kind in kinds else 0.0 for kind in "prd"))
 
 
 def error(q, now, wanted, weights):
-    """The error of kernels/chain/aims.py after a turn q of everything about the joint, by its definition."""
+    """The error of kernels/chain_kinematics.py after a turn q of everything about the joint, by its definition."""
     turn = Rotation.from_quat(q, scalar_first=True)
     way = np.sum((turn.apply(now.point) - wanted.point) ** 2, axis=-1)
     was, goal = (Rotation.from_quat(aim.turn, scalar_first=True) for aim in (now, wanted))
@@ -64,7 +64,7 @@ def test_the_hinge_step_is_the_minimiser_of_all_goals_inside_its_range(seed, kin
     axis /= np.linalg.norm(axis)
     low, high = np.sort(rng.uniform(-5, 5, size=2))
     value = rng.uniform(low, high)
-    best = entered(hinge_step)(Vec(*axis), value, low, high, 1.0, math.inf, now, wanted, weights)
+    best = entered(compute_hinge_step)(Vec(*axis), value, low, high, 1.0, math.inf, now, wanted, weights)
     angles = np.linspace(low, high, 3000)
     errors = error(rotations.about(axis, angles - value), now, wanted, weights)
     assert low <= best <= high
@@ -92,20 +92,20 @@ def test_the_ball_step_is_the_least_squares_rotation(seed, kinds):
 
 def test_where_many_rotations_are_best_the_smallest_is_taken():
     still = Quat(1.0, 0.0, 0.0, 0.0)
-    now, wanted = (ChainAim(Vec(*v), still, Vec(*v)) for v in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
-    turn = best_turn(now, wanted, Weights(1.0, 0.0, 1.0))
+    now, wanted = (EffectorTarget(Vec(*v), still, Vec(*v)) for v in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
+    turn = best_turn(now, wanted, GoalWeights(1.0, 0.0, 1.0))
     np.testing.assert_allclose(turn, [math.sqrt(0.5), 0, 0, math.sqrt(0.5)], atol=1e-12)
-    opposite = ChainAim(Vec(-1.0, 0.0, 0.0), still, Vec(-1.0, 0.0, 0.0))
-    turn = best_turn(now, opposite, Weights(1.0, 0.0, 1.0))
+    opposite = EffectorTarget(Vec(-1.0, 0.0, 0.0), still, Vec(-1.0, 0.0, 0.0))
+    turn = best_turn(now, opposite, GoalWeights(1.0, 0.0, 1.0))
     np.testing.assert_allclose(rotations.rotate(turn, np.array([1.0, 0, 0])), [-1, 0, 0], atol=1e-12)
-    still_met = best_turn(now, now, Weights(1.0, 0.0, 1.0))
+    still_met = best_turn(now, now, GoalWeights(1.0, 0.0, 1.0))
     np.testing.assert_allclose(still_met, [1, 0, 0, 0], atol=1e-12)
 
 
 @given(seeds)
 def test_half_a_turn_done_twice_is_the_turn_by_the_shorter_way(seed):
     q = unit_quaternions(rng_of(seed))
-    done = np.array(entered(half)(Quat(*q)))
+    done = np.array(entered(halve_rotation)(Quat(*q)))
     assert done[0] >= math.sqrt(0.5) - 1e-12
     np.testing.assert_allclose(rotations.multiply(done, done), q * (1.0 if q[0] >= 0.0 else -1.0), atol=1e-9)
 
@@ -113,7 +113,7 @@ def test_half_a_turn_done_twice_is_the_turn_by_the_shorter_way(seed):
 def test_a_stiff_hinge_goes_half_of_a_quarter_turn():
     """A stiffness of one wishes to stay as strongly as the goal wishes a quarter turn."""
     still, z = Quat(1.0, 0.0, 0.0, 0.0), Vec(0.0, 0.0, 1.0)
-    now, wanted = (ChainAim(Vec(*v), still, Vec(*v)) for v in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
+    now, wanted = (EffectorTarget(Vec(*v), still, Vec(*v)) for v in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
     for ease, expected in ((1.0, 90.0), (0.5, 45.0), (0.25, math.degrees(math.atan(1 / 3)))):
-        angle = entered(hinge_step)(z, 0.0, -4.0, 4.0, ease, math.inf, now, wanted, Weights(1.0, 0.0, 0.0))
+        angle = entered(compute_hinge_step)(z, 0.0, -4.0, 4.0, ease, math.inf, now, wanted, GoalWeights(1.0, 0.0, 0.0))
         assert math.isclose(math.degrees(angle), expected, rel_tol=1e-12)

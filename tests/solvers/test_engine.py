@@ -322,8 +322,7 @@ def test_a_lane_width_that_does_not_exist_is_refused():
 @given(seeds)
 @settings(max_examples=30)
 def test_the_residual_of_a_rotation_is_twice_the_sine_of_half_the_angle(seed):
-    from poise.kernels.values.axes import rotation_error
-    from poise.kernels.values.linear import Quat
+    from poise.kernels.vec_quat import Quat, rotation_error
 
     rng = rng_of(seed)
     a, b = unit_quaternions(rng, 2)

@@ -155,12 +155,12 @@ class TestStraightChain:
             assert np.isfinite(found.pose.q).all()
 
     def test_a_point_without_a_way_to_go(self):
-        from poise.kernels.chain.fabrik import put_along
-        from poise.kernels.values.linear import Vec
+        from poise.kernels.fabrik import place_at_distance
+        from poise.kernels.vec_quat import Vec
 
         here, nowhere = Vec(1.0, 2.0, 3.0), Vec(0.0, 0.0, 0.0)
-        assert entered(put_along)(here, here, 2.0, Vec(0.0, 0.0, 5.0)) == (1, 2, 5)
-        assert entered(put_along)(here, here, 0.0, nowhere) == (1, 2, 3)
+        assert entered(place_at_distance)(here, here, 2.0, Vec(0.0, 0.0, 5.0)) == (1, 2, 5)
+        assert entered(place_at_distance)(here, here, 0.0, nowhere) == (1, 2, 3)
 
     def test_bones_of_no_length(self):
         s = poise.Skeleton.build(

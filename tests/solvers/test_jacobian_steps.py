@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from numba import njit
 
-from poise.kernels.codes import ADAPTIVE, DAMPED, LIMIT, OPTIMAL, PSEUDO_INVERSE, SELECTIVE
-from poise.kernels.tree import steps as tree_steps
-from poise.kernels.values.eigen import eigen
-from poise.kernels.values.lanes import SCALAR
+from poise.kernels import jacobian_methods as tree_steps
+from poise.kernels.lanes import SCALAR
+from poise.kernels.layout import ADAPTIVE, DAMPED, LIMIT_ROW, OPTIMAL, PSEUDO_INVERSE, SELECTIVE
+from poise.kernels.matrices import diagonalise
+from poise.model.limit_bounds import pack_limit
 from poise.model.limits import SwingTwist
-from poise.model.limits.base.rows import turn_row
 from tests.kernels.tree_cases import PLAIN, arm, same_configuration, work_of
 from tests.reference import jacobian_steps
 from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, POLE, POSITION, ROTATION, SLIDE, random_tree, random_u
@@ -45,9 +45,9 @@ def solve(tree, targets, starts, options, *, clamps=None, limits=None, kernel=No
     k, nd, m = len(targets), len(tree.dofs), 3 * len(tree.terms)
     u, errors, counts = np.full((k, tree.nu), np.nan), np.full(k, np.nan), np.zeros((k, 3), dtype=np.int64)
     trace = np.full((int(options[2] + options[3]) + 2, tree.nu + 1), np.nan)
-    memory = np.full(tree_steps.scratch_size(nd, tree.nu, m) + 8, np.nan)  # what it holds must not matter
+    memory = np.full(tree_steps.compute_scratch_size(nd, tree.nu, m) + 8, np.nan)  # what it holds must not matter
     first = -memory.ctypes.data // 8 % 8
-    limits = np.zeros((len(tree.nodes), LIMIT)) if limits is None else limits
+    limits = np.zeros((len(tree.nodes), LIMIT_ROW)) if limits is None else limits
     kernel = kernel or (tree_steps.free8 if limits is PLAIN else tree_steps.solve8)
     kernel(
         tree.nodes, tree.frames, tree.dofs, tree.terms, tree.aims, tree.paths, tree.row_ranges, targets, starts,
@@ -207,7 +207,7 @@ def test_plain_trees_are_answered_as_those_whose_limits_bind_nothing(rule):
     tree = random_tree(rng, n=9, terms=3, kinds=(HINGE, SLIDE, BALL))
     assert {POSITION, ROTATION, POLE} == set(tree.terms[:, 0].tolist())
     starts, targets = random_u(rng, tree, 1, 0.5), tree.targets_at(random_u(rng, tree, 20, 1.3))
-    narrow = np.array([turn_row(SwingTwist((1, 0, 0), 0.2, (-0.2, 0.2)))] * len(tree.nodes))
+    narrow = np.array([pack_limit(SwingTwist((1, 0, 0), 0.2, (-0.2, 0.2)))] * len(tree.nodes))
     given = [
         solve(tree, targets, starts, settings(rule, iterations=9, restarts=2, patience=3, bend=0.1), limits=limits)
         for limits in (PLAIN, 0.0 * narrow, narrow * (tree.nodes[:, 1:2] == BALL))
@@ -259,7 +259,7 @@ def test_every_problem_of_a_batch_is_answered():
 
 @njit
 def eigen_of(matrix, vectors, values):
-    eigen(SCALAR, matrix, vectors, values)
+    diagonalise(SCALAR, matrix, vectors, values)
 
 
 @pytest.mark.parametrize("rank", [0, 1, 2, 5, 30])

@@ -89,8 +89,8 @@ def test_other_attempts_start_where_the_kernel_starts_them():
     s = long_chain("hinges", 400)
     result = poise.solve(poise.Pose(s, s.rest_q), Position("tip", [0.3, 0.2, 0.1]), solver=LevenbergMarquardt())
     plan = result.problem.plan
-    starts = plan.u_of(s.rest_q[None])
+    starts = plan.q_to_u(s.rest_q[None])
     for seed in rng_of(2).random((4, 400)):
-        u = plan.scattered(starts, seed, 2.0)
+        u = plan.randomize_starts(starts, seed, 2.0)
         assert np.abs(u).max() <= np.pi * 16 / 400
         assert np.abs(u).max() > 0.9 * np.pi * 16 / 400

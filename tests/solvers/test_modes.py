@@ -297,7 +297,7 @@ def test_other_starts_stand_inside_hard_limits_and_where_they_may_outside_soft_o
     soft = dataclasses.replace(limit, soft=0.5)
     skeleton = straight_chain(3, limits=[limit, soft, None])
     plan = Problem(poise.Pose(skeleton, skeleton.rest_q), [poise.Position("tip", [0, 1, 0])]).plan
-    u = plan.scattered(plan.u_of(skeleton.rest_q[None]), np.full(9, 0.9), 2.0)
+    u = plan.randomize_starts(plan.q_to_u(skeleton.rest_q[None]), np.full(9, 0.9), 2.0)
     turns = 2 * np.arccos(np.abs(u.reshape(3, 4)[:, 0]))
     assert turns[0] < 0.3
     np.testing.assert_allclose(turns[1:], turns[2])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import poise
 from poise.errors import UnsupportedError
 from poise.io import samples
-from poise.kernels.limb.bends import poles as poles_kernel
+from poise.kernels.posture import compute_poles as poles_kernel
 from poise.maths import rotations
 from poise.solvers.natural.limbs import limbs_of
 from poise.solvers.natural.stages import stages_of
@@ -333,7 +333,7 @@ def _to_other(other, names):
 
 
 class TestPoles:
-    """kernels/limb/bends.py at its edges."""
+    """kernels/posture.py at its edges."""
 
     limb = next(limb for limb in limbs_of(FIGURE.skeleton) if limb.kind == "arm")
 

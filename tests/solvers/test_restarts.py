@@ -9,14 +9,14 @@ import pytest
 from numba import njit
 
 import poise
-from poise.kernels.arm import race
-from poise.kernels.arm.seeds import put_seed
-from poise.kernels.codes import ARM_CANDIDATES, ARM_SETTINGS, ARM_WEIGHTS
-from poise.kernels.values.lanes import SCALAR
-from poise.maths.lanes import lane_width
-from poise.problem.arm import arm_of
+from poise.kernels import arm_lm
+from poise.kernels.arm_lm import apply_seed
+from poise.kernels.lanes import SCALAR
+from poise.kernels.layout import ARM_CANDIDATES, ARM_SETTINGS, ARM_WEIGHTS
+from poise.maths.arrays import find_simd_width
+from poise.problem.arm import find_arm
 from poise.problem.problem import Problem
-from poise.solvers.base.engine import mixed
+from poise.solvers.base.lm_engine import extend_seeds
 from tests.strategies import generic_arm, rng_of, straight_chain
 
 TABLE, GROUP = 64, 16
@@ -25,7 +25,7 @@ TABLE, GROUP = 64, 16
 @njit
 def starts_of(seeds, poses, target, settings, numbers, out):
     for i in range(len(numbers)):
-        put_seed(SCALAR, seeds, poses, target, settings, out[i], 0, numbers[i])
+        apply_seed(SCALAR, seeds, poses, target, settings, out[i], 0, numbers[i])
 
 
 def restarts(count):
@@ -56,8 +56,8 @@ def test_the_best_of_each_group_comes_first():
 
 def test_the_tips_of_seeds_are_where_forward_kinematics_puts_them():
     skeleton = generic_arm()
-    arm = arm_of(Problem(poise.Pose(skeleton, skeleton.rest_q), [poise.Place("tool", [0, 0, 0], [1, 0, 0, 0])]))
-    places = arm.poses.reshape(-1, 7, lane_width()).transpose(0, 2, 1).reshape(-1, 7)
+    arm = find_arm(Problem(poise.Pose(skeleton, skeleton.rest_q), [poise.Place("tool", [0, 0, 0], [1, 0, 0, 0])]))
+    places = arm.seed_tips.reshape(-1, 7, find_simd_width()).transpose(0, 2, 1).reshape(-1, 7)
     world = poise.Pose(skeleton, arm.seeds).world["tool"]
     unit = np.linalg.norm(world.positions[0]) / np.linalg.norm(places[0, :3])
     np.testing.assert_allclose(unit * places[:, :3], world.positions, atol=1e-12)
@@ -67,23 +67,30 @@ def test_the_tips_of_seeds_are_where_forward_kinematics_puts_them():
 
 @njit
 def may_begin(number, oldest, winner, settling, last):
-    state = np.zeros(race.RACE_ROOM)
-    race.open_race(state)
-    state[race.NEXT], state[race.OLDEST], state[race.WINNER] = number, oldest, winner
-    return race.may_begin(state, settling, last)
+    state = np.zeros(arm_lm.RACE_SIZE)
+    arm_lm.init_race(state)
+    state[arm_lm.RACE_NEXT], state[arm_lm.RACE_OLDEST], state[arm_lm.RACE_WINNER] = number, oldest, winner
+    return arm_lm.can_start(state, settling, last)
 
 
 @pytest.mark.parametrize(
     ("number", "oldest", "winner", "settling", "last", "begins"),
     [
-        (3, 0, race.NOBODY, 9, 9, True),
-        (9, 8, race.NOBODY, 20, 9, True),
-        (10, 8, race.NOBODY, 20, 9, False),  # there is no such attempt
+        (3, 0, arm_lm.NO_WINNER, 9, 9, True),
+        (9, 8, arm_lm.NO_WINNER, 20, 9, True),
+        (10, 8, arm_lm.NO_WINNER, 20, 9, False),  # there is no such attempt
         (3, 0, 2, 9, 9, False),  # an earlier one has arrived
-        (race.RING, 0, race.NOBODY, 99, 99, False),  # the oldest would be overwritten before it is counted
-        (race.RING, 1, race.NOBODY, 99, 99, True),
-        (9, 8, race.NOBODY, 9, 9, False),  # the last one starts from the best of all before it
-        (9, 9, race.NOBODY, 9, 9, True),
+        (
+            arm_lm.RACE_RING_SIZE,
+            0,
+            arm_lm.NO_WINNER,
+            99,
+            99,
+            False,
+        ),  # the oldest would be overwritten before it is counted
+        (arm_lm.RACE_RING_SIZE, 1, arm_lm.NO_WINNER, 99, 99, True),
+        (9, 8, arm_lm.NO_WINNER, 9, 9, False),  # the last one starts from the best of all before it
+        (9, 9, arm_lm.NO_WINNER, 9, 9, True),
     ],
 )
 def test_when_an_attempt_may_begin(number, oldest, winner, settling, last, begins):
@@ -92,7 +99,7 @@ def test_when_an_attempt_may_begin(number, oldest, winner, settling, last, begin
 
 def test_mixed_seeds_do_not_repeat():
     table = rng_of(2).random((32, 5))
-    rows = mixed(table, 32 * 32)
+    rows = extend_seeds(table, 32 * 32)
     np.testing.assert_array_equal(rows[:32], table)
     assert len({row.tobytes() for row in rows}) == len(rows)
 
@@ -110,7 +117,7 @@ def test_only_seeds_of_bounded_joints_stand_at_ends():
     limits = {"j0": poise.Range(-1, 0.5), "j1": None, "j2": poise.Range(0.2, np.inf)}
     skeleton = generic_arm().limited(limits)
     problem = Problem(poise.Pose(skeleton, skeleton.rest_q), [poise.Place("tool", [0, 0, 0], [1, 0, 0, 0])])
-    arm = arm_of(problem)
+    arm = find_arm(problem)
     assert np.isfinite(arm.seeds).all()
     assert len({row.tobytes() for row in arm.seeds}) == len(arm.seeds)
     ends = ((arm.seeds == -1.0) | (arm.seeds == 0.5))[:, 0]
@@ -127,7 +134,7 @@ def test_seeds_of_joints_without_an_end_go_once_around():
         "j3": poise.Range(7, np.inf),
     }
     skeleton = generic_arm().limited(limits)
-    seeds = arm_of(Problem(poise.Pose(skeleton, skeleton.rest_q), [poise.Position("tool", [0, 0, 0])])).seeds
+    seeds = find_arm(Problem(poise.Pose(skeleton, skeleton.rest_q), [poise.Position("tool", [0, 0, 0])])).seeds
     for column, (low, high) in enumerate(
         [(-0.5, 2 * np.pi - 0.5), (0.5 - 2 * np.pi, 0.5), (-np.pi, np.pi), (7, 7 + 2 * np.pi)]
     ):
@@ -142,7 +149,7 @@ def test_an_arm_with_a_geared_hinge_is_no_row_of_plain_hinges():
     )  # fmt: skip
     start = poise.Pose(skeleton, [7.0, 0.1, 0.2])
     goal = poise.Position("tip", poise.Pose(skeleton, rng_of(1).uniform(-2, 2, size=(20, 3))).world["tip"].positions)
-    assert arm_of(Problem(start, [goal])) is None
+    assert find_arm(Problem(start, [goal])) is None
     assert poise.solve(start, goal).reached.all()
 
 

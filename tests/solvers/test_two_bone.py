@@ -472,7 +472,7 @@ class TestLimbs:
         scales = 1 + 3e-4 * rng_of(5).uniform(-1, 1, size=(4, 3))
         start = poise.Pose(s, s.rest_q, scales=scales)
         result = solved(start, in_reach(rng_of(1), start, (0.5, 0.8)), tolerance=1e-7)
-        assert result.problem.plan.sheared
+        assert result.problem.plan.is_sheared
         assert result.reached
 
 
@@ -515,16 +515,16 @@ class TestNumbers:
 
     @given(st.floats(0, 3), st.floats(0, 0.5), st.floats(0.01, 0.5))
     def test_soft_reach_is_smooth_grows_and_never_overshoots(self, distance, more, share):
-        from poise.kernels.limb.two_bone import softened
+        from poise.kernels.two_bone import soften_distance
 
-        d, e = entered(softened)(distance, 1.0, share), entered(softened)(distance + more, 1.0, share)
+        d, e = entered(soften_distance)(distance, 1.0, share), entered(soften_distance)(distance + more, 1.0, share)
         assert d <= distance
         assert d <= 1.0
         assert 0 <= e - d <= more + 1e-15
         edge, h = 1.0 - share, 1e-6
-        assert entered(softened)(edge + h, 1.0, share) - entered(softened)(edge, 1.0, share) == pytest.approx(
-            h, rel=1e-3 / share * 0.1
-        )
+        assert entered(soften_distance)(edge + h, 1.0, share) - entered(soften_distance)(
+            edge, 1.0, share
+        ) == pytest.approx(h, rel=1e-3 / share * 0.1)
 
 
 RIGS = [
@@ -551,7 +551,7 @@ def test_limbs_of_real_rigs(data, file, root, tip, options):
     ]) + start.world[first].positions  # fmt: skip
     result = poise.solve(start, Position(tip, targets, root=root), solver=TwoBone(**options))
     assert result.reached.all()
-    assert result.errors.max() <= result.tolerance * (1.0 if result.problem.plan.sheared else 1e-5)
+    assert result.errors.max() <= result.tolerance * (1.0 if result.problem.plan.is_sheared else 1e-5)
 
 
 def test_a_trace_has_the_start_and_the_answer():

@@ -78,8 +78,8 @@ class TestPrepared:
 
     def test_the_short_way_serves_any_start_unless_a_joint_above_keeps_still(self):
         (row,) = places(1)
-        assert poise.prepare(START, goal_of(row)).quick
-        assert not poise.prepare(START, Position("tool", row[:3], root=ARM.names[1])).quick
+        assert poise.prepare(START, goal_of(row)).has_fast_path
+        assert not poise.prepare(START, Position("tool", row[:3], root=ARM.names[1])).has_fast_path
 
     def test_matrices_are_the_same_targets(self):
         rows = places(50)

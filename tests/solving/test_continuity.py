@@ -74,7 +74,7 @@ class TestBeyondReach:
     def test_a_target_is_missed_by_hardly_more(self, solver):
         clip, goal = loaded(), Position("LeftHand", BEYOND[2])
         alone, whole = (poise.bake(clip, goal, solver=solver, continuous=each).result for each in (False, True))
-        length = whole.problem.plan.length
+        length = whole.problem.plan.max_reach
         assert (whole.errors <= alone.errors + 0.011 * length).all()
 
     def test_lengths_that_differ_from_frame_to_frame(self):

@@ -10,7 +10,7 @@ import pytest
 
 import poise
 from poise import Kind, Place, Position, Range, Status
-from poise.solving import evidence
+from poise.solving import diagnosis
 from tests.strategies import rng_of, straight_chain, unit_quaternions
 
 
@@ -90,20 +90,20 @@ def test_a_pose_that_is_found_without_limits_and_keeps_them_is_told_apart():
     for bent, legal in (([0.2, 1.0], True), ([1.5, -0.1], False)):
         problem = poise.solve(poise.Pose(skeleton, bent), Position("tip", target)).problem
         tolerance, work = problem.tolerance(None, None), np.array([1000])
-        found = evidence.without_limits(problem, np.array([bent]), target[None], tolerance, work)
+        found = diagnosis.search_without_limits(problem, np.array([bent]), target[None], tolerance, work)
         assert found.met[0]
         assert found.legal[0] == legal
 
 
 def test_only_rows_that_are_read_are_searched_for(monkeypatch):
     seen = []
-    search = evidence.without_limits
+    search = diagnosis.search_without_limits
 
     def counted(problem, q, *rest):
         seen.append(len(q))
         return search(problem, q, *rest)
 
-    monkeypatch.setattr("poise.solving.judge.without_limits", counted)
+    monkeypatch.setattr("poise.solving.diagnosis.without_limits", counted)
     result = asked(made(five_axes), 60)
     assert not result.reached.any()
     assert not seen
@@ -117,14 +117,14 @@ def test_only_rows_that_are_read_are_searched_for(monkeypatch):
 
 def test_the_search_takes_fewer_iterations_than_the_solve(monkeypatch):
     spent = []
-    solve = evidence.solved
+    solve = diagnosis.solve_and_measure
 
     def counted(problem, targets, *rest):
         found = solve(problem, targets, *rest)
         spent.append(int(found.answer.iterations.sum()))
         return found
 
-    monkeypatch.setattr(evidence, "solved", counted)
+    monkeypatch.setattr(diagnosis, "solve_and_measure", counted)
     for solver in ("levenberg_marquardt", "ccd", poise.LevenbergMarquardt(iterations=8, restarts=2)):
         spent.clear()
         skeleton = six_axes()

@@ -12,7 +12,7 @@ import poise
 from poise import Range
 from poise.io import samples
 from poise.maths import rotations
-from poise.solving.fit_closed import best_turns, is_loose_pair
+from poise.solving.fit import find_best_rotations, is_independent_pair
 from tests.reference.slow_pace import rotation_angle
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain, unit_quaternions
 
@@ -169,8 +169,8 @@ class TestTwist:
         def pair(angle):
             return np.array([[2.0, 0.0, 0.0], [math.cos(angle), math.sin(angle), 0.0]])
 
-        assert is_loose_pair(pair(still), pair(still + apart)[None]) == loose
-        assert not is_loose_pair(pair(still)[[0, 1, 1]], pair(still + apart)[None, [0, 1, 1]])
+        assert is_independent_pair(pair(still), pair(still + apart)[None]) == loose
+        assert not is_independent_pair(pair(still)[[0, 1, 1]], pair(still + apart)[None, [0, 1, 1]])
 
     def test_limits_are_kept(self):
         chain = straight_chain(3).limited({"j1": Range(-0.3, 0.3, axis=(0, 0, 1))})
@@ -182,7 +182,7 @@ class TestTwist:
     def test_the_best_rotation_of_several_is_exact_and_proper(self, seed):
         rng = rng_of(seed)
         rests, turns = rng.normal(size=(3, 3)), unit_quaternions(rng, 4)
-        found, sure = best_turns(rests, rotations.rotate(turns[:, None], rests))
+        found, sure = find_best_rotations(rests, rotations.rotate(turns[:, None], rests))
         assert rotation_angle(found, turns).max() < 1e-6
         assert (sure == 1).all()
         aims = rng.normal(size=(1, 3, 3))  # whatever they are, no rotation comes nearer
@@ -190,14 +190,14 @@ class TestTwist:
         def left(turns):
             return ((rotations.rotate(turns[:, None], rests) - aims) ** 2).sum(axis=(1, 2))
 
-        assert (left(best_turns(rests, aims)[0]) <= left(unit_quaternions(rng, 200)) + 1e-9).all()
+        assert (left(find_best_rotations(rests, aims)[0]) <= left(unit_quaternions(rng, 200)) + 1e-9).all()
 
     @pytest.mark.parametrize(("spread", "wanted"), [(0.0, 0.0), (0.04, 0.0), (0.15, 0.5), (0.3, 1.0), (1.0, 1.0)])
     def test_aims_that_lie_nearly_in_a_line_leave_the_twist_open(self, spread, wanted):
         """`spread`: how far apart the aims lie about their common line, next to the vectors at rest."""
         around = np.arange(3) * 2 * math.pi / 3
         rests = np.stack([np.ones(3), 0.4 * np.cos(around), 0.4 * np.sin(around)], axis=1)
-        sure = best_turns(rests, (rests * [1.0, spread, spread])[None])[1]
+        sure = find_best_rotations(rests, (rests * [1.0, spread, spread])[None])[1]
         np.testing.assert_allclose(sure, wanted, atol=1e-9)
 
 

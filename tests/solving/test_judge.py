@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 import poise
 from poise import Direction, Orientation, Pin, Place, Position, Range, Status, SwingTwist
 from poise.problem.problem import Problem
-from poise.solving.judge import standing
+from poise.solving.diagnosis import measure_local_optimality
 from tests.reference import slow_kinematics
 from tests.strategies import figure, generic_arm, rng_of, seeds, straight_chain, unit_quaternions
 
@@ -137,7 +137,9 @@ class TestLimited:
         tip = pose.world["tip"].positions
         on = np.cross((0, 0, 1), tip)
         targets = np.array([0.7 * tip + 0.005 * on, tip + 0.5 * on])
-        kept = standing(Problem(pose, (Position("tip", targets),)).spread((2,)), np.tile(pose.q, (2, 1)), targets)
+        kept = measure_local_optimality(
+            Problem(pose, (Position("tip", targets),)).spread((2,)), np.tile(pose.q, (2, 1)), targets
+        )
         named = [{s.names[row] for row in np.array(kept.rows)[blocks]} for blocks in kept.blocks]
         assert named == [{"hinge"}, {"ball"}]
 
@@ -146,7 +148,7 @@ class TestLimited:
         s = straight_chain(1, kind=1, axes=[(0, 0, 1)], limits=[Range(-1, 1)], direction=(1, 0, 0))
         near, ways = 1 - 1e-9, np.array([-1.0, 1.0])
         q, targets = ways[:, None] * near, np.stack([np.full(2, np.cos(1.5)), ways * np.sin(1.5), 0 * ways], axis=1)
-        kept = standing(Problem(rest(s), (Position("tip", targets),)).spread((2,)), q, targets)
+        kept = measure_local_optimality(Problem(rest(s), (Position("tip", targets),)).spread((2,)), q, targets)
         assert kept.blocks.all()
 
 

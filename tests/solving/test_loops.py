@@ -12,8 +12,7 @@ import pytest
 
 import poise
 from poise import Loop, Position, Status
-from poise.libraries.moved import Move, moved
-from poise.libraries.roots import one_tree
+from poise.conversion.rig_edits import UnitChange, change_units, keep_one_root
 from poise.maths import rotations
 from tests.command_line import run
 
@@ -172,14 +171,14 @@ class TestData:
         rig = poise.Rig(fourbar(), poise.Pose(fourbar(), [0.4, -0.4, 0.5]))
         before = poise.solve(rig.pose, Position("tip", OPEN)).open_loops()[0].distance
         turn = rotations.about(np.array([1.0, 0, 0]), -np.pi / 2)
-        other = moved(rig, Move(100.0, turn, "y", 0.01))
+        other = change_units(rig, UnitChange(100.0, turn, "y", 0.01))
         at = other.pose.world["tip"].positions
         after = poise.solve(other.pose, Position("tip", at)).open_loops()[0].distance
         assert after == pytest.approx(100 * before)
         world = Loop("w", (None, "tip"), ((0.4, 0, 0.2, *NONE), (0, 0, 0, *NONE)), ("point", "turn"))
         held = poise.Skeleton.build(["a", "tip"], [-1, 0], [1, 0], offsets=[(0, 0, 0.2), (0.4, 0, 0)],
                                     axes=[(0, 1, 0)] * 2, loops=(world,))  # fmt: skip
-        still = moved(poise.Rig(held, rest(held)), Move(100.0, turn, "y", 0.01))
+        still = change_units(poise.Rig(held, rest(held)), UnitChange(100.0, turn, "y", 0.01))
         assert poise.solve(still.rest, Position("tip", still.rest.world["tip"].positions)).reached
 
     def test_one_tree_of_several_keeps_its_own(self):
@@ -190,7 +189,7 @@ class TestData:
                 Loop("across", ("a", "y"), ((0, 0, 0, *NONE),) * 2),
             ),
         )  # fmt: skip
-        part, _ = one_tree(poise.Rig(both, rest(both)), "a", needed=True)
+        part, _ = keep_one_root(poise.Rig(both, rest(both)), "a", needed=True)
         assert [loop.name for loop in part.skeleton.loops] == ["inside"]
 
     @pytest.mark.parametrize(

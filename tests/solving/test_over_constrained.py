@@ -10,7 +10,7 @@ import pytest
 import poise
 from poise import Position, Status
 from poise.problem.problem import Problem, Tolerance
-from poise.solving import judge
+from poise.solving import diagnosis
 from tests.solving.test_solve import rest
 
 FEW = np.array([0.3, -0.6, 0.8, 0.5, -0.4])  # five hinges, near which a tip is asked for
@@ -131,5 +131,5 @@ def test_joints_as_many_as_are_asked_for_are_never_too_few():
     )  # fmt: skip
     problem = Problem(rest(s), (Position("t", [1, 0, 0]),))
     q, targets = np.array([[0.0, -0.0005, 0.001]]), np.array([[1.0, 0.0, 0.0]])
-    assert judge.standing(problem, q, targets).stationary[0]
-    assert judge.why(problem, q, targets, Tolerance(1e-3, 1e-3))[0] == Status.stalled
+    assert diagnosis.measure_local_optimality(problem, q, targets).stationary[0]
+    assert diagnosis.find_status(problem, q, targets, Tolerance(1e-3, 1e-3))[0] == Status.stalled

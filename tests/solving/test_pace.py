@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import poise
 from poise import EulerBox, Range, SwingTwist, kernels
 from poise.maths import rotations
-from poise.solving.frames.pace import Approach
-from poise.solving.judge import largest_violation
+from poise.solving.diagnosis import compute_max_violation
+from poise.solving.tracker import SpeedLimitedMotion
 from tests.conftest import ROOT
 from tests.kernels.entered import entered
 from tests.reference import slow_pace
@@ -35,7 +35,9 @@ BOX = EulerBox("XYZ", x=(-0.4, 1.9), y=(-0.3, 0.3), z=(-2.0, 0.1))
 
 def left_of(distance, seconds, speed, half_life):
     """The compiled one, of numbers of any kind."""
-    return entered(kernels.pace.left_of)(float(distance), float(seconds), float(speed), float(half_life))
+    return entered(kernels.approach.compute_remaining_distance)(
+        float(distance), float(seconds), float(speed), float(half_life)
+    )
 
 
 def limited(rng, skeleton):
@@ -89,7 +91,7 @@ def plain_cases():
     for seed in range(12):
         skeleton, q, goal = case(seed)
         for seconds, half_life, speed in ((0.0, 0.0, 1.0), (0.2, 0.3, 0.7), (0.5, 0.0, 2.0), (0.3, 0.1, None)):
-            out.append(Approach(skeleton, half_life, speed)(q, goal, seconds).tolist())
+            out.append(SpeedLimitedMotion(skeleton, half_life, speed)(q, goal, seconds).tolist())
     return out
 
 
@@ -103,11 +105,11 @@ class TestArrays:
         by_name = {name: speed for name in skeleton.names if rng_of(seed).random() < 0.9}
         speeds = np.array([by_name.get(name, math.inf) for name in skeleton.names])
         with np.errstate(over="ignore"):  # uncompiled, numbers of NumPy warn
-            found = Approach(skeleton, half_life, by_name)(q, goal, seconds)
+            found = SpeedLimitedMotion(skeleton, half_life, by_name)(q, goal, seconds)
         wanted = slow_pace.approached(skeleton, q, goal, seconds, half_life, speeds)
         # Whether a way is nothing or a rounding decides which of its two quaternions stands for a rotation.
         np.testing.assert_allclose(found, signed_like(skeleton, wanted, found), rtol=1e-13, atol=2e-12)
-        assert largest_violation(skeleton, found[None]) <= 1e-9
+        assert compute_max_violation(skeleton, found[None]) <= 1e-9
 
     @given(st.floats(0, 1e6), TIMES, SPEEDS, HALF_LIVES)
     def test_what_is_left_is_what_the_arrays_say(self, distance, seconds, speed, half_life):
@@ -118,7 +120,7 @@ class TestArrays:
     @settings(max_examples=50)
     def test_where_it_is_already_nothing_moves_by_a_bit(self, seed, seconds, half_life, speed):
         skeleton, q, _ = case(seed)
-        assert Approach(skeleton, half_life, speed)(q, q.copy(), seconds).tobytes() == q.tobytes()
+        assert SpeedLimitedMotion(skeleton, half_life, speed)(q, q.copy(), seconds).tobytes() == q.tobytes()
 
     @given(seed=seeds)
     @settings(max_examples=30)
@@ -129,7 +131,7 @@ class TestArrays:
         for each in (q, goal):
             columns = s.q_start[(s.kinds == 1) | (s.kinds == 2)]
             each[columns] *= rng.uniform(0.01, 0.5, size=len(columns))  # no way round is shorter; digits of any size
-        assert Approach(s, 0.0, 1e3)(q, goal, 1.0).tobytes() == goal.tobytes()
+        assert SpeedLimitedMotion(s, 0.0, 1e3)(q, goal, 1.0).tobytes() == goal.tobytes()
 
     def test_uncompiled_agrees(self):
         code = "import json, tests.solving.test_pace as t; print(json.dumps(t.plain_cases()))"
@@ -157,7 +159,7 @@ class TestFlow:
         rng = rng_of(seed)
         s = random_skeleton(rng, 8).limited({})
         q, goal = random_q(rng, s), random_q(rng, s)
-        step = Approach(s, half_life, speed)
+        step = SpeedLimitedMotion(s, half_life, speed)
         once, twice = step(q, goal, 0.5), step(step(q, goal, 0.2), goal, 0.3)
         np.testing.assert_allclose(poise.Pose(s, twice).world.affine, poise.Pose(s, once).world.affine, atol=1e-9)
 
@@ -176,11 +178,11 @@ class TestLimits:
         rng, left = rng_of(5), 0.0
         for _ in range(40):
             q, goal = s.legal(random_q(rng, s))[0], s.legal(random_q(rng, s))[0]
-            step = Approach(s, 0.0, 1.0)
+            step = SpeedLimitedMotion(s, 0.0, 1.0)
             shown = step(q, goal, 0.5)
             share = min(0.5 / rotation_angle(q, goal), 1.0)
-            left = max(left, largest_violation(s, rotations.slerp(q, goal, share)[None]))
-            assert largest_violation(s, shown[None]) <= 1e-9
+            left = max(left, compute_max_violation(s, rotations.slerp(q, goal, share)[None]))
+            assert compute_max_violation(s, shown[None]) <= 1e-9
         assert left > 0.1
 
     @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -188,26 +190,28 @@ class TestLimits:
         s = straight_chain(1).limited({"j0": Range(-1, 1, axis=AXIS, soft=1.0)})
         q, goal = (rotations.about(np.array(AXIS), side * angle) for angle in (0.2, 0.4))
         for sign in (1.0, -1.0):
-            shown = Approach(s, 0.0, 1.0)(q, sign * goal, 0.1)
+            shown = SpeedLimitedMotion(s, 0.0, 1.0)(q, sign * goal, 0.1)
             assert rotations.twist_angle(shown, np.array(AXIS)) == pytest.approx(side * 0.3)
 
     def test_a_ball_on_a_hinge_goes_along_a_range_beyond_half_a_turn(self):
         s = straight_chain(1).limited({"j0": Range(2.5, 3.8, axis=AXIS)})
         q, goal = (rotations.about(np.array(AXIS), angle) for angle in (3.7, 2.6))
-        shown = Approach(s, 0.0, 1.0)(q, goal, 0.5)
+        shown = SpeedLimitedMotion(s, 0.0, 1.0)(q, goal, 0.5)
         assert rotation_angle(shown, rotations.about(np.array(AXIS), 3.2)) < 1e-9
 
     def test_what_is_hardly_outside_is_left_alone(self):
         s = straight_chain(1, kind=1, axes=[(0, 0, 1)]).limited({"j0": Range(-1, 1)})
         off = 1.0 + 4e-10
-        assert Approach(s, 0.0, None)(np.array([0.5]), np.array([off]), 1.0)[0] == off
-        assert Approach(s, 0.0, None)(np.array([0.5]), np.array([1.0 + 2e-9]), 1.0)[0] == 1.0
+        assert SpeedLimitedMotion(s, 0.0, None)(np.array([0.5]), np.array([off]), 1.0)[0] == off
+        assert SpeedLimitedMotion(s, 0.0, None)(np.array([0.5]), np.array([1.0 + 2e-9]), 1.0)[0] == 1.0
 
     def test_a_follower_has_no_numbers_and_its_leader_does_not_wrap(self):
         s = poise.Skeleton.build(
             "ab", [-1, 0], [1, 1], axes=[(0, 0, 1)] * 2, couplings=[None, poise.Coupling(0, 0.5, 0.1)]
         )
-        assert Approach(s, 0, {"a": 0.5, "b": 1e-9})(np.array([3.0]), np.array([-3.0]), 0.2) == pytest.approx([2.9])
+        assert SpeedLimitedMotion(s, 0, {"a": 0.5, "b": 1e-9})(np.array([3.0]), np.array([-3.0]), 0.2) == pytest.approx(
+            [2.9]
+        )
 
     @given(seed=seeds, half_life=st.sampled_from([0.0, 0.3]))
     @settings(max_examples=40)
@@ -223,20 +227,20 @@ class TestLimits:
         s = s.limited({name: limit for name, limit in limits.items() if name not in leaders})
         q, goal = s.legal(random_q(rng, s))[0], s.legal(random_q(rng, s))[0]
         speed, dt = float(rng.uniform(0.1, 3)), float(rng.uniform(0.01, 1))
-        step = Approach(s, half_life, speed)
+        step = SpeedLimitedMotion(s, half_life, speed)
         on_the_way = step(q, goal, dt)
         assert s.legal(on_the_way)[1] == ()
         assert (rotation_angle(q[s.turn_columns], on_the_way[s.turn_columns]) <= speed * dt + 1e-9).all()
         numbers = np.setdiff1d(np.arange(s.nq), s.turn_columns)
         assert (np.abs(q - on_the_way)[numbers] <= speed * dt + 1e-9).all()
-        there, wanted = Approach(s, half_life, None)(q, goal, 1e6), s.legal(goal)[0]
+        there, wanted = SpeedLimitedMotion(s, half_life, None)(q, goal, 1e6), s.legal(goal)[0]
         np.testing.assert_allclose(poise.Pose(s, there).world.affine, poise.Pose(s, wanted).world.affine, atol=1e-8)
 
     def test_a_bent_ball_goes_along_its_range_not_across_what_it_forbids(self):
         axis = np.array([0.0, 0.0, 1.0])
         s = straight_chain(1).limited({"j0": Range.degrees(-170, 170, axis=axis)})
         q, goal = (rotations.about(axis, math.radians(angle)) for angle in (-160, 160))
-        step, angles = Approach(s, 0, math.radians(100)), []
+        step, angles = SpeedLimitedMotion(s, 0, math.radians(100)), []
         for _ in range(4):
             q = step(q, goal, 1.0)
             angles.append(math.degrees(float(rotations.twist_angle(q, axis))))
@@ -244,6 +248,6 @@ class TestLimits:
 
     def test_a_hinge_without_ends_takes_the_shorter_way(self):
         s = straight_chain(1, kind=1, axes=[(0, 0, 1)])
-        assert Approach(s, 0, 0.5)(np.array([3.0]), np.array([-3.0]), 0.2) == pytest.approx([3.1])
+        assert SpeedLimitedMotion(s, 0, 0.5)(np.array([3.0]), np.array([-3.0]), 0.2) == pytest.approx([3.1])
         limited = s.limited({"j0": Range(-3.1, 3.1)})
-        assert Approach(limited, 0, 0.5)(np.array([3.0]), np.array([-3.0]), 0.2) == pytest.approx([2.9])
+        assert SpeedLimitedMotion(limited, 0, 0.5)(np.array([3.0]), np.array([-3.0]), 0.2) == pytest.approx([2.9])

@@ -10,8 +10,8 @@ import pytest
 from numba import njit
 
 import poise
-from poise.solvers.base.engine import in_chunks
-from poise.timing.clock import count_seconds, pause_clock
+from poise.solvers.base.lm_engine import run_in_chunks
+from poise.timing import count_seconds, pause_clock
 
 PAUSE = 0.05  # [s] far more than the solves of these tests take
 
@@ -90,7 +90,7 @@ def test_pauses_of_threads_that_work_for_the_call_count_and_those_of_others_do_n
             time.sleep(PAUSE)
 
     began = time.perf_counter()
-    in_chunks(8192, 2, work, None)
+    run_in_chunks(8192, 2, work, None)
     assert count_seconds(began) < time.perf_counter() - began - 0.9 * PAUSE
 
     began = time.perf_counter()

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poise
-from poise.problem.goals.base.targets import FARTHEST
+from poise.problem.goal_base import MAX_COORDINATE
 from poise.problem.problem import Problem
-from poise.solving.judge import can_start, legal_start
-from poise.solving.targets import parsed, plain_of, plain_row
+from poise.solving.arguments import find_plain_shape, parse_targets, read_plain_row
+from poise.solving.diagnosis import can_start, clamp_start
 from tests.contracts.trees import any_problem, some_limits
 from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of
 
@@ -33,7 +33,7 @@ def test_a_start_stands_where_a_pose_is_made_of_it_unchanged_and_legal(seed):
     if rng.random() < 0.5:
         q = skeleton.legal(q)[0]
     pose = poise.Pose(skeleton, q)
-    unchanged = np.array_equal(pose.q, q) and legal_start(pose)[1] == ()
+    unchanged = np.array_equal(pose.q, q) and clamp_start(pose)[1] == ()
     assert can_start(skeleton, np.array(q)) == unchanged
     if len(q):
         q[rng.integers(len(q))] = rng.choice([np.nan, np.inf, -np.inf])
@@ -56,23 +56,23 @@ def test_plain_targets_are_what_the_goals_make_of_them(seed):
     asked = any_problem(rng)
     problem = Problem(asked.start, asked.goals)
     aimed = [goal for goal in problem.goals if goal.width]
-    plain = plain_of(problem)
+    plain = find_plain_shape(problem)
     if len(aimed) < len(problem.goals):
         assert plain.widths == ()
         return
     targets = [np.array(goal.rows()).reshape(-1, goal.width)[0] for goal in aimed]
     given_ = targets if len(targets) > 1 else targets[0]
-    row = plain_row(plain, given_)
+    row = read_plain_row(plain, given_)
     assert row is not None
-    assert np.array_equal(row[0], np.concatenate(parsed(problem.goals, given_)))
+    assert np.array_equal(row[0], np.concatenate(parse_targets(problem.goals, given_)))
     row[:] = np.nan
     assert all(np.isfinite(target).all() for target in targets), "a copy"
     spoilt = [target.copy() for target in targets]
     which = rng.integers(len(spoilt))
-    spoilt[which][rng.integers(len(spoilt[which]))] = rng.choice([np.nan, np.inf, 2 * FARTHEST])
+    spoilt[which][rng.integers(len(spoilt[which]))] = rng.choice([np.nan, np.inf, 2 * MAX_COORDINATE])
     spoilt_ = spoilt if len(spoilt) > 1 else spoilt[0]
-    found = plain_row(plain, spoilt_)
-    assert found is None or np.array_equal(found[0], np.concatenate(parsed(problem.goals, spoilt_)))
+    found = read_plain_row(plain, spoilt_)
+    assert found is None or np.array_equal(found[0], np.concatenate(parse_targets(problem.goals, spoilt_)))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_plain_targets_are_what_the_goals_make_of_them(seed):
 def test_anything_else_is_left_to_the_goals(target):
     arm = generic_arm()
     problem = Problem(poise.Pose(arm, arm.rest_q), (poise.Position("tool", [0.3, 0.2, 0.4]),))
-    assert plain_row(plain_of(problem), target) is None
+    assert read_plain_row(find_plain_shape(problem), target) is None
 
 
 def test_rotations_may_be_matrices():
@@ -95,12 +95,12 @@ def test_rotations_may_be_matrices():
     matrix = np.eye(4)
     matrix[:3] = at.matrices[:3]
     for goal, given_ in ((rotation, matrix[:3, :3]), (place, matrix[:3]), (place, matrix)):
-        plain = plain_of(Problem(poise.Pose(arm, arm.rest_q), (goal,)))
-        found = plain_row(plain, given_.copy())
+        plain = find_plain_shape(Problem(poise.Pose(arm, arm.rest_q), (goal,)))
+        found = read_plain_row(plain, given_.copy())
         assert found is not None
         np.testing.assert_allclose(found, goal.rows()[None], atol=1e-12)
-        assert plain_row(plain, given_.T[:, :-1].copy()) is None
-        assert plain_row(plain, np.zeros(given_.shape)) is None
+        assert read_plain_row(plain, given_.T[:, :-1].copy()) is None
+        assert read_plain_row(plain, np.zeros(given_.shape)) is None
 
 
 @pytest.mark.parametrize("width", [3, 4, 7])
@@ -113,7 +113,7 @@ def test_no_rotation_and_no_direction_is_left_to_the_goals(width):
         7: poise.Place("tool", [0, 0, 0], [1, 0, 0, 0]),
     }[width]
     problem = Problem(poise.Pose(arm, arm.rest_q), (goal,))
-    assert plain_row(plain_of(problem), np.zeros(width)) is None
+    assert read_plain_row(find_plain_shape(problem), np.zeros(width)) is None
     with pytest.raises(poise.InputError):
         poise.prepare(problem.start, goal)(np.zeros(width))
 
@@ -148,7 +148,7 @@ def test_goals_that_read_targets_in_their_own_way_always_do():
 
     arm = generic_arm()
     problem = Problem(poise.Pose(arm, arm.rest_q), (Below("tool", [0.3, 0.2, 0.4]),))
-    assert plain_row(plain_of(problem), np.array([0.3, 0.2, 0.4])) is None
+    assert read_plain_row(find_plain_shape(problem), np.array([0.3, 0.2, 0.4])) is None
 
 
 @pytest.mark.parametrize("solver", ["levenberg_marquardt", "ccd", "fabrik"])
@@ -264,7 +264,7 @@ class Steps(poise.CCD):
         object.__setattr__(self, "most", most)
 
     def _options(self, *given):
-        options = super()._options(*given)
+        options = super()._pack_options(*given)
         options[1] = self.most
         return options
 

@@ -129,7 +129,7 @@ class TestScale:
         s = straight_chain(6)
         scales = 1 + 3e-4 * rng_of(5).uniform(-1, 1, size=(7, 3))
         result = poise.solve(poise.Pose(s, s.rest_q, scales=scales), Position("tip", [2, 3, 1]), tolerance=1e-7)
-        assert result.problem.plan.sheared
+        assert result.problem.plan.is_sheared
         assert result.reached
 
     def test_noisy_scale_proves_nothing_out_of_reach(self):

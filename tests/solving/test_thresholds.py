@@ -10,10 +10,10 @@ from scipy.optimize import brentq
 
 import poise
 from poise import EulerBox, Near, Orientation, Place, Position, Range, SwingTwist
-from poise.model.limits.base.rows import edges, nearest_turns, turn_row
+from poise.model.limit_bounds import clamp_rotations, describe_active_limits, pack_limit
+from poise.problem.feasibility import find_unreachable
 from poise.problem.problem import Problem, Tolerance
-from poise.problem.reach import beyond_reach
-from poise.solving import judge
+from poise.solving import diagnosis
 from tests.strategies import straight_chain
 
 BELOW, ABOVE = 1 - 1e-3, 1 + 1e-3
@@ -68,7 +68,7 @@ def test_a_start_is_left_alone_to_half_of_that(limit):
         skeleton = straight_chain(1, limits=[BALLS[limit]])
     for share, stands in ((BELOW, True), (ABOVE, False)):
         off = 0.5e-9 * share
-        assert judge.can_start(skeleton, np.array([off]) if limit == "hinge" else turn(X, off)) == stands
+        assert diagnosis.can_start(skeleton, np.array([off]) if limit == "hinge" else turn(X, off)) == stands
 
 
 def test_rotations_are_of_unit_length_to_a_billionth_of_a_thousandth():
@@ -76,23 +76,23 @@ def test_rotations_are_of_unit_length_to_a_billionth_of_a_thousandth():
     for share, stays in ((BELOW, True), (ABOVE, False)):
         for sign in (1, -1):
             q = np.array([math.sqrt(1 + sign * 1e-12 * share), 0.0, 0.0, 0.0])
-            assert judge.can_start(skeleton, q) == stays
+            assert diagnosis.can_start(skeleton, q) == stays
             assert np.array_equal(poise.Pose(skeleton, q).q, q) == stays
 
 
 @pytest.mark.parametrize("limit", ["a twist", "a box"])
 def test_what_was_moved_inside_stays_where_it_is(limit):
-    row = turn_row(BALLS[limit])
+    row = pack_limit(BALLS[limit])
     for share, stays in ((BELOW, True), (ABOVE, False)):
         q = turn(X, 1e-12 * share)[None]
-        assert np.array_equal(nearest_turns(row, q), q) == stays
+        assert np.array_equal(clamp_rotations(row, q), q) == stays
 
 
 def test_a_swing_that_was_moved_inside_stays_where_it_is():
-    row = turn_row(SwingTwist((0, 0, 1), swing=1e-3, twist=(-0.5, 0.5)))
+    row = pack_limit(SwingTwist((0, 0, 1), swing=1e-3, twist=(-0.5, 0.5)))
     for share, stays in ((BELOW, True), (ABOVE, False)):
         q = turn(X, 1e-3 + 1e-12 * share)[None]
-        assert np.array_equal(nearest_turns(row, q), q) == stays
+        assert np.array_equal(clamp_rotations(row, q), q) == stays
 
 
 def test_an_axis_across_another_is_not_along_it():
@@ -104,13 +104,13 @@ def test_an_axis_across_another_is_not_along_it():
 @pytest.mark.parametrize("limit", ["a twist", "a box"])
 def test_the_end_that_a_rotation_stands_at_is_said(limit):
     for share, said in ((BELOW, True), (ABOVE, False)):
-        assert bool(edges(BALLS[limit], turn(X, -1e-6 * share))) == said
+        assert bool(describe_active_limits(BALLS[limit], turn(X, -1e-6 * share))) == said
 
 
 def test_the_edge_of_the_cone_that_a_rotation_stands_at_is_said():
     cone = SwingTwist((0, 0, 1), swing=1.0, twist=(-0.5, 0.5))
     for share, said in ((BELOW, True), (ABOVE, False)):
-        assert ("the edge of its cone" in edges(cone, turn(X, 1.0 - 1e-6 * share))) == said
+        assert ("the edge of its cone" in describe_active_limits(cone, turn(X, 1.0 - 1e-6 * share))) == said
 
 
 # --- reached ---------------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def test_out_of_reach_is_a_tolerance_beyond_the_longest_and_inside_the_shortest(
     tolerance = Tolerance(1e-3 * size, 1e-3)
     for share, beyond in ((BELOW, 0), (ABOVE, 1)):
         target = size * (length + sign * 1e-3 * share) * np.array([[0.6, 0.8, 0.0]])
-        assert beyond_reach(problem, target, tolerance)[0] == beyond
+        assert find_unreachable(problem, target, tolerance)[0] == beyond
 
 
 def test_a_reach_is_a_sum_of_lengths_to_rounding():
@@ -174,7 +174,7 @@ def planar(n, high):
 
 def standing(skeleton, goals, targets, q):
     problem = Problem(rest(skeleton), goals)
-    return judge.standing(problem, np.array([q]), np.array([targets]))
+    return diagnosis.measure_local_optimality(problem, np.array([q]), np.array([targets]))
 
 
 @pytest.mark.parametrize("is_alone", [True, False])  # a lone position is tried exactly, others are to first order
@@ -220,11 +220,11 @@ def test_a_joint_at_its_limit_blocks_where_it_would_gain_a_thousandth():
 
 
 def test_a_ball_is_kept_back_where_its_limit_takes_a_thousandth_of_a_step():
-    row = turn_row(BALLS["a box"])
+    row = pack_limit(BALLS["a box"])
     for share, kept in ((BELOW, False), (ABOVE, True)):
         into = math.sqrt(1e-3 * share)  # the part of a step that leads out of the box, which is lost
         push = np.array([[into, math.sqrt(1.0 - into**2), 0.0]])
-        assert judge._open_way(row, np.array([[1.0, 0.0, 0.0, 0.0]]), push)[1][0] == kept
+        assert diagnosis._find_open_direction(row, np.array([[1.0, 0.0, 0.0, 0.0]]), push)[1][0] == kept
 
 
 def test_two_joints_that_do_the_same_to_a_millionth_are_not_independent():
@@ -232,7 +232,7 @@ def test_two_joints_that_do_the_same_to_a_millionth_are_not_independent():
     problem = Problem(rest(planar(2, 3.0)), (Position("tip", [5.0, 0.0, 0.0]),))
     for share, apart in ((BELOW, False), (ABOVE, True)):
         q = np.array([[0.0, 4 * math.atan(1e-6 * share)]])
-        assert judge._ranks(problem, q, np.array([[5.0, 0.0, 0.0]]))[1][0] == apart
+        assert diagnosis._measure_rank(problem, q, np.array([[5.0, 0.0, 0.0]]))[1][0] == apart
 
 
 def _boxed(target):
@@ -253,10 +253,10 @@ def test_a_ball_whose_limit_leaves_it_a_thousandth_of_the_gain_helps():
 def test_a_ball_that_its_limit_leaves_a_thousandth_of_a_step_may_turn():
     """In a corner of its box, with a bone almost along the one axis that it may still turn about."""
     box = EulerBox("XYZ", x=(-0.5, 0.5), y=(0.0, 0.5), z=(-0.5, 0.0))
-    row, start = turn_row(box), np.array([[1.0, 0.0, 0.0, 0.0]])
+    row, start = pack_limit(box), np.array([[1.0, 0.0, 0.0, 0.0]])
 
     def left(slant):  # of a step as long as one, towards a target away from the tip by y + z
-        way, _ = judge._open_way(row, start, np.array([[slant, -math.cos(slant), math.cos(slant)]]))
+        way, _ = diagnosis._find_open_direction(row, start, np.array([[slant, -math.cos(slant), math.cos(slant)]]))
         return float(np.linalg.norm(way))
 
     for share, turns in ((BELOW, False), (ABOVE, True)):

@@ -13,8 +13,8 @@ import poise
 from poise import Direction, Place, Position
 from poise.io import samples
 from poise.maths import rotations
-from poise.problem.measuring.measure import errors_of_one
-from poise.solving.frames.track import steady
+from poise.problem.goal_errors import compute_single_errors
+from poise.solving.tracker import choose_tracking_solver
 from tests.reference.slow_pace import rotation_angle
 from tests.strategies import figure, generic_arm, random_q, rng_of, seeds, straight_chain, unit_quaternions
 
@@ -407,7 +407,7 @@ class TestErrorsOfThePoseShown:
         targets = problem.targets([g.with_target(_other(rng, g)) if g.width else g for g in goals], 1)
         tolerance = problem.tolerance(*rng.uniform(0.1, 3.0, size=2))
         wanted = problem.errors(q[None], targets)
-        errors, is_met = errors_of_one(problem.paths, problem.allowed(tolerance), q, targets)
+        errors, is_met = compute_single_errors(problem.paths, problem.allowed(tolerance), q, targets)
         np.testing.assert_allclose(errors, wanted[0], rtol=1e-9, atol=1e-9)
         assert is_met == bool(problem.met(wanted, tolerance)[0])
 
@@ -418,12 +418,12 @@ class TestErrorsOfThePoseShown:
         targets = problem.targets(problem.goals, 1)
         allowed = problem.allowed(problem.tolerance(1e-9, 1e-7))
         targets[:, -3:] = start.world["head"].positions
-        errors, is_met = errors_of_one(problem.paths, allowed, start.q.copy(), targets)
+        errors, is_met = compute_single_errors(problem.paths, allowed, start.q.copy(), targets)
         np.testing.assert_allclose(errors, 0.0, atol=1e-7)
         assert is_met is True
         q = start.q.copy()
         q[0] = np.nan
-        assert errors_of_one(problem.paths, allowed, q, targets)[1] is False
+        assert compute_single_errors(problem.paths, allowed, q, targets)[1] is False
 
     def test_scale_that_is_not_uniform_is_for_world_transforms(self):
         s = poise.Skeleton.build("abc", [-1, 0, 1], [3, 3, 0], offsets=[np.ones(3)] * 3, scales=[(1, 1.0001, 1)] * 3)
@@ -454,6 +454,6 @@ def test_what_is_named_never_leaves_the_pose_for_another_start(name):
     chain = straight_chain(2)
     goals = (Position("tip", [0.3, 1.5, 0.0]),)
     start = poise.Pose(chain, chain.rest_q)
-    assert getattr(steady(name, start, goals), "restarts", 0) == 0
+    assert getattr(choose_tracking_solver(name, start, goals), "restarts", 0) == 0
     own = poise.CCD(restarts=3)
-    assert steady(own, start, goals) is own
+    assert choose_tracking_solver(own, start, goals) is own

@@ -6,9 +6,7 @@ from functools import cache
 
 import poise
 from poise.io import samples
-from poise.viewer.document.chains import chain_of
-from poise.viewer.document.controls import Control
-from poise.viewer.document.document import Gizmo, document_of
+from poise.viewer.document.document import Control, Gizmo, build_chain, build_document
 
 CONTROLS = (Control("slider", "stiff", 0.5), Control("button", "go", 0), Control("text", "note", ""))
 HAND = [0.45, 1.25, 0.3]
@@ -23,12 +21,12 @@ def rig():
 def everything():
     """The humanoid with a handle, a chain that looks, one with a place, and only the arm switched on."""
     pose = rig().pose.replace({"LeftForeArm": [0.9238795, 0.0, -0.3826834, 0.0]})
-    arm = chain_of(pose, "left_arm", "LeftArm", "LeftHand")
+    arm = build_chain(pose, "left_arm", "LeftArm", "LeftHand")
     others = (
-        chain_of(pose, "left_leg", "LeftUpLeg", "LeftFoot", ground=True, enabled=False),
-        chain_of(pose, "head", None, "Head", "look", enabled=False),
+        build_chain(pose, "left_leg", "LeftUpLeg", "LeftFoot", ground=True, enabled=False),
+        build_chain(pose, "head", None, "Head", "look", enabled=False),
     )
-    return document_of(
+    return build_document(
         rig(), pose=pose, chains=(arm, *others), handles=(Gizmo("ball", (0.0, 1.0, 1.0)),), controls=CONTROLS
     )
 

@@ -9,10 +9,10 @@ import pytest
 
 from poise.errors import InputError
 from poise.viewer import scenes
-from poise.viewer.serve import server as servers
-from poise.viewer.serve.pages import headers
-from poise.viewer.serve.server import Server
-from poise.viewer.session.studio import Studio
+from poise.viewer import server as servers
+from poise.viewer.page_access import build_headers
+from poise.viewer.server import Server
+from poise.viewer.session.session_thread import SessionThread
 from tests.view.browser import Tab
 
 
@@ -32,10 +32,10 @@ def ports():
     """
 
     def kept(page, host):
-        fields = headers(page, host)
+        fields = build_headers(page, host)
         return fields if page.mime.startswith("text/html") else fields | {"Cache-Control": "max-age=86400"}
 
-    with mock.patch.object(servers, "headers", kept):
+    with mock.patch.object(servers, "build_headers", kept):
         yield []
 
 
@@ -56,7 +56,7 @@ def served(chromium, idle, ports):
     with contextlib.ExitStack() as stack:
 
         def serve(shown, *, new=False, **looks):
-            studio = Studio(scenes.scene(shown) if isinstance(shown, str) else shown)
+            studio = SessionThread(scenes.build_scene(shown) if isinstance(shown, str) else shown)
             server = started(studio, [] if new else ports)
             stack.callback(lambda: new or ports.append(server.port))
             stack.callback(server.close)

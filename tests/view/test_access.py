@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poise.viewer.serve import access as access_module
-from poise.viewer.serve.access import Access, host_allowed, is_loopback
+from poise.viewer import page_access as access_module
+from poise.viewer.page_access import Access, is_host_allowed, is_loopback
 from tests.view.watcher import MALFORMED
 
 
@@ -124,13 +124,13 @@ class TestHosts:
 
     @pytest.mark.parametrize("header", ["127.0.0.1:8080", "localhost:8080", "[::1]:8080", "127.0.0.2:8080"])
     def test_this_machine(self, header):
-        assert host_allowed(header, "127.0.0.1", 8080)
+        assert is_host_allowed(header, "127.0.0.1", 8080)
 
     @pytest.mark.parametrize("header", ["localhost:9999", "127.0.0.1:8081", "[::1]:1", "localhost", "127.0.0.1"])
     def test_a_tunnel_begins_at_another_port(self, header):
-        assert host_allowed(header, "127.0.0.1", 8080)
-        assert host_allowed(header, "localhost", 8080)
-        assert not host_allowed(header, "0.0.0.0", 8080)  # noqa: S104
+        assert is_host_allowed(header, "127.0.0.1", 8080)
+        assert is_host_allowed(header, "localhost", 8080)
+        assert not is_host_allowed(header, "0.0.0.0", 8080)  # noqa: S104
 
     @pytest.mark.parametrize(
         "header",
@@ -144,20 +144,20 @@ class TestHosts:
         ],
     )  # fmt: skip
     def test_foreign_names(self, header):
-        assert not host_allowed(header, "127.0.0.1", 8080)
+        assert not is_host_allowed(header, "127.0.0.1", 8080)
 
     @given(st.text(max_size=30))
     def test_no_text_gets_into_the_headers_of_an_answer(self, name):
         header = f"{name}:8080"
-        if host_allowed(header, "127.0.0.1", 8080) or host_allowed(header, "0.0.0.0", 8080):  # noqa: S104
+        if is_host_allowed(header, "127.0.0.1", 8080) or is_host_allowed(header, "0.0.0.0", 8080):  # noqa: S104
             assert not set(header) & set(" ;,'\"\r\n\t*%")
 
     def test_browsers_leave_out_the_port_of_http(self):
-        assert host_allowed("127.0.0.1", "127.0.0.1", 80)
-        assert host_allowed("[::1]", "127.0.0.1", 80)
-        assert host_allowed("localhost:80", "127.0.0.1", 80)
+        assert is_host_allowed("127.0.0.1", "127.0.0.1", 80)
+        assert is_host_allowed("[::1]", "127.0.0.1", 80)
+        assert is_host_allowed("localhost:80", "127.0.0.1", 80)
         for header in ("evil.org", "localhost:x", "", None, "::1", "127.0.0.1:"):
-            assert not host_allowed(header, "127.0.0.1", 80)
+            assert not is_host_allowed(header, "127.0.0.1", 80)
 
     def test_open_to_the_network_any_address_is_a_name_of_this_machine(self):
         for header in (
@@ -167,10 +167,10 @@ class TestHosts:
             f"{socket.gethostname()}:8080",
             "[fe80::1]:8080",
         ):
-            assert host_allowed(header, "0.0.0.0", 8080), header  # noqa: S104
+            assert is_host_allowed(header, "0.0.0.0", 8080), header  # noqa: S104
         for header in ("evil.org:8080", "192.168.1.2:8081", "192.168.1.2.evil.org:8080", "[fe80::1%eth0]:8080"):
-            assert not host_allowed(header, "0.0.0.0", 8080), header  # noqa: S104
+            assert not is_host_allowed(header, "0.0.0.0", 8080), header  # noqa: S104
 
     def test_a_name_that_was_given_is_a_name(self):
-        assert host_allowed("studio.local:8080", "studio.local", 8080)
-        assert not host_allowed("other.local:8080", "studio.local", 8080)
+        assert is_host_allowed("studio.local:8080", "studio.local", 8080)
+        assert not is_host_allowed("other.local:8080", "studio.local", 8080)

@@ -9,8 +9,7 @@ import poise
 from poise.io import samples
 from poise.maths import rotations
 from poise.problem.goals import Direction, LookAt, Place, Pole, Position
-from poise.viewer.document.chains import KINDS, ChainTarget, chain_of, default_chains
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import CHAIN_KINDS, ChainTarget, build_chain, build_default_chains, build_document
 from tests.strategies import figure, generic_arm, random_q, random_skeleton, rng_of, straight_chain
 
 
@@ -24,7 +23,7 @@ def rig_of(skeleton):
 
 
 def offered(rig):
-    return [(chain.id, chain.root, chain.tip, chain.kind) for chain in default_chains(rig, rig.pose)]
+    return [(chain.id, chain.root, chain.tip, chain.kind) for chain in build_default_chains(rig, rig.pose)]
 
 
 class TestOffered:
@@ -66,18 +65,18 @@ class TestOffered:
     def test_any_skeleton_gets_chains_that_can_be_solved_or_none(self, seed):
         rng = rng_of(seed)
         skeleton = random_skeleton(rng, 12, scale=False)
-        document = document_of(poise.Rig(skeleton, poise.Pose(skeleton, random_q(rng, skeleton))))
+        document = build_document(poise.Rig(skeleton, poise.Pose(skeleton, random_q(rng, skeleton))))
         assert len(document.chains) <= 4
         for chain in document.chains:
-            assert chain.joints(skeleton)[-1] == chain.tip
-            assert chain.goals(skeleton)
+            assert chain.list_joints(skeleton)[-1] == chain.tip
+            assert chain.build_goals(skeleton)
 
 
 class TestTargets:
-    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("kind", CHAIN_KINDS)
     def test_they_begin_where_the_pose_has_the_tip(self, humanoid, kind):
         pose = humanoid.pose.replace({"LeftArm": [0.8, 0.0, 0.6, 0.0]})
-        chain = chain_of(pose, "hand", "LeftArm", "LeftHand", kind, axis=(0.0, 1.0, 0.0))
+        chain = build_chain(pose, "hand", "LeftArm", "LeftHand", kind, axis=(0.0, 1.0, 0.0))
         at = pose.world["LeftHand"]
         np.testing.assert_array_equal(chain.position, at.positions)
         np.testing.assert_array_equal(chain.rotation, at.rotations)
@@ -86,15 +85,15 @@ class TestTargets:
 
     def test_mistakes_are_sentences(self, humanoid):
         with pytest.raises(poise.UnknownNameError, match="LeftHand"):
-            chain_of(humanoid.pose, "hand", None, "LeftHnad")
+            build_chain(humanoid.pose, "hand", None, "LeftHnad")
         with pytest.raises(poise.PoiseError):
-            chain_of(humanoid.pose, "hand", "RightArm", "LeftHand")
+            build_chain(humanoid.pose, "hand", "RightArm", "LeftHand")
         with pytest.raises(poise.InputError, match="kind is one of position, place"):
-            chain_of(humanoid.pose, "hand", None, "LeftHand", "point")
+            build_chain(humanoid.pose, "hand", None, "LeftHand", "point")
 
     def test_a_tip_may_be_named_by_another_of_its_names(self):
         rig = poise.load(samples.path("arm.urdf"))
-        chain = chain_of(rig.pose, "tool", None, "flange_tool")
+        chain = build_chain(rig.pose, "tool", None, "flange_tool")
         assert chain.tip in rig.skeleton.names
 
 
@@ -112,7 +111,7 @@ class TestGoals:
         ],
     )  # fmt: skip
     def test_of_each_kind(self, kind, types):
-        goals = self.CHAIN.but(kind=kind).goals(figure())
+        goals = self.CHAIN.replace(kind=kind).build_goals(figure())
         assert [type(goal) for goal in goals] == types
         assert all(goal.joint == "l_foot" and goal.weight == 2.0 for goal in goals)
         np.testing.assert_array_equal(goals[0].rows()[:3], (1, 2, 3))
@@ -120,24 +119,24 @@ class TestGoals:
             assert all(goal.root == "l_leg" for goal in goals)
 
     def test_a_pole_is_one_more(self):
-        goals = self.CHAIN.but(pole=(0.0, 0.0, 1.0)).goals(figure())
+        goals = self.CHAIN.replace(pole=(0.0, 0.0, 1.0)).build_goals(figure())
         assert [type(goal) for goal in goals] == [Position, Pole]
         assert (goals[1].joint, goals[1].tip) == ("l_knee", "l_foot")
-        assert self.CHAIN.but(kind="look", pole=(0.0, 0.0, 1.0)).goals(figure())[0].joint == "l_foot"
+        assert self.CHAIN.replace(kind="look", pole=(0.0, 0.0, 1.0)).build_goals(figure())[0].joint == "l_foot"
 
     def test_a_pole_needs_something_that_bends(self):
         with pytest.raises(poise.InputError, match="two joints or more"):
-            self.CHAIN.but(root="l_knee", pole=(0.0, 0.0, 1.0)).goals(figure())
+            self.CHAIN.replace(root="l_knee", pole=(0.0, 0.0, 1.0)).build_goals(figure())
 
     def test_the_shape_is_the_same_wherever_the_targets_are(self):
-        moved = self.CHAIN.but(position=(9.0, 9.0, 9.0), rotation=(1.0, 0.0, 0.0, 0.0), direction=(1.0, 0.0, 0.0))
+        moved = self.CHAIN.replace(position=(9.0, 9.0, 9.0), rotation=(1.0, 0.0, 0.0, 0.0), direction=(1.0, 0.0, 0.0))
         assert moved.shape == self.CHAIN.shape
-        assert moved.but(pole=(1.0, 2.0, 3.0)).shape == self.CHAIN.but(pole=(3.0, 2.0, 1.0)).shape
+        assert moved.replace(pole=(1.0, 2.0, 3.0)).shape == self.CHAIN.replace(pole=(3.0, 2.0, 1.0)).shape
         for other in (
-            self.CHAIN.but(pole=(1.0, 2.0, 3.0)), self.CHAIN.but(weight=3.0), self.CHAIN.but(kind="place"),
-            self.CHAIN.but(root="hip"), self.CHAIN.but(enabled=False), self.CHAIN.but(axis=(0.0, 1.0, 0.0)),
+            self.CHAIN.replace(pole=(1.0, 2.0, 3.0)), self.CHAIN.replace(weight=3.0), self.CHAIN.replace(kind="place"),
+            self.CHAIN.replace(root="hip"), self.CHAIN.replace(enabled=False), self.CHAIN.replace(axis=(0.0, 1.0, 0.0)),
         ):  # fmt: skip
             assert other.shape != self.CHAIN.shape
 
     def test_joints_from_root_to_tip(self):
-        assert self.CHAIN.joints(figure()) == ("l_leg", "l_knee", "l_foot")
+        assert self.CHAIN.list_joints(figure()) == ("l_leg", "l_knee", "l_foot")

@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed
 
 import poise
 from poise.io import samples
-from poise.viewer.serve.server import ENDED
+from poise.viewer.server import CLOSED_ENDED
 from tests.patience import PATIENCE
 from tests.view.clients import eventually
 from tests.view.page import page_at
@@ -128,7 +128,7 @@ def test_a_script_that_closes_says_so(rig):
     with poise.view(rig, open_browser=False) as view, page_at(view.url) as page:
         page.until(lambda page: page.state is not None)
         view.close()
-        assert goodbye(page) == (ENDED, "The script has ended")
+        assert goodbye(page) == (CLOSED_ENDED, "The script has ended")
 
 
 def test_a_script_that_just_ends_says_so():
@@ -141,5 +141,5 @@ def test_a_script_that_just_ends_says_so():
         page.until(lambda page: page.state is not None)
         script.stdin.write("\n")
         script.stdin.flush()
-        assert goodbye(page) == (ENDED, "The script has ended")
+        assert goodbye(page) == (CLOSED_ENDED, "The script has ended")
     assert script.returncode == 0

@@ -11,7 +11,7 @@ import pytest
 import poise
 from poise import EulerBox, Kind, Range, SwingTwist
 from poise.io import samples
-from poise.viewer.document.document import Choice, Document, Gizmo, document_of
+from poise.viewer.document.document import Document, Gizmo, SolverChoice, build_document
 
 MIXED = poise.Skeleton.build(
     ["free", "ball", "hinged", "cone", "box", "hinge", "slide", "fixed"],
@@ -30,7 +30,7 @@ MIXED = poise.Skeleton.build(
 def mixed():
     q = np.random.default_rng(3).normal(size=MIXED.nq)
     pose = poise.Pose(MIXED, MIXED.legal(q)[0])
-    return document_of(poise.Rig(MIXED, pose), chains=())
+    return build_document(poise.Rig(MIXED, pose), chains=())
 
 
 class TestModes:
@@ -73,7 +73,7 @@ class TestModes:
     def test_where_they_make_no_difference_they_say_why(self):
         def modes(kinds, limits):
             skeleton = poise.Skeleton.build(["a", "b"], [-1, 0], kinds, axes=[(0, 0, 1)] * 2, limits=limits)
-            return document_of(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)), chains=()).modes()
+            return build_document(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)), chains=()).list_modes()
 
         assert modes([3, 3], None)["hinge"].startswith("no joint has a hinge axis")
         assert modes([3, 3], None)["limits"].startswith("no joint has limits")
@@ -85,7 +85,7 @@ class TestModes:
 class TestBeginning:
     def test_a_rig_is_shown_as_its_file_has_it(self):
         rig = poise.load(samples.path("humanoid.glb"))
-        document = document_of(rig)
+        document = build_document(rig)
         assert document.name == "humanoid.glb"
         assert document.start is rig.pose
         assert document.skeleton is rig.skeleton
@@ -94,13 +94,13 @@ class TestBeginning:
 
     def test_a_rig_without_a_file(self):
         rig = poise.Rig(MIXED, poise.Pose(MIXED, MIXED.rest_q))
-        assert document_of(rig).name == "rig"
-        assert document_of(rig, name="mine").name == "mine"
+        assert build_document(rig).name == "rig"
+        assert build_document(rig, name="mine").name == "mine"
 
     def test_a_pose_and_chains_may_be_given(self):
         rig = poise.load(samples.path("humanoid.glb"))
         raised = rig.pose.replace({"LeftArm": [0.9238795, 0, 0, 0.3826834]})
-        document = document_of(rig, pose=raised, chains=(), views=2)
+        document = build_document(rig, pose=raised, chains=(), views=2)
         assert document.start is raised
         assert document.chains == ()
         assert document.views == 2
@@ -108,7 +108,7 @@ class TestBeginning:
     def test_a_batch_is_refused(self):
         rig = poise.load(samples.path("humanoid.glb"))
         with pytest.raises(poise.InputError, match="single pose, not a batch"):
-            document_of(rig, pose=poise.Pose(rig.skeleton, np.repeat(rig.pose.q[None], 2, axis=0)))
+            build_document(rig, pose=poise.Pose(rig.skeleton, np.repeat(rig.pose.q[None], 2, axis=0)))
 
 
 class TestValues:
@@ -119,11 +119,11 @@ class TestValues:
         assert mixed.views == 1
 
     def test_an_unknown_chain_lists_what_there_is(self):
-        document = document_of(poise.load(samples.path("humanoid.glb")))
+        document = build_document(poise.load(samples.path("humanoid.glb")))
         with pytest.raises(poise.UnknownNameError, match="left_arm"):
-            document.chain("left_amr")
-        off = document.with_chain(document.chain("left_arm").but(enabled=False))
-        assert [chain.id for chain in off.active] == ["right_arm", "left_leg", "right_leg"]
+            document.find_chain("left_amr")
+        off = document.with_chain(document.find_chain("left_arm").replace(enabled=False))
+        assert [chain.id for chain in off.active_chains] == ["right_arm", "left_leg", "right_leg"]
         assert [chain.id for chain in off.chains] == [chain.id for chain in document.chains]
 
     def test_what_it_is_made_of_is_listed(self):
@@ -144,16 +144,16 @@ class TestValues:
 
 class TestChoices:
     def test_auto_is_a_word(self):
-        assert Choice().made() == "auto"
+        assert SolverChoice().build_solver() == "auto"
 
     def test_options_are_checked_by_the_solver(self):
-        choice = Choice("ccd").with_option("iterations", 7).with_option("order", "tip-first")
-        assert choice.made() == poise.solvers.named("ccd", iterations=7, order="tip-first")
+        choice = SolverChoice("ccd").with_option("iterations", 7).with_option("order", "tip-first")
+        assert choice.build_solver() == poise.solvers.named("ccd", iterations=7, order="tip-first")
         assert choice.with_option("iterations", 9).options == (("order", "tip-first"), ("iterations", 9))
         with pytest.raises(poise.PoiseError):
             choice.with_option("iterations", -1)
         with pytest.raises(poise.UnknownNameError):
-            Choice("cdc").made()
+            SolverChoice("cdc").build_solver()
 
     def test_kinds_are_the_librarys(self):
         assert [Kind(int(kind)).name for kind in MIXED.kinds[5:]] == ["HINGE", "SLIDE", "FIXED"]

@@ -12,11 +12,11 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.io.gltf.container import pack, unpack
+from poise.io.gltf.container import pack_document, unpack_document
 from poise.maths import rotations
 from poise.model.skeleton import Kind, Skeleton
-from poise.viewer.model import frame_rows, model_of, width_of
-from poise.viewer.parts import rows as frames
+from poise.viewer import rig_message as frames
+from poise.viewer.rig_message import build_rig_message, find_row_width, pack_frame_rows
 
 REAL = (
     "glb/human_female_m2m.glb", "glb/knight_kaykit.glb", "glb/cesium_man.gltf", "glb/cryptovoxels.vrm", "glb/fox.glb",
@@ -31,7 +31,7 @@ def loaded(path) -> poise.Rig:
 
 
 def opened(glb):
-    container = unpack(glb, ".glb")
+    container = unpack_document(glb, ".glb")
     return container.json, container.binary or b""
 
 
@@ -52,12 +52,12 @@ def maps(model, rows):
 @pytest.mark.parametrize("name", REAL)
 def test_frames_with_the_model_give_the_world_in_any_pose(data, name):
     rig = loaded(data / name)
-    model = model_of(rig)
+    model = build_rig_message(rig)
     json.dumps(model.message, allow_nan=False)
     for pose in (rig.rest, rig.pose, turned(rig.pose)):
-        rows = frame_rows(pose)
+        rows = pack_frame_rows(pose)
         assert rows.dtype == np.float32
-        assert rows.shape == (len(rig.skeleton), width_of(pose)) == (len(rig.skeleton), 7)
+        assert rows.shape == (len(rig.skeleton), find_row_width(pose)) == (len(rig.skeleton), 7)
         world = pose.world.affine
         np.testing.assert_allclose(maps(model, rows), world, atol=1e-5 * np.abs(world).max())
 
@@ -71,8 +71,8 @@ def bent_arm(scales):
 def test_a_scale_that_shears_what_turns_needs_whole_maps():
     skeleton = bent_arm([[1, 2, 1], [1, 1, 1], [1, 1, 1]])
     pose = turned(poise.Pose(skeleton, skeleton.rest_q))
-    assert width_of(pose) == 12
-    np.testing.assert_allclose(frame_rows(pose).reshape(-1, 3, 4), pose.world.affine, atol=1e-6)
+    assert find_row_width(pose) == 12
+    np.testing.assert_allclose(pack_frame_rows(pose).reshape(-1, 3, 4), pose.world.affine, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -87,34 +87,34 @@ def test_a_scale_that_shears_what_turns_needs_whole_maps():
 def test_scales_that_shear_nothing_need_no_maps(scales):
     skeleton = bent_arm(scales)
     rest = poise.Pose(skeleton, skeleton.rest_q)
-    model = model_of(poise.Rig(skeleton, rest))
+    model = build_rig_message(poise.Rig(skeleton, rest))
     pose = turned(rest)
-    assert width_of(pose) == 7
-    np.testing.assert_allclose(maps(model, frame_rows(pose)), pose.world.affine, atol=1e-5)
+    assert find_row_width(pose) == 7
+    np.testing.assert_allclose(maps(model, pack_frame_rows(pose)), pose.world.affine, atol=1e-5)
 
 
 def test_no_frame_takes_a_rotation_apart(monkeypatch):
     """A decomposition per joint and frame would be slow: what scales leave of it is known beforehand."""
     skeleton = bent_arm([[1.00001, 1, 1], [0.5, 0.5, 0.5], [1, 2, 3]])
     pose = turned(poise.Pose(skeleton, skeleton.rest_q))
-    first = frame_rows(pose)
+    first = pack_frame_rows(pose)
     monkeypatch.setattr(frames, "rotation_part", None)
-    np.testing.assert_array_equal(frame_rows(pose), first)
+    np.testing.assert_array_equal(pack_frame_rows(pose), first)
 
 
 def test_scales_of_a_pose_count_only_where_they_differ():
     skeleton = bent_arm([[2, 2, 2], [1, 1, 1], [1, 1, 1]])
     own = np.array([[2.0, 2, 2], [1, 1, 1], [1, 1, 1]])
-    assert width_of(poise.Pose(skeleton, skeleton.rest_q, scales=own)) == 7
-    assert width_of(poise.Pose(skeleton, skeleton.rest_q, scales=own * 1.5)) == 12
+    assert find_row_width(poise.Pose(skeleton, skeleton.rest_q, scales=own)) == 7
+    assert find_row_width(poise.Pose(skeleton, skeleton.rest_q, scales=own * 1.5)) == 12
 
 
 def test_a_batch_is_a_frame_each():
     clip = poise.load(samples.path("humanoid.glb")).clips[0]
-    rows = frame_rows(clip.poses)
+    rows = pack_frame_rows(clip.poses)
     assert rows.shape == (len(clip), len(clip.skeleton), 7)
-    np.testing.assert_array_equal(rows[7], frame_rows(clip.poses[7]))
-    assert frame_rows(clip.poses, 12).shape == (len(clip), len(clip.skeleton), 12)
+    np.testing.assert_array_equal(rows[7], pack_frame_rows(clip.poses[7]))
+    assert pack_frame_rows(clip.poses, 12).shape == (len(clip), len(clip.skeleton), 12)
 
 
 # --- the message --------------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def test_a_batch_is_a_frame_each():
 
 def test_the_sample_is_described():
     rig = poise.load(samples.path("humanoid.glb"))
-    model = model_of(rig, [(0, 0, 0), (1, 0, 0)])
+    model = build_rig_message(rig, [(0, 0, 0), (1, 0, 0)])
     message = model.message
     assert (message["kind"], message["name"], message["format"], message["up"]) == ("model", "humanoid.glb", "glb", "y")
     assert message["places"] == [[0, 0, 0], [1, 0, 0]]
@@ -141,7 +141,7 @@ def test_the_sample_is_described():
 @pytest.mark.parametrize("name", ["humanoid.glb", "humanoid.bvh", "arm.urdf"])
 def test_bones_end_where_the_next_joint_is(name):
     rig = poise.load(samples.path(name))
-    joints = model_of(rig).message["joints"]
+    joints = build_rig_message(rig).message["joints"]
     world = rig.rest.world
     ends = world.positions + rotations.rotate(world.rotations, np.array([joint["bone"] for joint in joints]))
     for i, joint in enumerate(joints):
@@ -151,7 +151,7 @@ def test_bones_end_where_the_next_joint_is(name):
             assert min(np.linalg.norm(world.positions[k] - ends[i]) for k in away) < 1e-6, joint["name"]
         else:
             length = np.linalg.norm(joint["bone"])
-            assert 0 < length < 0.1 * model_of(rig).message["size"], joint["name"]
+            assert 0 < length < 0.1 * build_rig_message(rig).message["size"], joint["name"]
 
 
 @pytest.mark.parametrize("factor", [1e-3, 0.5, 20.0])
@@ -168,7 +168,9 @@ def test_bones_grow_with_the_figure(factor):
         return np.array(
             [
                 joint["bone"]
-                for joint in model_of(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q))).message["joints"]
+                for joint in build_rig_message(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q))).message[
+                    "joints"
+                ]
             ]
         )
 
@@ -178,13 +180,13 @@ def test_bones_grow_with_the_figure(factor):
 def test_the_longest_bone_has_a_short_end():
     """A leaf goes on for a share of the bone that leads to it, but never for a tenth of the figure."""
     skeleton = Skeleton.build("abc", [-1, 0, 1], [Kind.BALL] * 3, offsets=[(0, 0, 0), (0.1, 0, 0), (0, 3, 0)])
-    joints = model_of(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q))).message["joints"]
+    joints = build_rig_message(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q))).message["joints"]
     assert 0 < np.linalg.norm(joints[2]["bone"]) < 0.1 * 3
 
 
 def test_bones_follow_the_body_not_the_limbs():
     rig = poise.load(samples.path("humanoid.bvh"))
-    joints = {joint["name"]: joint for joint in model_of(rig).message["joints"]}
+    joints = {joint["name"]: joint for joint in build_rig_message(rig).message["joints"]}
     world = rig.rest.world
     for name, then in (("Hips", "Spine"), ("Chest", "Neck"), ("LeftArm", "LeftForeArm")):
         way = world[then].positions - world[name].positions
@@ -197,18 +199,18 @@ def test_a_bone_goes_straight_on_where_names_say_nothing():
     names = ["p", "q", "left", "on", "right", "l2", "o2", "r2", "twist"]
     offsets = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0.1, 0], [0, -1, 0], [0, 1, 0], [1, 0, 0], [0, -1, 0], [2, 0, 0]]
     skeleton = Skeleton.build(names, [-1, 0, 1, 1, 1, 2, 3, 4, 1], [Kind.BALL] * 9, offsets=offsets)
-    joints = model_of(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q))).message["joints"]
+    joints = build_rig_message(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q))).message["joints"]
     np.testing.assert_allclose(joints[1]["bone"], [1, 0.1, 0])  # not to the leaf, and not to a side
     np.testing.assert_allclose(joints[0]["bone"], [1, 0, 0])
 
 
 def test_up_is_found_where_the_file_does_not_say(data):
-    assert model_of(loaded(data / "bvh/walk_makehuman_zup.bvh")).message["up"] == "z"
-    assert model_of(loaded(data / "bvh/cmu_12_01_walk.bvh")).message["up"] == "y"
+    assert build_rig_message(loaded(data / "bvh/walk_makehuman_zup.bvh")).message["up"] == "z"
+    assert build_rig_message(loaded(data / "bvh/cmu_12_01_walk.bvh")).message["up"] == "y"
 
 
 def test_hinges_have_their_axis():
-    joints = model_of(poise.load(samples.path("arm.urdf"))).message["joints"]
+    joints = build_rig_message(poise.load(samples.path("arm.urdf"))).message["joints"]
     skeleton = poise.load(samples.path("arm.urdf")).skeleton
     for joint in joints:
         hinge = skeleton[joint["name"]]
@@ -217,7 +219,7 @@ def test_hinges_have_their_axis():
 
 def test_a_single_joint_has_a_size_and_a_bone():
     skeleton = Skeleton.build(["only"], [-1], [Kind.BALL])
-    model = model_of(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)))
+    model = build_rig_message(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)))
     assert model.message["size"] == 1.0
     assert np.linalg.norm(model.message["joints"][0]["bone"]) > 0
     assert model.asset is None
@@ -231,7 +233,7 @@ def test_a_single_joint_has_a_size_and_a_bone():
 @pytest.mark.parametrize("name", [name for name in REAL if name.startswith("glb/")])
 def test_everything_is_in_one_glb_and_nodes_are_the_rows(data, name):
     rig = loaded(data / name)
-    model = model_of(rig)
+    model = build_rig_message(rig)
     document, binary = opened(model.asset)
     assert document["buffers"] == [{"byteLength": len(binary)}]
     assert "animations" not in document
@@ -252,9 +254,9 @@ def test_everything_is_in_one_glb_and_nodes_are_the_rows(data, name):
 @pytest.mark.parametrize("name", ["glb/fox.glb", "glb/cesium_man.gltf", "glb/knight_kaykit.glb"])
 def test_the_bytes_of_meshes_are_the_files_own(data, name):
     rig = loaded(data / name)
-    document, binary = opened(model_of(rig).asset)
+    document, binary = opened(build_rig_message(rig).asset)
     container = rig.skeleton.source.container
-    from poise.io.gltf.buffers import Buffers
+    from poise.io.gltf.container import Buffers
 
     buffers = Buffers(container.json["buffers"], container, rig.path.parent)
     for mesh in document["meshes"]:
@@ -268,20 +270,20 @@ def test_the_bytes_of_meshes_are_the_files_own(data, name):
 
 def test_animations_are_not_sent(data):
     path = data / "glb/knight_kaykit.glb"
-    assert len(model_of(loaded(path)).asset) < 0.5 * path.stat().st_size
+    assert len(build_rig_message(loaded(path)).asset) < 0.5 * path.stat().st_size
 
 
 def test_the_turn_of_an_added_root_is_left_to_the_page(tmp_path):
     skeleton = Skeleton.build(["a", "b"], [-1, 0], [Kind.BALL] * 2, up="z", metres_per_unit=0.01)
     poise.save(poise.Pose(skeleton, skeleton.rest_q), tmp_path / "bare.glb")
-    container = unpack((tmp_path / "bare.glb").read_bytes(), ".glb")
+    container = unpack_document((tmp_path / "bare.glb").read_bytes(), ".glb")
     triangle = {"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}
     container.json["meshes"] = [{"primitives": [{"attributes": {"POSITION": len(container.json["accessors"])}}]}]
     container.json["accessors"].append(triangle)
     container.json["nodes"][1]["mesh"] = 0
-    (tmp_path / "bare.glb").write_bytes(pack(container))
+    (tmp_path / "bare.glb").write_bytes(pack_document(container))
     again = loaded(tmp_path / "bare.glb")
-    model = model_of(again)
+    model = build_rig_message(again)
     assert model.message["up"] == "z"
     document, _ = opened(model.asset)
     assert len(document["nodes"]) == len(again.skeleton) + 1
@@ -307,7 +309,7 @@ def document_with(tmp_path, change):
     change(document)
     (tmp_path / "rig").mkdir(exist_ok=True)
     (tmp_path / "rig" / "body.gltf").write_text(json.dumps(document))
-    return model_of(loaded(tmp_path / "rig" / "body.gltf"))
+    return build_rig_message(loaded(tmp_path / "rig" / "body.gltf"))
 
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"picture"
@@ -365,7 +367,7 @@ def test_packed_meshes_are_noted_and_bones_shown(tmp_path, name):
 
 
 def test_the_draco_file_of_the_data_shows_bones(data):
-    model = model_of(loaded(data / "bad_inputs/gltf_draco_required.gltf"))
+    model = build_rig_message(loaded(data / "bad_inputs/gltf_draco_required.gltf"))
     assert model.asset is None
     assert "Draco" in model.notes[0]
 
@@ -425,12 +427,12 @@ def test_a_rig_without_meshes_has_no_glb(tmp_path):
     rig = poise.load(samples.path("humanoid.bvh"))
     poise.save(rig.rest, tmp_path / "bare.glb")
     for bare in (rig, poise.load(tmp_path / "bare.glb")):
-        model = model_of(bare)
+        model = build_rig_message(bare)
         assert model.asset is None
         assert model.message["asset"] is False
         assert all(joint["shown"] for joint in model.message["joints"])
 
 
 def test_the_glb_header_is_right():
-    glb = model_of(poise.load(samples.path("humanoid.glb"))).asset
+    glb = build_rig_message(poise.load(samples.path("humanoid.glb"))).asset
     assert struct.unpack_from("<4sII", glb) == (b"glTF", 2, len(glb))

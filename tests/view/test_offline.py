@@ -13,8 +13,8 @@ import pytest
 import poise
 from poise.errors import InputError
 from poise.io import samples
-from poise.viewer.model import frame_rows, model_of
-from poise.viewer.offline import WEB, offline_page, thinned
+from poise.viewer.offline_page import WEB_FOLDER, build_offline_page, select_frames
+from poise.viewer.rig_message import build_rig_message, pack_frame_rows
 
 PLAYER = """
 import { Scene } from "three";
@@ -36,10 +36,10 @@ window.result = { title: data.title, said: data.said, meshes, outside, first: [.
 def page(tmp_path_factory) -> Path:
     """A player that only says what it was given, with the modules of three.js that are shipped."""
     web = tmp_path_factory.mktemp("web")
-    (web / "third_party").symlink_to(WEB / "third_party")
+    (web / "third_party").symlink_to(WEB_FOLDER / "third_party")
     (web / "player.js").write_text(PLAYER)
     (web / "style.css").write_text("body { background: rgb(1, 2, 3); }")
-    packages = json.loads((WEB / "third_party" / "VERSIONS.json").read_text())["packages"]
+    packages = json.loads((WEB_FOLDER / "third_party" / "VERSIONS.json").read_text())["packages"]
     names = {name: f"./third_party/{path}" for each in packages for name, path in each["imports"].items()}
     imports = json.dumps({"imports": names | {"poise/player.js": "./player.js"}})
     (web / "index.html").write_text(f'<script type="importmap">{imports}</script>')
@@ -60,8 +60,8 @@ def walk() -> tuple[poise.Rig, poise.Clip]:
 
 def made(page, walk, title="A walk", **options):
     rig, clip = walk
-    return offline_page(
-        model_of(rig), frame_rows(clip.poses)[:, None], clip.times, title, page=page, **options
+    return build_offline_page(
+        build_rig_message(rig), pack_frame_rows(clip.poses)[:, None], clip.times, title, page=page, **options
     ).decode()
 
 
@@ -79,7 +79,7 @@ def test_the_numbers_are_the_clips(page, walk):
     np.testing.assert_allclose(frames[:, 0, :, :3], clip.poses.world.positions, atol=1e-6)
     np.testing.assert_allclose(data["times"], clip.times, atol=1e-6)
     assert data["speed"] == 2
-    assert base64.b64decode(element(text, "asset")) == model_of(rig).asset
+    assert base64.b64decode(element(text, "asset")) == build_rig_message(rig).asset
     assert base64.b64decode(element(text, "terrain")) == b"glTF"
 
 
@@ -103,7 +103,7 @@ def test_words_of_others_stay_words(page, walk):
 @pytest.mark.parametrize(("fps", "kept"), [(24, 24), (30, 30), (60, 60), (100, 60), (120, 60), (1000, 60)])
 def test_at_most_sixty_frames_a_second_are_kept(fps, kept):
     times = np.arange(10 * fps + 1) / fps
-    mask = thinned(times)
+    mask = select_frames(times)
     assert mask[0]
     assert mask[-1]
     assert abs(mask.sum() - 10 * kept) <= 1
@@ -111,15 +111,15 @@ def test_at_most_sixty_frames_a_second_are_kept(fps, kept):
 
 
 def test_the_last_frame_stays():
-    assert thinned(np.array([0.0, 0.1, 0.101])).tolist() == [True, True, True]
-    assert thinned(np.array([0.0])).tolist() == [True]
+    assert select_frames(np.array([0.0, 0.1, 0.101])).tolist() == [True, True, True]
+    assert select_frames(np.array([0.0])).tolist() == [True]
 
 
 def test_a_long_clip_is_of_sensible_size(page):
     skeleton = poise.Skeleton.build([f"j{i}" for i in range(70)], [i - 1 for i in range(70)], [poise.Kind.BALL] * 70)
-    model = model_of(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)))
-    frames = np.broadcast_to(frame_rows(poise.Pose(skeleton, skeleton.rest_q)), (4500, 1, 70, 7))
-    text = offline_page(model, frames, np.arange(4500) / 60.0, "long", page=page)
+    model = build_rig_message(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)))
+    frames = np.broadcast_to(pack_frame_rows(poise.Pose(skeleton, skeleton.rest_q)), (4500, 1, 70, 7))
+    text = build_offline_page(model, frames, np.arange(4500) / 60.0, "long", page=page)
     assert 4500 * 70 * 28 < len(text) < 17_000_000
 
 
@@ -136,7 +136,7 @@ def test_a_long_clip_is_of_sensible_size(page):
 )
 def test_frames_that_do_not_fit_are_refused(page, walk, frames, times):
     with pytest.raises(InputError, match="frames"):
-        offline_page(model_of(walk[0]), frames, times, "", page=page)
+        build_offline_page(build_rig_message(walk[0]), frames, times, "", page=page)
 
 
 @pytest.mark.long
@@ -155,7 +155,7 @@ def test_a_browser_plays_it_and_nothing_gets_out(chromium, page, walk, tmp_path)
     assert result["outside"] == "refused"
     assert result["colour"] == "rgb(1, 2, 3)"
     assert result["kind"] == "Scene"
-    rows = frame_rows(walk[1].poses)
+    rows = pack_frame_rows(walk[1].poses)
     assert result["count"] == rows.size
     np.testing.assert_allclose(result["first"], rows[0, 0], atol=1e-6)
     assert {url.split(":")[0] for url in asked} <= {"file", "data", "blob"}

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from poise.viewer.session.outbox import Inbox, Outbox
+from poise.viewer.session.message_queues import Inbox, Outbox
 
 WELCOME = {"kind": "welcome"}
 
@@ -17,7 +17,7 @@ WELCOME = {"kind": "welcome"}
 def outbox():
     box = Outbox()
     box.attach(lambda: None)
-    box.say(WELCOME)
+    box.send(WELCOME)
     box.take()
     return box
 
@@ -84,7 +84,7 @@ class TestPoses:
         assert outbox.take() == [b"pose 7"]
 
     def test_free_means_that_a_page_waits(self, outbox):
-        assert not Outbox().free
+        assert not Outbox().is_free
         assert outbox.free
         number = outbox.show(numbered)
         assert not outbox.free
@@ -120,12 +120,12 @@ class TestPoses:
     def test_waking_when_there_is_something_to_take(self):
         box, woken = Outbox(), []
         box.attach(lambda: woken.append(1))
-        box.say(WELCOME)
-        number = box.show(numbered)
+        box.send(WELCOME)
+        number = box.send_pose(numbered)
         assert len(woken) == 2
         box.take()
-        box.show(numbered)
-        box.seen(number)
+        box.send_pose(numbered)
+        box.acknowledge(number)
         assert len(woken) == 4
 
 
@@ -135,24 +135,24 @@ class TestPages:
         for detached in (False, True):
             if detached:
                 box.attach(print)
-                box.say(WELCOME)
+                box.send(WELCOME)
                 box.detach(print)
             for _ in range(1000):
-                box.say({"kind": "message", "text": "x" * 100})
-                box.say_ghost(b"x" * 100)
-                box.show(numbered)
+                box.send({"kind": "message", "text": "x" * 100})
+                box.send_ghost(b"x" * 100)
+                box.send_pose(numbered)
             assert box.take() == []
-            assert not box.attached
+            assert not box.is_attached
 
     def test_the_first_message_is_the_welcome(self):
         box = Outbox()
         box.attach(lambda: None)
-        box.say({"kind": "state"})
-        box.say_ghost(b"ghost")
-        box.show(numbered)
-        assert not box.free
-        box.say(WELCOME)
-        box.say({"kind": "model"})
+        box.send({"kind": "state"})
+        box.send_ghost(b"ghost")
+        box.send_pose(numbered)
+        assert not box.is_free
+        box.send(WELCOME)
+        box.send({"kind": "model"})
         assert kinds(box.take()) == ["welcome", "model"]
 
     def test_a_page_that_takes_over_finds_nothing_of_the_one_before(self, outbox):
@@ -170,12 +170,12 @@ class TestPages:
         first, second = (lambda: None), (lambda: None)
         box.attach(first)
         box.attach(second)
-        box.say(WELCOME)
+        box.send(WELCOME)
         box.detach(first)
-        assert box.attached
+        assert box.is_attached
         assert kinds(box.take()) == ["welcome"]
         box.detach(second)
-        assert not box.attached
+        assert not box.is_attached
 
     def test_races(self):
         """A studio, a page that reads and many that come and go: frames go up, one at a time, and nobody is stuck."""
@@ -183,9 +183,9 @@ class TestPages:
 
         def studio():
             while not end.is_set():
-                box.say(WELCOME)
-                box.say({"kind": "state"})
-                box.show(numbered)
+                box.send(WELCOME)
+                box.send({"kind": "state"})
+                box.send_pose(numbered)
 
         def pages():
             for turn in range(60):
@@ -202,7 +202,7 @@ class TestPages:
                         faults.append((seen, poses))
                     seen += poses
                     for number in poses:
-                        box.seen(number)
+                        box.acknowledge(number)
                 if random.random() < 0.5:
                     box.detach(ready.set)
 

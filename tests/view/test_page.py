@@ -6,12 +6,12 @@ import numpy as np
 
 import poise
 from poise.io import samples
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import build_document
 from tests.view.browser import assert_shown_is_solved
 
 
 def test_it_opens_and_what_was_dragged_is_saved_and_loaded(served, tmp_path):
-    tab = served(document_of(poise.load(samples.path("humanoid.glb"))))
+    tab = served(build_document(poise.load(samples.path("humanoid.glb"))))
     before = tab.studio.stage.pose_of(0).world["LeftHand"].positions
     tab.drag(*[(i, -2 * i) for i in range(30)])
     assert_shown_is_solved(tab)

@@ -8,7 +8,7 @@ import pytest
 import poise
 from poise.io import samples
 from poise.maths import rotations
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import build_document
 from tests.view.browser import assert_shown_is_solved
 
 pytestmark = pytest.mark.long
@@ -19,7 +19,7 @@ RINGS = "window.poise.viewports[0].gizmo.active === 'bone'"
 @pytest.fixture
 def tab(served):
     """The bundled humanoid, all panels open."""
-    return served(document_of(poise.load(samples.path("humanoid.glb"))), height=900)
+    return served(build_document(poise.load(samples.path("humanoid.glb"))), height=900)
 
 
 def take_ring(tab, joint):
@@ -153,7 +153,7 @@ def test_a_finger_turns_a_bone(tab):
 
 def test_a_bone_is_keyed_into_the_clip_only_if_it_is_wanted(served):
     rig = poise.load(samples.path("humanoid.glb"))
-    tab = served(document_of(rig, clip=rig.clips[0].name, chains=()), height=900)
+    tab = served(build_document(rig, clip=rig.clips[0].name, chains=()), height=900)
     tab.click("play")
     tab.until_state("!state.playing")
     tab.get("window.poise.send({do: 'seek', time: 0.5})")

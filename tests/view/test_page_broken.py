@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import poise
-from poise.viewer.document.document import document_of
-from poise.viewer.solving import Solving
+from poise.viewer.document.document import build_document
+from poise.viewer.view_solver import ViewSolver
 from tests.patience import PATIENCE
 from tests.view.browser import Tab, assert_shown_is_solved
 
@@ -195,16 +195,16 @@ def test_a_connection_that_breaks_is_no_end(served):
 
 def test_a_solver_that_raises_is_said_and_dragging_goes_on(served, monkeypatch):
     tab = served("ccd")
-    call = Solving.__call__
+    call = ViewSolver.__call__
 
     def broken(*_):
         raise ZeroDivisionError("the solver is broken")
 
-    monkeypatch.setattr(Solving, "__call__", broken)
+    monkeypatch.setattr(ViewSolver, "__call__", broken)
     tab.drag(*[(i, -i) for i in range(20)])
     tab.until("document.querySelector('[data-testid=message][data-level=error]')")
     assert "ZeroDivisionError: the solver is broken" in tab.said()[0]
-    monkeypatch.setattr(Solving, "__call__", call)
+    monkeypatch.setattr(ViewSolver, "__call__", call)
     tab.drag(*[(-i, i) for i in range(20)])
     assert tab.answered()["views"][0]["status"] == "reached"
     assert_shown_is_solved(tab)
@@ -226,7 +226,7 @@ def test_a_clip_of_4500_frames(served, data):
         pytest.skip(f"no {file.name} in the data")
     rig = poise.load(file)
     assert len(rig.clips[0]) > 4000
-    tab = served(document_of(rig, clip=rig.clips[0].name, chains=()))
+    tab = served(build_document(rig, clip=rig.clips[0].name, chains=()))
     if not tab.state["playing"]:
         tab.click("play")
     frames = tab.get("window.poise.frames")

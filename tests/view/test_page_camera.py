@@ -8,7 +8,7 @@ import pytest
 import poise
 from poise.io import samples
 from poise.model.skeleton import Kind, Skeleton
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import build_document
 
 pytestmark = pytest.mark.long
 
@@ -63,7 +63,7 @@ def cross(up, unit):
 
 def shown(up, unit):
     skeleton = cross(up, unit)
-    return document_of(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)))
+    return build_document(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)))
 
 
 @pytest.mark.parametrize(("up", "unit"), [("y", 1.0), ("z", 1e-4), ("y", 1e5)])
@@ -81,7 +81,7 @@ def test_nothing_of_a_wide_figure_is_cut_and_its_target_is_a_cube_to_be_seen(ser
 
 @pytest.mark.parametrize("file", ["humanoid.glb", "arm.urdf"])
 def test_nothing_of_a_file_is_cut(served, file):
-    tab = served(document_of(poise.load(samples.path(file))))
+    tab = served(build_document(poise.load(samples.path(file))))
     for width, height in SIZES:  # what no hand has moved is framed anew where the window changes
         tab.resize(width, height)
         assert tab.get(CUT) == 0, (width, height)
@@ -95,7 +95,7 @@ def test_the_ghost_of_a_scene_is_in_its_first_picture(served):
 
 
 def test_a_motion_file_opens_playing_and_the_camera_goes_along(served):
-    tab = served(document_of(poise.load(samples.path("humanoid.bvh"))), width=400, height=800)
+    tab = served(build_document(poise.load(samples.path("humanoid.bvh"))), width=400, height=800)
     tab.until_state("state.playing && state.clip")
     assert not any(chain["enabled"] for chain in tab.state["chains"])
     for _ in range(8):
@@ -127,7 +127,7 @@ def test_a_clip_that_climbs_or_stretches_stays_in_the_picture(served):
     turned = poise.Pose(skeleton, q)
     assert np.ptp(turned.world.positions[:, 0, 1]) == pytest.approx(4.0)
     rig = poise.Rig(skeleton, start, (poise.Clip.at_rate(turned, 30.0, "climb"),))
-    tab = served(document_of(rig), width=1000, height=600)
+    tab = served(build_document(rig), width=1000, height=600)
     tab.answered()
     tab.pick("clip", "climb")
     tab.until_state("state.clip === 'climb'")

@@ -9,7 +9,7 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import build_document
 from tests.view.browser import assert_shown_is_solved
 
 pytestmark = pytest.mark.long
@@ -19,7 +19,7 @@ JOINTS = "[...document.querySelectorAll('.joint:not([hidden])')].map((row) => ro
 
 @pytest.fixture
 def tab(served):
-    tab = served(document_of(poise.load(samples.path("humanoid.glb"))), width=1400, height=1000)
+    tab = served(build_document(poise.load(samples.path("humanoid.glb"))), width=1400, height=1000)
     tab.unfold()
     return tab
 

@@ -10,9 +10,9 @@ import pytest
 from poise.io import samples
 from poise.io.registry import load
 from poise.viewer import scenes
-from poise.viewer.document.actions.targets import grounded
-from poise.viewer.document.document import Gizmo, document_of
-from poise.viewer.protocol import POSE
+from poise.viewer.document.actions import place_on_ground
+from poise.viewer.document.document import Gizmo, build_document
+from poise.viewer.protocol import KIND_POSE
 from tests.patience import PATIENCE
 from tests.view.browser import assert_shown_is_solved
 
@@ -116,7 +116,7 @@ def test_no_pose_goes_out_before_the_last_was_drawn(served, monkeypatch):
 
     def watched_take():
         parts = take()
-        under_way.append(under_way[-1] + sum(isinstance(part, bytes) and part[0] == POSE for part in parts))
+        under_way.append(under_way[-1] + sum(isinstance(part, bytes) and part[0] == KIND_POSE for part in parts))
         return parts
 
     def late(number):
@@ -205,7 +205,7 @@ def test_a_target_on_the_ground_stays_on_it(served):
     tab.drag(*[(2 * i, -i) for i in range(40)])
     tab.answered()
     chain = tab.studio.document.chain("left_foot")
-    assert grounded(tab.studio.document, chain).position == chain.position
+    assert place_on_ground(tab.studio.document, chain).position == chain.position
     np.testing.assert_allclose(tab.get(HANDLE), chain.position, atol=1e-5)
 
 
@@ -225,7 +225,7 @@ def test_both_views_drag_one_target(served):
 
 def test_a_handle_of_a_program_is_dragged(served):
     rig = load(samples.path("humanoid.glb"))
-    tab = served(document_of(rig, chains=(), handles=(Gizmo("here", (0.5, 1.0, 0.2)),), driven=True))
+    tab = served(build_document(rig, chains=(), handles=(Gizmo("here", (0.5, 1.0, 0.2)),), driven=True))
     tab.take("handle:here", (0.5, 1.0, 0.2))
     tab.drag(*CIRCLE)
     tab.answered()
@@ -242,11 +242,11 @@ def test_numbers_move_a_target_too(served):
     tab.until_state("state.undo !== null")
     tab.answered()
     turned = tab.studio.document.chains[0].rotation
-    assert turned != scenes.scene("robot_arm").chains[0].rotation
+    assert turned != scenes.build_scene("robot_arm").chains[0].rotation
     tab.key("Control+z")
     tab.key("Control+z")
     tab.until_state("state.undo === null")
-    assert tab.studio.document.chains[0].position == scenes.scene("robot_arm").chains[0].position
+    assert tab.studio.document.chains[0].position == scenes.build_scene("robot_arm").chains[0].position
     assert_shown_is_solved(tab)
 
 
@@ -286,7 +286,7 @@ def test_a_target_on_the_ground_follows_it_while_it_is_dragged(served):
         tab.until("window.poise.state.serial > 0 && window.poise.viewports[0].actor.handles._held.size === 0")
         shown, chain = tab.get(HANDLE), tab.studio.document.chain("left_foot")
         np.testing.assert_allclose(shown, chain.position, atol=1e-5)
-        assert grounded(tab.studio.document, chain).position == chain.position
+        assert place_on_ground(tab.studio.document, chain).position == chain.position
     tab.page.mouse.up()
     tab.answered()
     np.testing.assert_allclose(tab.get(HANDLE), tab.studio.document.chain("left_foot").position, atol=1e-5)

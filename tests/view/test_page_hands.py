@@ -7,7 +7,7 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import build_document
 from tests.view.browser import assert_shown_is_solved
 
 pytestmark = pytest.mark.long
@@ -87,7 +87,7 @@ class Hand:
 @pytest.fixture
 def tab(served):
     """The bundled humanoid."""
-    return served(document_of(poise.load(samples.path("humanoid.glb"))))
+    return served(build_document(poise.load(samples.path("humanoid.glb"))))
 
 
 def on_screen(tab, position):

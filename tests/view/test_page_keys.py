@@ -6,7 +6,7 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import build_document
 
 pytestmark = pytest.mark.long
 
@@ -16,7 +16,7 @@ SELECTED = "window.poise.selected"
 @pytest.fixture
 def tab(served):
     rig = poise.load(samples.path("humanoid.glb"))
-    tab = served(document_of(rig, clip=rig.clips[0].name))
+    tab = served(build_document(rig, clip=rig.clips[0].name))
     tab.click("joint-Hips")
     return tab
 

@@ -7,7 +7,7 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import build_document
 
 pytestmark = pytest.mark.long
 
@@ -26,8 +26,8 @@ LABEL = "window.poise.viewports[0].label.element.hidden ? '' : window.poise.view
 
 def limited(joint, limit, name="humanoid.glb"):
     rig = poise.load(samples.path(name))
-    document = document_of(rig, chains=())
-    return document.but(skeleton=document.skeleton.limited({joint: limit}))
+    document = build_document(rig, chains=())
+    return document.replace(skeleton=document.skeleton.limited({joint: limit}))
 
 
 def shown(served, document, joint):

@@ -16,7 +16,7 @@ import pytest
 import poise
 from poise.io import samples
 from poise.viewer import scenes
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import build_document
 from tests.patience import PROCESS
 from tests.view.browser import Tab, assert_shown_is_solved
 from tests.wheel import PIP, wheel
@@ -62,7 +62,7 @@ def test_the_menu_opens_every_scene(served):
     for name in (*scenes.names()[1:], "ccd"):
         tab.click("scene-menu")
         entry = tab.at(f"scene-{name}")
-        assert scenes.about(name).text in entry.inner_text()
+        assert scenes.describe_scene(name).text in entry.inner_text()
         entry.click()
         tab.until_state(f"state.scene === {name!r} && window.poise.ready")
         assert_scene(tab, name)
@@ -82,14 +82,14 @@ def assert_scene(tab, name):
     assert [view["status"] for view in answer["views"]] == [wanted] * tab.state["views"]
     for letter, view in zip("ab", answer["views"], strict=False):
         tab.until(f"document.querySelector('[data-testid=status-{letter}]').title.startsWith({view['sentence']!r})")
-    assert tab.at("rig-name").inner_text() == scenes.about(name).title
+    assert tab.at("rig-name").inner_text() == scenes.describe_scene(name).title
     assert len(tab.model["joints"]) == len(tab.studio.document.skeleton)
     assert_shown_is_solved(tab)
 
 
 @pytest.mark.parametrize("file", ["humanoid.glb", "arm.urdf"])
 def test_files_of_every_kind_open(served, file):
-    tab = served(document_of(poise.load(samples.path(file))))
+    tab = served(build_document(poise.load(samples.path(file))))
     assert tab.state["chains"]
     assert tab.answered()["views"][0]["status"] == "reached"
     assert_shown_is_solved(tab)
@@ -101,7 +101,7 @@ def test_files_of_every_kind_open(served, file):
 def test_real_rigs_open(served, data, file):
     if not (data / file).exists():
         pytest.skip(f"no {file} in the data")
-    tab = served(document_of(poise.load(data / file)))
+    tab = served(build_document(poise.load(data / file)))
     assert tab.state["chains"]
     assert tab.state["playing"] == file.endswith(".bvh")
     if tab.state["playing"]:

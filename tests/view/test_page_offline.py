@@ -8,7 +8,7 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import build_document
 from tests.view.browser import Tab
 
 pytestmark = pytest.mark.long
@@ -23,7 +23,7 @@ def offline(served, chromium, tmp_path):
 
         def save(clip):
             rig = poise.load(samples.path("humanoid.glb"))
-            tab = served(document_of(rig, clip=rig.clips[0].name if clip else None))
+            tab = served(build_document(rig, clip=rig.clips[0].name if clip else None))
             if clip:
                 tab.click("play")
                 tab.until_state("!state.playing")

@@ -6,8 +6,7 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.viewer.document.chains import chain_of
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import build_chain, build_document
 from tests.view.browser import assert_shown_is_solved
 
 pytestmark = pytest.mark.long
@@ -23,7 +22,7 @@ def test_modes_are_switched(served):
 
 def test_anatomical_limits_are_switched(served):
     """Joints without a limit get that of people, others keep theirs; switched off, all is as it was."""
-    tab = served(document_of(poise.load(samples.path("humanoid.glb"))))
+    tab = served(build_document(poise.load(samples.path("humanoid.glb"))))
     had = set(tab.state["limits"])
     switch = tab.at("anatomical")
     assert not switch.is_checked()
@@ -258,8 +257,8 @@ def test_help_lists_every_key(served):
 
 def test_every_key_does_what_the_sheet_says(served):
     rig = poise.load(samples.path("humanoid.glb"))
-    chain = chain_of(rig.pose, "hand", "LeftArm", "LeftHand", "place")
-    tab = served(document_of(rig, chains=(chain,)))
+    chain = build_chain(rig.pose, "hand", "LeftArm", "LeftHand", "place")
+    tab = served(build_document(rig, chains=(chain,)))
     gizmo = "window.poise.viewports[0].gizmo.mode"
     tab.pick(f"chain-{tab.state['chains'][0]['id']}-kind", "place")
     tab.until_state("state.chains[0].kind === 'place'")

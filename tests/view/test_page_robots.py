@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import poise
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import build_document
 
 pytestmark = pytest.mark.long
 
@@ -51,7 +51,7 @@ def test_every_link_reaches_every_child(served, tmp_path):
     links = "".join(f'<link name="{name}_link"/>' for name, *_ in TREE)
     joints = "".join(JOINT.format(name=name, parent=parent, xyz=xyz) for name, parent, xyz in TREE)
     (tmp_path / "robot.urdf").write_text(ROBOT.format(links=links, joints=joints))
-    tab = served(document_of(poise.load(tmp_path / "robot.urdf")))
+    tab = served(build_document(poise.load(tmp_path / "robot.urdf")))
     tab.answered()
     gaps = tab.get(GAPS)
     assert len(gaps) == len(TREE)

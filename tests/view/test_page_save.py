@@ -10,7 +10,7 @@ from PIL import Image
 
 import poise
 from poise.io import samples
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import build_document
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.long
@@ -25,7 +25,7 @@ def shown(tab):
 @pytest.fixture
 def tab(served):
     """The bundled humanoid with a hand elsewhere."""
-    tab = served(document_of(poise.load(samples.path("humanoid.glb"))))
+    tab = served(build_document(poise.load(samples.path("humanoid.glb"))))
     tab.drag(*[(i, -2 * i) for i in range(30)])
     tab.answered()
     return tab
@@ -95,7 +95,7 @@ def test_a_picture_is_saved(served, tmp_path):
 @pytest.mark.parametrize("what", ["pose", "clip"])
 def test_a_saved_page_plays_without_poise(served, chromium, tmp_path, what):
     rig = poise.load(samples.path("humanoid.glb"))
-    tab = served(document_of(rig, clip=rig.clips[0].name, chains=()) if what == "clip" else document_of(rig))
+    tab = served(build_document(rig, clip=rig.clips[0].name, chains=()) if what == "clip" else build_document(rig))
     if tab.state["playing"]:
         tab.click("play")
     tab.answered()

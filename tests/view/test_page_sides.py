@@ -6,7 +6,7 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import build_document
 
 pytestmark = pytest.mark.long
 
@@ -68,7 +68,7 @@ def test_drawers_of_a_narrow_window_close_by_esc_and_by_a_click_beside(served):
 
 def test_the_tree_says_what_is_selected_and_has_room(served):
     rig = poise.load(samples.path("humanoid.glb"))
-    tab = served(document_of(rig))
+    tab = served(build_document(rig))
     tab.click("joint-Spine")
     assert tab.at("joint-Spine").get_attribute("aria-selected") == "true"
     tab.click("joint-Hips")
@@ -78,7 +78,7 @@ def test_the_tree_says_what_is_selected_and_has_room(served):
 
 
 def test_a_row_at_the_lower_end_stays_in_sight_when_the_panel_of_its_bone_opens(served):
-    tab = served(document_of(poise.load(samples.path("humanoid.glb"))), height=700)
+    tab = served(build_document(poise.load(samples.path("humanoid.glb"))), height=700)
     low = """[...document.querySelectorAll("[data-testid=outliner] .joint:not([hidden])")].reverse()
         .find((row) => row.offsetTop + row.offsetHeight <= row.parentElement.clientHeight).dataset.joint"""
     joint = tab.get(low)

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from poise.viewer.solving import Solving
+from poise.viewer.view_solver import ViewSolver
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.long
@@ -20,14 +20,14 @@ def slow(monkeypatch):
         on = False
         release = threading.Event()
 
-    solved = Solving._solved
+    solved = ViewSolver._solve_chains
 
     def late(self, chains, start):
         if Slow.on:
             Slow.release.wait(PATIENCE)
         return solved(self, chains, start)
 
-    monkeypatch.setattr(Solving, "_solved", late)
+    monkeypatch.setattr(ViewSolver, "_solve_chains", late)
     yield Slow
     Slow.on = False
     Slow.release.set()

@@ -8,10 +8,9 @@ from poise import solvers
 from poise.errors import UnsupportedError
 from poise.io import samples
 from poise.io.registry import load
-from poise.solvers.base.parameters import parameters
-from poise.viewer.document.chains import chain_of
-from poise.viewer.document.document import Choice, document_of
-from poise.viewer.session.state import _option
+from poise.solvers.base.option_parsing import list_parameters
+from poise.viewer.document.document import SolverChoice, build_chain, build_document
+from poise.viewer.session.state_messages import _describe_option
 
 pytestmark = pytest.mark.long
 
@@ -26,8 +25,8 @@ SLOW = ("autodiff",)  # JAX compiles for seconds
 def arm(**more):
     """The bundled humanoid with its left arm reaching."""
     rig = load(samples.path("humanoid.glb"))
-    chain = chain_of(rig.pose, "arm", "LeftArm", "LeftHand").but(position=(0.4, 1.2, 0.35))
-    return document_of(rig, chains=(chain,), **more)
+    chain = build_chain(rig.pose, "arm", "LeftArm", "LeftHand").replace(position=(0.4, 1.2, 0.35))
+    return build_document(rig, chains=(chain,), **more)
 
 
 def known(solver):
@@ -41,7 +40,7 @@ def known(solver):
 
 @pytest.mark.parametrize("view", [0, 1])
 def test_every_solver_answers(served, view):
-    tab = served(arm(views=2, solvers=(Choice("ccd"), Choice("ccd"))))
+    tab = served(arm(views=2, solvers=(SolverChoice("ccd"), SolverChoice("ccd"))))
     letter = "ab"[view]
     offered = tab.at(f"solver-{letter}").locator("option").all_inner_texts()
     assert offered == ["auto", *solvers.names()]
@@ -58,7 +57,7 @@ def test_every_solver_answers(served, view):
         assert answer["status"] == "reached", (name, answer["sentence"])
         tab.until(f"document.querySelector('[data-testid=status-{letter}]').title.startsWith({answer['sentence']!r})")
         tab.until(f"document.querySelector('[data-testid=time-{letter}]').innerText.endsWith('a solve')")
-        assert tab.studio.document.solvers[view] == Choice(name)
+        assert tab.studio.document.solvers[view] == SolverChoice(name)
     tab.pick(f"solver-{letter}", "auto")
     tab.until_state(f"state.solvers[{view}].name === 'auto'")
     assert tab.answered()["views"][view]["status"] == "reached"
@@ -69,12 +68,12 @@ def test_every_solver_answers(served, view):
 def test_every_option_is_set_and_undone(served, name):
     if not known(name):
         pytest.skip(f"{name} needs an extra")
-    tab = served(arm(solvers=(Choice("ccd"), Choice(name)), views=2))
+    tab = served(arm(solvers=(SolverChoice("ccd"), SolverChoice(name)), views=2))
     tab.unfold()
     tab.unfold()
     tab.key("s")  # nothing is solved while options are set: that they count is shown at the end
     tab.until_state("state.run === 'step'")
-    for parameter in parameters(type(solvers.named(name))):
+    for parameter in list_parameters(type(solvers.named(name))):
         for typed in values(parameter):
             choose(tab, parameter, typed)
             assert dict(tab.studio.document.solvers[1].options)[parameter.name] == parameter.read(typed)
@@ -87,13 +86,13 @@ def test_every_option_is_set_and_undone(served, name):
         before = tab.state["version"]
         tab.click("undo")
         tab.until_state(f"state.version > {before}")
-    assert tab.studio.document.solvers[1] == Choice(name)
+    assert tab.studio.document.solvers[1] == SolverChoice(name)
     assert tab.said() == []
 
 
 def values(parameter):
     """What is chosen one after the other; each differs from the one before."""
-    option = _option(parameter)
+    option = _describe_option(parameter)
     if option["type"] == "truth":
         return [str(not parameter.default).lower()]
     if option["type"] == "choice":
@@ -121,28 +120,28 @@ def choose(tab, parameter, typed):
 
 
 def test_an_option_left_empty_is_the_default(served):
-    tab = served(arm(solvers=(Choice("ccd"), Choice())))
+    tab = served(arm(solvers=(SolverChoice("ccd"), SolverChoice())))
     tab.unfold()
     tab.type("option-a-iterations", 5)
     tab.until_state("state.solvers[0].options.iterations === 5")
     tab.type("option-a-iterations", "")
     tab.until_state("!('iterations' in state.solvers[0].options)")
-    assert tab.studio.document.solvers[0] == Choice("ccd")
+    assert tab.studio.document.solvers[0] == SolverChoice("ccd")
     assert tab.at("option-a-iterations").input_value() in ("", "100")
 
 
 def test_an_option_that_cannot_be_is_said_and_shown_as_it_was(served):
-    tab = served(arm(solvers=(Choice("ccd"), Choice())))
+    tab = served(arm(solvers=(SolverChoice("ccd"), SolverChoice())))
     tab.unfold()
     tab.type("option-a-iterations", -5)
     tab.until("document.querySelector('[data-testid=message][data-level=error]')")
     assert "iterations" in tab.said()[0]
-    assert tab.studio.document.solvers[0] == Choice("ccd")
+    assert tab.studio.document.solvers[0] == SolverChoice("ccd")
     tab.until("document.querySelector('[data-testid=option-a-iterations]').value === '100'")
 
 
 def test_the_curve_and_the_time_follow_the_method(served):
-    tab = served(arm(solvers=(Choice("ccd"), Choice("fabrik")), views=2))
+    tab = served(arm(solvers=(SolverChoice("ccd"), SolverChoice("fabrik")), views=2))
     tab.answered()
     tab.until("document.querySelector('[data-testid=chart] canvas')")
     label = tab.at("chart").get_attribute("aria-label")

@@ -7,7 +7,7 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import build_document
 from tests.view.browser import assert_shown_is_solved
 
 pytestmark = pytest.mark.long
@@ -19,7 +19,7 @@ TIME = "window.poise.frame.time"
 def tab(served):
     """The bundled walk, shown and resting, its limbs left alone."""
     rig = poise.load(samples.path("humanoid.glb"))
-    return served(document_of(rig, chains=(), clip=rig.clips[0].name))
+    return served(build_document(rig, chains=(), clip=rig.clips[0].name))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.viewer.document.document import document_of
+from poise.viewer.document.document import build_document
 
 pytestmark = pytest.mark.long
 
@@ -25,7 +25,7 @@ FACES = """
 
 @pytest.fixture
 def tab(served):
-    return served(document_of(poise.load(samples.path("humanoid.glb"))))
+    return served(build_document(poise.load(samples.path("humanoid.glb"))))
 
 
 def pressed(tab):
@@ -52,7 +52,7 @@ def test_moving_turning_and_bones_take_turns(tab):
 def test_a_free_root_is_moved_or_turned(served):
     rig = poise.load(samples.path("humanoid.glb"))
     free = rig.skeleton.with_free_root()
-    tab = served(document_of(rig.with_skeleton(free)))
+    tab = served(build_document(rig.with_skeleton(free)))
     root = free.names[[int(kind) for kind in free.kinds].index(int(poise.Kind.FREE))]
     tab.click(f"joint-{root}")
     tab.key("t")

@@ -10,7 +10,7 @@ import pytest
 
 from poise.errors import InputError
 from poise.ground.terrain.terrain import Terrain
-from poise.viewer.parts.terrain import terrain_glb
+from poise.viewer.document.terrain import build_terrain_glb
 
 
 def mesh_of(glb):
@@ -44,7 +44,7 @@ def mesh_of(glb):
 def test_every_point_is_on_the_ground(terrain, up):
     ground = terrain.turned(up)
     centre = np.array([1.0, 5.0, -2.0])
-    points, faces, normals = mesh_of(terrain_glb(ground, centre, 4.0))
+    points, faces, normals = mesh_of(build_terrain_glb(ground, centre, 4.0))
     axis, plan = (1, [0, 2]) if up == "y" else (2, [0, 1])
     said = ground.sample(points)
     np.testing.assert_allclose(points[:, axis], said.heights, atol=2e-4)
@@ -62,7 +62,7 @@ def facing(points, faces):
 @pytest.mark.parametrize("up", ["y", "z"])
 def test_stairs_have_level_treads_and_upright_risers(up):
     terrain = Terrain.stairs(0.15, 0.3, direction=(1, 0, 1) if up == "y" else (1, 1, 0), up=up).for_figure(1.7)
-    points, faces, _ = mesh_of(terrain_glb(terrain, (0.4, 0.0, 0.2), 3.0))
+    points, faces, _ = mesh_of(build_terrain_glb(terrain, (0.4, 0.0, 0.2), 3.0))
     axis = 1 if up == "y" else 2
     outwards = facing(points, faces)
     outwards /= np.linalg.norm(outwards, axis=1, keepdims=True)
@@ -78,17 +78,17 @@ def test_a_mesh_shows_its_own_triangles_near_the_figure(tmp_path):
     tops = [(0, 0.0), (2, 0.7), (50, 0.2)]
     corners = [f"v {x + dx} {y} {z}" for x, y in tops for dx, z in ((0, 0), (0, 1), (1, 1), (1, 0))]
     path.write_text("\n".join([*corners, *(f"f {i} {i + 1} {i + 2} {i + 3}" for i in (1, 5, 9))]))
-    points, faces, normals = mesh_of(terrain_glb(Terrain.mesh(path), (1.0, 0.0, 0.5), 5.0))
+    points, faces, normals = mesh_of(build_terrain_glb(Terrain.mesh(path), (1.0, 0.0, 0.5), 5.0))
     assert normals is None  # flat: its edges are crisp
     assert len(faces) == 4  # the third top is far away
     assert sorted(set(points[:, 1].round(5).tolist())) == [0.0, 0.7]
 
 
 def test_endless_stairs_of_tiny_steps_are_not_endless_to_draw():
-    assert len(terrain_glb(Terrain.stairs(0.001, 0.0001).for_figure(1.7), (0, 0, 0), 50.0)) < 3_000_000
+    assert len(build_terrain_glb(Terrain.stairs(0.001, 0.0001).for_figure(1.7), (0, 0, 0), 50.0)) < 3_000_000
 
 
 @pytest.mark.parametrize(("centre", "extent"), [((0, 0), 1.0), ((0, 0, 0), 0.0), ((0, 0, 0), np.inf), ((0, 0, 0), -1)])
 def test_what_is_no_place_is_refused(centre, extent):
     with pytest.raises(InputError):
-        terrain_glb(Terrain.flat(), centre, extent)
+        build_terrain_glb(Terrain.flat(), centre, extent)

@@ -13,9 +13,9 @@ import poise
 from poise.errors import FileError
 from poise.io import samples
 from poise.maths import euler, rotations
-from poise.viewer.model import model_of
-from poise.viewer.parts import shapes
-from poise.viewer.parts.mesh_files import found, read_mesh
+from poise.viewer import glb_assets
+from poise.viewer.rig_message import build_rig_message
+from poise.viewer.robot_asset import find_mesh_file, read_mesh
 
 LINK = '<link name="{name}">{inside}</link>'
 VISUAL = "<visual>{origin}<geometry>{shape}</geometry>{material}</visual>"
@@ -35,7 +35,7 @@ def robot(folder, *visuals, below="", materials=""):
 
 
 def test_a_box_is_closed_and_its_triangles_look_outwards():
-    made = shapes.box(np.array([1.0, 2.0, 3.0]))
+    made = glb_assets.build_box(np.array([1.0, 2.0, 3.0]))
     edges = {(int(f[i]), int(f[i - 2])) for f in made.faces for i in range(3)}
     assert len(edges) == 3 * len(made.faces) == 36
     assert edges == {(b, a) for a, b in edges}
@@ -99,7 +99,7 @@ STL_TETRAHEDRON = "solid t\n" + "".join(
     ],
 )
 def test_plain_shapes_have_their_size_face_outwards_and_shade_smoothly(tmp_path, shape, size, content):
-    ((_, ((points, faces, normals, _),)),) = parts_of(model_of(robot(tmp_path, visual(shape))))
+    ((_, ((points, faces, normals, _),)),) = parts_of(build_rig_message(robot(tmp_path, visual(shape))))
     np.testing.assert_allclose(np.ptp(points, axis=0), size, rtol=1e-2)
     np.testing.assert_allclose(points.max(axis=0) + points.min(axis=0), 0, atol=1e-6)
     assert volume(points, faces) == pytest.approx(content, rel=0.02)
@@ -113,8 +113,10 @@ def test_plain_shapes_have_their_size_face_outwards_and_shade_smoothly(tmp_path,
 def test_an_origin_turns_and_moves_in_the_frame_of_the_link(tmp_path):
     origin = '<origin xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/>'
     rig = robot(tmp_path, visual('<box size="1 2 3"/>', origin))
-    ((node, ((points, _, _, _),)),) = parts_of(model_of(rig))
-    turned = rotations.rotate(euler.to_quaternion([0.6, 0.5, 0.4], "ZYX"), shapes.box(np.array([1, 2, 3])).points)
+    ((node, ((points, _, _, _),)),) = parts_of(build_rig_message(rig))
+    turned = rotations.rotate(
+        euler.to_quaternion([0.6, 0.5, 0.4], "ZYX"), glb_assets.build_box(np.array([1, 2, 3])).points
+    )
     np.testing.assert_allclose(points, turned + np.array([0.1, 0.2, 0.3]), atol=1e-6)
     world = rig.rest.world["turn"]
     np.testing.assert_allclose(node["translation"], world.positions)
@@ -123,7 +125,7 @@ def test_an_origin_turns_and_moves_in_the_frame_of_the_link(tmp_path):
 
 @pytest.mark.parametrize(("below", "thick"), [("", False), (mesh("none.stl"), True)], ids=["frame", "lost"])
 def test_rows_with_shapes_have_nodes_and_those_that_lost_them_are_capsules(tmp_path, below, thick):
-    model = model_of(robot(tmp_path, visual('<box size="1 1 1"/>'), below=below))
+    model = build_rig_message(robot(tmp_path, visual('<box size="1 1 1"/>'), below=below))
     assert model.message["nodes"] == [None, 0]
     assert [joint["thick"] for joint in model.message["joints"]] == [thick, False]
     assert model.message["asset"]
@@ -131,13 +133,13 @@ def test_rows_with_shapes_have_nodes_and_those_that_lost_them_are_capsules(tmp_p
 
 
 def test_a_robot_without_shapes_is_all_capsules(tmp_path):
-    model = model_of(robot(tmp_path))
+    model = build_rig_message(robot(tmp_path))
     assert all(joint["thick"] for joint in model.message["joints"])
     assert model.notes == ()
 
 
 def test_the_root_link_is_drawn_too(tmp_path):
-    model = model_of(robot(tmp_path, below=visual('<box size="1 1 1"/>')))
+    model = build_rig_message(robot(tmp_path, below=visual('<box size="1 1 1"/>')))
     assert model.message["nodes"] == [0, None]
 
 
@@ -146,7 +148,7 @@ def test_colours_are_those_of_the_element_or_of_a_named_material(tmp_path):
     box = '<box size="1 1 1"/>'
     named, own = '<material name="red"/>', '<material name=""><color rgba="0.5 0.5 0.5 0.25"/></material>'
     rig = robot(tmp_path, visual(box, material=named), visual(box, material=own), visual(box), materials=red)
-    ((_, pieces),) = parts_of(model_of(rig))
+    ((_, pieces),) = parts_of(build_rig_message(rig))
     first, second, third = (piece[3] for piece in pieces)
     assert first["pbrMetallicRoughness"]["baseColorFactor"] == [1, 0, 0, 1]
     np.testing.assert_allclose(
@@ -159,7 +161,7 @@ def test_colours_are_those_of_the_element_or_of_a_named_material(tmp_path):
 def test_a_mesh_is_scaled_and_a_mirrored_one_still_faces_outwards(tmp_path):
     (tmp_path / "t.stl").write_text(STL_TETRAHEDRON)
     rig = robot(tmp_path, mesh("t.stl", 'scale="2 3 4"'), mesh("t.stl", 'scale="-1 1 1"'))
-    ((_, (scaled, mirrored)),) = parts_of(model_of(rig))
+    ((_, (scaled, mirrored)),) = parts_of(build_rig_message(rig))
     np.testing.assert_allclose(scaled[0].max(axis=0), [2, 3, 4])
     assert volume(*scaled[:2]) == pytest.approx(24 / 6)
     np.testing.assert_allclose(mirrored[0].min(axis=0), [-1, 0, 0])
@@ -185,7 +187,7 @@ DAE_TRIANGLE = """<?xml version="1.0"?>
 
 def test_a_dae_file_is_read_with_its_nodes(tmp_path):
     (tmp_path / "t.dae").write_text(DAE_TRIANGLE)
-    model = model_of(robot(tmp_path, mesh("t.dae")))
+    model = build_rig_message(robot(tmp_path, mesh("t.dae")))
     assert model.notes == ()
     ((_, ((points, *_),)),) = parts_of(model)
     np.testing.assert_allclose([points.min(axis=0), points.max(axis=0)], [[10, 0, 0], [12, 3, 0]])
@@ -193,13 +195,13 @@ def test_a_dae_file_is_read_with_its_nodes(tmp_path):
 
 def test_an_obj_file_keeps_its_normals(tmp_path):
     (tmp_path / "t.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nvn 0 0 1\nf 1//1 2//1 3//1\n")
-    ((_, ((_, _, normals, _),)),) = parts_of(model_of(robot(tmp_path, mesh("t.obj", 'scale="1 1 -1"'))))
+    ((_, ((_, _, normals, _),)),) = parts_of(build_rig_message(robot(tmp_path, mesh("t.obj", 'scale="1 1 -1"'))))
     np.testing.assert_allclose(normals, [[0, 0, -1]] * 3)
 
 
 def test_the_robot_with_meshes_shows_all_of_them(data):
     rig = poise.load(data / "urdf/finger_edu/robots/finger_edu.urdf")
-    model = model_of(rig)
+    model = build_rig_message(rig)
     assert model.notes == ()
     parts = parts_of(model)
     assert sum(len(pieces) for _, pieces in parts) == 7
@@ -209,7 +211,7 @@ def test_the_robot_with_meshes_shows_all_of_them(data):
 
 
 def test_the_sample_needs_no_meshes():
-    model = model_of(poise.load(samples.path("arm.urdf")))
+    model = build_rig_message(poise.load(samples.path("arm.urdf")))
     assert model.notes == ()
     assert model.message["asset"]
 
@@ -217,7 +219,7 @@ def test_the_sample_needs_no_meshes():
 def test_meshes_that_are_not_there_are_noted_once(data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = model_of(poise.load(data / "urdf/panda.urdf"))
+        model = build_rig_message(poise.load(data / "urdf/panda.urdf"))
     assert model.asset is None
     assert all(joint["thick"] for joint in model.message["joints"])
     (note,) = model.notes
@@ -235,7 +237,7 @@ def test_a_package_is_found_around_the_folder_of_the_urdf(tmp_path, folder):
     end = "meshes/visual/a.stl"
     names = (f"package://pack/{end}", f"package://x/y/{end}", f"../{end}", f"model://pack/{end}", f"file://{target}")
     for name in (*names, "package://pack/meshes/visual/%61.stl"):
-        assert found(path, name) == target.resolve(), name
+        assert find_mesh_file(path, name) == target.resolve(), name
 
 
 @pytest.mark.parametrize(
@@ -253,23 +255,23 @@ def test_nothing_outside_is_opened(tmp_path, name):
     (inner / "link.stl").symlink_to(tmp_path / "outside.stl")
     (inner / "loop.stl").symlink_to(inner / "loop.stl")
     with pytest.raises(FileError):
-        found(inner / "robot.urdf", name)
+        find_mesh_file(inner / "robot.urdf", name)
 
 
 def test_an_endless_name_is_not_looked_for(tmp_path):
     with pytest.raises(FileError, match="not a file beside the URDF"):
-        found(tmp_path / "robot.urdf", "package://" + "a/" * 600 + "a.stl")
+        find_mesh_file(tmp_path / "robot.urdf", "package://" + "a/" * 600 + "a.stl")
 
 
 def test_the_parent_counts_only_where_a_package_is_laid_out_so(tmp_path):
     (tmp_path / "a.stl").write_text(STL_TETRAHEDRON)
     with pytest.raises(FileError, match="leads out of"):
-        found(tmp_path / "mine" / "robot.urdf", "../a.stl")
+        find_mesh_file(tmp_path / "mine" / "robot.urdf", "../a.stl")
 
 
 def test_a_mesh_outside_is_noted_and_the_rest_is_shown(tmp_path):
     (tmp_path / "secret.stl").write_text(STL_TETRAHEDRON)
-    model = model_of(robot(tmp_path / "models", mesh("../secret.stl"), visual('<box size="1 1 1"/>')))
+    model = build_rig_message(robot(tmp_path / "models", mesh("../secret.stl"), visual('<box size="1 1 1"/>')))
     assert "secret.stl" in model.notes[0]
     assert "not opened" in model.notes[0]
     ((_, pieces),) = parts_of(model)
@@ -295,7 +297,7 @@ def test_what_cannot_be_shown_is_noted(tmp_path, shape, said):
     for name, text in (("t.stl", STL_TETRAHEDRON), ("words.stl", "solid none"), ("empty.stl", ""), ("t.step", "x")):
         (tmp_path / name).write_text(text)
     (tmp_path / "doctype.dae").write_text('<!DOCTYPE a [<!ENTITY b "c">]><COLLADA/>')
-    model = model_of(robot(tmp_path, visual(shape)))
+    model = build_rig_message(robot(tmp_path, visual(shape)))
     assert model.asset is None
     assert said in model.notes[0]
 
@@ -311,7 +313,7 @@ def test_a_mesh_too_large_is_refused_before_it_is_read(tmp_path):
 def test_without_trimesh_bones_are_drawn_and_a_note_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "trimesh", None)
     (tmp_path / "t.stl").write_text(STL_TETRAHEDRON)
-    model = model_of(robot(tmp_path, mesh("t.stl")))
+    model = build_rig_message(robot(tmp_path, mesh("t.stl")))
     assert model.asset is None
     assert "pip install 'poise[view]'" in model.notes[0]
 
@@ -332,10 +334,10 @@ def elsewhere(tmp_path, *, package="arm"):
 @pytest.mark.parametrize("below", ["", "arm"])
 def test_meshes_of_a_package_in_a_named_folder_are_drawn(tmp_path, below):
     rig, folder = elsewhere(tmp_path)
-    without = model_of(rig)
+    without = build_rig_message(rig)
     assert without.asset is None
     assert "--package-path" in without.notes[0]
-    model = model_of(rig, packages=(tmp_path, folder / below))
+    model = build_rig_message(rig, packages=(tmp_path, folder / below))
     assert model.notes == ()
     ((_, ((points, *_),)),) = parts_of(model)
     np.testing.assert_allclose(np.ptp(points, axis=0), [1, 2, 3])
@@ -348,7 +350,7 @@ def test_nothing_outside_of_the_named_folders_is_read(tmp_path):
     (other / "arm" / "meshes").symlink_to(folder / "arm" / "meshes", target_is_directory=True)  # leads out of it
     out = robot(tmp_path / "robots_there", mesh("package://arm/../../workspace/src/arm/meshes/t.stl"))
     for shown, packages in ((rig, (other,)), (out, (other,)), (out, (folder.parent.parent / "robots_here",))):
-        model = model_of(shown, packages=packages)
+        model = build_rig_message(shown, packages=packages)
         assert model.asset is None
         assert "is not there" in model.notes[0]
 
@@ -356,6 +358,6 @@ def test_nothing_outside_of_the_named_folders_is_read(tmp_path):
 def test_many_lost_meshes_are_said_shortly(data):
     if not (data / "urdf/panda.urdf").exists():
         pytest.skip("no panda.urdf in the data")
-    (note,) = model_of(poise.load(data / "urdf/panda.urdf")).notes
+    (note,) = build_rig_message(poise.load(data / "urdf/panda.urdf")).notes
     assert "and 7 more are not there; they were looked for in " in note
     assert note.endswith("drop the folder that has it on the page, or start with --package-path FOLDER")

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import poise
 from poise.ground.contact.contacts import Contacts
 from poise.viewer import scenes
-from poise.viewer.document import landscape
-from poise.viewer.session import follow
-from poise.viewer.session.playing import FASTEST, SLOWEST, Playhead, contacts_of
+from poise.viewer.document import terrain
+from poise.viewer.document.timeline import MAX_SPEED, MIN_SPEED, Playhead, list_contacts
+from poise.viewer.session import commands
 from tests.view.action_cases import HAND, everything, rig
 from tests.view.watcher import watched
 
@@ -38,7 +38,7 @@ class TestPlayhead:
         head.advance(0.2)
         assert head.time == pytest.approx(0.4)
 
-    @given(st.lists(st.floats(0, 5), max_size=20), st.floats(SLOWEST, FASTEST))
+    @given(st.lists(st.floats(0, 5), max_size=20), st.floats(MIN_SPEED, MAX_SPEED))
     def test_it_starts_again_at_its_end(self, clips, speed):
         head = Playhead(rig().clip("walk"), playing=True, speed=speed)
         for seconds in clips:
@@ -58,16 +58,16 @@ class TestPlayhead:
         head = Playhead(clip)
         for time in (0.0, 0.123, 1.0):
             head.seek(time)
-            np.testing.assert_array_equal(head.pose(rig().skeleton).q, clip.at(time).q)
-        assert Playhead().pose(rig().skeleton) is None
+            np.testing.assert_array_equal(head.compute_pose(rig().skeleton).q, clip.at(time).q)
+        assert Playhead().compute_pose(rig().skeleton) is None
 
     def test_another_clip_starts_the_same_on_other_ground_goes_on(self, clip):
         head = Playhead(clip, time=0.4, playing=True)
-        head.put(poise.Clip(clip.times, clip.poses, "walk"))
+        head.set_clip(poise.Clip(clip.times, clip.poses, "walk"))
         assert (head.time, head.playing) == (0.4, True)
-        head.put(poise.Clip(clip.times, clip.poses, "run"))
+        head.set_clip(poise.Clip(clip.times, clip.poses, "run"))
         assert (head.time, head.playing) == (0.0, True)
-        head.put(None)
+        head.set_clip(None)
         assert (head.time, head.playing) == (0.0, False)
 
     def test_a_clip_of_a_single_moment(self, clip):
@@ -77,15 +77,15 @@ class TestPlayhead:
 
     def test_a_foot_stands_as_long_as_its_heel_or_its_ball_does(self, clip):
         steps = {"heel": [(0.1, 0.3), (0.6, 0.9)], "ball": [(0.2, 0.4), (0.65, 0.7)]}
-        walk = landscape.planted(rig(), clip, "flat")
+        walk = terrain.plant_clip(rig(), clip, "flat")
         contacts = Contacts.from_intervals({"left": steps}, walk.contacts.legs, np.linspace(0.0, 1.0, 101))
-        told = {foot["foot"]: foot["intervals"] for foot in contacts_of(dataclasses.replace(walk, contacts=contacts))}
+        told = {foot["foot"]: foot["intervals"] for foot in list_contacts(dataclasses.replace(walk, contacts=contacts))}
         np.testing.assert_allclose(told["left"], [[0.1, 0.4], [0.6, 0.9]], atol=0.011)
         assert told["right"] == []
 
     def test_only_planted_clips_have_contacts(self, clip):
-        assert contacts_of(clip) == []
-        assert contacts_of(None) == []
+        assert list_contacts(clip) == []
+        assert list_contacts(None) == []
 
 
 class TestInTheStudio:
@@ -139,13 +139,13 @@ class TestInTheStudio:
 class TestPlanting:
     def test_it_is_done_beside_the_dragging(self, monkeypatch):
         """While it is worked out targets are answered; then the clip has contacts and stands on the ground."""
-        release, plant = threading.Event(), follow.planted
+        release, plant = threading.Event(), commands.plant_clip
 
         def slow(*args):
             assert release.wait(60)
             return plant(*args)
 
-        monkeypatch.setattr(follow, "planted", slow)
+        monkeypatch.setattr(commands, "plant_clip", slow)
         with watched(everything()) as page:
             page.send("clip", name="walk")
             page.send("terrain", words="stairs:0.15,0.30")
@@ -168,8 +168,8 @@ class TestPlanting:
             assert page.errors == []
 
     def test_it_is_done_once_for_each_ground(self, monkeypatch):
-        planted, plant = [], follow.planted
-        monkeypatch.setattr(follow, "planted", lambda *args: (planted.append(args[-1]), plant(*args))[1])
+        planted, plant = [], commands.plant_clip
+        monkeypatch.setattr(commands, "plant_clip", lambda *args: (planted.append(args[-1]), plant(*args))[1])
         with watched(everything()) as page:
             page.send("clip", name="walk")
             page.send("plant", on=True)
@@ -184,7 +184,7 @@ class TestPlanting:
         def refuse(*_):
             raise poise.UnsupportedError("no feet")
 
-        monkeypatch.setattr(follow, "planted", refuse)
+        monkeypatch.setattr(commands, "plant_clip", refuse)
         with watched(everything()) as page:
             page.send("clip", name="walk")
             page.send("plant", on=True)
@@ -194,9 +194,9 @@ class TestPlanting:
             assert page.newest("busy")["text"] is None
 
     def test_a_scene_chosen_meanwhile_keeps_its_own_clip(self, monkeypatch):
-        release, plant = threading.Event(), follow.planted
-        monkeypatch.setattr(follow, "planted", lambda *args: (release.wait(60), plant(*args))[1])
-        with watched(scenes.scene("walk_on_hills")) as page:
+        release, plant = threading.Event(), commands.plant_clip
+        monkeypatch.setattr(commands, "plant_clip", lambda *args: (release.wait(60), plant(*args))[1])
+        with watched(scenes.build_scene("walk_on_hills")) as page:
             page.until(lambda page: page.frame)
             page.send("scene", name="ccd")
             page.until(lambda page: page.state["scene"] == "ccd")

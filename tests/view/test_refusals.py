@@ -10,35 +10,33 @@ from poise import solvers
 from poise.errors import UnsupportedError
 from poise.io import samples
 from poise.viewer import scenes
-from poise.viewer.document.chains import chain_of
-from poise.viewer.document.document import Choice, document_of
-from poise.viewer.protocol import REFUSED
-from poise.viewer.refusals import refusals
-from poise.viewer.solving import Solving
+from poise.viewer.document.document import SolverChoice, build_chain, build_document
+from poise.viewer.protocol import STATUS_REFUSED
+from poise.viewer.view_solver import ViewSolver, find_solver_refusals
 
 SLOW = ("autodiff",)  # JAX compiles for seconds
 
 
 def arm(kind):
     rig = poise.load(samples.path("humanoid.glb"))
-    return document_of(rig, chains=(chain_of(rig.pose, "arm", "LeftArm", "LeftHand", kind),))
+    return build_document(rig, chains=(build_chain(rig.pose, "arm", "LeftArm", "LeftHand", kind),))
 
 
 DOCUMENTS = {
-    "ccd": lambda: scenes.scene("ccd"),
-    "biped": lambda: scenes.scene("biped"),
-    "urdf": lambda: document_of(poise.load(samples.path("arm.urdf"))),
+    "ccd": lambda: scenes.build_scene("ccd"),
+    "biped": lambda: scenes.build_scene("biped"),
+    "urdf": lambda: build_document(poise.load(samples.path("arm.urdf"))),
     "place": lambda: arm("place"),
     "direction": lambda: arm("direction"),
-    "free root": lambda: arm("position").but(free_root=True),
+    "free root": lambda: arm("position").replace(free_root=True),
 }
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_who_is_greyed_refuses_and_nobody_else(name):
     document = DOCUMENTS[name]()
-    told = refusals(document)
-    q = document.started.q[None]
+    told = find_solver_refusals(document)
+    q = document.solver_start.q[None]
     for solver in solvers.names():
         try:
             solvers.named(solver)
@@ -47,22 +45,25 @@ def test_who_is_greyed_refuses_and_nobody_else(name):
             continue
         if solver in SLOW:
             continue
-        outcome = Solving(document, document.started, Choice(solver))(document.active, np.array(q))
-        assert (outcome.status == REFUSED) == (solver in told), (solver, outcome.sentence)
+        outcome = ViewSolver(document, document.solver_start, SolverChoice(solver))(document.active_chains, np.array(q))
+        assert (outcome.status == STATUS_REFUSED) == (solver in told), (solver, outcome.sentence)
         assert solver not in told or told[solver] == outcome.sentence
 
 
 def test_without_chains_nobody_refuses():
-    document = scenes.scene("biped")
-    assert refusals(document) != {}
-    assert refusals(document.but(driven=True)) == {}
-    assert refusals(document.but(chains=tuple(chain.but(enabled=False) for chain in document.chains))) == {}
+    document = scenes.build_scene("biped")
+    assert find_solver_refusals(document) != {}
+    assert find_solver_refusals(document.replace(driven=True)) == {}
+    assert (
+        find_solver_refusals(document.replace(chains=tuple(chain.replace(enabled=False) for chain in document.chains)))
+        == {}
+    )
 
 
 @pytest.mark.long
 def test_the_list_greys_them_with_their_reasons(served):
     tab = served("biped")
-    told = refusals(tab.studio.document)
+    told = find_solver_refusals(tab.studio.document)
     assert "fabrik" in told
     assert "ccd" not in told
     for name in solvers.names():

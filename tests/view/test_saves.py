@@ -10,8 +10,7 @@ import pytest
 import poise
 from poise.io import samples
 from poise.viewer import scenes
-from poise.viewer.session.saves import saved, solved_clip
-from poise.viewer.session.saving import formats_of
+from poise.viewer.session.downloads import build_download, list_formats, solve_clip
 from tests.view.action_cases import HAND, everything, rig
 from tests.view.watcher import is_sentence, refusal, watched
 
@@ -21,14 +20,14 @@ MIMES = {"glb": "model/gltf-binary", "bvh": "text/plain", "json": "application/j
 
 def reaching():
     document = everything()
-    return document.with_chain(document.chains[0].but(position=tuple(HAND)))
+    return document.with_chain(document.chains[0].replace(position=tuple(HAND)))
 
 
 @pytest.fixture(scope="module")
 def pose():
-    from poise.viewer.session.stills import solved_pose
+    from poise.viewer.session.downloads import solve_document_pose
 
-    return solved_pose(reaching())
+    return solve_document_pose(reaching())
 
 
 def written(made, folder):
@@ -40,7 +39,7 @@ def written(made, folder):
 class TestAPose:
     @pytest.mark.parametrize("wanted", ["glb", "gltf", "bvh"])
     def test_loaded_again_it_is_the_pose_that_was_shown(self, pose, wanted, tmp_path):
-        made = saved(reaching(), pose, None, wanted)
+        made = build_download(reaching(), pose, None, wanted)
         assert (made.name.rpartition(".")[2], made.mime) == (wanted, MIMES[wanted])
         again = poise.load(written(made, tmp_path)).pose
         for joint in ("LeftHand", "LeftForeArm", "RightFoot", "Head"):
@@ -49,7 +48,7 @@ class TestAPose:
 
     @pytest.mark.parametrize("wanted", ["json", "csv"])
     def test_joint_values(self, pose, wanted):
-        made = saved(reaching(), pose, None, wanted)
+        made = build_download(reaching(), pose, None, wanted)
         assert made.mime == MIMES[wanted]
         text = made.data.decode()
         assert "LeftForeArm" in text
@@ -58,32 +57,32 @@ class TestAPose:
 
     def test_a_robot_keeps_its_limits_as_edited(self, tmp_path):
         arm = poise.load(samples.path("arm.urdf"))
-        from poise.viewer.document.document import document_of
+        from poise.viewer.document.document import build_document
 
-        document = document_of(arm)
-        narrow = document.but(skeleton=document.skeleton.limited({"elbow": poise.Range(-0.25, 0.5)}))
-        made = saved(narrow, narrow.started, None, "urdf")
+        document = build_document(arm)
+        narrow = document.replace(skeleton=document.skeleton.limited({"elbow": poise.Range(-0.25, 0.5)}))
+        made = build_download(narrow, narrow.solver_start, None, "urdf")
         again = poise.load(written(made, tmp_path))
         limit = again.skeleton["elbow"].limit
         assert (limit.low, limit.high) == (-0.25, 0.5)
 
     def test_of_a_crowd_the_first_is_saved(self, tmp_path):
-        document = scenes.scene("crowd")
-        q = np.repeat(document.started.q[None], 10, axis=0)
-        made = saved(document, poise.Pose(document.working, q), None, "json")
-        assert made.data == saved(document, document.started, None, "json").data
+        document = scenes.build_scene("crowd")
+        q = np.repeat(document.solver_start.q[None], 10, axis=0)
+        made = build_download(document, poise.Pose(document.solver_skeleton, q), None, "json")
+        assert made.data == build_download(document, document.solver_start, None, "json").data
 
     @pytest.mark.parametrize("wanted", ["", "exe", "../x", "PNG", "x" * 300])
     def test_other_words_are_a_sentence(self, pose, wanted):
-        assert is_sentence(refusal(lambda: saved(reaching(), pose, None, wanted)) or "")
+        assert is_sentence(refusal(lambda: build_download(reaching(), pose, None, wanted)) or "")
 
 
 class TestTheSidecar:
     def test_chains_and_limits_come_back_with_the_rig(self, pose, tmp_path):
         document = reaching()
         hinge = poise.Range(-0.5, 0.75, axis=(0, 0, 1))
-        document = document.but(skeleton=document.skeleton.limited({"LeftArm": hinge}))
-        made = saved(document, pose, None, "toml")
+        document = document.replace(skeleton=document.skeleton.limited({"LeftArm": hinge}))
+        made = build_download(document, pose, None, "toml")
         assert (made.name, made.mime) == ("humanoid.ik.toml", MIMES["toml"])
         (tmp_path / "humanoid.glb").write_bytes(samples.path("humanoid.glb").read_bytes())
         written(made, tmp_path)
@@ -98,7 +97,7 @@ class TestTheSidecar:
 class TestAClip:
     def test_chains_are_solved_on_every_frame(self):
         walk = rig().clip("walk")
-        made = solved_clip(reaching(), walk)
+        made = solve_clip(reaching(), walk)
         hands = made.poses.world["LeftHand"].positions
         np.testing.assert_allclose(hands, np.repeat([HAND], len(walk), axis=0), atol=2e-3)
         np.testing.assert_array_equal(made.times, walk.times)
@@ -108,12 +107,12 @@ class TestAClip:
 
     def test_without_chains_it_is_the_clip(self):
         walk = rig().clip("walk")
-        assert solved_clip(everything().but(chains=()), walk) is walk
+        assert solve_clip(everything().replace(chains=()), walk) is walk
 
     @pytest.mark.parametrize("wanted", ["glb", "bvh"])
     def test_loaded_again_it_is_that_clip(self, pose, wanted, tmp_path):
         walk = rig().clip("walk")
-        made = saved(reaching(), pose, walk, wanted)
+        made = build_download(reaching(), pose, walk, wanted)
         again = poise.load(written(made, tmp_path)).clips[-1]
         assert len(again) == len(walk)
         np.testing.assert_allclose(again.at(0.5).world["LeftHand"].positions, HAND, atol=2e-3)
@@ -122,9 +121,9 @@ class TestAClip:
 class TestAPage:
     @pytest.mark.parametrize("scene", ["ccd", "crowd", "walk_on_hills", "feet"])
     def test_it_needs_nothing_else(self, scene):
-        document = scenes.scene(scene)
+        document = scenes.build_scene(scene)
         clip = document.rig.clip(document.clip) if document.clip else None
-        made = saved(document, document.started, clip, "html")
+        made = build_download(document, document.solver_start, clip, "html")
         assert (made.name.rpartition(".")[2], made.mime) == ("html", MIMES["html"])
         text = made.data.decode()
         assert text.startswith("<!doctype html>")
@@ -133,7 +132,7 @@ class TestAPage:
 
 
 class TestInTheStudio:
-    @pytest.mark.parametrize("wanted", [*formats_of(rig()), "html"])
+    @pytest.mark.parametrize("wanted", [*list_formats(rig()), "html"])
     def test_each_format_arrives(self, wanted):
         with watched(everything()) as page:
             page.send("save", format=wanted)
@@ -146,7 +145,7 @@ class TestInTheStudio:
             assert page.errors == []
 
     def test_what_cannot_be_saved_is_said(self):
-        with watched(scenes.scene("ccd")) as page:
+        with watched(scenes.build_scene("ccd")) as page:
             page.send("save", format="glb")
             page.send("save", format="nothing")
             page.until(lambda page: page.errors)

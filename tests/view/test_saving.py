@@ -13,10 +13,10 @@ import pytest
 import poise
 from poise.errors import FileError, InputError, PoiseError, UnknownNameError, UnsupportedError
 from poise.io import samples
-from poise.io.gltf.container import unpack
+from poise.io.gltf.container import unpack_document
 from poise.maths import rotations
 from poise.model.skeleton import Kind, Skeleton
-from poise.viewer.session.saving import formats_of, saved_clip, saved_pose, saved_sidecar
+from poise.viewer.session.downloads import list_formats, save_clip, save_pose, save_sidecar
 
 
 @pytest.fixture(params=["humanoid.glb", "humanoid.bvh", "arm.urdf"])
@@ -37,29 +37,29 @@ def bent(rig):
 
 
 def test_every_offered_format_can_be_saved(rig):
-    for name in formats_of(rig):
-        file = saved_pose(rig, rig.rest, name)
+    for name in list_formats(rig):
+        file = save_pose(rig, rig.rest, name)
         assert file.data or name == "toml"
         assert file.mime
         assert file.name.startswith(rig.path.stem)
 
 
 def test_the_files_own_format_comes_first():
-    firsts = {name: formats_of(poise.load(samples.path(name)))[0] for name in samples.NAMES if name[:5] != "hills"}
+    firsts = {name: list_formats(poise.load(samples.path(name)))[0] for name in samples.NAMES if name[:5] != "hills"}
     assert firsts == {"humanoid.glb": "glb", "humanoid.bvh": "bvh", "arm.urdf": "urdf"}
 
 
 def test_what_is_no_format_is_named(rig):
     for name in ("fbx", "../x", ""):
         with pytest.raises(UnknownNameError, match="no format"):
-            saved_pose(rig, rig.rest, name)
+            save_pose(rig, rig.rest, name)
 
 
 def test_a_glb_keeps_its_document_and_shows_the_pose(tmp_path):
     rig = poise.load(samples.path("humanoid.glb"))
-    file = saved_pose(rig, bent(rig), "glb")
+    file = save_pose(rig, bent(rig), "glb")
     assert file.name == "humanoid_posed.glb"
-    old, new = unpack(samples.path("humanoid.glb").read_bytes(), ".glb"), unpack(file.data, ".glb")
+    old, new = unpack_document(samples.path("humanoid.glb").read_bytes(), ".glb"), unpack_document(file.data, ".glb")
     assert new.binary.startswith(old.binary)
     assert new.json["meshes"] == old.json["meshes"]
     again = loaded(tmp_path, file)
@@ -71,12 +71,12 @@ def test_limits_that_were_set_are_in_the_glb(tmp_path):
     rig = poise.load(samples.path("humanoid.glb"))
     limit = poise.SwingTwist((0, 1, 0), 0.5)
     pose = poise.Pose(rig.skeleton.limited({"Neck": limit}), rig.rest.q)
-    assert loaded(tmp_path, saved_pose(rig, pose, "glb")).skeleton["Neck"].limit == limit
+    assert loaded(tmp_path, save_pose(rig, pose, "glb")).skeleton["Neck"].limit == limit
 
 
 def test_a_bvh_keeps_its_hierarchy_and_shows_the_pose(tmp_path):
     rig = poise.load(samples.path("humanoid.bvh"))
-    file = saved_pose(rig, bent(rig), "bvh")
+    file = save_pose(rig, bent(rig), "bvh")
     head = samples.path("humanoid.bvh").read_bytes().partition(b"MOTION")[0]
     assert file.data.startswith(head)
     np.testing.assert_allclose(loaded(tmp_path, file).pose.world.positions, bent(rig).world.positions, atol=1e-4)
@@ -84,31 +84,31 @@ def test_a_bvh_keeps_its_hierarchy_and_shows_the_pose(tmp_path):
 
 def test_a_urdf_keeps_its_bytes_and_takes_changed_limits(tmp_path):
     rig = poise.load(samples.path("arm.urdf"))
-    assert saved_pose(rig, rig.rest, "urdf").data == samples.path("arm.urdf").read_bytes()
+    assert save_pose(rig, rig.rest, "urdf").data == samples.path("arm.urdf").read_bytes()
     name = next(n for n, limit in zip(rig.skeleton.names, rig.skeleton.limits, strict=True) if limit)
     pose = poise.Pose(rig.skeleton.limited({name: poise.Range(-0.25, 0.5)}), rig.rest.q)
-    assert loaded(tmp_path, saved_pose(rig, pose, "urdf")).skeleton[name].limit == poise.Range(-0.25, 0.5)
+    assert loaded(tmp_path, save_pose(rig, pose, "urdf")).skeleton[name].limit == poise.Range(-0.25, 0.5)
 
 
 def test_a_vrm_stays_one(data, tmp_path):
     rig = loaded(tmp_path, type("File", (), {"name": "a.vrm", "data": (data / "glb/cryptovoxels.vrm").read_bytes()}))
-    file = saved_pose(rig, rig.rest, "glb")
+    file = save_pose(rig, rig.rest, "glb")
     assert file.name == "a_posed.vrm"
     assert loaded(tmp_path, file).humanoid == rig.humanoid
 
 
 def test_joint_values_are_the_poses(rig):
-    joints = json.loads(saved_pose(rig, rig.rest, "json").data)["joints"]
+    joints = json.loads(save_pose(rig, rig.rest, "json").data)["joints"]
     name, value = next(iter(joints.items()))
     np.testing.assert_allclose(rig.rest.q[rig.skeleton.q_slice(name)], value)
-    header = saved_pose(rig, rig.rest, "csv").data.splitlines()[0]
+    header = save_pose(rig, rig.rest, "csv").data.splitlines()[0]
     assert name.encode() in header
 
 
 def test_a_clip_is_appended_to_the_glb(tmp_path):
     rig = poise.load(samples.path("humanoid.glb"))
     clip = poise.Clip(rig.clips[0].times, rig.clips[0].poses, "on stairs/1")
-    file = saved_clip(rig, clip, "glb")
+    file = save_clip(rig, clip, "glb")
     assert file.name == "humanoid_on_stairs_1.glb"
     again = loaded(tmp_path, file)
     assert [each.name for each in again.clips] == ["walk", "on stairs/1"]
@@ -117,20 +117,20 @@ def test_a_clip_is_appended_to_the_glb(tmp_path):
 
 def test_a_clip_named_as_its_file_is_called_clip():
     rig = poise.load(samples.path("humanoid.bvh"))
-    assert saved_clip(rig, rig.clips[0], "bvh").name == "humanoid_clip.bvh"
+    assert save_clip(rig, rig.clips[0], "bvh").name == "humanoid_clip.bvh"
 
 
 @pytest.mark.parametrize("name", ["urdf", "toml"])
 def test_clips_go_where_there_is_room_for_them(name):
     rig = poise.load(samples.path("humanoid.bvh"))
     with pytest.raises(UnsupportedError, match="holds no clip"):
-        saved_clip(rig, rig.clips[0], name)
+        save_clip(rig, rig.clips[0], name)
 
 
 def test_what_a_format_cannot_hold_is_named():
     rig = poise.load(samples.path("humanoid.glb"))
     with pytest.raises(PoiseError) as raised:
-        saved_clip(rig, rig.clips[0], "json")
+        save_clip(rig, rig.clips[0], "json")
     assert "Hips" in str(raised.value)
 
 
@@ -144,16 +144,16 @@ def test_a_buffer_that_has_gone_is_named_without_the_temporary_folder(tmp_path):
     moved = poise.load(tmp_path / "a.gltf")
     (tmp_path / "a.bin").unlink()
     with pytest.raises(FileError, match=r"^a_posed\.glb: cannot take along buffers\[0\]"):
-        saved_pose(moved, moved.rest, "glb")
+        save_pose(moved, moved.rest, "glb")
 
 
 def test_a_rig_without_a_file_is_called_rig():
     skeleton = Skeleton.build(["a", "b"], [-1, 0], [Kind.BALL] * 2, offsets=[[0, 0, 0], [0, 1, 0]])
     rig = poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q))
-    assert saved_pose(rig, rig.rest, "glb").name == "rig_posed.glb"
-    assert "urdf" not in formats_of(rig)
+    assert save_pose(rig, rig.rest, "glb").name == "rig_posed.glb"
+    assert "urdf" not in list_formats(rig)
     with pytest.raises(UnsupportedError, match=r"^rig_posed\.urdf: "):
-        saved_pose(rig, rig.rest, "urdf")
+        save_pose(rig, rig.rest, "urdf")
 
 
 # --- the sidecar --------------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def figure(tmp_path) -> poise.Rig:
 def test_the_sidecar_loads_beside_the_rig_as_it_was_edited(figure, tmp_path):
     limit = poise.EulerBox("YXZ", x=(-0.5, 0.5), soft=0.25)
     skeleton = figure.skeleton.limited({"Neck": limit, "LeftForeArm": None})
-    file = saved_sidecar(figure, skeleton, {"reach": ("Spine", "LeftHand")})
+    file = save_sidecar(figure, skeleton, {"reach": ("Spine", "LeftHand")})
     assert file.name == "figure.ik.toml"
     (tmp_path / file.name).write_bytes(file.data)
     again = poise.load(tmp_path / "figure.glb")
@@ -185,7 +185,7 @@ def test_the_sidecar_loads_beside_the_rig_as_it_was_edited(figure, tmp_path):
 
 
 def test_what_the_viewer_does_not_edit_stays_in_the_sidecar(figure, tmp_path):
-    file = saved_sidecar(figure, figure.skeleton, None)
+    file = save_sidecar(figure, figure.skeleton, None)
     (tmp_path / file.name).write_bytes(file.data)
     again = poise.load(tmp_path / "figure.glb")
     assert again.skeleton == figure.skeleton
@@ -195,4 +195,4 @@ def test_what_the_viewer_does_not_edit_stays_in_the_sidecar(figure, tmp_path):
 
 def test_a_chain_that_leads_nowhere_is_refused(figure):
     with pytest.raises(InputError, match="not above"):
-        saved_sidecar(figure, figure.skeleton, {"x": ("LeftHand", "Spine")})
+        save_sidecar(figure, figure.skeleton, {"x": ("LeftHand", "Spine")})

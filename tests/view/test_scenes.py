@@ -10,14 +10,14 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.solvers.base.status import Status
+from poise.solvers.base.interface import Status
 from poise.viewer import scenes
-from poise.viewer.document.actions.targets import grounded
-from poise.viewer.document.landscape import land_of
-from poise.viewer.protocol import NOTHING
-from poise.viewer.scenes.base.figure import figure
-from poise.viewer.session import stills
-from poise.viewer.session.state import at_limit
+from poise.viewer.document.actions import place_on_ground
+from poise.viewer.document.terrain import build_document_terrain
+from poise.viewer.protocol import STATUS_NOTHING
+from poise.viewer.scene_rigs import load_character
+from poise.viewer.session import downloads
+from poise.viewer.session.state_messages import find_joints_at_limit
 
 CLASSIC = ("ccd", "ccd_hinge", "ccd_hinge_range", "five_axes", "biped", "feet")
 OTHERS = ("walk_on_hills", "two_methods", "robot_arm", "crowd")
@@ -26,42 +26,42 @@ PLAYED = ("walk_on_hills",)  # a clip, chains switched off
 
 @pytest.fixture(params=scenes.names())
 def document(request):
-    return scenes.scene(request.param)
+    return scenes.build_scene(request.param)
 
 
 def solved(document, choice=None):
     """What a view solves first, and for which chains."""
     shown = document if choice is None else document.but(solvers=(choice, choice))
-    return stills.solved(shown), document.active
+    return downloads.solve_document(shown), document.active
 
 
 def test_the_menu_begins_with_the_classic_ones():
     assert scenes.names() == (*CLASSIC, *OTHERS)
     for name in scenes.names():
-        about = scenes.about(name)
+        about = scenes.describe_scene(name)
         assert about.name == name
         assert 2 < len(about.title) < 32
         assert about.text.endswith(".")
-    json.dumps([scenes.about(name)._asdict() for name in scenes.names()])
+    json.dumps([scenes.describe_scene(name)._asdict() for name in scenes.names()])
 
 
 def test_an_unknown_scene_lists_what_there_is():
-    for ask in (scenes.scene, scenes.about):
+    for ask in (scenes.build_scene, scenes.describe_scene):
         with pytest.raises(poise.UnknownNameError, match=r"no scene 'cdd'; did you mean 'ccd'.*walk_on_hills"):
             ask("cdd")
 
 
 def test_a_scene_knows_its_name(document):
     assert document.scene in scenes.names()
-    assert document.name == scenes.about(document.scene).title
-    assert scenes.scene(document.scene).rig.skeleton == document.rig.skeleton  # made anew, the same
+    assert document.name == scenes.describe_scene(document.scene).title
+    assert scenes.build_scene(document.scene).rig.skeleton == document.rig.skeleton  # made anew, the same
 
 
 @pytest.mark.parametrize("view", [0, 1])
 def test_default_targets_are_reached(document, view):
     outcome, chains = solved(document, document.solvers[view])
     if document.scene in PLAYED:
-        assert outcome.status == NOTHING
+        assert outcome.status == STATUS_NOTHING
         return
     assert outcome.status == Status.reached, outcome.sentence
     assert outcome.moved
@@ -104,17 +104,17 @@ class TestModes:
     """The three switches of the classic scenes are modes of one arm."""
 
     def test_each_scene_has_its_own(self):
-        modes = [scenes.scene(name).mode for name in CLASSIC[:3]]
+        modes = [scenes.build_scene(name).mode for name in CLASSIC[:3]]
         assert modes == ["plain", "hinge", "limits"]
-        assert all(reason is None for reason in scenes.scene("ccd").modes().values())
+        assert all(reason is None for reason in scenes.build_scene("ccd").list_modes().values())
 
     def test_plain_joints_turn_as_balls(self):
-        outcome, _ = solved(scenes.scene("ccd"))
+        outcome, _ = solved(scenes.build_scene("ccd"))
         assert any(off_axis(outcome.q[0]))
 
     @pytest.mark.parametrize("name", ["ccd_hinge", "ccd_hinge_range"])
     def test_hinges_turn_about_their_axes(self, name):
-        outcome, _ = solved(scenes.scene(name))
+        outcome, _ = solved(scenes.build_scene(name))
         assert not any(off_axis(outcome.q[0]))
 
     def test_a_range_stops_what_a_hinge_does_not(self):
@@ -122,37 +122,42 @@ class TestModes:
         far = (0.0, 0.1, -0.1)
         ends = {}
         for name in ("ccd_hinge", "ccd_hinge_range"):
-            document = scenes.scene(name)
-            chain = document.chains[0].but(position=far)
+            document = scenes.build_scene(name)
+            chain = document.chains[0].replace(position=far)
             outcome, _ = solved(document.with_chain(chain))
             ends[name] = np.degrees(angles(outcome.q[0]))
         assert (np.abs(ends["ccd_hinge_range"]) <= np.array([180, 90, 150, 130, 100]) + 1e-6).all()
 
 
 def test_five_axes_keep_the_direction():
-    document = scenes.scene("five_axes")
+    document = scenes.build_scene("five_axes")
     outcome, (chain,) = solved(document)
     tool = document.start.with_q(outcome.q[0]).world["tool"].affine[:, :3] @ chain.axis
     np.testing.assert_allclose(tool, (0.0, -1.0, 0.0), atol=1e-5)
 
 
 def test_the_biped_keeps_its_feet_and_moves_its_hips():
-    document = scenes.scene("biped")
+    document = scenes.build_scene("biped")
     outcome, _ = solved(document)
     pose = document.start.with_q(outcome.q[0])
     for foot in ("LeftFoot", "RightFoot"):
         np.testing.assert_allclose(pose.world[foot].affine, document.start.world[foot].affine, atol=2e-4)
-    assert at_limit(pose, [joint for chain in document.active for joint in chain.joints(document.skeleton)]) == []
+    assert (
+        find_joints_at_limit(
+            pose, [joint for chain in document.active_chains for joint in chain.list_joints(document.skeleton)]
+        )
+        == []
+    )
     sunk = document.start.world["Hips"].positions - pose.world["Hips"].positions
     assert sunk[1] > 0.02
 
 
 def test_both_knees_of_the_feet_bend():
-    document = scenes.scene("feet")
-    assert all(chain.ground and grounded(document, chain) == chain for chain in document.chains)
+    document = scenes.build_scene("feet")
+    assert all(chain.ground and place_on_ground(document, chain) == chain for chain in document.chains)
     outcome, chains = solved(document)
     pose = document.start.with_q(outcome.q[0])
-    land = land_of(document.rig, document.terrain)
+    land = build_document_terrain(document.rig, document.terrain)
     heights = [ground_below(land, chain.position) for chain in chains]
     assert abs(heights[0] - heights[1]) > 0.05  # uneven
     for side in ("Left", "Right"):
@@ -165,7 +170,7 @@ def test_both_knees_of_the_feet_bend():
 
 
 def test_the_crowd_reaches_for_one_target():
-    document = scenes.scene("crowd")
+    document = scenes.build_scene("crowd")
     assert len(document.places) == 10
     outcome, (chain,) = solved(document)
     assert not any(document.places[0])  # targets are in the frame of the first
@@ -179,7 +184,7 @@ def test_the_crowd_reaches_for_one_target():
 
 
 def test_the_figure_is_the_sample_with_free_hips():
-    rig, sample = figure(), poise.load(samples.path("humanoid.glb"))
+    rig, sample = load_character(), poise.load(samples.path("humanoid.glb"))
     assert rig.skeleton["Hips"].kind == poise.Kind.FREE
     np.testing.assert_allclose(rig.rest.world.affine, sample.rest.world.affine, atol=1e-12)
     hands = rig.pose.world["LeftHand"].positions, rig.pose.world["RightHand"].positions
@@ -209,13 +214,13 @@ def off_axis(q):
 
 
 def test_the_crowd_stands_in_a_fan_of_two_rows_around_its_target():
-    document = scenes.scene("crowd")
+    document = scenes.build_scene("crowd")
     x, _, z = (np.array(document.places) - document.chains[0].position).T
     np.testing.assert_allclose(np.hypot(x, z), [0.62, 0.9] * 5, atol=1e-12)
     np.testing.assert_allclose(np.degrees(np.arctan2(x, -z)), np.linspace(-125, 45, 10), atol=1e-9)
 
 
 def test_the_feet_are_a_stride_apart():
-    left, right = (np.array(chain.position) for chain in scenes.scene("feet").chains)
+    left, right = (np.array(chain.position) for chain in scenes.build_scene("feet").chains)
     assert left[2] - right[2] == pytest.approx(0.32)
     assert left[0] - right[0] == pytest.approx(0.38)

@@ -9,10 +9,10 @@ import socket
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from poise.viewer.serve import server as servers
-from poise.viewer.serve.pages import web
-from poise.viewer.serve.server import Server
-from poise.viewer.session.studio import Studio
+from poise.viewer import server as servers
+from poise.viewer.page_access import find_web_folder
+from poise.viewer.server import Server
+from poise.viewer.session.session_thread import SessionThread
 from tests.view.action_cases import HAND, everything
 from tests.view.clients import (
     CHAIN,
@@ -33,7 +33,7 @@ from tests.view.page import page_at
 
 @pytest.fixture
 def server():
-    with Server(Studio(everything())) as running:
+    with Server(SessionThread(everything())) as running:
         yield running
 
 
@@ -42,7 +42,7 @@ class TestFiles:
         status, answer = get(server, b"/")
         head, _, body = answer.partition(b"\r\n\r\n")
         assert status == 200
-        assert body == (web() / "index.html").read_bytes()
+        assert body == (find_web_folder() / "index.html").read_bytes()
         headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n")[1:])
         policy = headers["Content-Security-Policy"]
         assert "unsafe-" not in policy
@@ -63,7 +63,7 @@ class TestFiles:
         for path in ("/style.css", "/js/main.js", "/index.html", "/js/main.js?v=1"):
             status, answer = get(server, path.encode())
             assert status == 200
-            assert answer.endswith((web() / path.partition("?")[0][1:]).read_bytes())
+            assert answer.endswith((find_web_folder() / path.partition("?")[0][1:]).read_bytes())
             assert b"Content-Security-Policy" in answer
 
     @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ class TestWhoGetsIn:
         message = first.replace(b"TOKEN", token.encode()) if isinstance(first, bytes) else json.dumps(first)
         with opened(server) as client:
             client.send(message if isinstance(message, bytes) else message.replace("TOKEN", token))
-            assert closed_with(client) == servers.REFUSED
+            assert closed_with(client) == servers.CLOSED_REFUSED
         assert not server.connected
         assert token_of(server) == token  # it was not used up
         assert works(server)
@@ -205,7 +205,7 @@ class TestWhoGetsIn:
         for again in ({"token": token}, {"key": token}):
             with opened(server) as client:
                 hello(client, **again)
-                assert closed_with(client) == servers.REFUSED
+                assert closed_with(client) == servers.CLOSED_REFUSED
         assert token_of(server) != token
 
     def test_the_key_of_a_page_is_good_for_its_reloads(self, server):
@@ -220,14 +220,14 @@ class TestWhoGetsIn:
             other.until(lambda page: "welcome" in page.kinds)
         with opened(server) as client:
             hello(client, key=key)
-            assert closed_with(client) == servers.REFUSED  # another page has the viewer now
+            assert closed_with(client) == servers.CLOSED_REFUSED  # another page has the viewer now
 
     def test_who_says_nothing_is_sent_away(self, monkeypatch):
-        monkeypatch.setattr(servers, "_PATIENCE", 0.2)
-        with Server(Studio(everything())) as server, opened(server) as silent:
+        monkeypatch.setattr(servers, "_HELLO_TIMEOUT_S", 0.2)
+        with Server(SessionThread(everything())) as server, opened(server) as silent:
             with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as idle:
                 assert idle.recv(100) == b""
-            assert closed_with(silent) == servers.REFUSED
+            assert closed_with(silent) == servers.CLOSED_REFUSED
 
     def test_the_last_one_has_it(self, server):
         """Each page takes over from the one before, which is told why."""
@@ -235,11 +235,11 @@ class TestWhoGetsIn:
             hello(first, token=token_of(server))
             assert json.loads(first.recv(timeout=PATIENCE))["kind"] == "welcome"
             hello(second, token=token_of(server))
-            assert closed_with(first) == servers.ELSEWHERE
+            assert closed_with(first) == servers.CLOSED_ELSEWHERE
             assert json.loads(second.recv(timeout=PATIENCE))["kind"] == "welcome"
             assert server.connected
             assert works(server)
-            assert closed_with(second) == servers.ELSEWHERE
+            assert closed_with(second) == servers.CLOSED_ELSEWHERE
 
     def test_one_that_does_not_let_go_does_not_keep_the_next_ones_out(self, server):
         """A frozen tab answers no close; of two pages that come meanwhile the last one has the viewer."""
@@ -255,7 +255,7 @@ class TestWhoGetsIn:
                 eventually(lambda: server.access.used)
                 with page_at(server.url) as third:
                     third.until(lambda page: page.shown is not None)
-                    assert closed_with(second) == servers.ELSEWHERE
+                    assert closed_with(second) == servers.CLOSED_ELSEWHERE
                     while frozen.recv(65536):  # until the server has given it up, for which the second one waits
                         pass
                     third.send("target", **CHAIN, position=HAND, serial=5)

@@ -14,13 +14,13 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 import poise
-from poise.solvers.base.status import Status
+from poise.solvers.base.interface import Status
+from poise.viewer import server as servers
 from poise.viewer.document.actions import ACTIONS
-from poise.viewer.serve import server as servers
-from poise.viewer.serve.server import Server
+from poise.viewer.server import Server
 from poise.viewer.session import commands
-from poise.viewer.session.studio import Studio
-from poise.viewer.solving import Solving
+from poise.viewer.session.session_thread import SessionThread
+from poise.viewer.view_solver import ViewSolver
 from tests.patience import PATIENCE
 from tests.view.action_cases import HAND, everything, rig
 from tests.view.clients import CHAIN, closed_with, eventually, hello, opened, token_of, works
@@ -30,7 +30,7 @@ from tests.view.watcher import is_sentence
 
 @pytest.fixture
 def server():
-    with Server(Studio(everything())) as running:
+    with Server(SessionThread(everything())) as running:
         yield running
 
 
@@ -199,10 +199,10 @@ class TestLosses:
             page.until(lambda page: page.state["redo"] == "move target")
 
     def test_who_waits_for_a_page_hears_that_it_has_gone(self, monkeypatch):
-        monkeypatch.setattr(servers, "_GONE", 0.05)
+        monkeypatch.setattr(servers, "_PAGE_LEFT_DELAY_S", 0.05)
         gone = threading.Event()
-        server = Server(Studio(everything()))
-        server.on_gone(gone.set)
+        server = Server(SessionThread(everything()))
+        server.on_page_left(gone.set)
         with server:
             with page_at(server.url) as page:
                 page.until(lambda page: page.shown is not None)
@@ -213,14 +213,14 @@ class TestLosses:
 
     def test_a_reload_is_not_gone(self, monkeypatch):
         """It comes back within the time; that it goes once more later starts a new time."""
-        monkeypatch.setattr(servers, "_GONE", 3600.0)
-        server, gone = Server(Studio(everything())), []
-        server.on_gone(lambda: gone.append(True))
+        monkeypatch.setattr(servers, "_PAGE_LEFT_DELAY_S", 3600.0)
+        server, gone = Server(SessionThread(everything())), []
+        server.on_page_left(lambda: gone.append(True))
         with server:
             for _ in range(3):
                 with page_at(server.url) as page:
                     page.until(lambda page: page.shown is not None)
-                    eventually(lambda: server._leaving is None or server._leaving.cancelled())
+                    eventually(lambda: server._leave_task is None or server._leave_task.cancelled())
                 eventually(lambda: not server.connected)
         assert gone == []
 
@@ -232,7 +232,7 @@ class TestSolversThatRaise:
             raise error
 
         with monkeypatch.context() as patch:
-            patch.setattr(Solving, "_solved", broken)
+            patch.setattr(ViewSolver, "_solve_chains", broken)
             page.send("target", **CHAIN, position=HAND, serial=1)
             assert is_sentence(said(page, type(error).__name__)["text"])
         page.send("target", **CHAIN, position=HAND, serial=2)
@@ -251,7 +251,7 @@ class TestSolversThatRaise:
             raise RuntimeError("broken")
 
         with monkeypatch.context() as patch:
-            patch.setattr(Solving, "_solved", broken)
+            patch.setattr(ViewSolver, "_solve_chains", broken)
             said(page, "broken")
             page.send("no such")
             said(page, "no such")
@@ -261,7 +261,7 @@ class TestSolversThatRaise:
 class TestStartingAndStopping:
     def test_it_stops_at_once_whatever_is_connected(self):
         """Beside a page, a silent client and connections that browsers keep for later."""
-        server = Server(Studio(everything())).start()
+        server = Server(SessionThread(everything())).start()
         with contextlib.ExitStack() as stack:
             page = stack.enter_context(page_at(server.url))
             page.until(lambda page: page.shown is not None)
@@ -270,13 +270,13 @@ class TestStartingAndStopping:
             began = time.monotonic()
             server.close()
             took = time.monotonic() - began
-            assert closed_with(page.socket) == servers.ENDED
+            assert closed_with(page.socket) == servers.CLOSED_ENDED
             assert closed_with(silent) == 1001
             with contextlib.suppress(ConnectionResetError):
                 assert idle.recv(1) == b""
-        assert took < servers._PATIENCE  # nobody was waited for
+        assert took < servers._HELLO_TIMEOUT_S  # nobody was waited for
         assert not server._thread.is_alive()
-        assert not server.studio._thread.is_alive()
+        assert not server.session._thread.is_alive()
         server.close()  # once more does nothing
 
     def test_one_that_was_accepted_when_all_others_had_ended_is_closed(self, monkeypatch):
@@ -285,22 +285,22 @@ class TestStartingAndStopping:
                 self.transport = transport
 
         here, there = socket.socketpair()
-        end = Server._end
+        end = Server._close_connections
 
         async def ended_and_accepted(self, serving):
             await end(self, serving)
             _, late = await self._loop.connect_accepted_socket(Accepted, there)
             self._connections.add(late)
 
-        monkeypatch.setattr(Server, "_end", ended_and_accepted)
-        Server(Studio(everything())).start().close()
+        monkeypatch.setattr(Server, "_close_connections", ended_and_accepted)
+        Server(SessionThread(everything())).start().close()
         assert there.fileno() == -1
         with here, contextlib.suppress(ConnectionResetError):
             assert here.recv(1) == b""
 
     def test_no_thread_is_left(self):
         before = set(threading.enumerate())
-        with Server(Studio(everything())) as server:
+        with Server(SessionThread(everything())) as server:
             assert works(server)
         left = set(threading.enumerate()) - before
         for thread in left:
@@ -308,10 +308,10 @@ class TestStartingAndStopping:
         assert not any(thread.is_alive() for thread in left)
 
     def test_one_that_was_never_started(self):
-        Server(Studio(everything())).close()
+        Server(SessionThread(everything())).close()
 
     def test_a_port_that_is_taken(self, server):
-        second = Server(Studio(everything()), port=server.port)
+        second = Server(SessionThread(everything()), port=server.port)
         with pytest.raises(poise.InputError, match=f"cannot serve on 127.0.0.1:{server.port}") as caught:
             second.start()
         assert is_sentence(str(caught.value))
@@ -323,7 +323,7 @@ class TestStartingAndStopping:
         [{"port": 70_000}, {"port": -1}, {"host": "no.such.host.invalid"}, {"host": "a\0b"}, {"host": "x" * 300}],
     )
     def test_an_address_that_cannot_be(self, address):
-        server = Server(Studio(everything()), **address)
+        server = Server(SessionThread(everything()), **address)
         with pytest.raises(poise.InputError, match="cannot serve on"):
             server.start()
         server.close()
@@ -332,14 +332,14 @@ class TestStartingAndStopping:
     def test_other_hosts(self, host):
         if ":" in host and not has_ipv6():
             pytest.skip("this machine has no IPv6 loopback")
-        with Server(Studio(everything()), host=host) as server, page_at(server.url) as page:
+        with Server(SessionThread(everything()), host=host) as server, page_at(server.url) as page:
             page.until(lambda page: page.shown is not None)
 
     def test_the_same_port_again(self):
-        with Server(Studio(everything())) as server:
+        with Server(SessionThread(everything())) as server:
             port = server.port
             assert works(server)
-        with Server(Studio(everything()), port=port) as server:
+        with Server(SessionThread(everything()), port=port) as server:
             assert server.port == port
             assert works(server)
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import poise
 from poise.errors import InputError, UnknownNameError
 from poise.io import samples
-from poise.io.sidecar.read import apply_sidecar, roles_in
-from poise.io.sidecar.write import quoted, sidecar_text
+from poise.io.sidecar import apply_sidecar, format_sidecar, quote_key, read_roles
 from poise.model.skeleton import Kind, Skeleton
 
 # Multiples of 15 are refused, for they look like degrees.
@@ -63,7 +62,7 @@ def test_limits_and_chains_come_back_as_they_were(tmp_path_factory, skeleton, hi
     limited = skeleton
     for name, limit in ((a, hinge), (b, first), (c, second)):
         limited = limited.limited({name: limit})
-    back = read(tmp_path_factory.mktemp("sidecar"), skeleton, sidecar_text(limited, chains=chains))
+    back = read(tmp_path_factory.mktemp("sidecar"), skeleton, format_sidecar(limited, chains=chains))
     assert back.limits == limited.limits
     assert dict(back.chains) == chains
 
@@ -71,7 +70,7 @@ def test_limits_and_chains_come_back_as_they_were(tmp_path_factory, skeleton, hi
 def test_a_name_that_is_a_glob_means_itself_alone(tmp_path):
     skeleton = Skeleton.build(["j[0]", "j0", "*"], [-1, 0, 1], [Kind.BALL] * 3)
     limited = skeleton.limited({"j[0]": poise.SwingTwist((0, 1, 0), 0.5)})
-    back = read(tmp_path, skeleton, sidecar_text(limited))
+    back = read(tmp_path, skeleton, format_sidecar(limited))
     assert [limit is not None for limit in back.limits] == [True, False, False]
 
 
@@ -79,7 +78,7 @@ def test_what_a_sidecar_took_away_stays_away(tmp_path):
     rig = poise.load(samples.path("arm.urdf"))
     name = next(n for n, limit in zip(rig.skeleton.names, rig.skeleton.limits, strict=True) if limit)
     freed = rig.skeleton.limited({name: None})
-    back = read(tmp_path, rig.skeleton, sidecar_text(freed, [name]))
+    back = read(tmp_path, rig.skeleton, format_sidecar(freed, [name]))
     assert not back[name].limit.bounded
     assert sum(limit is not None for limit in back.limits) == sum(limit is not None for limit in rig.skeleton.limits)
 
@@ -87,28 +86,28 @@ def test_what_a_sidecar_took_away_stays_away(tmp_path):
 def test_the_sample_loads_the_same_with_the_sidecar_written_for_it(tmp_path):
     rig = poise.load(samples.path("humanoid.glb"))
     (tmp_path / "humanoid.glb").write_bytes(samples.path("humanoid.glb").read_bytes())
-    (tmp_path / "humanoid.ik.toml").write_text(sidecar_text(rig.skeleton, roles={"hips": "Hips"}))
+    (tmp_path / "humanoid.ik.toml").write_text(format_sidecar(rig.skeleton, roles={"hips": "Hips"}))
     again = poise.load(tmp_path / "humanoid.glb")
     assert again.skeleton == rig.skeleton
-    assert roles_in(again.skeleton, tmp_path / "humanoid.ik.toml") == {"hips": "Hips"}
+    assert read_roles(again.skeleton, tmp_path / "humanoid.ik.toml") == {"hips": "Hips"}
 
 
 def test_mistakes_are_named():
     skeleton = Skeleton.build(["a", "b"], [-1, 0], [Kind.BALL, Kind.FIXED])
     with pytest.raises(UnknownNameError, match="no joint 'c'"):
-        sidecar_text(skeleton, ["c"])
+        format_sidecar(skeleton, ["c"])
     with pytest.raises(InputError, match="not above"):
-        sidecar_text(skeleton, chains={"x": ("b", "a")})
+        format_sidecar(skeleton, chains={"x": ("b", "a")})
     with pytest.raises(InputError, match="half a character"):
-        sidecar_text(skeleton, chains={"\ud800": ("a", "b")})
+        format_sidecar(skeleton, chains={"\ud800": ("a", "b")})
     with pytest.raises(InputError, match="fixed"):
-        sidecar_text(skeleton, ["b"])
+        format_sidecar(skeleton, ["b"])
 
 
 def test_nothing_to_say_is_an_empty_file():
-    assert sidecar_text(Skeleton.build(["a"], [-1], [Kind.BALL])) == ""
+    assert format_sidecar(Skeleton.build(["a"], [-1], [Kind.BALL])) == ""
 
 
 @given(names | odd)
 def test_a_quoted_name_reads_back(name):
-    assert tomllib.loads(f"{quoted(name)} = {quoted(name, bare=False)}") == {name: name}
+    assert tomllib.loads(f"{quote_key(name)} = {quote_key(name, bare=False)}") == {name: name}

@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 import poise
-from poise.solvers.base.status import Status
+from poise.solvers.base.interface import Status
 from poise.viewer import scenes
-from poise.viewer.document.document import Choice, document_of
-from poise.viewer.protocol import ITERATING, NOTHING, PLAYING, REFUSED
-from poise.viewer.session import stage as stages
-from poise.viewer.session.stage import Stage
-from poise.viewer.solving import Solving
+from poise.viewer.document.document import SolverChoice, build_document
+from poise.viewer.protocol import FLAG_ITERATING, FLAG_PLAYING, STATUS_NOTHING, STATUS_REFUSED
+from poise.viewer.session import pose_state as stages
+from poise.viewer.session.pose_state import PoseState
+from poise.viewer.view_solver import ViewSolver
 from tests.view.action_cases import HAND, everything, rig
 from tests.view.watcher import Frame, shows
 
 
 @pytest.fixture
 def stage():
-    return Stage(everything())
+    return PoseState(everything())
 
 
 def aim(stage, position, serial=0):
@@ -32,8 +32,8 @@ def aim(stage, position, serial=0):
 
 def counted(monkeypatch):
     """How often a solver is asked."""
-    calls, solve = [], Solving.__call__
-    monkeypatch.setattr(Solving, "__call__", lambda self, *args: (calls.append(1), solve(self, *args))[1])
+    calls, solve = [], ViewSolver.__call__
+    monkeypatch.setattr(ViewSolver, "__call__", lambda self, *args: (calls.append(1), solve(self, *args))[1])
     return calls
 
 
@@ -51,19 +51,19 @@ class TestWhen:
         assert stage.pause(free=False) is None
 
     def test_iterations_go_on_until_the_target_is_reached(self):
-        stage = Stage(scenes.scene("ccd").but(run="iterate"))
-        flags = [stage.frame().head.flags for _ in range(10)]
-        assert flags[0] == ITERATING
+        stage = PoseState(scenes.build_scene("ccd").replace(run="iterate"))
+        flags = [stage.compute_frame().head.flags for _ in range(10)]
+        assert flags[0] == FLAG_ITERATING
         assert flags[-1] == 0
-        assert stage.pause(free=True) is not None
-        stage.answer()
-        assert stage.pause(free=True) is None
+        assert stage.compute_pause(free=True) is not None
+        stage.build_answer()
+        assert stage.compute_pause(free=True) is None
 
     def test_a_clip_goes_on_for_ever(self, stage):
         stage.playhead.put(rig().clip("walk"))
         stage.playhead.playing = True
         for _ in range(3):
-            assert stage.frame().head.flags == PLAYING
+            assert stage.frame().head.flags == FLAG_PLAYING
             assert stage.pause(free=True) is not None
             assert stage.pause(free=True) <= 1 / 60
 
@@ -88,7 +88,7 @@ class TestWhen:
         stage.playhead.playing = True
         stage.steps = 5
         with monkeypatch.context() as patch:
-            patch.setattr(Solving, "__call__", lambda *_: 1 / 0)
+            patch.setattr(ViewSolver, "__call__", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 stage.frame()
         stage.failed()
@@ -102,15 +102,15 @@ class TestWhen:
 class TestFromWhere:
     def test_from_the_pose_that_is_shown_or_from_the_start(self):
         def path(origin):
-            stage = Stage(scenes.scene("two_methods").but(origin=origin))
+            stage = PoseState(scenes.build_scene("two_methods").replace(origin=origin))
             for x in (0.2, 0.4, 0.3):
                 position = np.add(stage.document.chains[0].position, (x, 0.0, x))
                 aim(stage, position)
             return stage
 
         last, start = path("last"), path("start")
-        fresh = Stage(start.document)
-        fresh.frame()
+        fresh = PoseState(start.document)
+        fresh.compute_frame()
         assert shows(start.shown) == shows(fresh.shown)  # as if nothing had been before
         assert shows(last.shown) != shows(start.shown)
 
@@ -158,7 +158,8 @@ class TestFromWhere:
         aim(stage, [0.3, 1.5, 0.2])
         assert stage.solving(0, stage._base()) is first
         for change in (
-            {"tolerance": 0.01}, {"run": "iterate"}, {"free_root": True}, {"solvers": (Choice("ccd"), Choice())},
+            {"tolerance": 0.01}, {"run": "iterate"}, {"free_root": True}, {"solvers": (SolverChoice("ccd"),
+            SolverChoice())},
             {"chains": (stage.document.chains[0].but(weight=2.0),)}, {"mode": "plain"},
         ):  # fmt: skip
             before = stage.document
@@ -170,29 +171,29 @@ class TestFromWhere:
 
 class TestSteps:
     def test_each_is_one_iteration(self):
-        stage = Stage(scenes.scene("ccd").but(run="step"))
-        frames = [stage.frame()]
-        assert (frames[0].head.solved[0].status, stage.due()) == (NOTHING, False)
-        assert "Step" in stage.answer()["views"][0]["sentence"]
+        stage = PoseState(scenes.build_scene("ccd").replace(run="step"))
+        frames = [stage.compute_frame()]
+        assert (frames[0].head.solved[0].status, stage.is_due()) == (STATUS_NOTHING, False)
+        assert "Step" in stage.build_answer()["views"][0]["sentence"]
         for _ in range(4):
             stage.steps += 1
-            assert stage.due()
-            frames.append(stage.frame())
-            assert not stage.due()
+            assert stage.is_due()
+            frames.append(stage.compute_frame())
+            assert not stage.is_due()
             assert frames[-1].head.solved[0].iterations == 1
         left = [frame.head.solved[0].left for frame in frames[1:]]
         assert left == sorted(left, reverse=True)
         assert len(set(left)) == 4
-        assert stage.answer()["views"][0]["errors"] == left
+        assert stage.build_answer()["views"][0]["errors"] == left
 
     def test_they_end_where_live_ends(self):
-        live, stepped = Stage(scenes.scene("ccd")), Stage(scenes.scene("ccd").but(run="step"))
-        iterations = live.frame().head.solved[0].iterations
+        live, stepped = PoseState(scenes.build_scene("ccd")), PoseState(scenes.build_scene("ccd").replace(run="step"))
+        iterations = live.compute_frame().head.solved[0].iterations
         for _ in range(iterations):
             stepped.steps += 1
-            frame = stepped.frame()
+            frame = stepped.compute_frame()
         assert frame.head.solved[0].status == Status.reached
-        assert frame.head.solved[0].left == pytest.approx(live.frame().head.solved[0].left, abs=1e-9)
+        assert frame.head.solved[0].left == pytest.approx(live.compute_frame().head.solved[0].left, abs=1e-9)
 
 
 class TestFrames:
@@ -210,20 +211,20 @@ class TestFrames:
 
     def test_two_views_have_two_solvers(self, monkeypatch):
         calls = counted(monkeypatch)
-        stage = Stage(scenes.scene("two_methods"))
-        frame = stage.frame()
+        stage = PoseState(scenes.build_scene("two_methods"))
+        frame = stage.compute_frame()
         assert frame.rows.shape[0] == 2
-        assert [view["solver"] for view in stage.answer()["views"]] == ["ccd", "fabrik"]
+        assert [view["solver"] for view in stage.build_answer()["views"]] == ["ccd", "fabrik"]
         assert len(calls) >= 2
-        stage.put(stage.document.but(views=1))
-        assert stage.frame().rows.shape[0] == 1
-        assert len(stage.answer()["views"]) == 1
+        stage.set_document(stage.document.replace(views=1))
+        assert stage.compute_frame().rows.shape[0] == 1
+        assert len(stage.build_answer()["views"]) == 1
 
     def test_the_ghost_is_the_start(self, stage):
         aim(stage, HAND)
         ghost = Frame(stage.ghost())
         assert ghost.kind == 2
-        np.testing.assert_allclose(ghost.rows[0, 0, :, :3], everything().started.world.positions, atol=1e-6)
+        np.testing.assert_allclose(ghost.rows[0, 0, :, :3], everything().solver_start.world.positions, atol=1e-6)
 
     def test_driven_poses_as_they_are(self, stage):
         stage.put(stage.document.but(driven=True))
@@ -238,17 +239,19 @@ class TestFrames:
         assert stage.answer()["views"][0]["errors"] is None
 
     def test_without_a_chain_it_says_how_to_get_one(self):
-        stage = Stage(document_of(rig(), chains=()))
-        assert stage.frame().head.solved[0].status == NOTHING
-        assert "add one" in stage.answer()["views"][0]["sentence"]
+        stage = PoseState(build_document(rig(), chains=()))
+        assert stage.compute_frame().head.solved[0].status == STATUS_NOTHING
+        assert "add one" in stage.build_answer()["views"][0]["sentence"]
 
     def test_a_refusal_leaves_the_pose(self):
-        stage = Stage(everything().but(solvers=(Choice("two_bone"), Choice())))
-        stage.put(stage.document.with_chain(stage.document.chains[0].but(root="Spine", position=tuple(HAND))))
-        frame = stage.frame()
-        assert frame.head.solved[0].status == REFUSED
-        np.testing.assert_array_equal(stage.shown[0][0], stage.document.started.q)
-        assert stage.answer()["views"][0]["errors"] is None
+        stage = PoseState(everything().replace(solvers=(SolverChoice("two_bone"), SolverChoice())))
+        stage.set_document(
+            stage.document.with_chain(stage.document.chains[0].replace(root="Spine", position=tuple(HAND)))
+        )
+        frame = stage.compute_frame()
+        assert frame.head.solved[0].status == STATUS_REFUSED
+        np.testing.assert_array_equal(stage.shown[0][0], stage.document.solver_start.q)
+        assert stage.build_answer()["views"][0]["errors"] is None
 
 
 class TestAnswers:
@@ -265,39 +268,43 @@ class TestAnswers:
         assert stage.answer()["views"][0]["at_limit"] == []
 
     def test_a_joint_that_rests_at_its_limit_is_told_apart_until_a_goal_is_missed(self):
-        stage = Stage(scenes.scene("biped").but(solvers=(Choice("levenberg_marquardt"), Choice("ccd"))))
-        stage.frame()
-        (view,) = stage.answer()["views"]
+        stage = PoseState(
+            scenes.build_scene("biped").replace(solvers=(SolverChoice("levenberg_marquardt"), SolverChoice("ccd")))
+        )
+        stage.compute_frame()
+        (view,) = stage.build_answer()["views"]
         assert view["status"] == "reached"
         assert set(view["at_limit"]) == set(view["resting"]) == {"LeftLeg", "RightLeg"}
         assert view["left_out"] == []
-        stage.put(stage.document.with_chain(stage.document.chain("left_hand").but(position=(9.0, 0.6, 0.5))))
-        stage.frame()
-        (view,) = stage.answer()["views"]
+        stage.set_document(
+            stage.document.with_chain(stage.document.find_chain("left_hand").replace(position=(9.0, 0.6, 0.5)))
+        )
+        stage.compute_frame()
+        (view,) = stage.build_answer()["views"]
         assert view["status"] != "reached"
         assert view["resting"] == []
 
     def test_the_curve_is_of_the_chain_that_was_dragged_last(self):
         document = everything()
-        leg = document.chain("left_leg").but(enabled=True, position=(0.1, 0.3, 0.3))
-        stage = Stage(document.with_chain(leg).but(solvers=(Choice("ccd"), Choice())))
+        leg = document.find_chain("left_leg").replace(enabled=True, position=(0.1, 0.3, 0.3))
+        stage = PoseState(document.with_chain(leg).replace(solvers=(SolverChoice("ccd"), SolverChoice())))
         aim(stage, HAND)
-        arm = stage.answer()["views"][0]["errors"]
+        arm = stage.build_answer()["views"][0]["errors"]
         stage.dragged = "left_leg"
-        assert stage.answer()["views"][0]["errors"][0] != arm[0]
+        assert stage.build_answer()["views"][0]["errors"][0] != arm[0]
         stage.dragged = "nobody"
-        assert stage.answer()["views"][0]["errors"] == arm
+        assert stage.build_answer()["views"][0]["errors"] == arm
 
     def test_another_method_starts_from_the_start_pose_once(self):
-        stage = Stage(scenes.scene("two_methods"))
-        stage.frame()
+        stage = PoseState(scenes.build_scene("two_methods"))
+        stage.compute_frame()
         fresh = shows(stage.shown)
         aim(stage, np.add(stage.document.chains[0].position, (0.2, 0.0, 0.1)))
-        aim(stage, scenes.scene("two_methods").chains[0].position)
+        aim(stage, scenes.build_scene("two_methods").chains[0].position)
         assert shows(stage.shown) != fresh
         stage.start_over()
-        stage.frame()
+        stage.compute_frame()
         assert shows(stage.shown) == fresh
-        stage.touch()
-        stage.frame()
+        stage.mark_dirty()
+        stage.compute_frame()
         assert shows(stage.shown) == fresh  # reached: nothing moves

@@ -10,30 +10,29 @@ import pytest
 import poise
 from poise import Range, SwingTwist, solvers
 from poise.io import samples
-from poise.solvers.base.parameters import parameters
+from poise.solvers.base.option_parsing import list_parameters
 from poise.viewer import scenes
 from poise.viewer.document.actions import ACTIONS
-from poise.viewer.document.actions.limits import read_limit
-from poise.viewer.document.chains import ChainTarget
-from poise.viewer.document.document import document_of
-from poise.viewer.document.landscape import OFFERED
-from poise.viewer.session.history import History
-from poise.viewer.session.playing import Playhead
-from poise.viewer.session.stage import Stage
-from poise.viewer.session.state import at_limit, selected, state_of, welcome
+from poise.viewer.document.document import ChainTarget, build_document
+from poise.viewer.document.settings_actions import read_limit
+from poise.viewer.document.terrain import TERRAIN_CHOICES
+from poise.viewer.document.timeline import Playhead
+from poise.viewer.session.pose_state import PoseState
+from poise.viewer.session.state_messages import build_state, build_welcome, describe_joint, find_joints_at_limit
+from poise.viewer.session.undo_history import History
 from tests.view.action_cases import FIRST, GOOD, everything, rig
 from tests.view.watcher import is_sentence, refusal
 
 
 def told(document, playhead=None, history=None):
     """The state as a page reads it."""
-    state = state_of(document, playhead or Playhead(), history or History(), 7)
+    state = build_state(document, playhead or Playhead(), history or History(), 7)
     return json.loads(json.dumps(state, allow_nan=False))
 
 
 @pytest.fixture(scope="module")
 def greeting():
-    return json.loads(json.dumps(welcome("secret", "1.2.3"), allow_nan=False))
+    return json.loads(json.dumps(build_welcome("secret", "1.2.3"), allow_nan=False))
 
 
 class TestWelcome:
@@ -43,7 +42,7 @@ class TestWelcome:
     def test_every_scene_solver_and_ground(self, greeting):
         assert [scene["name"] for scene in greeting["scenes"]] == list(scenes.names())
         assert [solver["name"] for solver in greeting["solvers"]] == ["auto", *solvers.names()]
-        assert [ground["words"] for ground in greeting["terrains"]] == [words for words, _ in OFFERED]
+        assert [ground["words"] for ground in greeting["terrains"]] == [words for words, _ in TERRAIN_CHOICES]
         for one in (*greeting["scenes"], *greeting["terrains"], *greeting["solvers"]):
             assert one["title"]
         assert all(solver["text"] for solver in greeting["solvers"])
@@ -51,7 +50,7 @@ class TestWelcome:
     @pytest.mark.parametrize("name", solvers.names())
     def test_options_are_the_solvers_own_parameters(self, greeting, name):
         (solver,) = (solver for solver in greeting["solvers"] if solver["name"] == name)
-        own = parameters(type(solvers.named(name)))
+        own = list_parameters(type(solvers.named(name)))
         assert [option["name"] for option in solver["options"]] == [parameter.name for parameter in own]
         for option, parameter in zip(solver["options"], own, strict=True):
             assert option["type"] in ("integer", "number", "truth", "choice", "text")
@@ -66,12 +65,12 @@ class TestWelcome:
     def test_every_option_takes_its_default_and_its_choices(self, greeting, name):
         """What the page is offered it may send back."""
         (solver,) = (solver for solver in greeting["solvers"] if solver["name"] == name)
-        document = ACTIONS["solver"].make(everything(), {"view": 0, "name": name})
+        document = ACTIONS["solver"].apply(everything(), {"view": 0, "name": name})
         for option in solver["options"]:
             for value in [option["default"], *(option["choices"] or [])]:
                 args = {"view": 0, "name": option["name"], "value": value}
-                changed = ACTIONS["option"].make(document, args)
-                assert changed.solvers[0].made().__class__ is type(solvers.named(name))
+                changed = ACTIONS["option"].apply(document, args)
+                assert changed.solvers[0].build_solver().__class__ is type(solvers.named(name))
                 told(changed)
 
     def test_a_solver_whose_extra_is_missing_says_so(self, monkeypatch):
@@ -79,7 +78,7 @@ class TestWelcome:
             raise poise.UnsupportedError(f"{name} needs the package jax")
 
         monkeypatch.setattr(solvers, "named", named)
-        (jax,) = (solver for solver in welcome("", "")["solvers"] if solver["name"] == "autodiff")
+        (jax,) = (solver for solver in build_welcome("", "")["solvers"] if solver["name"] == "autodiff")
         assert jax["missing"]
         assert "needs the package jax" in jax["text"]
 
@@ -87,7 +86,7 @@ class TestWelcome:
 class TestState:
     @pytest.mark.parametrize("scene", scenes.names())
     def test_every_scene_is_json_and_says_what_it_is(self, scene):
-        document = scenes.scene(scene)
+        document = scenes.build_scene(scene)
         state = told(document)
         assert (state["scene"], state["name"], state["version"]) == (scene, document.name, 7)
         assert [chain["id"] for chain in state["chains"]] == [chain.id for chain in document.chains]
@@ -111,31 +110,31 @@ class TestState:
         """No action whose outcome would not be drawn. (The place of a handle and of a target included.)"""
         document = everything()
         if name == "plant":
-            document = document.but(clip="walk")
+            document = document.replace(clip="walk")
         for first, args in FIRST["unkey"] if name == "unkey" else ():
-            document = ACTIONS[first].make(document, args)
+            document = ACTIONS[first].apply(document, args)
         before = told(document)
         for args in GOOD[name]:
-            after = told(ACTIONS[name].make(document, args))
+            after = told(ACTIONS[name].apply(document, args))
             assert after != before
 
     def test_limits_can_be_read_back(self):
         for args in GOOD["limit"][1:]:
-            document = ACTIONS["limit"].make(everything(), args)
+            document = ACTIONS["limit"].apply(everything(), args)
             state = told(document)
             for joint, limit in zip(rig().skeleton.names, document.skeleton.limits, strict=True):
                 assert (joint in state["limits"]) == (limit is not None)
                 if limit is not None:
                     read = read_limit(state["limits"][joint])
                     assert type(read) is type(limit)
-                    again = document.but(skeleton=document.skeleton.limited({joint: read}))
+                    again = document.replace(skeleton=document.skeleton.limited({joint: read}))
                     assert told(again)["limits"] == state["limits"]
 
     def test_outlines_are_those_of_the_limits_that_count(self):
         document = everything()
         limited = {name for name, limit in zip(rig().skeleton.names, rig().skeleton.limits, strict=True) if limit}
         assert set(told(document)["outlines"]) == limited
-        assert told(document.but(mode="plain"))["outlines"] == {}
+        assert told(document.replace(mode="plain"))["outlines"] == {}
         for lines in told(document)["outlines"].values():
             for line in lines:
                 assert np.isfinite(np.array(line)).all()
@@ -143,7 +142,7 @@ class TestState:
 
     def test_clips_and_the_playhead(self):
         head = Playhead(rig().clip("walk"), time=0.25, playing=True, speed=2.0)
-        state = told(everything().but(clip="walk"), head)
+        state = told(everything().replace(clip="walk"), head)
         (clip,) = state["clips"]
         assert (clip["name"], clip["seconds"], clip["frames"]) == ("walk", 1.0, 31)
         assert clip["fps"] == pytest.approx(30.0, rel=1e-4)
@@ -168,31 +167,31 @@ class TestState:
         ],
     )
     def test_options_are_told_as_they_are_typed(self, solver, name, value):
-        document = ACTIONS["solver"].make(everything(), {"view": 0, "name": solver})
-        changed = ACTIONS["option"].make(document, {"view": 0, "name": name, "value": value})
+        document = ACTIONS["solver"].apply(everything(), {"view": 0, "name": solver})
+        changed = ACTIONS["option"].apply(document, {"view": 0, "name": name, "value": value})
         shown = told(changed)["solvers"][0]["options"][name]
         assert shown == value
-        again = ACTIONS["option"].make(document, {"view": 0, "name": name, "value": shown})
+        again = ACTIONS["option"].apply(document, {"view": 0, "name": name, "value": shown})
         assert again.solvers == changed.solvers
 
     @pytest.mark.parametrize("name", solvers.names())
     def test_every_option_takes_nonsense_or_says_why_not(self, name):
-        document = ACTIONS["solver"].make(everything(), {"view": 0, "name": name})
+        document = ACTIONS["solver"].apply(everything(), {"view": 0, "name": name})
         nonsense = ("", "abc", "a,b,c", "a=1", "a=b", "1e400", "nan", -1, 0.5, 10**30, True, [1], {"a": 1}, "x" * 400)
-        for option in parameters(type(solvers.named(name))):
+        for option in list_parameters(type(solvers.named(name))):
             for value in nonsense:
                 args = {"view": 0, "name": option.name, "value": value}
-                sentence = refusal(lambda args=args: told(ACTIONS["option"].make(document, args)))
+                sentence = refusal(lambda args=args: told(ACTIONS["option"].apply(document, args)))
                 assert sentence is None or is_sentence(sentence)
 
 
 class TestAnswer:
     @pytest.mark.parametrize("scene", scenes.names())
     def test_it_is_json(self, scene):
-        stage = Stage(scenes.scene(scene))
-        stage.frame()
+        stage = PoseState(scenes.build_scene(scene))
+        stage.compute_frame()
         stage.selected = stage.document.skeleton.names[-1]
-        answer = json.loads(json.dumps(stage.answer(), allow_nan=False))
+        answer = json.loads(json.dumps(stage.build_answer(), allow_nan=False))
         assert len(answer["views"]) == stage.document.views
         for view in answer["views"]:
             assert view["sentence"]
@@ -202,13 +201,13 @@ class TestAnswer:
         pose = rig().pose
         bent = pose.replace({"LeftForeArm": [np.cos(1.3089969), 0.0, -np.sin(1.3089969), 0.0]})
         legal = bent.with_q(bent.skeleton.legal(bent.q)[0])
-        assert at_limit(legal, ["LeftForeArm", "LeftArm", "RightForeArm"])[0] == "LeftForeArm"
-        assert "LeftArm" not in at_limit(legal, ["LeftForeArm", "LeftArm"])
+        assert find_joints_at_limit(legal, ["LeftForeArm", "LeftArm", "RightForeArm"])[0] == "LeftForeArm"
+        assert "LeftArm" not in find_joints_at_limit(legal, ["LeftForeArm", "LeftArm"])
 
     def test_the_selected_joint_of_each_kind(self):
         arm = poise.load(samples.path("arm.urdf"))
         for name in arm.skeleton.names:
-            said = selected(arm.pose, name)
+            said = describe_joint(arm.pose, name)
             assert said["joint"] == name
             assert len(said["values"]) == (0 if arm.skeleton[name].kind == 0 else 1)
             np.testing.assert_array_equal(said["position"], arm.pose.world[name].positions)
@@ -218,6 +217,6 @@ class TestAnswer:
             ["a", "b", "c"], [-1, 0, 1], [3, 3, 2], axes=[(0, 0, 1)] * 3,
             limits=[SwingTwist((0, 0, 1), np.pi, (-np.inf, np.inf)), Range(-np.inf, np.inf, axis=(1, 0, 0)), None],
         )  # fmt: skip
-        document = document_of(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)), chains=())
+        document = build_document(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)), chains=())
         state = told(document)
         assert state["limits"]["b"] == {"type": "range", "low": None, "high": None, "axis": [1.0, 0.0, 0.0]}

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import poise
-from poise.solvers.base.status import Status
+from poise.solvers.base.interface import Status
 from poise.viewer import scenes
 from poise.viewer.document.actions import ACTIONS
-from poise.viewer.document.document import document_of
-from poise.viewer.protocol import REFUSED
+from poise.viewer.document.document import build_document
+from poise.viewer.protocol import STATUS_REFUSED
 from poise.viewer.session import commands
-from poise.viewer.session import studio as studios
-from poise.viewer.session.studio import Studio
-from poise.viewer.solving import Solving
+from poise.viewer.session import session_thread as studios
+from poise.viewer.session.session_thread import SessionThread
+from poise.viewer.view_solver import ViewSolver
 from tests.view.action_cases import COMMANDS, FIRST, GOOD, HAND, everything, rig
 from tests.view.watcher import Watcher, is_sentence, same, shows, watched
 
@@ -26,7 +26,7 @@ CHAIN = {"chain": "left_arm"}
 @pytest.fixture
 def studio():
     """A studio that works when it is told to, on this thread."""
-    made = Studio(everything())
+    made = SessionThread(everything())
     yield made
     made.close()
 
@@ -156,7 +156,7 @@ class TestUndo:
         do(studio, "redo")
         assert_now(studio, *after)
         do(studio, "scene", {"name": None})
-        assert same(studio.document, everything().but(start=studio.document.start))  # what it was opened with
+        assert same(studio.document, everything().replace(start=studio.document.start))  # what it was opened with
 
     @pytest.mark.parametrize("between", ["undo", "reset"])
     def test_undo_in_the_middle_of_a_drag_ends_it(self, studio, between):
@@ -231,7 +231,9 @@ class TestAPage:
             assert set(order[4:]) == {"state", "answer"}
             assert page.newest("welcome")["key"] == "key"
             assert [binary[0] for binary in page.binaries] == [3, 2]  # mesh and ghost
-            np.testing.assert_allclose(page.frame.rows[0, 0, :, :3], everything().started.world.positions, atol=1e-5)
+            np.testing.assert_allclose(
+                page.frame.rows[0, 0, :, :3], everything().solver_start.world.positions, atol=1e-5
+            )
 
     def test_the_ghost_is_sent_anew_where_the_start_pose_changes_and_only_there(self):
         def ghosts(page):
@@ -271,13 +273,13 @@ class TestAPage:
         with watched(everything()) as page:
             page.until(lambda page: page.frame)
             page.leave()
-            monkeypatch.setattr(Solving, "__call__", lambda *_: pytest.fail("solved"))
+            monkeypatch.setattr(ViewSolver, "__call__", lambda *_: pytest.fail("solved"))
             done = threading.Event()
             for serial in range(100):
                 page.send("target", **CHAIN, position=HAND, serial=serial)
-            page.studio.call(lambda document: (done.set(), document)[1])
+            page.studio.post_change(lambda document: (done.set(), document)[1])
             assert done.wait(30)
-            assert page.studio.document.chain("left_arm").position == tuple(HAND)
+            assert page.studio.document.find_chain("left_arm").position == tuple(HAND)
 
 
 class TestSolving:
@@ -299,7 +301,7 @@ class TestSolving:
             page.send("target", **CHAIN, position=HAND, phase="start", serial=1)
             for i in range(1, 1000):
                 page.send("target", **CHAIN, position=[0.4, 1.2, i / 5000], phase="move", serial=i)
-            page.studio.seen(page.frame.number)
+            page.studio.acknowledge_frame(page.frame.number)
             page.acknowledges = True
             frame = page.answered(999)
             hand = rig().skeleton.index("LeftHand")
@@ -315,7 +317,7 @@ class TestSolving:
         with watched(everything()) as page:
             page.until(lambda page: page.frame)
             with monkeypatch.context() as patch:
-                patch.setattr(Solving, "_solved", broken)
+                patch.setattr(ViewSolver, "_solve_chains", broken)
                 page.send("target", **CHAIN, position=HAND, serial=1)
                 page.until(lambda page: page.errors)
                 assert page.errors[0].startswith(type(error).__name__)
@@ -329,7 +331,7 @@ class TestSolving:
         page.send("solver", view=0, name="two_bone")
         page.send("chain_change", **CHAIN, root="Spine")
         page.send("target", **CHAIN, position=HAND, serial=21)
-        assert page.answered(21).status == REFUSED
+        assert page.answered(21).status == STATUS_REFUSED
         page.until(lambda page: page.newest("answer") and page.newest("answer")["views"][0]["status"] == "refused")
         assert is_sentence(page.newest("answer")["views"][0]["sentence"])
         page.send("solver", view=0, name="ccd")
@@ -340,7 +342,7 @@ class TestSolving:
         """And is said once, not again and again."""
         page.until(lambda page: page.newest("state"))
         with monkeypatch.context() as patch:
-            patch.setattr(studios, "state_of", lambda *_: 1 / 0)
+            patch.setattr(studios, "build_state", lambda *_: 1 / 0)
             page.send("tolerance", value=0.01)
             page.until(lambda page: any("ZeroDivisionError" in text for text in page.errors))
             for joint in ("LeftHand", "Head", "LeftArm", "Spine", "LeftHand"):
@@ -368,25 +370,25 @@ class TestSolving:
 
 class TestPrograms:
     def test_a_driven_pose_is_shown_and_nothing_is_solved(self):
-        with watched(everything().but(driven=True)) as page:
+        with watched(everything().replace(driven=True)) as page:
             page.until(lambda page: page.frame)
             raised = rig().rest.replace({"LeftArm": [0.9238795, 0.0, 0.0, 0.3826834]})
-            page.studio.show(raised)
+            page.studio.post_pose(raised)
             wanted = raised.world.positions
             page.until(lambda page: np.allclose(page.frame.rows[0, 0, :, :3], wanted, atol=1e-5))
             assert page.frame.status == 255
             row = poise.Pose(raised.skeleton, np.repeat(raised.q[None], 3, axis=0))
-            page.studio.show(row)
+            page.studio.post_pose(row)
             page.until(lambda page: page.frame.rows.shape[1] == 3)
 
     def test_a_change_from_a_program(self):
         heard = []
         with watched(everything()) as page:
             page.studio.listeners.append(heard.append)
-            page.studio.call(lambda document: document.but(views=2))
+            page.studio.post_change(lambda document: document.replace(views=2))
             page.until(lambda page: page.state is not None and page.state["views"] == 2)
             assert heard[-1].views == 2
-            page.studio.call(lambda _: 1 / 0)
+            page.studio.post_change(lambda _: 1 / 0)
             page.until(lambda page: page.errors)
             assert "ZeroDivisionError" in page.errors[0]
             page.send("views", count=1)
@@ -394,7 +396,7 @@ class TestPrograms:
 
     def test_it_ends_and_leaves_no_thread(self):
         before = set(threading.enumerate())
-        with watched(scenes.scene("walk_on_hills")) as page:
+        with watched(scenes.build_scene("walk_on_hills")) as page:
             page.send("save", format="toml")
             page.until(lambda page: page.newest("file"))
         for thread in set(threading.enumerate()) - before:
@@ -402,4 +404,4 @@ class TestPrograms:
             assert not thread.is_alive()
 
     def test_one_that_never_began_can_be_closed(self):
-        Studio(document_of(rig())).close()
+        SessionThread(build_document(rig())).close()

@@ -8,7 +8,7 @@ import pytest
 import poise
 from poise.errors import FileError, InputError
 from poise.io import samples
-from poise.viewer.session.receiving.uploads import MOST_BYTES, Uploads
+from poise.viewer.session.uploads import MAX_UPLOAD_BYTES, Uploads
 from tests.view.action_cases import everything, rig
 from tests.view.watcher import watched
 
@@ -61,7 +61,7 @@ class TestFolder:
         assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
     def test_too_much_is_refused_before_it_is_sent(self, uploads):
-        for files, size in ((1, MOST_BYTES + 1), (5001, 10)):
+        for files, size in ((1, MAX_UPLOAD_BYTES + 1), (5001, 10)):
             with pytest.raises(InputError, match="at most 5,000 files of 256 MB"):
                 uploads.begin({"main": "a.bvh", "files": files, "bytes": size})
 
@@ -171,7 +171,7 @@ class TestOpening:
             page.send("upload", id=2, main="a.bvh", files=2, bytes=100)
             page.send("upload_file", path="../b.bvh", size=3)
             page.until(lambda page: page.newest("upload") == {"kind": "upload", "id": None, "go": False})
-            page.studio.receive(b"abc")
+            page.studio.post_data(b"abc")
             page.send("select", joint="LeftHand")
             page.until(lambda page: page.newest("answer") and page.newest("answer")["selected"])
             assert not [text for text in page.errors if "announced" in text]  # what is late says nothing

@@ -16,9 +16,9 @@ from websockets.sync.client import connect
 import poise
 from poise.io import samples
 from poise.viewer import view as viewer_module
-from poise.viewer.document.document import Gizmo, document_of
-from poise.viewer.handle import Handle
-from poise.viewer.serve.server import ENDED, REFUSED
+from poise.viewer.document.document import Gizmo, build_document
+from poise.viewer.server import CLOSED_ENDED, CLOSED_REFUSED
+from poise.viewer.widgets import Handle
 from tests.patience import PATIENCE
 from tests.view.clients import closed_with, eventually
 from tests.view.page import page_at
@@ -182,15 +182,15 @@ class TestHandles:
         assert not ball.moved
 
     def test_what_the_page_says_before_it_knows_is_older(self, rig):
-        changes, document = [], document_of(rig)
+        changes, document = [], build_document(rig)
         ball = Handle("a", TARGET, (1, 0, 0, 0), changes.append)
         ball.position = (1, 0, 0)
-        ball.follow(Gizmo("a", (9.0, 9.0, 9.0)))  # said before the change arrived
+        ball.update_from_page(Gizmo("a", (9.0, 9.0, 9.0)))  # said before the change arrived
         np.testing.assert_array_equal(ball.position, (1, 0, 0))
         for change in changes:
             document = change(document)
         assert [(handle.name, handle.position) for handle in document.handles] == [("a", (1, 0, 0))]
-        ball.follow(Gizmo("a", (9.0, 9.0, 9.0)))
+        ball.update_from_page(Gizmo("a", (9.0, 9.0, 9.0)))
         np.testing.assert_array_equal(ball.position, (9, 9, 9))
 
     def test_many_changes_end_where_the_last_was(self, view):
@@ -319,7 +319,7 @@ class TestTheEnd:
         with poise.view(rig, open_browser=False) as view, page_at(view.url) as page:
             page.until(lambda page: page.shown is not None)
             view.close()
-            assert closed_with(page.socket) == ENDED
+            assert closed_with(page.socket) == CLOSED_ENDED
             assert page.socket.close_reason == "The script has ended"
 
     def test_a_script_that_ends_without_a_word_has_the_page_told(self, tmp_path):
@@ -336,7 +336,7 @@ class TestTheEnd:
                 page.until(lambda page: page.state is not None)
                 running.stdin.write("\n")
                 running.stdin.flush()
-                assert closed_with(page.socket) == ENDED
+                assert closed_with(page.socket) == CLOSED_ENDED
                 assert page.socket.close_reason == "The script has ended"
             running.wait(PATIENCE)
 
@@ -349,7 +349,7 @@ class TestTheEnd:
         ):
             capsys.readouterr()
             stranger.send('{"do": "ask"}')
-            assert closed_with(stranger) == REFUSED
+            assert closed_with(stranger) == CLOSED_REFUSED
             assert capsys.readouterr().out == f"poise view: a new link was requested: {view.url}\n"
 
 
@@ -394,7 +394,7 @@ class TestOpening:
     def test_without_the_extra(self, rig, monkeypatch):
         monkeypatch.setitem(sys.modules, "websockets", None)
         monkeypatch.setitem(sys.modules, "websockets.asyncio.server", None)
-        monkeypatch.delitem(sys.modules, "poise.viewer.serve.server", raising=False)
+        monkeypatch.delitem(sys.modules, "poise.viewer.server", raising=False)
         with pytest.raises(poise.UnsupportedError, match=r"pip install 'poise\[view\]'"):
             poise.view(rig, open_browser=False).open()
 

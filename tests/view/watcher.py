@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from poise.errors import PoiseError
-from poise.viewer.session.studio import Studio
+from poise.viewer.session.session_thread import SessionThread
 from tests.patience import PATIENCE
 
 HEAD = struct.Struct("<BBBBHHIIfBBHffffHHI")  # written anew: the layout is the test's own
@@ -120,7 +120,7 @@ class Watcher:
 @contextlib.contextmanager
 def watched(document, *, scene=None):
     """A studio at work with a page; closed afterwards."""
-    studio = Studio(document)
+    studio = SessionThread(document)
     studio.start()
     try:
         yield Watcher(studio, scene=scene)

@@ -39,7 +39,7 @@ class FrameTask(Peer):
                 return self.here.q.copy()
             try:
                 velocity = mink.solve_ik(self.here, [self.task], 1.0, "daqp", damping=1e-9, limits=self.limits)
-            except Exception:  # noqa: BLE001 - whatever the solver of the program raises is a failure told
+            except Exception:  # noqa: BLE001 - any exception of the solver counts as a failure
                 return None
             self.here.update(np.clip(self.here.integrate(velocity, 1.0), self.robot.lower, self.robot.upper))
         return None

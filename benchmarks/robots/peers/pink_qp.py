@@ -32,7 +32,7 @@ class FrameTask(Peer):
                 return here.q
             try:
                 velocity = pink.solve_ik(here, [self.task], 1.0, solver="daqp", limits=self.limits)
-            except Exception:  # noqa: BLE001 - whatever the solver of the program raises is a failure told
+            except Exception:  # noqa: BLE001 - any exception of the solver counts as a failure
                 return None
             q = np.clip(pin.integrate(self.model, here.q, velocity), self.robot.lower, self.robot.upper)
             here = pink.Configuration(self.model, self.data, q)

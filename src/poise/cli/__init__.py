@@ -18,82 +18,82 @@ from poise.cli.terminal import say
 from poise.errors import InputError, PoiseError, PoiseWarning, UnknownNameError, WriteWarning
 
 
-class Listed(NamedTuple):
+class CommandEntry(NamedTuple):
     """Function of a command and its line in `poise --help`.
 
     `function` is "module.function" below `poise.cli`; the line is the first paragraph of its docstring.
     """
 
-    place: str
+    function: str
     summary: str
 
 
-VERBS = {
-    "info": Listed(
+COMMANDS = {
+    "info": CommandEntry(
         "info.info",
         "Show the contents of a file. Rigs: joints, kinds, limits, units, clips, chains, roles; markers: names, gaps.",
     ),
-    "limits": Listed(
+    "limits": CommandEntry(
         "limits.limits",
         "Show the limits of all joints. With --anatomical, joints without one get anatomical limits.",
     ),
-    "solve": Listed(
+    "solve": CommandEntry(
         "solve.solve",
         "Bring joints to their targets. Exit code 0: reached, 1: not reached, 2: misuse or a bad file.",
     ),
-    "plant": Listed(
+    "plant": CommandEntry(
         "plant.plant",
         "Plant the feet of a clip on a terrain. Heels and balls stay fixed in contact, the hips follow the ground.",
     ),
-    "lock": Listed(
+    "lock": CommandEntry(
         "plant.lock",
         "Remove foot sliding from a clip. The feet are held still on the flat floor of the clip itself.",
     ),
-    "convert": Listed(
+    "convert": CommandEntry(
         "convert.convert",
         "Convert files between formats. Losses are listed.",
     ),
-    "view": Listed(
+    "view": CommandEntry(
         "view.view",
         "Open a rig or a demo scene in the browser. Drag targets, the solvers follow live. Ctrl-C ends it.",
     ),
-    "compare": Listed(
+    "compare": CommandEntry(
         "compare.compare",
         "Compare the solvers on a limb of a rig. All get the same targets and the same evaluation.",
     ),
-    "solvers": Listed("solvers.list_solvers", "List the solvers with their capabilities, or the options of one."),
-    "samples": Listed(
+    "solvers": CommandEntry("solvers.list_solvers", "List the solvers with their capabilities, or the options of one."),
+    "samples": CommandEntry(
         "samples.samples",
         "Copy the bundled rigs into DIR, by default this folder. They are a character, a walk, an arm and hills.",
     ),
-    "warmup": Listed(
+    "warmup": CommandEntry(
         "warmup.warmup",
         "Compile the kernels for this machine, once. That takes 20 seconds for arms or figures, 90 seconds for all.",
     ),
-    "bench": Listed(
+    "bench": CommandEntry(
         "bench.bench",
         "Measure solving and forward kinematics on the bundled rigs. With compiled kernels: under a minute.",
     ),
-    "demo": Listed(
+    "demo": CommandEntry(
         "demo.demo",
         "Solve on bundled rigs and plant a walk on bundled hills. A table is printed, files go to a folder.",
     ),
 }
 # Base class of the option parser's errors. Some versions of Typer bundle click, others depend on it.
-_MISUSE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
-_SHOW_WARNING = warnings.showwarning
-_PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "add_completion": False}
+_USAGE_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+_DEFAULT_SHOW_WARNING = warnings.showwarning
+_TYPER_OPTIONS: dict[str, Any] = {"pretty_exceptions_enable": False, "add_completion": False}
 
 
-class _Verbs(TyperGroup):
+class _LazyCommands(TyperGroup):
     """Command group with lazy imports. A call imports one command; the list of commands imports none."""
 
-    _lists = False  # whether the list of commands is being written
+    _is_listing = False  # whether the list of commands is being written
 
     def list_commands(self, ctx: Any) -> list[str]:
         """List the commands in help order."""
         del ctx
-        return list(VERBS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command by name.
@@ -101,53 +101,53 @@ class _Verbs(TyperGroup):
         For the help list it is a stub with its summary only; otherwise its module is imported.
         """
         del ctx
-        if self._lists:
-            return TyperCommand(cmd_name, help=VERBS[cmd_name].summary)
+        if self._is_listing:
+            return TyperCommand(cmd_name, help=COMMANDS[cmd_name].summary)
         if cmd_name == "help":
             raise InputError("poise --help lists the commands, poise COMMAND --help explains one")
-        if cmd_name not in VERBS:
-            raise UnknownNameError("command", cmd_name, VERBS)
-        return command(cmd_name)
+        if cmd_name not in COMMANDS:
+            raise UnknownNameError("command", cmd_name, COMMANDS)
+        return load_command(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command and replace old option names."""
-        from poise.cli.given.renamed import renew  # noqa: PLC0415  (not needed for the list of commands)
+        from poise.cli.option_names import replace_old_options  # noqa: PLC0415  (not needed for the list of commands)
 
-        name, found, rest = super().resolve_command(ctx, args)
-        return name, found, renew(name or "", rest)
+        name, verb, rest = super().resolve_command(ctx, args)
+        return name, verb, replace_old_options(name or "", rest)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands."""
-        self._lists = True
+        self._is_listing = True
         try:
             super().format_help(ctx, formatter)
         finally:
-            self._lists = False
+            self._is_listing = False
 
 
 @cache
-def command(verb: str) -> Any:
+def load_command(verb: str) -> Any:
     """Build the Typer command of a name."""
-    from poise.cli.given.panels import arrange  # noqa: PLC0415  (not needed for the list of commands)
+    from poise.cli.option_names import arrange_panels  # noqa: PLC0415  (not needed for the list of commands)
 
-    module, function = VERBS[verb].place.split(".")
-    alone = typer.Typer(**_PLAIN)
+    module, function = COMMANDS[verb].function.split(".")
+    command_app = typer.Typer(**_TYPER_OPTIONS)
     imported = importlib.import_module(f"poise.cli.{module}")
-    alone.command(verb, cls=getattr(imported, "Command", None))(getattr(imported, function))
-    return arrange(typer.main.get_command(alone))
+    command_app.command(verb, cls=getattr(imported, "Command", None))(getattr(imported, function))
+    return arrange_panels(typer.main.get_command(command_app))
 
 
 app = typer.Typer(
-    cls=_Verbs,
+    cls=_LazyCommands,
     help="Inverse kinematics for real rigs: glTF, VRM and BVH characters, URDF robots.",
     no_args_is_help=True,
-    **_PLAIN,
+    **_TYPER_OPTIONS,
 )
 
 
-_SEVERAL = re.compile(r"Option '(--[\w-]+)' requires (\d+) arguments")
+_ARGUMENT_COUNT_ERROR = re.compile(r"Option '(--[\w-]+)' requires (\d+) arguments")
 # Hints for options of other commands, by command: shown after "No such option".
-_ELSEWHERE = {
+_OPTION_HINTS = {
     "compare": {"--to": "targets are made, or given by --targets FILE"},
     "info": {"--clip": "every clip is listed"},
     "limits": {"-o": "it writes the sidecar beside the file", "--out": "it writes the sidecar beside the file"},
@@ -155,15 +155,16 @@ _ELSEWHERE = {
 }
 
 
-def _version(wanted: bool) -> None:  # typer calls it with one positional value
-    if wanted:
+def _print_version(is_requested: bool) -> None:  # typer calls it with one positional value
+    if is_requested:
         say(f"poise {poise.__version__}")
         raise typer.Exit
 
 
 @app.callback()
 def _options(
-    *, version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version.")
+    *,
+    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
 ) -> None:
     del version
 
@@ -177,9 +178,9 @@ def main() -> None:
         sys.exit(app(standalone_mode=False) or 0)
     except typer.Abort:
         sys.exit(130)  # Ctrl-C, as in shells
-    except _MISUSE as error:  # one line, like every other error
+    except _USAGE_ERROR as error:  # one line, like every other error
         if error.format_message():  # empty if the help was printed for a call without arguments
-            say(f"error: {_misuse(error)}", err=True)
+            say(f"error: {_format_usage_error(error)}", err=True)
         sys.exit(2)
     except PoiseError as error:
         say(f"error: {error}", err=True)
@@ -199,28 +200,30 @@ def _show_warning(message: Any, category: type[Warning], *where: Any, **more: An
     if issubclass(category, WriteWarning):
         say(f"note: {message}", err=True)
     else:
-        _SHOW_WARNING(message, category, *where, **more)
+        _DEFAULT_SHOW_WARNING(message, category, *where, **more)
 
 
-def _misuse(error: Any) -> str:
+def _format_usage_error(error: Any) -> str:
     """Format a usage error in one line. It ends with a pointer to the help of the command."""
-    said = " ".join(error.format_message().split()).rstrip(".")
+    message = " ".join(error.format_message().split()).rstrip(".")
     context = getattr(error, "ctx", None)
-    option = _SEVERAL.fullmatch(said)
-    asked_for = getattr(error, "param", None)
+    option = _ARGUMENT_COUNT_ERROR.fullmatch(message)
+    parameter = getattr(error, "param", None)
     if option is not None:
-        said = f"{said}, with spaces between: {_numbers(option[1], int(option[2]))}"
-    elif asked_for is not None and asked_for.nargs > 1:
-        name = asked_for.opts[0]
-        said = f"{name!r} takes {asked_for.nargs} numbers with spaces between: {_numbers(name, asked_for.nargs)}"
-    elsewhere = {} if context is None else _ELSEWHERE.get(context.info_name or "", {})
-    meant = elsewhere.get(getattr(error, "option_name", ""))
-    if meant is not None:
-        said = f"No such option: {error.option_name}; {meant}"
-    return said if context is None else f"{said}; see {context.command_path} --help"
+        message = f"{message}, with spaces between: {_format_example(option[1], int(option[2]))}"
+    elif parameter is not None and parameter.nargs > 1:
+        name = parameter.opts[0]
+        message = (
+            f"{name!r} takes {parameter.nargs} numbers with spaces between: {_format_example(name, parameter.nargs)}"
+        )
+    hints = {} if context is None else _OPTION_HINTS.get(context.info_name or "", {})
+    hint = hints.get(getattr(error, "option_name", ""))
+    if hint is not None:
+        message = f"No such option: {error.option_name}; {hint}"
+    return message if context is None else f"{message}; see {context.command_path} --help"
 
 
-def _numbers(option: str, count: int) -> str:
+def _format_example(option: str, count: int) -> str:
     """Format an option with example numbers."""
     return f"{option} {' '.join('0.5' for _ in range(count))}"
 

@@ -12,29 +12,29 @@ import typer
 from rich.console import Console
 
 from poise import plot, solvers
-from poise.cli.given.opened import ANGLE_TOLERANCE, TOLERANCE, IncludeRoot, opened
-from poise.cli.given.targets import example, open_targets
+from poise.cli import output_paths
+from poise.cli.progress import show_progress
+from poise.cli.rig_options import ANGLE_TOLERANCE_HELP, TOLERANCE_HELP, IncludeRoot, load_rig
+from poise.cli.target_file import build_placeholder_goal, open_target_table
 from poise.cli.terminal import say
-from poise.cli.told import outputs
-from poise.cli.told.bars import bar
 from poise.comparison import compare as comparing
 from poise.comparison.comparison import SUFFIXES, Comparison
-from poise.comparison.findings.table import text_table
-from poise.comparison.trials.task import OneGoal
-from poise.errors import InputError, one_line
+from poise.comparison.data import format_table
+from poise.comparison.task import OneGoal
+from poise.errors import InputError, escape_controls
 from poise.io import samples
 from poise.model.clip import Clip
 from poise.model.rig import Rig
-from poise.model.roles.usual_limbs import UsualLimb, usual_kind, usual_limbs
-from poise.model.ways import FLAT, is_flat
-from poise.plot.canvas import canvas
-from poise.solvers.base.parameters import read_options
+from poise.model.roles.default_limbs import DefaultLimb, choose_goal_kind, find_default_limbs
+from poise.model.topology import FLAT_MESSAGE, is_flat
+from poise.plot.drawing import open_canvas
+from poise.solvers.base.option_parsing import parse_options
 
-_MOST = 10_000  # targets of a file, solved by every method: bounds the run time
-_STEPS = 1000  # steps of the progress bar
+_MAX_TARGETS = 10_000  # targets of a file, solved by every method: bounds the run time
+_PROGRESS_STEPS = 1000  # steps of the progress bar
 
 
-class GoalKind(StrEnum):
+class GoalKindName(StrEnum):
     """Kind of goal for the tip."""
 
     POSITION = "position"
@@ -50,7 +50,7 @@ class EffortName(StrEnum):
     FULL = "full"
 
 
-class _Asked(NamedTuple):
+class _GoalTargets(NamedTuple):
     """Goal and targets of a comparison."""
 
     goal: OneGoal
@@ -70,7 +70,7 @@ def compare(
         str | None, typer.Option("--root", metavar="JOINT", help="first joint that moves; default: the limb's own")
     ] = None,
     goal: Annotated[
-        GoalKind | None, typer.Option("--goal", help="kind of goal; default: place for arms of six joints")
+        GoalKindName | None, typer.Option("--goal", help="kind of goal; default: place for arms of six joints")
     ] = None,
     targets: Annotated[
         str,
@@ -83,8 +83,8 @@ def compare(
     peers: Annotated[
         bool, typer.Option("--peers", help="also compare other libraries; missing ones print install commands")
     ] = False,
-    tolerance: Annotated[float | None, typer.Option(help=TOLERANCE)] = None,
-    angle_tolerance: Annotated[float | None, typer.Option("--angle-tolerance", help=ANGLE_TOLERANCE)] = None,
+    tolerance: Annotated[float | None, typer.Option(help=TOLERANCE_HELP)] = None,
+    angle_tolerance: Annotated[float | None, typer.Option("--angle-tolerance", help=ANGLE_TOLERANCE_HELP)] = None,
     limits: Annotated[Path | None, typer.Option(help="a sidecar file (.ik.toml) with limits")] = None,
     no_limits: Annotated[bool, typer.Option("--no-limits", help="ignore every limit")] = False,
     include_root: IncludeRoot = None,
@@ -106,82 +106,89 @@ def compare(
     if root is not None and joint is None:
         raise InputError("--root is the first joint of a chain: give its tip with --joint")
     if out is not None:
-        _check_report(out)
-    chosen = samples.path("humanoid.glb") if file is None else file
-    rig = opened(chosen, limits, no_limits=no_limits, include_root=include_root)
-    asked = _asked(rig, (root, joint), goal, targets)
-    with bar("comparing", _STEPS) as advance:
-        done = 0
+        _check_report_path(out)
+    path = samples.path("humanoid.glb") if file is None else file
+    rig = load_rig(path, limits, no_limits=no_limits, include_root=include_root)
+    request = _select_goal(rig, (root, joint), goal, targets)
+    with show_progress("comparing", _PROGRESS_STEPS) as advance:
+        steps_done = 0
 
-        def tell(what: str, share: float) -> None:
-            nonlocal done
-            advance(int(share * _STEPS) - done, what)
-            done = int(share * _STEPS)
+        def report_progress(stage: str, share: float) -> None:
+            nonlocal steps_done
+            advance(int(share * _PROGRESS_STEPS) - steps_done, stage)
+            steps_done = int(share * _PROGRESS_STEPS)
 
-        found = comparing.compare(
-            rig.rest, asked.goal, solvers=_solvers(solver), peers="all" if peers else (), targets=asked.targets,
-            clip=_clip(rig, clip), tolerance=tolerance, angle_tolerance=angle_tolerance,
-            effort=effort.value, seed=seed, name=_name(rig), progress=tell,
+        result = comparing.compare(
+            rig.rest, request.goal, solvers=_parse_solvers(solver), peers="all" if peers else (),
+            targets=request.targets,
+            clip=_select_clip(rig, clip), tolerance=tolerance, angle_tolerance=angle_tolerance,
+            effort=effort.value, seed=seed, name=_format_rig_name(rig), progress=report_progress,
         )  # fmt: skip
     if out is not None:
-        found.save(out)
-    _say(found, out, as_json=as_json)
+        result.save(out)
+    _print_comparison(result, out, as_json=as_json)
 
 
-def _check_report(out: Path) -> None:
+def _check_report_path(out: Path) -> None:
     if out.suffix.lower() not in SUFFIXES:
         raise InputError(f"cannot write a report to {out.name!r}: its name ends with {', '.join(SUFFIXES)}")
-    outputs.check_place(out)
+    output_paths.check_writable(out)
     if out.suffix.lower() in plot.SUFFIXES:
-        with canvas(1.0, 1.0):  # reports a missing Matplotlib before minutes of work
+        with open_canvas(1.0, 1.0):  # reports a missing Matplotlib before minutes of work
             pass
 
 
-def _asked(rig: Rig, ends: tuple[str | None, str | None], goal: GoalKind | None, targets: str) -> _Asked:
-    limb = next(iter(usual_limbs(rig)), None)
+def _select_goal(
+    rig: Rig, ends: tuple[str | None, str | None], goal: GoalKindName | None, targets: str
+) -> _GoalTargets:
+    limb = next(iter(find_default_limbs(rig)), None)
     root, joint = ends
     if joint is not None:
-        limb = UsualLimb("", root, joint, usual_kind(rig.skeleton, root, joint))
+        limb = DefaultLimb("", root, joint, choose_goal_kind(rig.skeleton, root, joint))
     if limb is None:
         if is_flat(rig.skeleton.kinds, rig.skeleton.parents):
-            raise InputError(f"there is no chain to compare methods on: {FLAT}")
+            raise InputError(f"there is no chain to compare methods on: {FLAT_MESSAGE}")
         raise InputError("no limb was detected in this file: give --joint JOINT, and --root ROOT")
     if targets in ("reachable", "path"):
-        return _Asked(example(goal or limb.kind, limb.tip, limb.root), targets)
-    rows = open_targets(Path(targets), limb.tip, limb.root)
-    if not 0 < rows.count <= _MOST:
-        raise InputError(f"{targets}: methods are compared on 1 to {_MOST:,} targets, this table has {rows.count:,}")
+        return _GoalTargets(build_placeholder_goal(goal or limb.kind, limb.tip, limb.root), targets)
+    rows = open_target_table(Path(targets), limb.tip, limb.root)
+    if not 0 < rows.count <= _MAX_TARGETS:
+        raise InputError(
+            f"{targets}: methods are compared on 1 to {_MAX_TARGETS:,} targets, this table has {rows.count:,}"
+        )
     kind = type(rows.goal).__name__.lower()
     if goal is not None and goal.value != kind:
         raise InputError(f"{targets}: its rows are targets of {kind} goals, --goal says {goal.value}")
-    return _Asked(rows.goal.with_target(np.concatenate(list(rows))), "given")
+    return _GoalTargets(rows.goal.with_target(np.concatenate(list(rows))), "given")
 
 
-def _clip(rig: Rig, name: str | None) -> Clip | None:
+def _select_clip(rig: Rig, name: str | None) -> Clip | None:
     return rig.clip(name) if name is not None else next(iter(rig.clips), None)
 
 
-def _solvers(words: str) -> Any:
+def _parse_solvers(words: str) -> Any:
     """Parse `all` or a list of solvers with options. Example: `ccd:order=tip-first:bend=0,fabrik`."""
     if words == "all":
         return words
-    found: list[solvers.Solver] = []
+    chosen: list[solvers.Solver] = []
     for word in words.split(","):
         name, *options = word.strip().split(":")
-        found.append(solvers.named(name, **read_options(type(solvers.named(name)), options, name)))
-    return found
+        chosen.append(solvers.named(name, **parse_options(type(solvers.named(name)), options, name)))
+    return chosen
 
 
-def _name(rig: Rig) -> str:
-    return "" if rig.path is None else one_line(rig.path.name)  # file names may not be valid UTF-8, the report is
+def _format_rig_name(rig: Rig) -> str:
+    return (
+        "" if rig.path is None else escape_controls(rig.path.name)
+    )  # file names may not be valid UTF-8, the report is
 
 
-def _say(found: Comparison, out: Path | None, *, as_json: bool) -> None:
+def _print_comparison(comparison: Comparison, out: Path | None, *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(found.document(), indent=1, allow_nan=False))
+        typer.echo(json.dumps(comparison.document(), indent=1, allow_nan=False))
         return
     console = Console()
-    say(*text_table(found, console.width if console.is_terminal else 120).split("\n"))
-    say("", found.verdict)
+    say(*format_table(comparison, console.width if console.is_terminal else 120).split("\n"))
+    say("", comparison.verdict)
     if out is not None:
         say(f"written: {out}")

@@ -10,21 +10,28 @@ from typing import Annotated, Any
 
 import typer
 
-from poise.cli.given.opened import IncludeRoot
-from poise.cli.library.options import Cluster, Format, Overwrite, Workers, library_of, only
-from poise.cli.library.plan import is_library
-from poise.cli.library.run import run as run_library
-from poise.cli.library.verbs import Row
+from poise.cli import output_paths
+from poise.cli.batch_files import (
+    ClusterOption,
+    FormatOption,
+    OverwriteOption,
+    ProcessesOption,
+    ResultRow,
+    build_batch_options,
+    is_batch,
+    reject_batch_options,
+)
+from poise.cli.batch_run import run_batch as run_library
+from poise.cli.rig_options import IncludeRoot
 from poise.cli.terminal import say
-from poise.cli.told import outputs
+from poise.conversion.convert import Converted
+from poise.conversion.convert import convert as run
 from poise.errors import InputError
-from poise.libraries.clip_files import ALL
-from poise.libraries.convert import Converted
-from poise.libraries.convert import convert as run
-from poise.maths.in_words import counted
+from poise.io.clip_files import ALL_CLIPS
+from poise.maths.formatting import format_count
 
 
-class AnyAxis(StrEnum):
+class UpAxisXYZ(StrEnum):
     """Up axis: x, y or z."""
 
     X = "x"
@@ -32,7 +39,7 @@ class AnyAxis(StrEnum):
     Z = "z"
 
 
-class RestPose(StrEnum):
+class RestPoseMode(StrEnum):
     """Rest rotations of a BVH file."""
 
     ZERO = "zero"
@@ -40,7 +47,7 @@ class RestPose(StrEnum):
 
 
 @dataclass(frozen=True)
-class ConvertWork:
+class ConvertJob:
     """Conversion job for one file of a batch. The fields are the options as typed."""
 
     clip: str | None
@@ -51,12 +58,16 @@ class ConvertWork:
     root: str | None
     include_root: Path | None = None
 
-    def __call__(self, file: Path, out: Path) -> Row:
+    def __call__(self, file: Path, out: Path) -> ResultRow:
         """Convert a file and return its row of the table."""
-        given: dict[str, Any] = asdict(self)
-        done = as_object(run(file, out, **given))
-        told = {"clips": len(done["clips"]), "lost": "; ".join(done["lost"]), "message": "; ".join(done["notes"])}
-        return {**done, **told, "status": "ok"}
+        options: dict[str, Any] = asdict(self)
+        result = build_json(run(file, out, **options))
+        columns = {
+            "clips": len(result["clips"]),
+            "lost": "; ".join(result["lost"]),
+            "message": "; ".join(result["notes"]),
+        }
+        return {**result, **columns, "status": "ok"}
 
 
 def convert(
@@ -78,9 +89,9 @@ def convert(
     scale: Annotated[
         float | None, typer.Option("--scale", help="multiply lengths; default: glTF in metres where the unit is known")
     ] = None,
-    up: Annotated[AnyAxis | None, typer.Option("--up", help="rotate the character to this up axis")] = None,
+    up: Annotated[UpAxisXYZ | None, typer.Option("--up", help="rotate the character to this up axis")] = None,
     rest: Annotated[
-        RestPose | None,
+        RestPoseMode | None,
         typer.Option(
             "--rest", help="BVH: make zero rotation the rest pose, or keep the joints' frames; default: zero for others"
         ),
@@ -92,53 +103,54 @@ def convert(
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="many files: the output folder")] = None,
-    suffix: Format = None,
+    suffix: FormatOption = None,
     include_root: IncludeRoot = None,
-    overwrite: Overwrite = False,
-    processes: Workers = None,
-    cluster: Cluster = None,
+    overwrite: OverwriteOption = False,
+    processes: ProcessesOption = None,
+    cluster: ClusterOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Convert files between formats. Losses are listed."""
-    work = ConvertWork(clip, fps, scale, up and up.value, rest and rest.value, root, include_root)
-    if out is not None and (is_library(files, out) or suffix is not None):
+    job = ConvertJob(clip, fps, scale, up and up.value, rest and rest.value, root, include_root)
+    if out is not None and (is_batch(files, out) or suffix is not None):
         if suffix is None:
             raise InputError("many files need --format, the output format, such as --format bvh")
-        library = library_of(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
-        raise typer.Exit(run_library("convert", files, library, work, as_json=as_json, each_clip=clip == ALL))
-    only("convert", overwrite=overwrite, processes=processes, cluster=cluster, format=suffix)
-    _say(run(*_two(files, out), **asdict(work)), as_json=as_json)
+        batch = build_batch_options(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
+        raise typer.Exit(run_library("convert", files, batch, job, as_json=as_json, each_clip=clip == ALL_CLIPS))
+    reject_batch_options("convert", overwrite=overwrite, processes=processes, cluster=cluster, format=suffix)
+    _print_result(run(*_parse_paths(files, out), **asdict(job)), as_json=as_json)
 
 
-def _two(files: list[Path], out: Path | None) -> tuple[Path, Path]:
+def _parse_paths(files: list[Path], out: Path | None) -> tuple[Path, Path]:
     """Return the input path and the output path."""
     pair = files if out is None else [*files, out]
     if len(pair) != 2:  # noqa: PLR2004
         raise InputError("give a file and the new one, poise convert IN OUT, or many with -o FOLDER --format SUFFIX")
     file, new = pair
-    outputs.check_place(new)
-    outputs.check_not_itself(new, file)
+    output_paths.check_writable(new)
+    output_paths.check_differs_from_input(new, file)
     return file, new
 
 
-def _say(done: Converted, *, as_json: bool) -> None:
+def _print_result(result: Converted, *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(as_object(done), indent=1, allow_nan=False))
+        typer.echo(json.dumps(build_json(result), indent=1, allow_nan=False))
         return
-    for path in done.files:
+    for path in result.files:
         say(f"wrote {path}")
-    if done.clips:
-        rate = f" at {done.fps:.6g} frames/s" if done.fps else ""
-        say(f"{counted(len(done.clips), 'clip')}, {counted(done.frames, 'frame')}{rate}")
-    for line in done.lost:
+    if result.clips:
+        rate = f" at {result.fps:.6g} frames/s" if result.fps else ""
+        say(f"{format_count(len(result.clips), 'clip')}, {format_count(result.frames, 'frame')}{rate}")
+    for line in result.lost:
         say(f"lost: {line}")
-    for note in done.notes:
+    for note in result.notes:
         say(f"note: {note}")
 
 
-def as_object(done: Converted) -> dict[str, Any]:
+def build_json(result: Converted) -> dict[str, Any]:
     """Build the JSON document of a conversion."""
     return {
-        "files": [str(path) for path in done.files], "clips": list(done.clips), "frames": done.frames,
-        "fps": done.fps, "off": done.off, "share": done.share, "lost": list(done.lost), "notes": list(done.notes),
+        "files": [str(path) for path in result.files], "clips": list(result.clips), "frames": result.frames,
+        "fps": result.fps, "off": result.off, "share": result.share, "lost": list(result.lost),
+        "notes": list(result.notes),
     }  # fmt: skip

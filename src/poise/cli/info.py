@@ -10,23 +10,34 @@ from typing import Annotated, Any
 
 import typer
 
-from poise.cli.given.opened import IncludeRoot
+from poise.cli.file_description import (
+    build_gaze_json,
+    build_limbs_json,
+    build_markers_json,
+    build_roles_json,
+    compute_extent,
+    compute_height,
+    describe_limit,
+    find_chains,
+    format_axis,
+    format_chains,
+    format_gaze,
+    format_markers,
+    format_roles,
+)
+from poise.cli.rig_options import IncludeRoot
 from poise.cli.terminal import say
-from poise.cli.told.limbs import chain_lines, chains, height, limb_objects, size
-from poise.cli.told.limits import axis_words, limit_words
-from poise.cli.told.markers import marker_lines, marker_object
-from poise.cli.told.roles import face_lines, face_object, role_lines, role_object
-from poise.errors import listed, shown
-from poise.io.gltf.extras import limit_json
-from poise.io.markers.load import load_markers
-from poise.io.registry import MARKERS, load
-from poise.maths.in_words import counted, write_number
+from poise.errors import escape_unprintable, join_names
+from poise.io.gltf.extras import format_limit
+from poise.io.markers.markers import load_markers
+from poise.io.registry import MARKER_FORMATS, load
+from poise.maths.formatting import format_count, format_number
 from poise.model.limits import Limit, Range
 from poise.model.rig import Rig
-from poise.model.roles import Roles, humanoid
+from poise.model.roles import Roles, search_roles
 from poise.model.skeleton import Kind, Skeleton
 
-_DEEPEST = 24  # levels of indentation; deeper levels are not indented further
+_MAX_INDENT_LEVELS = 24  # levels of indentation; deeper levels are not indented further
 
 
 def info(
@@ -41,45 +52,45 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Show the contents of a file. Rigs: joints, kinds, limits, units, clips, chains, roles; markers: names, gaps."""
-    if file.suffix.lower() in MARKERS:
+    if file.suffix.lower() in MARKER_FORMATS:
         markers = load_markers(file)
-        told, lines = marker_object(markers, file), marker_lines(markers, file)
+        document, lines = build_markers_json(markers, file), format_markers(markers, file)
     else:
         rig = load(file, include_root=include_root)
-        told, lines = (as_object(rig, file), []) if as_json else ({}, as_lines(rig, file))
+        document, lines = (build_json(rig, file), []) if as_json else ({}, format_lines(rig, file))
     if as_json:
-        typer.echo(json.dumps(told, indent=1, allow_nan=False))
+        typer.echo(json.dumps(document, indent=1, allow_nan=False))
     else:
         say(*lines)
 
 
-def as_object(rig: Rig, file: Path) -> dict[str, Any]:
+def build_json(rig: Rig, file: Path) -> dict[str, Any]:
     """Build the JSON document of a rig."""
-    s, found = rig.skeleton, humanoid(rig)
+    s, roles = rig.skeleton, search_roles(rig)
     return {
         "file": str(file),
         "nq": s.nq,
         "nv": s.nv,
         "metres_per_unit": s.metres_per_unit,
         "up": s.up,
-        "size": size(rig, found).tolist(),
-        "height": height(rig, found),
-        "joints": [_joint(s, i) for i in range(len(s))],
+        "size": compute_extent(rig, roles).tolist(),
+        "height": compute_height(rig, roles),
+        "joints": [_build_joint_json(s, i) for i in range(len(s))],
         "clips": [{"name": c.name, "seconds": c.duration, "frames": len(c), "fps": c.fps} for c in rig.clips],
         "poses": {name: pose.q.tolist() for name, pose in rig.poses.items()},
         "disabled_pairs": list(rig.disabled_pairs),
-        "limbs": limb_objects(rig.rest, found),
-        "chains": {name: {"root": root, "tip": tip} for name, (root, tip) in chains(s).items()},
+        "limbs": build_limbs_json(rig.rest, roles),
+        "chains": {name: {"root": root, "tip": tip} for name, (root, tip) in find_chains(s).items()},
         "humanoid": rig.humanoid,
-        "roles": role_object(found),
-        "face": face_object(found, rig.skeleton),
+        "roles": build_roles_json(roles),
+        "face": build_gaze_json(roles, rig.skeleton),
         "loops": [asdict(loop) for loop in s.loops],
         "skins": [{"name": skin.name, "joints": list(skin.joints)} for skin in rig.skins],
         "notes": list(rig.notes),
     }
 
 
-def _joint(s: Skeleton, i: int) -> dict[str, Any]:
+def _build_joint_json(s: Skeleton, i: int) -> dict[str, Any]:
     joint = s[s.names[i]]
     limit, coupling = joint.limit, joint.coupling
     return {
@@ -87,60 +98,64 @@ def _joint(s: Skeleton, i: int) -> dict[str, Any]:
         "parent": joint.parent,
         "kind": joint.kind.name.lower(),
         "axis": joint.axis,
-        "limit": None if limit is None else _limit_object(limit),
+        "limit": None if limit is None else _build_limit_json(limit),
         "coupling": coupling and {"to": s.names[coupling.leader], "ratio": coupling.ratio, "offset": coupling.offset},
         "motor": joint.motor and asdict(joint.motor),
     }
 
 
-def _limit_object(limit: Limit) -> dict[str, Any]:
+def _build_limit_json(limit: Limit) -> dict[str, Any]:
     """Build the JSON of a limit.
 
     A range has its two ends, other limits are as in glTF extras; radians, an open end is null.
     """
     if not isinstance(limit, Range):
-        return {"kind": type(limit).__name__} | limit_json(limit)
+        return {"kind": type(limit).__name__} | format_limit(limit)
     soft = {"soft": limit.soft} if limit.soft else {}
-    return {"low": _open(limit.low), "high": _open(limit.high), "axis": limit.axis} | soft
+    return {"low": _convert_open_end(limit.low), "high": _convert_open_end(limit.high), "axis": limit.axis} | soft
 
 
-def _open(value: float) -> float | None:
+def _convert_open_end(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def as_lines(rig: Rig, file: Path) -> list[str]:
+def format_lines(rig: Rig, file: Path) -> list[str]:
     """Format the description of a rig."""
-    s, found = rig.skeleton, humanoid(rig)
+    s, roles = rig.skeleton, search_roles(rig)
     counts = {kind: int((s.kinds == kind).sum()) for kind in Kind}
     kinds = ", ".join(f"{count} {kind.name.lower()}" for kind, count in counts.items() if count)
-    head = f"{file}: {counted(len(s), 'joint')} ({kinds}), {s.nv} degrees of freedom, q has {s.nq} numbers"
+    head = f"{file}: {format_count(len(s), 'joint')} ({kinds}), {s.nv} degrees of freedom, q has {s.nq} numbers"
     clips = [
-        f"  {shown(c.name) or '(unnamed)'}: {c.duration:.3g} s, {counted(len(c), 'frame')}, {c.fps:.4g} fps"
+        f"  {escape_unprintable(c.name) or '(unnamed)'}: {c.duration:.3g} s, {format_count(len(c), 'frame')}, "
+        f"{c.fps:.4g} fps"
         for c in rig.clips
     ]
     if clips:
         clips = [f"clips ({len(clips)}):", *clips]
-    parts = (chain_lines(rig.rest, found), clips, tree(s), role_lines(found) + face_lines(found, s))
+    parts = (format_chains(rig.rest, roles), clips, format_tree(s), format_roles(roles) + format_gaze(roles, s))
     if s.loops:
         ends = [f"{loop.name} ({' and '.join(joint or 'the world' for joint in loop.joints)})" for loop in s.loops]
-        parts = (*parts[:3], [f"closed loops ({len(s.loops)}): {listed(ends)}"], *parts[3:])
+        parts = (*parts[:3], [f"closed loops ({len(s.loops)}): {join_names(ends)}"], *parts[3:])
     if rig.poses:
-        parts = (*parts[:2], [f"poses ({len(rig.poses)}): {listed(rig.poses)}"], *parts[2:])
+        parts = (*parts[:2], [f"poses ({len(rig.poses)}): {join_names(rig.poses)}"], *parts[2:])
     body = [line for part in parts if part for line in ("", *part)]
-    return [head, _units(rig, found), *body, *(shown(f"note: {note}") for note in rig.notes)]
+    return [head, _format_units(rig, roles), *body, *(escape_unprintable(f"note: {note}") for note in rig.notes)]
 
 
-def _units(rig: Rig, roles: Roles) -> str:
+def _format_units(rig: Rig, roles: Roles) -> str:
     metres, up = rig.skeleton.metres_per_unit, rig.skeleton.up
     unit = "unit unknown" if metres is None else f"1 unit = {metres:g} m"
     which = f"+{up.upper()} up" if up else "up axis unknown"
-    span = size(rig, roles)
-    least = 1e3 * float(span.max(initial=0.0))  # rotations in files have about nine digits
-    extent = " x ".join(write_number(value, size=least) for value in span.tolist())
-    return f"{unit}, {which}, joints span {extent} (height {write_number(height(rig, roles), size=least)})"
+    span = compute_extent(rig, roles)
+    resolution_size = 1e3 * float(span.max(initial=0.0))  # rotations in files have about nine digits
+    extent = " x ".join(format_number(value, size=resolution_size) for value in span.tolist())
+    return (
+        f"{unit}, {which}, joints span {extent} (height "
+        f"{format_number(compute_height(rig, roles), size=resolution_size)})"
+    )
 
 
-def tree(s: Skeleton) -> list[str]:
+def format_tree(s: Skeleton) -> list[str]:
     """Format the joints as a tree, a line each. It is iterative: chains of thousands of joints are legal."""
     lines: list[str] = []
     links: dict[int, list[str]] = {}
@@ -149,8 +164,8 @@ def tree(s: Skeleton) -> list[str]:
     stack = [(i, "", "") for i in reversed(range(len(s))) if s.parents[i] < 0]
     while stack:
         i, mark, indent = stack.pop()
-        lines.append(f"{mark}{shown(s.names[i] + _about(s, i, links.get(i, [])))}")
-        indent = indent[: 3 * _DEEPEST]
+        lines.append(f"{mark}{escape_unprintable(s.names[i] + _format_joint(s, i, links.get(i, [])))}")
+        indent = indent[: 3 * _MAX_INDENT_LEVELS]
         below = s.children[i]
         for child in reversed(below):
             last = child == below[-1]
@@ -158,17 +173,19 @@ def tree(s: Skeleton) -> list[str]:
     return lines
 
 
-def _about(s: Skeleton, i: int, links: list[str]) -> str:
+def _format_joint(s: Skeleton, i: int, links: list[str]) -> str:
     joint = s[s.names[i]]
     parts = [joint.kind.name.lower()]
     if joint.axis:
-        parts.append("about " * (joint.kind == Kind.HINGE) + axis_words(joint.axis))
+        parts.append("about " * (joint.kind == Kind.HINGE) + format_axis(joint.axis))
     if joint.limit:
-        parts.append(limit_words(joint.limit, joint.kind) + (f" soft {joint.limit.soft:g}" if joint.limit.soft else ""))
+        parts.append(
+            describe_limit(joint.limit, joint.kind) + (f" soft {joint.limit.soft:g}" if joint.limit.soft else "")
+        )
     if joint.coupling:
         c = joint.coupling
-        has_offset = write_number(c.offset) != "0"
-        parts.append(f"= {write_number(c.ratio, 6)} * {s.names[c.leader]}" + (f" {c.offset:+g}" if has_offset else ""))
+        has_offset = format_number(c.offset) != "0"
+        parts.append(f"= {format_number(c.ratio, 6)} * {s.names[c.leader]}" + (f" {c.offset:+g}" if has_offset else ""))
     if links:
         parts.append(f"link {', '.join(links)}")
     return f"  [{', '.join(parts)}]"

@@ -9,25 +9,27 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from poise.cli.given.opened import IncludeRoot
+from poise.cli.file_description import describe_limit
+from poise.cli.output_paths import check_writable
+from poise.cli.rig_options import IncludeRoot
 from poise.cli.terminal import say
-from poise.cli.told.limits import limit_words
-from poise.cli.told.outputs import check_place
-from poise.errors import InputError, shown
-from poise.io.files import sidecar_of, write_atomically
-from poise.io.gltf.extras import limit_json
+from poise.errors import InputError, escape_unprintable
+from poise.io.files import build_sidecar_path, write_atomically
+from poise.io.gltf.extras import format_limit
 from poise.io.registry import load
-from poise.io.sidecar.append import sidecar_as_is, with_limits
-from poise.maths.in_words import counted
+from poise.io.sidecar import append_limits, read_sidecar_text
+from poise.maths.formatting import format_count
 from poise.model.anatomy.humanoid import humanoid
 from poise.model.anatomy.joint_limits import JointLimit
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind
 
-_HEAD = "Ranges of motion of people [degrees] by `poise limits --anatomical`: docs/concepts/anatomical-limits.md."
+_SIDECAR_HEADER = (
+    "Ranges of motion of people [degrees] by `poise limits --anatomical`: docs/concepts/anatomical-limits.md."
+)
 
 
-class Change(NamedTuple):
+class SidecarChange(NamedTuple):
     """Change of a sidecar by `--anatomical`.
 
     path             the sidecar
@@ -41,8 +43,8 @@ class Change(NamedTuple):
     old: str
     new: str
     added: tuple[JointLimit, ...]
-    kept: tuple[str, ...]
-    without: tuple[JointLimit, ...]
+    already_limited: tuple[str, ...]
+    without_limit: tuple[JointLimit, ...]
 
 
 def limits(
@@ -67,85 +69,92 @@ def limits(
         say(f"note: {note}", err=True)
     if not anatomical:
         if as_json:
-            typer.echo(json.dumps(_as_object(rig, file), indent=1))
+            typer.echo(json.dumps(_build_limits_json(rig, file), indent=1))
         else:
-            say(*_as_lines(rig, file))
+            say(*_format_limits(rig, file))
         return
-    change = change_of(rig, file)
+    change = plan_change(rig, file)
     if change.added and not dry_run:
-        check_place(change.path)
+        check_writable(change.path)
         write_atomically(change.path, change.new.encode())
     if as_json:
-        typer.echo(json.dumps(_change_object(change, file, written=bool(change.added) and not dry_run), indent=1))
+        typer.echo(json.dumps(_build_change_json(change, file, written=bool(change.added) and not dry_run), indent=1))
     else:
-        say(*_change_lines(change, dry_run=dry_run))
+        say(*_format_change(change, dry_run=dry_run))
 
 
-def change_of(rig: Rig, file: Path) -> Change:
+def plan_change(rig: Rig, file: Path) -> SidecarChange:
     """Plan the sidecar of a file with anatomical limits added."""
     s = rig.skeleton
-    found = humanoid(rig).explained()
-    kept = tuple(one.joint for one in found if s.limits[s.index(one.joint)] is not None)
-    added = tuple(one for one in found if one.limit is not None and one.joint not in kept)
-    without = tuple(one for one in found if one.limit is None and one.joint not in kept)
-    path = sidecar_of(file)
-    old = sidecar_as_is(path)
-    limits = {one.joint: one.limit for one in added if one.limit is not None}
-    why = {one.joint: f"{one.role or one.part}: {one.reason}" for one in added}
-    return Change(path, old, with_limits(path, old, limits, why, _HEAD) if added else old, added, kept, without)
+    joint_limits = humanoid(rig).explained()
+    already_limited = tuple(entry.joint for entry in joint_limits if s.limits[s.index(entry.joint)] is not None)
+    added = tuple(entry for entry in joint_limits if entry.limit is not None and entry.joint not in already_limited)
+    without_limit = tuple(entry for entry in joint_limits if entry.limit is None and entry.joint not in already_limited)
+    path = build_sidecar_path(file)
+    old = read_sidecar_text(path)
+    limits = {entry.joint: entry.limit for entry in added if entry.limit is not None}
+    reasons = {entry.joint: f"{entry.role or entry.part}: {entry.reason}" for entry in added}
+    return SidecarChange(
+        path,
+        old,
+        append_limits(path, old, limits, reasons, _SIDECAR_HEADER) if added else old,
+        added,
+        already_limited,
+        without_limit,
+    )
 
 
-def _as_lines(rig: Rig, file: Path) -> list[str]:
+def _format_limits(rig: Rig, file: Path) -> list[str]:
     s = rig.skeleton
     rows = [
-        (name, limit_words(limit, Kind(int(kind))), limit.source)
+        (name, describe_limit(limit, Kind(int(kind))), limit.source)
         for name, kind, limit in zip(s.names, s.kinds, s.limits, strict=True)
         if limit is not None
     ]
     if not rows:
         return [f"{file}: none of {len(s)} joints has a limit; --anatomical adds anatomical ones to a character"]
-    widths = [max(len(shown(row[column])) for row in rows) for column in range(2)]
+    widths = [max(len(escape_unprintable(row[column])) for row in rows) for column in range(2)]
     return [
         f"{file}: {len(rows)} of {len(s)} joints have limits",
-        *(f"  {shown(a):{widths[0]}}  {b:{widths[1]}}  ({source})" for a, b, source in rows),
+        *(f"  {escape_unprintable(a):{widths[0]}}  {b:{widths[1]}}  ({source})" for a, b, source in rows),
     ]
 
 
-def _as_object(rig: Rig, file: Path) -> dict[str, Any]:
+def _build_limits_json(rig: Rig, file: Path) -> dict[str, Any]:
     s = rig.skeleton
-    every = {
-        name: limit_json(limit) | {"source": limit.source}
+    limit_documents = {
+        name: format_limit(limit) | {"source": limit.source}
         for name, limit in zip(s.names, s.limits, strict=True)
         if limit is not None
     }
-    return {"file": str(file), "joints": len(s), "limits": every}
+    return {"file": str(file), "joints": len(s), "limits": limit_documents}
 
 
-def _change_lines(change: Change, *, dry_run: bool) -> list[str]:
+def _format_change(change: SidecarChange, *, dry_run: bool) -> list[str]:
     name, count = change.path.name, len(change.added)
     lines: list[str] = []
     if dry_run and count:
         old, new = (text.splitlines() for text in (change.old, change.new))
-        lines += [shown(line) for line in difflib.unified_diff(old, new, name, name, lineterm="")]
+        lines += [escape_unprintable(line) for line in difflib.unified_diff(old, new, name, name, lineterm="")]
     elif count:
-        lines += [f"{change.path}: limits for {counted(count, 'joint')} added"]
+        lines += [f"{change.path}: limits for {format_count(count, 'joint')} added"]
     else:
         lines += [f"{change.path}: nothing to add"]
-    if change.kept:
-        lines.append(f"kept: {', '.join(map(shown, change.kept))}")
-    return lines + [f"no limit for {shown(one.joint)}: {one.reason}" for one in change.without]
+    if change.already_limited:
+        lines.append(f"kept: {', '.join(map(escape_unprintable, change.already_limited))}")
+    return lines + [f"no limit for {escape_unprintable(entry.joint)}: {entry.reason}" for entry in change.without_limit]
 
 
-def _change_object(change: Change, file: Path, *, written: bool) -> dict[str, Any]:
+def _build_change_json(change: SidecarChange, file: Path, *, written: bool) -> dict[str, Any]:
     return {
         "file": str(file),
         "sidecar": str(change.path),
         "written": written,
         "added": {
-            one.joint: {"role": one.role, "reason": one.reason} | limit_json(one.limit)
-            for one in change.added
-            if one.limit is not None
+            entry.joint: {"role": entry.role, "reason": entry.reason} | format_limit(entry.limit)
+            for entry in change.added
+            if entry.limit is not None
         },
-        "kept": list(change.kept),
-        "without": {one.joint: one.reason for one in change.without},
+        "kept": list(change.already_limited),
+        "without": {entry.joint: entry.reason for entry in change.without_limit},
     }

@@ -12,25 +12,32 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from poise.cli.given.clips import Chosen
-from poise.cli.given.grounds import DirectionOption, TerrainWords, terrain_under
-from poise.cli.given.opened import IncludeRoot
-from poise.cli.library.options import Cluster, Format, Overwrite, Workers, library_of, only, refuse
-from poise.cli.library.plan import is_library
-from poise.cli.library.run import run as run_library
-from poise.cli.library.verbs import Row
-from poise.cli.planted import clips as feet_clips
-from poise.cli.planted import feet
-from poise.cli.told import outputs
+from poise.cli import output_paths, plant_clips
+from poise.cli import plant_clips as feet_clips
+from poise.cli.batch_files import (
+    ClusterOption,
+    FormatOption,
+    OverwriteOption,
+    ProcessesOption,
+    ResultRow,
+    build_batch_options,
+    is_batch,
+    reject_batch_options,
+    reject_single_file_options,
+)
+from poise.cli.batch_run import run_batch as run_library
+from poise.cli.clips import ClipOption
+from poise.cli.ground_options import DirectionOption, TerrainOptions, build_terrain
+from poise.cli.rig_options import IncludeRoot
 from poise.ground.contact.contacts import Contacts
 from poise.ground.plant import Planted, lock_feet, plant_feet
 from poise.ground.terrain.words import FORMS
-from poise.libraries.clip_files import ALL
+from poise.io.clip_files import ALL_CLIPS
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 
 
-class InPlace(StrEnum):
+class InPlaceMode(StrEnum):
     """Treatment of a clip walking in place."""
 
     TRAVEL = "travel"
@@ -38,7 +45,7 @@ class InPlace(StrEnum):
     REFUSE = "refuse"
 
 
-class Strides(StrEnum):
+class StrideMode(StrEnum):
     """Step length on stairs."""
 
     KEEP = "keep"
@@ -73,7 +80,7 @@ _Contacts = Annotated[
     typer.Option(help="contact intervals of heels and balls (.json, .toml); default: the sidecar's, else detected"),
 ]
 _InPlace = Annotated[
-    InPlace, typer.Option("--in-place", help="in-place clips: add travel, keep them in place, or reject them")
+    InPlaceMode, typer.Option("--in-place", help="in-place clips: add travel, keep them in place, or reject them")
 ]
 _Metre = Annotated[
     float | None, typer.Option("--metre", help="file units per metre; default: for a character height of 1.7 m")
@@ -99,7 +106,7 @@ _Strict = Annotated[
 _Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 
 
-class _Many(NamedTuple):
+class _BatchArguments(NamedTuple):
     """Batch options as typed."""
 
     suffix: str | None
@@ -109,51 +116,61 @@ class _Many(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FeetWork:
+class PlantJob:
     """Foot planting job for one file. The fields are the options as typed."""
 
     verb: str
-    terrain: TerrainWords | None
+    terrain: TerrainOptions | None
     clip: str | None
     legs: tuple[str, ...] | None
-    given: tuple[tuple[str, Any], ...]
+    options: tuple[tuple[str, Any], ...]
     strict: bool
     include_root: Path | None = None
 
-    def put(self, rig: Rig, clip: Clip, held: Contacts | None) -> Planted:
+    def plant_clip(self, rig: Rig, clip: Clip, contacts: Contacts | None) -> Planted:
         """Plant or lock a clip."""
-        given = dict(self.given)
+        options = dict(self.options)
         if self.terrain is None:
-            return lock_feet(clip, rig=rig, legs=self.legs, contacts=held, **given)
-        ground = terrain_under(self.terrain, clip, rig, self.legs, up=given["up"], metre=given["metre"])
-        return plant_feet(clip, ground, rig=rig, legs=self.legs, contacts=held, **given)
+            return lock_feet(clip, rig=rig, legs=self.legs, contacts=contacts, **options)
+        terrain = build_terrain(self.terrain, clip, rig, self.legs, up=options["up"], metre=options["metre"])
+        return plant_feet(clip, terrain, rig=rig, legs=self.legs, contacts=contacts, **options)
 
-    def __call__(self, file: Path, out: Path) -> Row:
+    def __call__(self, file: Path, out: Path) -> ResultRow:
         """Process one file of a batch and return its table row."""
-        asked = feet.PlantRequest(file, self.clip, self.legs, None, self.include_root)
-        files = feet.Files(out, None, None, None)
-        if self.clip == ALL:
-            _, all_done = feet_clips.put_all(asked, files, self.put, verb=self.verb, advance=lambda _done, _now: None)
-            return feet_clips.row_of(all_done, strict=self.strict)
-        done = feet.put_one(asked, files, self.put, verb=self.verb)
-        return feet.row_of(done, strict=self.strict)
+        request = plant_clips.PlantRequest(file, self.clip, self.legs, None, self.include_root)
+        files = plant_clips.OutputPaths(out, None, None, None)
+        if self.clip == ALL_CLIPS:
+            _, outcomes = feet_clips.plant_all_clips(
+                request, files, self.plant_clip, verb=self.verb, advance=lambda _done, _now: None
+            )
+            return feet_clips.build_clips_row(outcomes, strict=self.strict)
+        outcome = plant_clips.plant_file(request, files, self.plant_clip, verb=self.verb)
+        return plant_clips.build_row(outcome, strict=self.strict)
 
 
-def _run(
-    work: FeetWork, clips: list[Path], files: feet.Files, contacts: Path | None, many: _Many, *, as_json: bool
+def _run_command(
+    job: PlantJob,
+    clips: list[Path],
+    files: plant_clips.OutputPaths,
+    contacts: Path | None,
+    batch: _BatchArguments,
+    *,
+    as_json: bool,
 ) -> None:
     """Plant the feet of one clip, or of a batch."""
-    if not (is_library(clips, files.out) or many.suffix is not None):
-        only(work.verb, overwrite=many.overwrite, processes=many.processes, cluster=many.cluster)
-        asked = feet.PlantRequest(clips[0], work.clip, work.legs, contacts, work.include_root)
-        run = feet_clips.run if work.clip == ALL else feet.run
-        run(asked, files, work.put, verb=work.verb, as_json=as_json, strict=work.strict)
+    if not (is_batch(clips, files.out) or batch.suffix is not None):
+        reject_batch_options(job.verb, overwrite=batch.overwrite, processes=batch.processes, cluster=batch.cluster)
+        request = plant_clips.PlantRequest(clips[0], job.clip, job.legs, contacts, job.include_root)
+        run = feet_clips.run_all_clips if job.clip == ALL_CLIPS else plant_clips.run_one_clip
+        run(request, files, job.plant_clip, verb=job.verb, as_json=as_json, strict=job.strict)
         return
-    refuse(work.verb, contacts=contacts, report=files.report, plot=files.plot, save_contacts=files.contacts)
-    library = library_of(
-        files.out, many.suffix, overwrite=many.overwrite, processes=many.processes, cluster=many.cluster
+    reject_single_file_options(
+        job.verb, contacts=contacts, report=files.report, plot=files.plot, save_contacts=files.contacts
     )
-    raise typer.Exit(run_library(work.verb, clips, library, work, as_json=as_json, each_clip=work.clip == ALL))
+    batch_options = build_batch_options(
+        files.out, batch.suffix, overwrite=batch.overwrite, processes=batch.processes, cluster=batch.cluster
+    )
+    raise typer.Exit(run_library(job.verb, clips, batch_options, job, as_json=as_json, each_clip=job.clip == ALL_CLIPS))
 
 
 def plant(
@@ -161,13 +178,13 @@ def plant(
     *,
     terrain: Annotated[str, typer.Option("--terrain", metavar="TERRAIN", help=f"one of {', '.join(FORMS)}")],
     out: _Out,
-    clip: Chosen = None,
+    clip: ClipOption = None,
     feet_names: _Feet = None,
     contacts: _Contacts = None,
-    in_place: _InPlace = InPlace.TRAVEL,
+    in_place: _InPlace = InPlaceMode.TRAVEL,
     stride: Annotated[
-        Strides, typer.Option("--stride", help="keep the step length, or fit it to at most one stair tread per step")
-    ] = Strides.KEEP,
+        StrideMode, typer.Option("--stride", help="keep the step length, or fit it to at most one stair tread per step")
+    ] = StrideMode.KEEP,
     terrain_size: Annotated[
         str | None,
         typer.Option("--terrain-size", metavar="X,Y", help="extent of a height map, first post to last (clip units)"),
@@ -200,32 +217,38 @@ def plant(
     save_contacts: _SaveContacts = None,
     strict: _Strict = False,
     include_root: IncludeRoot = None,
-    suffix: Format = None,
-    overwrite: Overwrite = False,
-    processes: Workers = None,
-    cluster: Cluster = None,
+    suffix: FormatOption = None,
+    overwrite: OverwriteOption = False,
+    processes: ProcessesOption = None,
+    cluster: ClusterOption = None,
     as_json: _Json = False,
 ) -> None:
     """Plant the feet of a clip on a terrain. Heels and balls stay fixed in contact, the hips follow the ground."""
     frame = terrain_up and terrain_up.value
-    ground = TerrainWords(terrain, terrain_size, terrain_height, terrain_origin, frame, terrain_unit, terrain_direction)
+    ground = TerrainOptions(
+        terrain, terrain_size, terrain_height, terrain_origin, frame, terrain_unit, terrain_direction
+    )
     ground.check()  # errors in the options are reported before any file is read
-    outputs.check_not_read({"--terrain": Path(terrain)}, {"--out": out, "--report": report, "--plot": plot})
-    given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place, feet_only=feet_only)
-    given |= {"stride": stride.value}
-    work = FeetWork("plant", ground, clip, feet.names_of(feet_names), tuple(given.items()), strict, include_root)
-    many = _Many(suffix, overwrite, processes, cluster)
-    _run(work, files, feet.Files(out, report, plot, save_contacts), contacts, many, as_json=as_json)
+    output_paths.check_not_an_input({"--terrain": Path(terrain)}, {"--out": out, "--report": report, "--plot": plot})
+    options = _build_plant_options(up=up, metre=metre, stretch=stretch, in_place=in_place, feet_only=feet_only)
+    options |= {"stride": stride.value}
+    job = PlantJob(
+        "plant", ground, clip, plant_clips.split_names(feet_names), tuple(options.items()), strict, include_root
+    )
+    batch = _BatchArguments(suffix, overwrite, processes, cluster)
+    _run_command(
+        job, files, plant_clips.OutputPaths(out, report, plot, save_contacts), contacts, batch, as_json=as_json
+    )
 
 
 def lock(
     files: _Clips,
     *,
     out: _Out,
-    clip: Chosen = None,
+    clip: ClipOption = None,
     feet_names: _Feet = None,
     contacts: _Contacts = None,
-    in_place: _InPlace = InPlace.KEEP,
+    in_place: _InPlace = InPlaceMode.KEEP,
     feet_only: _FeetOnly = False,
     metre: _Metre = None,
     up: _Up = None,
@@ -235,21 +258,25 @@ def lock(
     save_contacts: _SaveContacts = None,
     strict: _Strict = False,
     include_root: IncludeRoot = None,
-    suffix: Format = None,
-    overwrite: Overwrite = False,
-    processes: Workers = None,
-    cluster: Cluster = None,
+    suffix: FormatOption = None,
+    overwrite: OverwriteOption = False,
+    processes: ProcessesOption = None,
+    cluster: ClusterOption = None,
     as_json: _Json = False,
 ) -> None:
     """Remove foot sliding from a clip. The feet are held still on the flat floor of the clip itself."""
-    given = _given(up=up, metre=metre, stretch=stretch, in_place=in_place, feet_only=feet_only)
-    work = FeetWork("lock", None, clip, feet.names_of(feet_names), tuple(given.items()), strict, include_root)
-    many = _Many(suffix, overwrite, processes, cluster)
-    _run(work, files, feet.Files(out, report, plot, save_contacts), contacts, many, as_json=as_json)
+    options = _build_plant_options(up=up, metre=metre, stretch=stretch, in_place=in_place, feet_only=feet_only)
+    job = PlantJob(
+        "lock", None, clip, plant_clips.split_names(feet_names), tuple(options.items()), strict, include_root
+    )
+    batch = _BatchArguments(suffix, overwrite, processes, cluster)
+    _run_command(
+        job, files, plant_clips.OutputPaths(out, report, plot, save_contacts), contacts, batch, as_json=as_json
+    )
 
 
-def _given(
-    *, up: UpAxis | None, metre: float | None, stretch: float, in_place: InPlace, feet_only: bool
+def _build_plant_options(
+    *, up: UpAxis | None, metre: float | None, stretch: float, in_place: InPlaceMode, feet_only: bool
 ) -> dict[str, Any]:
     """Build the common arguments of plant_feet() and lock_feet()."""
     numbers = {"up": up and up.value, "metre": metre, "stretch": stretch}

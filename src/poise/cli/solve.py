@@ -8,20 +8,27 @@ from typing import Annotated, Any
 
 import typer
 
-from poise.cli import frames, many
-from poise.cli.given import asked
-from poise.cli.given.clips import clip_of, refuse_all
-from poise.cli.given.goals import HELP
-from poise.cli.given.groups import GroupedCommand, groups_in
-from poise.cli.given.opened import ANGLE_TOLERANCE, TOLERANCE, IncludeRoot, opened
-from poise.cli.given.targets import open_targets
-from poise.cli.library.options import Cluster, Format, Overwrite, Workers, library_of, only, refuse
-from poise.cli.library.plan import is_library, is_pattern
+from poise.cli import goal_options as asked
+from poise.cli import output_paths, solve_many, solve_result
+from poise.cli.batch_files import (
+    ClusterOption,
+    FormatOption,
+    OverwriteOption,
+    ProcessesOption,
+    build_batch_options,
+    is_batch,
+    is_glob,
+    reject_batch_options,
+    reject_single_file_options,
+)
+from poise.cli.clips import reject_all_clips, select_clip
+from poise.cli.goal_options import GOAL_HELP, GroupedCommand, read_groups
+from poise.cli.rig_options import ANGLE_TOLERANCE_HELP, TOLERANCE_HELP, IncludeRoot, load_rig
+from poise.cli.target_file import open_target_table
 from poise.cli.terminal import say
-from poise.cli.told import answer, outputs
 from poise.errors import InputError
-from poise.io.numbers import is_number
-from poise.libraries.clip_files import ALL
+from poise.io.clip_files import ALL_CLIPS
+from poise.io.text_parsing import is_number
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -29,7 +36,7 @@ from poise.problem.goals import Goal
 from poise.solving.solve import solve as run
 
 
-class Preferred(StrEnum):
+class SolutionPreference(StrEnum):
     """Preferred one of several solutions."""
 
     FIRST = "first"
@@ -37,7 +44,7 @@ class Preferred(StrEnum):
     ALL = "all"
 
 
-class Order(StrEnum):
+class SweepOrder(StrEnum):
     """Sweep orders of ccd."""
 
     TIP_FIRST = "tip-first"
@@ -45,7 +52,7 @@ class Order(StrEnum):
     WINDOW = "window"
 
 
-class Hinge(StrEnum):
+class HingeMethod(StrEnum):
     """Hinge methods of ccd."""
 
     EXACT = "exact"
@@ -108,7 +115,7 @@ def solve(  # `Command` below accepts repeated --joint
     near: Annotated[
         bool, typer.Option("--near", help="stay as near to the start pose, or each frame's own, as other goals allow")
     ] = False,
-    goal: Annotated[list[str] | None, typer.Option("--goal", metavar="WORDS", help=HELP)] = None,
+    goal: Annotated[list[str] | None, typer.Option("--goal", metavar="WORDS", help=GOAL_HELP)] = None,
     targets: Annotated[
         Path | None,
         typer.Option(
@@ -126,11 +133,11 @@ def solve(  # `Command` below accepts repeated --joint
     every_frame: Annotated[
         bool, typer.Option("--every-frame", help="solve each frame of the clip, with --targets a row for each")
     ] = False,
-    tolerance: Annotated[float | None, typer.Option(help=TOLERANCE)] = None,
-    angle_tolerance: Annotated[float | None, typer.Option("--angle-tolerance", help=ANGLE_TOLERANCE)] = None,
+    tolerance: Annotated[float | None, typer.Option(help=TOLERANCE_HELP)] = None,
+    angle_tolerance: Annotated[float | None, typer.Option("--angle-tolerance", help=ANGLE_TOLERANCE_HELP)] = None,
     prefer: Annotated[
-        Preferred, typer.Option(help="the first pose found, the closest to the start, or all distinct ones")
-    ] = Preferred.FIRST,
+        SolutionPreference, typer.Option(help="the first pose found, the closest to the start, or all distinct ones")
+    ] = SolutionPreference.FIRST,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="starts to try for closest (default: 64) and all (default: 512)")
     ] = None,
@@ -150,8 +157,8 @@ def solve(  # `Command` below accepts repeated --joint
         float | None,
         typer.Option(help="levenberg_marquardt: damping of a step, above 0; larger is slower and more stable"),
     ] = None,
-    order: Annotated[Order | None, typer.Option(help="ccd: sweep order")] = None,
-    hinge: Annotated[Hinge | None, typer.Option(help="ccd: hinge method")] = None,
+    order: Annotated[SweepOrder | None, typer.Option(help="ccd: sweep order")] = None,
+    hinge: Annotated[HingeMethod | None, typer.Option(help="ccd: hinge method")] = None,
     limits: Annotated[Path | None, typer.Option(help="a sidecar file (.ik.toml) with limits")] = None,
     no_limits: Annotated[bool, typer.Option("--no-limits", help="ignore every limit")] = False,
     include_root: IncludeRoot = None,
@@ -171,79 +178,89 @@ def solve(  # `Command` below accepts repeated --joint
         Path | None, typer.Option("-o", "--out", help="write the pose (or the table) here; of many files: the folder")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="write a picture before/after (.png, .svg, .pdf)")] = None,
-    suffix: Format = None,
-    overwrite: Overwrite = False,
-    processes: Workers = None,
-    cluster: Cluster = None,
+    suffix: FormatOption = None,
+    overwrite: OverwriteOption = False,
+    processes: ProcessesOption = None,
+    cluster: ClusterOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Bring joints to their targets. Exit code 0: reached, 1: not reached, 2: misuse or a bad file."""
-    wanted = asked.GoalOptions(joint, root, to, rotation, direction, axis, look_at, pole, near, goal or ())
-    others = groups_in(context)
+    goal_options = asked.GoalOptions(joint, root, to, rotation, direction, axis, look_at, pole, near, goal or ())
+    other_goals = read_groups(context)
     if targets is not None:
-        _refuse_with_targets(wanted, others, plot=plot, prefer=prefer, beside=not every_frame)
+        _check_target_options(goal_options, other_goals, plot=plot, prefer=prefer, single_pose=not every_frame)
     if every_frame and (time is not None or plot is not None):
         raise InputError("--every-frame solves a whole clip: --time and --plot are for one pose")
-    outputs.check_not_read({"--targets": targets}, {"--out": out, "--plot": plot})
+    output_paths.check_not_an_input({"--targets": targets}, {"--out": out, "--plot": plot})
     if from_pose is not None and (every_frame or clip is not None):
         raise InputError("--from-pose conflicts with the start of --clip and --every-frame: give one")
-    _refuse_seeds(seeds, prefer, every_frame=every_frame)
+    _check_seeds(seeds, prefer, every_frame=every_frame)
     if time is not None and clip is None:
         raise InputError("--time needs --clip: it is the time in that clip")
     if not every_frame:
-        refuse_all(clip, "a pose starts from one clip, and --every-frame solves them all")
+        reject_all_clips(clip, "a pose starts from one clip, and --every-frame solves them all")
     elif targets is not None:
-        refuse_all(clip, "the rows of --targets are the frames of one clip")
-    short: dict[str, Any] = {
+        reject_all_clips(clip, "the rows of --targets are the frames of one clip")
+    solver_flags: dict[str, Any] = {
         "iterations": iterations,
         "restarts": restarts,
         "damping": damping,
         "order": order,
         "hinge": hinge,
     }
-    how = {
+    solve_options = {
         "tolerance": tolerance, "angle_tolerance": angle_tolerance, "free_root": free_root,
         "prefer": prefer.value, "seeds": seeds, "threads": threads,
     }  # fmt: skip
-    named, flags = (solver, tuple(option or ()), natural), tuple(short.items())
-    work = frames.FramesWork(
-        wanted, tuple(others), clip, limits, no_limits, named, flags, tuple(how.items()), include_root
+    solver_choice, flags = (solver, tuple(option or ()), natural), tuple(solver_flags.items())
+    job = solve_many.SolveClipJob(
+        goal_options,
+        tuple(other_goals),
+        clip,
+        limits,
+        no_limits,
+        solver_choice,
+        flags,
+        tuple(solve_options.items()),
+        include_root,
     )
-    if is_library(files, out if every_frame else None) or suffix is not None:
-        from poise.cli.library.run import run as run_library  # noqa: PLC0415  (needed for a batch only)
+    if is_batch(files, out if every_frame else None) or suffix is not None:
+        from poise.cli.batch_run import run_batch as run_library  # noqa: PLC0415  (needed for a batch only)
 
-        _refuse_words(files)
+        _check_file_words(files)
         if not every_frame:
             raise InputError("poise solve with many files needs --every-frame: it solves their clips")
-        refuse("solve", targets=targets)
-        library = library_of(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
-        raise typer.Exit(run_library("solve", files, library, work, as_json=as_json, each_clip=clip == ALL))
-    only("solve", overwrite=overwrite, processes=processes, cluster=cluster)
-    rig = opened(files[0], limits, no_limits=no_limits, include_root=include_root)
-    if clip == ALL:
-        raise typer.Exit(work.solve_all(rig, out, as_json=as_json))
-    chosen_clip = clip_of(rig, clip) if every_frame or clip is not None else None
-    start = _start_of(rig, chosen_clip, time, from_pose)
-    rows = None if targets is None else open_targets(targets, joint or "", root)
-    goals = asked.all_goals(wanted, others, start, main=rows is None)
-    every = goals if rows is None else (rows.goal, *goals)
-    chosen = asked.solver_of(
-        solver, start, every, prefer.value, option or (), free_root=free_root, natural=natural, **short
+        reject_single_file_options("solve", targets=targets)
+        batch = build_batch_options(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
+        raise typer.Exit(run_library("solve", files, batch, job, as_json=as_json, each_clip=clip == ALL_CLIPS))
+    reject_batch_options("solve", overwrite=overwrite, processes=processes, cluster=cluster)
+    rig = load_rig(files[0], limits, no_limits=no_limits, include_root=include_root)
+    if clip == ALL_CLIPS:
+        raise typer.Exit(job.solve_all(rig, out, as_json=as_json))
+    chosen_clip = select_clip(rig, clip) if every_frame or clip is not None else None
+    start = _select_start(rig, chosen_clip, time, from_pose)
+    rows = None if targets is None else open_target_table(targets, joint or "", root)
+    goals = asked.build_goals(goal_options, other_goals, start, main=rows is None)
+    all_goals = goals if rows is None else (rows.goal, *goals)
+    chosen_solver = asked.make_solver(
+        solver, start, all_goals, prefer.value, option or (), free_root=free_root, natural=natural, **solver_flags
     )
-    options = many.SolveOptions(chosen, tolerance, angle_tolerance, free_root, prefer.value, seeds, threads)
+    options = solve_many.SolveOptions(
+        chosen_solver, tolerance, angle_tolerance, free_root, prefer.value, seeds, threads
+    )
     if every_frame and chosen_clip is not None:
-        each = frames.goals_of(chosen_clip, rows, goals)
-        raise typer.Exit(frames.solve_clip(rig, chosen_clip, each, out, options, as_json=as_json))
+        each = solve_many.build_frame_goals(chosen_clip, rows, goals)
+        raise typer.Exit(solve_many.solve_clip(rig, chosen_clip, each, out, options, as_json=as_json))
     if rows is not None:
-        raise typer.Exit(many.solve_table(start, rows, out, options, as_json=as_json))
-    raise typer.Exit(_solve_one(rig, start, goals, options, out, plot, as_json=as_json))
+        raise typer.Exit(solve_many.solve_table(start, rows, out, options, as_json=as_json))
+    raise typer.Exit(_solve_pose(rig, start, goals, options, out, plot, as_json=as_json))
 
 
-def _solve_one(
+def _solve_pose(
     rig: Rig,
     start: Pose,
     goals: tuple[Goal, ...],
-    how: many.SolveOptions,
+    options: solve_many.SolveOptions,
     out: Path | None,
     plot: Path | None,
     *,
@@ -251,26 +268,28 @@ def _solve_one(
 ) -> int:
     """Solve one pose, write and print the results. Return the exit code."""
     if out is not None:
-        outputs.check_pose_file(out, rig.path)
+        output_paths.check_pose_path(out, rig.path)
     if plot is not None:
-        outputs.check_picture(plot)
-    result = run(start, goals, **how._asdict(), trace=plot is not None)
+        output_paths.check_picture_path(plot)
+    result = run(start, goals, **options._asdict(), trace=plot is not None)
     written: list[str] = []
     if out is not None:
-        outputs.save_and_note(result.pose, out, rig)
+        output_paths.save_with_note(result.pose, out, rig)
         written.append(str(out))
-    if plot is not None and answer.draw(plot, start, result):
+    if plot is not None and solve_result.draw_result(plot, start, result):
         written.append(str(plot))
-    answer.show(result, how.prefer, as_json=as_json)  # last: nothing may fail after the result is printed
+    solve_result.print_result(
+        result, options.prefer, as_json=as_json
+    )  # last: nothing may fail after the result is printed
     if written and not as_json:
         say(f"written: {', '.join(written)}")
     return 0 if result.reached else 1
 
 
-def _start_of(rig: Rig, clip: Clip | None, time: float | None, named: str | None) -> Pose:
+def _select_start(rig: Rig, clip: Clip | None, time: float | None, pose_name: str | None) -> Pose:
     """Return the start pose. It is a clip's at a time, a named pose, or the file's own."""
     if clip is None:
-        return rig.pose if named is None else rig.named_pose(named)
+        return rig.pose if pose_name is None else rig.named_pose(pose_name)
     first, last = clip.times[[0, -1]] if len(clip.times) else (0.0, 0.0)
     # The range begins at 0, the default of --time; a rounded time may be half a frame beyond the last key.
     if time is not None and not min(first, 0.0) <= time <= last + (0.5 / clip.fps if clip.fps else 0.0):
@@ -278,21 +297,21 @@ def _start_of(rig: Rig, clip: Clip | None, time: float | None, named: str | None
     return clip.at(0.0 if time is None else time)
 
 
-def _refuse_seeds(seeds: int | None, prefer: Preferred, *, every_frame: bool) -> None:
+def _check_seeds(seeds: int | None, prefer: SolutionPreference, *, every_frame: bool) -> None:
     """Reject --seeds for a single search. --every-frame has its own message for both options."""
-    if seeds is not None and prefer == Preferred.FIRST and not every_frame:
+    if seeds is not None and prefer == SolutionPreference.FIRST and not every_frame:
         raise InputError(
             "--seeds is how many starts to try for --prefer closest or all, and the default, first, stops when one is "
             f"there: write --prefer closest --seeds {seeds}"
         )
 
 
-def _refuse_words(files: list[Path]) -> None:
+def _check_file_words(files: list[Path]) -> None:
     """Reject words after the file name other than files. Such words are usually a joint or a target."""
     words = [
         str(file)
         for file in files[1:]
-        if not ((file.suffix and not is_number(str(file))) or file.exists() or is_pattern(file))
+        if not ((file.suffix and not is_number(str(file))) or file.exists() or is_glob(file))
     ]
     if words:
         raise InputError(
@@ -300,28 +319,30 @@ def _refuse_words(files: list[Path]) -> None:
         )
 
 
-def _refuse_with_targets(
-    wanted: asked.GoalOptions,
-    others: list[asked.GoalOptions],
+def _check_target_options(
+    goal_options: asked.GoalOptions,
+    other_goals: list[asked.GoalOptions],
     *,
     plot: Path | None,
-    prefer: Preferred,
-    beside: bool,
+    prefer: SolutionPreference,
+    single_pose: bool,
 ) -> None:
     """Reject options without effect beside --targets."""
-    if others and beside:
+    if other_goals and single_pose:
         raise InputError("--targets solves for one --joint; others go with --to, or with --every-frame")
-    if wanted.joint is None:
+    if goal_options.joint is None:
         raise InputError("--targets needs --joint JOINT: the rows are that joint's targets")
-    if wanted.to is not None or wanted.rotation is not None:
+    if goal_options.to is not None or goal_options.rotation is not None:
         raise InputError(
             "give one target with --to X Y Z and --rotation W X Y Z, or many with --targets FILE, not both"
         )
-    if beside and (wanted.direction or wanted.look_at or wanted.pole or wanted.near or wanted.words):
+    if single_pose and (
+        goal_options.direction or goal_options.look_at or goal_options.pole or goal_options.near or goal_options.words
+    ):
         raise InputError("--targets solves for one goal: other goals go with --to, or with --every-frame")
     if plot is not None:
         raise InputError("--plot draws one pose: give it with --to, not with --targets")
-    if prefer == Preferred.ALL:
+    if prefer == SolutionPreference.ALL:
         raise InputError("--prefer all lists the solutions of one target: give it with --to, not with --targets")
 
 

@@ -11,7 +11,7 @@ from rich.table import Column, Table
 
 from poise import solvers
 from poise.cli.terminal import say
-from poise.solvers.base.parameters import Parameter, described, parameters, summary
+from poise.solvers.base.option_parsing import Parameter, describe_type, list_parameters, read_summary
 
 
 def list_solvers(
@@ -21,21 +21,21 @@ def list_solvers(
 ) -> None:
     """List the solvers with their capabilities, or the options of one."""
     chosen = solvers.names() if name is None else (name,)
-    found = [_described(solver) for solver in chosen]
+    descriptions = [_describe_solver(solver) for solver in chosen]
     if as_json:
-        typer.echo(json.dumps(found if name is None else found[0], indent=1))
+        typer.echo(json.dumps(descriptions if name is None else descriptions[0], indent=1))
     elif name is None:
-        _show_all(found)
+        _print_all(descriptions)
     else:
-        _show_one(found[0])
+        _print_one(descriptions[0])
 
 
-def _described(name: str) -> dict[str, Any]:
-    made: Any = solvers.named(name)
-    handles = made.handles
+def _describe_solver(name: str) -> dict[str, Any]:
+    solver: Any = solvers.named(name)
+    handles = solver.handles
     return {
         "name": name,
-        "summary": summary(type(made)),
+        "summary": read_summary(type(solver)),
         "goals": list(handles.goals),
         "beside": list(handles.beside),
         "several": handles.several,
@@ -46,27 +46,33 @@ def _described(name: str) -> dict[str, Any]:
         "coupled": handles.coupled,
         "free_root": handles.free_root,
         "prefer": list(handles.prefer),
-        "options": [_option(parameter) for parameter in parameters(type(made))],
+        "options": [_describe_option(parameter) for parameter in list_parameters(type(solver))],
     }
 
 
-def _option(parameter: Parameter) -> dict[str, Any]:
+def _describe_option(parameter: Parameter) -> dict[str, Any]:
     default = parameter.default
-    plain = default if isinstance(default, bool | int | str | type(None)) else _shown(default)
-    return {"name": parameter.name, "type": described(parameter.hint), "default": plain, "help": parameter.text}
+    default_value = default if isinstance(default, bool | int | str | type(None)) else _format_default(default)
+    return {
+        "name": parameter.name,
+        "type": describe_type(parameter.hint),
+        "default": default_value,
+        "help": parameter.text,
+    }
 
 
-def _shown(value: Any) -> str:
+def _format_default(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _show_all(found: list[dict[str, Any]]) -> None:
+def _print_all(descriptions: list[dict[str, Any]]) -> None:
     table = Table(Column("solver", no_wrap=True), "goals", "joints", "limits", "more", box=None, pad_edge=False)
-    for one in found:
-        also = [word for word, can in (("several goals", one["several"]), ("free root", one["free_root"])) if can]
+    for solver in descriptions:
+        also = [word for word, can in (("several goals", solver["several"]), ("free root", solver["free_root"])) if can]
         table.add_row(
-            one["name"], ", ".join(one["goals"]), ", ".join(one["joints"]), ", ".join(one["limits"]) or "none",
-            ", ".join([*also, *(f"prefer {prefer}" for prefer in one["prefer"] if prefer != "first")]),
+            solver["name"], ", ".join(solver["goals"]), ", ".join(solver["joints"]),
+            ", ".join(solver["limits"]) or "none",
+            ", ".join([*also, *(f"prefer {prefer}" for prefer in solver["prefer"] if prefer != "first")]),
         )  # fmt: skip
     Console(markup=False).print(table)
     say(
@@ -75,13 +81,13 @@ def _show_all(found: list[dict[str, Any]]) -> None:
     )
 
 
-def _show_one(one: dict[str, Any]) -> None:
-    say(f"{one['name']}: {one['summary']}", "")
-    together = "several at once" if one["several"] else "one at a time"
-    together += ", of one joint" if one["one_joint"] else "".join(f", {goal} beside it" for goal in one["beside"])
-    say(f"goals: {', '.join(one['goals'])}; {together}")
-    say(f"joints: {', '.join(one['joints'])}; limits: {', '.join(one['limits']) or 'none'}", "")
+def _print_one(solver: dict[str, Any]) -> None:
+    say(f"{solver['name']}: {solver['summary']}", "")
+    together = "several at once" if solver["several"] else "one at a time"
+    together += ", of one joint" if solver["one_joint"] else "".join(f", {goal} beside it" for goal in solver["beside"])
+    say(f"goals: {', '.join(solver['goals'])}; {together}")
+    say(f"joints: {', '.join(solver['joints'])}; limits: {', '.join(solver['limits']) or 'none'}", "")
     table = Table("option", "type", "default", "meaning", box=None, pad_edge=False)
-    for option in one["options"]:
-        table.add_row(option["name"], option["type"], _shown(option["default"]), option["help"])
+    for option in solver["options"]:
+        table.add_row(option["name"], option["type"], _format_default(option["default"]), option["help"])
     Console(markup=False).print(table)  # [rad] is a unit

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from poise.errors import one_line
+from poise.errors import escape_controls
 
 
 def say(*lines: str, err: bool = False) -> None:
@@ -24,5 +24,5 @@ def say(*lines: str, err: bool = False) -> None:
         Print to standard error.
     """
     encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None) or "utf-8"
-    text = "\n".join(map(one_line, lines))
+    text = "\n".join(map(escape_controls, lines))
     typer.echo(text.encode(encoding, "backslashreplace").decode(encoding), err=err)

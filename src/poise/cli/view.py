@@ -3,33 +3,92 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
+import threading
+import webbrowser
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import numpy as np
 import typer
 
-from poise.cli.given.clips import clip_of
-from poise.cli.given.grounds import DirectionOption, TerrainWords, direction_of
-from poise.cli.given.opened import IncludeRoot
+from poise.cli import output_paths
+from poise.cli.clips import select_clip
+from poise.cli.ground_options import DirectionOption, TerrainOptions, resolve_direction
+from poise.cli.rig_options import IncludeRoot
 from poise.cli.terminal import say
-from poise.cli.told import outputs
-from poise.cli.told.serving import serve
-from poise.errors import FileError, InputError, naming
+from poise.errors import FileError, InputError, prefix_file_name
 from poise.ground.terrain.arguments import level_direction
 from poise.ground.terrain.directions import angle_of
 from poise.ground.way import travel_direction
 from poise.io.files import write_atomically
 from poise.io.registry import load
 from poise.maths.arrays import Floats
-from poise.model import plain
+from poise.model import numpy_kinematics
 from poise.viewer import scenes
-from poise.viewer.document.actions import method, timeline
-from poise.viewer.document.chains import chain_of
-from poise.viewer.document.document import Document, document_of
-from poise.viewer.document.landscape import ground_up, land_of
+from poise.viewer.document import actions, settings_actions
+from poise.viewer.document.document import Document, build_chain, build_document
+from poise.viewer.document.terrain import build_document_terrain, find_terrain_up
 
-_PAGES = (".html", ".htm")
+# --- Viewer server in a terminal -------------------------------------------------------------------------------------
+#
+# It prints the address, a new one after the page is closed, and ends with Ctrl-C.
+
+
+_WAIT_S = 1.0  # [s] wait interval; on some systems Ctrl-C is handled only between two waits
+
+
+def serve(document: Document, *, host: str, port: int, open_browser: bool) -> None:
+    """Serve a document until Ctrl-C. InputError for an unusable address."""
+    from poise.viewer.page_access import is_loopback  # noqa: PLC0415  (needed for the server only)
+    from poise.viewer.server import Server  # noqa: PLC0415  (needs the extra `view`)
+    from poise.viewer.session.session_thread import SessionThread  # noqa: PLC0415
+
+    if not is_loopback(host):
+        say(f"warning: {host} can be reached from other machines; anyone with the link can use this viewer", err=True)
+    with Server(SessionThread(document), host=host, port=port) as server:
+        server.on_page_left(lambda: say(f"the page was closed; open it again: {server.url}"))
+        server.on_link_request(lambda: say(f"a new link was asked for: {server.url}"))
+        say(f"{document.name}: {server.url}")
+        say("Ctrl-C ends it")
+        if open_browser:
+            webbrowser.open(server.url)
+        _wait()
+    say("closed")
+
+
+def can_show() -> bool:
+    """Return whether a browser can be opened for the user.
+
+    It needs a terminal for input and output, and a local browser.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    if sys.platform in ("win32", "darwin"):
+        return "SSH_CONNECTION" not in os.environ
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return False  # a browser without a display is a text browser
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True
+
+
+def _wait() -> None:
+    """Wait for Ctrl-C."""
+    try:
+        while True:
+            threading.Event().wait(_WAIT_S)
+    except KeyboardInterrupt:
+        say()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+_PAGE_SUFFIXES = (".html", ".htm")
 
 _File = Annotated[
     Path | None,
@@ -93,60 +152,64 @@ def view(
 ) -> None:
     """Open a rig or a demo scene in the browser. Drag targets, the solvers follow live. Ctrl-C ends it."""
     if list_scenes:
-        _list()
+        _print_scenes()
         return
     if html is not None:
-        _check_page(html)
-    packages = _folders(package_path or [])
-    shown = ViewOptions(clip, terrain, plant, solver, joint, root, terrain_direction)
-    with plain.first_picture() if html is None else contextlib.nullcontext():
-        with naming(file):
-            document = as_shown(_opened(file, scene, include_root), shown).but(packages=packages)
+        _check_page_path(html)
+    packages = _check_package_folders(package_path or [])
+    options = ViewOptions(clip, terrain, plant, solver, joint, root, terrain_direction)
+    with numpy_kinematics.defer_kernels() if html is None else contextlib.nullcontext():
+        with prefix_file_name(file):
+            document = configure_document(_load_document(file, scene, include_root), options).replace(packages=packages)
         for note in document.rig.notes:
             say(f"note: {note}", err=True)
         if html is None:
             serve(document, host=host, port=port, open_browser=not no_browser)
             return
-    with naming(file):
+    with prefix_file_name(file):
         write_page(document, html)
     say(f"written: {html}")
 
 
-def as_shown(document: Document, shown: ViewOptions) -> Document:
+def configure_document(document: Document, options: ViewOptions) -> Document:
     """Apply the view options to a document. PoiseError for unknown names and impossible combinations."""
-    if shown.root is not None and shown.joint is None:
+    if options.root is not None and options.joint is None:
         raise InputError("--root is the first joint of a chain: give its tip with --joint")
-    if shown.clip is not None or (shown.plant and document.clip is None):
-        name = clip_of(document.rig, shown.clip, "--plant").name
-        document = timeline.clip(document, {"name": name})
-    if shown.joint is not None:
-        tip = document.skeleton.names[document.skeleton.index(shown.joint)]
-        chains = (chain_of(document.start, tip, shown.root, tip),)
-        asked = shown.clip is not None or shown.plant  # otherwise the chain is shown, not the motion of the file
-        document = document.but(chains=chains, clip=document.clip if asked or document.scene else None)
-    if shown.solver is not None:
-        document = method.solver(document, {"view": 0, "name": shown.solver})
-    words = _turned(document, shown)
+    if options.clip is not None or (options.plant and document.clip is None):
+        name = select_clip(document.rig, options.clip, "--plant").name
+        document = actions.choose_clip(document, {"name": name})
+    if options.joint is not None:
+        tip = document.skeleton.names[document.skeleton.index(options.joint)]
+        chains = (build_chain(document.start, tip, options.root, tip),)
+        shows_motion = (
+            options.clip is not None or options.plant
+        )  # otherwise the chain is shown, not the motion of the file
+        document = document.replace(chains=chains, clip=document.clip if shows_motion or document.scene else None)
+    if options.solver is not None:
+        document = settings_actions.choose_solver(document, {"view": 0, "name": options.solver})
+    words = _resolve_terrain_text(document, options)
     if words is not None:
-        land_of(document.rig, words)  # raises for an invalid terrain
-        document = document.but(terrain=words)
-    return timeline.plant(document, {"on": True}) if shown.plant else document
+        build_document_terrain(document.rig, words)  # raises for an invalid terrain
+        document = document.replace(terrain=words)
+    return actions.switch_planting(document, {"on": True}) if options.plant else document
 
 
-def _turned(document: Document, shown: ViewOptions) -> str | None:
+def _resolve_terrain_text(document: Document, options: ViewOptions) -> str | None:
     """Resolve the terrain text with its direction angle. The direction may be that of the document's clip."""
-    if shown.direction is None:
-        return shown.terrain
-    if shown.terrain is None:
+    if options.direction is None:
+        return options.terrain
+    if options.terrain is None:
         raise InputError("--terrain-direction is the direction of --terrain: give both")
-    TerrainWords(shown.terrain, direction=shown.direction).check()
-    up = ground_up(document.rig)
-    way = np.array(direction_of(shown.direction, up, lambda: _way(document, str(shown.direction))))
-    level_direction(way, up)  # raises for a vertical direction
-    return f"{shown.terrain}@{round(angle_of(way, up), 2) + 0.0:g}"
+    TerrainOptions(options.terrain, direction=options.direction).check()
+    up = find_terrain_up(document.rig)
+    direction = np.array(
+        resolve_direction(options.direction, up, lambda: _find_travel_direction(document, str(options.direction)))
+    )
+    level_direction(direction, up)  # raises for a vertical direction
+    return f"{options.terrain}@{round(angle_of(direction, up), 2) + 0.0:g}"
 
 
-def _way(document: Document, direction: str) -> Floats:
+def _find_travel_direction(document: Document, direction: str) -> Floats:
     """Compute the travel direction of the playing clip. InputError without a clip."""
     if document.clip is None:
         raise InputError(f"--terrain-direction {direction} is about the way of a clip: give one with --clip")
@@ -155,39 +218,39 @@ def _way(document: Document, direction: str) -> Floats:
 
 def write_page(document: Document, path: Path) -> None:
     """Write an offline page of the document. It shows the clip, or the reached targets."""
-    from poise.viewer.session.stills import page_of  # noqa: PLC0415  (solves; loads the kernels)
+    from poise.viewer.session.downloads import build_document_page  # noqa: PLC0415  (solves; loads the kernels)
 
-    write_atomically(path, page_of(document))
+    write_atomically(path, build_document_page(document))
 
 
-def _opened(file: Path | None, scene: str | None, include_root: Path | None) -> Document:
+def _load_document(file: Path | None, scene: str | None, include_root: Path | None) -> Document:
     """Load the rig of the file, or a scene. The default is the first scene."""
     if file is None:
-        return scenes.scene(scene or scenes.names()[0])
+        return scenes.build_scene(scene or scenes.names()[0])
     if scene is not None:
         raise InputError(f"give a file or --scene, not both: {file} and {scene}")
     rig = load(file, include_root=include_root)
     if not len(rig.skeleton):
         raise FileError(file, "holds no joints: there is nothing to show")
-    return document_of(rig)
+    return build_document(rig)
 
 
-def _folders(given: list[Path]) -> tuple[Path, ...]:
+def _check_package_folders(folders: list[Path]) -> tuple[Path, ...]:
     """Check the package folders. InputError for a path that is no folder."""
-    for folder in given:
+    for folder in folders:
         if not folder.is_dir():
             raise InputError(f"--package-path is a folder with meshes, and {folder} is none")
-    return tuple(given)
+    return tuple(folders)
 
 
-def _check_page(path: Path) -> None:
-    if path.suffix.lower() not in _PAGES:
+def _check_page_path(path: Path) -> None:
+    if path.suffix.lower() not in _PAGE_SUFFIXES:
         raise InputError(f"--html writes a page (.html), not {path.name!r}")
-    outputs.check_place(path)
+    output_paths.check_writable(path)
 
 
-def _list() -> None:
+def _print_scenes() -> None:
     width = max(map(len, scenes.names()))
     for name in scenes.names():
-        about = scenes.about(name)
+        about = scenes.describe_scene(name)
         say(f"{name:{width}}  {about.title}: {about.text}")

@@ -6,15 +6,13 @@ import json
 from os import PathLike
 from pathlib import Path
 
-from poise.comparison.findings.findings import Findings
-from poise.comparison.findings.table import text_table
-from poise.comparison.findings.verdict import verdict
+from poise.comparison.data import ComparisonData, format_table, format_verdict
 from poise.io.files import encode_text, write_atomically
 
 SUFFIXES = (".html", ".json", ".png", ".svg", ".pdf")  # suffixes of reports
 
 
-class Comparison(Findings):
+class Comparison(ComparisonData):
     """Comparison of methods on the same targets.
 
     Parameters
@@ -34,7 +32,7 @@ class Comparison(Findings):
     @property
     def verdict(self) -> str:
         """The main findings in a few sentences."""
-        return verdict(self)
+        return format_verdict(self)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a report, JSON or figures.
@@ -58,16 +56,16 @@ class Comparison(Findings):
         if suffix == ".json":
             write_atomically(path, json.dumps(self.document(), indent=1, allow_nan=False).encode())
         elif suffix == ".html":
-            from poise.comparison.report.page import page_of  # noqa: PLC0415
+            from poise.comparison.report.page import format_page  # noqa: PLC0415
 
-            write_atomically(path, encode_text(page_of(self)))
+            write_atomically(path, encode_text(format_page(self)))
         else:
-            from poise.comparison.report.pictures import draw  # noqa: PLC0415
+            from poise.comparison.report.matplotlib_figure import write_figure  # noqa: PLC0415
 
-            draw(path, self)
+            write_figure(path, self)
 
     def __str__(self) -> str:
-        return text_table(self)
+        return format_table(self)
 
     def __repr__(self) -> str:
         return f"Comparison({self.task.title}: {', '.join(method.name for method in self.methods)})"

@@ -18,7 +18,7 @@ from poise.ground.terrain.heightmap import HeightMap
 from poise.ground.terrain.mesh import Mesh
 from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, short
+from poise.maths.arrays import Bools, Floats, abbreviate
 
 _SAME = 1e-6  # [s] times that differ by less are the same
 
@@ -26,7 +26,7 @@ _SAME = 1e-6  # [s] times that differ by less are the same
 def check_terrain(terrain: Any) -> None:
     """Raise InputError for anything that is no Terrain."""
     if not isinstance(terrain, Terrain):
-        raise InputError(f"terrain is a poise.Terrain, such as Terrain.flat(), not {short(terrain)}")
+        raise InputError(f"terrain is a poise.Terrain, such as Terrain.flat(), not {abbreviate(terrain)}")
 
 
 def check_under(plants: Plants, footing: Footing) -> None:

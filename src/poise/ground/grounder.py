@@ -17,9 +17,9 @@ from poise.ground.figure.figure import Up, figure_of
 from poise.ground.live import Gait, Springs, gait_of, pack
 from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, finite, for_kernel, real, short
+from poise.maths.arrays import Bools, Floats, abbreviate, finite, prepare_for_kernel, real
 from poise.model.clip import Clip
-from poise.model.kinematics import Table
+from poise.model.kinematics import KinematicsTable
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Skeleton
@@ -125,7 +125,7 @@ class Grounder:
             pause=_PAUSE,
         )
         self._live = pack(self.figure, self.gait, terrain, _rule(thresholds, self.gait), springs)
-        self._tables: dict[tuple[bool, bool], Table] = {}
+        self._tables: dict[tuple[bool, bool], KinematicsTable] = {}
         self._step = kernels.ground.grounder.step
         self.reset()
 
@@ -200,7 +200,7 @@ class Grounder:
         if not 0.0 <= seconds < math.inf:
             raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {dt!r}")
         if not isinstance(pose, Pose):
-            raise InputError(f"step() takes a Pose, such as clip.at(seconds), not {short(pose)}")
+            raise InputError(f"step() takes a Pose, such as clip.at(seconds), not {abbreviate(pose)}")
         if pose.skeleton is not self.figure.skeleton and pose.skeleton != self.figure.skeleton:
             raise InputError("the pose is of another skeleton than the figure that the Grounder was made for")
         q = np.array(pose.q)
@@ -226,7 +226,7 @@ class Grounder:
                 ground = self.terrain.sample(self._asked)
                 self._heights[...], self._normals[...] = ground.heights, ground.normals
             self._step(
-                phase, table.constants, live.rows, table.used, live.legs, live.marks, live.settings, self._state,
+                phase, table.constants, live.rows, table.q_columns, live.legs, live.marks, live.settings, self._state,
                 self._body, self._work, self._maps, self._frames, self._asked, self._heights, self._normals, given, q,
                 translations, scales, dt,
             )  # fmt: skip
@@ -241,7 +241,7 @@ class Grounder:
     def _begin(self, shape: tuple[int, ...]) -> None:
         k = kernels.ground.grounder_walk
         count, legs, rows = math.prod(shape), len(self.figure.legs), len(self._live.rows)
-        used = len(self._table(moved=False, scaled=False).used)
+        used = len(self._table(moved=False, scaled=False).q_columns)
         self._shape, self._count = shape, count
         self._state, self._body = np.zeros((count, legs, k.STATE)), np.zeros((count, k.BODY))
         self._body[:, k.FRESH] = 1.0
@@ -250,7 +250,7 @@ class Grounder:
         self._heights, self._normals = np.zeros((count, legs, k.SAMPLES)), np.zeros((count, legs, k.SAMPLES, 3))
         self._unknown, self._nothing = np.full((count, legs, 2), -1.0), np.zeros((count, 0, 3))
 
-    def _table(self, *, moved: bool, scaled: bool) -> Table:
+    def _table(self, *, moved: bool, scaled: bool) -> KinematicsTable:
         key = moved, scaled
         if key not in self._tables:
             self._tables[key] = self._live.table(moved=moved, scaled=scaled)
@@ -279,7 +279,7 @@ class Grounder:
             names = ", ".join(leg.name for leg in self.figure.legs)
             message = f"contacts are two truth values, heel and ball, for each of {names}: {shape}, not {values.shape}"
             raise InputError(message) from error
-        return for_kernel((rows != 0.0).astype(np.float64).reshape(self._count, len(self.figure.legs), 2))
+        return prepare_for_kernel((rows != 0.0).astype(np.float64).reshape(self._count, len(self.figure.legs), 2))
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         """Values (k, ...) of the characters with the batch axes of the poses."""
@@ -299,7 +299,7 @@ def _rule(given: Thresholds | None, gait: Gait) -> Thresholds:
     """The given thresholds, or the usual ones, looser if the reference walks in place."""
     if given is not None:
         if not isinstance(given, Thresholds):
-            raise InputError(f"thresholds are poise.ground.contacts.Thresholds, not {short(given)}")
+            raise InputError(f"thresholds are poise.ground.contacts.Thresholds, not {abbreviate(given)}")
         return given
     return Thresholds().loosened(gait.speed) if gait.speed > 0 else Thresholds()
 

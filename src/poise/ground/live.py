@@ -22,7 +22,7 @@ from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.model.clip import Clip
-from poise.model.kinematics import Table, table_of
+from poise.model.kinematics import KinematicsTable, build_table
 from poise.model.roles import Leg
 from poise.model.skeleton import Kind
 
@@ -82,9 +82,9 @@ class Live:
     moves: bool  # whether translations of joints are written, beside q
     known: bool  # whether the kernel knows the ground by itself: planes and stairs
 
-    def table(self, *, moved: bool, scaled: bool) -> Table:
+    def table(self, *, moved: bool, scaled: bool) -> KinematicsTable:
         """The rows of the legs, for poses that say translations, scales, or neither."""
-        return table_of(self.figure.skeleton, self.rows.tolist(), moved=moved, scaled=scaled)
+        return build_table(self.figure.skeleton, self.rows.tolist(), has_translations=moved, has_scales=scaled)
 
 
 def pack(figure: Figure, gait: Gait, terrain: Terrain, rule: Thresholds, springs: Springs) -> Live:
@@ -157,7 +157,7 @@ def _settings(gait: Gait, rule: Thresholds, springs: Springs) -> Floats:
     settings[k.FLOOR_RATE] = np.log(2.0) / max(_FLOOR * rule.floor, _NOW)
     settings[k.SPEED_RATE] = 1.0 / max(_MEMORY * rule.window, _NOW)
     for at, half in ((k.BLEND_RATE, springs.blend), (k.PELVIS_RATE, springs.pelvis), (k.LIFT_RATE, springs.lift)):
-        settings[at] = kernels.values.springs.HALF / max(half, _NOW)
+        settings[at] = kernels.springs.HALF_LIFE_FACTOR / max(half, _NOW)
     settings[k.FARTHEST], settings[k.STEEPEST], settings[k.LONGEST_PAUSE] = springs[3:]
     return settings
 

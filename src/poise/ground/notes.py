@@ -10,7 +10,7 @@ from poise.ground.contact.plants import Plants
 from poise.ground.figure.footing import Footing
 from poise.ground.legs.legs import Turned
 from poise.maths.arrays import Bools, Floats
-from poise.maths.in_words import counted
+from poise.maths.formatting import format_count
 
 _SHORT = 0.001  # [m] a leg that falls short by less is not mentioned
 
@@ -51,14 +51,16 @@ def _released_note(found: Contacts, held: Contacts) -> str:
     """Feet that were let go while they stood."""
     frames = int((found.any & ~held.any).any(axis=1).sum())
     return (
-        f"in {counted(frames, 'frame')} a standing foot was let go, so that no leg folds up or jumps" if frames else ""
+        f"in {format_count(frames, 'frame')} a standing foot was let go, so that no leg folds up or jumps"
+        if frames
+        else ""
     )
 
 
 def _kept_note(contacts: Contacts, kept: Bools) -> str:
     """Legs that are nearer to the source than the ground asks."""
     legs = [
-        f"{leg} in {counted(int(frames.sum()), 'frame')}"
+        f"{leg} in {format_count(int(frames.sum()), 'frame')}"
         for leg, frames in zip(contacts.legs, kept.T, strict=True)
         if frames.any()
     ]
@@ -70,13 +72,13 @@ def _bearing_note(bearing: Bearing | None) -> str:
     if bearing is None:
         return ""
     parts = [
-        f"{part} in {counted(int(frames.sum()), 'frame')}"
+        f"{part} in {format_count(int(frames.sum()), 'frame')}"
         for part, frames in zip(bearing.parts, bearing.touches.T, strict=True)
         if frames.any()
     ]
     lies = bearing.lies & ~bearing.on.any(axis=1)
     if lies.any():
-        parts.append(f"the body in {counted(int(lies.sum()), 'frame')}")
+        parts.append(f"the body in {format_count(int(lies.sum()), 'frame')}")
     return f"on the ground beside feet: {', '.join(parts)}" if parts else ""
 
 
@@ -103,7 +105,7 @@ def _short_note(contacts: Contacts, turned: Turned) -> str:
     short = turned.missing * contacts.any
     frames = int((short > _SHORT).any(axis=1).sum())
     return (
-        f"in {counted(frames, 'frame')} a leg is too short for its foot, by at most {1000 * short.max():.0f} mm"
+        f"in {format_count(frames, 'frame')} a leg is too short for its foot, by at most {1000 * short.max():.0f} mm"
         if frames
         else ""
     )

@@ -12,7 +12,7 @@ from poise.ground.figure.figure import Up
 from poise.ground.grounder import Grounder
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arguments import require
-from poise.maths.arrays import short
+from poise.maths.arrays import abbreviate
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -81,7 +81,7 @@ def plant_pose(
     >>> standing = poise.plant_pose(rig.rest, poise.Terrain.slope(15), rig=rig)
     """
     if not isinstance(pose, Pose):
-        raise InputError(f"plant_pose() takes a Pose, such as clip.at(seconds), not {short(pose)}")
+        raise InputError(f"plant_pose() takes a Pose, such as clip.at(seconds), not {abbreviate(pose)}")
     if rig is not None:
         require(rig, Rig, "the rig of plant_pose()")
     if reference is None:

@@ -32,8 +32,8 @@ from poise.ground.stages import Allowed, InPlace, Seen, in_clip
 from poise.ground.strides.fit import WithStrides, as_it_was, fits
 from poise.ground.strides.judged import PlantedSteps, judged
 from poise.ground.terrain.terrain import Terrain
+from poise.maths.arguments import check_bool, one_of
 from poise.maths.arrays import Bools, Floats
-from poise.maths.options import one_of, truth
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -200,7 +200,7 @@ def plant_feet(
     stands on this ground already, feet still and on it, comes back as it is, so that planting twice is planting once.
     """
     clip, note = even(clip)
-    feet_only = truth("feet_only", feet_only)
+    feet_only = check_bool("feet_only", feet_only)
     options = Allowed(steepest, farthest, stretch).checked()
     check_terrain(terrain)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
@@ -242,7 +242,7 @@ def lock_feet(
         The clip with feet that stand. Feet that stand well above the floor, on a step or a rung, stay as high.
     """
     clip, note = even(clip)
-    feet_only = truth("feet_only", feet_only)
+    feet_only = check_bool("feet_only", feet_only)
     options = Allowed(stretch=stretch).checked()
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
     seen = seen_of(clip, figure, contacts, soles, _one_of(in_place, "in_place", InPlace))

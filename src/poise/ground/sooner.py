@@ -18,7 +18,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.legs.calm import LESS
 from poise.ground.stages import Allowed, OnFeet, Seen, brought, let_go, set_down, without
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import time_from
+from poise.maths.smoothing import measure_time_from
 
 _STEP, _MOST = 0.025, 0.05  # [s] an end gives up so much at a time, a frame at least, and in all
 _LONG = 0.4  # [s] of a walk: the stances of a run are too short to lose any of them
@@ -107,11 +107,11 @@ def ends_near(times: Floats, found: Bools, stands: Bools, pops: Bools, *, short:
     short  whether short stances may, too, in clips of few frames
     """
     frame = float(times[-1] - times[0]) / max(len(times) - 1, 1)
-    whole, now = time_from(times, ~found), time_from(times, ~stands)
+    whole, now = measure_time_from(times, ~found), measure_time_from(times, ~stands)
     lasts = whole[0] + whole[1] - frame  # endless where the clip cuts it off: it goes on outside
     long, few = lasts >= _LONG - _SAME, short and frame > _COARSE + _SAME
     most = np.minimum(_MOST_OF_FEW if few else np.where(long, _MOST, 0.0), _SHARE * lasts)
-    near = np.minimum(*time_from(times, pops)) <= _NEAR + _SAME
+    near = np.minimum(*measure_time_from(times, pops)) <= _NEAR + _SAME
     ends = [(n <= max(_STEP, frame) + _SAME) & (w <= most + _SAME) for n, w in zip(now, whole, strict=True)]
     return stands & near & (ends[0] | ends[1])
 

@@ -15,7 +15,7 @@ from poise.ground.figure.motion import HIP, Motion, motion_of
 from poise.ground.plant import even
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.vectors import level
+from poise.maths.geometry import project_horizontal
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 
@@ -72,7 +72,7 @@ def way_of(clip: Clip, figure: Figure) -> Way:
     """Where the figure of a clip goes, and what says it; see `travel_direction`."""
     motion = motion_of(even(clip)[0], figure)
     hips, passes = motion.places[:, :, HIP].mean(axis=1), in_place(motion)
-    went = level(hips[-1] - hips[0])
+    went = project_horizontal(hips[-1] - hips[0])
     if passes is not None:
         way, said_by = np.array([-passes[0], -passes[1], 0.0]), "ground"
     elif np.linalg.norm(went) >= STILL:
@@ -90,4 +90,4 @@ def way_of(clip: Clip, figure: Figure) -> Way:
 def _pointed(motion: Motion) -> Floats:
     """Where the feet point (3,) at first [m], level, at the mean."""
     points = find_soles(motion).points(motion)[motion.times <= motion.times[0] + _FIRST]
-    return level(points[:, :, BALL_POINT] - points[:, :, HEEL_POINT]).mean(axis=(0, 1))
+    return project_horizontal(points[:, :, BALL_POINT] - points[:, :, HEEL_POINT]).mean(axis=(0, 1))

@@ -5,21 +5,176 @@ Examples are a hand without fingers, a head, and the last link of an arm.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from poise.errors import InputError, UnsupportedError
-from poise.io.gltf.container import GltfDocument
-from poise.io.gltf.read.vertices import carried_vertices
-from poise.io.urdf.document import UrdfDocument
-from poise.io.urdf.extents import shapes_of
-from poise.maths.arrays import Floats, short
+from poise.errors import FileError, InputError, UnsupportedError
+from poise.io.gltf.accessors import Accessors
+from poise.io.gltf.container import Buffers, GltfDocument
+from poise.io.gltf.json_checks import BrokenError, Json, check_index, read_object, read_objects
+from poise.io.text_parsing import parse_number, quote_excerpt
+from poise.io.urdf.xml_parser import Attributes, UrdfDocument, Visual, parse_visuals
+from poise.maths import euler, rotations
+from poise.maths.arrays import Floats, abbreviate
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.skeleton import Skeleton
+from poise.model.skeleton import Kind, Skeleton
 
-_ASIDE = 0.5  # cosine of the angle between bone line and geometry; below it the geometry gives the direction
+# --- Vertices of glTF meshes bound to a joint, in the joint's frame --------------------------------------------------
+
+
+_MIN_WEIGHT_SHARE = 0.5  # minimum share of a vertex's weights for the vertex to belong to the joint
+
+
+def find_joint_vertices(skeleton: Skeleton, source: GltfDocument, row: int) -> Floats:
+    """Find the vertices (k, 3) bound to a joint. A skinned vertex belongs to the joint with half of its weight or more.
+
+    Where no skin is bound to the joint, they are those of meshes attached to it, not below another moving joint.
+    FileError for a mesh that cannot be read, such as a compressed one.
+    """
+    document = source.container.json
+    buffers = Buffers(read_objects(document, "buffers"), source.container, source.path.parent)
+    accessors = Accessors(document, buffers, ())
+    try:
+        skinned = [*_iterate_skinned_vertices(document, accessors, int(str(skeleton.source_ids[row])))]
+        parts = skinned or [*_iterate_attached_vertices(document, accessors, skeleton, row)]
+    except BrokenError as error:
+        raise FileError(source.path, error.reason, place=error.place) from error
+    return np.concatenate([np.zeros((0, 3)), *parts])
+
+
+def _iterate_skinned_vertices(document: Json, accessors: Accessors, node: int) -> Iterator[Floats]:
+    skins, meshes = read_objects(document, "skins"), read_objects(document, "meshes")
+    for number, node_object in enumerate(read_objects(document, "nodes")):
+        if "mesh" not in node_object or "skin" not in node_object:
+            continue
+        place = f"nodes[{number}]"
+        skin = skins[check_index(node_object["skin"], len(skins), place, "skin")]
+        joints = skin.get("joints")
+        if not isinstance(joints, list) or node not in joints:
+            continue
+        bind_matrix = np.eye(4)
+        if "inverseBindMatrices" in skin:
+            matrices = _read_accessor(accessors, skin["inverseBindMatrices"], 16, place)
+            bind_matrix = matrices[joints.index(node)].reshape(4, 4).T
+        mesh = check_index(node_object["mesh"], len(meshes), place, "mesh")
+        for i, primitive in enumerate(read_objects(meshes[mesh], "primitives", f"meshes[{mesh}]")):
+            points = _select_bound_vertices(accessors, primitive, joints.index(node), f"meshes[{mesh}].primitives[{i}]")
+            if len(points):
+                yield points @ bind_matrix[:3, :3].T + bind_matrix[:3, 3]
+
+
+def _select_bound_vertices(accessors: Accessors, primitive: Json, joint: int, place: str) -> Floats:
+    """Select the vertices (k, 3) of a primitive bound to a joint. They are in the frame of the mesh."""
+    attributes = read_object(primitive, "attributes", place)
+    if "POSITION" not in attributes:
+        return np.zeros((0, 3))
+    points = _read_accessor(accessors, attributes["POSITION"], 3, place)
+    total_weight, joint_weight = np.zeros(len(points)), np.zeros(len(points))
+    for i in range(len(attributes)):
+        if f"JOINTS_{i}" not in attributes or f"WEIGHTS_{i}" not in attributes:
+            break
+        weights = _read_accessor(accessors, attributes[f"WEIGHTS_{i}"], 4, place, len(points))
+        joints = _read_accessor(accessors, attributes[f"JOINTS_{i}"], 4, place, len(points))
+        total_weight += weights.sum(axis=1)
+        joint_weight += (weights * (joints == joint)).sum(axis=1)
+    return points[(joint_weight > 0.0) & (joint_weight >= _MIN_WEIGHT_SHARE * total_weight)]
+
+
+def _iterate_attached_vertices(document: Json, accessors: Accessors, skeleton: Skeleton, row: int) -> Iterator[Floats]:
+    nodes, meshes = read_objects(document, "nodes"), read_objects(document, "meshes")
+    world = Pose(skeleton, skeleton.rest_q).world.matrices
+    for mesh_row, number in enumerate(skeleton.source_ids):
+        node, path = nodes[int(str(number))], skeleton.way(mesh_row)
+        if "mesh" not in node or "skin" in node or row not in path:
+            continue
+        if (skeleton.kinds[path[path.index(row) + 1 :]] != Kind.FIXED).any():
+            continue
+        mesh = check_index(node["mesh"], len(meshes), f"nodes[{number}]", "mesh")
+        to_joint = np.linalg.inv(world[row]) @ world[mesh_row]
+        for i, primitive in enumerate(read_objects(meshes[mesh], "primitives", f"meshes[{mesh}]")):
+            place = f"meshes[{mesh}].primitives[{i}]"
+            attributes = read_object(primitive, "attributes", place)
+            if "POSITION" in attributes:
+                points = _read_accessor(accessors, attributes["POSITION"], 3, place)
+                yield points @ to_joint[:3, :3].T + to_joint[:3, 3]
+
+
+def _read_accessor(
+    accessors: Accessors, number: object, components: int, place: str, count: int | None = None
+) -> Floats:
+    """Read the numbers (count, components) of an accessor."""
+    i = check_index(number, len(accessors), place, "accessor")
+    layout = accessors.read_layout(i)
+    if layout.components != components or (count is not None and layout.elements != count):
+        raise BrokenError(place, f"accessors[{i}] does not fit: it has {layout.elements} x {layout.components} numbers")
+    return accessors.decode([i])[i]
+
+
+# --- Extents of URDF link shapes: boxes, cylinders, spheres and capsules ---------------------------------------------
+
+
+class LinkShape(NamedTuple):
+    """Shape in the frame of its link. It has a centre (3,), and the half size (3,) of a box in axes (3, 3).
+
+    `ball_radius` is the radius of a ball swept over the box, `disc_radius` that of a disc flat in z: a sphere is a
+    point with a ball, a capsule a line with a ball, a cylinder a line with a disc.
+    """
+
+    centre: Floats
+    axes: Floats
+    half: Floats
+    ball_radius: float
+    disc_radius: float
+
+    def measure_reach(self, direction: Floats) -> float:
+        """Measure its extent along a unit vector from the link's origin."""
+        along = direction @ self.axes
+        disc = self.disc_radius * float(np.hypot(along[0], along[1]))
+        return float(self.centre @ direction + np.abs(along) @ self.half) + disc + self.ball_radius
+
+
+def read_link_shapes(skeleton: Skeleton, source: UrdfDocument, row: int, path: Path) -> list[LinkShape]:
+    """Read the primitive shapes of the link in a row. Meshes are left out. FileError for bad numbers."""
+    visuals = parse_visuals(path, source.data)
+    link = str(skeleton.source_ids[0]) if row == 0 else visuals.children.get(skeleton.names[row], "")
+    try:
+        shapes = [_build_shape(visual) for visual in visuals.links.get(link, [])]
+    except ValueError as error:
+        raise FileError(path, f"the visual shapes of link {quote_excerpt(link)} cannot be read: {error}") from error
+    return [shape for shape in shapes if shape is not None]
+
+
+def _build_shape(visual: Visual) -> LinkShape | None:
+    roll, pitch, yaw = _read_numbers(visual.origin, "rpy", 3, "0 0 0")
+    axes = rotations.as_matrix(euler.to_quaternion([yaw, pitch, roll], "ZYX"))
+    centre, zero = np.array(_read_numbers(visual.origin, "xyz", 3, "0 0 0")), np.zeros(3)
+    if visual.shape == "box":
+        return LinkShape(centre, axes, 0.5 * np.array(_read_numbers(visual.attributes, "size", 3)), 0.0, 0.0)
+    if visual.shape not in ("cylinder", "sphere", "capsule"):
+        return None
+    radius = _read_numbers(visual.attributes, "radius", 1)[0]
+    if visual.shape == "sphere":
+        return LinkShape(centre, axes, zero, radius, 0.0)
+    half = np.array([0.0, 0.0, 0.5 * _read_numbers(visual.attributes, "length", 1)[0]])
+    return LinkShape(centre, axes, half, *((0.0, radius) if visual.shape == "cylinder" else (radius, 0.0)))
+
+
+def _read_numbers(attributes: Attributes, name: str, count: int, default: str = "") -> list[float]:
+    words = attributes.get(name, default).split()
+    if len(words) != count:
+        message = f"{name} needs {count} numbers, not {quote_excerpt(attributes.get(name, default))}"
+        raise ValueError(message)
+    return [parse_number(word) for word in words]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+_MIN_ALONG_COSINE = 0.5  # cosine of the angle between bone line and geometry; below it the geometry gives the direction
 
 
 def bone_end(rig: Rig, joint: str) -> Floats:
@@ -53,36 +208,36 @@ def bone_end(rig: Rig, joint: str) -> Floats:
     is bound to the joint, meshes attached to it are used. Meshes of robots are not read.
     """
     if not isinstance(rig, Rig):
-        raise InputError(f"bone_end() needs a rig from poise.load(), not {short(rig)}")
+        raise InputError(f"bone_end() needs a rig from poise.load(), not {abbreviate(rig)}")
     skeleton, source = rig.skeleton.bound, rig.skeleton.source
     row = skeleton.index(joint)
     name = skeleton.names[row]
     if isinstance(source, GltfDocument):
-        points = carried_vertices(skeleton, source, row)
+        points = find_joint_vertices(skeleton, source, row)
         if not len(points):
             raise UnsupportedError(f"no vertex of a mesh belongs to {name!r}: the end of its bone is unknown")
-        line = _line(skeleton, row, points.mean(axis=0), name)
+        line = _find_bone_direction(skeleton, row, points.mean(axis=0), name)
         return line * float((points @ line).max())
     if isinstance(source, UrdfDocument):
-        shapes = shapes_of(skeleton, source, row, rig.path or Path(source.robot))
+        shapes = read_link_shapes(skeleton, source, row, rig.path or Path(source.robot))
         if not shapes:
             raise UnsupportedError(f"the link at {name!r} has no box, cylinder, sphere or capsule: meshes are not read")
-        line = _line(skeleton, row, np.mean([shape.centre for shape in shapes], axis=0), name)
-        return line * max(shape.reach(line) for shape in shapes)
+        line = _find_bone_direction(skeleton, row, np.mean([shape.centre for shape in shapes], axis=0), name)
+        return line * max(shape.measure_reach(line) for shape in shapes)
     raise UnsupportedError(
         f"the end of the bone of {name!r} is unknown: it comes from no file with geometry (.gltf, .glb, .vrm, .urdf)"
     )
 
 
-def _line(skeleton: Skeleton, row: int, middle: Floats, name: str) -> Floats:
+def _find_bone_direction(skeleton: Skeleton, row: int, centre: Floats, name: str) -> Floats:
     """Find the unit direction (3,) of a bone in its joint's frame. `centre` is the centre of its geometry."""
     world, parent = Pose(skeleton, skeleton.rest_q).world.matrices, int(skeleton.parents[row])
-    way = np.zeros(3)
+    direction = np.zeros(3)
     if parent >= 0:
-        way = np.linalg.solve(world[row, :3, :3], world[row, :3, 3] - world[parent, :3, 3])
-    length, aside = (float(np.sqrt((v**2).sum())) for v in (way, middle))
-    if aside > 0.0 and way @ middle <= _ASIDE * length * aside:
-        way, length = middle, aside
+        direction = np.linalg.solve(world[row, :3, :3], world[row, :3, 3] - world[parent, :3, 3])
+    length, centre_distance = (float(np.sqrt((v**2).sum())) for v in (direction, centre))
+    if centre_distance > 0.0 and direction @ centre <= _MIN_ALONG_COSINE * length * centre_distance:
+        direction, length = centre, centre_distance
     if not length > 0.0:
         raise UnsupportedError(f"the bone of {name!r} has no direction: its parent and its geometry coincide with it")
-    return np.asarray(way / length, dtype=np.float64)
+    return np.asarray(direction / length, dtype=np.float64)

@@ -8,25 +8,138 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
+from itertools import islice
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
-from poise.errors import FileError, InputError, PoiseError, UnsupportedError, one_line, quoted_path
-from poise.io.neighbours import offer_neighbours
-from poise.io.paths import as_path
-from poise.maths.arguments import named, names
+from poise.errors import FileError, InputError, PoiseError, UnsupportedError, escape_controls, quote_path
+from poise.maths.arguments import check_names, describe_value
 
-_MARK = ".poise-tmp-"  # in the names of incomplete files; specific to Poise
-_LONGEST_LABEL = 60  # [bytes] makes temporary names of 80 bytes; the smallest file system limit is 143 (eCryptfs)
-_LONGEST_NAME = 255  # [bytes] maximum length of a file name on most file systems
-_PART = ".part"
+# --- Suggestions of existing paths similar to a missing one ----------------------------------------------------------
+
+
+_MAX_COMPARED_NAMES = 2000  # maximum number of compared names per folder; takes some milliseconds
+_MIN_SIMILARITY = 0.75  # minimum similarity ratio (difflib); 0.6 would suggest `talk2` for `walk`
+_MAX_SUGGESTIONS = 2
+
+
+def suggest_similar_paths(path: Path, suffixes: Collection[str] = ()) -> str:
+    """Write a hint with existing paths similar to a missing one.
+
+    Empty where none is similar.
+
+    Parameters
+    ----------
+    path
+        The missing path.
+    suffixes
+        Accepted suffixes in small letters, besides the path's own.
+    """
+    parts = path.parts
+    existing_count = next((i for i in range(len(parts), 0, -1) if os.path.isdir(Path(*parts[:i]))), 0)  # noqa: PTH112
+    if existing_count >= len(parts):
+        return ""
+    folder = Path(*parts[:existing_count])
+    names = _find_similar_names(
+        folder, parts[existing_count], is_last=existing_count == len(parts) - 1, suffixes=suffixes
+    )
+    if existing_count == len(parts) - 1:
+        return _format_hint([repr(str(folder / name)) for name in names])
+    candidates = [folder / name / Path(*parts[existing_count + 1 :]) for name in names]
+    exact = [repr(str(path)) for path in candidates if os.path.lexists(path)]
+    return _format_hint(exact or [repr(str(folder / name) + os.sep) for name in names])
+
+
+def _find_similar_names(folder: Path, missing: str, *, is_last: bool, suffixes: Collection[str]) -> list[str]:
+    """Find names in a folder similar to a missing one.
+
+    Only files, or only folders, are compared.
+    """
+    import difflib  # noqa: PLC0415  (loaded only after a mistyped name)
+
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in islice(entries, _MAX_COMPARED_NAMES) if entry.is_dir() != is_last]
+    except OSError:
+        return []
+    stem, suffix = _split_suffix(missing, is_file=is_last)
+    stems: dict[str, list[str]] = {}
+    for name in sorted(names):
+        own_stem, own_suffix = _split_suffix(name, is_file=is_last)
+        if own_suffix == suffix or own_suffix in suffixes:
+            stems.setdefault(own_stem, []).append(name)
+    matches = difflib.get_close_matches(stem, stems, n=_MAX_SUGGESTIONS, cutoff=_MIN_SIMILARITY)
+    similarity = {name: difflib.SequenceMatcher(None, missing.casefold(), name.casefold()).ratio() for name in names}
+    return [name for one in matches for name in sorted(stems[one], key=lambda name: -similarity[name])]
+
+
+def _split_suffix(name: str, *, is_file: bool) -> tuple[str, str]:
+    """Split a name into stem and suffix in small letters.
+
+    A folder has no suffix.
+    """
+    path = Path(name.casefold())
+    return (path.stem, path.suffix) if is_file else (path.name, "")
+
+
+def _format_hint(suggestions: list[str]) -> str:
+    return f"; did you mean {' or '.join(suggestions[:_MAX_SUGGESTIONS])}?" if suggestions else ""
+
+
+# --- Paths from the arguments of public functions --------------------------------------------------------------------
+
+
+def as_path(path: Any) -> Path:
+    """Convert an argument to a path. The file may be missing.
+
+    Parameters
+    ----------
+    path
+        A text or a path.
+
+    Raises
+    ------
+    InputError
+        For a value of another kind.
+    FileError
+        For an invalid name: too long, or with a zero byte or half a character.
+    """
+    if not isinstance(path, str | PathLike):
+        message = f"a file is given by its path, such as 'rig.glb', not by {describe_value(path)}"
+        raise InputError(message)
+    try:
+        result = Path(path)
+        os.lstat(result)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise FileError(path, "the name is longer than that of a file can be") from error
+        return Path(path)  # reported on opening
+    except ValueError as error:  # UnicodeEncodeError among them
+        raise FileError(
+            ascii(str(path))[1:-1], "no file can have this name: it contains an invalid character"
+        ) from error
+    except TypeError as error:  # a path of bytes
+        message = f"a file is given by its path, such as 'rig.glb', not by {describe_value(path)}"
+        raise InputError(message) from error
+    return result
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+_TEMPORARY_MARK = ".poise-tmp-"  # in the names of incomplete files; specific to Poise
+_MAX_LABEL_BYTES = 60  # [bytes] makes temporary names of 80 bytes; the smallest file system limit is 143 (eCryptfs)
+_MAX_NAME_BYTES = 255  # [bytes] maximum length of a file name on most file systems
+_PART_SUFFIX = ".part"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_NEW_MODE = 0o666  # permissions of a new file before the umask
-_TEMPORARY = re.compile(rf"\.(?P<label>.+){re.escape(_MARK)}[a-z0-9_]{{8}}", re.DOTALL)
-_MAGIC = {b"glTF": "a GLB file", b"Kaydara FBX": "a binary FBX file", b"PK\x03\x04": "a zip archive"}
+_NEW_FILE_MODE = 0o666  # permissions of a new file before the umask
+_TEMPORARY_NAME = re.compile(rf"\.(?P<label>.+){re.escape(_TEMPORARY_MARK)}[a-z0-9_]{{8}}", re.DOTALL)
+_MAGIC_BYTES = {b"glTF": "a GLB file", b"Kaydara FBX": "a binary FBX file", b"PK\x03\x04": "a zip archive"}
 
 
-def sidecar_of(path: Path) -> Path:
+def build_sidecar_path(path: Path) -> Path:
     """Build the path of a rig's sidecar. It replaces the suffix by .ik.toml."""
     return path.with_suffix(".ik.toml")
 
@@ -84,14 +197,14 @@ def read_bytes(path: Path, *, may_be_empty: bool = False, suffixes: Collection[s
         For suffixes other than texts.
     """
     path = as_path(path)  # open() would treat a number as a file descriptor
-    suffixes = names(suffixes, "the suffixes", "['.bvh']")
+    suffixes = check_names(suffixes, "the suffixes", "['.bvh']")
     try:
-        with open(path, "rb", opener=without_blocking) as file:
+        with open(path, "rb", opener=open_nonblocking) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise FileError(path, "is not a regular file")
             data = file.read()
     except FileNotFoundError as error:
-        raise FileError(path, f"{error.strerror}{offer_neighbours(path, suffixes)}") from error
+        raise FileError(path, f"{error.strerror}{suggest_similar_paths(path, suffixes)}") from error
     except OSError as error:
         raise FileError(path, error.strerror or str(error)) from error
     except ValueError as error:  # a NUL in the name
@@ -101,7 +214,7 @@ def read_bytes(path: Path, *, may_be_empty: bool = False, suffixes: Collection[s
     return data
 
 
-def without_blocking(name: str, flags: int) -> int:
+def open_nonblocking(name: str, flags: int) -> int:
     """Open without waiting for a writer of a pipe or device."""
     return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 
@@ -126,9 +239,9 @@ def write_atomically(path: Path, data: bytes) -> None:
     """
     path = as_path(path)
     if not isinstance(data, bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InputError(f"the content of a file must be bytes, not {named(data)}")
+        raise InputError(f"the content of a file must be bytes, not {describe_value(data)}")
     target = resolve_target(path)
-    temporary, handle = _create_beside(target, path)
+    temporary, handle = _create_temporary(target, path)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -158,7 +271,7 @@ def resolve_target(path: Path) -> Path:
         For a folder, a device or a pipe.
     """
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         pass
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
@@ -166,9 +279,9 @@ def resolve_target(path: Path) -> Path:
             return path
         raise FileError(path, f"cannot write here: {getattr(error, 'strerror', None) or error}") from error
     else:
-        if stat.S_ISDIR(found.st_mode):
+        if stat.S_ISDIR(status.st_mode):
             raise FileError(path, "cannot write here: it is a directory, not a file")
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             raise FileError(path, "cannot write here: it is not a regular file")
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
@@ -189,11 +302,11 @@ def replace_file(temporary: Path, target: Path) -> None:
         If the system does not permit it.
     """
     if target.exists():
-        _take_over(temporary, target.stat())
+        _copy_mode_and_owner(temporary, target.stat())
     temporary.replace(target)
 
 
-def _take_over(temporary: Path, old: os.stat_result) -> None:
+def _copy_mode_and_owner(temporary: Path, old: os.stat_result) -> None:
     """Copy mode, and where permitted owner, from another file."""
     new = temporary.stat()
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) and hasattr(os, "chown"):
@@ -205,15 +318,15 @@ def _take_over(temporary: Path, old: os.stat_result) -> None:
         temporary.chmod(stat.S_IMODE(old.st_mode))
 
 
-def _create_beside(target: Path, path: Path) -> tuple[Path, int]:
+def _create_temporary(target: Path, path: Path) -> tuple[Path, int]:
     """Create a temporary file in the folder of `target`.
 
     Return its path and its descriptor. Errors name `path`.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     try:
-        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else _NEW_MODE
-        temporary = target.with_name(f".{_label(target.name)}{_MARK}{os.urandom(4).hex()}")
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else _NEW_FILE_MODE
+        temporary = target.with_name(f".{_shorten_name(target.name)}{_TEMPORARY_MARK}{os.urandom(4).hex()}")
         return temporary, os.open(temporary, flags, mode)
     except OSError as error:
         raise FileError(path, f"cannot write here: {error.strerror}") from error
@@ -221,20 +334,20 @@ def _create_beside(target: Path, path: Path) -> tuple[Path, int]:
         raise FileError(path, f"cannot write here: {error}") from error
 
 
-def _label(name: str) -> str:
+def _shorten_name(name: str) -> str:
     """Shorten the name of a file for use in a temporary name.
 
     A long name is replaced by a digest.
     """
     encoded = os.fsencode(name)
-    if len(encoded) <= _LONGEST_LABEL:
+    if len(encoded) <= _MAX_LABEL_BYTES:
         return name
     import hashlib  # noqa: PLC0415  (few names are long)
 
     return hashlib.sha256(encoded).hexdigest()[:16]
 
 
-def part_of(target: Path) -> Path:
+def name_part_file(target: Path) -> Path:
     """Name the incomplete file FILE.part of a table. It holds the rows until the table is complete.
 
     Parameters
@@ -242,8 +355,8 @@ def part_of(target: Path) -> Path:
     target
         The table, as `resolve_target` finds it. A name that is too long for a suffix is shortened to a digest.
     """
-    fits = len(os.fsencode(target.name)) + len(_PART) <= _LONGEST_NAME
-    return target.with_name((target.name if fits else _label(target.name)) + _PART)
+    fits = len(os.fsencode(target.name)) + len(_PART_SUFFIX) <= _MAX_NAME_BYTES
+    return target.with_name((target.name if fits else _shorten_name(target.name)) + _PART_SUFFIX)
 
 
 def encode_text(text: str) -> bytes:
@@ -287,13 +400,13 @@ def find_leftovers(paths: Iterable[Path]) -> list[Path]:
     labels: dict[Path, set[str]] = {}
     for path in paths:
         target = Path(os.path.realpath(path)) if path.is_symlink() else path
-        labels.setdefault(target.parent, set()).add(_label(target.name))
+        labels.setdefault(target.parent, set()).add(_shorten_name(target.name))
     return [
-        found
-        for folder, known in labels.items()
+        file
+        for folder, known_labels in labels.items()
         if folder.is_dir()
-        for found in folder.glob(f".*{_MARK}*")
-        if (match := _TEMPORARY.fullmatch(found.name)) and match["label"] in known
+        for file in folder.glob(f".*{_TEMPORARY_MARK}*")
+        if (match := _TEMPORARY_NAME.fullmatch(file.name)) and match["label"] in known_labels
     ]
 
 
@@ -319,16 +432,16 @@ def write_checked(path: Path, data: bytes, read: Callable[[Path, bytes], object]
     try:
         read(path, data)
     except PoiseError as error:
-        reason = str(error).removeprefix(f"{one_line(quoted_path(path))}: ")
+        reason = str(error).removeprefix(f"{escape_controls(quote_path(path))}: ")
         raise UnsupportedError(f"{path} was not written, as it could not be read again: {reason}") from error
     write_atomically(path, data)
 
 
-def guessed_kind(data: bytes) -> str:
+def guess_file_type(data: bytes) -> str:
     """Guess the type of a file from its first bytes. The text is empty when nothing is recognised."""
-    for magic, what in _MAGIC.items():
+    for magic, label in _MAGIC_BYTES.items():
         if data.startswith(magic):
-            return what
+            return label
     head = data[:512].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head[:9].upper() == b"HIERARCHY":
         return "a BVH file"

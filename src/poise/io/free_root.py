@@ -6,7 +6,7 @@ from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Kind
 
 
-def without_free_root(thing: Saveable) -> Saveable:
+def strip_free_root(thing: Saveable) -> Saveable:
     """Strip an added free root before writing.
 
     The position of a ball joint that was freed becomes a translation; a robot's base stays free.

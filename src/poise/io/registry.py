@@ -16,38 +16,36 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from poise.errors import FileError, InputError, PoiseWarning, UnsupportedError, listed, naming
+from poise.errors import FileError, InputError, PoiseWarning, UnsupportedError, join_names, prefix_file_name
 from poise.io import formats as formats_folder
-from poise.io.files import is_file, is_folder, sidecar_of
-from poise.io.neighbours import offer_neighbours
-from poise.io.paths import as_path
-from poise.maths.arrays import short
-from poise.maths.options import one_of
+from poise.io.files import as_path, build_sidecar_path, is_file, is_folder, suggest_similar_paths
+from poise.maths.arguments import one_of
+from poise.maths.arrays import abbreviate
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Skeleton
 
-_NOT_YET = "{} files are not supported yet; {}"
-_BY_BLENDER = "save it as .glb with Blender (File > Import, then File > Export > glTF 2.0)"
-_BY_URDF = "take the URDF of the same robot, which most makers and robot_descriptions have"
-_BY_XACRO = "write out the URDF first: xacro robot.urdf.xacro > robot.urdf"
-_NO_RIG = (
+_UNSUPPORTED_MESSAGE = "{} files are not supported yet; {}"
+_BLENDER_HINT = "save it as .glb with Blender (File > Import, then File > Export > glTF 2.0)"
+_URDF_HINT = "take the URDF of the same robot, which most makers and robot_descriptions have"
+_XACRO_HINT = "write out the URDF first: xacro robot.urdf.xacro > robot.urdf"
+_MARKERS_MESSAGE = (
     "a {} file holds markers and no skeleton: read it with poise.load_markers(); save poses as .glb, .bvh or .json"
 )
-MARKERS = {".c3d": "C3D", ".trc": "TRC"}
+MARKER_FORMATS = {".c3d": "C3D", ".trc": "TRC"}
 
 # Suffixes without a format module, and a hint for each. A format that is only read, or only written, has its own hint
 # in `INSTEAD`.
-ELSEWHERE = {
-    **{suffix: _NO_RIG.format(name) for suffix, name in MARKERS.items()},
+UNSUPPORTED_SUFFIXES = {
+    **{suffix: _MARKERS_MESSAGE.format(name) for suffix, name in MARKER_FORMATS.items()},
     ".srdf": "an SRDF is read beside the URDF of the same name: load that one",
-    ".dae": _NOT_YET.format("COLLADA", _BY_BLENDER),
-    ".blend": _NOT_YET.format("Blender", _BY_BLENDER),
-    ".sdf": _NOT_YET.format("SDF", _BY_URDF),
-    ".xacro": _NOT_YET.format("xacro", _BY_XACRO),
+    ".dae": _UNSUPPORTED_MESSAGE.format("COLLADA", _BLENDER_HINT),
+    ".blend": _UNSUPPORTED_MESSAGE.format("Blender", _BLENDER_HINT),
+    ".sdf": _UNSUPPORTED_MESSAGE.format("SDF", _URDF_HINT),
+    ".xacro": _UNSUPPORTED_MESSAGE.format("xacro", _XACRO_HINT),
 }
-_DONE = {"read": "read", "write": "written"}
+_PAST_PARTICIPLES = {"read": "read", "write": "written"}
 
 
 class Format(Protocol):
@@ -65,9 +63,9 @@ class Format(Protocol):
     Optional attributes: `RESTS = ("keep", "zero")` if zero rotations can be the rest pose of its files; `write` then
     takes `rest`, see `poise.save`. `ONE_ROOT = True` if its files hold one tree of joints, `ONE_CLIP = True` if they
     hold one clip. `names_of(rig)` if its files cannot hold every joint name: it returns the names in the file, and a
-    sentence on the changed ones. `INCLUDES = True` if its files include others; `read` then takes `include_root`, see
-    `poise.load`. A read-only format has no `write`, a write-only format no `read`, and `INSTEAD` is the hint for the
-    user. If other files have the same suffix, `holds_else(path)` describes the content of such a file.
+    sentence on the changed ones. `INCLUDES = True` if its files include others; `read_rig` then takes `include_root`,
+    see `poise.load`. A read-only format has no `write`, a write-only format no `read_rig`, and `INSTEAD` is the hint
+    for the user. If other files have the same suffix, `holds_else(path)` describes the content of such a file.
     """
 
     NAME: str
@@ -84,7 +82,7 @@ class Format(Protocol):
         ...
 
 
-def _named_like(suffix: str) -> Any:
+def _import_same_name(suffix: str) -> Any:
     """Import the format module named like the suffix.
 
     Return None unless it reads or writes such files; the other modules need no import then.
@@ -96,24 +94,24 @@ def _named_like(suffix: str) -> Any:
     return module if suffix in getattr(module, "SUFFIXES", ()) else None
 
 
-def _claiming(suffix: str) -> Any:
+def _find_format(suffix: str) -> Any:
     """Find the format module with a suffix. Modules are imported until one has it.
 
     Modules with the same first letter come first, such as `gltf` for `.glb`: the order only saves imports.
     """
-    names = sorted(_names(), key=lambda name: name[0] != suffix[1:2])
+    names = sorted(_list_format_names(), key=lambda name: name[0] != suffix[1:2])
     modules = (importlib.import_module(f"poise.io.formats.{name}") for name in names)
     return next((module for module in modules if suffix in module.SUFFIXES), None)
 
 
-def _names() -> list[str]:
+def _list_format_names() -> list[str]:
     return [module.name for module in pkgutil.iter_modules(formats_folder.__path__)]
 
 
 @cache
-def formats() -> dict[str, Any]:
-    """Map every suffix to its format module. The folder `poise.io.formats` is the registry."""
-    modules = [importlib.import_module(f"poise.io.formats.{name}") for name in _names()]
+def list_formats() -> dict[str, Any]:
+    """Map every suffix to its format module. The folder `poise.io.list_formats` is the registry."""
+    modules = [importlib.import_module(f"poise.io.formats.{name}") for name in _list_format_names()]
     return {suffix: module for module in modules for suffix in module.SUFFIXES}
 
 
@@ -141,13 +139,13 @@ def load(path: str | PathLike[str], *, include_root: str | PathLike[str] | None 
         For an `include_root` other than a folder.
     """
     path = as_path(path)
-    rig = read(path, include_root=check_folder(include_root))
+    rig = read_rig(path, include_root=check_include_root(include_root))
     for note in rig.notes:
         warnings.warn(f"{path}: {note}", PoiseWarning, stacklevel=2)
     return rig
 
 
-def read(path: Path, *, include_root: Path | None = None) -> Rig:
+def read_rig(path: Path, *, include_root: Path | None = None) -> Rig:
     """Read a rig as `load` does, without warnings. The notes stay in `Rig.notes`.
 
     Parameters
@@ -157,23 +155,23 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
     include_root
         A folder with files that may be included, besides the file's own.
     """
-    _refuse_missing(path)
-    _look_into(path)
-    module = reader(path)
+    _check_exists(path)
+    _check_content(path)
+    module = find_reader(path)
     permission = {"include_root": include_root} if getattr(module, "INCLUDES", False) else {}
     rig: Rig = module.read(path, **permission)
-    sidecar = sidecar_of(path)
-    return _with_sidecar(rig, sidecar) if is_file(sidecar) else rig
+    sidecar = build_sidecar_path(path)
+    return _apply_sidecar_file(rig, sidecar) if is_file(sidecar) else rig
 
 
-def _with_sidecar(rig: Rig, path: Path) -> Rig:
+def _apply_sidecar_file(rig: Rig, path: Path) -> Rig:
     """Apply a sidecar to a rig. Its roles replace the file's for the same role or joint."""
-    from poise.io.sidecar.read import apply_sidecar, roles_in  # noqa: PLC0415  (few rigs have one)
+    from poise.io.sidecar import apply_sidecar, read_roles  # noqa: PLC0415  (few rigs have one)
 
-    skeleton, roles = apply_sidecar(rig.skeleton, path), roles_in(rig.skeleton, path)
-    kept = {role: joint for role, joint in rig.humanoid.items() if joint not in roles.values()}
-    rig = rig.with_skeleton(dataclasses.replace(skeleton, roles=kept | roles))
-    return dataclasses.replace(rig, humanoid=kept | roles, sidecar_roles=frozenset(roles))
+    skeleton, roles = apply_sidecar(rig.skeleton, path), read_roles(rig.skeleton, path)
+    file_roles = {role: joint for role, joint in rig.humanoid.items() if joint not in roles.values()}
+    rig = rig.with_skeleton(dataclasses.replace(skeleton, roles=file_roles | roles))
+    return dataclasses.replace(rig, humanoid=file_roles | roles, sidecar_roles=frozenset(roles))
 
 
 def save(
@@ -210,14 +208,14 @@ def save(
         For anything but a rig, a clip or a pose, and for an unknown value of `rest`.
     """
     if not isinstance(thing, Rig | Clip | Pose):
-        raise InputError(f"save() writes a Rig, Clip or Pose, such as result.pose, not {_kind(thing)}")
+        raise InputError(f"save() writes a Rig, Clip or Pose, such as result.pose, not {_describe_type(thing)}")
     if not (like is None or isinstance(like, Rig | Skeleton)):
-        raise InputError(f"like must be a Rig or a Skeleton, not {_kind(like)}")
+        raise InputError(f"like must be a Rig or a Skeleton, not {_describe_type(like)}")
     path = as_path(path)
     skeleton = like.skeleton if isinstance(like, Rig) else like or thing.skeleton
     one_of("rest", rest, ("keep", "zero"))
-    module = writer(path)
-    with naming(path):
+    module = find_writer(path)
+    with prefix_file_name(path):
         if rest == "keep":
             module.write(thing, path, skeleton)
         elif rest in getattr(module, "RESTS", ()):
@@ -226,9 +224,9 @@ def save(
             raise UnsupportedError(
                 f"rest={rest!r} is for BVH files; {module.NAME} files keep the rest pose of their joints"
             )
-    lost = describe_lost_loops(skeleton, path)
-    if lost:
-        warnings.warn(f"{path}: {lost}", PoiseWarning, stacklevel=2)
+    message = describe_lost_loops(skeleton, path)
+    if message:
+        warnings.warn(f"{path}: {message}", PoiseWarning, stacklevel=2)
 
 
 def describe_lost_loops(skeleton: Skeleton, path: Path) -> str:
@@ -238,27 +236,27 @@ def describe_lost_loops(skeleton: Skeleton, path: Path) -> str:
 
     Write-only formats hold numbers for a rig in another file.
     """
-    module = writer(path)
+    module = find_writer(path)
     if not skeleton.loops or not hasattr(module, "read"):
         return ""
-    return f"{module.NAME} has no closed loops; lost are: {listed([loop.name for loop in skeleton.loops])}"
+    return f"{module.NAME} has no closed loops; lost are: {join_names([loop.name for loop in skeleton.loops])}"
 
 
-def _kind(thing: object) -> str:
+def _describe_type(thing: object) -> str:
     return "None" if thing is None else f"a {type(thing).__name__}"
 
 
-def reader(path: Path) -> Any:
+def find_reader(path: Path) -> Any:
     """Find the reading module for a path. FileError if there is none."""
-    return _format(path, "read")
+    return _find_module(path, "read")
 
 
-def writer(path: Path) -> Any:
+def find_writer(path: Path) -> Any:
     """Find the writing module for a path. FileError if there is none."""
-    return _format(path, "write")
+    return _find_module(path, "write")
 
 
-def _refuse_missing(path: Path) -> None:
+def _check_exists(path: Path) -> None:
     """Raise FileError for a path without a file.
 
     It names similar files beside it.
@@ -266,22 +264,22 @@ def _refuse_missing(path: Path) -> None:
     try:
         path.lstat()
     except FileNotFoundError as error:
-        readable = {suffix for suffix, module in formats().items() if hasattr(module, "read")}
-        hint = offer_neighbours(path, readable)
+        readable = {suffix for suffix, module in list_formats().items() if hasattr(module, "read")}
+        hint = suggest_similar_paths(path, readable)
         if hint or path.suffix.lower() in readable:  # otherwise the suffix is wrong
             raise FileError(path, f"{error.strerror}{hint}") from error
     except (OSError, ValueError):
         return  # the reader explains it
 
 
-def _look_into(path: Path) -> None:
+def _check_content(path: Path) -> None:
     """Raise FileError for other content under a shared suffix. The message describes the content."""
-    holds_else = getattr(_named_like(path.suffix.lower()), "holds_else", None)
-    if holds_else is not None and is_file(path) and (held := holds_else(path)):
-        raise FileError(path, held)
+    holds_else = getattr(_import_same_name(path.suffix.lower()), "holds_else", None)
+    if holds_else is not None and is_file(path) and (content := holds_else(path)):
+        raise FileError(path, content)
 
 
-def check_folder(path: Any) -> Path | None:
+def check_include_root(path: Any) -> Path | None:
     """Check the argument `include_root`. Return the folder or None.
 
     InputError for a path without a folder.
@@ -289,38 +287,42 @@ def check_folder(path: Any) -> Path | None:
     if path is None:
         return None
     if not isinstance(path, str | PathLike):
-        raise InputError(f"include_root is the path of a folder, not {short(path)}")
+        raise InputError(f"include_root is the path of a folder, not {abbreviate(path)}")
     folder = Path(path)
     if not os.path.isdir(folder):  # noqa: PTH112  (a name that is too long, or holds a NUL, raises nothing)
-        raise InputError(f"include_root is a folder with files that may be included, and {short(str(folder))} is none")
+        raise InputError(
+            f"include_root is a folder with files that may be included, and {abbreviate(str(folder))} is none"
+        )
     return folder
 
 
-def _format(path: Path, verb: str) -> Any:
+def _find_module(path: Path, verb: str) -> Any:
     suffix = path.suffix.lower()
-    module = _named_like(suffix) or _claiming(suffix)
+    module = _import_same_name(suffix) or _find_format(suffix)
     if module is not None and hasattr(module, verb):
         return module
-    if suffix in ELSEWHERE:
-        raise FileError(path, ELSEWHERE[suffix])
+    if suffix in UNSUPPORTED_SUFFIXES:
+        raise FileError(path, UNSUPPORTED_SUFFIXES[suffix])
     if module is not None and hasattr(module, "INSTEAD"):
-        what = "read, not written" if verb == "write" else "written, not loaded"
-        raise FileError(path, f"{module.NAME} files are {what}; {module.INSTEAD}")
-    known = ", ".join(sorted(s for s, m in formats().items() if hasattr(m, verb)))
+        capability = "read, not written" if verb == "write" else "written, not loaded"
+        raise FileError(path, f"{module.NAME} files are {capability}; {module.INSTEAD}")
+    suffixes = ", ".join(sorted(s for s, m in list_formats().items() if hasattr(m, verb)))
     if is_folder(path):
-        raise FileError(path, f"is a folder, not a file; files that can be {_DONE[verb]}: {known}")
-    which = f"files named {suffix!r}" if suffix else "a file without a suffix"
-    which += _near_suffix(suffix, [one for one, module in formats().items() if hasattr(module, verb)])
-    markers = f"; markers, by poise info and poise.load_markers(): {', '.join(MARKERS)}" if verb == "read" else ""
-    raise FileError(path, f"cannot {verb} {which}; known: {known}{markers}")
+        raise FileError(path, f"is a folder, not a file; files that can be {_PAST_PARTICIPLES[verb]}: {suffixes}")
+    label = f"files named {suffix!r}" if suffix else "a file without a suffix"
+    label += _suggest_suffix(suffix, [one for one, module in list_formats().items() if hasattr(module, verb)])
+    markers = (
+        f"; markers, by poise info and poise.load_markers(): {', '.join(MARKER_FORMATS)}" if verb == "read" else ""
+    )
+    raise FileError(path, f"cannot {verb} {label}; known: {suffixes}{markers}")
 
 
-def _near_suffix(suffix: str, known: list[str]) -> str:
+def _suggest_suffix(suffix: str, known: list[str]) -> str:
     """Suggest known suffixes similar to a wrong one.
 
     Empty where none is similar.
     """
     import difflib  # noqa: PLC0415  (loaded only after a mistyped suffix)
 
-    near = difflib.get_close_matches(suffix, known, n=2, cutoff=0.7)
-    return f" (did you mean {' or '.join(near)}?)" if near else ""
+    matches = difflib.get_close_matches(suffix, known, n=2, cutoff=0.7)
+    return f" (did you mean {' or '.join(matches)}?)" if matches else ""

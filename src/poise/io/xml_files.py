@@ -11,7 +11,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from poise.errors import FileError
-from poise.io.numbers import shown
+from poise.io.text_parsing import quote_excerpt
 
 Attributes = dict[str, str]
 _ENCODINGS = ("utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1", "latin1")
@@ -29,16 +29,16 @@ class XmlReader:
     Document type declarations are refused, and with them all entities: nothing is expanded, no other file is opened.
     """
 
-    def __init__(self, path: Path, deepest: int) -> None:
+    def __init__(self, path: Path, max_depth: int) -> None:
         self.path = path
         self.depth = -1
-        self.deepest = deepest
+        self.max_depth = max_depth
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.StartDoctypeDeclHandler = self._doctype
-        self.parser.XmlDeclHandler = self._declaration
+        self.parser.StartElementHandler = self._handle_start
+        self.parser.EndElementHandler = self._handle_end
+        self.parser.StartDoctypeDeclHandler = self._reject_doctype
+        self.parser.XmlDeclHandler = self._check_encoding
 
     def read(self, data: bytes) -> None:
         """Parse the bytes. FileError names the line of malformed XML."""
@@ -53,19 +53,19 @@ class XmlReader:
     def _fail(self, reason: str) -> NoReturn:
         raise FileError(self.path, reason, place=f"line {self.parser.CurrentLineNumber}")
 
-    def _doctype(self, *_: object) -> NoReturn:
+    def _reject_doctype(self, *_: object) -> NoReturn:
         self._fail("document types and entities are not read")
 
-    def _declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
+    def _check_encoding(self, _version: str, encoding: str | None, _standalone: int) -> None:
         if encoding is not None and encoding.lower() not in _ENCODINGS:
-            self._fail(f"the encoding {shown(encoding)} is not supported; save the file as UTF-8")
+            self._fail(f"the encoding {quote_excerpt(encoding)} is not supported; save the file as UTF-8")
 
-    def _start(self, _tag: str, _attributes: Attributes) -> None:
+    def _handle_start(self, _tag: str, _attributes: Attributes) -> None:
         self.depth += 1
-        if self.depth > self.deepest:
-            self._fail(f"elements are nested more than {self.deepest} deep")
+        if self.depth > self.max_depth:
+            self._fail(f"elements are nested more than {self.max_depth} deep")
 
-    def _end(self, _tag: str) -> None:
+    def _handle_end(self, _tag: str) -> None:
         self.depth -= 1
 
 
@@ -84,36 +84,36 @@ class Element:
         raise FileError(self.path, reason, place=f"line {self.line}")
 
 
-def read_tree(path: Path, data: bytes, *, deepest: int, most: int) -> Element:
+def read_xml_tree(path: Path, data: bytes, *, max_depth: int, max_elements: int) -> Element:
     """Read a whole file as elements, without text.
 
     FileError for more than `max_elements` elements or `max_depth` levels.
     """
-    reader = _TreeReader(path, deepest, most)
+    reader = _TreeReader(path, max_depth, max_elements)
     reader.read(data)
     return reader.root
 
 
 class _TreeReader(XmlReader):
-    def __init__(self, path: Path, deepest: int, most: int) -> None:
-        super().__init__(path, deepest)
-        self.left = most
-        self.most = most
-        self.open: list[Element] = []
+    def __init__(self, path: Path, max_depth: int, max_elements: int) -> None:
+        super().__init__(path, max_depth)
+        self.remaining = max_elements
+        self.max_elements = max_elements
+        self.open_elements: list[Element] = []
         self.root = Element("", {}, path, 0)
 
-    def _start(self, tag: str, attributes: Attributes) -> None:
-        super()._start(tag, attributes)
-        self.left -= 1
-        if self.left < 0:
-            self._fail(f"more than {self.most} elements")
+    def _handle_start(self, tag: str, attributes: Attributes) -> None:
+        super()._handle_start(tag, attributes)
+        self.remaining -= 1
+        if self.remaining < 0:
+            self._fail(f"more than {self.max_elements} elements")
         element = Element(tag, attributes, self.path, self.parser.CurrentLineNumber)
-        if self.open:
-            self.open[-1].children.append(element)
+        if self.open_elements:
+            self.open_elements[-1].children.append(element)
         else:
             self.root = element
-        self.open.append(element)
+        self.open_elements.append(element)
 
-    def _end(self, _tag: str) -> None:
-        super()._end(_tag)
-        self.open.pop()
+    def _handle_end(self, _tag: str) -> None:
+        super()._handle_end(_tag)
+        self.open_elements.pop()

@@ -16,7 +16,7 @@ try:
 except ImportError as error:
     raise UnsupportedError("automatic differentiation needs JAX: pip install 'poise[jax]'") from error
 
-from poise.jax.forward import Frames as Frames
-from poise.jax.forward import forward as forward
-from poise.jax.forward import retract as retract
-from poise.jax.residual import residual as residual
+from poise.jax.kinematics import Frames as Frames
+from poise.jax.kinematics import forward as forward
+from poise.jax.kinematics import residual as residual
+from poise.jax.kinematics import retract as retract

@@ -8,19 +8,35 @@ measure configurations, `arm_lm`, `ccd_position`, `ccd_goals`, `fabrik`, `tree` 
 
 from __future__ import annotations
 
-from poise.kernels.on_demand import imported_when_asked
+from poise.kernels.lazy_import import make_lazy_getattr
 
-__getattr__ = imported_when_asked(
+__getattr__ = make_lazy_getattr(
     __name__,
-    "arm",
-    "chain",
-    "forward",
+    "approach",
+    "arm_lm",
+    "arm_targets",
+    "ccd_goals",
+    "ccd_position",
+    "chain_kinematics",
+    "chain_polish",
+    "chain_restarts",
+    "fabrik",
+    "fabrik_tree",
+    "goal_errors",
+    "goal_jacobians",
     "ground",
-    "jacobian",
-    "limb",
+    "jacobian_methods",
+    "kinematics",
+    "lanes",
+    "limb_packing",
     "limits",
-    "pace",
-    "paths",
-    "tree",
-    "values",
+    "matrices",
+    "plan_coordinates",
+    "planar_two_bone",
+    "posture",
+    "springs",
+    "tree_lm",
+    "tree_residual",
+    "two_bone",
+    "vec_quat",
 )

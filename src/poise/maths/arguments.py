@@ -1,20 +1,26 @@
-"""Argument checks: library values, texts, names, functions.
+"""Checks of arguments and options, with helpful errors.
 
 `maths/arrays.py` checks numbers and arrays of numbers.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import inspect
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
-from poise.errors import InputError
-from poise.maths.arrays import short
+import numpy as np
 
-Wanted = TypeVar("Wanted")
+from poise.errors import InputError, UnknownNameError
+from poise.maths.arrays import abbreviate
+
+Checked = TypeVar("Checked")
 
 # Description of a value in a message, with an example, by class name.
-_SUCH = {
+_KIND_PHRASES = {
     "Clip": "a Clip, such as rig.clips[0]",
     "Contacts": "a poise.Contacts, such as planted.contacts",
     "Pose": "a Pose, such as rig.rest",
@@ -25,7 +31,7 @@ _SUCH = {
 }
 
 
-def require(value: Any, kind: type[Wanted], what: str) -> Wanted:
+def require(value: Any, kind: type[Checked], label: str) -> Checked:
     """Return a value of a class; raise InputError for any other.
 
     Parameters
@@ -44,38 +50,38 @@ def require(value: Any, kind: type[Wanted], what: str) -> Wanted:
     """
     if isinstance(value, kind):
         return value
-    raise make_kind_error(value, (kind,), what)
+    raise make_kind_error(value, (kind,), label)
 
 
-def make_kind_error(value: Any, kinds: tuple[type, ...], what: str) -> InputError:
+def make_kind_error(value: Any, kinds: tuple[type, ...], label: str) -> InputError:
     """Make the InputError for a value of none of these classes."""
-    wanted = " or ".join(_SUCH.get(kind.__name__, _article(kind.__name__)) for kind in kinds)
-    return InputError(f"{what} must be {wanted}, not {named(value)}")
+    expected = " or ".join(_KIND_PHRASES.get(kind.__name__, _add_article(kind.__name__)) for kind in kinds)
+    return InputError(f"{label} must be {expected}, not {describe_value(value)}")
 
 
-def named(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """Describe a value in a message. Library values by their class, others as `abbreviate` writes them."""
     kind: type = type(value)
-    return _article(kind.__name__) if kind.__module__.partition(".")[0] == "poise" else short(value)
+    return _add_article(kind.__name__) if kind.__module__.partition(".")[0] == "poise" else abbreviate(value)
 
 
-def text(value: Any, what: str) -> str:
+def check_text(value: Any, label: str) -> str:
     """Check a text.
 
     InputError for other values and for half a character: no file can hold that.
     """
     if not isinstance(value, str):
-        message = f"{what} must be a text, not {named(value)}"
+        message = f"{label} must be a text, not {describe_value(value)}"
         raise InputError(message)
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        message = f"{what} holds half a character: {short(value)}"
+        message = f"{label} holds half a character: {abbreviate(value)}"
         raise InputError(message) from error
     return value
 
 
-def several(value: Any, what: str, such: str, entries: str = "values") -> list[Any]:
+def check_entries(value: Any, label: str, example: str, entries: str = "values") -> list[Any]:
     """Return the entries of a collection.
 
     Parameters
@@ -99,27 +105,235 @@ def several(value: Any, what: str, such: str, entries: str = "values") -> list[A
             return list(cast("Iterable[Any]", value))
         except TypeError:  # an array without axes
             pass
-    message = f"{what} are several {entries}, such as {such}, not {named(value)}"
+    message = f"{label} are several {entries}, such as {example}, not {describe_value(value)}"
     raise InputError(message)
 
 
-def names(value: Any, what: str, such: str = "['hips', 'spine']") -> tuple[str, ...]:
+def check_names(value: Any, label: str, example: str = "['hips', 'spine']") -> tuple[str, ...]:
     """Check several names; return a tuple. InputError for a single text and for entries of other kinds."""
-    found = several(value, what, such, "names")
-    for one in found:
+    entries = check_entries(value, label, example, "names")
+    for one in entries:
         if not isinstance(one, str):
-            message = f"{what} are names, such as {such}; one of them is {named(one)}"
+            message = f"{label} are names, such as {example}; one of them is {describe_value(one)}"
             raise InputError(message)
-    return tuple(map(str, found))  # converts NumPy's strings
+    return tuple(map(str, entries))  # converts NumPy's strings
 
 
-def function(value: Any, what: str) -> Callable[..., Any]:
+def check_function(value: Any, label: str) -> Callable[..., Any]:
     """Check a function or any other callable. InputError for other values."""
     if not callable(value):
-        message = f"{what} must be a function, not {named(value)}"
+        message = f"{label} must be a function, not {describe_value(value)}"
         raise InputError(message)
     return value
 
 
-def _article(name: str) -> str:
+def _add_article(name: str) -> str:
     return f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"
+
+
+# --- Checks of solver options ----------------------------------------------------------------------------------------
+
+
+_MAX_COUNT = 1_000_000  # iterations or restarts; larger numbers are typing errors
+
+
+def count(option: str, value: Any) -> int:
+    """Return a whole number from 0 to 1,000,000.
+
+    Parameters
+    ----------
+    option
+        Name of the option, for the message.
+    value
+        The number.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number <= _MAX_COUNT:
+        raise InputError(f"{option} must be a whole number from 0 to {_MAX_COUNT}, not {abbreviate(value)}")
+    return number
+
+
+def check_integer(value: Any, label: str) -> int:
+    """Return a whole number of any sign.
+
+    Parameters
+    ----------
+    value
+        The number, also one of NumPy's.
+    label
+        Name of the number in the message.
+
+    Raises
+    ------
+    InputError
+        For anything else; truth values are no numbers.
+    """
+    try:
+        if not isinstance(value, bool | np.bool_):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise InputError(f"{label} must be a whole number, not {abbreviate(value)}")
+
+
+def one_of(option: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """Check an option against a list of words.
+
+    Parameters
+    ----------
+    option
+        Name of the option, for the message.
+    value
+        The word.
+    allowed
+        The words.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    if not isinstance(value, str) or value not in allowed:
+        raise InputError(f"{option} must be {' or '.join(map(repr, allowed))}, not {abbreviate(value)}")
+
+
+def check_bool(option: str, value: Any) -> bool:
+    """Check a boolean option and return it.
+
+    Parameters
+    ----------
+    option
+        Name of the option, for the message.
+    value
+        The truth value, also one of NumPy's.
+
+    Raises
+    ------
+    InputError
+        For anything else: numbers and texts are ambiguous.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{option} must be True or False, not {abbreviate(value)}")
+    return bool(value)
+
+
+# --- Keyword options with helpful errors -----------------------------------------------------------------------------
+#
+# A call that Python cannot match to a signature gets a sentence with the right call.
+
+
+OptionClass = TypeVar("OptionClass", bound=type)
+
+# Names of options in other libraries, lower case without separators, and their names here.
+OPTION_SYNONYMS = {
+    "maxiterations": "iterations", "maxiter": "iterations", "maxiters": "iterations", "iters": "iterations",
+    "steps": "iterations", "maxsteps": "iterations", "sweeps": "iterations", "iteration": "iterations",
+    "lambda": "damping", "lam": "damping", "lambd": "damping", "tol": "tolerance", "eps": "tolerance",
+    "restart": "restarts", "attempts": "restarts", "maxangle": "max_turn", "poletarget": "pole",
+}  # fmt: skip
+_SOLVE_OPTIONS = (
+    "tolerance",
+    "angle_tolerance",
+    "free_root",
+    "prefer",
+    "seeds",
+    "threads",
+    "trace",
+    "progress",
+    "natural",
+)
+
+
+def require_keywords(option_class: OptionClass) -> OptionClass:
+    """Raise InputError for wrong calls of a class.
+
+    The message shows the right call, where Python would raise TypeError.
+
+    A class decorator. It costs one more call per solver made, and nothing in solving.
+    """
+    original_init: Any = option_class.__init__
+
+    @functools.wraps(original_init)
+    def init(self: Any, *positional: Any, **options: Any) -> None:
+        names = list(inspect.signature(original_init).parameters)[1:] if positional or options else ()
+        if positional:
+            raise InputError(_format_position_error(type(self), positional, names))
+        for name in options:
+            if name not in names:
+                raise _make_option_error(type(self).__name__, name, names)
+        original_init(self, **options)
+
+    option_class.__init__ = init
+    return option_class
+
+
+def _format_position_error(option_class: type, positional: tuple[Any, ...], names: Iterable[str]) -> str:
+    """Format the message for CCD(50).
+
+    It proposes the first option that takes such a value, iterations before others.
+    """
+    likely = next(
+        (
+            name
+            for name in sorted(names, key=lambda name: name != "iterations")
+            if _accepts_option(option_class, name, positional[0])
+        ),
+        "",
+    )
+    call = (
+        f"poise.{option_class.__name__}({likely}={_format_value(positional[0])})"
+        if likely
+        else f"one of: {', '.join(names)}"
+    )
+    return f"{option_class.__name__} takes its options by name: write {call}"
+
+
+def _format_value(value: Any) -> str:
+    """Format a value as typed; another solver by its name."""
+    return f"poise.{type(value).__name__}(...)" if dataclasses.is_dataclass(value) else abbreviate(value)
+
+
+def _accepts_option(option_class: type, name: str, value: Any) -> bool:
+    try:
+        option_class(**{name: value})
+    except (TypeError, ValueError, InputError, UnknownNameError):
+        return False
+    return True
+
+
+def _make_option_error(kind: str, name: str, names: Iterable[str]) -> UnknownNameError | InputError:
+    if name in _SOLVE_OPTIONS:
+        return InputError(f"{name} is not an option of {kind}, but of solve(): write solve(start, goals, {name}=...)")
+    return UnknownNameError(f"option of {kind}", name, names, plural="options", means=OPTION_SYNONYMS)
+
+
+def make_argument_error(
+    function: str, unknown: Iterable[str], names: Iterable[str], options: Iterable[str]
+) -> Exception:
+    """Make the error for an unknown keyword of a function. It belongs to a solver, or is unknown.
+
+    `names` are the arguments of the function, `options` those of solvers.
+    """
+    name = next(iter(unknown))
+    meant = OPTION_SYNONYMS.get("".join(letter for letter in name.casefold() if letter.isalnum()), name)
+    if meant in options and meant not in names:
+        return InputError(
+            f"{name} is an option of a solver, not of {function}(): write "
+            f"{function}(..., solver=poise.{_find_example_solver(meant)}({meant}=...))"
+        )
+    return UnknownNameError(f"argument of {function}()", name, names, plural="arguments", means=OPTION_SYNONYMS)
+
+
+def _find_example_solver(option: str) -> str:
+    """Return a solver with the option."""
+    if option in {"pole", "soft", "keep_tip", "swivel"}:
+        return "TwoBone"
+    return "LevenbergMarquardt" if option == "damping" else "CCD"

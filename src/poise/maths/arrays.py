@@ -1,21 +1,24 @@
-"""Array types, and checks converting input to arrays of known shape."""
+"""Array types, checks of arrays, and aligned memory for kernels."""
 
 from __future__ import annotations
 
+import os
+import threading
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InputError, quoted
+from poise.errors import InputError, quote_value
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 
-_NO_NUMBERS = (str, bytes, bool, type(None))
-_FLOAT = np.dtype(np.float64)
-_SHOWN = 80  # letters of a value quoted in a message
+_NON_NUMERIC_TYPES = (str, bytes, bool, type(None))
+_FLOAT_DTYPE = np.dtype(np.float64)
+_MAX_QUOTED_LETTERS = 80  # letters of a value quoted in a message
 
 
 def finite(values: ArrayLike, what: str, *, last: int | None = None, truths: bool = False) -> Floats:
@@ -48,7 +51,7 @@ def finite(values: ArrayLike, what: str, *, last: int | None = None, truths: boo
         message = f"{what} must be numbers that a float can hold; one here is too large"
         raise InputError(message) from error
     except (TypeError, ValueError) as error:
-        message = f"{what} must be numbers, not {short(values)}"
+        message = f"{what} must be numbers, not {abbreviate(values)}"
         raise InputError(message) from error
     if last is not None and (array.ndim == 0 or array.shape[-1] != last):
         message = f"{what} must end with an axis of {last} numbers; its shape is {array.shape}"
@@ -59,28 +62,28 @@ def finite(values: ArrayLike, what: str, *, last: int | None = None, truths: boo
     return array
 
 
-def copy_numbers_or_nan(values: ArrayLike, what: str) -> Floats:
+def copy_numbers_or_nan(values: ArrayLike, label: str) -> Floats:
     """Copy numbers to a new array of float64. NaN and infinite numbers pass; InputError for other values."""
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "iuf" or isinstance(values, np.ma.MaskedArray):
-            _check_numbers(values, array, what)
+            _check_numbers(values, array, label)
         return np.array(array, dtype=np.float64)
     except InputError:
         raise
     except (OverflowError, TypeError, ValueError) as error:
-        message = f"{what} must be numbers, not {short(values)}"
+        message = f"{label} must be numbers, not {abbreviate(values)}"
         raise InputError(message) from error
 
 
-def _check_numbers(values: ArrayLike, array: NDArray[Any], what: str) -> None:
+def _check_numbers(values: ArrayLike, array: NDArray[Any], label: str) -> None:
     """Reject non-numbers: texts, dates, truth values, masked entries."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        message = f"{what} must be numbers; some of them are masked"
+        message = f"{label} must be numbers; some of them are masked"
         raise InputError(message)
-    others = array.dtype.kind == "O" and any(isinstance(v, _NO_NUMBERS) for v in array.ravel().tolist())
+    others = array.dtype.kind == "O" and any(isinstance(v, _NON_NUMERIC_TYPES) for v in array.ravel().tolist())
     if array.dtype.kind == "c":
-        message = f"{what} must be real numbers, not {array.dtype}"
+        message = f"{label} must be real numbers, not {array.dtype}"
         raise InputError(message)
     if array.size and (others or array.dtype.kind not in "iufO"):
         raise TypeError
@@ -102,7 +105,7 @@ def real(value: Any, what: str) -> float:
         For other values, and for numbers too large for a float.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        message = f"{what} must be a number, not {short(value)}"
+        message = f"{what} must be a number, not {abbreviate(value)}"
         raise InputError(message)
     try:
         return float(value)
@@ -111,12 +114,12 @@ def real(value: Any, what: str) -> float:
         raise InputError(message) from error
 
 
-def shared_shape(what: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+def broadcast_shapes(label: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
     """Broadcast batch shapes against each other. InputError, with `label` for a name, where they do not fit."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
-        message = f"{what} have batch shapes that do not go together: {', '.join(map(str, shapes))}"
+        message = f"{label} have batch shapes that do not go together: {', '.join(map(str, shapes))}"
         raise InputError(message) from error
 
 
@@ -131,30 +134,86 @@ def broadcast_together(*arrays: Floats) -> tuple[Floats, ...]:
     shapes = [array.shape[:-1] for array in arrays]
     if shapes.count(shapes[0]) == len(shapes):  # broadcasting takes as long as composing two rotations
         return arrays
-    shape = shared_shape("these arrays", *shapes)
+    shape = broadcast_shapes("these arrays", *shapes)
     return tuple([np.broadcast_to(array, (*shape, array.shape[-1])) for array in arrays])
 
 
-def short(value: object) -> str:
+def abbreviate(value: object) -> str:
     """Abbreviate a value for a message. A value without text form is shown by its type."""
-    return quoted(value, _SHOWN)
+    return quote_value(value, _MAX_QUOTED_LETTERS)
 
 
-def for_kernel(array: Floats) -> Floats:
+def prepare_for_kernel(array: Floats) -> Floats:
     """Return an array in the layout of compiled kernels.
 
     It is float64 in C order, aligned, writable; a copy only where needed.
 
     Numba would compile for seconds for every other kind of array, and refuse numbers in another byte order.
     """
-    return array if array.flags.carray and array.dtype is _FLOAT else np.array(array, dtype=_FLOAT, order="C")
+    return (
+        array if array.flags.carray and array.dtype is _FLOAT_DTYPE else np.array(array, dtype=_FLOAT_DTYPE, order="C")
+    )
 
 
-def frozen(array: NDArray[np.generic]) -> None:
+def freeze_array(array: NDArray[np.generic]) -> None:
     """Make an array read-only."""
     array.setflags(write=False)
 
 
-def same(a: Any, b: Any) -> bool:
+def is_equal(a: Any, b: Any) -> bool:
     """Return whether two values are equal, arrays number by number."""
     return np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)
+
+
+# --- SIMD width of this machine, and memory aligned for it -----------------------------------------------------------
+
+
+_ALIGNMENT_BYTES = 64  # bytes of an AVX-512 register
+_SIMD_WIDTHS = ("4", "8")
+_MAX_SCRATCH_NUMBERS = 1 << 16  # numbers kept per thread
+
+
+@cache
+def find_simd_width() -> int:
+    """Return the number of problems solved side by side. 8 float64 where the processor has AVX-512, else 4.
+
+    The environment variable POISE_LANES (4 or 8) decides otherwise.
+    """
+    override = os.environ.get("POISE_LANES")
+    if override is not None:
+        if override not in _SIMD_WIDTHS:
+            message = f"POISE_LANES must be 4 or 8, not {override!r}"
+            raise InputError(message)
+        return int(override)
+    from llvmlite import binding  # noqa: PLC0415  (only commands that solve pay for it)
+
+    return 8 if binding.get_host_cpu_features().get("avx512f", False) else 4
+
+
+def allocate_aligned(count: int) -> Floats:
+    """Allocate uninitialised float64 numbers on a 64-byte boundary."""
+    memory = np.empty(count + _ALIGNMENT_BYTES // 8)
+    skip = (-memory.ctypes.data // 8) % (_ALIGNMENT_BYTES // 8)
+    return memory[skip : skip + count]
+
+
+class _ThreadScratch(threading.local):
+    """Workspace of one thread's kernels."""
+
+    work = allocate_aligned(0)
+
+
+_SCRATCH = _ThreadScratch()
+
+
+def get_scratch(count: int) -> Floats:
+    """Return a reused workspace of at least `count` aligned numbers.
+
+    For one call of a kernel: the next call in this thread gets the same memory.
+    """
+    work = _SCRATCH.work
+    if len(work) < count:
+        work = allocate_aligned(count)
+        if count <= _MAX_SCRATCH_NUMBERS:
+            _SCRATCH.work = work
+    return work

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError, quoted
+from poise.errors import InputError, quote_value
 from poise.maths.arrays import Floats, finite
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
-_LOCKED = 1e-12  # gimbal lock: smaller cosines of the middle angle are zero to rounding
+_GIMBAL_LOCK_COSINE = 1e-12  # gimbal lock: smaller cosines of the middle angle are zero to rounding
 
 
 def to_quaternion(angles: ArrayLike, order: str) -> Floats:
@@ -24,7 +24,7 @@ def to_quaternion(angles: ArrayLike, order: str) -> Floats:
     The product of the three half-angle quaternions, written out. An unknown order or angles that are not
     finite are an InputError.
     """
-    i, j, k, sign = axes_of(order)
+    i, j, k, sign = parse_order(order)
     half = 0.5 * finite(angles, "Euler angles", last=3)
     (ca, cb, cc), (sa, sb, sc) = np.moveaxis(np.cos(half), -1, 0), np.moveaxis(np.sin(half), -1, 0)
     cacb, sasb, sacb, casb = ca * cb, sa * sb, sa * cb, ca * sb
@@ -46,36 +46,36 @@ def from_quaternion(q: ArrayLike, order: str) -> Floats:
     order's axes. No precision is lost for any angle. With the middle angle at a quarter turn (gimbal lock) only a + c
     or a - c is defined; c is 0 there, and the rotation is the same.
     """
-    i, j, k, sign = axes_of(order)
+    i, j, k, sign = parse_order(order)
     w, *xyz = np.moveaxis(finite(q, "a quaternion", last=4), -1, 0)
     x, y, z = xyz[i], sign * xyz[j], xyz[k]
     long, short = np.hypot(w + y, x + z), np.hypot(w - y, x - z)
     middle = 2.0 * np.arctan2(long, short) - 0.5 * np.pi
     total, difference = np.arctan2(x + z, w + y), np.arctan2(x - z, w - y)
     size = np.hypot(long, short)
-    difference = np.where(short <= _LOCKED * size, total, difference)
-    total = np.where(long <= _LOCKED * size, difference, total)
-    return np.stack([wrapped(total + difference), sign * middle, wrapped(total - difference)], axis=-1)
+    difference = np.where(short <= _GIMBAL_LOCK_COSINE * size, total, difference)
+    total = np.where(long <= _GIMBAL_LOCK_COSINE * size, difference, total)
+    return np.stack([wrap_angles(total + difference), sign * middle, wrap_angles(total - difference)], axis=-1)
 
 
-def wrapped(angle: ArrayLike) -> Floats:
+def wrap_angles(angle: ArrayLike) -> Floats:
     """Wrap angles [rad] to -pi..pi."""
     angle = np.asarray(angle, dtype=np.float64)
     return angle - 2.0 * np.pi * np.round(angle / (2.0 * np.pi))
 
 
-def nearest(angles: Floats, reference: Floats) -> Floats:
+def find_nearest_angles(angles: Floats, reference: Floats) -> Floats:
     """Find equivalent angles nearest to reference angles. Both are (..., 3) [rad], in any order.
 
     Every rotation has two triples modulo turns, (a, b, c) and (a + pi, pi - b, c + pi).
     """
-    both = np.stack([angles, other(angles)])
-    both = reference + wrapped(both - reference)
-    far = np.abs(both - reference).sum(axis=-1)
-    return np.where((far[1] < far[0])[..., None], both[1], both[0])
+    both = np.stack([angles, compute_alternative(angles)])
+    both = reference + wrap_angles(both - reference)
+    distance = np.abs(both - reference).sum(axis=-1)
+    return np.where((distance[1] < distance[0])[..., None], both[1], both[0])
 
 
-def continuous(angles: Floats) -> Floats:
+def unwrap_angles(angles: Floats) -> Floats:
     """Unwrap Euler angles over time.
 
     The rotations (frames, ..., 3) [rad] stay the same, without jumps from frame to frame.
@@ -84,8 +84,8 @@ def continuous(angles: Floats) -> Floats:
     """
     if len(angles) < 2:  # noqa: PLR2004  (nothing to go on from)
         return angles
-    both = np.stack([angles, other(angles)], axis=1)  # (frames, 2, ..., 3)
-    steps = wrapped(both[1:, :, None] - both[:-1, None])  # (frames - 1, to, from, ..., 3)
+    both = np.stack([angles, compute_alternative(angles)], axis=1)  # (frames, 2, ..., 3)
+    steps = wrap_angles(both[1:, :, None] - both[:-1, None])  # (frames - 1, to, from, ..., 3)
     best = np.abs(steps).sum(axis=-1).argmin(axis=1)  # (frames - 1, from, ...): next triple after either one
     chosen = np.zeros(angles.shape[:-1], dtype=np.int64)
     for frame, (from_first, from_second) in enumerate(zip(best[:, 0], best[:, 1], strict=True), start=1):
@@ -94,18 +94,18 @@ def continuous(angles: Floats) -> Floats:
     return np.unwrap(path, axis=0)
 
 
-def other(angles: Floats) -> Floats:
+def compute_alternative(angles: Floats) -> Floats:
     """Return the alternative angles of the same rotation. In the same order: (a + pi, pi - b, c + pi)."""
     return np.array([0.0, np.pi, 0.0]) + np.array([1.0, -1.0, 1.0]) * angles + np.array([np.pi, 0.0, np.pi])
 
 
-def axes_of(order: str) -> tuple[int, int, int, float]:
+def parse_order(order: str) -> tuple[int, int, int, float]:
     """Parse a rotation order.
 
     Returns the indices of the three axes, and +1 where they follow each other cyclically, else -1.
     """
     if not isinstance(order, str) or order not in ORDERS:  # pyright: ignore[reportUnnecessaryIsInstance]
-        message = f"unknown rotation order {quoted(order)}; known: {', '.join(ORDERS)}"
+        message = f"unknown rotation order {quote_value(order)}; known: {', '.join(ORDERS)}"
         raise InputError(message)
     i, j, k = ("XYZ".index(letter) for letter in order)
     return i, j, k, 1.0 if (j - i) % 3 == 1 else -1.0

@@ -1,7 +1,7 @@
-"""Rotations as arrays of unit quaternions w x y z. Arrays have any leading axes.
+"""Rotations as arrays of unit quaternions w x y z, and checks of rotation matrices. Arrays have any leading axes.
 
 `q` and `-q` are the same rotation. Products compose like matrices: `multiply(a, b)` rotates by b first.
-Kernels implement the same for single rotations (kernels/values/linear.py); tests compare both.
+Kernels implement the same for single rotations (kernels/vec_quat.py); tests compare both.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from poise.maths.arrays import Floats, broadcast_together, finite
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 IDENTITY.setflags(write=False)
-_ROUNDING = 1e-14  # ten times the rounding error of a normalised squared length
-_STRAIGHT = 1e-9  # [rad] below, slerp weights equal linear ones to rounding
-_OPPOSITE = 1e-30  # |a + b|^2 of opposite unit vectors; any perpendicular axis is used
+_UNIT_TOLERANCE = 1e-14  # ten times the rounding error of a normalised squared length
+_SMALL_ANGLE_RAD = 1e-9  # [rad] below, slerp weights equal linear ones to rounding
+_OPPOSITE_SQUARED = 1e-30  # |a + b|^2 of opposite unit vectors; any perpendicular axis is used
 
 
-_UNIFORM = 1e-12  # relative difference of equal lengths
+_UNIFORM_TOLERANCE = 1e-12  # relative difference of equal lengths
 
 
 def normalised(q: ArrayLike) -> Floats:
@@ -51,7 +51,7 @@ def scale_to_unit(v: Floats, message: str) -> Floats:
 def is_off_unit(v: Floats) -> NDArray[np.bool_]:
     """Find vectors (..., n) without unit length. Returns (..., 1) where they differ by more than rounding."""
     with np.errstate(over="ignore", under="ignore"):
-        return np.abs((v * v).sum(axis=-1, keepdims=True) - 1.0) > _ROUNDING
+        return np.abs((v * v).sum(axis=-1, keepdims=True) - 1.0) > _UNIT_TOLERANCE
 
 
 def unit(q: Floats) -> Floats:
@@ -59,10 +59,10 @@ def unit(q: Floats) -> Floats:
 
     Zero length is an InputError, never a NaN.
     """
-    off = is_off_unit(q)
-    if not off.any():
+    is_off = is_off_unit(q)
+    if not is_off.any():
         return q
-    return np.where(off, normalised(np.where(off, q, IDENTITY)), q)
+    return np.where(is_off, normalised(np.where(is_off, q, IDENTITY)), q)
 
 
 def multiply(a: Floats, b: Floats) -> Floats:
@@ -99,10 +99,10 @@ def rotate(q: Floats, v: Floats) -> Floats:
 def about(axis: Floats, angle: ArrayLike) -> Floats:
     """Make rotations by `angle` [rad] about unit axes. With axes (..., 3): (cos a/2, sin a/2 axis)."""
     half = 0.5 * np.asarray(angle, dtype=np.float64)[..., None]
-    return _join(np.cos(half), np.sin(half) * axis)
+    return _join_parts(np.cos(half), np.sin(half) * axis)
 
 
-def _join(w: Floats, v: Floats) -> Floats:
+def _join_parts(w: Floats, v: Floats) -> Floats:
     shape = np.broadcast_shapes(w.shape[:-1], v.shape[:-1])
     return np.concatenate([np.broadcast_to(w, (*shape, 1)), np.broadcast_to(v, (*shape, 3))], axis=-1)
 
@@ -133,28 +133,28 @@ def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
     angle without trigonometry and without loss of precision near half a turn.
     """
     a, b = broadcast_together(finite(a, "the first vector", last=3), finite(b, "the second vector", last=3))
-    a, a_is_zero = _direction(a)
-    b, b_is_zero = _direction(b)
+    a, a_is_zero = _normalise_nonzero(a)
+    b, b_is_zero = _normalise_nonzero(b)
     m = a + b
     square = (m * m).sum(axis=-1, keepdims=True)
     q = np.concatenate([0.5 * square, np.cross(a, m)], axis=-1)
-    half_turn = np.concatenate([np.zeros_like(square), _perpendicular(a)], axis=-1)
-    q = np.where(square < _OPPOSITE, half_turn, q)
+    half_turn = np.concatenate([np.zeros_like(square), _find_perpendicular(a)], axis=-1)
+    q = np.where(square < _OPPOSITE_SQUARED, half_turn, q)
     return normalised(np.where(a_is_zero | b_is_zero, IDENTITY, q))
 
 
-def _direction(v: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def _normalise_nonzero(v: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Normalise vectors v (..., 3). Also returns (..., 1) where v is zero; the first axis is returned there."""
     largest = np.abs(v).max(axis=-1, keepdims=True)
-    zero = largest == 0.0
-    v = np.where(zero, [1.0, 0.0, 0.0], v / np.where(zero, 1.0, largest))
-    return v / np.sqrt((v * v).sum(axis=-1, keepdims=True)), zero
+    is_zero = largest == 0.0
+    v = np.where(is_zero, [1.0, 0.0, 0.0], v / np.where(is_zero, 1.0, largest))
+    return v / np.sqrt((v * v).sum(axis=-1, keepdims=True)), is_zero
 
 
-def _perpendicular(v: Floats) -> Floats:
+def _find_perpendicular(v: Floats) -> Floats:
     """Find a unit vector perpendicular to each unit v (..., 3). It is v x the axis with v's smallest component."""
     axis = np.eye(3)[np.abs(v).argmin(axis=-1)]
-    return _direction(np.cross(v, axis))[0]
+    return _normalise_nonzero(np.cross(v, axis))[0]
 
 
 def as_matrix(q: Floats) -> Floats:
@@ -203,7 +203,7 @@ def slerp(a: Floats, b: Floats, t: ArrayLike) -> Floats:
     b = np.where((a * b).sum(axis=-1, keepdims=True) < 0, -b, b)
     chord, sum_ = a - b, a + b
     h = 2 * np.arctan2(np.sqrt((chord * chord).sum(-1, keepdims=True)), np.sqrt((sum_ * sum_).sum(-1, keepdims=True)))
-    small = h < _STRAIGHT
+    small = h < _SMALL_ANGLE_RAD
     safe = np.where(small, 1.0, np.sin(h))
     weight_a = np.where(small, 1 - t, np.sin((1 - t) * h) / safe)
     weight_b = np.where(small, t, np.sin(t * h) / safe)
@@ -218,7 +218,7 @@ def as_vector(q: Floats) -> Floats:
     q = np.where(q[..., :1] < 0, -q, q)
     sine = np.sqrt((q[..., 1:] ** 2).sum(axis=-1, keepdims=True))
     angle = 2.0 * np.arctan2(sine, q[..., :1])
-    return q[..., 1:] * np.where(sine > _STRAIGHT, angle / np.maximum(sine, _STRAIGHT), 2.0)
+    return q[..., 1:] * np.where(sine > _SMALL_ANGLE_RAD, angle / np.maximum(sine, _SMALL_ANGLE_RAD), 2.0)
 
 
 def from_vector(v: Floats) -> Floats:
@@ -228,8 +228,8 @@ def from_vector(v: Floats) -> Floats:
     """
     angle = np.sqrt((v * v).sum(axis=-1, keepdims=True))
     half = 0.5 * angle
-    k = np.where(angle > _STRAIGHT, np.sin(half) / np.maximum(angle, _STRAIGHT), 0.5)
-    return _join(np.cos(half), k * v)
+    k = np.where(angle > _SMALL_ANGLE_RAD, np.sin(half) / np.maximum(angle, _SMALL_ANGLE_RAD), 0.5)
+    return _join_parts(np.cos(half), k * v)
 
 
 def twist_angle(q: Floats, axis: Floats) -> Floats:
@@ -253,13 +253,57 @@ def rotation_part(linear: Floats) -> Floats:
     signed = linear * np.where(determinant < 0, -1.0, 1.0)[..., None, None]
     lengths = np.sqrt((signed**2).sum(axis=-2))
     longest = lengths.max(axis=-1)
-    uniform = (longest > 0) & (np.ptp(lengths, axis=-1) <= _UNIFORM * longest)
-    uniform &= np.abs(np.abs(determinant) - longest**3) <= _UNIFORM * longest**3
+    uniform = (longest > 0) & (np.ptp(lengths, axis=-1) <= _UNIFORM_TOLERANCE * longest)
+    uniform &= np.abs(np.abs(determinant) - longest**3) <= _UNIFORM_TOLERANCE * longest**3
     result = signed / np.where(longest > 0, longest, 1.0)[..., None, None]
     if not uniform.all():
         u, s, vt = np.linalg.svd(result[~uniform])
-        turn = np.sign(np.linalg.det(u @ vt))
-        u[..., 2] *= turn[..., None]
+        handedness = np.sign(np.linalg.det(u @ vt))
+        u[..., 2] *= handedness[..., None]
         flat = s[..., 1] <= 1e-12 * np.maximum(s[..., 0], 1e-300)
         result[~uniform] = np.where(flat[..., None, None], np.eye(3), u @ vt)
     return result
+
+
+# --- Check matrices of rotations and of rigid transforms -------------------------------------------------------------
+
+
+_ORTHOGONALITY_TOLERANCE = 1e-6  # largest error of a dot product of two columns of a rotation matrix
+_LAST_ROW_TOLERANCE = 1e-9  # largest error of the last row of a 4 x 4 matrix
+
+
+def split_transforms(matrices: ArrayLike, label: str) -> tuple[Floats, Floats]:
+    """Split rigid transforms into positions (..., 3) and linear parts.
+
+    Transforms are (..., 4, 4) or (..., 3, 4). The linear parts are not checked.
+
+    Raises
+    ------
+    InputError
+        For another shape, numbers that are not finite, or a last row of a 4 x 4 that is not 0 0 0 1 within 1e-9.
+    """
+    transforms = finite(matrices, label)
+    if transforms.shape[-2:] not in {(3, 4), (4, 4)}:
+        message = f"{label} needs a 4 x 4 or 3 x 4 matrix; its shape is {transforms.shape}"
+        raise InputError(message)
+    wrong = np.abs(transforms[..., 3:, :] - (0.0, 0.0, 0.0, 1.0)).max(axis=-1, initial=0.0) > _LAST_ROW_TOLERANCE
+    if wrong.any():
+        row = " ".join(f"{number:.12g}" for number in transforms[..., 3:, :][wrong][0])
+        message = f"{label} needs 0 0 0 1 as the last row of its matrix, not {row}; matrices act on column vectors"
+        raise InputError(message)
+    return transforms[..., :3, 3], transforms[..., :3, :3]
+
+
+def check_rotation_matrices(matrices: Floats, label: str) -> None:
+    """Refuse matrices (..., 3, 3) other than rotations. These are orthogonal within 1e-6, and not mirrored."""
+    with np.errstate(over="ignore", invalid="ignore"):  # huge numbers: the gap is then infinite or NaN
+        gaps = np.abs(np.swapaxes(matrices, -1, -2) @ matrices - np.eye(3)).max(axis=(-2, -1), initial=0.0)
+    if not (gaps <= _ORTHOGONALITY_TOLERANCE).all():
+        message = (
+            f"{label} is no rotation matrix: it is not orthogonal, M^T M differs from the identity by "
+            f"{gaps.max():.3g}; scale and shear must be taken out first"
+        )
+        raise InputError(message)
+    if (np.linalg.det(matrices) < 0.0).any():
+        message = f"{label} is no rotation matrix: it is mirrored, its determinant is -1"
+        raise InputError(message)

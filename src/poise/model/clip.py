@@ -8,36 +8,196 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths import rotations
-from poise.maths.arguments import require, text
-from poise.maths.arrays import Floats, finite, frozen, real
-from poise.maths.in_words import counted
-from poise.maths.remember import FrozenValue
-from poise.model.pose import Pose
-from poise.model.same import check_same
+from poise.maths.arguments import check_entries, check_text, describe_value, one_of, require
+from poise.maths.arrays import Floats, abbreviate, finite, freeze_array, real
+from poise.maths.caching import FrozenValue
+from poise.maths.formatting import format_count, format_fields
+from poise.model.pose import Pose, check_same_skeleton
 from poise.model.skeleton import Kind, Skeleton
-from poise.model.tracks import Track, bracket, check_tracks
+
+# --- Tracks: keys of one channel of one joint, with interpolation ----------------------------------------------------
+
+
+ChannelPath = Literal["translation", "rotation", "scale"]
+Interpolation = Literal["LINEAR", "STEP", "CUBICSPLINE"]
+
+_WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
+_INTERPOLATIONS = ("LINEAR", "STEP", "CUBICSPLINE")
+# values per spline key: in-tangent, value, out-tangent
+_SPLINE_PARTS = 3
+
+
+class Track(NamedTuple):
+    """Keys of one channel of one joint.
+
+    Parameters
+    ----------
+    joint
+        Row of the joint in the skeleton, such as skeleton.index("Head").
+    path
+        "translation", "rotation" (both relative to the parent) or "scale".
+    interpolation
+        "LINEAR", "STEP" or "CUBICSPLINE".
+    times
+        (k,) [s], k of at least 1, not decreasing.
+    values
+        (k, 3) translations or scales, (k, 4) rotations w x y z; for "CUBICSPLINE" (k, 3, 3) or (k, 3, 4): in-tangent,
+        value, out-tangent.
+
+    Notes
+    -----
+    It is a plain record: `checked`, `at` and the clip validate its fields.
+    """
+
+    joint: int
+    path: ChannelPath
+    interpolation: Interpolation
+    times: Floats
+    values: Floats
+
+    def __repr__(self) -> str:
+        return format_fields(self)
+
+    def checked(self) -> Track:
+        """Check the fields; return a track with read-only arrays.
+
+        Writeable arrays are copied.
+
+        Raises
+        ------
+        InputError
+            For other words, shapes and numbers, and for a rotation of zero length.
+        """
+        joint: Any = self.joint
+        if isinstance(joint, bool | np.bool_) or not isinstance(joint, int | np.integer) or joint < 0:
+            such = f"skeleton.index({abbreviate(joint)})" if isinstance(joint, str) else "skeleton.index('Head')"
+            message = f"the joint of a Track is its row in the skeleton, such as {such}, not {describe_value(joint)}"
+            raise InputError(message)
+        one_of("the path of a Track", self.path, tuple(_WIDTHS))
+        one_of("the interpolation of a Track", self.interpolation, _INTERPOLATIONS)
+        times = _freeze_array(finite(self.times, "the times of a Track"))
+        if times.ndim != 1 or not len(times):
+            message = f"the times of a Track are one or more in a row; their shape is {times.shape}"
+            raise InputError(message)
+        if (times[1:] < times[:-1]).any():
+            message = "the times of a Track must not decrease"
+            raise InputError(message)
+        values = _freeze_array(finite(self.values, "the values of a Track"))
+        parts = (_SPLINE_PARTS,) if self.interpolation == "CUBICSPLINE" else ()
+        shape = (len(times), *parts, _WIDTHS[self.path])
+        if values.shape != shape:
+            label = f"{self.interpolation} keys of a {self.path} at {len(times)} times"
+            raise InputError(f"{label} need values of shape {shape}; theirs is {values.shape}")
+        if self.path == "rotation" and not (values[:, 1] if parts else values).any(axis=-1).all():
+            message = "a rotation of a Track has zero length; the identity is (1, 0, 0, 0)"
+            raise InputError(message)
+        return self if times is self.times and values is self.values else self._replace(times=times, values=values)
+
+    def at(self, t: ArrayLike) -> Floats:
+        """Return the values at times t [s].
+
+        Before the first key and after the last one their values hold.
+        """
+        return self.checked().sampled(finite(t, "the times"))
+
+    def sampled(self, t: Floats) -> Floats:
+        """Sample a valid track without checking it.
+
+        A clip may have thousands of tracks; see `at`.
+        """
+        lower, weight = bracket_times(self.times, t)
+        upper = np.minimum(lower + 1, len(self.times) - 1)
+        if self.interpolation == "STEP":
+            last = (weight >= 1.0)[..., None]
+            return np.where(last, self.values[upper], self.values[lower])
+        if self.interpolation == "CUBICSPLINE":
+            return self._spline(lower, upper, weight[..., None])
+        a, b = self.values[lower], self.values[upper]
+        return rotations.slerp(a, b, weight) if self.path == "rotation" else a + weight[..., None] * (b - a)
+
+    def _spline(self, lower: np.ndarray, upper: np.ndarray, s: Floats) -> Floats:
+        """Sample a cubic Hermite spline.
+
+        Tangents are scaled by the key distance (glTF 2.0, appendix C).
+        """
+        span = (self.times[upper] - self.times[lower])[..., None]
+        p0, m0 = self.values[lower, 1], self.values[lower, 2] * span
+        p1, m1 = self.values[upper, 1], self.values[upper, 0] * span
+        s2, s3 = s * s, s * s * s
+        value = (2 * s3 - 3 * s2 + 1) * p0 + (s3 - 2 * s2 + s) * m0 + (3 * s2 - 2 * s3) * p1 + (s3 - s2) * m1
+        return rotations.normalised(value) if self.path == "rotation" else value
+
+
+def check_tracks(skeleton: Skeleton, tracks: Any) -> tuple[Track, ...]:
+    """Check tracks against a skeleton; return them as a tuple.
+
+    Raises
+    ------
+    InputError
+        As `Track.checked`, for a row outside the skeleton, and for rotations of a joint without a quaternion in q.
+    """
+    entries = check_entries(tracks, "the tracks of a clip", "[poise.Track(...)]")
+    checked = tuple([require(track, Track, "each track of a clip").checked() for track in entries])
+    last = max([track.joint for track in checked], default=0)
+    if checked and last >= len(skeleton):
+        message = f"a track moves row {last}; the skeleton has {len(skeleton)} joints, rows 0 to {len(skeleton) - 1}"
+        raise InputError(message)
+    rotated_rows = np.fromiter({track.joint for track in checked if track.path == "rotation"}, dtype=np.int64)
+    for row in rotated_rows[skeleton.kinds[rotated_rows] < Kind.BALL]:
+        kind = Kind(skeleton.kinds[row]).name.lower()
+        message = (
+            f"a rotation track turns a ball or free joint; {skeleton.names[row]!r} is a {kind} joint, and a Clip holds "
+            "its values in q"
+        )
+        raise InputError(message)
+    return checked
+
+
+def bracket_times(times: Floats, t: Floats) -> tuple[np.ndarray, Floats]:
+    """Find the two times around t, and its fraction between.
+
+    Return the index of the last time at or before t, and the fraction 0 to 1 towards the next; both are clamped at the
+    ends.
+    """
+    lower = np.clip(np.searchsorted(times, t, side="right") - 1, 0, max(len(times) - 2, 0))
+    upper = np.minimum(lower + 1, len(times) - 1)
+    span = times[upper] - times[lower]
+    weight = np.where(span > 0, (t - times[lower]) / np.where(span > 0, span, 1.0), (t > times[lower]) * 1.0)
+    return lower, np.clip(weight, 0.0, 1.0)
+
+
+def _freeze_array(array: Floats) -> Floats:
+    """Return a read-only array; copy it if it is writable."""
+    if array.flags.writeable:
+        array = array.copy()
+        freeze_array(array)
+    return array
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
 
 # fraction of the largest time: rounding of the difference of two 32-bit times
-_ROUNDING = 1.2e-7
+_FLOAT32_ROUNDING = 1.2e-7
 # frame rates of NTSC film and television are lower by this factor
-_NTSC = 1.001
+_NTSC_FACTOR = 1.001
 # fraction of the measured rate: largest deviation of the true rate
-_NEAR = 0.01
+_RATE_TOLERANCE = 0.01
 # [1/s] shorter steps are no frames
-_FASTEST = 1e6
+_MAX_RATE_HZ = 1e6
 # decimals of rates written by hand: 23.976
-_DECIMALS = 3
+_RATE_DECIMALS = 3
 # fraction of a frame: coarser rounding does not show the rate
-_CLEAR = 0.1
+_MAX_ROUNDING_FRAMES = 0.1
 # frames of a resampled clip: 38 days at 30 frames per second
-_MOST_FRAMES = 1e8
+_MAX_FRAMES = 1e8
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +225,14 @@ class Clip(FrozenValue):
     def __post_init__(self) -> None:
         times = finite(self.times, "times").copy()
         require(self.poses, Pose, "the poses of a clip")
-        text(self.name, "the name of a clip")
+        check_text(self.name, "the name of a clip")
         if times.ndim != 1 or self.poses.shape != times.shape:
             message = f"{times.shape} times do not match poses with batch axes {self.poses.shape}"
             raise InputError(message)
         if (np.diff(times) < 0).any():
             message = "the times of a clip must not decrease"
             raise InputError(message)
-        frozen(times)
+        freeze_array(times)
         object.__setattr__(self, "times", times)
 
     @staticmethod
@@ -82,7 +242,7 @@ class Clip(FrozenValue):
         The first pose is at time 0.
         """
         count = len(require(poses, Pose, "the poses of a clip"))
-        return Clip(np.arange(count) / checked_rate(fps), poses, name)
+        return Clip(np.arange(count) / check_rate(fps), poses, name)
 
     @property
     def skeleton(self) -> Skeleton:
@@ -104,13 +264,13 @@ class Clip(FrozenValue):
         """
         steps = np.diff(self.times)
         steps = steps[steps > 0]
-        return _true_rate(self.times, float(1.0 / np.median(steps))) if len(steps) else 0.0
+        return _find_steady_rate(self.times, float(1.0 / np.median(steps))) if len(steps) else 0.0
 
     def __len__(self) -> int:
         return len(self.times)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {counted(len(self), 'frame')}, {self.duration:.3g} s)"
+        return f"{type(self).__name__}({self.name!r}, {format_count(len(self), 'frame')}, {self.duration:.3g} s)"
 
     def at(self, seconds: ArrayLike) -> Pose:
         """Return the pose at a time [s], or a batch."""
@@ -118,7 +278,7 @@ class Clip(FrozenValue):
         if not len(self.times):
             message = f"clip {self.name!r} has no frames"
             raise InputError(message)
-        lower, weight = bracket(self.times, t)
+        lower, weight = bracket_times(self.times, t)
         if not weight.any():
             return self.poses[lower]
         return self.poses[lower].blended(self.poses[np.minimum(lower + 1, len(self.times) - 1)], weight)
@@ -128,7 +288,7 @@ class Clip(FrozenValue):
 
         Limits and proportions may differ; InputError for other joints.
         """
-        check_same(skeleton, self.skeleton, f"clip {self.name!r}")
+        check_same_skeleton(skeleton, self.skeleton, f"clip {self.name!r}")
         return Clip(self.times, self.poses.on(skeleton), self.name)
 
     def resampled(self, fps: float) -> Clip:
@@ -136,45 +296,45 @@ class Clip(FrozenValue):
 
         Both ends of its time are kept as near as the rate allows.
         """
-        frames = self.duration * checked_rate(fps)
-        if frames > _MOST_FRAMES:
+        frames = self.duration * check_rate(fps)
+        if frames > _MAX_FRAMES:
             message = f"{self.duration:g} s at {fps:g} frames per second are {frames:.3g} frames: too many"
             raise InputError(message)
         frames = round(frames) + 1
         return Clip.at_rate(self.at(np.arange(frames) / fps), fps, self.name)
 
 
-def _true_rate(times: Floats, rate: float) -> float:
+def _find_steady_rate(times: Floats, rate: float) -> float:
     """Find the steady rate [1/s] of a clip.
 
     It lies near the measured rate; without a steady rate the measured one is returned. Whole rates and 1000/1001 of
     them come first, then rates of three decimals (59.94), then the mean rate.
     """
-    if rate > _FASTEST:
+    if rate > _MAX_RATE_HZ:
         return rate
     begun = times - times[0]
     frames = np.cumsum(np.round(np.diff(times) * rate))
-    slack = _ROUNDING * float(np.abs(times).max())
+    slack = _FLOAT32_ROUNDING * float(np.abs(times).max())
     mean = float(frames[-1] / begun[-1])
-    for true in (*usual_rates(mean), round(mean, _DECIMALS), mean):
-        if true > 0.0 and abs(true - rate) <= _NEAR * rate and slack * true <= _CLEAR:
+    for true in (*find_standard_rates(mean), round(mean, _RATE_DECIMALS), mean):
+        if true > 0.0 and abs(true - rate) <= _RATE_TOLERANCE * rate and slack * true <= _MAX_ROUNDING_FRAMES:
             off = np.abs(begun - np.round(begun * true) / true)
             if float(off.max()) <= slack:
                 return true
     return rate
 
 
-def usual_rates(rate: float) -> list[float]:
+def find_standard_rates(rate: float) -> list[float]:
     """Find the standard rates next to a rate [1/s].
 
     They are the nearest whole rate and 1000/1001 of a whole one (29.97), the nearer first; within
     rounding the whole one is first.
     """
-    rates = float(round(rate)), round(rate * _NTSC) / _NTSC
+    rates = float(round(rate)), round(rate * _NTSC_FACTOR) / _NTSC_FACTOR
     return sorted(rates, key=lambda one: round(abs(one / rate - 1.0), 9))
 
 
-def checked_rate(fps: Any) -> float:
+def check_rate(fps: Any) -> float:
     """Check a frame rate and return it as a positive number. Raise InputError for anything else."""
     rate = real(fps, "frames per second")
     if not 0 < rate < np.inf:
@@ -208,8 +368,12 @@ class KeyedClip(Clip):
 
     def __init__(self, skeleton: Skeleton, tracks: Iterable[Track], name: str = "") -> None:
         skeleton = require(skeleton, Skeleton, "the skeleton of a KeyedClip")
-        kept = check_tracks(skeleton, tracks)
-        for field, value in (("_skeleton", skeleton), ("tracks", kept), ("name", text(name, "the name of a clip"))):
+        checked = check_tracks(skeleton, tracks)
+        for field, value in (
+            ("_skeleton", skeleton),
+            ("tracks", checked),
+            ("name", check_text(name, "the name of a clip")),
+        ):
             object.__setattr__(self, field, value)  # the clip is frozen
 
     tracks: tuple[Track, ...]
@@ -236,7 +400,7 @@ class KeyedClip(Clip):
         """All key times of all tracks (frames,) [s]."""
         keys = [track.times for track in self.tracks]
         times = np.unique(np.concatenate(keys)) if keys else np.zeros(0)
-        frozen(times)
+        freeze_array(times)
         return times
 
     @cached_property
@@ -254,7 +418,7 @@ class KeyedClip(Clip):
 
         Limits and proportions may differ; InputError for other joints.
         """
-        check_same(skeleton, self.skeleton, f"clip {self.name!r}")
+        check_same_skeleton(skeleton, self.skeleton, f"clip {self.name!r}")
         return KeyedClip.unchecked(skeleton, self.tracks, self.name)
 
     def at(self, seconds: ArrayLike) -> Pose:
@@ -262,39 +426,39 @@ class KeyedClip(Clip):
         t = finite(seconds, "seconds")
         s = self.skeleton
         q = np.broadcast_to(s.rest_q, (*t.shape, s.nq)).copy()
-        translations, scales = _rest_rows(s, t.shape)
+        translations, scales = _get_rest_arrays(s, t.shape)
         animated = {"translation": False, "scale": False}
         for track in self.tracks:
             values = track.sampled(t)
             if track.path == "rotation":
-                _put_rotation(s, q, track.joint, values)
+                _store_rotation(s, q, track.joint, values)
             elif track.path == "translation":
-                animated["translation"] |= _put_translation(s, q, translations, track.joint, values)
+                animated["translation"] |= _store_translation(s, q, translations, track.joint, values)
             else:
                 animated["scale"] = True
                 scales[..., track.joint, :] = values
         return Pose(s, q, translations if animated["translation"] else None, scales if animated["scale"] else None)
 
 
-def _rest_rows(skeleton: Skeleton, shape: tuple[int, ...]) -> tuple[Floats, Floats]:
+def _get_rest_arrays(skeleton: Skeleton, shape: tuple[int, ...]) -> tuple[Floats, Floats]:
     size = (*shape, len(skeleton), 3)
     scales = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)
     return np.broadcast_to(skeleton.A[:, :3], size).copy(), np.broadcast_to(scales, size).copy()
 
 
-def _put_rotation(skeleton: Skeleton, q: Floats, joint: int, values: Floats) -> None:
+def _store_rotation(skeleton: Skeleton, q: Floats, joint: int, values: Floats) -> None:
     """Store parent-relative rotations as q, without A's rotation."""
     start = skeleton.q_start[joint] + (3 if skeleton.kinds[joint] == Kind.FREE else 0)
     rest = rotations.inverse(skeleton.A[joint, 3:])
     q[..., start : start + 4] = rotations.multiply(np.broadcast_to(rest, values.shape), values)
 
 
-def _put_translation(skeleton: Skeleton, q: Floats, translations: Floats, joint: int, values: Floats) -> bool:
+def _store_translation(skeleton: Skeleton, q: Floats, translations: Floats, joint: int, values: Floats) -> bool:
     """Store parent-relative translations; a free joint carries them in q. Return whether they are stored outside q."""
     if skeleton.kinds[joint] != Kind.FREE:
         translations[..., joint, :] = values
         return True
     start = skeleton.q_start[joint]
-    turned = rotations.rotate(rotations.inverse(skeleton.A[joint, 3:]), values - skeleton.A[joint, :3])
-    q[..., start : start + 3] = turned
+    motion = rotations.rotate(rotations.inverse(skeleton.A[joint, 3:]), values - skeleton.A[joint, :3])
+    q[..., start : start + 3] = motion
     return False

@@ -4,27 +4,96 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
-from poise.errors import InputError, quoted
-from poise.kernels import codes
-from poise.kernels.codes import UNIT_SLACK
-from poise.maths.arguments import named, several
-from poise.maths.arrays import Floats, Ints, finite, frozen, short
+from poise.errors import InputError, quote_value
+from poise.kernels import layout
+from poise.kernels.layout import UNIT_SLACK
+from poise.maths.arguments import check_entries, check_integer, describe_value, require
+from poise.maths.arrays import Floats, Ints, abbreviate, finite, freeze_array, real
 from poise.maths.rotations import normalised
-from poise.model.limits import NAMES, Limit, Range, SwingTwist, hinge_axis, unit_axis
-from poise.model.motors import Motor
+from poise.model.limits import LIMIT_NAMES, Limit, Range, SwingTwist, find_hinge_axis, unit_axis
 
-_MOST_ROWS = 2**31
+# --- Motors of joints: largest speed and force, from robot descriptions ----------------------------------------------
+
+
+@dataclass(frozen=True)
+class SafetyController:
+    """A brake of a joint near its soft limits.
+
+    It is read from files and written back; solvers ignore it. Angles are radians, lengths file units.
+
+    Parameters
+    ----------
+    lower, upper
+        Ends of the range [rad, file units] within which the controller does not act.
+    k_position
+        [1/s] The largest speed per radian or unit of distance to the end.
+    k_velocity
+        [N m s/rad, N s/unit] The largest force per unit of remaining speed.
+    """
+
+    lower: float = 0.0
+    upper: float = 0.0
+    k_position: float = 0.0
+    k_velocity: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = real(getattr(self, field.name), f"the {field.name} of a safety controller")
+            if not math.isfinite(value):
+                raise InputError(f"the {field.name} of a safety controller must be finite, not {value:g}")
+            object.__setattr__(self, field.name, value)
+
+
+@dataclass(frozen=True)
+class Motor:
+    """The drive of one joint: largest speed, force, safety controller.
+
+    None stands for a value missing in the file. It is read from files and written back; solvers do not use it.
+
+    Parameters
+    ----------
+    velocity
+        The largest speed: [rad/s] of a hinge, [file units/s] of a slide, at least 0.
+    effort
+        The largest force: [N m] of a hinge, [N] of a slide, at least 0.
+    safety
+        The safety controller.
+    """
+
+    velocity: float | None = None
+    effort: float | None = None
+    safety: SafetyController | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("velocity", "effort"):
+            raw = getattr(self, name)
+            if raw is None:
+                continue
+            value = real(raw, f"the {name} of a motor")
+            if not 0.0 <= value < math.inf:
+                raise InputError(f"the {name} of a motor must be finite and at least 0, not {value:g}")
+            object.__setattr__(self, name, value)
+        if self.safety is not None and not isinstance(self.safety, SafetyController):  # pyright: ignore[reportUnnecessaryIsInstance]
+            message = f"the safety of a motor is a poise.SafetyController or None, not {abbreviate(self.safety)}"
+            raise InputError(message)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+_INT_LIMIT = 2**31
 # Arrays of a skeleton: field, dtype kinds, shape of a row.
-_ARRAYS = (
+_ARRAY_SPECS = (
     ("parents", "iu", ()), ("kinds", "iu", ()), ("axes", "f", (3,)), ("A", "f", (7,)), ("B", "f", (3, 4)),
 )  # fmt: skip
 # [deg] angles that look like degrees: multiples of the first, at least one of the second or more, none beyond the third
-_ROUND, _LEAST, _TURN = 15.0, 30.0, 360.0
+_DEGREE_STEP, _MIN_SUSPECT_DEG, _FULL_TURN_DEG = 15.0, 30.0, 360.0
 
 
 class Kind(IntEnum):
@@ -44,11 +113,11 @@ class Kind(IntEnum):
         Any rotation and translation: seven numbers in q, x y z w x y z.
     """
 
-    FIXED = codes.FIXED
-    HINGE = codes.HINGE
-    SLIDE = codes.SLIDE
-    BALL = codes.BALL
-    FREE = codes.FREE
+    FIXED = layout.FIXED
+    HINGE = layout.HINGE
+    SLIDE = layout.SLIDE
+    BALL = layout.BALL
+    FREE = layout.FREE
 
     @property
     def nq(self) -> int:
@@ -62,9 +131,9 @@ class Kind(IntEnum):
 
 
 # by kind: offsets of a joint's numbers in q; used where a rig needs those of all its joints
-NQ = [range(kind.nq) for kind in Kind]
-NV = [kind.nv for kind in Kind]
-COUPLED = {Kind.HINGE, Kind.SLIDE}
+Q_RANGES = [range(kind.nq) for kind in Kind]
+DOF_COUNTS = [kind.nv for kind in Kind]
+COUPLED_KINDS = {Kind.HINGE, Kind.SLIDE}
 
 
 class Coupling(NamedTuple):
@@ -126,7 +195,7 @@ class Joint(NamedTuple):
     motor: Motor | None = None
 
 
-def row_of(skeleton: Any, i: int) -> Joint:
+def read_joint(skeleton: Any, i: int) -> Joint:
     """Read row i of a skeleton."""
     parent, kind = int(skeleton.parents[i]), Kind(skeleton.kinds[i])
     return Joint(
@@ -135,7 +204,7 @@ def row_of(skeleton: Any, i: int) -> Joint:
         kind=kind,
         parent=None if parent < 0 else skeleton.names[parent],
         children=tuple([skeleton.names[child] for child in skeleton.children[i]]),
-        axis=tuple(skeleton.axes[i].tolist()) if kind in COUPLED else None,  # pyright: ignore[reportArgumentType]
+        axis=tuple(skeleton.axes[i].tolist()) if kind in COUPLED_KINDS else None,  # pyright: ignore[reportArgumentType]
         limit=skeleton.limits[i],
         coupling=skeleton.couplings[i],
         source_id=skeleton.source_ids[i],
@@ -143,7 +212,7 @@ def row_of(skeleton: Any, i: int) -> Joint:
     )
 
 
-def starts(sizes: Sequence[int], couplings: Sequence[Coupling | None]) -> Ints:
+def compute_offsets(sizes: Sequence[int], couplings: Sequence[Coupling | None]) -> Ints:
     """Compute the offset (n,) of each joint's numbers.
 
     `sizes` are their counts; a coupled joint gets its leader's offset.
@@ -153,50 +222,54 @@ def starts(sizes: Sequence[int], couplings: Sequence[Coupling | None]) -> Ints:
     for i, coupling in enumerate(couplings):
         if coupling:
             start[i] = start[coupling.leader]
-    frozen(start)
+    freeze_array(start)
     return start
 
 
-def checked_names(names: Iterable[Any]) -> tuple[str, ...]:
+def check_names(names: Iterable[Any]) -> tuple[str, ...]:
     """Check joint names. Raise InputError for a name that is no text or has no UTF-8 encoding."""
     # A string counts as several names of one letter.
-    given = tuple(names if isinstance(names, str) else several(names, "the names of joints", "['hips', 'spine']"))
-    for row, name in enumerate(given):
+    entries = tuple(
+        names if isinstance(names, str) else check_entries(names, "the names of joints", "['hips', 'spine']")
+    )
+    for row, name in enumerate(entries):
         if not isinstance(name, str):
-            message = f"the names of joints are texts; row {row} has {short(name)}"
+            message = f"the names of joints are texts; row {row} has {abbreviate(name)}"
             raise InputError(message)
         try:
             name.encode()
         except UnicodeEncodeError as error:
-            message = f"the name {quoted(name)} of row {row} holds half a character, which no text file can; rename it"
+            message = (
+                f"the name {quote_value(name)} of row {row} holds half a character, which no text file can; rename it"
+            )
             raise InputError(message) from error
-    return given
+    return entries
 
 
-def whole_numbers(values: Iterable[Any], what: str) -> Ints:
+def check_integers(values: Iterable[Any], label: str) -> Ints:
     """Check one integer per joint (n,). Raise InputError for anything else."""
-    given = several(values, f"the {what} of joints", "[-1, 0, 1]")
-    for row, value in enumerate(given):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not abs(int(value)) < _MOST_ROWS:
-            message = f"the {what} of joints are whole numbers; row {row} has {short(value)}"
+    entries = check_entries(values, f"the {label} of joints", "[-1, 0, 1]")
+    for row, value in enumerate(entries):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not abs(int(value)) < _INT_LIMIT:
+            message = f"the {label} of joints are whole numbers; row {row} has {abbreviate(value)}"
             raise InputError(message)
-    return np.array(given, dtype=np.int64)
+    return np.array(entries, dtype=np.int64)
 
 
-def unique_names(names: Iterable[str]) -> tuple[str, ...]:
+def make_unique_names(names: Iterable[str]) -> tuple[str, ...]:
     """Make names unique by appending _1, _2, ... in order: the first keeps its name."""
     names = list(names)
     taken = set(names)
     counts: dict[str, int] = {}
     result: list[str] = []
-    seen: set[str] = set()
+    used: set[str] = set()
     for name in names:
         new = name
-        while new in seen:
+        while new in used:
             counts[name] = counts.get(name, 0) + 1
             candidate = f"{name}_{counts[name]}"
             new = candidate if candidate not in taken else name
-        seen.add(new)
+        used.add(new)
         result.append(new)
     return tuple(result)
 
@@ -225,14 +298,14 @@ def check_rows(skeleton: Any) -> None:
     """
     names = skeleton.names
     if type(names) is not tuple or not set(map(type, names)) <= {str} or len(set(names)) != len(names):
-        raise InputError(f"the names of a skeleton are a tuple of different texts, not {short(names)}")
+        raise InputError(f"the names of a skeleton are a tuple of different texts, not {abbreviate(names)}")
     n = len(names)
-    for name, kind, shape in _ARRAYS:
+    for name, kind, shape in _ARRAY_SPECS:
         array = getattr(skeleton, name)
         if type(array) is not np.ndarray or array.dtype.kind not in kind or array.shape != (n, *shape):
-            what = f"of shape {array.shape}" if isinstance(array, np.ndarray) else named(array)
-            wanted = f"an array {(n, *shape)} of {'whole numbers' if kind == 'iu' else 'numbers'}"
-            raise InputError(f"{name} of a skeleton of {n} joints must be {wanted}, not {what}")
+            actual = f"of shape {array.shape}" if isinstance(array, np.ndarray) else describe_value(array)
+            expected = f"an array {(n, *shape)} of {'whole numbers' if kind == 'iu' else 'numbers'}"
+            raise InputError(f"{name} of a skeleton of {n} joints must be {expected}, not {actual}")
         if kind == "f" and not np.isfinite(array).all():
             raise InputError(f"{name} of a skeleton must be finite")
     parents, kinds = skeleton.parents, skeleton.kinds
@@ -240,72 +313,76 @@ def check_rows(skeleton: Any) -> None:
         check_tree(names, parents, kinds)  # it raises the error
     for name, allowed in (("limits", Limit), ("couplings", Coupling)):
         values = getattr(skeleton, name)
-        right = type(values) is tuple and all(issubclass(one, allowed | None) for one in set(map(type, values)))
-        if not right or len(values) != n:
-            raise InputError(f"{name} of a skeleton of {n} joints are a tuple of that many, not {short(values)}")
+        is_valid = type(values) is tuple and all(issubclass(one, allowed | None) for one in set(map(type, values)))
+        if not is_valid or len(values) != n:
+            raise InputError(f"{name} of a skeleton of {n} joints are a tuple of that many, not {abbreviate(values)}")
     rest = skeleton.rest_q
     if type(rest) is not np.ndarray or rest.dtype.kind != "f" or rest.shape != (skeleton.nq,):
-        what = f"of shape {rest.shape}" if isinstance(rest, np.ndarray) else named(rest)
-        raise InputError(f"rest_q of this skeleton must be an array of {skeleton.nq} numbers, not {what}")
+        actual = f"of shape {rest.shape}" if isinstance(rest, np.ndarray) else describe_value(rest)
+        raise InputError(f"rest_q of this skeleton must be an array of {skeleton.nq} numbers, not {actual}")
 
 
-def unit_axes(names: tuple[str, ...], kinds: Ints, axes: Any) -> Floats:
+def compute_unit_axes(names: tuple[str, ...], kinds: Ints, axes: Any) -> Floats:
     """Compute the unit axes (n, 3) of hinges and slides.
 
     Other kinds get zeros; InputError for a hinge without an axis.
     """
     result = np.zeros((len(names), 3))
-    given = np.zeros_like(result) if axes is None else _rows(len(names), axes, "axes", 3)
+    vectors = np.zeros_like(result) if axes is None else _check_array(len(names), axes, "axes", 3)
     for i in np.flatnonzero((kinds == Kind.HINGE) | (kinds == Kind.SLIDE)):
         try:
-            result[i] = unit_axis(given[i])
+            result[i] = unit_axis(vectors[i])
         except InputError as error:
             message = f"joint {names[i]!r}: {error}"
             raise InputError(message) from error
     return result
 
 
-def rigid(n: int, offsets: Any, rotations: Any) -> Floats:
+def build_rigid_transforms(n: int, offsets: Any, rotations: Any) -> Floats:
     """Build the constant transforms A (n, 7) from offsets and rotations. An argument of None gives the identity."""
     A = np.tile([0.0, 0, 0, 1, 0, 0, 0], (n, 1))  # noqa: N806  (the letter of the formula)
     if offsets is not None:
-        A[:, :3] = _rows(n, offsets, "offsets", 3)
+        A[:, :3] = _check_array(n, offsets, "offsets", 3)
     if rotations is not None:
-        given = _rows(n, rotations, "rotations", 4)
-        off = np.abs((given**2).sum(axis=-1, keepdims=True) - 1.0) > UNIT_SLACK
-        A[:, 3:] = np.where(off, normalised(given), given)  # unit length to rounding stays bit for bit
+        quaternions = _check_array(n, rotations, "rotations", 4)
+        is_scaled = np.abs((quaternions**2).sum(axis=-1, keepdims=True) - 1.0) > UNIT_SLACK
+        A[:, 3:] = np.where(
+            is_scaled, normalised(quaternions), quaternions
+        )  # unit length to rounding stays bit for bit
     return A
 
 
-def affine(n: int, scales: Any) -> Floats:
+def build_affine_transforms(n: int, scales: Any) -> Floats:
     """Build the constant transforms B (n, 3, 4) from scales. None gives the identity."""
     B = np.zeros((n, 3, 4))  # noqa: N806  (the letter of the formula)
-    B[:, [0, 1, 2], [0, 1, 2]] = 1.0 if scales is None else _rows(n, scales, "scales", 3)
+    B[:, [0, 1, 2], [0, 1, 2]] = 1.0 if scales is None else _check_array(n, scales, "scales", 3)
     return B
 
 
-def _rows(n: int, values: Any, what: str, width: int) -> Floats:
+def _check_array(n: int, values: Any, label: str, width: int) -> Floats:
     """Check an array of shape (n, width)."""
-    array = finite(values, what, last=width)
+    array = finite(values, label, last=width)
     if array.shape != (n, width):
-        raise InputError(f"{what} of {n} joints need the shape ({n}, {width}); theirs is {array.shape}")
+        raise InputError(f"{label} of {n} joints need the shape ({n}, {width}); theirs is {array.shape}")
     return array
 
 
-def checked_limit(name: str, kind: Kind, limit: Limit | None) -> Limit | None:
+def check_limit(name: str, kind: Kind, limit: Limit | None) -> Limit | None:
     """Check a joint's limit against its kind. Raise InputError for no limit, or for one of another kind of joint."""
     if limit is None:
         return None
     if not isinstance(limit, Limit):  # pyright: ignore[reportUnnecessaryIsInstance]
-        known = ", ".join(NAMES)
-        message = f"the limit of {name!r} must be a poise.Range(...), another of {known}, or None, not {short(limit)}"
+        known = ", ".join(LIMIT_NAMES)
+        message = (
+            f"the limit of {name!r} must be a poise.Range(...), another of {known}, or None, not {abbreviate(limit)}"
+        )
         raise InputError(message)
     if kind in (Kind.HINGE, Kind.SLIDE) and not isinstance(limit, Range):
         message = (
             f"{name!r} is a {kind.name.lower()}; a {type(limit).__name__} is for ball joints, a Range for this one"
         )
         raise InputError(message)
-    if kind in (Kind.HINGE, Kind.SLIDE) and hinge_axis(limit) is not None:
+    if kind in (Kind.HINGE, Kind.SLIDE) and find_hinge_axis(limit) is not None:
         message = f"{name!r} is a {kind.name.lower()} and has its axis already; give its Range without one"
         raise InputError(message)
     if kind in (Kind.BALL, Kind.FREE) and isinstance(limit, Range) and limit.axis is None:
@@ -328,7 +405,9 @@ def _refuse_degrees(name: str, limit: Limit) -> None:
         return  # its angles never exceed half a turn
     pairs = ((limit.low, limit.high),) if isinstance(limit, Range) else limit.ranges
     ends = [end for pair in pairs for end in pair if math.isfinite(end)]
-    if _LEAST <= max(map(abs, ends), default=0.0) <= _TURN and all(end % _ROUND == 0.0 for end in ends):
+    if _MIN_SUSPECT_DEG <= max(map(abs, ends), default=0.0) <= _FULL_TURN_DEG and all(
+        end % _DEGREE_STEP == 0.0 for end in ends
+    ):
         kind = type(limit).__name__
         if isinstance(limit, Range):
             axis = "" if limit.axis is None else f", axis={limit.axis}"
@@ -341,3 +420,148 @@ def _refuse_degrees(name: str, limit: Limit) -> None:
         raise InputError(
             f"{kind} takes radians, and that of {name!r} looks like degrees: write {kind}.degrees({written})"
         )
+
+
+# --- Couplings of joints: resolved chains, and ranges blocking a leader ----------------------------------------------
+
+
+_Interval: TypeAlias = tuple[float, float]
+
+# fraction of the leader's own range: a smaller rest blocks it; files of grippers leave 0, or a tenth and more
+_MIN_RANGE_FRACTION = 0.01
+_UNBOUNDED: _Interval = (-math.inf, math.inf)
+_EMPTY: _Interval = (math.inf, -math.inf)
+
+
+def check_couplings(couplings: Any, count: int) -> tuple[Coupling | None, ...]:
+    """Check one coupling or None per joint; return a tuple.
+
+    None stands for no couplings at all.
+
+    Raises
+    ------
+    InputError
+        For a wrong number of couplings, for a value that is no Coupling, and for numbers that are not finite.
+    """
+    if couplings is None:
+        return (None,) * count
+    entries = tuple(check_entries(couplings, "the couplings of joints", "[None, poise.Coupling(0, 1.0, 0.0)]"))
+    if len(entries) != count:
+        raise InputError(f"the couplings of {count} joints are {count} couplings or None, not {len(entries)}")
+    return tuple([None if one is None else _check_coupling(one) for one in entries])
+
+
+def _check_coupling(coupling: Any) -> Coupling:
+    leader, ratio, offset = require(coupling, Coupling, "a coupling of a joint")
+    numbers = real(ratio, "the ratio of a coupling"), real(offset, "the offset of a coupling")
+    if not all(map(math.isfinite, numbers)):
+        raise InputError(f"the ratio and the offset of a coupling are finite, not {abbreviate(numbers)}")
+    return Coupling(check_integer(leader, "the leader of a coupling, a row,"), *numbers)
+
+
+def resolve_couplings(
+    names: Sequence[str], kinds: Ints, couplings: Sequence[Coupling | None]
+) -> tuple[Coupling | None, ...]:
+    """Resolve each coupling to a leader with its own values.
+
+    Ratios and offsets of chained couplings are composed.
+    """
+    for i, coupling in enumerate(couplings):
+        exists = coupling is None or 0 <= coupling.leader < len(names)
+        if coupling and not (exists and {int(kinds[i]), int(kinds[coupling.leader])} <= COUPLED_KINDS):
+            raise InputError(f"joint {names[i]!r} is coupled to row {coupling.leader}; both must be hinges or slides")
+    done: list[Coupling | None] = [None] * len(couplings)
+    is_done = [coupling is None for coupling in couplings]
+    for i in range(len(couplings)):
+        line: dict[int, None] = {}  # unfinished followers, in order: each is visited once
+        row = i
+        while not is_done[row]:
+            if row in line:
+                raise InputError(f"joint {names[i]!r} is coupled in a cycle through {names[row]!r}")
+            line[row] = None
+            row = _get_coupling(couplings, row).leader
+        for follower in reversed(line):
+            own = _get_coupling(couplings, follower)
+            further = done[own.leader]
+            if further is not None:
+                own = Coupling(further.leader, own.ratio * further.ratio, own.ratio * further.offset + own.offset)
+            done[follower], is_done[follower] = own, True
+    return tuple(done)
+
+
+def _get_coupling(couplings: Sequence[Coupling | None], row: int) -> Coupling:
+    coupling = couplings[row]
+    assert coupling is not None  # checked by the caller
+    return coupling
+
+
+def drop_blocking_ranges(
+    names: Sequence[str], kinds: Ints, limits: Sequence[Limit | None], couplings: Sequence[Coupling | None]
+) -> tuple[tuple[Limit | None, ...], list[str]]:
+    """Drop ranges of followers blocking their leader.
+
+    File readers call it.
+
+    Parameters
+    ----------
+    names, kinds, limits, couplings
+        Of all n joints, in the order of the rows; a follower may follow a follower.
+
+    Returns
+    -------
+    limits
+        The limits without ranges of followers that leave their leader no value, or less than a hundredth of its own
+        range. Files with such ranges were written for programs that ignore ranges of followers.
+    notes
+        One sentence for each dropped range.
+    """
+    remaining_limits, notes = list(limits), list[str]()
+    own = {row: (limit.low, limit.high) for row, limit in enumerate(limits) if _is_hard_range(limit)}
+    remaining_ranges = dict(own)  # remaining range of each leader, after the followers so far
+    for row, coupling in enumerate(resolve_couplings(names, kinds, couplings)):
+        if coupling is None or row not in own:
+            continue
+        low, high = own[row]
+        before = remaining_ranges.get(coupling.leader, _UNBOUNDED)
+        after = _intersect_ranges(coupling, low, high, before)
+        width = (high - low) / abs(coupling.ratio) if coupling.ratio else math.inf
+        if _is_blocking(before, after, own.get(coupling.leader, _UNBOUNDED), width):
+            remaining_limits[row] = None
+            leader, terms = names[coupling.leader], f"ratio {coupling.ratio:g} and offset {coupling.offset:g}"
+            notes.append(
+                f"the range of {names[row]!r}, {low:g} to {high:g}, leaves {leader!r}, which it follows with {terms}, "
+                "no range of motion: it is ignored"
+            )
+        else:
+            remaining_ranges[coupling.leader] = after
+    return tuple(remaining_limits), notes
+
+
+def _is_hard_range(limit: Limit | None) -> TypeGuard[Range]:
+    """Return whether a limit is a hard range of one value."""
+    return isinstance(limit, Range) and limit.axis is None and not limit.soft
+
+
+def _intersect_ranges(coupling: Coupling, low: float, high: float, leader_range: _Interval) -> _Interval:
+    """Intersect the ranges of a leader and its follower.
+
+    Return (low, high); low is above high where the intersection is empty.
+    """
+    if coupling.ratio == 0.0:
+        return leader_range if low <= coupling.offset <= high else _EMPTY
+    ends = sorted([(low - coupling.offset) / coupling.ratio, (high - coupling.offset) / coupling.ratio])
+    return max(leader_range[0], ends[0]), min(leader_range[1], ends[1])
+
+
+def _is_blocking(before: _Interval, after: _Interval, own: _Interval, follower: float) -> bool:
+    """Return whether a follower's range blocks its leader.
+
+    `follower` is the width of that range in the leader's values.
+    """
+    if after[0] > after[1] or after[0] == math.inf or after[1] == -math.inf:
+        return True
+    if before[0] == before[1]:
+        return False  # the leader is fixed without it
+    width = own[1] - own[0]
+    width = width if math.isfinite(width) else follower
+    return after[0] == after[1] or (math.isfinite(width) and after[1] - after[0] < _MIN_RANGE_FRACTION * width)

@@ -13,15 +13,15 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InputError
 from poise.maths import rotations
-from poise.maths.arguments import names, several, text
-from poise.maths.arrays import Floats, finite, real, short
+from poise.maths.arguments import check_entries, check_names, check_text
+from poise.maths.arrays import Floats, abbreviate, finite, real
 
 Hold: TypeAlias = Literal["point", "line", "turn", "axis"]
-Frame: TypeAlias = tuple[float, float, float, float, float, float, float]
+LoopFrame: TypeAlias = tuple[float, float, float, float, float, float, float]
 
 HOLDS: tuple[Hold, ...] = ("point", "line", "turn", "axis")
 # numbers of a frame: x y z, w x y z
-_NUMBERS = 7
+_FRAME_SIZE = 7
 
 
 @dataclass(frozen=True)
@@ -43,23 +43,23 @@ class Loop:
 
     name: str
     joints: tuple[str | None, str | None]
-    frames: tuple[Frame, Frame]
+    frames: tuple[LoopFrame, LoopFrame]
     holds: tuple[Hold, ...] = ("point",)
 
     def __post_init__(self) -> None:
-        text(self.name, "the name of a loop")
-        object.__setattr__(self, "holds", names(self.holds, "what a loop holds", "['point']"))
-        for field, what in (("joints", "the joints of a loop"), ("frames", "the frames of a loop")):
-            object.__setattr__(self, field, tuple(several(getattr(self, field), what, "those of another loop")))
+        check_text(self.name, "the name of a loop")
+        object.__setattr__(self, "holds", check_names(self.holds, "what a loop holds", "['point']"))
+        for field, label in (("joints", "the joints of a loop"), ("frames", "the frames of a loop")):
+            object.__setattr__(self, field, tuple(check_entries(getattr(self, field), label, "those of another loop")))
         for joint in self.joints:
             if joint is not None:
-                text(joint, "a joint of a loop")
+                check_text(joint, "a joint of a loop")
         unknown = [hold for hold in self.holds if hold not in HOLDS]
         if unknown or not self.holds:
-            raise InputError(f"a loop holds one or more of {', '.join(HOLDS)}, not {short(self.holds)}")
+            raise InputError(f"a loop holds one or more of {', '.join(HOLDS)}, not {abbreviate(self.holds)}")
         if len(self.joints) != 2 or len(self.frames) != 2:  # noqa: PLR2004  (a tie has two ends)
             raise InputError(f"a loop ties two joints by two frames, not {len(self.joints)} by {len(self.frames)}")
-        object.__setattr__(self, "frames", tuple(map(_frame, self.frames)))
+        object.__setattr__(self, "frames", tuple(map(_check_frame, self.frames)))
 
     def scaled(self, factor: float) -> Loop:
         """Return the loop in other units, lengths times a factor."""
@@ -74,7 +74,7 @@ class Loop:
         """
         turn = finite(turn, "the rotation of a loop", last=4)
         frames = [
-            frame if joint is not None else _turned(frame, turn)
+            frame if joint is not None else _rotate_frame(frame, turn)
             for joint, frame in zip(self.joints, self.frames, strict=True)
         ]
         return replace(self, frames=tuple(frames))
@@ -110,15 +110,15 @@ def select_loops(loops: Sequence[Loop], joints: Collection[str]) -> tuple[Loop, 
     return tuple(loop for loop in loops if loop.is_within(joints))
 
 
-def _frame(given: ArrayLike) -> Frame:
+def _check_frame(values: ArrayLike) -> LoopFrame:
     """Check seven numbers; scale the rotation to length one."""
-    numbers = finite(given, "the frame of a loop")
-    if numbers.shape != (_NUMBERS,):
-        raise InputError(f"the frame of a loop has 7 numbers (x y z, w x y z), not {short(given)}")
-    x, y, z, *turn = [*numbers[:3].tolist(), *rotations.normalised(numbers[3:]).tolist()]
-    return (x, y, z, turn[0], turn[1], turn[2], turn[3])
+    numbers = finite(values, "the frame of a loop")
+    if numbers.shape != (_FRAME_SIZE,):
+        raise InputError(f"the frame of a loop has 7 numbers (x y z, w x y z), not {abbreviate(values)}")
+    x, y, z, *quaternion = [*numbers[:3].tolist(), *rotations.normalised(numbers[3:]).tolist()]
+    return (x, y, z, quaternion[0], quaternion[1], quaternion[2], quaternion[3])
 
 
-def _turned(frame: Frame, turn: Floats) -> Frame:
-    point = rotations.rotate(turn, finite(frame[:3], "a point"))
-    return _frame([*point.tolist(), *rotations.multiply(turn, finite(frame[3:], "a rotation")).tolist()])
+def _rotate_frame(frame: LoopFrame, rotation: Floats) -> LoopFrame:
+    point = rotations.rotate(rotation, finite(frame[:3], "a point"))
+    return _check_frame([*point.tolist(), *rotations.multiply(rotation, finite(frame[3:], "a rotation")).tolist()])

@@ -7,19 +7,108 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.errors import InputError
-from poise.maths.arguments import names, require
-from poise.maths.arrays import Floats, finite, real, short
-from poise.maths.remember import remember
-from poise.model.anatomy.segments import segments_of
+from poise.errors import InputError, join_names
+from poise.maths.arguments import check_names, require
+from poise.maths.arrays import Floats, abbreviate, finite, real
+from poise.maths.caching import get_or_compute
+from poise.model.anatomy.rest_geometry import compute_body_frame, compute_rest_transforms, find_trunk_rows
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.roles.lookup import roles_of, sure_roles
+from poise.model.roles.bone_names import SIDES
+from poise.model.roles.roles import find_confident_roles, find_roles
 from poise.model.skeleton import Skeleton
 
-_PAIR = 2
+# --- Mass distribution of the human body over a character's joints ---------------------------------------------------
+#
+# Shares of the whole mass and centres of mass are those of men in P. de Leva, "Adjustments to Zatsiorsky-Seluyanov's
+# segment inertia parameters", J. Biomechanics 29(9), 1996, table 4. The trunk has a lower, a middle and an upper part;
+# their centres lie on the line from the midpoint of the hips to the midpoint of the shoulders.
+
+
+_LIMB_SEGMENTS = (
+    ("UpperArm", "LowerArm", 0.0271, 0.5772),
+    ("LowerArm", "Hand", 0.0162, 0.4574),
+    ("UpperLeg", "LowerLeg", 0.1416, 0.4095),
+    ("LowerLeg", "Foot", 0.0433, 0.4459),
+)  # from joint, to joint, share of the mass, position of its centre between them
+# share of the mass, position on the line from the hips to the shoulders; the lowest first
+_TRUNK_SEGMENTS = ((0.1117, 0.106), (0.1633, 0.497), (0.1596, 0.904))
+# share of the mass, position on the same line extended
+_HEAD_SHARE, _HEAD_POSITION = 0.0694, 1.228
+# share of the mass, centre beyond the wrist in lengths of the forearm
+_HAND_SHARE, _HAND_OFFSET = 0.0061, 0.25
+# share of the mass, centre ahead of and below the ankle in lengths of the shin
+_FOOT_SHARE, _FOOT_FORWARD, _FOOT_DROP = 0.0137, 0.12, 0.08
+_REQUIRED_ROLES = tuple(
+    dict.fromkeys(("hips", "head", *(s + part for s in SIDES for bone in _LIMB_SEGMENTS for part in bone[:2])))
+)
+
+
+def find_segment_masses(skeleton: Skeleton, joints: Mapping[str, str]) -> list[tuple[int, float, Floats]]:
+    """Find the body segments of a character.
+
+    Each has a row of the skeleton, a share of the whole mass, and its centre (3,) in the row's frame.
+
+    Parameters
+    ----------
+    skeleton
+        Skeleton of a biped.
+    joints
+        Confident roles to joint names.
+
+    Raises
+    ------
+    InputError
+        Where a part of the body has no confident joint.
+    """
+    missing = [role for role in _REQUIRED_ROLES if role not in joints]
+    if missing:
+        raise InputError(
+            f"human masses need a confident joint for every part of the body; missing: {join_names(missing)}"
+        )
+    body, frames = compute_body_frame(skeleton, joints), np.linalg.inv(compute_rest_transforms(skeleton))
+    at = {role: body.points[skeleton.index(joints[role])] for role in _REQUIRED_ROLES}
+    parts = [
+        (skeleton.index(joints["head"]), _HEAD_SHARE, _interpolate_trunk(at, _HEAD_POSITION)),
+        *_find_trunk_segments(skeleton, joints, body.points, at),
+    ]
+    for side in SIDES:
+        for first, last, share, fraction in _LIMB_SEGMENTS:
+            begin, end = at[side + first], at[side + last]
+            parts.append((skeleton.index(joints[side + first]), share, begin + fraction * (end - begin)))
+        forearm, shin = at[f"{side}Hand"] - at[f"{side}LowerArm"], at[f"{side}Foot"] - at[f"{side}LowerLeg"]
+        sole = float(np.linalg.norm(shin)) * (_FOOT_FORWARD * body.forward - _FOOT_DROP * body.up)
+        parts.append((skeleton.index(joints[f"{side}Hand"]), _HAND_SHARE, at[f"{side}Hand"] + _HAND_OFFSET * forearm))
+        parts.append((skeleton.index(joints[f"{side}Foot"]), _FOOT_SHARE, at[f"{side}Foot"] + sole))
+    return [(row, share, frames[row, :3, :3] @ point + frames[row, :3, 3]) for row, share, point in parts]
+
+
+def _interpolate_trunk(at: Mapping[str, Floats], share: float) -> Floats:
+    """Interpolate a point between the hips and the shoulders."""
+    low, high = ((at[f"left{part}"] + at[f"right{part}"]) / 2 for part in ("UpperLeg", "UpperArm"))
+    return low + share * (high - low)
+
+
+def _find_trunk_segments(
+    skeleton: Skeleton, joints: Mapping[str, str], points: Floats, at: Mapping[str, Floats]
+) -> list[tuple[int, float, Floats]]:
+    """Assign the trunk segments to joints. The highest trunk joint not above a segment's centre carries the segment."""
+    rows = [skeleton.index(joints["hips"]), *find_trunk_rows(skeleton, joints)[0]]
+    low, axis = _interpolate_trunk(at, 0.0), _interpolate_trunk(at, 1.0) - _interpolate_trunk(at, 0.0)
+    heights = (points[rows] - low) @ axis / float(axis @ axis)
+    segments: list[tuple[int, float, Floats]] = []
+    for share, where in _TRUNK_SEGMENTS:
+        below = [row for row, height in zip(rows[1:], heights[1:], strict=True) if height <= where]
+        segments.append((below[-1] if below else rows[0], share, _interpolate_trunk(at, where)))
+    return segments
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+_PAIR_SIZE = 2
 _Point = tuple[float, float, float]
-_GIVE = "give masses={joint: mass} or {joint: (mass, (x, y, z))}"
+_ADVICE = "give masses={joint: mass} or {joint: (mass, (x, y, z))}"
 
 
 class BodyMass(NamedTuple):
@@ -61,7 +150,7 @@ def masses(rig: Rig | Skeleton) -> dict[str, BodyMass]:
     if not isinstance(rig, Rig | Skeleton):
         raise InputError(f"masses() takes a Rig or a Skeleton, not a {type(rig).__name__}")
     skeleton = rig.skeleton if isinstance(rig, Rig) else rig
-    return dict(remember(skeleton, "masses", None, lambda: _found(skeleton)))
+    return dict(get_or_compute(skeleton, "masses", None, lambda: _find_masses(skeleton)))
 
 
 def centre_of_mass(pose: Pose, masses: Mapping[str, Any] | None = None) -> Floats:
@@ -80,9 +169,9 @@ def centre_of_mass(pose: Pose, masses: Mapping[str, Any] | None = None) -> Float
     InputError
         For masses that are unknown or not above 0.
     """
-    given = None if masses is None else checked_masses(masses)
+    body_masses = None if masses is None else check_masses(masses)
     skeleton = require(pose, Pose, "the pose of a centre of mass").skeleton
-    return carried_by(skeleton, given).centre(pose.world.affine)
+    return compute_mass_shares(skeleton, body_masses).compute_centre(pose.world.affine)
 
 
 class MassShares(NamedTuple):
@@ -91,46 +180,48 @@ class MassShares(NamedTuple):
     shares: Floats
     centres: Floats
 
-    def centre(self, maps: Floats) -> Floats:
+    def compute_centre(self, maps: Floats) -> Floats:
         """Compute the centre of mass (..., 3). `maps` are world transforms (..., n, 3, 4)."""
-        return (self.shares[:, None] * self.moments(maps)).sum(axis=-2)
+        return (self.shares[:, None] * self.compute_centres(maps)).sum(axis=-2)
 
-    def moments(self, maps: Floats) -> Floats:
+    def compute_centres(self, maps: Floats) -> Floats:
         """Compute the world centres (..., n, 3)."""
         return (maps[..., :3] @ self.centres[:, :, None])[..., 0] + maps[..., 3]
 
 
-def carried_by(skeleton: Skeleton, given: tuple[tuple[str, BodyMass], ...] | None = None) -> MassShares:
+def compute_mass_shares(skeleton: Skeleton, body_masses: tuple[tuple[str, BodyMass], ...] | None = None) -> MassShares:
     """Compute the mass shares of a skeleton's rows.
 
     They come from checked masses or from `masses`; the result is cached.
     """
-    return remember(skeleton, "carried", given, lambda: _packed(skeleton, given))
+    return get_or_compute(skeleton, "carried", body_masses, lambda: _pack_shares(skeleton, body_masses))
 
 
-def checked_masses(masses: Any) -> tuple[tuple[str, BodyMass], ...]:
+def check_masses(masses: Any) -> tuple[tuple[str, BodyMass], ...]:
     """Check masses and return pairs of names and values. Raise InputError for anything else."""
     if not isinstance(masses, Mapping) or not masses:
-        raise InputError(f"masses are a mapping from joints to masses, as poise.masses(rig) gives, not {short(masses)}")
-    names(masses, "the joints that have a mass", "['hips', 'spine']")
-    return tuple((name, _body(name, value)) for name, value in masses.items())
+        raise InputError(
+            f"masses are a mapping from joints to masses, as poise.masses(rig) gives, not {abbreviate(masses)}"
+        )
+    check_names(masses, "the joints that have a mass", "['hips', 'spine']")
+    return tuple((name, _check_body_mass(name, value)) for name, value in masses.items())
 
 
-def _body(name: Any, value: Any) -> BodyMass:
-    pair: tuple[Any, Any] = value if isinstance(value, tuple) and len(value) == _PAIR else (value, (0.0, 0.0, 0.0))
+def _check_body_mass(name: Any, value: Any) -> BodyMass:
+    pair: tuple[Any, Any] = value if isinstance(value, tuple) and len(value) == _PAIR_SIZE else (value, (0.0, 0.0, 0.0))
     mass, centre = pair
     number, point = real(mass, f"the mass of {name!r}"), finite(centre, f"the centre of mass of {name!r}", last=3)
     if not 0.0 < number < np.inf or point.shape != (3,):
         raise InputError(
-            f"the mass of {name!r} is a finite number above 0, or such a number and a point, not {short(value)}"
+            f"the mass of {name!r} is a finite number above 0, or such a number and a point, not {abbreviate(value)}"
         )
     x, y, z = point.tolist()
     return BodyMass(number, (x, y, z))
 
 
-def _packed(skeleton: Skeleton, given: tuple[tuple[str, BodyMass], ...] | None) -> MassShares:
+def _pack_shares(skeleton: Skeleton, body_masses: tuple[tuple[str, BodyMass], ...] | None) -> MassShares:
     shares, moments = np.zeros(len(skeleton)), np.zeros((len(skeleton), 3))
-    for name, body in masses(skeleton).items() if given is None else given:
+    for name, body in masses(skeleton).items() if body_masses is None else body_masses:
         row = skeleton.index(name)
         shares[row] += body.mass
         moments[row] += body.mass * np.array(body.centre)
@@ -138,21 +229,21 @@ def _packed(skeleton: Skeleton, given: tuple[tuple[str, BodyMass], ...] | None) 
     return MassShares(shares / shares.sum(), centres)
 
 
-def _found(skeleton: Skeleton) -> dict[str, BodyMass]:
+def _find_masses(skeleton: Skeleton) -> dict[str, BodyMass]:
     inertials: Mapping[str, tuple[float, _Point]] = getattr(skeleton.source, "inertials", {})
     if inertials:
         return {name: BodyMass(mass, centre) for name, (mass, centre) in inertials.items()}
-    roles, sure = roles_of(skeleton), sure_roles(skeleton)
+    roles, confident = find_roles(skeleton), find_confident_roles(skeleton)
     try:
-        segments = segments_of(skeleton, {role: roles.joints[role] for role in sure})
+        segments = find_segment_masses(skeleton, {role: roles.joints[role] for role in confident})
     except InputError as error:
-        raise InputError(f"the masses of this skeleton are unknown ({error}): {_GIVE}") from error
-    found: dict[str, BodyMass] = {}
+        raise InputError(f"the masses of this skeleton are unknown ({error}): {_ADVICE}") from error
+    by_joint: dict[str, BodyMass] = {}
     for row, share, centre in segments:
         name = skeleton.names[row]
-        before = found.get(name, BodyMass(0.0))
+        before = by_joint.get(name, BodyMass(0.0))
         mass = before.mass + share
         point = (before.mass * np.array(before.centre) + share * centre) / mass
         x, y, z = point.tolist()
-        found[name] = BodyMass(mass, (x, y, z))
-    return found
+        by_joint[name] = BodyMass(mass, (x, y, z))
+    return by_joint

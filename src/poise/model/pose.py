@@ -9,25 +9,108 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.kernels.codes import UNIT_SLACK
+from poise.kernels.layout import UNIT_SLACK
 from poise.maths import euler, rotations
-from poise.maths.arguments import require
-from poise.maths.arrays import Floats, finite, for_kernel, frozen, shared_shape, short
-from poise.maths.in_words import in_words
-from poise.maths.options import truth
-from poise.maths.remember import FrozenValue
-from poise.model import kinematics, plain
-from poise.model.same import carried_over, check_same
-from poise.model.skeleton import Kind, Skeleton
+from poise.maths.arguments import check_bool, require
+from poise.maths.arrays import Floats, abbreviate, broadcast_shapes, finite, freeze_array, prepare_for_kernel
+from poise.maths.caching import FrozenValue
+from poise.maths.formatting import format_fields
+from poise.model import kinematics, numpy_kinematics
+from poise.model.joints import Kind
+from poise.model.skeleton import Skeleton
+from poise.model.topology import compute_root_motion, compute_root_translation, insert_root_q, remove_root_q
+
+# --- Compatibility of poses and skeletons ----------------------------------------------------------------------------
+
+
+def check_same_skeleton(own: Skeleton, other: Skeleton, label: str) -> None:
+    """Raise InputError for a pose of a skeleton with other joints.
+
+    Joints are compared by name, kind and parent; limits and proportions may differ, and one of the two may have the
+    free root of `Skeleton.with_free_root`.
+
+    Parameters
+    ----------
+    own
+        The expected skeleton.
+    other
+        The skeleton of the pose.
+    label
+        Name of the pose, for the message.
+    """
+    require(own, Skeleton, "the expected skeleton")
+    if other is own or not (difference := _describe_difference(own.bound, other.bound)):
+        return
+    message = f"{label} is a pose of another skeleton: {difference}"
+    raise InputError(message)
+
+
+def convert_configuration(
+    own: Skeleton, other: Skeleton, q: Floats, translations: Floats | None
+) -> tuple[Floats, Floats | None]:
+    """Convert q and translations between twin skeletons. They are (..., nq) and (..., n, 3).
+
+    The pose is on `own`; `other` differs in its free root only. Freeing a ball moves its translation into q, binding it
+    moves it back.
+    """
+    if own.freed == other.freed:
+        return q, translations
+    if own.freed is not None:
+        q, translations = _remove_root(own, q, translations)
+    return (q, translations) if other.freed is None else (_add_root(other, q, translations), translations)
+
+
+def _remove_root(own: Skeleton, q: Floats, translations: Floats | None) -> tuple[Floats, Floats | None]:
+    assert own.freed is not None
+    row, kind = own.freed
+    q, motion = remove_root_q(q, int(own.q_start[row]), kind, own.names[row])
+    if kind != Kind.BALL or (translations is None and not motion.any()):
+        return q, translations
+    local_translations = own.A[:, :3] if translations is None else translations
+    local_translations = np.broadcast_to(local_translations, (*q.shape[:-1], len(own), 3)).copy()
+    local_translations[..., row, :] = compute_root_translation(own.A[row], motion)
+    return q, local_translations
+
+
+def _add_root(other: Skeleton, q: Floats, translations: Floats | None) -> Floats:
+    assert other.freed is not None
+    row, kind = other.freed
+    start = int(other.q_start[row])
+    q = insert_root_q(q, start, kind)
+    if translations is not None:
+        q[..., start : start + 3] = compute_root_motion(other.A[row], translations[..., row, :])
+    return q
+
+
+def _describe_difference(own: Skeleton, other: Skeleton) -> str:
+    """Describe the first difference; empty where there is none."""
+    if len(own) != len(other):
+        return f"it has {len(other)} joints, not {len(own)}"
+    for ours, theirs in zip(own.names, other.names, strict=True):
+        if ours != theirs:
+            return f"it has a joint {theirs!r} where this one has {ours!r}"
+    for row in np.flatnonzero(own.kinds != other.kinds):
+        theirs, ours = (Kind(skeleton.kinds[row]).name.lower() for skeleton in (other, own))
+        return f"its {own.names[row]!r} is a {theirs} joint, not a {ours} one"
+    for row in np.flatnonzero(own.parents != other.parents):
+        theirs, ours = ("nothing" if s.parents[row] < 0 else repr(s.names[s.parents[row]]) for s in (other, own))
+        return f"its {own.names[row]!r} hangs on {theirs}, not on {ours}"
+    if not np.array_equal(own.q_start, other.q_start):
+        return "its coupled joints differ"
+    return ""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
 
 # relative difference of lengths that counts as rounding
-_SIMILAR = 1e-12
+_SIMILARITY_TOLERANCE = 1e-12
 
 
 class _SinglePoseError(InputError, TypeError):
@@ -52,7 +135,7 @@ class Transforms(FrozenValue):
         (..., n, 3, 4) linear part and translation of each joint [file units].
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     skeleton: Skeleton
     affine: Floats  # (..., n, 3, 4), or (..., 3, 4) for one joint
@@ -60,10 +143,10 @@ class Transforms(FrozenValue):
     def __post_init__(self) -> None:
         require(self.skeleton, Skeleton, "the skeleton of transforms")
         if type(self.affine) is not np.ndarray or self.affine.shape[-2:] != (3, 4) or self.affine.dtype != np.float64:
-            given = finite(self.affine, "affine", last=4)
-            if given.shape[-2:] != (3, 4):
-                raise InputError(f"affine transforms have the shape (..., 3, 4), not {given.shape}")
-            object.__setattr__(self, "affine", given)
+            affine = finite(self.affine, "affine", last=4)
+            if affine.shape[-2:] != (3, 4):
+                raise InputError(f"affine transforms have the shape (..., 3, 4), not {affine.shape}")
+            object.__setattr__(self, "affine", affine)
 
     def __getitem__(self, joint: str) -> Transforms:
         return Transforms(self.skeleton, self.affine[..., self.skeleton.index(joint), :, :])
@@ -77,10 +160,10 @@ class Transforms(FrozenValue):
     def rotations(self) -> Floats:
         """(..., n, 4) nearest rotations w x y z, w >= 0. Scale and mirroring are removed."""
         maps = np.array(self.affine.reshape(math.prod(self.affine.shape[:-2]), 12))  # a copy: see Pose._local_arrays
-        turns = kinematics.turns_of(maps, _SIMILAR, poses=math.prod(self.affine.shape[:-3]))
-        turns = turns.reshape(*self.affine.shape[:-2], 4)
-        turns.setflags(write=False)
-        return turns
+        quaternions = kinematics.compute_rotations(maps, _SIMILARITY_TOLERANCE, poses=math.prod(self.affine.shape[:-3]))
+        quaternions = quaternions.reshape(*self.affine.shape[:-2], 4)
+        quaternions.setflags(write=False)
+        return quaternions
 
     @cached_property
     def matrices(self) -> Floats:
@@ -118,14 +201,14 @@ class Pose(FrozenValue):
 
     def __post_init__(self) -> None:
         require(self.skeleton, Skeleton, "the skeleton of a pose")
-        q = unit_turns(self.skeleton, finite(self.q, "q", last=self.skeleton.nq).copy())
+        q = normalise_rotations(self.skeleton, finite(self.q, "q", last=self.skeleton.nq).copy())
         object.__setattr__(self, "q", q)
-        frozen(q)
+        freeze_array(q)
         for name in ("translations", "scales"):
             value = getattr(self, name)
             if value is not None:
                 shape = (*q.shape[:-1], len(self.skeleton), 3)
-                object.__setattr__(self, name, _for_joints(value, name, shape))
+                object.__setattr__(self, name, _broadcast_to_joints(value, name, shape))
 
     @classmethod
     def unchecked(cls, skeleton: Skeleton, q: Floats, translations: Floats | None, scales: Floats | None) -> Pose:
@@ -137,7 +220,7 @@ class Pose(FrozenValue):
         pose.__dict__.update(skeleton=skeleton, q=q, translations=translations, scales=scales)
         for array in (q, translations, scales):
             if array is not None:
-                frozen(array)
+                freeze_array(array)
         return pose
 
     @property
@@ -158,14 +241,14 @@ class Pose(FrozenValue):
 
     def __getitem__(self, index: Any) -> Pose:
         if isinstance(index, str) or not self.shape:
-            by_joint = f"the transform of a joint is pose.world[{short(index)}]"
+            by_joint = f"the transform of a joint is pose.world[{abbreviate(index)}]"
             raise _SinglePoseError(
                 by_joint if isinstance(index, str) else "a single pose cannot be indexed; a batch can"
             )
         try:
             q = self.q[index].copy()
         except (IndexError, TypeError, ValueError) as error:
-            raise _NoSuchPoseError(f"a batch of poses of shape {self.shape} has none at {short(index)}") from error
+            raise _NoSuchPoseError(f"a batch of poses of shape {self.shape} has none at {abbreviate(index)}") from error
         if q.shape[-1:] != (self.skeleton.nq,):
             finite(q, "q", last=self.skeleton.nq)  # it raises the error
         parts = [None if value is None else value[index].copy() for value in (self.translations, self.scales)]
@@ -176,28 +259,28 @@ class Pose(FrozenValue):
         return f"Pose({self.skeleton!r}{batch})"
 
     @cached_property
-    def _locals(self) -> tuple[Floats, Floats]:
+    def _local_arrays(self) -> tuple[Floats, Floats]:
         """Local positions and rotations (k, n, 3|4), batch flattened. They are those of A . J."""
         s = self.skeleton
         # a copy: Numba would compile again for a read-only array
         q = np.array(self.q.reshape(math.prod(self.shape), s.nq))
         positions, quaternions = np.zeros((len(q), len(s), 3)), np.zeros((len(q), len(s), 4))
-        plain.forward(len(q)).local_transforms(
+        numpy_kinematics.select_backend(len(q)).compute_local_transforms(
             s.kinds, s.axes, s.A, s.q_start, s.coupling_rows, q, positions, quaternions
         )
         if self.translations is not None:
-            given = self.translations.reshape(-1, len(s), 3)
+            translations = self.translations.reshape(-1, len(s), 3)
             kinds = s.kinds[:, None]
-            slid = np.where(kinds == Kind.SLIDE, positions - s.A[:, :3] + given, given)
+            slid = np.where(kinds == Kind.SLIDE, positions - s.A[:, :3] + translations, translations)
             positions = np.where(kinds == Kind.FREE, positions, slid)  # a free joint's translation is in q
         positions.setflags(write=False)
         quaternions.setflags(write=False)
         return positions, quaternions
 
     @property
-    def _given(self) -> kinematics.Given:
+    def _local_offsets(self) -> kinematics.LocalOffsets:
         """The pose's translations and scales (k, n, 3), batch flattened."""
-        return kinematics.flat_given(self.translations, self.scales)
+        return kinematics.flatten_local_offsets(self.translations, self.scales)
 
     @cached_property
     def world(self) -> Transforms:
@@ -207,7 +290,7 @@ class Pose(FrozenValue):
 
         A pose gives the same bits in any batch. For one joint of a large batch use `world_of`.
         """
-        affine = kinematics.world_maps(self.skeleton, None, self.flat_q.copy(), self._given)
+        affine = kinematics.compute_world_maps(self.skeleton, None, self.flat_q.copy(), self._local_offsets)
         affine = affine.reshape(*self.shape, len(self.skeleton), 3, 4)
         affine.setflags(write=False)
         return Transforms(self.skeleton, affine)
@@ -215,7 +298,7 @@ class Pose(FrozenValue):
     def world_of(self, joint: str) -> Transforms:
         """Return `world[joint]` with the same bits, for large batches. Only the joints above it are computed."""
         row = self.skeleton.index(joint)
-        affine = kinematics.world_maps(self.skeleton, row, self.flat_q.copy(), self._given)
+        affine = kinematics.compute_world_maps(self.skeleton, row, self.flat_q.copy(), self._local_offsets)
         affine = affine.reshape(*self.shape, 3, 4)
         affine.setflags(write=False)
         return Transforms(self.skeleton, affine)
@@ -262,14 +345,14 @@ class Pose(FrozenValue):
         except ValueError as error:
             message = f"point has the batch shape {points.shape[:-1]}, which does not go with the pose's, {self.shape}"
             raise InputError(message) from error
-        points = for_kernel(rows.reshape(k if points.ndim > 1 else 1, 3))
-        columns = kinematics.jacobians(s, row, self.flat_q.copy(), self._given, points)
+        points = prepare_for_kernel(rows.reshape(k if points.ndim > 1 else 1, 3))
+        columns = kinematics.compute_jacobians(s, row, self.flat_q.copy(), self._local_offsets, points)
         return columns.reshape(*self.shape, 6, s.nv)
 
     @cached_property
     def local(self) -> Transforms:
         """Parent-relative transforms of every joint, A . J . B."""
-        positions, quaternions = self._locals
+        positions, quaternions = self._local_arrays
         linear = rotations.as_matrix(quaternions) @ self.b_affine[..., :3]
         affine = np.concatenate([linear, positions[..., None]], axis=-1)
         affine = affine.reshape(*self.shape, len(self.skeleton), 3, 4)
@@ -279,12 +362,12 @@ class Pose(FrozenValue):
     @property
     def local_positions(self) -> Floats:
         """(..., n, 3) parent-relative translations, as stored in files."""
-        return self._locals[0].reshape(*self.shape, len(self.skeleton), 3)
+        return self._local_arrays[0].reshape(*self.shape, len(self.skeleton), 3)
 
     @property
     def local_rotations(self) -> Floats:
         """(..., n, 4) parent-relative rotations w x y z, as in files. They contain no scale."""
-        return self._locals[1].reshape(*self.shape, len(self.skeleton), 4)
+        return self._local_arrays[1].reshape(*self.shape, len(self.skeleton), 4)
 
     def euler(self, order: str = "XYZ", *, degrees: bool = False) -> Floats:
         """Compute Euler angles (..., n, 3) of the parent-relative rotations.
@@ -307,7 +390,7 @@ class Pose(FrozenValue):
         Where the middle angle is +-90 degrees (gimbal lock) only the sum or the difference of the other two counts.
         """
         angles = euler.from_quaternion(self.local_rotations, order)
-        return np.degrees(angles) if truth("degrees", degrees) else angles
+        return np.degrees(angles) if check_bool("degrees", degrees) else angles
 
     @property
     def b_affine(self) -> Floats:
@@ -337,8 +420,8 @@ class Pose(FrozenValue):
         if skeleton is self.skeleton:
             return self
         require(skeleton, Skeleton, "the new skeleton of a pose")
-        check_same(skeleton, self.skeleton, "the converted pose")
-        q, translations = carried_over(self.skeleton, skeleton, self.q, self.translations)
+        check_same_skeleton(skeleton, self.skeleton, "the converted pose")
+        q, translations = convert_configuration(self.skeleton, skeleton, self.q, self.translations)
         return Pose(skeleton, q, translations, self.scales)
 
     def with_q(self, q: Floats) -> Pose:
@@ -355,7 +438,7 @@ class Pose(FrozenValue):
             ball, seven numbers x y z w x y z for a free joint.
         """
         if not isinstance(values, Mapping):
-            message = f"replace() takes values by joint name, such as {{'elbow': 0.5}}, not {short(values)}"
+            message = f"replace() takes values by joint name, such as {{'elbow': 0.5}}, not {abbreviate(values)}"
             raise InputError(message)
         q = self.q.copy()
         for name, value in values.items():
@@ -368,8 +451,8 @@ class Pose(FrozenValue):
             if joint.kind in (Kind.HINGE, Kind.SLIDE):
                 numbers = numbers[..., None]
             elif numbers.shape[-1:] == (joint.kind.nq,):
-                turned = rotations.normalised(numbers[..., -4:])
-                numbers = np.concatenate([numbers[..., :-4], turned], axis=-1)
+                quaternions = rotations.normalised(numbers[..., -4:])
+                numbers = np.concatenate([numbers[..., :-4], quaternions], axis=-1)
             else:
                 message = f"the value of {name!r} ({joint.kind.name.lower()}) needs {joint.kind.nq} numbers"
                 raise InputError(message)
@@ -394,55 +477,55 @@ class Pose(FrozenValue):
             0 (this pose) to 1 (the other). Numbers are interpolated linearly, rotations by slerp.
         """
         if not isinstance(other, Pose):
-            message = f"a pose is blended with another Pose, not with {short(other)}"
+            message = f"a pose is blended with another Pose, not with {abbreviate(other)}"
             raise InputError(message)
         if other.skeleton is not self.skeleton and other.skeleton.bound != self.skeleton.bound:
             message = "two poses can be blended only on the same skeleton"
             raise InputError(message)
         to: Pose = other if other.skeleton.freed == self.skeleton.freed else other.on(self.skeleton)
         weight = finite(weight, "weight")
-        shared_shape("the poses and the weight", self.shape, to.shape, weight.shape)
+        broadcast_shapes("the poses and the weight", self.shape, to.shape, weight.shape)
         q = blend_q(self.skeleton, self.q, to.q, weight)
         return Pose(
             self.skeleton,
             q,
-            _mixed(self._translations(), to._translations(), weight, self.translations, to.translations),
-            _mixed(self._scales(), to._scales(), weight, self.scales, to.scales),
+            _blend_arrays(self._get_translations(), to._get_translations(), weight, self.translations, to.translations),
+            _blend_arrays(self._get_scales(), to._get_scales(), weight, self.scales, to.scales),
         )
 
-    def _translations(self) -> Floats:
+    def _get_translations(self) -> Floats:
         return self.skeleton.A[:, :3] if self.translations is None else self.translations
 
-    def _scales(self) -> Floats:
+    def _get_scales(self) -> Floats:
         return np.diagonal(self.skeleton.B[:, :, :3], axis1=1, axis2=2) if self.scales is None else self.scales
 
 
-def _for_joints(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
+def _broadcast_to_joints(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
     """Broadcast translations or scales (..., n, 3) to a batch."""
-    given = finite(value, name, last=3)
+    array = finite(value, name, last=3)
     try:
-        return np.broadcast_to(given.copy(), shape)
+        return np.broadcast_to(array.copy(), shape)
     except ValueError as error:
-        message = f"{name} of {shape[-2]} joints need the shape {shape}; theirs is {given.shape}"
+        message = f"{name} of {shape[-2]} joints need the shape {shape}; theirs is {array.shape}"
         raise InputError(message) from error
 
 
-def unit_turns(skeleton: Skeleton, q: Floats) -> Floats:
+def normalise_rotations(skeleton: Skeleton, q: Floats) -> Floats:
     """Normalize the quaternions in q (..., nq). Those of unit length to rounding stay bit for bit."""
     columns = skeleton.turn_columns
     first = int(columns[0, 0]) if len(columns) else 0
     if len(columns) and columns[-1, -1] - first + 1 == columns.size:  # contiguous, as in most rigs
-        turns = q[..., first : first + columns.size].reshape(*q.shape[:-1], *columns.shape)
+        quaternions = q[..., first : first + columns.size].reshape(*q.shape[:-1], *columns.shape)
     else:
-        turns = q[..., columns]
-    off = np.abs(np.einsum("...i,...i->...", turns, turns) - 1.0) > UNIT_SLACK
-    if off.any():
-        if (turns == 0.0).all(axis=-1).any():
-            row = int(np.argwhere((turns == 0.0).all(axis=-1))[0, -1])
+        quaternions = q[..., columns]
+    is_scaled = np.abs(np.einsum("...i,...i->...", quaternions, quaternions) - 1.0) > UNIT_SLACK
+    if is_scaled.any():
+        if (quaternions == 0.0).all(axis=-1).any():
+            row = int(np.argwhere((quaternions == 0.0).all(axis=-1))[0, -1])
             joint = skeleton.names[np.flatnonzero(skeleton.kinds >= Kind.BALL)[row]]
             message = f"the rotation of {joint!r} in q has zero length; the identity is (1, 0, 0, 0)"
             raise InputError(message)
-        q[..., columns] = np.where(off[..., None], rotations.normalised(turns), turns)
+        q[..., columns] = np.where(is_scaled[..., None], rotations.normalised(quaternions), quaternions)
     return q
 
 
@@ -456,7 +539,88 @@ def blend_q(skeleton: Skeleton, a: Floats, b: Floats, weight: Floats) -> Floats:
     return q
 
 
-def _mixed(a: Floats, b: Floats, weight: Floats, *given: Floats | None) -> Floats | None:
-    if all(value is None for value in given):
+def _blend_arrays(a: Floats, b: Floats, weight: Floats, *sources: Floats | None) -> Floats | None:
+    if all(value is None for value in sources):
         return None
     return a + weight[..., None, None] * (b - a)
+
+
+# --- Parent-relative transforms as translation, rotation and scale, as in file nodes ---------------------------------
+#
+# NumPy only: reading and saving do not wait for a compiler. `kinematics.py` has compiled forward kinematics.
+
+
+class LocalTransforms(NamedTuple):
+    """Local transforms as stored in file nodes.
+
+    Translations are (..., n, 3), rotations (..., n, 4) w x y z, scales (..., n, 3).
+    """
+
+    translation: Floats
+    rotation: Floats
+    scale: Floats
+
+
+def compute_local_transforms(pose: Pose) -> LocalTransforms:
+    """Compute the local transform of every joint, A . J(q) . B.
+
+    A joint at q = 0 gets the numbers of A bit for bit. The scale does not contain a shear of B.
+    """
+    s, q = pose.skeleton, pose.q
+    rotation = np.broadcast_to(s.A[:, 3:], (*pose.shape, len(s), 4)).copy()
+    translation = np.broadcast_to(s.A[:, :3], (*pose.shape, len(s), 3)).copy()
+    turning = np.flatnonzero(s.kinds >= Kind.BALL)
+    starts = s.q_start[turning] + np.where(s.kinds[turning] == Kind.FREE, 3, 0)
+    quaternions = q[..., starts[:, None] + np.arange(4)]
+    rotation[..., turning, :] = rotations.multiply(rotation[..., turning, :], quaternions)
+    for row in np.flatnonzero((s.kinds != Kind.BALL) & (s.kinds != Kind.FIXED)).tolist():
+        _apply_joint_motion(s, row, q, translation, rotation)
+    if pose.translations is not None:
+        is_bound = s.kinds != Kind.FREE  # free joints have their translation in q
+        translation[..., is_bound, :] = pose.translations[..., is_bound, :]
+    units = rotations.unit(rotation)
+    scale = np.diagonal(s.B[:, :, :3], axis1=1, axis2=2) if pose.scales is None else pose.scales
+    return LocalTransforms(translation, units, np.broadcast_to(scale, translation.shape))
+
+
+def _apply_joint_motion(s: Skeleton, row: int, q: Floats, translation: Floats, rotation: Floats) -> None:
+    """Apply the motion of a free joint, hinge or slide."""
+    start, rest = int(s.q_start[row]), s.A[row]
+    if s.kinds[row] == Kind.FREE:
+        translation[..., row, :] = rest[:3] + rotations.rotate(rest[3:], q[..., start : start + 3])
+        return
+    ratio, offset = s.coupling_rows[row]
+    value = ratio * q[..., start] + offset
+    if s.kinds[row] == Kind.SLIDE:
+        translation[..., row, :] = rest[:3] + value[..., None] * rotations.rotate(rest[3:], s.axes[row])
+    else:
+        joint_rotation = rotations.about(s.axes[row], value)
+        rotation[..., row, :] = rotations.multiply(np.broadcast_to(rest[3:], joint_rotation.shape), joint_rotation)
+
+
+def compute_rest_local_transforms(pose: Pose) -> LocalTransforms:
+    """Compute the local rest transforms. They are A . B; a free joint is where rest_q has it."""
+    s = pose.skeleton
+    q = s.zero_q()
+    for row in np.flatnonzero(s.kinds == Kind.FREE).tolist():
+        start = int(s.q_start[row])
+        q[start : start + 7] = s.rest_q[start : start + 7]
+    parts = compute_local_transforms(Pose(s, q))
+    A_rows = (s.kinds == Kind.HINGE) | (s.kinds == Kind.SLIDE)  # noqa: N806  (a coupling's offset is not part of the rest pose)
+    parts.translation[A_rows], parts.rotation[A_rows] = s.A[A_rows, :3], s.A[A_rows, 3:]
+    return parts
+
+
+def compose_world_transforms(parents: list[int], translations: Floats, quaternions: Floats, linear: Floats) -> Floats:
+    """Compose world transforms (n, 4, 4) from local ones, parents first.
+
+    A local transform is T . R . L. A product that overflows is inf or NaN.
+    """
+    local = np.zeros((len(parents), 4, 4))
+    local[:, :3, :3] = rotations.as_matrix(quaternions) @ linear
+    local[:, :3, 3], local[:, 3, 3] = translations, 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for row, parent in enumerate(parents):
+            if parent >= 0:
+                local[row] = local[parent] @ local[row]
+    return local

@@ -9,14 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
-from poise.errors import InputError, UnknownNameError, quoted
-from poise.maths.arguments import names, require, several, text
+from poise.errors import InputError, UnknownNameError, quote_value
+from poise.maths.arguments import check_entries, check_names, check_text, require
 from poise.maths.arrays import Floats, finite
-from poise.maths.in_words import in_words
-from poise.maths.remember import FrozenValue
+from poise.maths.caching import FrozenValue
+from poise.maths.formatting import format_fields
 from poise.model.clip import Clip
-from poise.model.pose import Pose
-from poise.model.same import check_same
+from poise.model.pose import Pose, check_same_skeleton
 from poise.model.skeleton import Skeleton
 
 
@@ -35,19 +34,19 @@ class Skin(FrozenValue):
         differ from the rest pose.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     name: str
     joints: tuple[str, ...]
     bind: Floats
 
     def __post_init__(self) -> None:
-        text(self.name, "the name of a skin")
-        object.__setattr__(self, "joints", names(self.joints, "the joints of a skin"))
+        check_text(self.name, "the name of a skin")
+        object.__setattr__(self, "joints", check_names(self.joints, "the joints of a skin"))
         bind = finite(self.bind, "the bind matrices of a skin", last=4)
         if bind.shape != (len(self.joints), 4, 4):
-            what = f"the bind matrices of {len(self.joints)} joints"
-            raise InputError(f"{what} need the shape ({len(self.joints)}, 4, 4); theirs is {bind.shape}")
+            label = f"the bind matrices of {len(self.joints)} joints"
+            raise InputError(f"{label} need the shape ({len(self.joints)}, 4, 4); theirs is {bind.shape}")
         object.__setattr__(self, "bind", bind)
 
 
@@ -80,7 +79,7 @@ class Rig(FrozenValue):
         Pairs of links excluded from collision checks by the file, as names for `skeleton.index`.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     skeleton: Skeleton
     pose: Pose
@@ -95,22 +94,22 @@ class Rig(FrozenValue):
 
     def __post_init__(self) -> None:
         require(self.skeleton, Skeleton, "the skeleton of a rig")
-        check_same(self.skeleton, require(self.pose, Pose, "the pose of a rig").skeleton, "the pose of a rig")
+        check_same_skeleton(self.skeleton, require(self.pose, Pose, "the pose of a rig").skeleton, "the pose of a rig")
         for name, kind in (("clips", Clip), ("skins", Skin), ("notes", str)):
-            entries = several(getattr(self, name), f"the {name} of a rig", "those of another rig")
+            entries = check_entries(getattr(self, name), f"the {name} of a rig", "those of another rig")
             for one in entries:
                 require(one, kind, f"each of the {name} of a rig")
             object.__setattr__(self, name, tuple(entries))
         for name in ("humanoid", "poses"):
             require(getattr(self, name), Mapping, f"`{name}` of a rig")
         for clip in self.clips:
-            check_same(self.skeleton, clip.skeleton, f"clip {clip.name!r} of a rig")
+            check_same_skeleton(self.skeleton, clip.skeleton, f"clip {clip.name!r} of a rig")
         for name, pose in self.poses.items():
-            what = f"pose {quoted(name)} of a rig"
-            check_same(self.skeleton, require(pose, Pose, what).skeleton, what)
-        self._stand_on_one_root()
+            label = f"pose {quote_value(name)} of a rig"
+            check_same_skeleton(self.skeleton, require(pose, Pose, label).skeleton, label)
+        self._unify_free_root()
 
-    def _stand_on_one_root(self) -> None:
+    def _unify_free_root(self) -> None:
         """Convert pose and clips to the skeleton's root. One may have a free root and the other not."""
         freed = self.skeleton.freed
         if self.pose.skeleton.freed != freed:

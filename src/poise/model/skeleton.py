@@ -16,22 +16,27 @@ from typing import Any, Self
 
 import numpy as np
 
-from poise.errors import InputError, listed
-from poise.maths.arguments import require, several
-from poise.maths.arrays import Floats, Ints, finite, frozen, same, short
-from poise.maths.in_words import counted
-from poise.maths.options import whole_number
-from poise.maths.remember import remember
+from poise.errors import InputError, join_names
+from poise.maths.arguments import check_entries, check_integer, require
+from poise.maths.arrays import Floats, Ints, abbreviate, finite, freeze_array, is_equal
+from poise.maths.caching import get_or_compute
+from poise.maths.formatting import format_count
 from poise.model import joints
-from poise.model.couplings import check_couplings, composed
-from poise.model.free_root import Freed, bound, freed
-from poise.model.joints import Coupling, Joint, Kind
+from poise.model.joints import Coupling, Joint, Kind, Motor, check_couplings, resolve_couplings
+from poise.model.limit_bounds import BallLimits, Bounds, HingedBalls
 from poise.model.limits import Limit
-from poise.model.limits.base.bounds import BallHinges, BallLimits, Bounds
 from poise.model.loops import Loop
-from poise.model.motors import Motor
-from poise.model.other_names import matching, row_of_role
-from poise.model.ways import FLAT, LIMB, is_flat, usual_way
+from poise.model.topology import (
+    FLAT_MESSAGE,
+    MIN_LIMB_JOINTS,
+    FreeRoot,
+    add_free_root,
+    find_default_chain,
+    is_flat,
+    match_names,
+    remove_free_root,
+    require_joint_by_role,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +111,7 @@ class Skeleton:
     metres_per_unit: float | None = None
     up: str | None = None
     source: Any = None
-    freed: Freed | None = None
+    freed: FreeRoot | None = None
     loops: tuple[Loop, ...] = ()
 
     @classmethod
@@ -152,23 +157,23 @@ class Skeleton:
         **metadata
             Further fields of the skeleton.
         """
-        names = joints.unique_names(joints.checked_names(names))
+        names = joints.make_unique_names(joints.check_names(names))
         n = len(names)
-        kinds_ = joints.whole_numbers(kinds, "kinds")
-        parents_ = joints.whole_numbers(parents, "parents")
+        kinds_ = joints.check_integers(kinds, "kinds")
+        parents_ = joints.check_integers(parents, "parents")
         joints.check_tree(names, parents_, kinds_)
-        couplings_ = composed(names, kinds_, check_couplings(couplings, n))
-        rows = (None,) * n if limits is None else several(limits, "the limits of joints", "[None, Range(0, 2)]")
+        couplings_ = resolve_couplings(names, kinds_, check_couplings(couplings, n))
+        rows = (None,) * n if limits is None else check_entries(limits, "the limits of joints", "[None, Range(0, 2)]")
         if len(rows) != n:
             raise InputError(f"the limits of {n} joints are {n} limits or None, not {len(rows)}")
-        sizes = [len(joints.NQ[kind]) for kind in kinds_.tolist()]
+        sizes = [len(joints.Q_RANGES[kind]) for kind in kinds_.tolist()]
         skeleton = cls(
             names=names,
             parents=parents_,
             kinds=kinds_,
-            axes=joints.unit_axes(names, kinds_, axes),
-            A=joints.rigid(n, offsets, rotations),
-            B=joints.affine(n, scales),
+            axes=joints.compute_unit_axes(names, kinds_, axes),
+            A=joints.build_rigid_transforms(n, offsets, rotations),
+            B=joints.build_affine_transforms(n, scales),
             rest_q=np.zeros(sum(size for size, c in zip(sizes, couplings_, strict=True) if c is None)),
             limits=(None,) * n,
             couplings=couplings_,
@@ -188,13 +193,13 @@ class Skeleton:
         joints.check_rows(self)
         for name in ("aliases", "chains", "roles"):
             require(getattr(self, name), Mapping, f"`{name}` of a skeleton")
-        for loop in several(self.loops, "the loops of a skeleton", "those of another skeleton"):
+        for loop in check_entries(self.loops, "the loops of a skeleton", "those of another skeleton"):
             require(loop, Loop, "each loop of a skeleton")
         unknown = [loop for loop in self.loops if not loop.is_within(self)]
         if unknown:
             raise InputError(f"the loop {unknown[0].name!r} ties a joint that does not exist: {unknown[0].joints}")
         for array in (self.parents, self.kinds, self.axes, self.A, self.B, self.rest_q):
-            frozen(array)
+            freeze_array(array)
 
     def __getstate__(self) -> dict[str, Any]:
         state = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
@@ -214,7 +219,7 @@ class Skeleton:
         if not isinstance(other, Skeleton):
             return NotImplemented
         names = [f.name for f in dataclasses.fields(self) if f.name not in ("roles", "motors", "faces", "source")]
-        return all(same(getattr(self, name), getattr(other, name)) for name in names)
+        return all(is_equal(getattr(self, name), getattr(other, name)) for name in names)
 
     def __hash__(self) -> int:
         return hash((self.names, self.parents.tobytes(), self.kinds.tobytes()))
@@ -223,14 +228,14 @@ class Skeleton:
         return len(self.names)
 
     def __repr__(self) -> str:
-        return f"Skeleton({counted(len(self), 'joint')}, nq {self.nq}, nv {self.nv})"
+        return f"Skeleton({format_count(len(self), 'joint')}, nq {self.nq}, nv {self.nv})"
 
     # --- q ---------------------------------------------------------------------------------------
 
     @cached_property
     def q_start(self) -> Ints:
         """(n,) offset of each joint's numbers in q. A coupled joint has its leader's."""
-        return joints.starts([Kind(k).nq for k in self.kinds], self.couplings)
+        return joints.compute_offsets([Kind(k).nq for k in self.kinds], self.couplings)
 
     @cached_property
     def v_start(self) -> Ints:
@@ -240,7 +245,7 @@ class Skeleton:
         small rotations about the axes of its rotation frame; for a free joint six, a translation along those
         axes and then a rotation.
         """
-        return joints.starts([joints.NV[kind] for kind in self.kinds.tolist()], self.couplings)
+        return joints.compute_offsets([joints.DOF_COUNTS[kind] for kind in self.kinds.tolist()], self.couplings)
 
     @cached_property
     def nq(self) -> int:
@@ -265,7 +270,7 @@ class Skeleton:
     def coupling_rows(self) -> Floats:
         """(n, 2) ratio and offset of each joint's value. They are 1 and 0 without a coupling."""
         rows = np.array([(c.ratio, c.offset) if c else (1.0, 0.0) for c in self.couplings]).reshape(-1, 2)
-        frozen(rows)
+        freeze_array(rows)
         return rows
 
     def zero_q(self) -> Floats:
@@ -289,7 +294,7 @@ class Skeleton:
     # --- names -----------------------------------------------------------------------------------
 
     @cached_property
-    def _rows(self) -> dict[str, int]:
+    def _index_by_name(self) -> dict[str, int]:
         return dict(self.aliases) | {name: i for i, name in enumerate(self.names)}
 
     def index(self, joint: str) -> int:
@@ -298,21 +303,21 @@ class Skeleton:
         A role is a name such as "leftHand"; UnknownNameError lists the known names.
         """
         try:
-            return self._rows[joint]
+            return self._index_by_name[joint]
         except (KeyError, TypeError):
-            return row_of_role(self, joint, [*self.names, *self.aliases])
+            return require_joint_by_role(self, joint, [*self.names, *self.aliases])
 
     def __contains__(self, joint: object) -> bool:
-        return isinstance(joint, str) and joint in self._rows
+        return isinstance(joint, str) and joint in self._index_by_name
 
     def __getitem__(self, joint: str) -> Joint:
         row = self.index(joint)
-        if row not in self._joints:
-            self._joints[row] = joints.row_of(self, row)
-        return self._joints[row]
+        if row not in self._joint_cache:
+            self._joint_cache[row] = joints.read_joint(self, row)
+        return self._joint_cache[row]
 
     @cached_property
-    def _joints(self) -> dict[int, Joint]:
+    def _joint_cache(self) -> dict[int, Joint]:
         """Cache of joints. A root may have thousands of children to name."""
         return {}
 
@@ -347,7 +352,7 @@ class Skeleton:
         A limb has two or more moving joints in a line.
         """
         counts = np.zeros(len(self), dtype=np.int64)
-        begins = (self.moving_depth >= LIMB) & (self.parents >= 0)
+        begins = (self.moving_depth >= MIN_LIMB_JOINTS) & (self.parents >= 0)
         np.add.at(counts, self.parents[begins], 1)
         counts.setflags(write=False)
         return counts
@@ -359,7 +364,7 @@ class Skeleton:
     def way(self, row: int) -> list[int]:
         """List the rows from the root to `row`, itself included. The list is empty for -1."""
         if type(row) is not int:
-            row = whole_number(row, "a row")
+            row = check_integer(row, "a row")
         if row >= len(self.names):
             message = f"there is no row {row}; the skeleton has {len(self.names)} joints"
             raise InputError(message)
@@ -383,7 +388,7 @@ class Skeleton:
             The joint moved to a target.
         """
         if root is None:
-            rows = usual_way(self.kinds, self.parents, self.limb_counts, self.moving_depth, self.index(tip))
+            rows = find_default_chain(self.kinds, self.parents, self.limb_counts, self.moving_depth, self.index(tip))
             return tuple([self.names[row] for row in rows])
         above = self.ancestors(tip)
         root = self.names[self.index(root)]
@@ -391,8 +396,8 @@ class Skeleton:
             message = f"the chain's root and tip are both {root!r}; the root must be above the tip"
             raise InputError(message)
         if root not in above:
-            flat = f" ({FLAT})" if is_flat(self.kinds, self.parents) else ""
-            raise InputError(f"{root!r} is not above {tip!r}; above it are: {listed(above)}{flat}")
+            flat = f" ({FLAT_MESSAGE})" if is_flat(self.kinds, self.parents) else ""
+            raise InputError(f"{root!r} is not above {tip!r}; above it are: {join_names(above)}{flat}")
         return above[above.index(root) :]
 
     def with_free_root(self, joint: str | None = None) -> Skeleton:
@@ -405,12 +410,12 @@ class Skeleton:
             limbs, or a robot's base; a skeleton with a free joint is returned as it is.
         """
         row = None if joint is None else self.index(joint)
-        return remember(self, "free root", row, lambda: freed(self, joint))
+        return get_or_compute(self, "free root", row, lambda: add_free_root(self, joint))
 
     @property
     def bound(self) -> Skeleton:
         """The skeleton without the root of `with_free_root`. It is the skeleton itself where no joint was freed."""
-        return self if self.freed is None else remember(self, "bound root", None, lambda: bound(self))
+        return self if self.freed is None else get_or_compute(self, "bound root", None, lambda: remove_free_root(self))
 
     # --- limits ----------------------------------------------------------------------------------
 
@@ -424,11 +429,13 @@ class Skeleton:
             Range with an axis, a hinge or slide a Range without one.
         """
         if not isinstance(limits, Mapping):
-            raise InputError(f"limits are given by joint name, such as {{'elbow': Range(0, 2)}}, not {short(limits)}")
+            raise InputError(
+                f"limits are given by joint name, such as {{'elbow': Range(0, 2)}}, not {abbreviate(limits)}"
+            )
         rows = list(self.limits)
         for pattern, limit in limits.items():
-            for i in self._matching(pattern):
-                rows[i] = joints.checked_limit(self.names[i], Kind(self.kinds[i]), limit)
+            for i in self._match_names(pattern):
+                rows[i] = joints.check_limit(self.names[i], Kind(self.kinds[i]), limit)
         skeleton = dataclasses.replace(self, limits=tuple(rows))
         return dataclasses.replace(skeleton, rest_q=skeleton.legal(self.rest_q)[0])
 
@@ -439,8 +446,9 @@ class Skeleton:
             names=self.names,
             limits=self.limits,
             nq=self.nq,
-            values=self.q_start,
-            turns=self.q_start + np.where(self.kinds == Kind.FREE, 3, 0),  # a free joint's translation comes first
+            value_columns=self.q_start,
+            rotation_columns=self.q_start
+            + np.where(self.kinds == Kind.FREE, 3, 0),  # a free joint's translation comes first
             couplings=self.coupling_rows,
             leaders=tuple([self.names[coupling.leader] if coupling else None for coupling in self.couplings]),
         )
@@ -458,7 +466,7 @@ class Skeleton:
         return columns
 
     @cached_property
-    def ball_hinges(self) -> BallHinges:
+    def ball_hinges(self) -> HingedBalls:
         """Ball joints made hinges by a range, as arrays."""
         return self.bounds.ball_hinges
 
@@ -469,9 +477,9 @@ class Skeleton:
 
     def legal(self, q: Floats) -> tuple[Floats, tuple[str, ...]]:
         """Clamp q (..., nq) to the nearest legal configuration. Also return the names of the changed joints."""
-        return self.bounds.nearest_legal(finite(q, "q", last=self.nq))
+        return self.bounds.find_nearest_legal(finite(q, "q", last=self.nq))
 
-    def _matching(self, pattern: str) -> list[int]:
+    def _match_names(self, pattern: str) -> list[int]:
         if pattern in self:
             return [self.index(pattern)]
-        return [i for i in matching(pattern, self.names, self.aliases) if self.kinds[i] != Kind.FIXED]
+        return [i for i in match_names(pattern, self.names, self.aliases) if self.kinds[i] != Kind.FIXED]

@@ -13,16 +13,14 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError, quoted
+from poise.errors import InputError, quote_value
 from poise.ground.plant import Planted
-from poise.io.files import write_atomically
-from poise.io.paths import as_path
+from poise.io.files import as_path, write_atomically
 from poise.maths.arguments import require
 from poise.model.pose import Pose
-from poise.plot.curve import ErrorCurve, curve_of
-from poise.plot.feet import rendered_feet
-from poise.plot.paint import rendered
-from poise.plot.scene import check_words, prepared
+from poise.plot.drawing import render_scene
+from poise.plot.planted_feet import render_feet
+from poise.plot.scene import ErrorCurve, build_error_curve, check_plain_text, prepare_scene
 from poise.problem.goals import Pole
 from poise.solving.result import Result
 
@@ -75,8 +73,8 @@ def draw_poses(
     Up is the skeleton's up axis; without one in the file it is the longer extent of y and z. Joints above the first
     moving one are omitted; helper bones far from the figure are drawn faintly.
     """
-    path, title = _checked(path), check_words(title, "the title")
-    write_atomically(path, rendered(path.suffix.lower()[1:], *prepared(poses, target, chain), title))
+    path, title = _check_path(path), check_plain_text(title, "the title")
+    write_atomically(path, render_scene(path.suffix.lower()[1:], *prepare_scene(poses, target, chain), title))
 
 
 def draw_solve(
@@ -114,7 +112,7 @@ def draw_solve(
     box of angles. A touched limit has the colour of the target. A pole is a line from the bending joint to the point of
     the pole. A legend names the lines.
     """
-    path, title, label = _checked(path), check_words(title, "the title"), check_words(label, "the label")
+    path, title, label = _check_path(path), check_plain_text(title, "the title"), check_plain_text(label, "the label")
     require(start, Pose, "the pose before a solve")
     if require(result, Result, "the result to draw").shape:
         raise InputError(f"draw one result, not a batch of shape {result.shape}: solve for one target")
@@ -122,9 +120,9 @@ def draw_solve(
     chain = [*result.joints, goal.joint]  # pyright: ignore[reportAttributeAccessIssue]
     poses = [("start", start), (label or str(result.status).replace("_", " "), result.pose)]
     poles = [(goal.joint, goal.target) for goal in result.goals if isinstance(goal, Pole)]
-    panels, scene = prepared(poses, target, chain, limited=result.joints, trail=result, poles=poles)
-    curve: ErrorCurve | None = curve_of(result)
-    write_atomically(path, rendered(path.suffix.lower()[1:], panels, scene, title, curve, legend=True))
+    panels, scene = prepare_scene(poses, target, chain, limited=result.joints, trail=result, poles=poles)
+    curve: ErrorCurve | None = build_error_curve(result)
+    write_atomically(path, render_scene(path.suffix.lower()[1:], panels, scene, title, curve, legend=True))
 
 
 def draw_feet(path: str | PathLike[str], planted: Planted) -> None:
@@ -151,14 +149,14 @@ def draw_feet(path: str | PathLike[str], planted: Planted) -> None:
     The ground is drawn along the line from the first to the last position of the hips; a character in place is seen
     from the side. The clip before is grey and dashed, bars are heel and ball in contact.
     """
-    path = _checked(path)
+    path = _check_path(path)
     require(planted, Planted, "the clip to draw")
-    write_atomically(path, rendered_feet(path.suffix.lower()[1:], planted))
+    write_atomically(path, render_feet(path.suffix.lower()[1:], planted))
 
 
-def _checked(path: str | PathLike[str]) -> Path:
+def _check_path(path: str | PathLike[str]) -> Path:
     path = as_path(path)
     if path.suffix.lower() not in SUFFIXES:
-        message = f"cannot draw to {quoted(path.name)}: the name of a picture ends with {', '.join(SUFFIXES)}"
+        message = f"cannot draw to {quote_value(path.name)}: the name of a picture ends with {', '.join(SUFFIXES)}"
         raise InputError(message)
     return path

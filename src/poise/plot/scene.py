@@ -13,19 +13,151 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.maths.arguments import names, several, text
-from poise.maths.arrays import Bools, Floats, Ints, finite, short
+from poise.maths.arguments import check_entries, check_names, check_text
+from poise.maths.arrays import Bools, Floats, Ints, abbreviate, finite
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-from poise.plot.curve import trail_of
-from poise.plot.limits import Outline, outlines
+from poise.plot.limit_outlines import Outline, build_outlines
+from poise.problem.dof_layout import POSITION
+from poise.solvers.base.interface import Trace
 from poise.solving.result import Result
 
-_AZIMUTH, _ELEVATION = math.radians(38.0), math.radians(14.0)
+# --- Error curve and tip path of a traced solve ----------------------------------------------------------------------
+
+
+_RESTART_ERROR_RATIO = 2.0  # error ratio that marks a restart in traces without rows for the starts of restarts
+_SAME_ANSWER_DISTANCE = 1e-2  # [rad, file units] distance in q: the first restart this close to the best pose led to it
+_MANY_RESTARTS = 4  # restarts drawn as lines; with more, the best error is a line and iterations are dots
+_MAX_TOLERANCE_RATIO = 100.0  # ratio of smallest error to tolerance above which the tolerance is noted instead of drawn
+_MIN_LOG_RATIO = 10.0  # ratio of errors up to which the axis stays linear
+
+
+class ErrorCurve(NamedTuple):
+    """Errors (rows,) over iterations (rows,), with restarts and axis label."""
+
+    errors: Floats
+    iterations: Floats
+    begins: Bools
+    tolerance: float | None
+    words: str
+
+
+def build_error_curve(result: Result) -> ErrorCurve | None:
+    """Build the error curve of a traced result. None without a trace or iterations."""
+    trace = result.trace
+    if trace is None or not result.iterations:
+        return None
+    measures = result.problem.measures
+    is_single_position = len(measures) == 1 and measures[0].kind == POSITION
+    unit = "m" if result.problem.skeleton.metres_per_unit == 1.0 else "file units"
+    axis_label = f"distance left [{unit}]" if is_single_position else "weighted error of all goals"
+    count = int(result.iterations)
+    begins = _find_restarts(trace, count)
+    return ErrorCurve(
+        trace.errors,
+        _count_iterations(begins, count),
+        begins,
+        result.tolerance if is_single_position else None,
+        axis_label,
+    )
+
+
+def find_tip_trail(result: Result, joint: str) -> Floats | None:
+    """Find the tip path (t, 3) of the best restart. None without a trace or iterations.
+
+    Steps with a larger error are omitted, since solvers reject them.
+    """
+    trace = result.trace
+    if trace is None or not result.iterations:
+        return None
+    rows = _find_best_restart(trace, _find_restarts(trace, int(result.iterations)))
+    errors = trace.errors[rows]
+    q = trace.q[rows][errors <= np.minimum.accumulate(errors)]
+    return result.problem.posed(q).world_of(joint).positions
+
+
+def _find_restarts(trace: Trace, iterations: int) -> Bools:
+    """Find the rows (t,) with the start of a restart.
+
+    Rows beyond the number of iterations are restarts; they are placed at the largest jumps of the pose.
+    """
+    begins = np.arange(len(trace.errors)) == 0
+    extra = len(begins) - 1 - iterations
+    if extra > 0:
+        leaps = np.linalg.norm(np.diff(trace.q, axis=0), axis=-1)
+        begins[1 + np.argsort(-leaps, kind="stable")[:extra]] = True
+    else:
+        begins[1:] = trace.errors[1:] > _RESTART_ERROR_RATIO * trace.errors[:-1]
+    return begins
+
+
+def _find_best_restart(trace: Trace, begins: Bools) -> slice:
+    """Find the rows of the restart with the best pose. A solver may return to it at the end, to refine it."""
+    best = int(np.argmin(trace.errors))
+    first_near = int(np.argmax(np.linalg.norm(trace.q - trace.q[best], axis=-1) < _SAME_ANSWER_DISTANCE))
+    starts = np.append(np.flatnonzero(begins), len(begins))
+    attempt = int(np.searchsorted(starts, first_near, side="right"))
+    return slice(int(starts[attempt - 1]), min(int(starts[attempt]), best + 1))
+
+
+def _count_iterations(begins: Bools, count: int) -> Floats:
+    """Count the iterations before each row. The last row counts all of them, as elsewhere."""
+    rows = len(begins)
+    if rows - 1 <= count:
+        return np.linspace(0, count, rows)  # shortened traces have at least start and result
+    return np.cumsum(~begins).astype(np.float64)
+
+
+def draw_curve(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str]) -> None:
+    """Draw the error curve on Matplotlib axes. `colours` are those of line, tolerance and text."""
+    line, _, ink = colours
+    tiny = np.min(curve.errors[curve.errors > 0], initial=1.0)
+    errors, attempts = np.maximum(curve.errors, 0.1 * tiny), int(curve.begins.sum())
+    if attempts > _MANY_RESTARTS:
+        axes.plot(curve.iterations, errors, color=line, ls="", marker="o", ms=1.5, mew=0, alpha=0.25,
+                  label="each iteration")  # fmt: skip
+        axes.plot(curve.iterations, np.minimum.accumulate(errors), color=line, lw=1.6, label="best so far")
+        axes.legend(fontsize=8, frameon=False, labelcolor=ink, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2,
+                    borderaxespad=0.2, columnspacing=1.0, handlelength=1.4, markerscale=2.0)  # fmt: skip
+    else:
+        starts = np.flatnonzero(curve.begins)[1:]
+        x, y = (np.insert(values, starts, np.nan) for values in (curve.iterations, errors))
+        axes.plot(x, y, color=line, lw=1.6, marker="o", ms=2.5)
+    _draw_tolerance(axes, curve, colours)
+    axes.set_xlabel("iterations" if attempts == 1 else f"iterations, in {attempts} restarts", size=8.5, color=ink)
+    axes.set_ylabel(curve.words, size=8.5, color=ink)
+    axes.tick_params(labelsize=8, colors=ink, which="both")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def _draw_tolerance(axes: Any, curve: ErrorCurve, colours: tuple[str, str, str]) -> None:
+    """Draw the tolerance as a line or a note. It also sets the axis range."""
+    _, goal, _ = colours
+    tolerance, min_error = curve.tolerance or 0.0, curve.errors.min()
+    is_far_below = tolerance > 0.0 and min_error > _MAX_TOLERANCE_RATIO * tolerance
+    if not is_far_below or curve.errors.max() > _MIN_LOG_RATIO * min_error:
+        axes.set_yscale("log")
+    if not tolerance:
+        return
+    note, at, measured = "tolerance", (0, tolerance), ("axes fraction", "data")
+    if is_far_below:
+        note, at, measured = f"tolerance: {tolerance:.3g}, far below", (0, 0), "axes fraction"
+        axes.margins(y=0.12)  # margin for the text
+    else:
+        axes.axhline(tolerance, color=goal, lw=1.0, ls=(0, (4, 2)))
+    axes.annotate(note, at, xycoords=measured, xytext=(3, 3), textcoords="offset points", ha="left", size=8, color=goal)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+_AZIMUTH_RAD, _ELEVATION_RAD = math.radians(38.0), math.radians(14.0)
 _TO_Z_UP = {"x": [1, 2, 0], "y": [2, 0, 1], "z": [0, 1, 2]}  # cyclic, which keeps left on the left
-_FAR = 0.3  # smallest length of a helper bone, as a fraction of the figure
-_FEW = 6  # joints; skeletons of at most this size have no helper bones
-_LONGEST = 200  # characters of a title or a label: at 0.11 inch each they already make a picture 22 inches wide
+_HELPER_LENGTH_RATIO = 0.3  # smallest length of a helper bone, as a fraction of the figure
+_MAX_JOINTS_WITHOUT_HELPERS = 6  # joints; skeletons of at most this size have no helper bones
+_MAX_TEXT_LENGTH = 200  # characters of a title or a label: at 0.11 inch each they already make a picture 22 inches wide
 
 
 class Panel(NamedTuple):
@@ -54,7 +186,7 @@ class Scene(NamedTuple):
     high: Floats
 
 
-def prepared(
+def prepare_scene(
     poses: Sequence[tuple[str, Pose]],
     target: ArrayLike | None,
     chain: Sequence[str],
@@ -76,17 +208,17 @@ def prepared(
     poles
         Middle joint and world point (3,) of each drawn pole.
     """
-    given = several(poses, "the poses to draw", "[('rest', rig.rest)]")
-    poses = [_check_pair(one) for one in given]
-    chain = names(chain, "the joints of the chain")
+    pairs = check_entries(poses, "the poses to draw", "[('rest', rig.rest)]")
+    poses = [_check_pair(one) for one in pairs]
+    chain = check_names(chain, "the joints of the chain")
     if not poses:
         message = "draw_poses needs at least one (label, pose)"
         raise InputError(message)
-    order = z_up_order(poses[0][1])
-    panels = [_panel(label, pose, chain, order, limited, poles) for label, pose in poses]
-    way = None if trail is None or not chain else trail_of(trail, chain[-1])
-    if way is not None:
-        panels[-1] = panels[-1]._replace(trail=way[:, order])
+    order = find_z_up_order(poses[0][1])
+    panels = [_build_panel(label, pose, chain, order, limited, poles) for label, pose in poses]
+    trail_points = None if trail is None or not chain else find_tip_trail(trail, chain[-1])
+    if trail_points is not None:
+        panels[-1] = panels[-1]._replace(trail=trail_points[:, order])
     point = None
     if target is not None:
         point = finite(target, "the target", last=3)
@@ -94,27 +226,27 @@ def prepared(
             message = f"the target is one point of three numbers; got an array of shape {point.shape}"
             raise InputError(message)
         point = point[order]
-    return panels, _scene(panels, point)
+    return panels, _build_scene(panels, point)
 
 
-def check_words(value: Any, what: str) -> str:
+def check_plain_text(value: Any, label: str) -> str:
     """Check and return a title or a label. It has at most 200 characters, because a picture is as wide as its text."""
-    found = text(value, what)
-    if len(found) > _LONGEST:
-        message = f"{what} of a picture has at most {_LONGEST} characters, not {len(found)}"
+    words = check_text(value, label)
+    if len(words) > _MAX_TEXT_LENGTH:
+        message = f"{label} of a picture has at most {_MAX_TEXT_LENGTH} characters, not {len(words)}"
         raise InputError(message)
-    return found
+    return words
 
 
 def _check_pair(pair: Any) -> tuple[str, Pose]:
-    if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Pose):  # noqa: PLR2004  # pyright: ignore[reportUnknownArgumentType]
-        message = f"poses are drawn as pairs such as ('rest', rig.rest), not {short(pair)}"
+    if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Pose):  # pyright: ignore[reportUnknownArgumentType]  # noqa: PLR2004  # pyright: ignore[reportUnknownArgumentType]
+        message = f"poses are drawn as pairs such as ('rest', rig.rest), not {abbreviate(pair)}"
         raise InputError(message)
     label, pose = cast("tuple[Any, Pose]", pair)
-    return check_words(label, "the label"), pose
+    return check_plain_text(label, "the label"), pose
 
 
-def _panel(
+def _build_panel(
     label: str, pose: Pose, chain: Sequence[str], order: list[int], limited: Sequence[str] = (),
     poles: Sequence[tuple[str, Floats]] = (),
 ) -> Panel:  # fmt: skip
@@ -124,20 +256,20 @@ def _panel(
     skeleton = pose.skeleton
     points = pose.world.positions[:, order]
     rows = np.array([skeleton.index(name) for name in chain], dtype=np.int64)
-    drawn = _drawn(skeleton)
-    faint = _helpers(skeleton, pose.with_q(skeleton.rest_q).world.positions, drawn)
-    faint[rows] = False
-    child = np.flatnonzero(drawn & (skeleton.parents >= 0) & drawn[skeleton.parents])
+    is_drawn = _find_drawn_joints(skeleton)
+    is_faint = _find_helper_bones(skeleton, pose.with_q(skeleton.rest_q).world.positions, is_drawn)
+    is_faint[rows] = False
+    child = np.flatnonzero(is_drawn & (skeleton.parents >= 0) & is_drawn[skeleton.parents])
     bones = np.stack([skeleton.parents[child], child], axis=-1)
-    alone = np.setdiff1d(np.flatnonzero(drawn), bones)  # a flat hand rig consists of these only
-    joints = np.unique(np.concatenate([bones[~faint[child]].ravel(), alone, rows]))
+    alone = np.setdiff1d(np.flatnonzero(is_drawn), bones)  # a flat hand rig consists of these only
+    joints = np.unique(np.concatenate([bones[~is_faint[child]].ravel(), alone, rows]))
     size = float(np.ptp(points[joints], axis=0).max(initial=0.0)) or 1.0
-    limits = [Outline([line[:, order] for line in lines], end) for lines, end in outlines(pose, limited, size)]
+    limits = [Outline([line[:, order] for line in lines], end) for lines, end in build_outlines(pose, limited, size)]
     ends = np.array([[points[skeleton.index(name)], point[order]] for name, point in poles]).reshape(-1, 2, 3)
-    return Panel(label, pose, points, joints, bones, faint[child], rows, limits, None, ends)
+    return Panel(label, pose, points, joints, bones, is_faint[child], rows, limits, None, ends)
 
 
-def z_up_order(pose: Pose) -> list[int]:
+def find_z_up_order(pose: Pose) -> list[int]:
     """Find the coordinate order for drawing with the third axis up.
 
     It uses the file's own up axis; without one, the longer extent of y and z.
@@ -149,20 +281,20 @@ def z_up_order(pose: Pose) -> list[int]:
     return _TO_Z_UP[up]
 
 
-def _drawn(skeleton: Skeleton) -> Bools:
+def _find_drawn_joints(skeleton: Skeleton) -> Bools:
     """Find the drawn joints (n,) of a skeleton.
 
     Joints above the first moving one are omitted, except the base of a robot.
     """
-    drawn = np.zeros(len(skeleton), dtype=bool)
+    is_drawn = np.zeros(len(skeleton), dtype=bool)
     for i, parent in enumerate(skeleton.parents):
-        drawn[i] = skeleton.kinds[i] != Kind.FIXED or (parent >= 0 and drawn[parent])
-    if not drawn.any() or skeleton.kinds[drawn.argmax()] in (Kind.HINGE, Kind.SLIDE):
-        drawn[:] = True
-    return drawn
+        is_drawn[i] = skeleton.kinds[i] != Kind.FIXED or (parent >= 0 and is_drawn[parent])
+    if not is_drawn.any() or skeleton.kinds[is_drawn.argmax()] in (Kind.HINGE, Kind.SLIDE):
+        is_drawn[:] = True
+    return is_drawn
 
 
-def _helpers(skeleton: Skeleton, points: Floats, drawn: Bools) -> Bools:
+def _find_helper_bones(skeleton: Skeleton, points: Floats, is_drawn: Bools) -> Bools:
     """Find the joints (n,) with a helper bone to their parent. Helper bones are drawn faintly.
 
     Control and pole bones are long, start at the top of the tree and have few descendants. The long bone from a root on
@@ -170,13 +302,13 @@ def _helpers(skeleton: Skeleton, points: Floats, drawn: Bools) -> Bools:
     of a figure agree.
     """
     faint = np.zeros(len(skeleton), dtype=bool)
-    if len(skeleton) <= _FEW or not (skeleton.kinds >= Kind.BALL).any():
+    if len(skeleton) <= _MAX_JOINTS_WITHOUT_HELPERS or not (skeleton.kinds >= Kind.BALL).any():
         return faint
     lengths = np.linalg.norm(points - points[np.maximum(skeleton.parents, 0)], axis=-1)
-    limit = _FAR * np.ptp(points[drawn], axis=0).max()
+    limit = _HELPER_LENGTH_RATIO * np.ptp(points[is_drawn], axis=0).max()
     depth = np.zeros(len(skeleton), dtype=np.int64)  # drawn joints above
     for i, parent in enumerate(skeleton.parents):
-        if parent < 0 or not drawn[parent]:
+        if parent < 0 or not is_drawn[parent]:
             continue
         depth[i] = depth[parent] + 1
         control = skeleton.moving_depth[i] <= 2  # noqa: PLR2004  (a hand or foot with its toe)
@@ -186,28 +318,28 @@ def _helpers(skeleton: Skeleton, points: Floats, drawn: Bools) -> Bools:
     return faint
 
 
-def _scene(panels: list[Panel], target: Floats | None) -> Scene:
+def _build_scene(panels: list[Panel], target: Floats | None) -> Scene:
     solid = np.concatenate([panel.points[panel.joints] for panel in panels])
     points = solid if target is None else np.concatenate([solid, target[None]])
     ground = float(points[:, 2].min())
     size = float(np.ptp(points, axis=0).max()) or 1.0
-    step = _nice(size / 6)
-    grid = _grid(points, ground, step)
+    step = _choose_grid_step(size / 6)
+    grid = _build_grid(points, ground, step)
     lines = [line for panel in panels for outline in panel.limits for line in outline.lines]
     trails = [panel.trail for panel in panels if panel.trail is not None]
     poles = [panel.poles.reshape(-1, 3) for panel in panels]
-    seen = projected(np.concatenate([points, grid.reshape(-1, 3), *lines, *trails, *poles]))
+    corners = project_points(np.concatenate([points, grid.reshape(-1, 3), *lines, *trails, *poles]))
     margin = 0.03 * size
-    return Scene(target, ground, step, grid, seen.min(axis=0) - margin, seen.max(axis=0) + margin)
+    return Scene(target, ground, step, grid, corners.min(axis=0) - margin, corners.max(axis=0) + margin)
 
 
-def _nice(length: float) -> float:
+def _choose_grid_step(length: float) -> float:
     """Choose a grid step of 1, 2 or 5 powers of ten. It is the largest at most `length`."""
     power = 10.0 ** math.floor(math.log10(length))
     return power * max(factor for factor in (1, 2, 5) if factor * power <= length * (1 + 1e-9))
 
 
-def _grid(points: Floats, ground: float, step: float) -> Floats:
+def _build_grid(points: Floats, ground: float, step: float) -> Floats:
     """Build the ground grid as line segments (k, 2, 3). They lie under the points, on multiples of the step."""
     low = np.floor(points[:, :2].min(axis=0) / step - 0.5)
     high = np.ceil(points[:, :2].max(axis=0) / step + 0.5)
@@ -216,18 +348,18 @@ def _grid(points: Floats, ground: float, step: float) -> Floats:
     return np.array(along_x + along_y) * step + [0.0, 0.0, ground]
 
 
-def projected(points: Floats) -> Floats:
+def project_points(points: Floats) -> Floats:
     """Project points (..., 3) to screen coordinates (..., 2).
 
     It is a parallel projection, right and up, in file units.
     """
-    a, e = _AZIMUTH, _ELEVATION
+    a, e = _AZIMUTH_RAD, _ELEVATION_RAD
     right = [-math.sin(a), math.cos(a), 0.0]
     up = [-math.sin(e) * math.cos(a), -math.sin(e) * math.sin(a), math.cos(e)]
     return points @ np.array([right, up]).T
 
 
-def nearness(points: Floats) -> Floats:
+def compute_depth(points: Floats) -> Floats:
     """Compute the depth of points (..., 3) towards the viewer."""
-    a, e = _AZIMUTH, _ELEVATION
+    a, e = _AZIMUTH_RAD, _ELEVATION_RAD
     return points @ np.array([math.cos(e) * math.cos(a), math.cos(e) * math.sin(a), math.sin(e)])

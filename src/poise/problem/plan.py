@@ -1,11 +1,11 @@
-"""Pose-independent part of a problem, packed for the kernels. It is remembered with the skeleton.
+"""Pose-independent part of a problem, packed for the kernels.
 
-`problem.py` converts start poses and targets into the plan's frames and units. The arrays are documented in
-kernels/tree/arrays.py.
+With non-uniform scale each length is known only to the plan's relative `length_error`, which widens the bounds.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,38 +14,172 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import kernels
-from poise.kernels.codes import LIMIT, LIMIT_SOFT, LONG_WAY, NO_LIMIT
+from poise.errors import InputError
+from poise.kernels.layout import LIMIT_ROW, LIMIT_SOFT, LONG_PATH_JOINTS, NO_LIMIT
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, Ints, for_kernel
-from poise.maths.remember import own_fields, remember
+from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
+from poise.maths.caching import get_or_compute, select_own_fields
+from poise.model.limit_bounds import clamp_rotations, pack_limit
 from poise.model.limits import Range, is_soft
-from poise.model.limits.base.rows import nearest_turns, turn_row
-from poise.model.pose import Pose
+from poise.model.pose import Pose, check_same_skeleton
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals import AnyGoal, Near
-from poise.problem.layout import (
+from poise.problem.dof_layout import (
     BALL,
-    DOFS,
+    DOF_COUNTS,
     FIXED,
     HINGE,
     MOVE,
-    NUMBERS,
     POLE,
     POSITION,
     ROTATION,
-    SIZES,
     SLIDE,
+    TARGET_SIZES,
+    U_SIZES,
     Layout,
     Measure,
     Node,
-    columns,
-    layout_of,
+    build_layout,
+    find_shared_columns,
 )
-from poise.problem.lengths import Lengths
-from poise.problem.packing import geometry_of
+from poise.problem.goals import AnyGoal, Goal, Near
+from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR, pack_tree_frames
 
-_PLAIN = {POSITION, ROTATION, POLE}  # kinds of terms of the kernels without limits
-_OWN = (
+_Z_AXIS = np.array([0.0, 0.0, 1.0])
+_ROUNDING_RATIO = 1e-12  # relative rounding error of a sum of lengths
+
+
+@dataclass(frozen=True, eq=False)
+class ReachBounds:
+    """Bone lengths of a plan, in kernel units and the base frame. For the fields see `Plan`."""
+
+    layout: Layout
+    frames: Floats
+    aims: Floats
+    length_error: float
+
+    def compute_range(self, i: int) -> tuple[float, float, Floats]:
+        """Compute the reach of term i from its path's first node.
+
+        Returns the shortest and longest distance and the origin (3,) of that node.
+        """
+        path = self.layout.paths[i]
+        if not path:
+            node, point = self.layout.terms[i].node, self.aims[i, :3]
+            return 0.0, self._compute_slack(node, _compute_length(point)), self._transform_to_base(node, point)
+        spans, slack = self._compute_spans(i), self._compute_slack(path[0])
+        longest = sum(spans)
+        only_rotates = {self.layout.nodes[node].kind for node in path} <= {HINGE, BALL}
+        shortest = max(2 * max(spans) - longest, 0.0) if only_rotates else 0.0
+        shortest *= 1 - self._rounding_margin
+        if self.length_error > EXPORTER_LENGTH_ERROR and only_rotates:  # each length has its own error
+            shortest = max(2 * max(spans) - (1 + self.length_error) * longest - slack, 0.0)
+        origin, parent = self.frames[0, path[0], :3], self.layout.nodes[path[0]].parent
+        origin = origin if parent < 0 else self._transform_to_base(parent, origin)
+        return shortest, longest * (1 + self._rounding_margin) + slack, origin
+
+    def compute_max_reach(self, i: int) -> float:
+        """Return the total bone length up to term i."""
+        if not self.layout.paths[i]:
+            return 0.0
+        margin = 0.0 if self.length_error > EXPORTER_LENGTH_ERROR else self._rounding_margin
+        return sum(self._compute_spans(i)) * (1 + margin)
+
+    def bound_distance(self, i: int, j: int) -> tuple[float, float]:
+        """Bound the distance between the points of terms i and j.
+
+        Both terms are positions, of a plan without length error. Points of one rigid body have a single distance.
+        """
+        first, second = self._list_moving_ancestors(i), self._list_moving_ancestors(j)
+        shared = [a[0] == b[0] for a, b in zip(first, second, strict=False)]
+        last = shared.index(False) - 1 if False in shared else len(shared) - 1
+        separate = [*first[last + 1 :], *second[last + 1 :]]
+        spans = [
+            _compute_length(first[last][1] - second[last][1]),
+            *[self._compute_span(node, end) for node, end in separate],
+        ]
+        only_rotates = {self.layout.nodes[node].kind for node, _ in separate} <= {HINGE, BALL}
+        longest = sum(spans)
+        shortest = max(2 * max(spans) - longest, 0.0) if only_rotates else 0.0
+        return shortest * (1 - self._rounding_margin), longest * (1 + self._rounding_margin)
+
+    def _list_moving_ancestors(self, i: int) -> list[tuple[int, Floats]]:
+        """List the moving nodes above term i, from the base (-1).
+
+        Each is paired with the origin (3,) of the next one in its own moved frame.
+        """
+        node, point = self._find_moving_ancestor(self.layout.terms[i].node, self.aims[i, :3])
+        ends = [(node, point)]
+        while node >= 0:
+            node, point = self._find_moving_ancestor(self.layout.nodes[node].parent, self.frames[0, node, :3])
+            ends.append((node, point))
+        return ends[::-1]
+
+    def _find_moving_ancestor(self, node: int, point: Floats) -> tuple[int, Floats]:
+        """Find the nearest moving node at or above a node.
+
+        Also return the point (3,), given in the first node's frame, in the moved frame of the second.
+        """
+        while node >= 0 and self.layout.nodes[node].kind == FIXED:
+            frame = self.frames[0, node]
+            point, node = frame[:3] + rotations.rotate(frame[3:7], point), self.layout.nodes[node].parent
+        return node, point
+
+    @property
+    def _rounding_margin(self) -> float:
+        return max(EXPORTER_LENGTH_ERROR, self.length_error) if self.length_error else _ROUNDING_RATIO
+
+    def _compute_spans(self, i: int) -> list[float]:
+        """Compute the maximal span of each node on a term's path.
+
+        It is the distance between the node's origin and the next one's.
+        """
+        path = self.layout.paths[i]
+        ends = [self.frames[0, node, :3] for node in path[1:]] + [self.aims[i, :3]]
+        return [self._compute_span(node, end) for node, end in zip(path, ends, strict=True)]
+
+    def _compute_span(self, node: int, end: Floats) -> float:
+        kind, dof = self.layout.nodes[node].kind, self.layout.nodes[node].dof_start
+        if kind == MOVE:
+            return np.inf
+        if kind != SLIDE:
+            return _compute_length(end)
+        ratio, offset = self.frames[0, node, 7:9].tolist()
+        values = [ratio * value + offset for value in self.layout.dofs[dof, :2].tolist()]
+        if not np.isfinite(values).all():
+            return np.inf
+        return max(_compute_length(end + _Z_AXIS * value) for value in values)
+
+    def _transform_to_base(self, node: int, point: Floats) -> Floats:
+        """Transform a point (3,) of a fixed node into the base frame."""
+        while node >= 0:
+            frame = self.frames[0, node]
+            point, node = frame[:3] + rotations.rotate(frame[3:7], point), self.layout.nodes[node].parent
+        return point
+
+    def _compute_slack(self, node: int, extra_length: float = 0.0) -> float:
+        """Bound the position error of a fixed node."""
+        if self.length_error <= EXPORTER_LENGTH_ERROR:
+            return 0.0
+        path_length = extra_length
+        while node >= 0:
+            path_length, node = path_length + _compute_length(self.frames[0, node, :3]), self.layout.nodes[node].parent
+        return self.length_error * path_length
+
+
+def _compute_length(v: Floats) -> float:
+    return float(np.sqrt((v**2).sum()))
+
+
+# --- Pose-independent part of a problem, packed for the kernels ------------------------------------------------------
+#
+# It is remembered with the skeleton.
+#
+# `problem.py` converts start poses and targets into the plan's frames and units. The arrays are documented in
+# kernels/tree_residual.py.
+
+
+_PLAIN_TERM_KINDS = {POSITION, ROTATION, POLE}  # kinds of terms of the kernels without limits
+_KEY_FIELDS = (
     "joint",
     "root",
     "axis",
@@ -58,8 +192,13 @@ _OWN = (
 )  # fields of a goal in the key of its plan
 
 
-def plan_of(
-    start: Pose, goals: Sequence[AnyGoal], kinds: tuple[object, ...], *, free_root: bool, still: Floats | None = None
+def build_plan(
+    start: Pose,
+    goals: Sequence[AnyGoal],
+    kinds: tuple[object, ...],
+    *,
+    free_root: bool,
+    plan_inputs: Floats | None = None,
 ) -> Plan:
     """Return the plan for goals of these kinds.
 
@@ -69,13 +208,13 @@ def plan_of(
     already computed. Raises UnsupportedError for zero scale above a rotating joint, and for a missing free root.
     """
     skeleton = start.skeleton
-    layout = remembered_layout(skeleton, kinds, goals, free_root=free_root)
-    still = still_part(start, layout) if still is None else still
-    key = (kinds, free_root, None if still is None else still[0].tobytes())
-    return remember(skeleton, "plans", key, lambda: _packed(start[0] if start.shape else start, goals, layout))
+    layout = get_layout(skeleton, kinds, goals, free_root=free_root)
+    plan_inputs = collect_plan_inputs(start, layout) if plan_inputs is None else plan_inputs
+    key = (kinds, free_root, None if plan_inputs is None else plan_inputs[0].tobytes())
+    return get_or_compute(skeleton, "plans", key, lambda: _pack_plan(start[0] if start.shape else start, goals, layout))
 
 
-def kinds_of(goals: Sequence[AnyGoal]) -> tuple[object, ...]:
+def build_goal_key(goals: Sequence[AnyGoal]) -> tuple[object, ...]:
     """Return the key of goals without targets or preferred poses."""
     kinds: list[object] = []
     for goal in goals:
@@ -83,58 +222,67 @@ def kinds_of(goals: Sequence[AnyGoal]) -> tuple[object, ...]:
             kinds.append("Near")
         else:
             kinds += (type(goal), goal.measures, goal.weight)
-            for name in _OWN:  # runs in every solve; a comprehension is slower
+            for name in _KEY_FIELDS:  # runs in every solve; a comprehension is slower
                 kinds.append(getattr(goal, name, None))
     return tuple(kinds)
 
 
-def remembered_layout(
-    skeleton: Skeleton, kinds: tuple[object, ...], goals: Sequence[AnyGoal], *, free_root: bool
-) -> Layout:
+def get_layout(skeleton: Skeleton, kinds: tuple[object, ...], goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
     """Return the remembered layout of goals of these kinds."""
-    return remember(skeleton, "layouts", (kinds, free_root), lambda: layout_of(skeleton, goals, free_root=free_root))
+    return get_or_compute(
+        skeleton, "layouts", (kinds, free_root), lambda: build_layout(skeleton, goals, free_root=free_root)
+    )
 
 
-def still_part(start: Pose, layout: Layout) -> Floats | None:
+def collect_plan_inputs(start: Pose, layout: Layout) -> Floats | None:
     """Collect the start values (k, s) behind a plan.
 
     Starts with equal rows share a plan. None where there are none.
     """
     parts: list[Floats] = []
-    if len(layout.still):
-        parts.append(start.flat_q[:, layout.still])
+    if len(layout.fixed_columns):
+        parts.append(start.flat_q[:, layout.fixed_columns])
     k, n = len(start.flat_q), len(start.skeleton)
     if start.translations is not None:
-        offsets = start.translations.reshape(-1, n, 3).take(layout.offset, axis=1)
-        parts.append(offsets.reshape(k, 3 * len(layout.offset)))
+        offsets = start.translations.reshape(-1, n, 3).take(layout.offset_rows, axis=1)
+        parts.append(offsets.reshape(k, 3 * len(layout.offset_rows)))
     if start.scales is not None:
-        rows = [*start.skeleton.way(layout.base), *layout.below]
+        rows = [*start.skeleton.way(layout.base), *layout.rows_below_base]
         parts.append(start.scales.reshape(-1, n, 3).take(rows, axis=1).reshape(k, 3 * len(rows)))
     return np.concatenate(parts, axis=1) if parts else None
 
 
-def groups_of(still: Floats | None) -> list[Ints] | None:
+def group_by_plan(plan_inputs: Floats | None) -> list[Ints] | None:
     """Group the rows of a start batch by shared plan. None where all rows share one."""
-    if still is None or not len(still) or (still == still[0]).all():
+    if plan_inputs is None or not len(plan_inputs) or (plan_inputs == plan_inputs[0]).all():
         return None
-    _, group = np.unique(still, axis=0, return_inverse=True)
+    _, group = np.unique(plan_inputs, axis=0, return_inverse=True)
     order = np.argsort(group.ravel(), kind="stable")
     return np.split(order, np.flatnonzero(np.diff(group.ravel()[order])) + 1)
 
 
-def _packed(start: Pose, goals: Sequence[AnyGoal], layout: Layout) -> Plan:
+def _pack_plan(start: Pose, goals: Sequence[AnyGoal], layout: Layout) -> Plan:
     skeleton = start.skeleton
-    found = geometry_of(start, layout, goals)
-    return Plan(skeleton, layout, layout.measures, found.frames, found.aims, found.size, found.scale, found.stretch)
+    tree_frames = pack_tree_frames(start, layout, goals)
+    return Plan(
+        skeleton,
+        layout,
+        layout.measures,
+        tree_frames.frames,
+        tree_frames.aims,
+        tree_frames.size,
+        tree_frames.scale,
+        tree_frames.length_error,
+    )
 
 
-class Doors(NamedTuple):
-    """Index map between q and u for kernels/tree/doors.py."""
+class CoordinateMap(NamedTuple):
+    """Index map between q and u for kernels/plan_coordinates.py."""
 
-    same: Ints
-    bent: Ints
+    shared_columns: Ints
+    hinged_balls: Ints
     limits: Floats
-    moves: Ints
+    translations: Ints
     gains: Floats
 
 
@@ -143,8 +291,8 @@ class Plan:
     """Moving joints of a set of goals, packed for the kernels. n nodes, t terms.
 
     measures      measured quantities: the columns of the errors
-    frames        (1, n, 9)  see kernels/tree/arrays.py
-    aims          (t, 15)    see kernels/tree/arrays.py; without the tolerances
+    frames        (1, n, 9)  see kernels/tree_residual.py
+    aims          (t, 15)    see kernels/tree_residual.py; without the tolerances
     size          file units in one kernel unit: a power of two
     scale         scale factor of the base row
     length_error  largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
@@ -157,15 +305,15 @@ class Plan:
     aims: Floats
     size: float
     scale: float
-    stretch: float
+    length_error: float
 
     def __getstate__(self) -> dict[str, Any]:
-        return own_fields(self)
+        return select_own_fields(self)
 
     @property
-    def sheared(self) -> bool:
+    def is_sheared(self) -> bool:
         """Whether scale is non-uniform, so answers need correction."""
-        return self.stretch > 0.0
+        return self.length_error > 0.0
 
     @cached_property
     def unit(self) -> float:
@@ -173,49 +321,49 @@ class Plan:
         return abs(self.scale) * self.size
 
     @cached_property
-    def scales(self) -> Floats:
+    def scale_divisors(self) -> Floats:
         """(12,) divisors to remove scale from an affine map."""
         return np.where(np.arange(12) % 4 == 3, 1.0, self.scale)  # noqa: PLR2004  (the last of four is translation)
 
     @cached_property
     def joints(self) -> tuple[str, ...]:
         """Names of the moving joints."""
-        return tuple([self.skeleton.names[row] for row in self.layout.joints])
+        return tuple([self.skeleton.names[row] for row in self.layout.moving_rows])
 
     @cached_property
     def nodes(self) -> Ints:
         """(n, 4) parent, kind, first index in u and in the dofs."""
-        rows = [(node.parent, node.kind, node.at, node.dof) for node in self.layout.nodes]
+        rows = [(node.parent, node.kind, node.u_start, node.dof_start) for node in self.layout.nodes]
         return np.array(rows, dtype=np.int64).reshape(-1, 4)
 
     @cached_property
     def limits(self) -> Floats:
         """(n, LIMIT) limits of balls and soft limits of all joints.
 
-        Other rows are zero. See kernels/limits/rotations.py. The soft range of a coupled joint is converted to its
+        Other rows are zero. See kernels/limits.py. The soft range of a coupled joint is converted to its
         leader's values.
         """
-        rows = np.zeros((len(self.layout.nodes), LIMIT))
+        rows = np.zeros((len(self.layout.nodes), LIMIT_ROW))
         for row, node in zip(rows, self.layout.nodes, strict=True):
             limit = self.skeleton.limits[node.row]
             if node.kind not in (FIXED, MOVE) and (node.kind == BALL or is_soft(limit)):
-                row[:] = turn_row(limit)
+                row[:] = pack_limit(limit)
                 ratio, offset = self.skeleton.coupling_rows[node.row]
                 if self.skeleton.kinds[node.row] in (Kind.HINGE, Kind.SLIDE):
                     row[5:7] = np.sort((row[5:7] - offset) / ratio)
         return rows
 
     @cached_property
-    def binding(self) -> Floats | None:
+    def kernel_limits(self) -> Floats | None:
         """Limits for the kernels, or None for a plain tree.
 
         A plain tree has no limits, and no goal with a direction or an aim. Its kernels have no code for these.
         """
-        is_plain = not self.limits.any() and {term.kind for term in self.layout.terms} <= _PLAIN
+        is_plain = not self.limits.any() and {term.kind for term in self.layout.terms} <= _PLAIN_TERM_KINDS
         return None if is_plain else self.limits
 
     @cached_property
-    def soft(self) -> bool:
+    def has_soft_limits(self) -> bool:
         """Whether some joint has a soft limit."""
         return bool(self.limits[:, LIMIT_SOFT].any())
 
@@ -227,17 +375,20 @@ class Plan:
         middle joint of a pole's limb their nodes, and their path ends.
         """
         rows: list[tuple[int, ...]] = []
-        number = way = 0
+        target_start = path_start = 0
         for i, (term, path) in enumerate(zip(self.layout.terms, self.layout.paths, strict=True)):
-            limb = [(node, way + _count(self.layout.nodes, node)) for node in term.limb_nodes] or [(0, 0), (0, 0)]
+            limb = [(node, path_start + _count_moving_nodes(self.layout.nodes, node)) for node in term.limb_nodes] or [
+                (0, 0),
+                (0, 0),
+            ]
             (first, first_end), (middle, middle_end) = limb
-            ways = way, way + len(path), first, middle, first_end, middle_end
-            rows.append((term.kind, term.node, 3 * i, number, *ways))
-            number, way = number + NUMBERS[term.kind], way + len(path)
+            path_columns = path_start, path_start + len(path), first, middle, first_end, middle_end
+            rows.append((term.kind, term.node, 3 * i, target_start, *path_columns))
+            target_start, path_start = target_start + TARGET_SIZES[term.kind], path_start + len(path)
         return np.array(rows, dtype=np.int64).reshape(-1, 10)
 
     @cached_property
-    def paths(self) -> Ints:
+    def path_nodes(self) -> Ints:
         """Moving nodes on the path to each term, concatenated."""
         return np.array([node for path in self.layout.paths for node in path], dtype=np.int64)
 
@@ -248,28 +399,28 @@ class Plan:
         first, last = np.full(count, 3 * len(self.layout.terms)), np.zeros(count, dtype=np.int64)
         for i, path in enumerate(self.layout.paths):
             for node in (self.layout.nodes[j] for j in path):
-                dofs = slice(node.dof, node.dof + DOFS[node.kind])
+                dofs = slice(node.dof_start, node.dof_start + DOF_COUNTS[node.kind])
                 first[dofs] = np.minimum(first[dofs], 3 * i)
                 last[dofs] = np.maximum(last[dofs], 3 * i + 3)
         return np.stack([np.minimum(first, last), last], axis=1).astype(np.int64)
 
     @cached_property
-    def turning(self) -> Ints:
+    def wrapping_nodes(self) -> Ints:
         """(n,) 1 for nodes with free whole turns.
 
         These are hinges, except leaders of couplings and their followers.
         """
         skeleton, nodes = self.skeleton, self.layout.nodes
-        led = {coupling.leader for coupling in skeleton.couplings if coupling}
-        free = [n.kind == HINGE and n.row not in led and not skeleton.couplings[n.row] for n in nodes]
-        return np.array(free, dtype=np.int64)
+        leaders = {coupling.leader for coupling in skeleton.couplings if coupling}
+        wraps = [n.kind == HINGE and n.row not in leaders and not skeleton.couplings[n.row] for n in nodes]
+        return np.array(wraps, dtype=np.int64)
 
     # --- reach ---------------------------------------------------------------------------------------------------
 
     @cached_property
-    def lengths(self) -> Lengths:
+    def reach_bounds(self) -> ReachBounds:
         """Bounds on reach from bone lengths."""
-        return Lengths(self.layout, self.frames, self.aims, self.stretch)
+        return ReachBounds(self.layout, self.frames, self.aims, self.length_error)
 
     @cached_property
     def reaches(self) -> tuple[tuple[float, float, Floats], ...]:
@@ -278,72 +429,74 @@ class Plan:
         Distances are measured from the first node of the term's path, whose origin (3,) is given, in kernel units and
         the base frame. They are bounds from bone lengths with a rounding margin: points outside are out of reach.
         """
-        return tuple([self.lengths.reach(i) for i in range(len(self.layout.terms))])
+        return tuple([self.reach_bounds.compute_range(i) for i in range(len(self.layout.terms))])
 
     @cached_property
-    def length(self) -> float:
+    def max_reach(self) -> float:
         """Longest reach of all positions [file units]. It is 0 where no reach is finite."""
         terms = [i for i, term in enumerate(self.layout.terms) if term.kind == POSITION]
-        longest = max((self.lengths.longest(i) * self.unit for i in terms), default=0.0)
+        longest = max((self.reach_bounds.compute_max_reach(i) * self.unit for i in terms), default=0.0)
         return longest if longest < np.inf else 0.0
 
     # --- q and u -------------------------------------------------------------------------------------------------
 
     @cached_property
-    def doors(self) -> Doors:
+    def coordinate_map(self) -> CoordinateMap:
         """Index map between q and u."""
         s, nodes = self.skeleton, self.layout.nodes
         balls = [n for n in nodes if n.kind == HINGE and s.kinds[n.row] >= Kind.BALL]
         moves = [(n, self.frames[0, i, 7]) for i, n in enumerate(nodes) if n.kind == MOVE]
-        return Doors(
-            same=np.stack(columns(nodes, s), axis=1),
-            bent=np.array([(n.q_start, n.at) for n in balls], dtype=np.int64).reshape(-1, 2),
-            limits=np.array([self._hinge_limits(n) for n in balls]).reshape(-1, 7),
-            moves=np.array([(n.q_start, n.at) for n, _ in moves], dtype=np.int64).reshape(-1, 2),
+        return CoordinateMap(
+            shared_columns=np.stack(find_shared_columns(nodes, s), axis=1),
+            hinged_balls=np.array([(n.q_start, n.u_start) for n in balls], dtype=np.int64).reshape(-1, 2),
+            limits=np.array([self._pack_hinge_limits(n) for n in balls]).reshape(-1, 7),
+            translations=np.array([(n.q_start, n.u_start) for n, _ in moves], dtype=np.int64).reshape(-1, 2),
             gains=np.array([gain for _, gain in moves], dtype=np.float64),
         )
 
-    def _hinge_limits(self, node: Node) -> list[float]:
+    def _pack_hinge_limits(self, node: Node) -> list[float]:
         """Pack axis and ranges of a ball limited to a hinge.
 
         The soft range is 1 to 0 where there is none.
         """
-        limit, (low, high) = self.skeleton.limits[node.row], self.layout.dofs[node.dof, :2].tolist()
+        limit, (low, high) = self.skeleton.limits[node.row], self.layout.dofs[node.dof_start, :2].tolist()
         assert isinstance(limit, Range)
         assert limit.axis is not None
         return [*limit.axis, low, high, *((limit.low, limit.high) if limit.soft else (1.0, 0.0))]
 
-    def u_of(self, q: Floats) -> Floats:
+    def q_to_u(self, q: Floats) -> Floats:
         """Convert q (k, nq) into u (k, nu)."""
         u = np.zeros((len(q), self.layout.nu))
-        kernels.tree.doors.starts(for_kernel(q), *self.doors, u)
+        kernels.plan_coordinates.convert_q_to_u(prepare_for_kernel(q), *self.coordinate_map, u)
         return u
 
-    def q_of(self, u: Floats, moved: Bools, starts: Floats, *, turned: bool = True) -> Floats:
+    def u_to_q(self, u: Floats, moved: Bools, starts: Floats, *, unwrap: bool = True) -> Floats:
         """Convert u (k, nu) into q (k, nq). Rows with `moved` (k,) False keep `starts` (1|k, nq) bit for bit.
 
         With `unwrap`, hinges are moved by whole turns as near to the start as their ranges allow.
         """
-        q, turns = np.empty((len(u), self.skeleton.nq)), self.turns if turned else self.turns[:0]
-        kernels.tree.doors.answers(for_kernel(u), moved, for_kernel(starts), *self.doors, turns, q)
+        q, wrap_ranges = np.empty((len(u), self.skeleton.nq)), self.wrap_ranges if unwrap else self.wrap_ranges[:0]
+        kernels.plan_coordinates.convert_u_to_q(
+            prepare_for_kernel(u), moved, prepare_for_kernel(starts), *self.coordinate_map, wrap_ranges, q
+        )
         return q
 
-    def turned(self, q: Floats, starts: Floats) -> Floats:
+    def unwrap_hinges(self, q: Floats, starts: Floats) -> Floats:
         """Move hinges of q (k, nq) by whole turns towards the starts. The starts are (1|k, nq); ranges are kept."""
         q = np.array(q, order="C")
-        kernels.tree.doors.turned(q, for_kernel(starts), self.turns)
+        kernels.plan_coordinates.unwrap_hinges_batch(q, prepare_for_kernel(starts), self.wrap_ranges)
         return q
 
     @cached_property
-    def turns(self) -> Floats:
+    def wrap_ranges(self) -> Floats:
         """(h, 3) hinges with free whole turns. Columns: column of q, lowest and highest value."""
-        found = zip(self.layout.nodes, self.turning, strict=True)
-        rows = [n.row for n, turning in found if turning and self.skeleton.kinds[n.row] == Kind.HINGE]
+        node_flags = zip(self.layout.nodes, self.wrapping_nodes, strict=True)
+        rows = [n.row for n, wraps in node_flags if wraps and self.skeleton.kinds[n.row] == Kind.HINGE]
         columns_ = self.skeleton.q_start[rows]
         return np.concatenate([columns_[:, None].astype(np.float64), self.skeleton.value_ranges[columns_]], axis=1)
 
     @cached_property
-    def door_terms(self) -> Ints:
+    def target_columns(self) -> Ints:
         """(t, 3) kind and first target columns of each term.
 
         The second column counts in world targets, the third in kernel targets.
@@ -354,70 +507,135 @@ class Plan:
         return np.array(columns_, dtype=np.int64).reshape(-1, 3)
 
     @cached_property
-    def width(self) -> int:
+    def target_width(self) -> int:
         """Length of a kernel target row."""
-        return sum(NUMBERS[term.kind] for term in self.layout.terms)
+        return sum(TARGET_SIZES[term.kind] for term in self.layout.terms)
 
     # --- configurations ------------------------------------------------------------------------------------------
 
-    def differences(self, u: Floats, v: Floats) -> Floats:
+    def compute_differences(self, u: Floats, v: Floats) -> Floats:
         """Compute the distance of each joint between u and v.
 
         The shape is (..., joints): angles [rad], slides in file units, translations in kernel units.
         """
         parts: list[Floats] = []
         for node in dict.fromkeys(n._replace(row=0, parent=0) for n in self.layout.nodes if n.kind != FIXED):
-            a, b = u[..., node.at : node.at + SIZES[node.kind]], v[..., node.at : node.at + SIZES[node.kind]]
+            a, b = (
+                u[..., node.u_start : node.u_start + U_SIZES[node.kind]],
+                v[..., node.u_start : node.u_start + U_SIZES[node.kind]],
+            )
             if node.kind == BALL:
-                left = rotations.multiply(*np.broadcast_arrays(a, rotations.inverse(b)))
-                parts.append(2 * np.arctan2(np.sqrt((left[..., 1:] ** 2).sum(axis=-1)), np.abs(left[..., 0])))
+                relative_rotation = rotations.multiply(*np.broadcast_arrays(a, rotations.inverse(b)))
+                parts.append(
+                    2
+                    * np.arctan2(
+                        np.sqrt((relative_rotation[..., 1:] ** 2).sum(axis=-1)), np.abs(relative_rotation[..., 0])
+                    )
+                )
             else:
                 parts.append(np.sqrt(((a - b) ** 2).sum(axis=-1)))
         return np.stack(np.broadcast_arrays(*parts), axis=-1)
 
-    def turned_near(self, u: Floats, v: Floats) -> Floats:
+    def unwrap_near(self, u: Floats, v: Floats) -> Floats:
         """Move hinges of u (k, nu) by whole turns towards v.
 
         `v` is (1|k, nu). Coupled hinges stay: a whole turn of a leader is no whole turn of its followers.
         """
-        nodes = [node for node, turning in zip(self.layout.nodes, self.turning, strict=True) if turning]
-        rows = [(node.at, *self.layout.dofs[node.dof, :2]) for node in nodes]
+        nodes = [node for node, wraps in zip(self.layout.nodes, self.wrapping_nodes, strict=True) if wraps]
+        rows = [(node.u_start, *self.layout.dofs[node.dof_start, :2]) for node in nodes]
         u = np.array(u, order="C")
-        kernels.tree.doors.turned(u, for_kernel(v), np.array(rows, dtype=np.float64).reshape(-1, 3))
+        kernels.plan_coordinates.unwrap_hinges_batch(
+            u, prepare_for_kernel(v), np.array(rows, dtype=np.float64).reshape(-1, 3)
+        )
         return u
 
-    def scattered(self, starts: Floats, seed: Floats, share: float) -> Floats:
+    def randomize_starts(self, starts: Floats, seed: Floats, rotation_share: float) -> Floats:
         """Compute random starts (k, nu) from numbers in 0..1 (nd,).
 
-        It is the NumPy version of the random starts in kernels/tree/many.py.
+        It is the NumPy version of the random starts in kernels/tree_lm.py.
         """
-        u, spread = starts.copy(), LONG_WAY / max([LONG_WAY, *map(len, self.layout.paths)])
+        u, length_factor = starts.copy(), LONG_PATH_JOINTS / max([LONG_PATH_JOINTS, *map(len, self.layout.paths)])
         for node in self.layout.nodes:
-            low, high = self.layout.dofs[node.dof, :2] if node.kind in (HINGE, SLIDE) else (0.0, 0.0)
+            low, high = self.layout.dofs[node.dof_start, :2] if node.kind in (HINGE, SLIDE) else (0.0, 0.0)
             if node.kind in (HINGE, SLIDE) and np.isfinite(high - low):
-                u[:, node.at] = low + seed[node.dof] * (high - low)
+                u[:, node.u_start] = low + seed[node.dof_start] * (high - low)
             elif node.kind == HINGE:
-                turned = starts[:, node.at] + (2 * seed[node.dof] - 1) * np.pi
-                u[:, node.at] = np.clip(turned, low, high)
-            if node.kind == HINGE and spread < 1.0:
-                u[:, node.at] = starts[:, node.at] + spread * (u[:, node.at] - starts[:, node.at])
+                angle_or_rotation = starts[:, node.u_start] + (2 * seed[node.dof_start] - 1) * np.pi
+                u[:, node.u_start] = np.clip(angle_or_rotation, low, high)
+            if node.kind == HINGE and length_factor < 1.0:
+                u[:, node.u_start] = starts[:, node.u_start] + length_factor * (
+                    u[:, node.u_start] - starts[:, node.u_start]
+                )
             elif node.kind == BALL:
-                turn = 2 * seed[node.dof : node.dof + 3] - 1
-                angle = np.linalg.norm(turn)
-                where = slice(node.at, node.at + 4)
-                turned = rotations.about(turn / max(angle, 1e-12), spread * share * angle)
-                u[:, where] = rotations.multiply(np.broadcast_to(turned, (len(u), 4)), starts[:, where])
+                rotation_vector = 2 * seed[node.dof_start : node.dof_start + 3] - 1
+                angle = np.linalg.norm(rotation_vector)
+                where = slice(node.u_start, node.u_start + 4)
+                angle_or_rotation = rotations.about(
+                    rotation_vector / max(angle, 1e-12), length_factor * rotation_share * angle
+                )
+                u[:, where] = rotations.multiply(np.broadcast_to(angle_or_rotation, (len(u), 4)), starts[:, where])
         for node, limit in zip(self.layout.nodes, self.limits, strict=True):
             if limit[0] != NO_LIMIT and limit[LIMIT_SOFT] == 0.0:
-                where = slice(node.at, node.at + 4)
-                u[:, where] = nearest_turns(limit, u[:, where])
+                where = slice(node.u_start, node.u_start + 4)
+                u[:, where] = clamp_rotations(limit, u[:, where])
         return u
 
 
-def _count(nodes: Sequence[Node], node: int) -> int:
+def _count_moving_nodes(nodes: Sequence[Node], node: int) -> int:
     """Count the moving nodes from the base to `node`, inclusive."""
     count = 0
     while node >= 0:
         count += nodes[node].kind != FIXED
         node = nodes[node].parent
     return count
+
+
+# --- Pose preferences of Near goals, packed for the kernels ----------------------------------------------------------
+
+
+_MAX_PREFERENCE_WEIGHT = 2.0  # largest weight: a step covers weight / 2 of the way to the preferred pose
+
+
+class PosePreference(NamedTuple):
+    """Preferred configurations u (1|k, nu) and weights (nd,)."""
+
+    u: Floats
+    weights: Floats
+
+
+def build_preference(plan: Plan, goals: Sequence[AnyGoal]) -> PosePreference:
+    """Pack the preference of the Near goals. The last one counts where several name the same joint."""
+    shape = find_preferred_shape(goals)
+    preference = PosePreference(np.zeros((math.prod(shape), plan.layout.nu)), np.zeros(len(plan.layout.dofs)))
+    for goal in [goal_near.spread(shape) for goal_near in goals if isinstance(goal_near, Near)]:
+        check_same_skeleton(plan.skeleton, goal.pose.skeleton, "the pose of Near")
+        u, weights = plan.q_to_u(goal.pose.on(plan.skeleton).flat_q), goal.weights(plan.skeleton)
+        for node in plan.layout.nodes:
+            if node.row in weights:
+                numbers = slice(node.u_start, node.u_start + U_SIZES[node.kind])
+                preference.u[:, numbers] = u[:, numbers]
+                preference.weights[node.dof_start : node.dof_start + DOF_COUNTS[node.kind]] = weights[node.row]
+    largest = preference.weights.max(initial=0.0)
+    if largest > _MAX_PREFERENCE_WEIGHT:
+        preference.weights[:] *= _MAX_PREFERENCE_WEIGHT / largest
+    return preference
+
+
+def find_preferred_shape(goals: Sequence[AnyGoal]) -> tuple[int, ...]:
+    """Broadcast the batch axes of the poses of Near goals. Raises InputError where they do not match."""
+    shapes = [goal.shape for goal in goals if isinstance(goal, Near) and goal.shape]
+    if not shapes:
+        return ()
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        message = f"the poses of Near goals are batches of different shapes: {', '.join(map(str, shapes))}"
+        raise InputError(message) from error
+
+
+def broadcast_goals(goals: tuple[Goal, ...], shape: tuple[int, ...]) -> tuple[Goal, ...]:
+    """Broadcast Near goals to a batch of targets of this shape.
+
+    Each gets one pose for all targets, or one per target along one axis.
+    """
+    return tuple(goal.spread(shape) if isinstance(goal, Near) else goal for goal in goals)

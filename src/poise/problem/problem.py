@@ -8,38 +8,58 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from poise import kernels
-from poise.kernels.codes import ROUNDING
+from poise.kernels.layout import TOLERANCE_SLACK
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, Ints, finite, for_kernel
-from poise.maths.in_words import in_words
-from poise.maths.remember import own_fields, remember
+from poise.maths.arrays import Bools, Floats, Ints, finite, prepare_for_kernel
+from poise.maths.caching import get_or_compute, select_own_fields
+from poise.maths.formatting import format_fields
 from poise.maths.rotations import rotation_part
-from poise.model.kinematics import world_maps
-from poise.model.pose import Pose, unit_turns
+from poise.model.kinematics import compute_world_maps
+from poise.model.pose import Pose, normalise_rotations
 from poise.model.skeleton import Kind, Skeleton
-from poise.model.ways import is_robot
-from poise.problem.geometry import SIMILAR, still_map
-from poise.problem.goals import Goal, Near, Pin, Position, is_optional
-from poise.problem.layout import AIM, BALANCE, LENGTHS, NUMBERS, POLE, POSITION, ROTATION, Measure, coupled_pair
-from poise.problem.measuring.measure import (
-    Paths,
-    Places,
-    errors_by_paths,
-    errors_by_world,
-    paths_of,
+from poise.model.topology import is_robot
+from poise.problem.dof_layout import (
+    AIM,
+    BALANCE,
+    LENGTH_KINDS,
+    POLE,
+    POSITION,
+    ROTATION,
+    TARGET_SIZES,
+    Measure,
+    find_coupled_pair,
+    name_pole_roots,
 )
-from poise.problem.plan import Plan, kinds_of, plan_of, remembered_layout, still_part
-from poise.problem.preference import Preference, preference_of, preferred_shape, spread
+from poise.problem.goal_errors import (
+    ErrorPaths,
+    WorldTransforms,
+    build_error_paths,
+    compute_path_errors,
+    compute_world_errors,
+)
+from poise.problem.goals import Goal, Near, Pin, Position, is_optional
+from poise.problem.plan import (
+    Plan,
+    PosePreference,
+    broadcast_goals,
+    build_goal_key,
+    build_plan,
+    build_preference,
+    collect_plan_inputs,
+    find_preferred_shape,
+    get_layout,
+)
+from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR, find_static_transform
 
-_CHARACTER = 1e-4  # default for characters: ratio to the chain's length, and [rad]
-_ROBOT = 1e-6  # default for robots [file units, metres in URDF], and [rad]
+_CHARACTER_TOLERANCE = 1e-4  # default for characters: ratio to the chain's length, and [rad]
+_ROBOT_TOLERANCE = 1e-6  # default for robots [file units, metres in URDF], and [rad]
 
 
 @dataclass(frozen=True)
@@ -74,7 +94,7 @@ class Problem:
         Key of the goals without their targets, for remembering plans. Computed by default.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     start: Pose
     goals: tuple[Goal, ...]
@@ -83,10 +103,10 @@ class Problem:
 
     def __post_init__(self) -> None:
         if not self.kinds:
-            object.__setattr__(self, "kinds", kinds_of(self.goals))
+            object.__setattr__(self, "kinds", build_goal_key(self.goals))
 
     def __getstate__(self) -> dict[str, Any]:
-        return own_fields(self)
+        return select_own_fields(self)
 
     def part(self, rows: Bools | Ints | slice) -> Problem:
         """Return the problem for some starts and preferred poses.
@@ -100,12 +120,14 @@ class Problem:
 
     def at(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
         """Return the problem with other starts. `goals` may replace the goals by others of the same kinds."""
-        serves = not len(self.plan.layout.still) and start.translations is None and start.scales is None
-        return self.moved(start, goals) if serves else Problem(start, goals or self.goals, self.free_root, self.kinds)
+        plan_serves = not len(self.plan.layout.fixed_columns) and start.translations is None and start.scales is None
+        return (
+            self.moved(start, goals) if plan_serves else Problem(start, goals or self.goals, self.free_root, self.kinds)
+        )
 
     def spread(self, shape: tuple[int, ...]) -> Problem:
         """Return the problem with preferred poses broadcast to a batch shape."""
-        return self.at(self.start, spread(self.goals, shape)) if preferred_shape(self.goals) else self
+        return self.at(self.start, broadcast_goals(self.goals, shape)) if find_preferred_shape(self.goals) else self
 
     def moved(self, start: Pose, goals: tuple[Goal, ...] | None = None) -> Problem:
         """Return the problem with other starts and the same plan.
@@ -119,7 +141,7 @@ class Problem:
     @property
     def batched(self) -> bool:
         """Whether targets have different starts or preferred poses."""
-        return bool(self.start.shape or preferred_shape(self.goals))
+        return bool(self.start.shape or find_preferred_shape(self.goals))
 
     @cached_property
     def skeleton(self) -> Skeleton:
@@ -130,19 +152,19 @@ class Problem:
     def plan(self) -> Plan:
         """Packed plan. Starts of one problem share it (see `group_by_plan`)."""
         still = self.still if self.start.shape else None
-        return plan_of(self.start, self.goals, self.kinds, free_root=self.free_root, still=still)
+        return build_plan(self.start, self.goals, self.kinds, free_root=self.free_root, plan_inputs=still)
 
     @cached_property
     def still(self) -> Floats | None:
         """(1|k, s) start values behind a plan, or None. See `group_by_plan`."""
-        layout = remembered_layout(self.skeleton, self.kinds, self.goals, free_root=self.free_root)
-        return still_part(self.start, layout)
+        layout = get_layout(self.skeleton, self.kinds, self.goals, free_root=self.free_root)
+        return collect_plan_inputs(self.start, layout)
 
     @property
     def coupled(self) -> tuple[str, str] | None:
         """Two coupled joints among the moving ones, or None. This holds for every plan."""
-        layout = remembered_layout(self.skeleton, self.kinds, self.goals, free_root=self.free_root)
-        return coupled_pair(self.skeleton, layout.nodes)
+        layout = get_layout(self.skeleton, self.kinds, self.goals, free_root=self.free_root)
+        return find_coupled_pair(self.skeleton, layout.nodes)
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -186,8 +208,12 @@ class Problem:
         if base < 0:
             return np.eye(3, 4)[None]
         if start.translations is None and start.scales is None:
-            still = still_map(start.skeleton, base)
-            return still.copy() if still is not None else world_maps(start.skeleton, base, self.start_rows)[:, 0]
+            static_transform = find_static_transform(start.skeleton, base)
+            return (
+                static_transform.copy()
+                if static_transform is not None
+                else compute_world_maps(start.skeleton, base, self.start_rows)[:, 0]
+            )
         return start.world_of(start.skeleton.names[base]).affine.reshape(-1, 3, 4)
 
     @cached_property
@@ -200,29 +226,29 @@ class Problem:
 
         Those are in the base frame and kernel units, in the order of the terms.
         """
-        out = np.empty((len(rows), self.plan.width))
-        self.put_targets(rows, self.plan.door_terms, out)
+        out = np.empty((len(rows), self.plan.target_width))
+        self.put_targets(rows, self.plan.target_columns, out)
         return out
 
     def put_targets(self, rows: Floats, terms: Ints, out: Floats) -> None:
-        """Write kernel targets into the columns of `out` named by `terms`. See kernels/tree/doors.py."""
+        """Write kernel targets into the columns of `out` named by `terms`. See kernels/plan_coordinates.py."""
         unit = self.plan.scale * self.plan.size
-        kernels.tree.doors.targets(for_kernel(rows), self.rigid_bases, unit, terms, out)
+        kernels.plan_coordinates.convert_targets(prepare_for_kernel(rows), self.rigid_bases, unit, terms, out)
 
     @cached_property
     def rigid_bases(self) -> Floats:
         """(1|k, 12) base transforms without scale. Non-uniform scale leaves the nearest rotations."""
         bases = self.bases.reshape(-1, 12)
-        bases = bases if self.plan.scale == 1.0 else bases / self.plan.scales
-        if self.plan.stretch > SIMILAR:
+        bases = bases if self.plan.scale == 1.0 else bases / self.plan.scale_divisors
+        if self.plan.length_error > EXPORTER_LENGTH_ERROR:
             bases = bases.reshape(-1, 3, 4)
             bases = np.concatenate([rotation_part(bases[:, :, :3]), bases[:, :, 3:]], axis=2).reshape(-1, 12)
-        return bases if bases.flags.carray else for_kernel(bases)
+        return bases if bases.flags.carray else prepare_for_kernel(bases)
 
     @cached_property
     def starts(self) -> Floats:
         """(1|k, nu) start configurations u."""
-        return self.plan.u_of(self.start_rows)
+        return self.plan.q_to_u(self.start_rows)
 
     def q_of(self, u: Floats, moved: Bools, *, traced: bool = False) -> Floats:
         """Convert u (k, nu) into q (k, nq). Rows with `moved` (k,) False keep the start's q bit for bit.
@@ -230,29 +256,29 @@ class Problem:
         Hinges are moved by whole turns as near to the start as possible, except with a preferred pose or soft limits,
         and in traces.
         """
-        turned = bool(len(self.plan.turns)) and not traced and not self.prefers
-        return self.plan.q_of(u, moved, self.start_rows, turned=turned)
+        unwrap = bool(len(self.plan.wrap_ranges)) and not traced and not self.prefers
+        return self.plan.u_to_q(u, moved, self.start_rows, unwrap=unwrap)
 
     @cached_property
-    def preference(self) -> Preference:
+    def preference(self) -> PosePreference:
         """Packed preference of the Near goals. The last one counts where several name the same joint."""
         if any(isinstance(goal, Near) for goal in self.goals):
-            return preference_of(self.plan, self.goals)
-        return remember(self.plan, "no preference", None, lambda: preference_of(self.plan, ()))
+            return build_preference(self.plan, self.goals)
+        return get_or_compute(self.plan, "no preference", None, lambda: build_preference(self.plan, ()))
 
     @property
     def prefers(self) -> bool:
         """Whether a preferred pose or soft limit ranks configurations."""
-        return self.plan.soft or bool(self.preference.on.any())
+        return self.plan.has_soft_limits or bool(self.preference.weights.any())
 
     # --- errors -----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def paths(self) -> Paths | None:
+    def paths(self) -> ErrorPaths | None:
         """Packed paths to the measures, or None. None means that only world transforms can be measured."""
         if self.start.translations is not None or self.start.scales is not None:
             return None
-        return paths_of(self.skeleton, self.goals, self.kinds)
+        return build_error_paths(self.skeleton, self.goals, self.kinds)
 
     def targets(self, goals: Sequence[Goal], k: int) -> Floats:
         """Build target rows (k, W) of goals of the same kinds.
@@ -267,23 +293,23 @@ class Problem:
         These are (..., width), of the goals with a target; `shape` are the batch axes.
         """
         k, rows = math.prod(shape), iter(given)
-        out = np.zeros((k, sum(NUMBERS[measure.kind] for measure in self.measures)))
+        out = np.zeros((k, sum(TARGET_SIZES[measure.kind] for measure in self.measures)))
         column = 0
         for goal in self.goals:
             if isinstance(goal, Pin):
-                found = self._pinned(goal)
+                goal_rows = self._read_pinned(goal)
             elif goal.width:
-                found = next(rows)
-                if found.shape[:-1] not in ((), shape):
-                    found = np.broadcast_to(found, (*shape, goal.width))
-                found = found.reshape(-1, goal.width)
+                goal_rows = next(rows)
+                if goal_rows.shape[:-1] not in ((), shape):
+                    goal_rows = np.broadcast_to(goal_rows, (*shape, goal.width))
+                goal_rows = goal_rows.reshape(-1, goal.width)
             else:
                 continue
-            out[:, column : column + found.shape[-1]] = found
-            column += found.shape[-1]
+            out[:, column : column + goal_rows.shape[-1]] = goal_rows
+            column += goal_rows.shape[-1]
         return out
 
-    def _pinned(self, goal: Pin) -> Floats:
+    def _read_pinned(self, goal: Pin) -> Floats:
         at = self.start.world[goal.joint]
         rows = np.concatenate([at.positions, at.rotations], axis=-1).reshape(-1, 7)
         return rows[:, 0 if goal.position else 3 : 7 if goal.rotation else 3]
@@ -296,25 +322,29 @@ class Problem:
         if not self.measures:
             return np.zeros((len(q), 0))
         if self.paths is None:
-            pose = Pose.unchecked(self.skeleton, q.view(), *self._kept(len(q)))  # unchanged q, as for the paths
-            return errors_by_world(pose, self.goals, targets, for_kernel(q), self.measures)
-        return errors_by_paths(self.paths, for_kernel(q), for_kernel(targets))
+            pose = Pose.unchecked(
+                self.skeleton, q.view(), *self._broadcast_local_transforms(len(q))
+            )  # unchanged q, as for the paths
+            return compute_world_errors(pose, self.goals, targets, prepare_for_kernel(q), self.measures)
+        return compute_path_errors(self.paths, prepare_for_kernel(q), prepare_for_kernel(targets))
 
     def posed(self, q: Floats) -> Pose:
         """Return the start pose with other values q (k, nq). Translations and scales are kept."""
-        given = finite(q, "q", last=self.skeleton.nq).copy()
-        return Pose.unchecked(self.skeleton, unit_turns(self.skeleton, given), *self._kept(len(q)))
+        checked_q = finite(q, "q", last=self.skeleton.nq).copy()
+        return Pose.unchecked(
+            self.skeleton, normalise_rotations(self.skeleton, checked_q), *self._broadcast_local_transforms(len(q))
+        )
 
     def posed_as(self, q: Floats) -> Pose:
         """Return the start pose with unchecked values q (k, nq).
 
         They must be finite, with unit quaternions, and are not copied.
         """
-        return Pose.unchecked(self.skeleton, q, *self._kept(len(q)))
+        return Pose.unchecked(self.skeleton, q, *self._broadcast_local_transforms(len(q)))
 
-    def _kept(self, k: int) -> list[Floats | None]:
+    def _broadcast_local_transforms(self, k: int) -> list[Floats | None]:
         """Broadcast the starts' translations and scales to (k, n, 3)."""
-        return [_rows(value, k) for value in (self.start.translations, self.start.scales)]
+        return [_broadcast_rows(value, k) for value in (self.start.translations, self.start.scales)]
 
     def tolerance(self, distance: float | None, angle: float | None) -> Tolerance:
         """Return the given tolerance, with defaults filled in.
@@ -324,41 +354,43 @@ class Problem:
         kinds = self.skeleton.kinds
         robot = not (kinds == Kind.BALL).any() and is_robot(kinds, self.skeleton.parents)
         if distance is None:
-            distance = _ROBOT if robot else _CHARACTER * self._length or _ROBOT
-        return Tolerance(float(distance), float((_ROBOT if robot else _CHARACTER) if angle is None else angle))
+            distance = _ROBOT_TOLERANCE if robot else _CHARACTER_TOLERANCE * self._chain_length or _ROBOT_TOLERANCE
+        return Tolerance(
+            float(distance), float((_ROBOT_TOLERANCE if robot else _CHARACTER_TOLERANCE) if angle is None else angle)
+        )
 
     @property
-    def _length(self) -> float:
+    def _chain_length(self) -> float:
         """Rest length of the chain [file units]. A chain without length has the size of the character."""
-        return remember(self.skeleton, "lengths", (self.kinds, self.free_root), self._rest_length)
+        return get_or_compute(self.skeleton, "lengths", (self.kinds, self.free_root), self._compute_rest_length)
 
-    def _rest_length(self) -> float:
-        own = self._at_rest.length
-        if own > 0:
-            return own
+    def _compute_rest_length(self) -> float:
+        chain_length = self._rest_plan.max_reach
+        if chain_length > 0:
+            return chain_length
         points = Pose(self.skeleton, self.skeleton.rest_q).world.positions
         return float(np.ptp(points, axis=0).max(initial=0.0))
 
     @property
-    def _at_rest(self) -> Plan:
+    def _rest_plan(self) -> Plan:
         """Plan of the rest pose; most poses share it."""
-        if not len(self.plan.layout.still) and self.start.translations is None and self.start.scales is None:
+        if not len(self.plan.layout.fixed_columns) and self.start.translations is None and self.start.scales is None:
             return self.plan
         rest = Pose(self.skeleton, self.skeleton.rest_q)
-        return plan_of(rest, self.goals, self.kinds, free_root=self.free_root)
+        return build_plan(rest, self.goals, self.kinds, free_root=self.free_root)
 
     def allowed(self, tolerance: Tolerance) -> Floats:
         """Return the largest reached errors (c,), infinite for optional goals."""
 
         def make() -> Floats:
-            own = [tolerance.distance if m.kind in LENGTHS else tolerance.angle for m in self.plan.measures]
-            return np.where(self.spared, np.inf, own) if self.ranked else np.array(own)
+            max_errors = [tolerance.distance if m.kind in LENGTH_KINDS else tolerance.angle for m in self.plan.measures]
+            return np.where(self.spared, np.inf, max_errors) if self.ranked else np.array(max_errors)
 
-        return remember(self.plan, "allowed", tolerance, make)
+        return get_or_compute(self.plan, "allowed", tolerance, make)
 
     def bounds(self, tolerance: Tolerance) -> Floats:
         """Return `allowed` (c,) enlarged by rounding. Kernels and forward kinematics may differ by that much."""
-        return remember(self.plan, "bounds", tolerance, lambda: self.allowed(tolerance) * (1 + ROUNDING))
+        return get_or_compute(self.plan, "bounds", tolerance, lambda: self.allowed(tolerance) * (1 + TOLERANCE_SLACK))
 
     def met(self, errors: Floats, tolerance: Tolerance) -> Bools:
         """Return whether all errors of each row (k, c) are within tolerance."""
@@ -371,30 +403,65 @@ class Problem:
         """
         aims = aims.copy()
         pose = self.posed(q)
-        places = Places(pose)
+        transforms = WorldTransforms(pose)
         for measure in self.measures:
             if measure.kind == BALANCE:
                 continue
             goal = self.goals[measure.goal]
-            where = slice(measure.column, measure.column + NUMBERS[measure.kind])
-            aim, wanted = aims[:, where], targets[:, where]
+            columns = slice(measure.column, measure.column + TARGET_SIZES[measure.kind])
+            aim, target = aims[:, columns], targets[:, columns]
             if measure.kind == POSITION:
-                aims[:, where] += wanted - places.point(measure, goal)
+                aims[:, columns] += target - transforms.compute_point(measure, goal)
             elif measure.kind == ROTATION:
-                turned = pose.world[self.skeleton.names[measure.row]].rotations
-                left = rotations.multiply(wanted, rotations.inverse(turned))
-                aims[:, where] = rotations.normalised(rotations.multiply(left, aim))
+                rotation = pose.world[self.skeleton.names[measure.row]].rotations
+                correction = rotations.multiply(target, rotations.inverse(rotation))
+                aims[:, columns] = rotations.normalised(rotations.multiply(correction, aim))
             elif measure.kind == POLE:
-                side, first = places.side(measure, wanted), pose.world.positions[:, measure.limb[0]]
-                aims[:, where] = first + rotations.rotate(rotations.about(side.line, side.angle), aim - first)
+                side, first = transforms.compute_pole_side(measure, target), pose.world.positions[:, measure.limb[0]]
+                aims[:, columns] = first + rotations.rotate(rotations.about(side.line, side.angle), aim - first)
             else:
-                left = rotations.rotation_between(places.axis(measure, goal), places.way(measure, goal, wanted))
-                begin = places.point(measure, goal) if measure.kind == AIM else np.zeros(3)
-                aims[:, where] = begin + rotations.rotate(left, aim - begin)
+                correction = rotations.rotation_between(
+                    transforms.compute_axis(measure, goal), transforms.compute_desired_direction(measure, goal, target)
+                )
+                origin = transforms.compute_point(measure, goal) if measure.kind == AIM else np.zeros(3)
+                aims[:, columns] = origin + rotations.rotate(correction, aim - origin)
         return aims
 
 
-def _rows(value: Floats | None, k: int) -> Floats | None:
+def _broadcast_rows(value: Floats | None, k: int) -> Floats | None:
     if value is None:
         return None
     return np.broadcast_to(value.reshape(-1, *value.shape[-2:]), (k, *value.shape[-2:]))
+
+
+# --- Problems with optional goals, rewritten for required goals only -------------------------------------------------
+
+
+class RequiredGoals(NamedTuple):
+    """Problem of the required goals. `target_columns` and `error_columns` are its columns among those of all goals."""
+
+    problem: Problem
+    target_columns: Ints
+    error_columns: Ints
+
+
+def find_required_goals(problem: Problem) -> RequiredGoals | None:
+    """Return the required part of a problem. None where every measured goal is optional."""
+    errors = np.flatnonzero(~problem.spared)
+    if not len(errors):
+        return None
+    columns = [np.arange(m.column, m.column + TARGET_SIZES[m.kind]) for m in problem.measures]
+    goals = name_pole_roots(problem.skeleton, problem.goals)  # limbs stay the same without the optional goals
+    required_problem = Problem(
+        problem.start, tuple([goal for goal in goals if not is_optional(goal)]), problem.free_root
+    )
+    return RequiredGoals(required_problem, np.concatenate([columns[i] for i in errors]), errors)
+
+
+def require_all_goals(problem: Problem, share: float = 1.0) -> Problem:
+    """Return the problem with every goal required. Weights of optional goals are multiplied by `share`."""
+    goals: list[Any] = list(problem.goals)
+    for i, goal in enumerate(goals):
+        if is_optional(goal):
+            goals[i] = replace(goal, optional=False, weight=goal.weight * share)
+    return Problem(problem.start, tuple(goals), problem.free_root)

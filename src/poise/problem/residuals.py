@@ -13,24 +13,35 @@ import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.remember import remember
-from poise.model.kinematics import flat_given, jacobians
-from poise.model.limits import hinge_axis
+from poise.maths.caching import get_or_compute
+from poise.model.kinematics import compute_jacobians, flatten_local_offsets
+from poise.model.limits import find_hinge_axis
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind
+from poise.problem.dof_layout import (
+    AIM,
+    BALANCE,
+    DOF_COUNTS,
+    FIXED,
+    HINGE,
+    MOVE,
+    POLE,
+    POSITION,
+    ROTATION,
+    TARGET_SIZES,
+    Measure,
+)
+from poise.problem.goal_errors import WorldTransforms, compute_balance_jacobian, compute_goal_point
 from poise.problem.goals import AnyGoal, Balance, LookAt
-from poise.problem.layout import AIM, BALANCE, DOFS, FIXED, HINGE, MOVE, NUMBERS, POLE, POSITION, ROTATION, Measure
-from poise.problem.measuring.balance import balance_rates
-from poise.problem.measuring.measure import Places, point_of
-from poise.problem.packing import offset_of, weight_of
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem
+from poise.problem.tree_packing import read_offset, read_weight
 
-_TINY = 1e-300  # lower bound of squared lengths in divisions
+_MIN_SQUARED_LENGTH = 1e-300  # lower bound of squared lengths in divisions
 
 
-def turn_rates(
-    pose: Pose, measure: Measure, goal: AnyGoal, wanted: Floats, jacobian: Floats, turning: Bools
+def compute_rotation_rows(
+    pose: Pose, measure: Measure, goal: AnyGoal, target: Floats, jacobian: Floats, acting_dofs: Bools
 ) -> tuple[Floats, Floats]:
     """Compute Jacobian (k, 3, nd) and error (k, 3) of rotational goals.
 
@@ -39,37 +50,43 @@ def turn_rates(
     For a direction or an aim it is the shortest rotation. An aim also depends on the motion of its point.
     `acting_dofs` (nd,) is the mask of the goal's dofs.
     """
-    rates = jacobian[:, 3:]
+    rows = jacobian[:, 3:]
     if measure.kind == ROTATION:
-        turned = pose.world[pose.skeleton.names[measure.row]].rotations
-        left = rotations.multiply(wanted, rotations.inverse(turned))
+        rotation = pose.world[pose.skeleton.names[measure.row]].rotations
+        error = rotations.multiply(target, rotations.inverse(rotation))
     else:
-        axis, way = Places(pose).axis(measure, goal), Places(pose).way(measure, goal, wanted)
-        left = rotations.rotation_between(axis, way)
-        rates = rates - axis[:, :, None] * np.einsum("kc,kcd->kd", axis, rates)[:, None]
+        axis, direction = (
+            WorldTransforms(pose).compute_axis(measure, goal),
+            WorldTransforms(pose).compute_desired_direction(measure, goal, target),
+        )
+        error = rotations.rotation_between(axis, direction)
+        rows = rows - axis[:, :, None] * np.einsum("kc,kcd->kd", axis, rows)[:, None]
         if measure.kind == AIM:
-            b = way / np.maximum((way**2).sum(axis=-1, keepdims=True), _TINY)
-            rates = rates + np.cross(b[:, :, None], jacobian[:, :3], axis=1)
-    return rates * turning, 2.0 * left[..., 1:] * np.where(left[..., :1] < 0, -1.0, 1.0)
+            b = direction / np.maximum((direction**2).sum(axis=-1, keepdims=True), _MIN_SQUARED_LENGTH)
+            rows = rows + np.cross(b[:, :, None], jacobian[:, :3], axis=1)
+    return rows * acting_dofs, 2.0 * error[..., 1:] * np.where(error[..., :1] < 0, -1.0, 1.0)
 
 
-def side_rates(pose: Pose, measure: Measure, wanted: Floats, velocities: Sequence[Floats]) -> tuple[Floats, Floats]:
+def compute_pole_rows(
+    pose: Pose, measure: Measure, target: Floats, velocities: Sequence[Floats]
+) -> tuple[Floats, Floats]:
     """Compute Jacobian (k, 1, nd) and error (k, 1) of a pole. The error is a rotation about the limb's line.
 
     velocities  (k, 3, nd) Jacobians of the limb's first joint, middle joint and tip
     """
-    side = Places(pose).side(measure, wanted)
+    side = WorldTransforms(pose).compute_pole_side(measure, target)
     of_bend, of_pole = (
-        np.cross(side.line, v) / np.maximum((v**2).sum(axis=-1, keepdims=True), _TINY) for v in (side.bend, side.pole)
+        np.cross(side.line, v) / np.maximum((v**2).sum(axis=-1, keepdims=True), _MIN_SQUARED_LENGTH)
+        for v in (side.bend, side.pole)
     )
     t_bend, t_pole = side.shares[:, :1], side.shares[:, 1:]
-    pushes = ((1 - t_pole) * of_pole - (1 - t_bend) * of_bend, of_bend, t_pole * of_pole - t_bend * of_bend)
-    rates = np.sum([np.einsum("kc,kcd->kd", push, v) for push, v in zip(pushes, velocities, strict=True)], axis=0)
+    weights = ((1 - t_pole) * of_pole - (1 - t_bend) * of_bend, of_bend, t_pole * of_pole - t_bend * of_bend)
+    rows = np.sum([np.einsum("kc,kcd->kd", weight, v) for weight, v in zip(weights, velocities, strict=True)], axis=0)
     has_side = (side.angle != 0.0)[:, None]
-    return np.where(has_side, rates, 0.0)[:, None], 2.0 * np.sin(0.5 * side.angle)[:, None]
+    return np.where(has_side, rows, 0.0)[:, None], 2.0 * np.sin(0.5 * side.angle)[:, None]
 
 
-def residual(problem: Problem, q: Floats, targets: Floats, *, weighted: bool = True) -> tuple[Floats, Floats]:
+def compute_residual(problem: Problem, q: Floats, targets: Floats, *, weighted: bool = True) -> tuple[Floats, Floats]:
     """Compute Jacobian (k, r, nd) and residual (k, r) of all goals. Lengths are in units of the tree's size.
 
     A column is a velocity per unit of a degree of freedom: of a value in u, or of a ball's rotation [rad] about an axis
@@ -79,51 +96,59 @@ def residual(problem: Problem, q: Floats, targets: Floats, *, weighted: bool = T
     blocks: list[Floats] = []
     errors: list[Floats] = []
     for measure in problem.measures:
-        of = _of_balance if measure.kind == BALANCE else _of_joint
-        rates, left = of(problem, pose, measure, targets)
-        weight = weight_of(problem.goals[measure.goal], measure.kind) if weighted else 1.0
-        blocks.append(rates * weight)
-        errors.append(left * weight)
+        compute_rows = _compute_balance_rows if measure.kind == BALANCE else _compute_joint_rows
+        rows, error = compute_rows(problem, pose, measure, targets)
+        weight = read_weight(problem.goals[measure.goal], measure.kind) if weighted else 1.0
+        blocks.append(rows * weight)
+        errors.append(error * weight)
     return np.concatenate(blocks, axis=1), np.concatenate(errors, axis=1)
 
 
-def _of_joint(problem: Problem, pose: Pose, measure: Measure, targets: Floats) -> tuple[Floats, Floats]:
+def _compute_joint_rows(problem: Problem, pose: Pose, measure: Measure, targets: Floats) -> tuple[Floats, Floats]:
     """Compute Jacobian (k, r, nd) and error (k, r) of one measure."""
     plan, name, goal = problem.plan, problem.skeleton.names[measure.row], problem.goals[measure.goal]
     angular = measure.kind not in (POSITION, POLE)
-    jacobian = _plan_columns(plan, _jacobian(pose, name, offset_of(goal), angular=angular))
-    wanted = targets[:, measure.column : measure.column + NUMBERS[measure.kind]]
+    jacobian = _select_plan_columns(plan, _compute_jacobian(pose, name, read_offset(goal), angular=angular))
+    target = targets[:, measure.column : measure.column + TARGET_SIZES[measure.kind]]
     if measure.kind == POSITION:
-        return jacobian[:, :3] / plan.size, (wanted - point_of(pose, measure, goal)) / plan.size
+        return jacobian[:, :3] / plan.size, (target - compute_goal_point(pose, measure, goal)) / plan.size
     if measure.kind == POLE:
         limb = [problem.skeleton.names[row] for row in (*measure.limb, measure.row)]
-        velocities = [_plan_columns(plan, _jacobian(pose, joint, angular=False))[:, :3] for joint in limb]
-        return side_rates(pose, measure, wanted, velocities)
-    return turn_rates(pose, measure, goal, wanted, jacobian, _turning(plan, goal))
+        velocities = [
+            _select_plan_columns(plan, _compute_jacobian(pose, joint, angular=False))[:, :3] for joint in limb
+        ]
+        return compute_pole_rows(pose, measure, target, velocities)
+    return compute_rotation_rows(pose, measure, goal, target, jacobian, _find_acting_dofs(plan, goal))
 
 
-def _of_balance(problem: Problem, pose: Pose, measure: Measure, _targets: Floats) -> tuple[Floats, Floats]:
+def _compute_balance_rows(problem: Problem, pose: Pose, measure: Measure, _targets: Floats) -> tuple[Floats, Floats]:
     """Compute Jacobian (k, 2, nd) and error (k, 2) of a Balance. Both are in units of the tree's size."""
     plan, goal = problem.plan, problem.goals[measure.goal]
     assert isinstance(goal, Balance)
     rows = {measure.row, *measure.limb} | {node.row for node in plan.layout.nodes}
-    above = {up for row in rows for up in plan.skeleton.way(row)[:-1]}
-    tips = sorted((rows - above) | {measure.row, *measure.limb})
-    columns = {row: _plan_columns(plan, _jacobian(pose, plan.skeleton.names[row], angular=True)) for row in tips}
-    rates, left = balance_rates(plan, pose, goal, columns)
-    return rates / plan.size, left / plan.size
+    ancestors = {ancestor for row in rows for ancestor in plan.skeleton.way(row)[:-1]}
+    tips = sorted((rows - ancestors) | {measure.row, *measure.limb})
+    columns = {
+        row: _select_plan_columns(plan, _compute_jacobian(pose, plan.skeleton.names[row], angular=True)) for row in tips
+    }
+    jacobian, error = compute_balance_jacobian(plan, pose, goal, columns)
+    return jacobian / plan.size, error / plan.size
 
 
-def _jacobian(pose: Pose, joint: str, point: tuple[float, float, float] = (0.0, 0.0, 0.0), *, angular: bool) -> Floats:
+def _compute_jacobian(
+    pose: Pose, joint: str, point: tuple[float, float, float] = (0.0, 0.0, 0.0), *, angular: bool
+) -> Floats:
     """Compute Pose.jacobian (k, 6, nv) of one joint.
 
     The lower half is valid only with `angular`: it is slow where scale shears.
     """
-    given, row = flat_given(pose.translations, pose.scales), pose.skeleton.index(joint)
-    return jacobians(pose.skeleton, row, pose.flat_q.copy(), given, np.array([point]), angular=angular)
+    local_transforms, row = flatten_local_offsets(pose.translations, pose.scales), pose.skeleton.index(joint)
+    return compute_jacobians(
+        pose.skeleton, row, pose.flat_q.copy(), local_transforms, np.array([point]), angular=angular
+    )
 
 
-def _turning(plan: Plan, goal: AnyGoal) -> Bools:
+def _find_acting_dofs(plan: Plan, goal: AnyGoal) -> Bools:
     """Return the mask (nd,) of dofs acting for a goal.
 
     A LookAt uses the joints of its `over` only, other goals use all.
@@ -131,15 +156,17 @@ def _turning(plan: Plan, goal: AnyGoal) -> Bools:
     rows = goal.shares(plan.skeleton) if isinstance(goal, LookAt) else None
     out = np.zeros(len(plan.layout.dofs), dtype=bool)
     for node in plan.layout.nodes:
-        out[node.dof : node.dof + DOFS[node.kind]] |= rows is None or (node.row in rows and node.kind != MOVE)
+        out[node.dof_start : node.dof_start + DOF_COUNTS[node.kind]] |= rows is None or (
+            node.row in rows and node.kind != MOVE
+        )
     return out
 
 
-def _plan_columns(plan: Plan, columns: Floats) -> Floats:
+def _select_plan_columns(plan: Plan, columns: Floats) -> Floats:
     """Select the plan's columns (k, 6, nd) of a Jacobian."""
-    source = remember(plan, "columns of the skeleton", None, lambda: _source(plan))
+    source = get_or_compute(plan, "columns of the skeleton", None, lambda: _build_plan_columns(plan))
     out = columns[:, :, source.columns] / source.gains
-    for dof, first, axis in source.bent:
+    for dof, first, axis in source.hinged_balls:
         out[:, :, dof] = columns[:, :, first : first + 3] @ axis
     return out
 
@@ -152,24 +179,24 @@ class _PlanColumns(NamedTuple):
 
     columns: Ints
     gains: Floats
-    bent: tuple[tuple[int, int, Floats], ...]
+    hinged_balls: tuple[tuple[int, int, Floats], ...]
 
 
-def _source(plan: Plan) -> _PlanColumns:
+def _build_plan_columns(plan: Plan) -> _PlanColumns:
     skeleton, count = plan.skeleton, len(plan.layout.dofs)
     columns, gains = np.zeros(count, dtype=np.int64), np.ones(count)
-    bent: list[tuple[int, int, Floats]] = []
+    hinged_balls: list[tuple[int, int, Floats]] = []
     for i, node in enumerate(plan.layout.nodes):
         if node.kind == FIXED:
             continue
         first = int(skeleton.v_start[node.row])
         if skeleton.kinds[node.row] == Kind.FREE and node.kind != MOVE:
             first += 3
-        axis = hinge_axis(skeleton.limits[node.row])
+        axis = find_hinge_axis(skeleton.limits[node.row])
         if node.kind == HINGE and axis is not None:
-            bent.append((node.dof, first, np.array(axis)))
+            hinged_balls.append((node.dof_start, first, np.array(axis)))
         else:
-            own = slice(node.dof, node.dof + DOFS[node.kind])
-            columns[own] = np.arange(first, first + DOFS[node.kind])
-            gains[own] = plan.frames[0, i, 7] if node.kind == MOVE else 1.0  # units of u in one unit of q
-    return _PlanColumns(columns, gains, tuple(bent))
+            dof_range = slice(node.dof_start, node.dof_start + DOF_COUNTS[node.kind])
+            columns[dof_range] = np.arange(first, first + DOF_COUNTS[node.kind])
+            gains[dof_range] = plan.frames[0, i, 7] if node.kind == MOVE else 1.0  # units of u in one unit of q
+    return _PlanColumns(columns, gains, tuple(hinged_balls))

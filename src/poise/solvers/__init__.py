@@ -12,13 +12,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from poise.errors import UnknownNameError, UnsupportedError
-from poise.maths.remember import remember
+from poise.maths.caching import get_or_compute
 
 if TYPE_CHECKING:
     from poise.maths.arrays import Floats
     from poise.problem.problem import Problem, Tolerance
-    from poise.solvers.base.capabilities import Capabilities
-    from poise.solvers.base.contract import Answer, Request
+    from poise.solvers.base.interface import Answer, Request
+    from poise.solvers.base.solver_calls import Capabilities
 
 
 __all__ = ["Solver", "check", "named", "names"]
@@ -70,7 +70,7 @@ class Solver(Protocol):
 
 
 # Names of the solvers in papers, engines and other libraries.
-_ELSEWHERE = {
+_SYNONYMS = {
     "dls": "damped_least_squares", "damped": "damped_least_squares", "dampedpseudoinverse": "damped_least_squares",
     "lm": "levenberg_marquardt", "newton": "levenberg_marquardt", "gaussnewton": "levenberg_marquardt",
     "jt": "jacobian_transpose", "transpose": "jacobian_transpose", "jacobian": "pseudo_inverse",
@@ -114,12 +114,12 @@ def named(name: str, **options: Any) -> Solver:
         No solver has this name. The message lists those that exist.
     """
     if not isinstance(name, str) or name not in names():  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UnknownNameError("solver", name, names(), means=_ELSEWHERE)
-    return importlib.import_module(f"{__name__}.{name}").Solver(**options) if options else _usual(name)
+        raise UnknownNameError("solver", name, names(), means=_SYNONYMS)
+    return importlib.import_module(f"{__name__}.{name}").Solver(**options) if options else _build_default(name)
 
 
 @cache
-def _usual(name: str) -> Solver:
+def _build_default(name: str) -> Solver:
     """Return the solver with its default options."""
     return importlib.import_module(f"{__name__}.{name}").Solver()
 
@@ -129,6 +129,6 @@ def check(solver: Solver, problem: Problem, request: Request) -> None:
     handles = solver.handles
     name = solver.name
     key = (name, handles, request.prefer)
-    refusal = remember(problem.plan, "refusals", key, lambda: handles.refusal(name, problem, request))
+    refusal = get_or_compute(problem.plan, "refusals", key, lambda: handles.refusal(name, problem, request))
     if refusal is not None:
         raise UnsupportedError(refusal)

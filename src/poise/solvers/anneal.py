@@ -15,20 +15,18 @@ import numpy as np
 
 from poise import solvers
 from poise.errors import InputError, UnsupportedError
+from poise.maths.arguments import count, one_of, require_keywords
 from poise.maths.arrays import Bools, Floats, Ints, real
-from poise.maths.by_name import options_by_name
-from poise.maths.options import count, one_of
-from poise.problem.layout import LENGTHS
-from poise.problem.packing import weight_of
+from poise.problem.dof_layout import LENGTH_KINDS
+from poise.problem.feasibility import find_unreachable
 from poise.problem.problem import Problem, Tolerance
-from poise.problem.reach import beyond_reach
-from poise.solvers.base.answers import answered, answered_in_groups
-from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.contract import Answer, Request, Trace, check_solver
-from poise.solvers.base.perturb import DRAWS, scattered
+from poise.problem.tree_packing import read_weight
+from poise.solvers.base.interface import Answer, Request, Trace, check_solver
+from poise.solvers.base.multi_start import DRAWS_PER_JOINT, draw_random_starts
+from poise.solvers.base.solver_calls import Capabilities, run_solver, run_solver_by_group
 
 
-@options_by_name
+@require_keywords
 @dataclass(frozen=True, kw_only=True)
 class Anneal:
     """Restart another solver from random poses and keep the best.
@@ -109,51 +107,51 @@ class Anneal:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         silent = replace(request, progress=None)
-        best = self._first(problem, targets, tolerance, silent)
-        costs, done = _measured(problem, best, targets, tolerance)
+        best = self._run_inner(problem, targets, tolerance, silent)
+        costs, done = _measure_costs(problem, best, targets, tolerance)
         best = best._replace(met=done)
-        missed = _worth_another(problem, targets, tolerance, done)
+        missed = _find_worth_retrying(problem, targets, tolerance, done)
         for attempt in range(1, self.restarts + 1):
             if not len(missed):
                 break
-            again = self._elsewhere(problem.part(missed), best.q[missed], attempt)
-            found = answered_in_groups(self.inner, again, targets[missed], tolerance, silent)
-            new_costs, done = _measured(again, found, targets[missed], tolerance)
+            part = self._randomize_starts(problem.part(missed), best.q[missed], attempt)
+            answer = run_solver_by_group(self.inner, part, targets[missed], tolerance, silent)
+            new_costs, done = _measure_costs(part, answer, targets[missed], tolerance)
             better = done | (new_costs < costs[missed])
             costs[missed[better]] = new_costs[better]
-            best = _merged(best, missed, better, found._replace(met=done))
+            best = _merge_best(best, missed, better, answer._replace(met=done))
             missed = missed[~done]
-        return best if problem.prefers else best._replace(q=problem.plan.turned(best.q, problem.start_rows))
+        return best if problem.prefers else best._replace(q=problem.plan.unwrap_hinges(best.q, problem.start_rows))
 
-    def _first(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+    def _run_inner(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Run the inner solver, and name it in refusals."""
         try:
-            return answered(self.inner, problem, targets, tolerance, request)
+            return run_solver(self.inner, problem, targets, tolerance, request)
         except UnsupportedError as error:
             raise UnsupportedError(f"anneal starts {self.inner.name} again, and {error}") from error
 
-    def _elsewhere(self, problem: Problem, q: Floats, attempt: int) -> Problem:
+    def _randomize_starts(self, problem: Problem, q: Floats, attempt: int) -> Problem:
         """Return the problem with random starts around q (k, nq)."""
         skeleton = problem.skeleton
         joints = map(skeleton.index, problem.joints)
         rows = tuple({int(skeleton.q_start[row]): row for row in joints}.values())  # coupled joints share a number
-        draws = np.random.default_rng((self.seed, attempt)).random((len(rows), DRAWS))
+        draws = np.random.default_rng((self.seed, attempt)).random((len(rows), DRAWS_PER_JOINT))
         length = problem.plan.unit
-        starts = scattered(
-            skeleton, q, rows, self.share(attempt), draws, length=length, moves=problem.free_root
+        starts = draw_random_starts(
+            skeleton, q, rows, self.share(attempt), draws, length=length, translates=problem.free_root
         )  # fmt: skip
         return problem.at(problem.posed(starts))
 
 
-def _worth_another(problem: Problem, targets: Floats, tolerance: Tolerance, done: Bools) -> Ints:
+def _find_worth_retrying(problem: Problem, targets: Floats, tolerance: Tolerance, done: Bools) -> Ints:
     """Return the indices of missed targets within reach. Reach is judged by bone lengths alone."""
     missed = np.flatnonzero(~done)
     if not len(missed) or not problem.joints:
         return missed[:0]
-    return missed[beyond_reach(problem.part(missed), targets[missed], tolerance) == 0]
+    return missed[find_unreachable(problem.part(missed), targets[missed], tolerance) == 0]
 
 
-def _measured(problem: Problem, answer: Answer, targets: Floats, tolerance: Tolerance) -> tuple[Floats, Bools]:
+def _measure_costs(problem: Problem, answer: Answer, targets: Floats, tolerance: Tolerance) -> tuple[Floats, Bools]:
     """Compute the weighted error (k,) of each pose, and success (k,). Lengths are in units of the rig's size.
 
     For non-uniform scale the targets are corrected later, by the caller of the solver, so the solver's own `met` is
@@ -162,21 +160,21 @@ def _measured(problem: Problem, answer: Answer, targets: Floats, tolerance: Tole
     errors = problem.errors(answer.q, targets)
     size = problem.plan.size
     goals, measures = problem.goals, problem.measures
-    gains = [weight_of(goals[m.goal], m.kind) / (size if m.kind in LENGTHS else 1.0) for m in measures]
+    gains = [read_weight(goals[m.goal], m.kind) / (size if m.kind in LENGTH_KINDS else 1.0) for m in measures]
     costs = np.sqrt(((errors * np.array(gains)) ** 2).sum(axis=-1))
-    return costs, answer.met if problem.plan.sheared else problem.met(errors, tolerance)
+    return costs, answer.met if problem.plan.is_sheared else problem.met(errors, tolerance)
 
 
-def _merged(best: Answer, rows: Ints, better: Bools, found: Answer) -> Answer:
+def _merge_best(best: Answer, rows: Ints, better: Bools, new_answer: Answer) -> Answer:
     """Merge improved answers into the best ones. Iterations count whether they helped or not."""
-    q, is_met, kept = best.q.copy(), best.met.copy(), rows[better]
-    q[kept], is_met[kept] = found.q[better], found.met[better]
+    q, is_met, improved = best.q.copy(), best.met.copy(), rows[better]
+    q[improved], is_met[improved] = new_answer.q[better], new_answer.met[better]
     iterations, updates = best.iterations.copy(), best.joint_updates.copy()
-    iterations[rows] += found.iterations
-    updates[rows] += found.joint_updates
+    iterations[rows] += new_answer.iterations
+    updates[rows] += new_answer.joint_updates
     trace = best.trace
-    if trace is not None and found.trace is not None:
-        trace = Trace(*(np.concatenate(both) for both in zip(trace, found.trace, strict=True)))
+    if trace is not None and new_answer.trace is not None:
+        trace = Trace(*(np.concatenate(both) for both in zip(trace, new_answer.trace, strict=True)))
     return Answer(q, is_met, iterations, updates, trace)
 
 

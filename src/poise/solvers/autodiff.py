@@ -13,24 +13,23 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from poise.errors import InputError
+from poise.maths.arguments import count, one_of, require_keywords
 from poise.maths.arrays import Floats, real
-from poise.maths.by_name import options_by_name
-from poise.maths.options import count, one_of
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.contract import Answer, Request
-from poise.solvers.base.engine import Options, TreeEngine, aims_within, standing_still, trace_of
-from poise.timing.clock import pause_clock
+from poise.solvers.base.interface import Answer, Request
+from poise.solvers.base.lm_engine import LmOptions, TreeEngine, answer_with_start, build_aims, build_trace
+from poise.solvers.base.solver_calls import Capabilities
+from poise.timing import pause_clock
 
 if TYPE_CHECKING:
-    from poise.jax.lanes import LaneProgram, LaneResult
+    from poise.jax.descent import BatchDescent, BatchResult
 
-_GIVE_UP = 0.8  # largest ratio of errors four iterations apart; a slower restart ends
-_SETTLED = 1 - 1e-6  # the same ratio while the best result is polished
-_SETTLING = 100  # largest number of iterations of the polish
+_MAX_ERROR_RATIO = 0.8  # largest ratio of errors four iterations apart; a slower restart ends
+_MAX_POLISH_RATIO = 1 - 1e-6  # the same ratio while the best result is polished
+_POLISH_ITERATIONS = 100  # largest number of iterations of the polish
 
 
-@options_by_name
+@require_keywords
 @dataclass(frozen=True, kw_only=True)
 class Autodiff:
     """Least squares with automatic differentiation (JAX), for several goals.
@@ -90,46 +89,54 @@ class Autodiff:
         return Capabilities(goals=goals, limits=("Range",), prefer=("first",))
 
     @property
-    def options(self) -> Options:
+    def options(self) -> LmOptions:
         """Iteration options of the tree engine."""
-        most = {"levenberg_marquardt": 60, "lbfgs": 200}[self.method] if self.iterations is None else self.iterations
-        return Options(most, self.restarts, self.damping, 0.0, 1, _SETTLING if most and self.restarts else 0)
+        iterations = (
+            {"levenberg_marquardt": 60, "lbfgs": 200}[self.method] if self.iterations is None else self.iterations
+        )
+        return LmOptions(
+            iterations, self.restarts, self.damping, 0.0, 1, _POLISH_ITERATIONS if iterations and self.restarts else 0
+        )
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W). See `Solver.run`. Raises UnsupportedError where JAX is not installed."""
         with pause_clock():
-            from poise.jax.lanes import LaneProgram  # noqa: PLC0415  (optional dependency, slow to import; its error names the extra)
+            from poise.jax.descent import BatchDescent  # noqa: PLC0415  (optional dependency, slow to import; its error names the extra)
 
         plan, k = problem.plan, len(targets)
         if not problem.joints or not k:
-            return standing_still(problem, targets, tolerance, request)
+            return answer_with_start(problem, targets, tolerance, request)
         engine = TreeEngine(problem, tolerance, self.options)
-        aims, rows = aims_within(plan, tolerance), engine.kernel_targets(targets)
-        lanes = LaneProgram(plan, aims, rows, self.method, self.damping, request.trace)
-        found = self._attempts(engine, lanes)
-        q = problem.q_of(found.u, found.iterations > 0)
+        aims, rows = build_aims(plan, tolerance), engine.pack_targets(targets)
+        lanes = BatchDescent(plan, aims, rows, self.method, self.damping, request.trace)
+        output = self._run_with_restarts(engine, lanes)
+        q = problem.q_of(output.u, output.iterations > 0)
         history = None
         if lanes.history:
-            history = trace_of(problem, *(np.concatenate(column) for column in zip(*lanes.history, strict=True)))
-        return Answer(q, found.met, found.iterations, found.iterations * len(plan.layout.dofs), history)
+            history = build_trace(problem, *(np.concatenate(column) for column in zip(*lanes.history, strict=True)))
+        return Answer(q, output.met, output.iterations, output.iterations * len(plan.layout.dofs), history)
 
-    def _attempts(self, engine: TreeEngine, lanes: LaneProgram) -> LaneResult:
+    def _run_with_restarts(self, engine: TreeEngine, lanes: BatchDescent) -> BatchResult:
         """Solve with restarts, then polish the missed targets."""
         problem, plan, options = engine.problem, engine.problem.plan, self.options
         starts = np.broadcast_to(problem.starts, (lanes.count, plan.layout.nu))
         rows = np.arange(lanes.count)
-        found = lanes.solve(rows, starts, options.iterations, _GIVE_UP)
-        near = lanes.within_reach()
+        output = lanes.solve(rows, starts, options.iterations, _MAX_ERROR_RATIO)
+        within_reach = lanes.find_reachable()
         for i in range(options.restarts if options.iterations else 0):
-            rows = np.flatnonzero(~found.met & near)
+            rows = np.flatnonzero(~output.met & within_reach)
             if not len(rows):
                 break
-            elsewhere = plan.scattered(starts[rows], engine.seeds[i % len(engine.seeds)], min(0.25 * (i + 1), 2.0))
-            found = found.better(rows, lanes.solve(rows, elsewhere, options.iterations, _GIVE_UP))
-        rows = np.flatnonzero(~found.met)
-        if options.polish and len(rows):
-            found = found.better(rows, lanes.solve(rows, found.u[rows], options.polish, _SETTLED))
-        return found
+            new_starts = plan.randomize_starts(
+                starts[rows], engine.seeds[i % len(engine.seeds)], min(0.25 * (i + 1), 2.0)
+            )
+            output = output.merge_retry(rows, lanes.solve(rows, new_starts, options.iterations, _MAX_ERROR_RATIO))
+        rows = np.flatnonzero(~output.met)
+        if options.polish_iterations and len(rows):
+            output = output.merge_retry(
+                rows, lanes.solve(rows, output.u[rows], options.polish_iterations, _MAX_POLISH_RATIO)
+            )
+        return output
 
 
 Solver = Autodiff

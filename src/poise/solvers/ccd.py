@@ -19,26 +19,22 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.codes import BASE_FIRST, TIP_FIRST, WINDOW
-from poise.maths.arguments import names
+from poise.kernels.layout import BASE_FIRST, TIP_FIRST, WINDOW
+from poise.maths.arguments import check_bool, check_names, count, one_of, require_keywords
 from poise.maths.arrays import Floats, real
-from poise.maths.by_name import options_by_name
-from poise.maths.options import count, one_of, truth
-from poise.maths.remember import remember
-from poise.problem.chain import Chain, chain_of
+from poise.maths.caching import get_or_compute
+from poise.problem.chain import Chain, find_chain
+from poise.problem.feasibility import find_overextended
 from poise.problem.problem import Problem, Tolerance
-from poise.problem.reach import stretches
-from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.contract import Answer, Request, Trace, is_own
-from poise.solvers.base.engine import standing_still
-from poise.solvers.base.stiffness import Stiffness, checked_stiffness, eases
-from poise.solvers.base.stretched import stretched
+from poise.solvers.base.interface import Answer, Request, Trace, is_builtin
+from poise.solvers.base.lm_engine import Stiffness, answer_with_start, check_stiffness, compute_mobilities
+from poise.solvers.base.solver_calls import Capabilities, solve_out_of_reach
 
 _ORDERS = {"tip-first": TIP_FIRST, "base-first": BASE_FIRST, "window": WINDOW}
-_DIRECTION = 2  # column of the direction's weight
+_DIRECTION_COLUMN = 2  # column of the direction's weight
 
 
-@options_by_name
+@require_keywords
 @dataclass(frozen=True, kw_only=True)
 class CCD:
     """Cyclic coordinate descent for goals of one joint. It moves ball joints, hinges and slides within their limits.
@@ -117,9 +113,9 @@ class CCD:
         one_of("hinge", self.hinge, ("exact", "project"))
         checked: dict[str, Any] = {
             "iterations": count("iterations", self.iterations),
-            "finish": truth("finish", self.finish),
-            "stiffness": checked_stiffness(self.stiffness),
-            "direction_joints": _names(self.direction_joints),
+            "finish": check_bool("finish", self.finish),
+            "stiffness": check_stiffness(self.stiffness),
+            "direction_joints": _parse_names(self.direction_joints),
             "restarts": None if self.restarts is None else count("restarts", self.restarts),
             "bend": real(self.bend, "bend"),
             "max_turn": real(self.max_turn, "max_turn"),
@@ -149,99 +145,103 @@ class CCD:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W). See `Solver.run`."""
         if not problem.joints:
-            return standing_still(problem, targets, tolerance, request)
-        far = stretches(problem, targets, tolerance) if self._finishes else None
-        if far is not None:
-            return stretched(self, problem, targets, tolerance, request, far)
-        chain = chain_of(problem, self.name)
+            return answer_with_start(problem, targets, tolerance, request)
+        out_of_reach = find_overextended(problem, targets, tolerance) if self._can_use_straight_line else None
+        if out_of_reach is not None:
+            return solve_out_of_reach(self, problem, targets, tolerance, request, out_of_reach)
+        chain = find_chain(problem, self.name)
         k, m = len(targets), len(chain.kinds)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros((k, 2)), np.zeros((k, 2), dtype=np.int64)
         rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
-        solve, before, options = self._remembered(problem, chain, tolerance)
-        given = chain.starts(problem), chain.targets(problem, targets)
-        solve(*before, *given, options, x, errors, counts, trace_x, trace_error)
+        solve, packed_chain, options = self._pack_cached(problem, chain, tolerance)
+        starts_and_targets = chain.pack_starts(problem), chain.pack_targets(problem, targets)
+        solve(*packed_chain, *starts_and_targets, options, x, errors, counts, trace_x, trace_error)
         history = None
         if request.trace:
             done = int(counts[0, 0]) + 1
-            scale = chain.unit if chain.lone else math.sqrt(chain.weights.max())
-            path = chain.q_of(problem, trace_x[:done], np.arange(done) > 0, traced=True)
+            scale = chain.unit if chain.is_point_only else math.sqrt(chain.weights.max())
+            path = chain.motions_to_q(problem, trace_x[:done], np.arange(done) > 0, traced=True)
             history = Trace(trace_error[:done] * scale, path)
-        q = chain.q_of(problem, x, counts[:, 1] > 0)
+        q = chain.motions_to_q(problem, x, counts[:, 1] > 0)
         return Answer(q, errors[:, 1] > 0, counts[:, 0], counts[:, 1], history)
 
     @property
-    def _finishes(self) -> bool:
+    def _can_use_straight_line(self) -> bool:
         """Whether out-of-reach targets may be answered by a straight line.
 
         Such an answer is where the damped steps of the finish end on a chain without limits.
         """
         return self.finish and not self.stiffness and self.max_turn == math.inf and self.direction_joints is None
 
-    def _remembered(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
-        if not is_own(self):
-            return self._packed(problem, chain, tolerance)
-        return remember(chain, "ccd", (self, tolerance), lambda: self._packed(problem, chain, tolerance))
+    def _pack_cached(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
+        if not is_builtin(self):
+            return self._pack(problem, chain, tolerance)
+        return get_or_compute(chain, "ccd", (self, tolerance), lambda: self._pack(problem, chain, tolerance))
 
-    def _packed(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
+    def _pack(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
         """Pack the kernel, its chain inputs and options."""
-        shared = (chain.kinds, chain.axes, chain.ranges, chain.limits)
-        where, options = (chain.frames, chain.tips, chain.reach), self._options(problem, chain, tolerance)
-        if self._is_alone(problem, chain):
-            return kernels.chain.ccd.solve, (*shared, *where), options
-        ease = eases(problem.skeleton, checked_stiffness(self.stiffness)).take(chain.rows)
-        return kernels.chain.ccd_goals.solve, (*shared, ease, self._shares(problem, chain), *where), options
+        joint_arrays = (chain.kinds, chain.axes, chain.ranges, chain.limits)
+        chain_frames, options = (chain.frames, chain.tips, chain.reach), self._pack_options(problem, chain, tolerance)
+        if self._can_use_point_kernel(problem, chain):
+            return kernels.ccd_position.solve, (*joint_arrays, *chain_frames), options
+        mobilities = compute_mobilities(problem.skeleton, check_stiffness(self.stiffness)).take(chain.rows)
+        return (
+            kernels.ccd_goals.solve,
+            (*joint_arrays, mobilities, self._build_goal_shares(problem, chain), *chain_frames),
+            options,
+        )
 
-    def _is_alone(self, problem: Problem, chain: Chain) -> bool:
+    def _can_use_point_kernel(self, problem: Problem, chain: Chain) -> bool:
         """Return whether the position-only kernel is sufficient. Its finish has no cap on rotations."""
-        plain = self.order != "window" and self.stiffness in (0.0, ()) and self.direction_joints is None
-        capped = self.finish and self.max_turn < math.pi and self.hinge == "exact"
-        return _is_lone(problem, chain) and plain and not capped
+        has_plain_options = self.order != "window" and self.stiffness in (0.0, ()) and self.direction_joints is None
+        caps_finish = self.finish and self.max_turn < math.pi and self.hinge == "exact"
+        return _is_point_only(problem, chain) and has_plain_options and not caps_finish
 
-    def _options(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> Floats:
+    def _pack_options(self, problem: Problem, chain: Chain, tolerance: Tolerance) -> Floats:
         """Pack the options for the kernels. See `CcdPositionOptions` and `CcdGoalOptions` there."""
-        alone = self._is_alone(problem, chain)
-        if self.hinge == "project" and not alone:
+        uses_point_kernel = self._can_use_point_kernel(problem, chain)
+        if self.hinge == "project" and not uses_point_kernel:
             raise UnsupportedError(
                 'hinge="project" is the classic form for a Position: without stiffness, a window, or direction_joints'
             )
-        distance, chord = chain.allowed(tolerance)
-        usual = 0 if self.order == "tip-first" else 8 if _is_lone(problem, chain) else 32
-        restarts = usual if self.restarts is None else self.restarts
+        distance, chord = chain.convert_tolerance(tolerance)
+        default_restarts = 0 if self.order == "tip-first" else 8 if _is_point_only(problem, chain) else 32
+        restarts = default_restarts if self.restarts is None else self.restarts
         finish = self.finish and self.direction_joints is None
         return np.array([
             distance, self.iterations, _ORDERS[self.order], self.bend, self.max_turn, restarts, finish,
-            *([self.hinge == "project"] if alone else [chord, *chain.weights / chain.weights.max()]),
+            *([self.hinge == "project"] if uses_point_kernel else [chord, *chain.weights / chain.weights.max()]),
         ])  # fmt: skip
 
-    def _shares(self, problem: Problem, chain: Chain) -> Floats:
+    def _build_goal_shares(self, problem: Problem, chain: Chain) -> Floats:
         """Return (m, 3) flags of the goals served by each joint."""
         shares = np.ones((len(chain.rows), 3))
         if self.direction_joints is None:
             return shares
-        if not chain.weights[_DIRECTION]:
+        if not chain.weights[_DIRECTION_COLUMN]:
             raise UnsupportedError("direction_joints are for a Direction goal; there is none")
-        chosen = {problem.skeleton.index(name): name for name in self.direction_joints}
-        still = next((name for row, name in chosen.items() if row not in chain.rows), None)
-        if still is not None:
-            raise UnsupportedError(f"direction_joints: {still!r} does not move for this goal")
+        direction_rows = {problem.skeleton.index(name): name for name in self.direction_joints}
+        unmoved = next((name for row, name in direction_rows.items() if row not in chain.rows), None)
+        if unmoved is not None:
+            raise UnsupportedError(f"direction_joints: {unmoved!r} does not move for this goal")
         for i, row in enumerate(chain.rows):
-            shares[i] = (0, 0, 1) if row in chosen else (1, 1, 0)
+            shares[i] = (0, 0, 1) if row in direction_rows else (1, 1, 0)
         return shares
 
 
-def _is_lone(problem: Problem, chain: Chain) -> bool:
+def _is_point_only(problem: Problem, chain: Chain) -> bool:
     """Return whether the only goal is a position."""
-    return len(problem.goals) == 1 and chain.lone
+    return len(problem.goals) == 1 and chain.is_point_only
 
 
-def _names(value: Any) -> tuple[str, ...] | None:
+def _parse_names(value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
-    found = (value,) if isinstance(value, str) else names(value, "direction_joints", "['hand']")
-    if not found:
+    joint_names = (value,) if isinstance(value, str) else check_names(value, "direction_joints", "['hand']")
+    if not joint_names:
         raise InputError("direction_joints must be names of joints; there are none")
-    return found
+    return joint_names
 
 
 Solver = CCD

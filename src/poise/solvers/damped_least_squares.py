@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from poise.errors import InputError
-from poise.kernels.codes import DAMPED
-from poise.maths.by_name import options_by_name
-from poise.maths.options import one_of
-from poise.solvers.base.jacobian import JacobianMethod, Rule, above_zero
+from poise.kernels.layout import DAMPED
+from poise.maths.arguments import one_of, require_keywords
+from poise.solvers.base.jacobian_method import JacobianMethod, StepRule, check_above_zero
 
-_CONSTANT, _PER_ERROR, _FLOOR = 0.01, 0.04, 1e-8
-_PATIENCE = 8
+_DEFAULT_CONSTANT_DAMPING, _DEFAULT_DAMPING_PER_ERROR, _MIN_DAMPING = 0.01, 0.04, 1e-8
+_PATIENCE_STEPS = 8
 
 
-@options_by_name
+@require_keywords
 @dataclass(frozen=True, kw_only=True)
 class DampedLeastSquares(JacobianMethod):
     """Damped least squares for all goals but Near and Balance. Any number of goals is solved, on all joints and limits.
@@ -65,7 +64,7 @@ class DampedLeastSquares(JacobianMethod):
         super().__post_init__()
         one_of("damping", self.damping, ("error", "constant"))
         if self.amount is not None:
-            object.__setattr__(self, "amount", above_zero("amount", self.amount))
+            object.__setattr__(self, "amount", check_above_zero("amount", self.amount))
             if not math.isfinite(self.amount):
                 raise InputError("amount must be a finite number above 0, not inf")
 
@@ -75,11 +74,11 @@ class DampedLeastSquares(JacobianMethod):
         return "damped_least_squares"
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> StepRule:
         """y = (J J^T + l I)^-1 e."""
         if self.damping == "constant":
-            return Rule(DAMPED, self.amount or _CONSTANT, 0.0, _PATIENCE)
-        return Rule(DAMPED, _FLOOR, self.amount or _PER_ERROR, _PATIENCE)
+            return StepRule(DAMPED, self.amount or _DEFAULT_CONSTANT_DAMPING, 0.0, _PATIENCE_STEPS)
+        return StepRule(DAMPED, _MIN_DAMPING, self.amount or _DEFAULT_DAMPING_PER_ERROR, _PATIENCE_STEPS)
 
 
 Solver = DampedLeastSquares

@@ -17,23 +17,28 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.codes import BALL
+from poise.kernels.layout import BALL
+from poise.maths.arguments import check_bool, count, require_keywords
 from poise.maths.arrays import Floats, Ints, real
-from poise.maths.by_name import options_by_name
-from poise.maths.options import count, truth
-from poise.maths.remember import remember
+from poise.maths.caching import get_or_compute
 from poise.model.skeleton import Kind
-from poise.problem.chain import Chain, chain_of
+from poise.problem.chain import Chain, find_chain
+from poise.problem.dof_layout import POSITION
 from poise.problem.goals import Position
-from poise.problem.layout import POSITION
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.contract import Answer, Request, Trace, is_own
-from poise.solvers.base.engine import INSIDE, Options, TreeEngine, standing_still, trace_rows
+from poise.solvers.base.interface import Answer, Request, Trace, is_builtin
+from poise.solvers.base.lm_engine import (
+    KERNEL_TOLERANCE_RATIO,
+    LmOptions,
+    TreeEngine,
+    answer_with_start,
+    count_trace_rows,
+)
+from poise.solvers.base.solver_calls import Capabilities
 
 
-@options_by_name
+@require_keywords
 @dataclass(frozen=True, kw_only=True)
 class FABRIK:
     """Forward and backward reaching for Position goals. It moves ball joints and hinges within their limits.
@@ -85,7 +90,7 @@ class FABRIK:
             "iterations": count("iterations", self.iterations),
             "restarts": count("restarts", self.restarts),
             "bend": real(self.bend, "bend"),
-            "finish": truth("finish", self.finish),
+            "finish": check_bool("finish", self.finish),
         }
         if not 0 <= numbers["bend"] < math.pi / 2:
             raise InputError(f"bend must be an angle from 0 up to a quarter turn (pi/2 rad), not {self.bend!r}")
@@ -111,92 +116,100 @@ class FABRIK:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W), as a chain or tree. A single Position goal is solved on a chain."""
         if not problem.joints:
-            return standing_still(problem, targets, tolerance, request)
+            return answer_with_start(problem, targets, tolerance, request)
         if len(problem.goals) == 1 and isinstance(problem.goals[0], Position):
-            return self._reach(problem, chain_of(problem, self.name), targets, tolerance, request)
+            return self._solve_chain(problem, find_chain(problem, self.name), targets, tolerance, request)
         if any(measure.kind != POSITION for measure in problem.measures):
             raise UnsupportedError(
                 "fabrik moves joints to points and holds no rotations: hold a point with Pin(..., rotation=False)"
             )
-        return self._reach_all(problem, targets, tolerance, request)
+        return self._solve_tree(problem, targets, tolerance, request)
 
-    def _reach(self, problem: Problem, chain: Chain, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+    def _solve_chain(
+        self, problem: Problem, chain: Chain, targets: Floats, tolerance: Tolerance, request: Request
+    ) -> Answer:
         k, m = len(targets), len(chain.kinds)
         x, errors, counts = np.zeros((k, m, 4)), np.zeros(k), np.zeros((k, 2), dtype=np.int64)
         rows = self.iterations + 1 if request.trace else 0
         trace_x, trace_error = np.zeros((rows, m, 4)), np.zeros(rows)
-        solve, before, options = self._remembered(chain, tolerance)
-        given = chain.starts(problem), np.ascontiguousarray(chain.targets(problem, targets)[:, :3])
-        solve(*before, *given, options, x, errors, counts, trace_x, trace_error)
+        solve, packed_chain, options = self._pack_cached(chain, tolerance)
+        starts_and_targets = (
+            chain.pack_starts(problem),
+            np.ascontiguousarray(chain.pack_targets(problem, targets)[:, :3]),
+        )
+        solve(*packed_chain, *starts_and_targets, options, x, errors, counts, trace_x, trace_error)
         history = None
         if request.trace:
             done = int(counts[0, 0]) + 1
-            path = chain.q_of(problem, trace_x[:done], np.arange(done) > 0, traced=True)
+            path = chain.motions_to_q(problem, trace_x[:done], np.arange(done) > 0, traced=True)
             history = Trace(trace_error[:done] * chain.unit, path)
-        q = chain.q_of(problem, x, counts[:, 1] > 0)
+        q = chain.motions_to_q(problem, x, counts[:, 1] > 0)
         return Answer(q, errors <= options[0], counts[:, 0], counts[:, 1], history)
 
-    def _remembered(self, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
-        if not is_own(self):
-            return self._packed(chain, tolerance)
-        return remember(chain, "fabrik", (self, tolerance), lambda: self._packed(chain, tolerance))
+    def _pack_cached(self, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
+        if not is_builtin(self):
+            return self._pack(chain, tolerance)
+        return get_or_compute(chain, "fabrik", (self, tolerance), lambda: self._pack(chain, tolerance))
 
-    def _packed(self, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
+    def _pack(self, chain: Chain, tolerance: Tolerance) -> tuple[Any, tuple[Any, ...], Floats]:
         """Pack the kernel, its chain inputs and options."""
         limited = bool(chain.limits.any() or (chain.kinds != BALL).any())
-        solve = kernels.chain.fabrik_limited.solve if limited else kernels.chain.fabrik.solve
-        before = (chain.kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.points)
-        allowed = tolerance.distance / chain.unit
-        return solve, before, np.array([allowed, self.iterations, self.bend, self.finish, self.restarts])
+        solve = kernels.fabrik.solve_limited if limited else kernels.fabrik.solve
+        packed_chain = (chain.kinds, chain.axes, chain.ranges, chain.limits, chain.frames, chain.points)
+        max_distance = tolerance.distance / chain.unit
+        return solve, packed_chain, np.array([max_distance, self.iterations, self.bend, self.finish, self.restarts])
 
-    def _reach_all(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+    def _solve_tree(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Sweep over a tree, then polish missed targets."""
         plan = problem.plan
-        aims, branches = np.ascontiguousarray(problem.kernel_targets(targets)), branches_of(plan)
+        aims, branches = np.ascontiguousarray(problem.kernel_targets(targets)), build_branches(plan)
         k, nu = len(aims), plan.layout.nu
         sweeps = (self.iterations + 1) // 2 if self.finish else self.iterations
         u, counts = np.zeros((k, nu)), np.zeros((k, 3), dtype=np.int64)
         rows = sweeps + 1 if request.trace else 0
         trace_u, trace_error = np.zeros((rows, nu)), np.zeros(rows)
-        allowed = tolerance.distance / plan.unit * INSIDE
-        kernels.tree.fabrik_tree.solve(
+        max_distance = tolerance.distance / plan.unit * KERNEL_TOLERANCE_RATIO
+        kernels.fabrik_tree.solve(
             plan.nodes, plan.frames, plan.layout.dofs, plan.limits, plan.terms, plan.aims, *branches,
-            np.ascontiguousarray(problem.starts), aims, np.array([allowed, sweeps, self.finish]), u, counts, trace_u,
+            np.ascontiguousarray(problem.starts), aims, np.array([max_distance, sweeps, self.finish]), u, counts,
+            trace_u,
             trace_error,
         )  # fmt: skip
         met, iterations, updates = counts[:, 2] > 0, counts[:, 0], counts[:, 1]
         done = int(iterations[0]) + 1 if k else 0
         errors, traced = trace_error[:done], trace_u[:done]
-        left = ~met
-        if self.finish and self.iterations > sweeps and left.any():
-            options = Options(self.iterations - sweeps, self.restarts, _DAMPING, 1e-8, 16, self.iterations - sweeps)
-            engine = TreeEngine(problem, tolerance, options).part(left)
-            rows = trace_rows(problem, options) if request.trace else 0
-            found = engine.first(aims[left], u[left], threads=request.threads, trace=rows)
-            u[left], met[left] = found.u, found.met
-            iterations[left] += found.iterations
-            updates[left] += found.iterations * len(plan.nodes)
-            if found.trace is not None:
-                errors = np.concatenate([errors, np.sqrt(found.trace[1:, 0])])
-                traced = np.concatenate([traced, found.trace[1:, 1:]])
+        missed = ~met
+        if self.finish and self.iterations > sweeps and missed.any():
+            options = LmOptions(
+                self.iterations - sweeps, self.restarts, _ENGINE_DAMPING, 1e-8, 16, self.iterations - sweeps
+            )
+            engine = TreeEngine(problem, tolerance, options).select_rows(missed)
+            rows = count_trace_rows(problem, options) if request.trace else 0
+            output = engine.solve_first(aims[missed], u[missed], threads=request.threads, trace=rows)
+            u[missed], met[missed] = output.u, output.met
+            iterations[missed] += output.iterations
+            updates[missed] += output.iterations * len(plan.nodes)
+            if output.trace is not None:
+                errors = np.concatenate([errors, np.sqrt(output.trace[1:, 0])])
+                traced = np.concatenate([traced, output.trace[1:, 1:]])
         history = (
             Trace(errors, problem.q_of(traced, np.arange(len(traced)) > 0, traced=True)) if request.trace else None
         )
         return Answer(problem.q_of(u, iterations > 0), met, iterations, updates, history)
 
 
-_DAMPING = 0.04  # damping per squared error of the engine, see LevenbergMarquardt
+_ENGINE_DAMPING = 0.04  # damping per squared error of the engine, see LevenbergMarquardt
 
 
 class Branches(NamedTuple):
-    """Bones of each node, with weights, for kernels/tree/fabrik_tree.py."""
+    """Bones of each node, with weights, for kernels/fabrik_tree.py."""
 
     first: Ints
     bones: Ints
     shares: Floats
 
 
-def branches_of(plan: Plan) -> Branches:
+def build_branches(plan: Plan) -> Branches:
     """List the bones of each node of a tree. They lead to its child nodes and to its goals' tips."""
     nodes, terms = plan.layout.nodes, plan.layout.terms
     ends: list[list[tuple[int, int]]] = [[] for _ in nodes]

@@ -10,16 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from poise.kernels.codes import ADAPTIVE, OPTIMAL
-from poise.maths.by_name import options_by_name
-from poise.maths.options import one_of
-from poise.solvers.base.jacobian import JacobianMethod, Rule
+from poise.kernels.layout import ADAPTIVE, OPTIMAL
+from poise.maths.arguments import one_of, require_keywords
+from poise.solvers.base.jacobian_method import JacobianMethod, StepRule
 
-_BEGIN, _TIMES = 0.02, 7.0
-_PATIENCE = 60
+_INITIAL_GAIN, _GAIN_FACTOR = 0.02, 7.0
+_PATIENCE_STEPS = 60
 
 
-@options_by_name
+@require_keywords
 @dataclass(frozen=True, kw_only=True)
 class JacobianTranspose(JacobianMethod):
     """Jacobian transpose for all goals but Near and Balance. Any number of goals is solved, on all joints and limits.
@@ -75,10 +74,10 @@ class JacobianTranspose(JacobianMethod):
         return "jacobian_transpose"
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> StepRule:
         """y = a e."""
         number = ADAPTIVE if self.step == "adaptive" else OPTIMAL
-        return Rule(number, _BEGIN, _TIMES, _PATIENCE, self.jacobian == "numeric")
+        return StepRule(number, _INITIAL_GAIN, _GAIN_FACTOR, _PATIENCE_STEPS, self.jacobian == "numeric")
 
 
 Solver = JacobianTranspose

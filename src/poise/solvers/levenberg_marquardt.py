@@ -16,24 +16,31 @@ from typing import Any
 import numpy as np
 
 from poise.errors import InputError
-from poise.maths.arrays import Floats, real, short
-from poise.maths.by_name import options_by_name
-from poise.maths.options import count, truth
-from poise.problem.arm import Arm, arm_of
+from poise.maths.arguments import check_bool, count, require_keywords
+from poise.maths.arrays import Floats, abbreviate, real
+from poise.problem.arm import Arm, find_arm
+from poise.problem.feasibility import find_overextended
 from poise.problem.problem import Problem, Tolerance
-from poise.problem.reach import stretches
-from poise.solvers.base.alternatives import closest, every
-from poise.solvers.base.balanced import balanced
-from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.contract import Answer, Request
-from poise.solvers.base.engine import ArmEngine, Options, TreeEngine, answer_of, standing_still, trace_rows
-from poise.solvers.base.stiffness import Stiffness, checked_stiffness, eases
-from poise.solvers.base.stretched import stretched
+from poise.solvers.base.answer_refinement import solve_with_balance
+from poise.solvers.base.interface import Answer, Request
+from poise.solvers.base.lm_engine import (
+    ArmEngine,
+    LmOptions,
+    Stiffness,
+    TreeEngine,
+    answer_with_start,
+    build_answer,
+    check_stiffness,
+    compute_mobilities,
+    count_trace_rows,
+)
+from poise.solvers.base.multi_start import solve_all, solve_closest
+from poise.solvers.base.solver_calls import Capabilities, solve_out_of_reach
 
-_ARM_RESTARTS, _RESTARTS = 250, 120
+_ARM_RESTARTS, _TREE_RESTARTS = 250, 120
 
 
-@options_by_name
+@require_keywords
 @dataclass(frozen=True, kw_only=True)
 class LevenbergMarquardt:
     """Damped least squares for all goals, joints and limits.
@@ -99,10 +106,10 @@ class LevenbergMarquardt:
                 continue
             number = real(value, name)
             if not 0 < number < np.inf:
-                raise InputError(f"{name} must be a finite number above 0, not {short(value)}")
+                raise InputError(f"{name} must be a finite number above 0, not {abbreviate(value)}")
             object.__setattr__(self, name, number)
-        object.__setattr__(self, "race", truth("race", self.race))
-        object.__setattr__(self, "stiffness", checked_stiffness(self.stiffness))
+        object.__setattr__(self, "race", check_bool("race", self.race))
+        object.__setattr__(self, "stiffness", check_stiffness(self.stiffness))
 
     @property
     def name(self) -> str:
@@ -115,53 +122,53 @@ class LevenbergMarquardt:
         return Capabilities(soft=True)
 
     @cached_property
-    def arm_options(self) -> Options:
+    def arm_options(self) -> LmOptions:
         """Iteration options for a serial arm."""
-        return self._options(_ARM_RESTARTS)
+        return self._build_options(_ARM_RESTARTS)
 
     @cached_property
-    def tree_options(self) -> Options:
+    def tree_options(self) -> LmOptions:
         """Iteration options for all other problems."""
-        return self._options(_RESTARTS)
+        return self._build_options(_TREE_RESTARTS)
 
-    def _options(self, usual: int) -> Options:
-        restarts = usual if self.restarts is None else self.restarts
+    def _build_options(self, default_restarts: int) -> LmOptions:
+        restarts = default_restarts if self.restarts is None else self.restarts
         polish = 60 if self.iterations and restarts else 0
-        return Options(self.iterations, restarts, self.damping, 1e-8, 16, polish, self.race)
+        return LmOptions(self.iterations, restarts, self.damping, 1e-8, 16, polish, self.race)
 
     def arm(self, problem: Problem) -> Arm | None:
         """Return the packed serial arm, or None. Its kernels do not know stiffness."""
-        return arm_of(problem) if self.stiffness in (0.0, ()) else None
+        return find_arm(problem) if self.stiffness in (0.0, ()) else None
 
     def engine(self, problem: Problem, tolerance: Tolerance) -> ArmEngine | TreeEngine:
         """Return the engine for the problem."""
         arm = self.arm(problem)
         if arm is not None:
             return ArmEngine(problem, arm, tolerance, self.arm_options)
-        return TreeEngine(problem, tolerance, self.tree_options, checked_stiffness(self.stiffness))
+        return TreeEngine(problem, tolerance, self.tree_options, check_stiffness(self.stiffness))
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         if self.stiffness not in (0.0, ()):
-            eases(problem.skeleton, checked_stiffness(self.stiffness))  # raises for unknown names
+            compute_mobilities(problem.skeleton, check_stiffness(self.stiffness))  # raises for unknown names
         if problem.balances:
-            return balanced(self, problem, targets, tolerance, request)
+            return solve_with_balance(self, problem, targets, tolerance, request)
         if not problem.joints:
-            return standing_still(problem, targets, tolerance, request)
+            return answer_with_start(problem, targets, tolerance, request)
         engine = self.engine(problem, tolerance)
         if request.prefer == "closest":
-            return closest(engine, targets, request)
+            return solve_closest(engine, targets, request)
         if request.prefer == "all":
-            return every(engine, targets, request, self.apart)
-        far = stretches(problem, targets, tolerance)
-        if far is not None:
-            return stretched(self, problem, targets, tolerance, request, far)
-        rows = trace_rows(problem, engine.options) if request.trace else 0
-        found = engine.first(
-            engine.kernel_targets(targets), problem.starts, threads=request.threads, trace=rows,
+            return solve_all(engine, targets, request, self.apart)
+        out_of_reach = find_overextended(problem, targets, tolerance)
+        if out_of_reach is not None:
+            return solve_out_of_reach(self, problem, targets, tolerance, request, out_of_reach)
+        rows = count_trace_rows(problem, engine.options) if request.trace else 0
+        output = engine.solve_first(
+            engine.pack_targets(targets), problem.starts, threads=request.threads, trace=rows,
             progress=request.progress,
         )  # fmt: skip
-        return answer_of(problem, found)
+        return build_answer(problem, output)
 
 
 Solver = LevenbergMarquardt

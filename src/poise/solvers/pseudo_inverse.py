@@ -11,15 +11,15 @@ import math
 from dataclasses import dataclass
 
 from poise.errors import InputError
-from poise.kernels.codes import PSEUDO_INVERSE
+from poise.kernels.layout import PSEUDO_INVERSE
+from poise.maths.arguments import require_keywords
 from poise.maths.arrays import real
-from poise.maths.by_name import options_by_name
-from poise.solvers.base.jacobian import JacobianMethod, Rule
+from poise.solvers.base.jacobian_method import JacobianMethod, StepRule
 
-_PATIENCE = 8
+_PATIENCE_STEPS = 8
 
 
-@options_by_name
+@require_keywords
 @dataclass(frozen=True, kw_only=True)
 class PseudoInverse(JacobianMethod):
     """Truncated pseudo-inverse for all goals but Near and Balance.
@@ -72,9 +72,9 @@ class PseudoInverse(JacobianMethod):
         return "pseudo_inverse"
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> StepRule:
         """y = (J J^T)^+ e."""
-        return Rule(PSEUDO_INVERSE, self.cut, 0.0, _PATIENCE)
+        return StepRule(PSEUDO_INVERSE, self.cut, 0.0, _PATIENCE_STEPS)
 
 
 Solver = PseudoInverse

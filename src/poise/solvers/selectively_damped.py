@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from poise.kernels.codes import SELECTIVE
-from poise.maths.by_name import options_by_name
-from poise.solvers.base.jacobian import JacobianMethod, Rule
+from poise.kernels.layout import SELECTIVE
+from poise.maths.arguments import require_keywords
+from poise.solvers.base.jacobian_method import JacobianMethod, StepRule
 
-_PATIENCE = 12
+_PATIENCE_STEPS = 12
 
 
-@options_by_name
+@require_keywords
 @dataclass(frozen=True, kw_only=True)
 class SelectivelyDamped(JacobianMethod):
     """Selectively damped least squares for all goals but Near and Balance.
@@ -61,9 +61,9 @@ class SelectivelyDamped(JacobianMethod):
         return "selectively_damped"
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> StepRule:
         """y = sum_i k_i (u_i . e) / s_i^2 u_i."""
-        return Rule(SELECTIVE, self.max_turn, 0.0, _PATIENCE)
+        return StepRule(SELECTIVE, self.max_turn, 0.0, _PATIENCE_STEPS)
 
 
 Solver = SelectivelyDamped

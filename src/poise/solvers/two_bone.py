@@ -12,21 +12,18 @@ from numpy.typing import ArrayLike
 
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.codes import BEND_AXIS, BEND_LEAST, BEND_THIGH, LIMB_WORK
-from poise.maths.arguments import text
-from poise.maths.arrays import Bools, Floats, finite, real, short
-from poise.maths.by_name import options_by_name
-from poise.maths.lanes import lane_width, scratch
-from poise.maths.options import one_of, truth
+from poise.kernels.layout import BEND_AXIS, BEND_MIN, BEND_THIGH, LIMB_WORK
+from poise.maths.arguments import check_bool, check_text, one_of, require_keywords
+from poise.maths.arrays import Bools, Floats, abbreviate, find_simd_width, finite, get_scratch, real
 from poise.model.skeleton import Kind
-from poise.problem.layout import POSITION
-from poise.problem.limb_posed import Bend, LimbOptions, LimbPlan, PosedLimb, posed_limb
+from poise.problem.dof_layout import POSITION
+from poise.problem.limb import Bend, LimbOptions, LimbPlan, PosedLimb, pack_limb
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.contract import Answer, Request, Trace, is_own
+from poise.solvers.base.interface import Answer, Request, Trace, is_builtin
+from poise.solvers.base.solver_calls import Capabilities
 
-_KEPT = 128  # settings in the cache
-_MODES = {"turn": BEND_LEAST, "thigh": BEND_THIGH, "both": BEND_THIGH, "axis": BEND_AXIS}
+_CACHE_SIZE = 128  # settings in the cache
+_MODES = {"turn": BEND_MIN, "thigh": BEND_THIGH, "both": BEND_THIGH, "axis": BEND_AXIS}
 _NO_POLE = np.empty((0, 3))
 _HANDLES = Capabilities(
     goals=("Position", "Place", "Pole"), beside=("Pole",), several=False, joints=(Kind.HINGE, Kind.BALL),
@@ -34,7 +31,7 @@ _HANDLES = Capabilities(
 )  # fmt: skip
 
 
-@options_by_name
+@require_keywords
 @dataclass(frozen=True, kw_only=True)
 class TwoBone:
     """Closed form for a two-bone limb with a Position or Place. A Pole may be added.
@@ -78,9 +75,9 @@ class TwoBone:
     pose: to continue an animation, start from its last frame. A target out of reach is approached as near as possible.
     A target within the soft zone does not count as reached, nor does one with a weight below 1.
 
-    A Pole goal must be for the middle joint of this limb. It replaces the option `pole`, is measured like any goal, and
-    does not affect the tip; so the weights of both goals have no effect. A start with all goals met is returned
-    unchanged, unless the option `pole` or a swivel is set.
+    A Pole goal must be for the middle joint of this limb. It replaces the option `pole_column`, is measured like any
+    goal, and does not affect the tip; so the weights of both goals have no effect. A start with all goals met is
+    returned unchanged, unless the option `pole_column` or a swivel is set.
     """
 
     mid: str | None = None
@@ -94,18 +91,18 @@ class TwoBone:
 
     def __post_init__(self) -> None:
         if self.mid is not None:
-            text(self.mid, "mid, the name of a joint,")
+            check_text(self.mid, "mid, the name of a joint,")
         one_of("bend", self.bend, tuple(_MODES))
         one_of("branch", self.branch, ("nearest", "positive", "negative"))
         values: dict[str, Any] = {name: real(getattr(self, name), name) for name in ("swivel", "soft", "weight")}
         if not abs(values["swivel"]) < math.inf:
-            raise InputError(f"swivel must be a finite angle, not {short(self.swivel)}")
+            raise InputError(f"swivel must be a finite angle, not {abbreviate(self.swivel)}")
         if not 0 <= values["soft"] < 1:
-            raise InputError(f"soft must be a share of the reach from 0 up to 1, not {short(self.soft)}")
+            raise InputError(f"soft must be a share of the reach from 0 up to 1, not {abbreviate(self.soft)}")
         if not 0 <= values["weight"] <= 1:
-            raise InputError(f"weight must be from 0 to 1, not {short(self.weight)}")
+            raise InputError(f"weight must be from 0 to 1, not {abbreviate(self.weight)}")
         for option, value in (
-            values | {"pole": _point(self.pole), "keep_tip": truth("keep_tip", self.keep_tip)}
+            values | {"pole": _check_pole(self.pole), "keep_tip": check_bool("keep_tip", self.keep_tip)}
         ).items():
             object.__setattr__(self, option, value)
 
@@ -122,45 +119,47 @@ class TwoBone:
     @property
     def restraints(self) -> dict[str, float]:
         """Map restraining options to harmless values."""
-        free = {"soft": 0.0, "weight": 1.0}
-        return {name: value for name, value in free.items() if getattr(self, name) != value}
+        harmless = {"soft": 0.0, "weight": 1.0}
+        return {name: value for name, value in harmless.items() if getattr(self, name) != value}
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
-        plan, rows, starts = posed_limb(problem, self.packing)
-        poled = plan.pole >= 0 or self.pole is not None
-        if poled or self.swivel != 0.0:
+        plan, rows, starts = pack_limb(problem, self.packing)
+        has_pole = plan.pole_column >= 0 or self.pole is not None
+        if has_pole or self.swivel != 0.0:
             self._refuse_poles(plan)
-        wanted, poles = self._split(plan, targets) if poled else (np.ascontiguousarray(targets), _NO_POLE)
-        settings = (_settings if is_own(self) else _new_settings)(self, tolerance, poled=poled)
-        q, found = bent(PosedLimb(plan, rows, starts), wanted, poles, settings)
-        if plan.pole >= 0 and self.swivel == 0.0:
-            _keep_met(problem, starts, targets, tolerance, q, found)
-        moved = found[:, 0].astype(np.int64)
-        history = _before_and_after(problem, starts, q, targets) if request.trace else None
-        return Answer(q, found[:, 1], moved, (3 if plan.limb.turns else 2) * moved, history)
+        tip_targets, poles = (
+            self._split_targets(plan, targets) if has_pole else (np.ascontiguousarray(targets), _NO_POLE)
+        )
+        settings = (_cached_settings if is_builtin(self) else _pack_settings)(self, tolerance, has_pole=has_pole)
+        q, moved_and_met = solve_limb(PosedLimb(plan, rows, starts), tip_targets, poles, settings)
+        if plan.pole_column >= 0 and self.swivel == 0.0:
+            _restore_met_starts(problem, starts, targets, tolerance, q, moved_and_met)
+        moved = moved_and_met[:, 0].astype(np.int64)
+        history = _build_trace(problem, starts, q, targets) if request.trace else None
+        return Answer(q, moved_and_met[:, 1], moved, (3 if plan.limb.rotates_tip else 2) * moved, history)
 
     def refuse(self, problem: Problem) -> None:
         """Raise UnsupportedError for chains other than two-bone limbs.
 
         The same is raised for a pole or swivel without use.
         """
-        plan = posed_limb(problem, self.packing).plan
-        if plan.pole >= 0 or self.pole is not None or self.swivel != 0.0:
+        plan = pack_limb(problem, self.packing).plan
+        if plan.pole_column >= 0 or self.pole is not None or self.swivel != 0.0:
             self._refuse_poles(plan)
 
     def _refuse_poles(self, plan: LimbPlan) -> None:
         """Raise UnsupportedError for a pole or swivel without use."""
-        if plan.pole >= 0 and self.pole is not None:
+        if plan.pole_column >= 0 and self.pole is not None:
             raise UnsupportedError("two_bone follows one pole; give the option pole or a Pole goal, not both")
         if plan.limb.planar:
             raise UnsupportedError("two_bone turns no planar limb about its chord, so a pole or a swivel has no effect")
 
-    def _split(self, plan: LimbPlan, targets: Floats) -> tuple[Floats, Floats]:
+    def _split_targets(self, plan: LimbPlan, targets: Floats) -> tuple[Floats, Floats]:
         """Split targets into tip rows (k, 3|7) and poles (1|k, 3)."""
-        if plan.pole < 0:
+        if plan.pole_column < 0:
             return np.ascontiguousarray(targets), np.array([self.pole])
-        pole = slice(plan.pole, plan.pole + 3)
+        pole = slice(plan.pole_column, plan.pole_column + 3)
         return np.delete(targets, pole, axis=1), np.ascontiguousarray(targets[:, pole])
 
     @cached_property
@@ -168,55 +167,57 @@ class TwoBone:
         """Options with an effect on the packing of the limb."""
         return LimbOptions(self.mid, self.keep_tip, self.bend, self.branch)
 
-    def settings(self, tolerance: Tolerance, *, poled: bool = False) -> Floats:
-        """Pack the options for kernels/limb/two_bone.py."""
-        return _new_settings(self, tolerance, poled=poled)
+    def settings(self, tolerance: Tolerance, *, has_pole: bool = False) -> Floats:
+        """Pack the options for kernels/two_bone.py."""
+        return _pack_settings(self, tolerance, has_pole=has_pole)
 
 
-def bent(posed: PosedLimb, targets: Floats, poles: Floats, settings: Floats) -> tuple[Floats, Bools]:
+def solve_limb(limb: PosedLimb, targets: Floats, poles: Floats, settings: Floats) -> tuple[Floats, Bools]:
     """Solve a limb for tip targets (k, 3|7). Returns q (k, nq), and flags (k, 2): moved, and target met.
 
     poles     (0|1|k, 3)
     settings  what `TwoBone.settings` gives
     """
-    plan, rows, starts = posed
-    q, found = np.empty((len(targets), starts.shape[1])), np.empty((len(targets), 2), dtype=np.bool_)
+    plan, rows, starts = limb
+    q, moved_and_met = np.empty((len(targets), starts.shape[1])), np.empty((len(targets), 2), dtype=np.bool_)
     if plan.limb.planar:
-        kernels.limb.planar.solve(rows, targets, plan.columns, settings, starts, q, found)
-        return q, found
-    width = lane_width()
-    solve = kernels.limb.two_bone.solve8 if width == 8 else kernels.limb.two_bone.solve4  # noqa: PLR2004
-    solve(rows, targets, poles, plan.columns, settings, starts, q, found, scratch(LIMB_WORK * width))
-    return q, found
+        kernels.planar_two_bone.solve(rows, targets, plan.columns, settings, starts, q, moved_and_met)
+        return q, moved_and_met
+    width = find_simd_width()
+    solve = kernels.two_bone.solve8 if width == 8 else kernels.two_bone.solve4  # noqa: PLR2004
+    solve(rows, targets, poles, plan.columns, settings, starts, q, moved_and_met, get_scratch(LIMB_WORK * width))
+    return q, moved_and_met
 
 
-def _new_settings(options: TwoBone, tolerance: Tolerance, *, poled: bool) -> Floats:
+def _pack_settings(options: TwoBone, tolerance: Tolerance, *, has_pole: bool) -> Floats:
     half = options.swivel / 2
-    always = poled or options.swivel != 0.0
+    sets_swivel = has_pole or options.swivel != 0.0
     sine = math.sin(min(tolerance.angle, math.pi) / 2)
     swivel = math.cos(half), math.sin(half)
     mode = _MODES[options.bend]
-    return np.array([tolerance.distance, sine, options.soft, *swivel, always, options.weight, mode])
+    return np.array([tolerance.distance, sine, options.soft, *swivel, sets_swivel, options.weight, mode])
 
 
-_settings = lru_cache(_KEPT)(_new_settings)
+_cached_settings = lru_cache(_CACHE_SIZE)(_pack_settings)
 
 
-def _keep_met(problem: Problem, starts: Floats, targets: Floats, tolerance: Tolerance, q: Floats, found: Bools) -> None:
+def _restore_met_starts(
+    problem: Problem, starts: Floats, targets: Floats, tolerance: Tolerance, q: Floats, moved_and_met: Bools
+) -> None:
     """Restore starts with target and pole already met."""
-    before = np.ascontiguousarray(np.broadcast_to(starts, q.shape))
-    kept = problem.met(problem.errors(before, targets), tolerance)
-    q[kept], found[kept, 0], found[kept, 1] = before[kept], False, True
+    start_rows = np.ascontiguousarray(np.broadcast_to(starts, q.shape))
+    is_met = problem.met(problem.errors(start_rows, targets), tolerance)
+    q[is_met], moved_and_met[is_met, 0], moved_and_met[is_met, 1] = start_rows[is_met], False, True
 
 
-def _before_and_after(problem: Problem, starts: Floats, q: Floats, targets: Floats) -> Trace:
+def _build_trace(problem: Problem, starts: Floats, q: Floats, targets: Floats) -> Trace:
     """Build a trace of start and answer, with their distances."""
     rows = np.stack([starts[0], q[0]])
     distance = [m.kind for m in problem.measures].index(POSITION)
     return Trace(problem.errors(rows, np.repeat(targets, 2, axis=0))[:, distance], rows)
 
 
-def _point(pole: ArrayLike | None) -> tuple[float, float, float] | None:
+def _check_pole(pole: ArrayLike | None) -> tuple[float, float, float] | None:
     """Check a pole and return three numbers."""
     if pole is None:
         return None

@@ -1,29 +1,243 @@
-"""Fit local rotations to joint positions over time. Bone lengths are kept."""
+"""Fit a skeleton to joint positions over time.
+
+Each joint's rotation is found in closed form from the directions to the joints below it, and a least-squares solve then
+refines frames with other bone lengths.
+
+All rotations are in the world frame of the base pose. `own` is the rotation of a joint relative to its parent and
+`world_rotations` = whole of the parent . own its total rotation; an offset r of a child becomes whole r. Scale and
+mirroring cancel.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError, listed
+from poise.errors import InputError, join_names
 from poise.maths import rotations
-from poise.maths.arguments import make_kind_error, names
-from poise.maths.arrays import Bools, Floats, copy_numbers_or_nan, frozen, real
-from poise.maths.in_words import counted, in_words, write_number
-from poise.maths.options import truth
+from poise.maths.arguments import check_bool, check_names, make_kind_error
+from poise.maths.arrays import Bools, Floats, copy_numbers_or_nan, freeze_array, real
+from poise.maths.formatting import format_count, format_fields, format_number
 from poise.model.clip import Clip
+from poise.model.limit_bounds import clamp_angles
+from poise.model.limits import find_hinge_axis
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Position
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.solving import fit_closed as fit_turns
 from poise.solving.solve import solve
 
-_WORTH_REFINING = 1e-5  # share of the body size: a closed form with smaller errors is not refined
-_STEPS = 20  # iterations of the refinement
+_COLLINEAR_RATIO = 1e-2  # ratio of the second to the first singular value; directions below it leave the twist open
+_ZERO_LENGTH_SHARE = 1e-9  # share of the body size: a shorter bone has no direction
+# sine of the hinge angle: no confidence in the twist above it below this, full at twice this
+_STRAIGHT_HINGE_SINE = 0.1
+_RIGID_ANGLE_RAD = 0.1  # [rad] angle change between two directions from which they do not count as one rigid body
+_INDEPENDENT_PAIR_WEIGHT = 0.05  # weight of the twist from two such directions
+# shares of the spread at rest: no and full confidence in the twist
+_NO_CONFIDENCE_SPREAD, _FULL_CONFIDENCE_SPREAD = 0.05, 0.25
+
+
+def fit_rotations(base: Pose, tracked: list[int], targets: Floats, anchor: int, *, twist_retention: float) -> Floats:
+    """Compute configurations (frames, nq) with bones towards the targets.
+
+    Targets are (frames, tracked, 3); the anchor stays in place.
+
+    twist_retention  the share of an undetermined twist kept from one frame to the next
+    """
+    fitting = _RotationFit(base, tracked, targets, twist_retention)
+    for row in range(anchor, len(base.skeleton)):
+        if anchor in base.skeleton.way(row):
+            fitting.fit_joint(row)
+    return base.skeleton.legal(fitting.q)[0]
+
+
+class _RotationFit:
+    """Partial fit: q, positions and world rotations so far."""
+
+    def __init__(self, base: Pose, tracked: list[int], targets: Floats, twist_retention: float) -> None:
+        self.base, self.skeleton, self.twist_retention = base, base.skeleton, twist_retention
+        self.targets = {row: targets[:, i] for i, row in enumerate(tracked)}
+        self.frames = len(targets)
+        self.q = np.tile(base.q, (self.frames, 1))
+        self.rest_positions = base.world.positions
+        self.size = float(np.ptp(self.rest_positions, axis=0).max())
+        self.world_rotations: dict[int, Floats] = {}
+        self.positions: dict[int, Floats] = {}
+        world = base.world.rotations
+        above = [rotations.IDENTITY if parent < 0 else world[parent] for parent in self.skeleton.parents.tolist()]
+        self.world_from_joint = rotations.multiply(np.array(above).reshape(-1, 4), self.skeleton.A[:, 3:])
+
+    def fit_joint(self, row: int) -> None:
+        """Fit the rotation of one joint and store it in q."""
+        parent = int(self.skeleton.parents[row])
+        whole = self.world_rotations.get(parent, rotations.IDENTITY)
+        self.positions[row] = self._find_position(row, parent, whole)
+        own = self._fit_rotation(row, whole) if self._can_fit(row) else rotations.IDENTITY
+        self.world_rotations[row] = np.broadcast_to(
+            rotations.multiply(*np.broadcast_arrays(whole, own)), (self.frames, 4)
+        )
+
+    def _find_position(self, row: int, parent: int, whole: Floats) -> Floats:
+        """Return the target position or the position from the parent.
+
+        The parent counts where the joint has no target.
+        """
+        if row in self.targets:
+            return self.targets[row]
+        return self.positions[parent] + rotations.rotate(whole, self.rest_positions[row] - self.rest_positions[parent])
+
+    def _can_fit(self, row: int) -> bool:
+        turning = self.skeleton.kinds[row] in (Kind.HINGE, Kind.BALL, Kind.FREE)
+        return turning and not self.skeleton.couplings[row] and bool(self._find_target_joints(row))
+
+    def _find_target_joints(self, row: int, beneath: int | None = None) -> list[int]:
+        """List the nearest joints below with targets. Joints at the same position are skipped."""
+        joints: list[int] = []
+        for child in self.skeleton.children[row if beneath is None else beneath]:
+            away = np.sqrt(((self.rest_positions[child] - self.rest_positions[row]) ** 2).sum())
+            joints += (
+                [child]
+                if child in self.targets and away > _ZERO_LENGTH_SHARE * self.size
+                else self._find_target_joints(row, child)
+            )
+        return joints
+
+    def _fit_rotation(self, row: int, whole: Floats) -> Floats:
+        below = self._find_target_joints(row)
+        rests = self.rest_positions[below] - self.rest_positions[row]
+        back = rotations.inverse(whole)
+        aims = np.stack([rotations.rotate(back, self.targets[i] - self.positions[row]) for i in below], axis=1)
+        axis = self._find_hinge_axis(row)
+        if axis is not None:
+            return self._fit_hinge(row, axis, rests, aims)
+        longest = int(np.argmax((rests**2).sum(axis=1)))
+        swing, along = rotations.rotation_between(rests[longest], aims[:, longest]), normalise_vectors(rests[longest])
+        spread = np.linalg.svd(rests, compute_uv=False)
+        if len(below) > 1 and spread[1] > _COLLINEAR_RATIO * spread[0]:
+            best, confidence = find_best_rotations(rests, aims)
+            known_twist = rotations.twist_angle(rotations.multiply(rotations.inverse(swing), best), along)
+            own = rotations.slerp(self._apply_twist(swing, along, known_twist, confidence), best, confidence)
+        else:
+            known_twist, confidence = self._find_hinge_twist(below[longest], aims[:, longest], swing, back)
+            own = self._apply_twist(swing, along, known_twist, confidence)
+        self._write_rotation(row, own)
+        return own
+
+    def _find_hinge_axis(self, row: int) -> Floats | None:
+        """Return the axis of a hinge joint, or None. It is given in the world frame of the base pose."""
+        if self.skeleton.kinds[row] == Kind.HINGE:
+            return rotations.rotate(self.world_from_joint[row], self.skeleton.axes[row])
+        axis = find_hinge_axis(self.skeleton.limits[row])
+        return None if axis is None else rotations.rotate(self.world_from_joint[row], np.array(axis))
+
+    def _fit_hinge(self, row: int, axis: Floats, rests: Floats, aims: Floats) -> Floats:
+        """Fit a hinge angle inside its range. It minimises the distance to the target directions."""
+        sine = (np.cross(rests, aims) @ axis).sum(axis=1)
+        cosine = ((rests * aims).sum(axis=-1) - (rests @ axis) * (aims @ axis)).sum(axis=1)
+        angle = np.unwrap(np.arctan2(sine, cosine))
+        if self.skeleton.kinds[row] == Kind.HINGE:
+            first = int(self.skeleton.q_start[row])
+            still = float(self.base.q[first])
+            self.q[:, first] = clamp_angles(still + angle, *self.skeleton.value_ranges[first])
+            return rotations.about(axis, self.q[:, first] - still)
+        own = rotations.about(axis, angle)
+        self._write_rotation(row, own)
+        return own
+
+    def _apply_twist(self, swing: Floats, along: Floats, known_twist: Floats, confidence: Floats) -> Floats:
+        """Add twist to swings (frames, 4).
+
+        Known twist counts by its confidence; otherwise the twist changes as little as possible.
+        """
+        relative = rotations.multiply(rotations.inverse(swing[:-1]), swing[1:])
+        change = [0.0, *(-rotations.twist_angle(relative, along)).tolist()]
+        twist, twists = 0.0, np.zeros(self.frames)
+        for i, (step, value, weight) in enumerate(zip(change, known_twist.tolist(), confidence.tolist(), strict=True)):
+            predicted = self.twist_retention * wrap_angle(twist + step)
+            twist = predicted + weight * wrap_angle(value - predicted)
+            twists[i] = twist
+        return rotations.multiply(swing, rotations.about(along, twists))
+
+    def _find_hinge_twist(self, child: int, aim: Floats, swing: Floats, back: Floats) -> tuple[Floats, Floats]:
+        """Compute twist (frames,) from a hinge below.
+
+        It makes the hinge axis perpendicular to its bending plane. Also returns the confidence, 0 to 1.
+        """
+        axis, below = self._find_hinge_axis(child), self._find_target_joints(child)
+        if axis is None or not below or child not in self.targets:
+            return np.zeros(self.frames), np.zeros(self.frames)
+        bone = rotations.rotate(back, self.targets[below[0]] - self.targets[child])
+        turned_axis, along = rotations.rotate(swing, axis), normalise_vectors(aim)
+        normal = np.cross(along, normalise_vectors(bone))
+        sine = np.sqrt((normal**2).sum(axis=-1))
+        normal *= np.where((normal * turned_axis).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
+        flat = turned_axis - (turned_axis * along).sum(axis=-1, keepdims=True) * along
+        twist = np.arctan2((np.cross(flat, normal) * along).sum(axis=-1), (flat * normal).sum(axis=-1))
+        return twist, np.clip((sine - _STRAIGHT_HINGE_SINE) / _STRAIGHT_HINGE_SINE, 0.0, 1.0)
+
+    def _write_rotation(self, row: int, own: Floats) -> None:
+        """Write a world rotation into q as a joint rotation after A."""
+        stand = np.broadcast_to(self.world_from_joint[row], own.shape)
+        local = rotations.multiply(rotations.multiply(rotations.inverse(stand), own), stand)
+        first = int(self.skeleton.q_start[row]) + (3 if self.skeleton.kinds[row] == Kind.FREE else 0)
+        still = np.broadcast_to(self.base.q[first : first + 4], own.shape)
+        self.q[:, first : first + 4] = rotations.normalised(rotations.multiply(local, still))
+
+
+def find_best_rotations(rests: Floats, aims: Floats) -> tuple[Floats, Floats]:
+    """Compute rotations (frames, 4) aligning vectors with aims.
+
+    Vectors are (m, 3), aims (frames, m, 3). Also returns the confidence, 0 to 1.
+
+    Kabsch 1976. Aims that have become collinear leave the twist undetermined.
+    """
+    u, spread, vt = np.linalg.svd(np.einsum("mi,fmj->fij", rests, aims))
+    v, back = np.swapaxes(vt, 1, 2).copy(), np.swapaxes(u, 1, 2)
+    v[:, :, 2] *= np.where(np.linalg.det(v @ back) < 0, -1.0, 1.0)[:, None]
+    still = np.linalg.svd(rests, compute_uv=False) ** 2
+    share = spread[:, 1] / np.maximum(spread[:, 0], 1e-300) / (still[1] / still[0])
+    confidence = np.clip((share - _NO_CONFIDENCE_SPREAD) / (_FULL_CONFIDENCE_SPREAD - _NO_CONFIDENCE_SPREAD), 0.0, 1.0)
+    return rotations.from_matrix(v @ back), confidence * (
+        _INDEPENDENT_PAIR_WEIGHT if is_independent_pair(rests, aims) else 1.0
+    )
+
+
+def is_independent_pair(rests: Floats, aims: Floats) -> bool:
+    """Return whether two vectors rotate independently.
+
+    An example is a thumb and a finger attached at the same position.
+    """
+    if len(rests) != 2:  # noqa: PLR2004  (of three or more, no single one can dominate)
+        return False
+    rest_angles, angles = (
+        np.arccos(np.clip((normalise_vectors(v)[..., 0, :] * normalise_vectors(v)[..., 1, :]).sum(-1), -1, 1))
+        for v in (rests, aims)
+    )
+    return bool(np.median(np.abs(angles - rest_angles)) > _RIGID_ANGLE_RAD)
+
+
+def normalise_vectors(v: Floats) -> Floats:
+    """Normalise vectors (..., 3). Zero stays zero."""
+    length = np.sqrt((v**2).sum(axis=-1, keepdims=True))
+    return v / np.where(length > 0, length, 1.0)
+
+
+def wrap_angle(angle: float) -> float:
+    """Wrap an angle to -pi..pi."""
+    return math.remainder(angle, 2 * math.pi)
+
+
+# --- Fit local rotations to joint positions over time ----------------------------------------------------------------
+#
+# Bone lengths are kept.
+
+
+_REFINE_ERROR_SHARE = 1e-5  # share of the body size: a closed form with smaller errors is not refined
+_REFINE_ITERATIONS = 20  # iterations of the refinement
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +254,7 @@ class Fitted(Clip):
         (frames, joints) distance between each joint and its position [file units]; NaN where the position was missing.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     joints: tuple[str, ...] = field(kw_only=True)
     residuals: Floats = field(kw_only=True)
@@ -48,12 +262,12 @@ class Fitted(Clip):
     def message(self) -> str:
         """Describe the quality of the fit in one sentence."""
         if not np.isfinite(self.residuals).any():
-            return f"{counted(len(self), 'frame')}; no positions to compare with"
+            return f"{format_count(len(self), 'frame')}; no positions to compare with"
         frame, column = np.unravel_index(np.nanargmax(self.residuals), self.residuals.shape)
-        worst = write_number(float(self.residuals[frame, column]), 3)
-        mean = write_number(float(np.nanmean(self.residuals)), 3)
+        worst = format_number(float(self.residuals[frame, column]), 3)
+        mean = format_number(float(np.nanmean(self.residuals)), 3)
         where = f"{self.joints[column]!r} in frame {frame}"
-        return f"{counted(len(self), 'frame')}; {mean} left on average, at most {worst}: {where}"
+        return f"{format_count(len(self), 'frame')}; {mean} left on average, at most {worst}: {where}"
 
 
 def fit(
@@ -106,80 +320,82 @@ def fit(
     ----------
     The best rotation: Kabsch, Acta Cryst. A32, 1976.
     """
-    refine = truth("refine", refine)
+    refine = check_bool("refine", refine)
     if not isinstance(on, Pose | Skeleton):
         raise make_kind_error(on, (Skeleton, Pose), "what fit() moves")
     base = on if isinstance(on, Pose) else Pose(on, on.rest_q)
     if base.shape:
         raise InputError("fit() takes a skeleton or a single pose")
-    rows, given = _columns(base.skeleton, positions, joints)
+    rows, measured = _parse_positions(base.skeleton, positions, joints)
     half_life, rate = real(twist_half_life, "twist_half_life"), real(fps, "fps")
     if not half_life > 0 or not 0 < rate < np.inf:
         raise InputError("twist_half_life and fps are finite numbers above 0")
-    seen = {int(column) for column in np.nonzero(np.isfinite(given).all(axis=2))[1]}
-    anchor, used = _anchored(base.skeleton, rows, seen, named=joints is not None)
-    tracked, targets = [rows[i] for i in used], _filled(given[:, used])
-    q = fit_turns.turned(base, tracked, targets, anchor, keep=2.0 ** (-1 / (rate * half_life)))
+    observed = {int(column) for column in np.nonzero(np.isfinite(measured).all(axis=2))[1]}
+    anchor, used = _find_anchor(base.skeleton, rows, observed, named=joints is not None)
+    tracked, targets = [rows[i] for i in used], _fill_gaps(measured[:, used])
+    q = fit_rotations(base, tracked, targets, anchor, twist_retention=2.0 ** (-1 / (rate * half_life)))
     shift = targets[:, tracked.index(anchor)] - base.world.positions[anchor]
-    poses = _moved(base, q, anchor, shift)
+    poses = _move_anchor(base, q, anchor, shift)
     if refine:
-        poses = _refined(poses, tracked, targets, anchor)
-    left = np.sqrt(((poses.world.positions[:, rows] - given) ** 2).sum(axis=-1))
+        poses = _refine_frames(poses, tracked, targets, anchor)
+    residuals = np.sqrt(((poses.world.positions[:, rows] - measured) ** 2).sum(axis=-1))
     columns = tuple(base.skeleton.names[row] for row in rows)
-    frozen(left)
-    return Fitted(np.arange(len(q)) / rate, poses, name, joints=columns, residuals=left)
+    freeze_array(residuals)
+    return Fitted(np.arange(len(q)) / rate, poses, name, joints=columns, residuals=residuals)
 
 
-def _columns(skeleton: Skeleton, positions: ArrayLike, joints: Iterable[str] | None) -> tuple[list[int], Floats]:
+def _parse_positions(
+    skeleton: Skeleton, positions: ArrayLike, joints: Iterable[str] | None
+) -> tuple[list[int], Floats]:
     """Parse joint names and positions (frames, columns, 3).
 
     Returns the skeleton rows of the columns and the positions.
     """
-    named = None if joints is None else names(joints, "joints")
+    named = None if joints is None else check_names(joints, "joints")
     rows = list(range(len(skeleton))) if named is None else [skeleton.index(joint) for joint in named]
     if len(set(rows)) != len(rows):
-        twice = listed(sorted({skeleton.names[row] for row in rows if rows.count(row) > 1}))
+        twice = join_names(sorted({skeleton.names[row] for row in rows if rows.count(row) > 1}))
         raise InputError(f"a joint has one column of positions; given twice: {twice}")
-    given = copy_numbers_or_nan(positions, "positions")
-    if given.ndim != 3 or given.shape[1:] != (len(rows), 3):  # noqa: PLR2004  (frames, joints, x y z)
+    measured = copy_numbers_or_nan(positions, "positions")
+    if measured.ndim != 3 or measured.shape[1:] != (len(rows), 3):  # noqa: PLR2004  (frames, joints, x y z)
         shape = f"(frames, {len(rows)}, 3)"
-        raise InputError(f"positions of {len(rows)} joints are numbers of shape {shape}, not {given.shape}")
-    if np.isinf(given).any():
+        raise InputError(f"positions of {len(rows)} joints are numbers of shape {shape}, not {measured.shape}")
+    if np.isinf(measured).any():
         raise InputError("positions are finite numbers, or NaN where a joint was not seen")
-    return rows, given
+    return rows, measured
 
 
-def _filled(given: Floats) -> Floats:
+def _fill_gaps(measured: Floats) -> Floats:
     """Interpolate missing positions linearly in time."""
-    filled = given.copy()
-    frames = np.arange(len(given))
-    lost: Bools = np.asarray(np.isnan(given).any(axis=2))
+    filled = measured.copy()
+    frames = np.arange(len(measured))
+    lost: Bools = np.asarray(np.isnan(measured).any(axis=2))
     for column in np.flatnonzero(lost.any(axis=0)):
         here = ~lost[:, column]
         for axis in range(3):
-            filled[~here, column, axis] = np.interp(frames[~here], frames[here], given[here, column, axis])
+            filled[~here, column, axis] = np.interp(frames[~here], frames[here], measured[here, column, axis])
     return filled
 
 
-def _anchored(skeleton: Skeleton, rows: list[int], seen: set[int], *, named: bool) -> tuple[int, list[int]]:
+def _find_anchor(skeleton: Skeleton, rows: list[int], observed: set[int], *, named: bool) -> tuple[int, list[int]]:
     """Find the topmost joint with positions. Also returns the columns of observed joints at or below it.
 
     Of several topmost joints it is the one with the most joints below it. Other roots, such as those of meshes, stay
     where they are; they raise InputError if they were named.
     """
-    if not seen:
+    if not observed:
         raise InputError("no joint has a position in any frame")
-    above = {i: set(skeleton.way(rows[i])) for i in seen}
-    anchor = max((rows[i] for i in seen), key=lambda top: (sum(top in above[i] for i in seen), -top))
-    used = [i for i in sorted(seen) if anchor in above[i]]
-    if named and len(used) < len(seen):
-        other = next(skeleton.names[rows[i]] for i in seen if i not in used)
+    above = {i: set(skeleton.way(rows[i])) for i in observed}
+    anchor = max((rows[i] for i in observed), key=lambda top: (sum(top in above[i] for i in observed), -top))
+    used = [i for i in sorted(observed) if anchor in above[i]]
+    if named and len(used) < len(observed):
+        other = next(skeleton.names[rows[i]] for i in observed if i not in used)
         message = f"{other!r} is not below {skeleton.names[anchor]!r}"
         raise InputError(f"{message}; give the positions of a joint above both, such as the hips")
     return anchor, used
 
 
-def _moved(base: Pose, q: Floats, anchor: int, shift: Floats) -> Pose:
+def _move_anchor(base: Pose, q: Floats, anchor: int, shift: Floats) -> Pose:
     """Translate the anchor of poses q by `shift` (frames, 3), world.
 
     The offset goes into q for a free joint, else into its translation.
@@ -189,24 +405,26 @@ def _moved(base: Pose, q: Floats, anchor: int, shift: Floats) -> Pose:
     local = shift @ np.linalg.inv(linear).T
     frames = len(q)
     scales = None if base.scales is None else np.broadcast_to(base.scales, (frames, *base.scales.shape))
-    given = skeleton.A[:, :3] if base.translations is None else base.translations
-    translations = None if base.translations is None else np.broadcast_to(given, (frames, *given.shape)).copy()
+    translation = skeleton.A[:, :3] if base.translations is None else base.translations
+    translations = (
+        None if base.translations is None else np.broadcast_to(translation, (frames, *translation.shape)).copy()
+    )
     if skeleton.kinds[anchor] == Kind.FREE:
         q = q.copy()
         first = int(skeleton.q_start[anchor])
         q[:, first : first + 3] += rotations.rotate(rotations.inverse(skeleton.A[anchor, 3:]), local)
     else:
-        translations = np.broadcast_to(given, (frames, *given.shape)).copy()
+        translations = np.broadcast_to(translation, (frames, *translation.shape)).copy()
         translations[:, anchor] += local
     return Pose(skeleton, q, translations, scales)
 
 
-def _refined(poses: Pose, tracked: list[int], targets: Floats, anchor: int) -> Pose:
+def _refine_frames(poses: Pose, tracked: list[int], targets: Floats, anchor: int) -> Pose:
     """Refine inaccurate frames by least squares over all joints. The closed form is the initial guess."""
     skeleton, first = poses.skeleton, poses.world.positions
     size = float(np.ptp(first, axis=1).max(initial=0.0))
-    left = ((first[:, tracked] - targets) ** 2).sum(axis=(1, 2))
-    off = np.flatnonzero(left > (_WORTH_REFINING * size) ** 2)
+    squared_errors = ((first[:, tracked] - targets) ** 2).sum(axis=(1, 2))
+    off = np.flatnonzero(squared_errors > (_REFINE_ERROR_SHARE * size) ** 2)
     moves, top = skeleton.kinds[anchor] == Kind.FREE, skeleton.names[anchor]
     goals = [
         Position(skeleton.names[row], targets[off, i], root=None if row == anchor else top)
@@ -215,10 +433,10 @@ def _refined(poses: Pose, tracked: list[int], targets: Floats, anchor: int) -> P
     ]
     if not len(off) or not goals:
         return poses
-    solver = LevenbergMarquardt(iterations=_STEPS, restarts=0, damping=1.0)
-    found = solve(poses[off], goals, solver=solver, tolerance=_WORTH_REFINING * size, free_root=bool(moves))
-    now = ((found.pose.world.positions[:, tracked] - targets[off]) ** 2).sum(axis=(1, 2))
-    better = now < left[off]
+    solver = LevenbergMarquardt(iterations=_REFINE_ITERATIONS, restarts=0, damping=1.0)
+    result = solve(poses[off], goals, solver=solver, tolerance=_REFINE_ERROR_SHARE * size, free_root=bool(moves))
+    now = ((result.pose.world.positions[:, tracked] - targets[off]) ** 2).sum(axis=(1, 2))
+    better = now < squared_errors[off]
     q = poses.q.copy()
-    q[off[better]] = found.q[better]
+    q[off[better]] = result.q[better]
     return poses.with_q(q)

@@ -16,25 +16,22 @@ from numpy.typing import ArrayLike
 
 from poise import solvers
 from poise.errors import InputError, NotReachedError
-from poise.maths.arrays import Bools, Floats, Ints, finite, real, short
-from poise.maths.in_words import write_number, write_time
-from poise.maths.remember import FrozenValue, freeze_arrays
+from poise.maths.arrays import Bools, Floats, Ints, abbreviate, finite, real
+from poise.maths.caching import FrozenValue, freeze_arrays
+from poise.maths.formatting import format_number, format_time
 from poise.model.limits import is_soft
 from poise.model.loops import OpenLoop
 from poise.model.pose import Pose, blend_q
+from poise.problem.dof_layout import LENGTH_KINDS, MEASURE_KINDS, TARGET_SIZES
+from poise.problem.feasibility import has_closed_loops, measure_gaps
 from poise.problem.goals import Goal, Position
-from poise.problem.layout import LENGTHS, NUMBERS, TERMS
-from poise.problem.loops import gaps_of, leave_loops_closed
-from poise.problem.plan import groups_of
-from poise.problem.problem import Problem, Tolerance
-from poise.problem.ranking import required_of
-from poise.solvers.base.contract import Trace
-from poise.solvers.base.status import Status as Status
-from poise.solvers.base.status import Statuses, statuses
-from poise.solving.evidence import held_by
-from poise.solving.judge import largest_violation, why
-from poise.solving.sentences import Ended, length_in_words, loops_in_words, outside_in_words, sentence
-from poise.timing.clock import Pauses, count_seconds
+from poise.problem.plan import group_by_plan
+from poise.problem.problem import Problem, Tolerance, find_required_goals
+from poise.solvers.base.interface import Status as Status
+from poise.solvers.base.interface import Statuses, Trace, view_as_statuses
+from poise.solving.diagnosis import compute_max_violation, find_restraints, find_status
+from poise.solving.messages import SolveOutcome, format_joints_outside, format_length, format_open_loops, format_outcome
+from poise.timing import Pauses, count_seconds
 
 _ARRAY = np.ndarray
 _new, _set = object.__new__, object.__setattr__  # a Result is frozen and written through these
@@ -99,54 +96,54 @@ class Result(FrozenValue):
     restrained: solvers.Solver | None  # the solver, if one of its options may block reachable targets
     pace: Any  # motion of a Tracker frame, else None
 
-    def __init__(self, found: dict[str, Any], began: float) -> None:
+    def __init__(self, fields: dict[str, Any], began: float) -> None:
         # Internal. fields["later"], if present, is (compute, *arguments): computing all fields takes longer than a
         # small solve, so compute(*arguments) returns the missing ones on first access. `began` is the time of the
         # call; the clock is read last, because making a Result takes a tenth of a small solve.
-        for value in found.values():
+        for value in fields.values():
             if type(value) is _ARRAY:
                 value.setflags(write=False)
-        _set(self, "__dict__", found)
+        _set(self, "__dict__", fields)
         unbroken = began >= Pauses.newest  # no pause since: saves a call, noticeable in a small solve
-        found["seconds"] = perf_counter() - began if unbroken else count_seconds(began)
+        fields["seconds"] = perf_counter() - began if unbroken else count_seconds(began)
 
     @staticmethod
-    def of_frozen(found: dict[str, Any], began: float) -> Result:
+    def from_frozen(fields: dict[str, Any], began: float) -> Result:
         """Make a Result from read-only arrays.
 
         It takes half the time of the constructor, a noticeable part of a small solve.
         """
         result = _new(Result)
-        _set(result, "__dict__", found)
+        _set(result, "__dict__", fields)
         unbroken = began >= Pauses.newest  # no pause since: saves a call, noticeable in a small solve
-        found["seconds"] = perf_counter() - began if unbroken else count_seconds(began)
+        fields["seconds"] = perf_counter() - began if unbroken else count_seconds(began)
         return result
 
     def __getattr__(self, name: str) -> Any:
         """Compute a lazy field on first access and keep it."""
         own = self.__dict__
         later = own.get("later")
-        if later is not None and name in _FACTS:
-            tell, *what = later
-            for fact, value in tell(*what).items():
+        if later is not None and name in _RESULT_FIELDS:
+            compute, *arguments = later
+            for fact, value in compute(*arguments).items():
                 freeze_arrays((value,))
                 own.setdefault(fact, value)
             own.pop("later", None)
             return getattr(self, name)
         if name in own:
             return own[name]  # another thread has computed it meanwhile
-        if name not in _ASKED:
+        if name not in _LAZY_FIELDS:
             message = f"{type(self).__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
-        freeze_arrays([found := _ASKED[name](self)])
-        own[name] = found
-        return found
+        freeze_arrays([computed := _LAZY_FIELDS[name](self)])
+        own[name] = computed
+        return computed
 
-    def shown(self, q: Floats, errors: Floats, began: float, *, reached: bool | Bools, **known: Any) -> Result:
+    def with_pose(self, q: Floats, errors: Floats, began: float, *, reached: bool | Bools, **changes: Any) -> Result:
         """Copy the Result with other poses and errors. Poses are q (..., nq), errors (..., c)."""
         own = self.__dict__
-        kept = {name: own[name] for name in (*_FACTS, "later", "goals") if name in own}
-        return Result(kept | known | {"q": q, "errors": errors, "reached": reached}, began)
+        kept = {name: own[name] for name in (*_RESULT_FIELDS, "later", "goals") if name in own}
+        return Result(kept | changes | {"q": q, "errors": errors, "reached": reached}, began)
 
     def __getstate__(self) -> dict[str, Any]:
         if "later" in self.__dict__:
@@ -174,7 +171,7 @@ class Result(FrozenValue):
     @cached_property
     def pose(self) -> Pose:
         """The best pose. It equals the start where the start already meets the goals."""
-        pose = self.problem.posed(_flat_q(self))
+        pose = self.problem.posed(_flatten_q(self))
         parts = [None if v is None else v.reshape(*self.shape, *v.shape[-2:]) for v in (pose.translations, pose.scales)]
         return Pose.unchecked(pose.skeleton, pose.q.reshape(self.q.shape), *parts)
 
@@ -200,7 +197,7 @@ class Result(FrozenValue):
         """
         share = finite(weight, "weight")
         if share.min(initial=0.0) < 0.0 or share.max(initial=1.0) > 1.0:
-            raise InputError(f"the weight of a blend is 0 (the start) to 1 (the pose found), not {short(weight)}")
+            raise InputError(f"the weight of a blend is 0 (the start) to 1 (the pose found), not {abbreviate(weight)}")
         try:
             shape = np.broadcast_shapes(self.shape, share.shape)
         except ValueError as error:
@@ -211,11 +208,11 @@ class Result(FrozenValue):
         start, share = np.broadcast_to(start, (*shape, skeleton.nq)), np.broadcast_to(share, shape)
         legal = skeleton.legal(blend_q(skeleton, start, np.broadcast_to(self.q, start.shape), share))[0]
         q = np.where(share[..., None] == 0.0, start, np.where(share[..., None] == 1.0, self.q, legal))
-        parts = [None if v is None else np.broadcast_to(v, (*shape, *v.shape[-2:])) for v in self._given]
+        parts = [None if v is None else np.broadcast_to(v, (*shape, *v.shape[-2:])) for v in self._local_parts]
         return Pose(skeleton, q, *parts)
 
     @property
-    def _given(self) -> tuple[Floats | None, Floats | None]:
+    def _local_parts(self) -> tuple[Floats | None, Floats | None]:
         return self.pose.translations, self.pose.scales
 
     @cached_property
@@ -228,30 +225,30 @@ class Result(FrozenValue):
     @property
     def position_errors(self) -> Floats:
         """(..., goals) distance to each goal [file units]. NaN for goals without a position."""
-        return self._by_goal(is_position=True)
+        return self._collect_by_goal(is_position=True)
 
     @property
     def angle_errors(self) -> Floats:
         """(..., goals) angle to each goal [rad]. NaN for goals of a position only."""
-        return self._by_goal(is_position=False)
+        return self._collect_by_goal(is_position=False)
 
-    def _by_goal(self, *, is_position: bool) -> Floats:
+    def _collect_by_goal(self, *, is_position: bool) -> Floats:
         out = np.full((*self.shape, len(self.problem.goals)), np.nan)
         for column, measure in enumerate(self.problem.measures):
-            if (measure.kind in LENGTHS) == is_position:
+            if (measure.kind in LENGTH_KINDS) == is_position:
                 out[..., measure.goal] = self.errors[..., column]
         return out
 
     @cached_property
     def cost(self) -> float | Floats:
         """Cost of soft limits: sum of soft * excess^2 [rad^2, file units^2]. An array (...) for a batch."""
-        cost = self.problem.skeleton.bounds.soft_cost(self.q)
+        cost = self.problem.skeleton.bounds.compute_soft_cost(self.q)
         return cost if self.shape else float(cost)
 
     @property
     def status(self) -> Status | Statuses:
         """The Status; an array for a batch. The array prints as words."""
-        return statuses(self.codes) if self.codes.ndim else Status(int(self.codes))
+        return view_as_statuses(self.codes) if self.codes.ndim else Status(int(self.codes))
 
     @property
     def error(self) -> float | Floats:
@@ -259,9 +256,9 @@ class Result(FrozenValue):
 
         A number, or an array (...) for a batch; 0 where no goal has a target.
         """
-        is_position = np.array([measure.kind in LENGTHS for measure in self.problem.measures], dtype=np.bool_)
-        left = self.errors[..., is_position] if is_position.any() else self.errors
-        largest = left.max(axis=-1, initial=0.0)
+        is_position = np.array([measure.kind in LENGTH_KINDS for measure in self.problem.measures], dtype=np.bool_)
+        residuals = self.errors[..., is_position] if is_position.any() else self.errors
+        largest = residuals.max(axis=-1, initial=0.0)
         return largest if self.shape else float(largest)
 
     @property
@@ -329,29 +326,31 @@ class Result(FrozenValue):
         i
             Index of a problem in the batch.
         """
-        i = self._checked_number(i, "message()")
-        q, rows = _flat_q(self)[i : i + 1], slice(i, i + 1)
+        i = self._check_index(i, "message()")
+        q, rows = _flatten_q(self)[i : i + 1], slice(i, i + 1)
         errors = self.errors.reshape(math.prod(self.shape), len(self.problem.measures))[i]
         target = self.targets[min(i, len(self.targets) - 1)][None]
         known = self.__dict__.get("codes")
-        status = Status(int(_codes_of(self, np.array([i]))[0] if known is None else known.ravel()[i]))
+        status = Status(int(_compute_codes_of_rows(self, np.array([i]))[0] if known is None else known.ravel()[i]))
         q_shown, missed = q, status != Status.reached
         count, problem, pace = int(self.iterations.ravel()[i]), self.problem.part(rows), self.pace
-        held: tuple[str, ...] = ()
+        restraints: tuple[str, ...] = ()
         if status == Status.held_back:
-            held = held_by(self.restrained, problem, target, self.tolerances)[0]
+            restraints = find_restraints(self.restrained, problem, target, self.tolerances)[0]
         elif pace is not None and missed:
-            q, held = pace.solved[None], pace.held_by(self.q)
-        loops = loops_in_words(problem, q_shown, self.tolerances) if problem.skeleton.loops and missed else ""
-        outside = outside_in_words(problem.skeleton, q_shown[0]) if pace is not None and pace.is_outside else ""
+            q, restraints = pace.solved[None], pace.held_by(self.q)
+        loops = format_open_loops(problem, q_shown, self.tolerances) if problem.skeleton.loops and missed else ""
+        outside = format_joints_outside(problem.skeleton, q_shown[0]) if pace is not None and pace.is_outside else ""
         of_pose = "; ".join(filter(None, (outside, loops)))
-        return sentence(Ended(problem, q, target, errors, status, count, self.tolerances, held, of_pose))
+        return format_outcome(
+            SolveOutcome(problem, q, target, errors, status, count, self.tolerances, restraints, of_pose)
+        )
 
-    def _checked_number(self, i: Any, what: str) -> int:
+    def _check_index(self, i: Any, caller: str) -> int:
         """Check the index of a problem in the batch."""
         size = math.prod(self.shape)
         if isinstance(i, bool) or not isinstance(i, int | np.integer) or not 0 <= i < size:
-            raise InputError(f"{what} takes the number of a problem, 0 to {size - 1}, not {short(i)}")
+            raise InputError(f"{caller} takes the number of a problem, 0 to {size - 1}, not {abbreviate(i)}")
         return int(i)
 
     def open_loops(self, i: int = 0) -> tuple[OpenLoop, ...]:
@@ -370,115 +369,117 @@ class Result(FrozenValue):
         tuple of OpenLoop
             The name, the two joints, and the distance [file units] and angle [rad] of each gap.
         """
-        i = self._checked_number(i, "open_loops()")
-        found = gaps_of(self.problem.part(slice(i, i + 1)), _flat_q(self)[i : i + 1])
+        i = self._check_index(i, "open_loops()")
+        gaps = measure_gaps(self.problem.part(slice(i, i + 1)), _flatten_q(self)[i : i + 1])
         return tuple([
             OpenLoop(gap.loop.name, gap.loop.joints, float(gap.distance[0]), float(gap.angle[0]))
-            for gap in found
+            for gap in gaps
             if gap.is_open(self.tolerances)[0]
         ])  # fmt: skip
 
     def __str__(self) -> str:
         if self.shape:
             count, done = math.prod(self.shape), int(np.sum(self.reached))
-            each = write_time(self.seconds / max(count, 1))
-            return f"{done} of {count} reached, {each} each ({self._solvers}){self._priced()}"
-        return f"{self.message()}, {write_time(self.seconds)} ({self._solvers}){self._priced()}"
+            each = format_time(self.seconds / max(count, 1))
+            return f"{done} of {count} reached, {each} each ({self._solver_label}){self._format_soft_cost()}"
+        return f"{self.message()}, {format_time(self.seconds)} ({self._solver_label}){self._format_soft_cost()}"
 
     @property
-    def _solvers(self) -> str:
+    def _solver_label(self) -> str:
         return f"natural, {self.solver}" if self.natural else self.solver
 
-    def _priced(self) -> str:
+    def _format_soft_cost(self) -> str:
         """Format the cost of soft limits. "" without soft limits."""
         if not any(is_soft(limit) for limit in self.problem.skeleton.limits):
             return ""
         mean = " on average" if self.shape else ""
         cost = float(np.mean(self.cost)) if math.prod(self.shape) else 0.0
-        return f"; soft limits cost {write_number(cost, 3)}{mean}"
+        return f"; soft limits cost {format_number(cost, 3)}{mean}"
 
     def length(self, value: float) -> str:
         """Format a length. It is written in mm or m where the unit is known, else as a bare number in file units."""
-        return length_in_words(self.problem.skeleton, real(value, "a length"))
+        return format_length(self.problem.skeleton, real(value, "a length"))
 
 
-def _codes(result: Result) -> Ints:
+def _compute_codes(result: Result) -> Ints:
     """Compute the status codes (...) of all targets."""
-    return _codes_of(result, np.arange(math.prod(result.shape))).reshape(result.shape)
+    return _compute_codes_of_rows(result, np.arange(math.prod(result.shape))).reshape(result.shape)
 
 
-def _codes_of(result: Result, rows: Ints) -> Ints:
+def _compute_codes_of_rows(result: Result, rows: Ints) -> Ints:
     """Compute the status codes of some targets. Searches for reasons run for these only."""
     codes = np.full(math.prod(result.shape), int(Status.reached))
     missed = rows[~np.ravel(result.reached)[rows]]
     pace = result.pace
-    q = _flat_q(result) if pace is None else pace.solved[None]
+    q = _flatten_q(result) if pace is None else pace.solved[None]
     whole = result.problem
     if whole.skeleton.loops and len(missed):
         met = whole.met(result.errors.reshape(len(codes), -1)[missed], result.tolerances)
-        met &= ~leave_loops_closed(whole.part(missed), _flat_q(result)[missed], result.tolerances)
+        met &= ~has_closed_loops(whole.part(missed), _flatten_q(result)[missed], result.tolerances)
         codes[missed[met]], missed = Status.open_loop, missed[~met]
     if pace is not None and len(missed):
         errors = np.stack([result.errors, whole.errors(q, result.targets)[0]])  # of the shown and the solved pose
         if whole.met(errors, result.tolerances).any():
             codes[missed], missed = Status.on_the_way, missed[:0]
-    missed = missed[~_held_back(result, missed, codes)]
+    missed = missed[~_find_held_back(result, missed, codes)]
     problem, targets = whole, result.targets
-    needed = required_of(problem) if problem.ranked else None
+    needed = find_required_goals(problem) if problem.ranked else None
     if needed is not None:
-        problem, targets = needed.problem, targets[:, needed.targets]
-    for some in _sharing(problem, missed):
+        problem, targets = needed.problem, targets[:, needed.target_columns]
+    for some in _group_by_plan(problem, missed):
         of_rows = targets if len(targets) == 1 else targets[some]
         work = np.ravel(result.iterations)[some]
-        codes[some] = why(problem.part(some), q[some], of_rows, result.tolerances, work)
+        codes[some] = find_status(problem.part(some), q[some], of_rows, result.tolerances, work)
     if pace is not None and codes[0] == Status.stalled and pace.held_by(result.q):
         codes[0] = Status.on_the_way
     return codes[rows]
 
 
-def _held_back(result: Result, missed: Ints, codes: Ints) -> Bools:
+def _find_held_back(result: Result, missed: Ints, codes: Ints) -> Bools:
     """Find missed targets within reach of the solver without its restraints. It writes their codes."""
     if result.restrained is None:
         return np.zeros(len(missed), dtype=np.bool_)
-    for some in _sharing(result.problem, missed):
+    for some in _group_by_plan(result.problem, missed):
         of_rows = result.targets if len(result.targets) == 1 else result.targets[some]
-        found = held_by(result.restrained, result.problem.part(some), of_rows, result.tolerances)
-        codes[some[[bool(names) for names in found]]] = Status.held_back
+        restraints_by_row = find_restraints(result.restrained, result.problem.part(some), of_rows, result.tolerances)
+        codes[some[[bool(names) for names in restraints_by_row]]] = Status.held_back
     return codes[missed] == Status.held_back
 
 
-def _sharing(problem: Problem, rows: Ints) -> list[Ints]:
+def _group_by_plan(problem: Problem, rows: Ints) -> list[Ints]:
     """Group batch rows by shared plan. A single start gives one group."""
     if not len(rows):
         return []
-    groups = groups_of(problem.part(rows).still) if problem.start.shape else None
+    groups = group_by_plan(problem.part(rows).still) if problem.start.shape else None
     return [rows] if groups is None else [rows[group] for group in groups]
 
 
-def _flat_q(result: Result) -> Floats:
+def _flatten_q(result: Result) -> Floats:
     """Flatten q to (k, nq). nq may be 0."""
     return result.q.reshape(math.prod(result.shape), result.q.shape[-1])
 
 
-def _goals(result: Result) -> tuple[Goal, ...]:
+def _rebuild_goals(result: Result) -> tuple[Goal, ...]:
     """Rebuild the goals with their requested targets."""
     goals: list[Goal] = []
     column = 0
     for goal in result.problem.goals:
-        numbers = sum(NUMBERS[TERMS[measure]] for measure in goal.measures)  # a Pin has numbers but no target
+        numbers = sum(
+            TARGET_SIZES[MEASURE_KINDS[measure]] for measure in goal.measures
+        )  # a Pin has numbers but no target
         rows = result.targets[:, column : column + numbers]
         goals.append(goal.with_target(rows.reshape(*result.shape, numbers)) if goal.width else goal)
         column += numbers
     return tuple(goals)
 
 
-_FACTS = frozenset({
+_RESULT_FIELDS = frozenset({
     "problem", "targets", "errors", "iterations", "joint_updates", "solver", "natural", "moved_inside", "trace",
     "solutions_q", "tolerances", "restrained",
 })  # fmt: skip
-_ASKED: dict[str, Callable[[Result], Any]] = {
-    "codes": _codes,
-    "violation": lambda result: largest_violation(result.problem.skeleton, _flat_q(result)),
-    "goals": _goals,
+_LAZY_FIELDS: dict[str, Callable[[Result], Any]] = {
+    "codes": _compute_codes,
+    "violation": lambda result: compute_max_violation(result.problem.skeleton, _flatten_q(result)),
+    "goals": _rebuild_goals,
     "pace": lambda result: None,  # noqa: ARG005  (a Tracker gives one)
 }

@@ -1,38 +1,245 @@
-"""Choose a solver, pack the problem, run it and evaluate the result."""
+"""Solve problems: solve(), prepare() and Prepared.
+
+A Prepared holds a problem packed once and takes one target after the other.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, NamedTuple, Never
+from typing import Any, NamedTuple, Never, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from poise import solvers
 from poise.errors import InputError
-from poise.maths.options import one_of
-from poise.maths.remember import remember
+from poise.maths.arguments import check_function, check_integer, one_of
+from poise.maths.arrays import Floats, finite
+from poise.maths.caching import get_or_compute
 from poise.model.pose import Pose
-from poise.problem.goals import GOALS, NAMES, Goal, Near
-from poise.problem.plan import kinds_of
-from poise.problem.preference import preferred_shape, spread
-from poise.problem.problem import Problem
-from poise.solvers.base.contract import Prefer, Request, is_own
+from poise.problem.dof_layout import TARGET_SIZES
+from poise.problem.goals import GOALS, NAMES, Goal, Near, is_joint_goal
+from poise.problem.plan import broadcast_goals, build_goal_key, find_preferred_shape
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.interface import Prefer, Request, is_builtin
 from poise.solvers.natural.auto import chosen, whole
 from poise.solvers.natural.natural import Natural
-from poise.solving.checks import check_arguments, check_plane, unknown_argument, written_goal
-from poise.solving.judge import can_start, legal_start
-from poise.solving.prepared import Prepared
-from poise.solving.ranked import check_order
+from poise.solving.arguments import (
+    check_arguments,
+    check_planar_targets,
+    find_plain_shape,
+    format_goal_code,
+    make_unknown_argument_error,
+    parse_targets,
+    read_matrix,
+    read_plain_row,
+)
+from poise.solving.batch import check_priority_request
+from poise.solving.diagnosis import can_start, clamp_start
+from poise.solving.execution import SingleTargetSolve, SolveSettings, make_buffer, solve_batch, solve_fast
 from poise.solving.result import Result
-from poise.solving.run import Settings, run
-from poise.solving.single import Single
 
-_KINDS = frozenset(GOALS)
-_USUAL = Settings()
+_ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
+_NO_SHAPE = (-1,)
+
+
+class Prepared:
+    """Packed problem of `prepare`, callable with a target.
+
+    Notes
+    -----
+    The target of a single goal has the form that the goal itself accepts: a point (..., 3), a quaternion (..., 4) or
+    matrix (..., 3, 3); for a Place a matrix (..., 4, 4) or (..., 3, 4), numbers (..., 7) or a tuple (position,
+    rotation). Leading axes are a batch. For several goals: a sequence with one target for each goal with a target, an
+    array whose first axis is that of the goals, or a dict by joint. A goal of the same kind, or a list of such goals,
+    is also accepted, as in solve().
+    """
+
+    def __init__(self, problem: Problem, single: SingleTargetSolve, moved_inside: tuple[str, ...]) -> None:
+        self.problem = problem
+        self.single = single
+        self.moved_inside = moved_inside
+        self._buffer = make_buffer(problem.start.q)
+        self._fast_path = single.find_fast_path(problem)
+        self._lazy_fields = single.build_fast_fields, problem, moved_inside
+        self._plain_shape = find_plain_shape(problem)
+        self._shape = (
+            self._plain_shape.widths if len(self._plain_shape.widths) == 1 == len(problem.goals) else _NO_SHAPE
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Prepared, (self.problem, self.single, self.moved_inside)
+
+    def __repr__(self) -> str:
+        joints = ", ".join(repr(goal.joint) for goal in self.problem.goals if is_joint_goal(goal))
+        return f"Prepared({self.solver.name}, targets of {joints or 'no joint'})"
+
+    @property
+    def solver(self) -> solvers.Solver:
+        """The solver of the problem."""
+        return self.single.solver
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """The largest errors of a met goal."""
+        return self.single.tolerance
+
+    @property
+    def settings(self) -> SolveSettings:
+        """The solve settings."""
+        return self.single.settings
+
+    def refuse(self) -> Self:
+        """Raise for an unsupported problem before any target. It solves for an empty batch and returns itself."""
+        problem, settings = self.problem, self.settings
+        if self._fast_path is None:
+            nothing = np.zeros((0, sum(TARGET_SIZES[measure.kind] for measure in problem.measures)))
+            solvers.check(self.solver, problem, Request(settings.prefer, settings.seeds))
+            self.solver.run(problem, nothing, self.tolerance, Request())
+        return self
+
+    @property
+    def has_fast_path(self) -> bool:
+        """Whether single targets from any start take the fast path. The path is kernels/arm_targets.py."""
+        return self._fast_path is not None and self._fast_path.serves_any_start
+
+    def __call__(self, target: Any, start: ArrayLike | None = None) -> Result:
+        """Solve for a target. The start is the prepared pose or the configuration `start` (nq,)."""
+        began = perf_counter()
+        fast_path = self._fast_path
+        if (
+            fast_path is not None
+            and type(target) is _ARRAY
+            and target.dtype is _FLOAT
+            and (start is None or fast_path.serves_any_start)
+        ):
+            # A copy: the caller may write to the array before the lazy fields are computed.
+            row = target[None].copy() if target.shape == self._shape else read_matrix(target, *self._shape)
+            if row is not None:
+                buffer, lazy_fields = (
+                    (self._buffer.copy(), self._lazy_fields) if start is None else self._pack_start(start)
+                )
+                result = solve_fast(fast_path, self.problem, row, buffer, lazy_fields, began)
+                if result is not None:
+                    return result
+        problem, moved_inside = (self.problem, self.moved_inside) if start is None else self._move_start(start)
+        row = read_plain_row(self._plain_shape, target)
+        if row is not None:
+            return self.single.solve(problem, row, moved_inside, began)
+        rows = parse_targets(self.problem.goals, target)
+        shape = _find_target_shape(problem, rows)
+        problem = problem.spread(shape)
+        targets = problem.target_rows(rows, shape)
+        if not shape:
+            return self.single.solve(problem, targets, moved_inside, began)
+        request = self.settings.request(len(targets))
+        return solve_batch(problem, targets, self.solver, self.tolerance, request, shape, moved_inside, began)
+
+    def solve_row_fast(self, row: Floats, q: Floats, began: float) -> Result | None:
+        """Solve a target row (1, W) by the fast path.
+
+        It starts from q (nq,). Returns None where the fast path does not apply.
+        """
+        if self._fast_path is None or not self._fast_path.serves_any_start:
+            return None
+        return solve_fast(self._fast_path, self.problem, row, *self._pack_start(q), began)
+
+    def _pack_start(self, start: ArrayLike) -> tuple[Floats, tuple[Any, ...]]:
+        """Pack a caller's start for the fast path. Also returns the source of the remaining Result fields."""
+        q = self._check_start(start)
+        return make_buffer(q), (self._build_fields_from_start, q)
+
+    def _build_fields_from_start(self, q: Floats, targets: Floats, output: tuple[Any, ...]) -> dict[str, Any]:
+        """Build the Result fields of a legal start."""
+        return self.single.build_fast_fields(self.problem.at(self.problem.start.with_q(q)), (), targets, output)
+
+    def _check_start(self, start: ArrayLike) -> Floats:
+        """Check a start configuration and return a copy."""
+        q = np.array(
+            start if type(start) is _ARRAY and start.dtype is _FLOAT else finite(start, "the start"), dtype=_FLOAT
+        )
+        if q.shape != self.single.shape[1:]:
+            raise InputError(
+                f"the start of a prepared problem is one configuration of {self.single.shape[1]} numbers, not {q.shape}"
+            )
+        return q
+
+    def _move_start(self, start: ArrayLike) -> tuple[Problem, tuple[str, ...]]:
+        """Move the problem to another start, clamped to its limits. Also returns the names of the clamped joints."""
+        q = self._check_start(start)
+        if self.single.serves_any_start and can_start(self.problem.skeleton, q):
+            return self.problem.moved(Pose.unchecked(self.problem.skeleton, q, None, None)), ()
+        pose, moved_inside = clamp_start(self.problem.start.with_q(q))
+        return self.problem.at(pose), moved_inside
+
+    def stream(
+        self, targets: Any, *, chunk: int = 65_536, progress: Callable[[int], None] | None = None
+    ) -> Iterator[Result]:
+        """Solve any number of targets in chunks. The goal must be a single one; memory use stays constant.
+
+        Parameters
+        ----------
+        targets
+            Rows as the goal takes them: an array (also a memory-mapped one), or an iterable of such arrays.
+        chunk
+            Number of targets solved at a time.
+        progress
+            A function called with the number of targets done since the last call.
+
+        Yields
+        ------
+        Result
+            One for each chunk, in order. Together they are the result of one call with all targets.
+        """
+        chunk = check_integer(chunk, "chunk")
+        if chunk < 1:
+            raise InputError(f"chunk must be at least 1, not {chunk}")
+        if progress is not None:
+            check_function(progress, "progress")
+        for part in _split_chunks(targets, chunk):
+            result = self(np.asarray(part))
+            if not result.shape:
+                raise InputError("stream() takes arrays of targets, one axis more than a single target has")
+            if progress is not None:
+                progress(len(part))
+            yield result
+
+
+def _find_target_shape(problem: Problem, rows: list[Floats]) -> tuple[int, ...]:
+    """Find the batch axes of targets and preferred poses. Near supplies the preferred poses."""
+    shapes, preferred = [row.shape[:-1] for row in rows], find_preferred_shape(problem.goals)
+    try:
+        return np.broadcast_shapes(preferred, *shapes)
+    except ValueError as error:
+        shown_shapes = shapes[0] if len(shapes) == 1 else shapes
+        preference = f", nor with a batch of {preferred} poses that Near prefers" if preferred else ""
+        raise InputError(f"targets of shape {shown_shapes} do not go together{preference}") from error
+
+
+def _split_chunks(targets: Any, chunk: int) -> Iterator[Any]:
+    if isinstance(getattr(targets, "shape", None), tuple):
+        if len(targets.shape) < 2:  # noqa: PLR2004  (otherwise slices of one target would count as targets)
+            raise InputError(
+                f"stream() takes arrays of targets, one axis more than a single target has; not {targets.shape}"
+            )
+        for first in range(0, len(targets), chunk):
+            yield targets[first : first + chunk]
+        return
+    if not isinstance(targets, Iterable):
+        raise InputError("stream() takes an array of targets or an iterable of arrays")
+    for part in targets:
+        yield from _split_chunks(np.asarray(part), chunk)
+
+
+# --- Choose a solver, pack the problem, run it and evaluate the result -----------------------------------------------
+
+
+_GOAL_TYPES = frozenset(GOALS)
+_DEFAULT_SETTINGS = SolveSettings()
 
 
 def solve(
@@ -116,57 +323,61 @@ def solve(
     """
     began = perf_counter()
     if unknown:
-        raise unknown_argument(solve, unknown)
+        raise make_unknown_argument_error(solve, unknown)
     check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
     if type(prefer) is not str:
         one_of("prefer", prefer, ("first", "closest", "all"))
-    wanted = checked_goals(goals)
+    wanted = check_goals(goals)
     if free_root:
-        start, wanted = _freed(start, wanted, solver, prefer, natural=natural)
-    shape = _batch(start, wanted)
+        start, wanted = _free_start_and_goals(start, wanted, solver, prefer, natural=natural)
+    shape = _find_batch_shape(start, wanted)
     show = progress is True
-    told = None if show or progress is False else progress
-    plain = prefer == "first" and trace is False and seeds is threads is told is None
-    settings = _USUAL if plain else Settings(prefer, seeds, threads, trace, told)
-    how = _How(solver, tolerance, angle_tolerance, settings, free_root, natural)
+    callback = None if show or progress is False else progress
+    plain = prefer == "first" and trace is False and seeds is threads is callback is None
+    settings = _DEFAULT_SETTINGS if plain else SolveSettings(prefer, seeds, threads, trace, callback)
+    options = _SolveOptions(solver, tolerance, angle_tolerance, settings, free_root, natural)
     if not shape and not show:
-        found = _alone(start, wanted, how, began)
-        if found is not None:
-            return found
+        result = _solve_single(start, wanted, options, began)
+        if result is not None:
+            return result
     if not show:
-        return _solve(start, wanted, shape, how, began)
-    with _bar(math.prod(shape)) as report:
+        return _solve_general(start, wanted, shape, options, began)
+    with _show_progress_bar(math.prod(shape)) as report:
         settings = replace(settings, progress=report)
-        return _solve(start, wanted, shape, how._replace(settings=settings), began)
+        return _solve_general(start, wanted, shape, options._replace(settings=settings), began)
 
 
-class _How(NamedTuple):
+class _SolveOptions(NamedTuple):
     """Options of solve() and prepare() besides start and goals."""
 
     solver: str | solvers.Solver
     tolerance: float | None
     angle_tolerance: float | None
-    settings: Settings
+    settings: SolveSettings
     free_root: bool
     natural: bool | None
 
 
-def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Result | None:
+def _solve_single(start: Pose, goals: tuple[Goal, ...], options: _SolveOptions, began: float) -> Result | None:
     """Solve one target with a cached packing of its goal kinds. Returns None where the general path is needed.
 
     The packing is cached by the name or value of the solver, which is enough only for solvers of Poise.
     """
     if start.translations is not None or start.scales is not None:
         return None
-    if how.settings.progress is not None or not (type(how.solver) is str or is_own(how.solver)):
+    if options.settings.progress is not None or not (type(options.solver) is str or is_builtin(options.solver)):
         return None
-    kinds = kinds_of(goals)
-    single = remember(start.skeleton, "singles", (kinds, how), lambda: _single(start, goals, kinds, how))
-    if not single.short or not can_start(start.skeleton, np.array(start.q)):
+    kinds = build_goal_key(goals)
+    single = get_or_compute(
+        start.skeleton, "singles", (kinds, options), lambda: _build_single(start, goals, kinds, options)
+    )
+    if not single.skips_batch_steps or not can_start(start.skeleton, np.array(start.q)):
         return None
     problem = single.problem
     if problem.start is not start or problem.goals is not goals:
-        problem = problem.moved(start, goals) if single.anywhere else Problem(start, goals, how.free_root, kinds)
+        problem = (
+            problem.moved(start, goals) if single.serves_any_start else Problem(start, goals, options.free_root, kinds)
+        )
     if len(goals) == 1 and goals[0].width:
         targets = np.array(goals[0].rows()).reshape(1, -1)  # kernels are compiled for writable arrays
     else:
@@ -174,35 +385,39 @@ def _alone(start: Pose, goals: tuple[Goal, ...], how: _How, began: float) -> Res
     return single.solve(problem, targets, (), began, goals)
 
 
-def _single(start: Pose, goals: tuple[Goal, ...], kinds: tuple[object, ...], how: _How) -> Single:
+def _build_single(
+    start: Pose, goals: tuple[Goal, ...], kinds: tuple[object, ...], options: _SolveOptions
+) -> SingleTargetSolve:
     """Build the solve for one target. Raises UnsupportedError where the solver cannot do it."""
-    check_plane(start, goals)
-    return _bound(Problem(legal_start(start)[0], goals, how.free_root, kinds), how)
+    check_planar_targets(start, goals)
+    return _bind_solver(Problem(clamp_start(start)[0], goals, options.free_root, kinds), options)
 
 
-def _bound(problem: Problem, how: _How) -> Single:
-    request = how.settings.request(1)
-    solver = _checked(how, problem, request)
-    tolerance = problem.tolerance(how.tolerance, how.angle_tolerance)
-    return Single(problem, solver, tolerance, how.settings, request)
+def _bind_solver(problem: Problem, options: _SolveOptions) -> SingleTargetSolve:
+    request = options.settings.request(1)
+    solver = _choose_checked_solver(options, problem, request)
+    tolerance = problem.tolerance(options.tolerance, options.angle_tolerance)
+    return SingleTargetSolve(problem, solver, tolerance, options.settings, request)
 
 
-def _solve(start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], how: _How, began: float) -> Result:
+def _solve_general(
+    start: Pose, goals: tuple[Goal, ...], shape: tuple[int, ...], options: _SolveOptions, began: float
+) -> Result:
     """Solve with checked arguments."""
     if not math.prod(shape):
-        start = _stand_in(start)  # an empty batch: it is never solved
-    check_plane(start, goals)
-    start, moved_inside = legal_start(start)
-    problem = Problem(_flattened(start, shape), spread(goals, shape), how.free_root)
+        start = _make_placeholder_start(start)  # an empty batch: it is never solved
+    check_planar_targets(start, goals)
+    start, moved_inside = clamp_start(start)
+    problem = Problem(_flatten_start(start, shape), broadcast_goals(goals, shape), options.free_root)
     rows = [goal.rows() for goal in goals if goal.width]
     if not shape:
-        single = _bound(problem, how)
+        single = _bind_solver(problem, options)
         return single.solve(problem, problem.target_rows(rows, shape), moved_inside, began, goals)
-    request = how.settings.request(math.prod(shape))
-    solver = _checked(how, problem, request)
-    tolerance = problem.tolerance(how.tolerance, how.angle_tolerance)
+    request = options.settings.request(math.prod(shape))
+    solver = _choose_checked_solver(options, problem, request)
+    tolerance = problem.tolerance(options.tolerance, options.angle_tolerance)
     targets = problem.target_rows(rows, shape)
-    return run(problem, targets, solver, tolerance, request, shape, moved_inside, began, goals)
+    return solve_batch(problem, targets, solver, tolerance, request, shape, moved_inside, began, goals)
 
 
 def prepare(
@@ -235,32 +450,34 @@ def prepare(
         that target.
     """
     if unknown:
-        raise unknown_argument(prepare, unknown)
+        raise make_unknown_argument_error(prepare, unknown)
     check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
     if type(prefer) is not str:
         one_of("prefer", prefer, ("first", "closest", "all"))
-    wanted = checked_goals(goals)
+    wanted = check_goals(goals)
     if start.shape:
         raise InputError("prepare() takes a single start pose; give solve() a batch")
     if free_root:
-        start, wanted = _freed(start, wanted, solver, prefer, natural=natural)
-    check_plane(start, wanted)
-    how = _How(solver, tolerance, angle_tolerance, Settings(prefer, seeds, threads), free_root, natural)
-    start, moved_inside = legal_start(start)
+        start, wanted = _free_start_and_goals(start, wanted, solver, prefer, natural=natural)
+    check_planar_targets(start, wanted)
+    options = _SolveOptions(
+        solver, tolerance, angle_tolerance, SolveSettings(prefer, seeds, threads), free_root, natural
+    )
+    start, moved_inside = clamp_start(start)
     problem = Problem(start, wanted, free_root)
-    return Prepared(problem, _bound(problem, how), moved_inside).refuse()
+    return Prepared(problem, _bind_solver(problem, options), moved_inside).refuse()
 
 
-def checked_goals(goals: Any) -> tuple[Goal, ...]:
+def check_goals(goals: Any) -> tuple[Goal, ...]:
     """Return one or several goals as a tuple. Raises InputError for anything else and for no goal."""
-    if type(goals) in _KINDS:
+    if type(goals) in _GOAL_TYPES:
         return (goals,)
     try:
         every: tuple[Any, ...] = (goals,) if isinstance(goals, str) else tuple(goals)
     except TypeError:
         every = (goals,)
-    if not every or not all(type(goal) in _KINDS or isinstance(goal, GOALS) for goal in every):
-        written = written_goal(every)
+    if not every or not all(type(goal) in _GOAL_TYPES or isinstance(goal, GOALS) for goal in every):
+        written = format_goal_code(every)
         such = f"write {written}; they" if written else "they"
         raise InputError(
             f"goals are values such as poise.Position(...): {such} are one or several of {', '.join(NAMES)}"
@@ -268,12 +485,12 @@ def checked_goals(goals: Any) -> tuple[Goal, ...]:
     return every
 
 
-def rooted(start: Pose) -> Pose:
+def free_start_root(start: Pose) -> Pose:
     """Put the start on a skeleton with a free root."""
     return start.on(start.skeleton.with_free_root())
 
 
-def chosen_solver(
+def choose_solver(
     solver: str | solvers.Solver,
     start: Pose,
     goals: tuple[Goal, ...],
@@ -285,47 +502,47 @@ def chosen_solver(
     """Choose the solver; see solvers/natural/auto.py for "auto"."""
     if not isinstance(solver, str) and not natural:
         return solver
-    start, goals = _freed(start, goals, solver, prefer, natural=natural) if free_root else (start, goals)
+    start, goals = _free_start_and_goals(start, goals, solver, prefer, natural=natural) if free_root else (start, goals)
     return chosen(solver, Problem(start, goals, free_root), prefer, natural)
 
 
-def _checked(how: _How, problem: Problem, request: Request) -> solvers.Solver:
+def _choose_checked_solver(options: _SolveOptions, problem: Problem, request: Request) -> solvers.Solver:
     """Choose the solver and check it. Raises UnsupportedError where it cannot do the problem."""
     if problem.ranked:
-        check_order(request)
-    found = chosen(how.solver, problem, request.prefer, how.natural)
-    if how.solver != "auto" or found.name != "two_bone":  # "auto" has checked two_bone already
-        solvers.check(found, problem, request)
-    return found
+        check_priority_request(request)
+    solver = chosen(options.solver, problem, request.prefer, options.natural)
+    if options.solver != "auto" or solver.name != "two_bone":  # "auto" has checked two_bone already
+        solvers.check(solver, problem, request)
+    return solver
 
 
-def _freed(
+def _free_start_and_goals(
     start: Pose, goals: tuple[Goal, ...], solver: str | solvers.Solver, prefer: Prefer, *, natural: bool | None
 ) -> tuple[Pose, tuple[Goal, ...]]:
     """Put the start on a skeleton with a free root.
 
     Also returns the goals, with the further joints that move for them.
     """
-    start = rooted(start)
+    start = free_start_root(start)
     moves = natural is not False and prefer == "first" and (solver == "auto" or isinstance(solver, Natural))
     return start, whole(start, goals) if moves else goals
 
 
-def _batch(start: Pose, goals: Sequence[Goal]) -> tuple[int, ...]:
+def _find_batch_shape(start: Pose, goals: Sequence[Goal]) -> tuple[int, ...]:
     """Find the batch axes of the start and the targets."""
     if len(goals) == 1 and start.q.ndim == 1:
         return goals[0].shape
-    preferred, shapes = preferred_shape(goals), [goal.shape for goal in goals if not isinstance(goal, Near)]
+    preferred, shapes = find_preferred_shape(goals), [goal.shape for goal in goals if not isinstance(goal, Near)]
     try:
         return np.broadcast_shapes(start.shape, preferred, *shapes)
     except ValueError as error:
-        what = shapes[0] if len(shapes) == 1 else shapes
-        near = f" and a batch of {preferred} poses that Near prefers" if preferred else ""
-        message = f"a batch of {start.shape} start poses{near} does not go with targets of shape {what}"
+        shown_shapes = shapes[0] if len(shapes) == 1 else shapes
+        preference = f" and a batch of {preferred} poses that Near prefers" if preferred else ""
+        message = f"a batch of {start.shape} start poses{preference} does not go with targets of shape {shown_shapes}"
         raise InputError(message) from error
 
 
-def _stand_in(start: Pose) -> Pose:
+def _make_placeholder_start(start: Pose) -> Pose:
     """Make a single placeholder pose for an empty batch.
 
     It is one of the starts or, without any, the rest pose with translations and scales like theirs.
@@ -338,23 +555,23 @@ def _stand_in(start: Pose) -> Pose:
     return Pose(s, s.rest_q, translations, scales)
 
 
-def _flattened(start: Pose, shape: tuple[int, ...]) -> Pose:
+def _flatten_start(start: Pose, shape: tuple[int, ...]) -> Pose:
     """Flatten a batch of starts to one axis. There is one for each target; a single start is unchanged."""
     if not start.shape:
         return start
-    rows = [_flat(value, shape) for value in (start.q[..., None, :], start.translations, start.scales)]
+    rows = [_flatten_parts(value, shape) for value in (start.q[..., None, :], start.translations, start.scales)]
     assert rows[0] is not None
     return Pose.unchecked(start.skeleton, rows[0][:, 0], rows[1], rows[2])
 
 
-def _flat(value: Any, shape: tuple[int, ...]) -> Any:
+def _flatten_parts(value: Any, shape: tuple[int, ...]) -> Any:
     if value is None:
         return None
     return np.broadcast_to(value, (*shape, *value.shape[-2:])).reshape(math.prod(shape), *value.shape[-2:])
 
 
 @contextmanager
-def _bar(total: int) -> Generator[Callable[[int], None]]:
+def _show_progress_bar(total: int) -> Generator[Callable[[int], None]]:
     """Show a progress bar on a terminal's standard error. Call the yielded function with the number of targets done."""
     from rich.console import Console  # noqa: PLC0415  (needed for the bar only)
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415

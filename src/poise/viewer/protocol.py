@@ -25,62 +25,64 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InputError
-from poise.maths.arrays import short
+from poise.maths.arrays import abbreviate
 
-VERSION = 1
-POSE, GHOST, ASSET, DOWNLOAD = 1, 2, 3, 4
-MODEL, TERRAIN = 1, 2
-REFUSED, NOTHING = 254, 255  # besides the codes of poise.Status
-PLAYING, ITERATING = 1, 2
+PROTOCOL_VERSION = 1
+KIND_POSE, KIND_GHOST, KIND_ASSET, KIND_DOWNLOAD = 1, 2, 3, 4
+MODEL_ASSET, TERRAIN_ASSET = 1, 2
+STATUS_REFUSED, STATUS_NOTHING = 254, 255  # besides the codes of poise.Status
+FLAG_PLAYING, FLAG_ITERATING = 1, 2
 
-_HEAD = struct.Struct("<BBBBHHIIfBBHffffHHI")
-_SHORT_HEAD = struct.Struct("<BBHI")
-_MOST = 65_535  # largest number of iterations in a u16
-_FARTHEST = 1e12  # [file units] bound of numbers of the page
-_LONGEST = 400  # characters of a text of the page
+_POSE_HEADER = struct.Struct("<BBBBHHIIfBBHffffHHI")
+_BINARY_HEADER = struct.Struct("<BBHI")
+_MAX_ITERATIONS = 65_535  # largest number of iterations in a u16
+_MAX_COORDINATE = 1e12  # [file units] bound of numbers of the page
+_MAX_TEXT_LENGTH = 400  # characters of a text of the page
 
 
 @dataclass(frozen=True)
-class Solved:
+class ViewStatus:
     """Solve result of one view in a pose message."""
 
-    status: int = NOTHING
+    status: int = STATUS_NOTHING
     microseconds: float = 0.0
     left: float = math.nan
     iterations: int = 0
 
 
 @dataclass(frozen=True)
-class Head:
+class PoseHeader:
     """Header values of a pose message."""
 
     serial: int = 0
     time: float = 0.0
     flags: int = 0
     version: int = 0
-    solved: tuple[Solved, ...] = (Solved(),)
+    solved: tuple[ViewStatus, ...] = (ViewStatus(),)
 
 
-def pack_poses(kind: int, rows: NDArray[np.float32], frame: int, head: Head) -> bytes:
+def pack_poses(kind: int, rows: NDArray[np.float32], frame: int, head: PoseHeader) -> bytes:
     """Pack poses (views, characters, joints, width) into a message."""
     views, characters, joints, width = rows.shape
     a, b = (head.solved * 2)[:2]
-    packed = _HEAD.pack(
-        kind, VERSION, views, width, characters, joints, frame, head.serial, head.time, a.status, b.status, head.flags,
-        a.microseconds, b.microseconds, a.left, b.left, min(a.iterations, _MOST), min(b.iterations, _MOST),
+    packed = _POSE_HEADER.pack(
+        kind, PROTOCOL_VERSION, views, width, characters, joints, frame, head.serial, head.time, a.status, b.status,
+        head.flags,
+        a.microseconds, b.microseconds, a.left, b.left, min(a.iterations, _MAX_ITERATIONS), min(b.iterations,
+        _MAX_ITERATIONS),
         head.version,
     )  # fmt: skip
     return packed + np.ascontiguousarray(rows, dtype="<f4").tobytes()
 
 
-def pack_asset(which: int, number: int, contents: bytes) -> bytes:
+def pack_asset(asset_kind: int, number: int, contents: bytes) -> bytes:
     """Pack a GLB of the model or the terrain."""
-    return _SHORT_HEAD.pack(ASSET, which, 0, number) + contents
+    return _BINARY_HEADER.pack(KIND_ASSET, asset_kind, 0, number) + contents
 
 
 def pack_download(number: int, contents: bytes) -> bytes:
     """Pack a file for download by the page."""
-    return _SHORT_HEAD.pack(DOWNLOAD, 0, 0, number) + contents
+    return _BINARY_HEADER.pack(KIND_DOWNLOAD, 0, 0, number) + contents
 
 
 # --- messages of the page ------------------------------------------------------------------------------------------
@@ -91,72 +93,72 @@ def read_message(text: str | bytes) -> dict[str, Any]:
     if isinstance(text, bytes):
         raise InputError("a page sends text, not binary messages")
     try:
-        message = json.loads(text, parse_constant=_no_number)
+        message = json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"a message must be JSON, not {short(text)}") from error
+        raise InputError(f"a message must be JSON, not {abbreviate(text)}") from error
     if not isinstance(message, dict) or not isinstance(cast("dict[str, Any]", message).get("do"), str):
         raise InputError('a message is an object such as {"do": "undo"}')
     return cast("dict[str, Any]", message)
 
 
-def _no_number(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise InputError(f"{name} is not a number in JSON")
 
 
-def text(args: dict[str, Any], name: str, *, default: str | None = None) -> str:
+def read_text(args: dict[str, Any], name: str, *, default: str | None = None) -> str:
     """Read a text argument of a message."""
     value = args.get(name, default)
-    if not isinstance(value, str) or len(value) > _LONGEST:
-        raise InputError(f"{name} is a text of at most {_LONGEST} characters, not {short(value)}")
+    if not isinstance(value, str) or len(value) > _MAX_TEXT_LENGTH:
+        raise InputError(f"{name} is a text of at most {_MAX_TEXT_LENGTH} characters, not {abbreviate(value)}")
     return value
 
 
-def text_or_none(args: dict[str, Any], name: str) -> str | None:
+def read_optional_text(args: dict[str, Any], name: str) -> str | None:
     """Read an optional text argument of a message."""
-    return None if args.get(name) is None else text(args, name)
+    return None if args.get(name) is None else read_text(args, name)
 
 
-def one_of(args: dict[str, Any], name: str, known: Sequence[str]) -> str:
+def read_choice(args: dict[str, Any], name: str, choices: Sequence[str]) -> str:
     """Read a text argument with a fixed set of choices."""
-    value = text(args, name)
-    if value not in known:
-        raise InputError(f"{name} is one of {', '.join(known)}, not {value!r}")
+    value = read_text(args, name)
+    if value not in choices:
+        raise InputError(f"{name} is one of {', '.join(choices)}, not {value!r}")
     return value
 
 
-def truth(args: dict[str, Any], name: str) -> bool:
+def read_bool(args: dict[str, Any], name: str) -> bool:
     """Read a boolean argument."""
     value = args.get(name)
     if not isinstance(value, bool):
-        raise InputError(f"{name} is true or false, not {short(value)}")
+        raise InputError(f"{name} is true or false, not {abbreviate(value)}")
     return value
 
 
-def number(args: dict[str, Any], name: str, low: float = -_FARTHEST, high: float = _FARTHEST) -> float:
+def read_number(args: dict[str, Any], name: str, low: float = -_MAX_COORDINATE, high: float = _MAX_COORDINATE) -> float:
     """Read a finite number within bounds."""
     value = args.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise InputError(f"{name} is a number from {low:g} to {high:g}, not {short(value)}")
+        raise InputError(f"{name} is a number from {low:g} to {high:g}, not {abbreviate(value)}")
     return float(value)
 
 
-def numbers(args: dict[str, Any], name: str, count: int) -> tuple[float, ...]:
+def read_numbers(args: dict[str, Any], name: str, count: int) -> tuple[float, ...]:
     """Read a list of `count` finite numbers."""
     value = args.get(name)
     if not isinstance(value, list) or len(cast("list[Any]", value)) != count:
-        raise InputError(f"{name} is {count} numbers, not {short(value)}")
-    return tuple(number({name: one}, name) for one in cast("list[Any]", value))
+        raise InputError(f"{name} is {count} numbers, not {abbreviate(value)}")
+    return tuple(read_number({name: one}, name) for one in cast("list[Any]", value))
 
 
-def vector(args: dict[str, Any], name: str) -> tuple[float, float, float]:
+def read_vector(args: dict[str, Any], name: str) -> tuple[float, float, float]:
     """Read a vector of three numbers."""
-    x, y, z = numbers(args, name, 3)
+    x, y, z = read_numbers(args, name, 3)
     return (x, y, z)
 
 
-def quaternion(args: dict[str, Any], name: str) -> tuple[float, float, float, float]:
+def read_quaternion(args: dict[str, Any], name: str) -> tuple[float, float, float, float]:
     """Read a rotation w x y z, scaled to unit length. Raise InputError for zero length."""
-    values = numbers(args, name, 4)
+    values = read_numbers(args, name, 4)
     length = math.hypot(*values)
     if not length > 0.0:
         raise InputError(f"{name} has zero length; the identity is [1, 0, 0, 0]")

@@ -21,24 +21,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError, UnsupportedError
-from poise.maths.arrays import finite, real, short
+from poise.maths.arrays import abbreviate, finite, real
 from poise.model.clip import Clip
-from poise.model.pose import Pose
+from poise.model.pose import Pose, check_same_skeleton
 from poise.model.rig import Rig
-from poise.model.same import check_same
-from poise.viewer.controls import Button, Slider, Text, marked, same_kind
-from poise.viewer.document.document import Document, document_of
-from poise.viewer.handle import Handle
-from poise.viewer.session.studio import Studio
+from poise.viewer.document.document import Document, build_document
+from poise.viewer.session.session_thread import SessionThread
+from poise.viewer.widgets import Button, Handle, Slider, Text, build_marks_change, check_control_kind
 
 if TYPE_CHECKING:
-    from poise.viewer.serve.server import Server
+    from poise.viewer.server import Server
 
-Places: TypeAlias = tuple[tuple[float, float, float], ...]
+Positions: TypeAlias = tuple[tuple[float, float, float], ...]
 
-_APART = 1.1  # distance of characters side by side, in widths of one character
-_LONGEST = 400  # characters of a handle's name
-_LOOK = 0.2  # [s] between two checks for the page
+_SPACING_WIDTHS = 1.1  # distance of characters side by side, in widths of one character
+_MAX_NAME_LENGTH = 400  # characters of a handle's name
+_POLL_INTERVAL_S = 0.2  # [s] between two checks for the page
 
 
 class Frame(NamedTuple):
@@ -88,7 +86,7 @@ def view(thing: Rig | Pose | Clip, *, host: str = "127.0.0.1", port: int = 0, op
     UnsupportedError
         Without the extra: pip install 'poise[view]'.
     """
-    return View(_document(thing), host=host, port=port, open_browser=open_browser)
+    return View(_build_document(thing), host=host, port=port, open_browser=open_browser)
 
 
 class View:
@@ -97,16 +95,16 @@ class View:
     def __init__(
         self, document: Document, *, host: str = "127.0.0.1", port: int = 0, open_browser: bool = True
     ) -> None:
-        self._first, self._host, self._port = document, host, port
+        self._initial_document, self._host, self._port = document, host, port
         self._opens_browser = open_browser
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._studio: Studio | None = None
+        self._session: SessionThread | None = None
         self._server: Server | None = None
         self._handles: dict[str, Handle] = {}
         self._controls: dict[str, Slider | Button | Text] = {}
-        self._driven: Pose | None = None  # the last pose of this program
-        self._left = threading.Event()  # set when the page has left for good
+        self._shown_pose: Pose | None = None  # the last pose of this program
+        self._page_left = threading.Event()  # set when the page has left for good
 
     # --- from the start to the end ---------------------------------------------------------------------------------
 
@@ -150,23 +148,23 @@ class View:
         state = "closed" if self._ended.is_set() else "not open" if self._server is None else f"port {self.port}"
         return f"View({self.document.name!r}, {state})"
 
-    def _start(self) -> tuple[Studio, Server]:
+    def _start(self) -> tuple[SessionThread, Server]:
         """Return session and server, started if necessary. Raise InputError when the viewer is closed."""
         with self._lock:
             if self._ended.is_set():
                 raise InputError("this viewer is closed; make another one with poise.view()")
-            if self._studio is None or self._server is None:
-                self._studio, self._server = self._served()
-            return self._studio, self._server
+            if self._session is None or self._server is None:
+                self._session, self._server = self._build_server()
+            return self._session, self._server
 
-    def _served(self) -> tuple[Studio, Server]:
-        from poise.viewer.serve.server import Server  # noqa: PLC0415  (needs the extra `view`)
+    def _build_server(self) -> tuple[SessionThread, Server]:
+        from poise.viewer.server import Server  # noqa: PLC0415  (needs the extra `view`)
 
-        studio = Studio(self._first)
-        studio.listeners.append(self._follow)
+        studio = SessionThread(self._initial_document)
+        studio.listeners.append(self._update_from_page)
         server = Server(studio, host=self._host, port=self._port, farewell="The script has ended")
-        server.on_gone(self._left.set)
-        server.on_asked(lambda: print(f"poise view: a new link was requested: {server.url}", flush=True))  # noqa: T201
+        server.on_page_left(self._page_left.set)
+        server.on_link_request(lambda: print(f"poise view: a new link was requested: {server.url}", flush=True))  # noqa: T201
         server.start()
         atexit.register(server.close)  # tells the page when a script ends without closing it
         return studio, server
@@ -191,38 +189,38 @@ class View:
     @property
     def document(self) -> Document:
         """The current document of the page: an immutable value."""
-        return self._first if self._studio is None else self._studio.document
+        return self._initial_document if self._session is None else self._session.document
 
     @property
     def pose(self) -> Pose:
         """The displayed pose. Set it to show another one on the same skeleton; a batch stands side by side."""
-        if self._driven is not None:
-            return self._driven
-        return self.document.started if self._studio is None else self._studio.stage.pose_of(0)
+        if self._shown_pose is not None:
+            return self._shown_pose
+        return self.document.solver_start if self._session is None else self._session.pose_state.build_view_pose(0)
 
     @pose.setter
     def pose(self, pose: Pose) -> None:
-        skeleton, studio = self._first.skeleton, self._start()[0]
+        skeleton, studio = self._initial_document.skeleton, self._start()[0]
         if not isinstance(pose, Pose) or len(pose.shape) > 1:
             raise InputError(
                 f"view.pose is a pose of the displayed skeleton, {len(skeleton)} joints, or a row of such poses"
             )
-        check_same(skeleton, pose.skeleton, "the value of view.pose")
-        shape, self._driven = None if self._driven is None else self._driven.shape, pose
-        if shape != pose.shape or studio.document.rig is not self._first.rig:
-            places = _side_by_side(self._first, pose)
-            studio.call(lambda now: _driven(self._ours(now), places))
-        studio.show(pose)
+        check_same_skeleton(skeleton, pose.skeleton, "the value of view.pose")
+        shape, self._shown_pose = None if self._shown_pose is None else self._shown_pose.shape, pose
+        if shape != pose.shape or studio.document.rig is not self._initial_document.rig:
+            positions = _arrange_side_by_side(self._initial_document, pose)
+            studio.post_change(lambda now: _build_driven_document(self._find_own_document(now), positions))
+        studio.post_pose(pose)
 
-    def _ours(self, now: Document) -> Document:
+    def _find_own_document(self, document: Document) -> Document:
         """Return the current document if it shows this program's rig.
 
         Where the page has gone to a scene, return the initial one with its handles.
         """
-        if now.rig is self._first.rig:
-            return now
-        ours = self._first.but(handles=tuple(handle.placed for handle in self._handles.values()))
-        return ours.of_program(now)
+        if document.rig is self._initial_document.rig:
+            return document
+        own_document = self._initial_document.replace(handles=tuple(handle.gizmo for handle in self._handles.values()))
+        return own_document.with_program_controls(document)
 
     # --- handles -----------------------------------------------------------------------------------------------------
 
@@ -244,7 +242,7 @@ class View:
             handle = self._handles[name]
             handle.position, handle.rotation = finite(at, "at", last=3), finite(rotation, "rotation", last=4)
             return handle
-        handle = self._handles[name] = Handle(name, at, rotation, studio.call)
+        handle = self._handles[name] = Handle(name, at, rotation, studio.post_change)
         return handle
 
     # --- controls ----------------------------------------------------------------------------------------------------
@@ -261,7 +259,7 @@ class View:
         value
             Its initial value; default: `low`.
         """
-        return self._control(name, Slider, lambda call: Slider(name, low, high, value, call))
+        return self._add_control(name, Slider, lambda call: Slider(name, low, high, value, call))
 
     def button(self, name: str) -> Button:
         """Put a button on the page. The same name again is the same button.
@@ -271,8 +269,12 @@ class View:
         name
             Its label.
         """
-        found = self._controls.get(name) if isinstance(name, str) else None
-        return found if isinstance(found, Button) else self._control(name, Button, lambda call: Button(name, call))
+        existing = self._controls.get(name) if isinstance(name, str) else None
+        return (
+            existing
+            if isinstance(existing, Button)
+            else self._add_control(name, Button, lambda call: Button(name, call))
+        )
 
     def text(self, name: str, value: str = "") -> Text:
         """Put a text field on the page, editable on both sides. It replaces a text with the same name.
@@ -284,14 +286,14 @@ class View:
         value
             Its initial text, at most 400 characters.
         """
-        return self._control(name, Text, lambda call: Text(name, value, call))
+        return self._add_control(name, Text, lambda call: Text(name, value, call))
 
-    def _control(self, name: str, kind: type[Any], make: Callable[[Any], Any]) -> Any:
+    def _add_control(self, name: str, kind: type[Any], make: Callable[[Any], Any]) -> Any:
         _check_name(name, kind.__name__.lower())
         if name in self._controls:
-            same_kind(self._controls[name], kind, name)
-        made = self._controls[name] = make(self._start()[0].call)
-        return made
+            check_control_kind(self._controls[name], kind, name)
+        control = self._controls[name] = make(self._start()[0].post_change)
+        return control
 
     def marks(self, points: ArrayLike, *, name: str = "marks", colour: str = "#ffd166", size: float = 8.0) -> None:
         """Mark points in the scene. They replace earlier marks with the same name.
@@ -308,20 +310,20 @@ class View:
             Their size in pixels.
         """
         _check_name(name, "set of marks")
-        self._start()[0].call(marked(name, points, colour, size))
+        self._start()[0].post_change(build_marks_change(name, points, colour, size))
 
-    def _follow(self, document: Document) -> None:
+    def _update_from_page(self, document: Document) -> None:
         """Update handles and controls from the changed document.
 
         It runs on the session's thread.
         """
         for control in document.controls:
             if control.name in self._controls:
-                self._controls[control.name].follow(control)
+                self._controls[control.name].update_from_page(control)
         for placed in document.handles:
             handle = self._handles.get(placed.name)
             if handle is not None:
-                handle.follow(placed)
+                handle.update_from_page(placed)
 
     # --- loops -------------------------------------------------------------------------------------------------------
 
@@ -345,23 +347,23 @@ class View:
         if not 0.0 < rate <= 1000.0:  # noqa: PLR2004
             raise InputError(f"fps is a number above 0 and at most 1000, not {fps!r}")
         self._start()
-        return self._paced(1.0 / rate)
+        return self._iterate_frames(1.0 / rate)
 
-    def _paced(self, step: float) -> Iterator[Frame]:
+    def _iterate_frames(self, step: float) -> Iterator[Frame]:
         began = last = due = perf_counter()
-        number, now = 0, began
+        number, current_time = 0, began
         while not self._ended.is_set() and not self.gone:
-            yield Frame(number, now - began, now - last if number else step)
-            number, last = number + 1, now
+            yield Frame(number, current_time - began, current_time - last if number else step)
+            number, last = number + 1, current_time
             due = max(due + step, perf_counter() - step)
             self._ended.wait(max(due - perf_counter(), 0.0))
-            now = perf_counter()
+            current_time = perf_counter()
 
     def wait(self) -> None:
         """Serve until the page is closed. Closing the viewer or Ctrl-C ends it as well."""
         self._start()
         try:
-            while not self.gone and not self._ended.wait(_LOOK):
+            while not self.gone and not self._ended.wait(_POLL_INTERVAL_S):
                 pass
         except KeyboardInterrupt:
             self.close()
@@ -370,8 +372,8 @@ class View:
     def gone(self) -> bool:
         """Whether a page was closed and has not returned for some seconds."""
         if self.connected:
-            self._left.clear()
-        return self._left.is_set()
+            self._page_left.clear()
+        return self._page_left.is_set()
 
     # --- notebooks ---------------------------------------------------------------------------------------------------
 
@@ -392,37 +394,41 @@ class View:
         return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
 
-def _check_name(name: Any, what: str) -> None:
-    if not isinstance(name, str) or not 0 < len(name) <= _LONGEST:
-        raise InputError(f"the name of a {what} is a text of 1 to {_LONGEST} characters, not {short(name)}")
+def _check_name(name: Any, label: str) -> None:
+    if not isinstance(name, str) or not 0 < len(name) <= _MAX_NAME_LENGTH:
+        raise InputError(
+            f"the name of a {label} is a text of 1 to {_MAX_NAME_LENGTH} characters, not {abbreviate(name)}"
+        )
 
 
-def _document(thing: Any) -> Document:
+def _build_document(content: Any) -> Document:
     """Build the initial document."""
-    if isinstance(thing, Rig):
-        return document_of(thing)
-    if isinstance(thing, Clip):
-        return document_of(_rig_of(Pose(thing.skeleton, thing.skeleton.rest_q), (thing,)), clip=thing.name, chains=())
-    if isinstance(thing, Pose):
-        return document_of(_rig_of(thing, ()))
-    raise InputError(f"poise.view() shows a rig, a pose or a clip, not a {type(thing).__name__}")
+    if isinstance(content, Rig):
+        return build_document(content)
+    if isinstance(content, Clip):
+        return build_document(
+            _build_rig(Pose(content.skeleton, content.skeleton.rest_q), (content,)), clip=content.name, chains=()
+        )
+    if isinstance(content, Pose):
+        return build_document(_build_rig(content, ()))
+    raise InputError(f"poise.view() shows a rig, a pose or a clip, not a {type(content).__name__}")
 
 
-def _rig_of(pose: Pose, clips: tuple[Clip, ...]) -> Rig:
+def _build_rig(pose: Pose, clips: tuple[Clip, ...]) -> Rig:
     """Build a rig around a pose. It keeps the path of the skeleton's file, for its meshes."""
     return Rig(pose.skeleton, pose, clips, path=getattr(pose.skeleton.source, "path", None))
 
 
-def _driven(document: Document, places: Places) -> Document:
+def _build_driven_document(document: Document, positions: Positions) -> Document:
     """Build the document of a program with its own poses. Nothing is solved, and targets are switched off."""
-    chains = tuple(chain.but(enabled=False) for chain in document.chains)
-    return document.but(driven=True, places=places, chains=chains)
+    chains = tuple(chain.replace(enabled=False) for chain in document.chains)
+    return document.replace(driven=True, places=positions, chains=chains)
 
 
-def _side_by_side(document: Document, pose: Pose) -> Places:
+def _arrange_side_by_side(document: Document, pose: Pose) -> Positions:
     """Compute positions for a row of poses along the first axis. The first stays at the origin."""
     if not pose.shape:
         return ((0.0, 0.0, 0.0),)
     points = document.rig.rest.world.positions
-    apart = _APART * float(np.ptp(points[:, 0]) or np.ptp(points, axis=0).max())
+    apart = _SPACING_WIDTHS * float(np.ptp(points[:, 0]) or np.ptp(points, axis=0).max())
     return tuple((i * apart, 0.0, 0.0) for i in range(len(pose)))

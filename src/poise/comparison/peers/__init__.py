@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from poise.comparison.peers import adapters
-from poise.comparison.peers.serial import SerialArm
+from poise.comparison.peers.serial_chain import SerialArm
 from poise.errors import UnknownNameError, UnsupportedError
 from poise.maths.arrays import Floats
 
@@ -25,7 +25,7 @@ class NotInstalledError(UnsupportedError):
     """Error for a missing library, with an installation hint."""
 
 
-class Reply(NamedTuple):
+class AdapterResult(NamedTuple):
     """Output of a library for one target.
 
     values      (n,) values of the arm's links, or None without an answer
@@ -38,7 +38,7 @@ class Reply(NamedTuple):
     iterations: int | None
 
 
-class Peer(Protocol):
+class LibraryAdapter(Protocol):
     """Adapter of one library to one arm. Targets come from `SerialArm.to_arm_frame`: in the frame and units of the arm.
 
     label         name and installed version
@@ -76,11 +76,11 @@ class Peer(Protocol):
         """
         ...
 
-    def read(self, raw: Any) -> Reply:
+    def read(self, raw: Any) -> AdapterResult:
         """Read the output of `solve`."""
         ...
 
-    def seconds_of(self, raw: Any) -> float | None:
+    def read_seconds(self, raw: Any) -> float | None:
         """Return the library's own time, or None. Libraries that run in another process measure it themselves."""
         ...
 
@@ -95,16 +95,16 @@ def names() -> tuple[str, ...]:
     return tuple(module.name for module in pkgutil.iter_modules(adapters.__path__))
 
 
-def named(name: str) -> type[Peer]:
+def named(name: str) -> type[LibraryAdapter]:
     """Return the adapter class of a peer. Raises UnknownNameError with the known names for another one."""
     if name not in names():
         raise UnknownNameError("peer", name, names())
-    adapter: type[Peer] = getattr(importlib.import_module(f"{adapters.__name__}.{name}"), name.title())
+    adapter: type[LibraryAdapter] = getattr(importlib.import_module(f"{adapters.__name__}.{name}"), name.title())
     return adapter
 
 
-def installed(asked: Sequence[str] | None = None) -> tuple[tuple[str, ...], dict[str, str]]:
+def find_installed(requested: Sequence[str] | None = None) -> tuple[tuple[str, ...], dict[str, str]]:
     """Find installed peers and installation hints of the others. All peers are searched, or only the requested ones."""
-    sentences = {name: named(name).missing() for name in (names() if asked is None else asked)}
+    sentences = {name: named(name).missing() for name in (names() if requested is None else requested)}
     here = tuple(name for name, sentence in sentences.items() if sentence is None)
     return here, {name: sentence for name, sentence in sentences.items() if sentence is not None}

@@ -1,4 +1,7 @@
-"""Shared drawing functions of the page's charts. A chart has curves with labels, or one row for each method."""
+"""Method styles and shared drawing functions of the page.
+
+Each method has a colour, a dash and a short name, so that none of them is needed alone.
+"""
 
 from __future__ import annotations
 
@@ -8,30 +11,104 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.comparison.report.look import Look
+from poise.comparison.metrics import MethodMetrics
 from poise.maths.arrays import Bools, Floats
-from poise.svg.axes import Axis, grid, polyline
+from poise.svg import Axis, draw_grid, draw_polyline
+
+_COLOUR_COUNT = 7  # colours of the style sheet, --c0 to --c6
+_DASHES = ("none", "5 2", "1.5 2", "8 2 2 2", "3 1.5 1 1.5")
+_MAX_NAME_CHARS = 20  # characters of a name next to a curve
+_HEAD_CHARS, _TAIL_CHARS = 11, 8  # characters kept at the start and end of a longer name
+
+
+class MethodStyle(NamedTuple):
+    """Drawing style of a method: its CSS class `m3` and short name."""
+
+    method: MethodMetrics
+    row: int
+    name: str
+
+    @property
+    def css_class(self) -> str:
+        """CSS class of everything showing this method. A checkbox of the page hides it."""
+        return f"m m{self.row}"
+
+    def draw_label(self, x: float, y: float, anchor: str = "start") -> str:
+        """Draw the short name. The full name is its tooltip."""
+        full = f"<title>{escape(self.method.name)}</title>" if self.name != self.method.name else ""
+        return f'<text class="words" x="{x:g}" y="{y:.1f}" text-anchor="{anchor}">{escape(self.name)}{full}</text>'
+
+
+def format_method(style: MethodStyle) -> str:
+    """Format a line sample and the full name as HTML. The name may break after underscores."""
+    line = '<path class="line" d="M0 4.5H22"/>'
+    piece = f'<svg class="swatch k{style.row}" viewBox="0 0 22 9" aria-hidden="true">{line}</svg>'
+    return piece + format_breakable(style.method.name)
+
+
+def format_breakable(name: str) -> str:
+    """Format a name as HTML with breaks after underscores."""
+    return escape(name).replace("_", "_<wbr>")
+
+
+def build_styles(methods: Sequence[MethodMetrics]) -> tuple[MethodStyle, ...]:
+    """Build a style for each method, in their order."""
+    names = shorten_names([method.name for method in methods])
+    return tuple(MethodStyle(method, i, name) for i, (method, name) in enumerate(zip(methods, names, strict=True)))
+
+
+def format_css(count: int) -> str:
+    """Format the CSS of `count` methods. It sets colours, dashes, and the checkboxes that hide methods."""
+    lines: list[str] = []
+    for i in range(count):
+        dash = _DASHES[i % len(_DASHES)]
+        lines.append(f".m{i}, .k{i} {{ --c: var(--c{i % _COLOUR_COUNT}); --d: {dash} }}")
+        lines.append(f"body:has(#on{i}:not(:checked)) .m{i} {{ display: none }}")
+    return "\n".join(lines)
+
+
+def shorten_names(names: Sequence[str]) -> list[str]:
+    """Shorten names to 20 characters, all different. Long names lose their middle, duplicates get a number."""
+    names_so_far: list[str] = []
+    for name in names:
+        short = (
+            name
+            if len(name) <= _MAX_NAME_CHARS
+            else f"{name[:_HEAD_CHARS]}\N{HORIZONTAL ELLIPSIS}{name[-_TAIL_CHARS:]}"
+        )
+        twin = 2
+        while short in names_so_far:
+            number = f" {twin}"
+            short, twin = f"{name[: _MAX_NAME_CHARS - len(number) - 1]}\N{HORIZONTAL ELLIPSIS}{number}", twin + 1
+        names_so_far.append(short)
+    return names_so_far
+
+
+# --- Shared drawing functions of the page's charts -------------------------------------------------------------------
+#
+# A chart has curves with labels, or one row for each method.
+
 
 WIDTH = 440  # px, width of a drawing, about its size on the page
 # px, margins: numbers, names at the right, axis label above, numbers below
-_LEFT, _NAMES, _TOP, _FOOT = 42, 152, 22, 34
-_HEIGHT = 230  # px, height of the plot
-_GAP = 13.5  # px between names
-_ROWS_LEFT, _ROWS_RIGHT = 144, 52  # px, margins of rows: names, numbers
-_ROW_FOOT = 20
+_LEFT_MARGIN, _NAME_MARGIN, _TOP_MARGIN, _BOTTOM_MARGIN = 42, 152, 22, 34
+_PLOT_HEIGHT = 230  # px, height of the plot
+_NAME_GAP = 13.5  # px between names
+_ROW_LEFT_MARGIN, _ROW_RIGHT_MARGIN = 144, 52  # px, margins of rows: names, numbers
+_ROW_BOTTOM_MARGIN = 20
 
 
 class Line(NamedTuple):
     """Curve of a chart. Holds x and y (k,), its band (lower, upper), and a mask of filled markers."""
 
-    look: Look
+    style: MethodStyle
     x: Floats
     y: Floats
     band: tuple[Floats, Floats] | None = None
     full: Bools | None = None
 
 
-class Words(NamedTuple):
+class ChartLabels(NamedTuple):
     """Title and axis labels of a chart."""
 
     title: str
@@ -39,88 +116,94 @@ class Words(NamedTuple):
     y: str
 
 
-def curves(lines: Sequence[Line], x: tuple[float, float], y: tuple[float, float], words: Words) -> str:
+def draw_curves(lines: Sequence[Line], x: tuple[float, float], y: tuple[float, float], words: ChartLabels) -> str:
     """Draw curves on logarithmic axes. `x` and `y` are the axis limits; each curve has its label at the right."""
-    height = max(_HEIGHT, _GAP * len(lines))
-    across = Axis(*x, _LEFT, WIDTH - _NAMES, log=True)
-    up = Axis(*y, _TOP + height, _TOP, log=True)
-    parts = [opened(WIDTH, _TOP + height + _FOOT, words.title), *grid(across, up)]
+    height = max(_PLOT_HEIGHT, _NAME_GAP * len(lines))
+    x_axis = Axis(*x, _LEFT_MARGIN, WIDTH - _NAME_MARGIN, log=True)
+    y_axis = Axis(*y, _TOP_MARGIN + height, _TOP_MARGIN, log=True)
+    parts = [open_svg(WIDTH, _TOP_MARGIN + height + _BOTTOM_MARGIN, words.title), *draw_grid(x_axis, y_axis)]
     parts.append(f'<text class="words" x="2" y="12">{escape(words.y)}</text>')
-    foot = _TOP + height + 30
-    parts.append(f'<text class="words" x="{WIDTH - _NAMES}" y="{foot:g}" text-anchor="end">{escape(words.x)}</text>')
-    ends = np.array([float(up.inside(line.y[-1])) for line in lines])
-    for line, at in zip(lines, spread(ends, _GAP, _TOP + 4, _TOP + height), strict=True):
-        parts += _curve(line, across, up, float(at))
+    foot = _TOP_MARGIN + height + 30
+    parts.append(
+        f'<text class="words" x="{WIDTH - _NAME_MARGIN}" y="{foot:g}" text-anchor="end">{escape(words.x)}</text>'
+    )
+    ends = np.array([float(y_axis.locate_clipped(line.y[-1])) for line in lines])
+    for line, at in zip(lines, spread_labels(ends, _NAME_GAP, _TOP_MARGIN + 4, _TOP_MARGIN + height), strict=True):
+        parts += _draw_curve(line, x_axis, y_axis, float(at))
     return "\n".join([*parts, "</svg>"])
 
 
-def _curve(line: Line, across: Axis, up: Axis, at: float) -> list[str]:
-    x, y = across.inside(line.x), up.inside(line.y)
-    parts = [f'<g class="{line.look.style}">']
+def _draw_curve(line: Line, x_axis: Axis, y_axis: Axis, at: float) -> list[str]:
+    x, y = x_axis.locate_clipped(line.x), y_axis.locate_clipped(line.y)
+    parts = [f'<g class="{line.style.css_class}">']
     if line.band is not None:
-        low, high = (up.inside(edge) for edge in line.band)
+        low, high = (y_axis.locate_clipped(edge) for edge in line.band)
         ring = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(np.r_[x, x[::-1]], np.r_[low, high[::-1]], strict=True))
         parts.append(f'<polygon class="band" points="{ring}"/>')
-    parts.append(polyline("line", x, y))
+    parts.append(draw_polyline("line", x, y))
     for a, b, full in zip(x, y, [] if line.full is None else line.full, strict=False):
         parts.append(f'<circle class="dot{"" if full else " open"}" cx="{a:.1f}" cy="{b:.1f}" r="2.6"/>')
-    edge = WIDTH - _NAMES
+    edge = WIDTH - _NAME_MARGIN
     parts.append(f'<path class="leader" d="M{x[-1]:.1f} {y[-1]:.1f}H{edge + 2}L{edge + 12} {at:.1f}"/>')
-    return [*parts, line.look.label(edge + 15, at + 4), "</g>"]
+    return [*parts, line.style.draw_label(edge + 15, at + 4), "</g>"]
 
 
 class ChartRow(NamedTuple):
     """Row of a chart: its drawing and its number at the right."""
 
-    look: Look
+    style: MethodStyle
     parts: list[str]
     figure: str
 
 
-def row_axis(low: float, high: float, *, log: bool = True) -> Axis:
+def make_row_axis(low: float, high: float, *, log: bool = True) -> Axis:
     """Make the axis of rows from low to high."""
-    return Axis(low, high, _ROWS_LEFT, WIDTH - _ROWS_RIGHT, log=log)
+    return Axis(low, high, _ROW_LEFT_MARGIN, WIDTH - _ROW_RIGHT_MARGIN, log=log)
 
 
-def rows(drawn: Sequence[ChartRow], axis: Axis, height: float, words: Words, levels: Sequence[float] = ()) -> str:
+def draw_rows(
+    drawn: Sequence[ChartRow], axis: Axis, height: float, words: ChartLabels, levels: Sequence[float] = ()
+) -> str:
     """Draw rows below each other along one axis.
 
     Rows are `height` apart; numbers are below and words.y is above the right column.
     """
-    bottom = _TOP + height * len(drawn)
-    parts = [opened(WIDTH, bottom + _FOOT, words.title)]
-    for value, label in axis.ticks():
-        at = float(axis.at(value))
-        parts.append(f'<path d="M{at:.1f} {_TOP}V{bottom:g}"/>')
+    bottom = _TOP_MARGIN + height * len(drawn)
+    parts = [open_svg(WIDTH, bottom + _BOTTOM_MARGIN, words.title)]
+    for value, label in axis.list_ticks():
+        at = float(axis.locate(value))
+        parts.append(f'<path d="M{at:.1f} {_TOP_MARGIN}V{bottom:g}"/>')
         parts.append(f'<text x="{at:.1f}" y="{bottom + 13:g}" text-anchor="middle">{label}</text>')
-    parts += [f'<path class="level" d="M{float(axis.at(level)):.1f} {_TOP}V{bottom:g}"/>' for level in levels]
-    parts.append(f'<text class="words" x="{_ROWS_LEFT}" y="{bottom + 29:g}">{escape(words.x)}</text>')
+    parts += [
+        f'<path class="level" d="M{float(axis.locate(level)):.1f} {_TOP_MARGIN}V{bottom:g}"/>' for level in levels
+    ]
+    parts.append(f'<text class="words" x="{_ROW_LEFT_MARGIN}" y="{bottom + 29:g}">{escape(words.x)}</text>')
     parts.append(f'<text class="words" x="{WIDTH - 2}" y="12" text-anchor="end">{escape(words.y)}</text>')
     for i, row in enumerate(drawn):
-        parts.append(f'<g class="{row.look.style}" transform="translate(0 {_TOP + height * i:g})">')
-        parts += [row.look.label(_ROWS_LEFT - 6, height / 2 + 4, "end"), *row.parts]
+        parts.append(f'<g class="{row.style.css_class}" transform="translate(0 {_TOP_MARGIN + height * i:g})">')
+        parts += [row.style.draw_label(_ROW_LEFT_MARGIN - 6, height / 2 + 4, "end"), *row.parts]
         parts.append(f'<text x="{WIDTH - 2}" y="{height / 2 + 4:g}" text-anchor="end">{escape(row.figure)}</text></g>')
     return "\n".join([*parts, "</svg>"])
 
 
-def opened(width: float, height: float, words: str) -> str:
+def open_svg(width: float, height: float, words: str) -> str:
     """Open an SVG drawing with its description."""
     return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(words)}">'
 
 
-def rectangle(style: str, x: float, y: float, width: float, height: float, words: str = "") -> str:
+def draw_rectangle(style: str, x: float, y: float, width: float, height: float, words: str = "") -> str:
     """Draw a rectangle. The words are its tooltip."""
     drawn = f'<rect class="{style}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
     return f"{drawn}><title>{escape(words)}</title></rect>" if words else f"{drawn}/>"
 
 
-def figure(title: str, svg: str, caption: str = "") -> str:
+def wrap_figure(title: str, svg: str, caption: str = "") -> str:
     """Wrap a drawing with its title and caption. The caption is HTML."""
     below = f"<figcaption>{caption}</figcaption>" if caption else ""
     return f"<figure><h3>{escape(title)}</h3>{svg}{below}</figure>"
 
 
-def spread(wanted: Floats, gap: float, low: float, high: float) -> Floats:
+def spread_labels(wanted: Floats, gap: float, low: float, high: float) -> Floats:
     """Spread label positions (k,) apart, keeping their order.
 
     They stay as near to the wanted ones as possible, `gap` or more apart, between low and high.
@@ -137,6 +220,6 @@ def spread(wanted: Floats, gap: float, low: float, high: float) -> Floats:
             blocks[-2:] = [(a + b, m + n)]
     level = np.repeat([total / count for total, count in blocks], [count for _, count in blocks])
     last = max(high - gap * (len(wanted) - 1), low)
-    found = np.zeros(len(wanted))
-    found[order] = np.clip(level, low, last) + gap * np.arange(len(wanted))
-    return found
+    positions = np.zeros(len(wanted))
+    positions[order] = np.clip(level, low, last) + gap * np.arange(len(wanted))
+    return positions

@@ -1,119 +1,130 @@
-"""The HTML page of a comparison.
-
-It is one file without further resources, for any screen, dark or light, and for print.
-"""
+"""The HTML page of a comparison and its style sheet. page.css is completed with rules for each method."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from html import escape
+from importlib import resources
 
-from poise.comparison.findings.findings import Findings
-from poise.comparison.findings.verdict import verdict
-from poise.comparison.report import answer, curves, figures, notes, places, spreads, tables, words
-from poise.comparison.report.look import Look, looks
-from poise.comparison.report.style import style
+from poise.comparison.data import ComparisonData, format_verdict
+from poise.comparison.report import diagrams, page_text, stick_figures, workspace_maps
+from poise.comparison.report.charts import MethodStyle, build_styles, format_css
 
-Part = Callable[[Findings, Sequence[Look]], str]
+_BAND_OPACITY = 0.14  # opacity of a band; lower for many overlapping bands
 
 
-def page_of(findings: Findings) -> str:
+def format_style(count: int) -> str:
+    """Format the CSS of a page with `count` methods."""
+    sheet = resources.files("poise.comparison.report").joinpath("page.css").read_text(encoding="utf-8")
+    return f"{sheet}:root {{ --band: {min(_BAND_OPACITY, 1 / max(count, 1)):.2f} }}\n{format_css(count)}\n"
+
+
+# --- The HTML page of a comparison -----------------------------------------------------------------------------------
+#
+# It is one file without further resources, for any screen, dark or light, and for print.
+
+
+PagePart = Callable[[ComparisonData, Sequence[MethodStyle]], str]
+
+
+def format_page(data: ComparisonData) -> str:
     """Format the whole page.
 
     Checkboxes at the top hide a method in all tables and drawings, by CSS alone: the page has no script and loads no
     resources.
     """
-    shown = looks(findings.compared)
-    name = escape(findings.task.name or findings.task.goal.joint)
-    sections = [(key, title, part(findings, shown)) for key, title, part in _PARTS]
+    shown = build_styles(data.compared)
+    name = escape(data.task.name or data.task.goal.joint)
+    sections = [(key, title, part(data, shown)) for key, title, part in _PAGE_PARTS]
     links = "".join(f'<a href="#{key}">{title}</a>' for key, title, _ in sections)
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>Which method for {name}</title><style>{style(len(shown))}</style></head><body>",
+        f"<title>Which method for {name}</title><style>{format_style(len(shown))}</style></head><body>",
         f"<header><h1>Which method for {name}?</h1>",
-        f'<p class="muted">{escape(findings.task.title)}</p>',
-        _answer(findings),
-        answer.picture(shown),
-        _more(findings),
-        _asked(findings),
+        f'<p class="muted">{escape(data.task.title)}</p>',
+        _format_answer(data),
+        diagrams.draw_overview(shown),
+        _format_more(data),
+        _format_task(data),
         f"<nav>{links}</nav></header>",
-        _key(shown),
-        *(_section(key, title, body) for key, title, body in sections),
+        _format_key(shown),
+        *(_format_section(key, title, body) for key, title, body in sections),
         "</body></html>",
     ]
     return "\n".join(parts)
 
 
-def _answer(findings: Findings) -> str:
-    return f'<div class="answer"><p>{escape(verdict(findings))}</p></div>'
+def _format_answer(data: ComparisonData) -> str:
+    return f'<div class="answer"><p>{escape(format_verdict(data))}</p></div>'
 
 
-def _more(findings: Findings) -> str:
+def _format_more(data: ComparisonData) -> str:
     """Format further findings and the meaning of ranks."""
-    facts = "".join(f"<li>{escape(sentence)}</li>" for sentence in words.more(findings))
+    facts = "".join(f"<li>{escape(sentence)}</li>" for sentence in page_text.list_more_findings(data))
     more = f"<ul>{facts}</ul>" if facts else ""
-    ranks = f'<p class="muted">{escape(words.RANKS)}</p>' if findings.compared else ""
+    ranks = f'<p class="muted">{escape(page_text.RANKS_TEXT)}</p>' if data.compared else ""
     return f"{more}{ranks}"
 
 
-def _asked(findings: Findings) -> str:
-    pairs = "".join(f"<dt>{escape(what)}</dt><dd>{escape(text)}</dd>" for what, text in words.asked(findings))
+def _format_task(data: ComparisonData) -> str:
+    pairs = "".join(f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in page_text.describe_task(data))
     return f'<dl class="asked">{pairs}</dl>'
 
 
-def _key(shown: Sequence[Look]) -> str:
+def _format_key(styles: Sequence[MethodStyle]) -> str:
     """Format the legend with a checkbox for each method."""
-    if not shown:
+    if not styles:
         return ""
     line = '<svg viewBox="0 0 26 10" aria-hidden="true"><path class="line" d="M0 5H26"/></svg>'
     items = "".join(
         f'<label class="k{look.row}"><input type="checkbox" id="on{look.row}" checked>{line}'
         f"<span>{escape(look.name)}</span></label>"
-        for look in shown
+        for look in styles
     )
     return f'<div class="key" role="group" aria-label="methods that are shown">{items}</div>'
 
 
-def _section(key: str, title: str, body: str) -> str:
-    return f'<section id="{key}"{" class=new" if key in _NEW_PAGES else ""}><h2>{title}</h2>{body}</section>'
+def _format_section(key: str, title: str, body: str) -> str:
+    return f'<section id="{key}"{" class=new" if key in _PAGE_BREAKS else ""}><h2>{title}</h2>{body}</section>'
 
 
-def _figures(findings: Findings, shown: Sequence[Look]) -> str:
+def _format_figures(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
     key = (
         '<p class="muted">\N{BLACK RIGHT-POINTING SMALL TRIANGLE} and bold: the best figure of a column, where they '
         "differ. \N{EN DASH}: the method does not say, or it was not measured. "
-        f"Targets: {escape(findings.task.main.text)}.</p>"
+        f"Targets: {escape(data.task.main.text)}.</p>"
     )
-    table = tables.figures(findings, shown)
-    return f"{key if shown else ''}{table}{tables.refused(findings)}{tables.meanings(findings) if shown else ''}"
+    table = page_text.format_tables(data, styles)
+    legend = page_text.format_legend(data) if styles else ""
+    return f"{key if styles else ''}{table}{page_text.format_refused(data)}{legend}"
 
 
-def _spreads(shown: Sequence[Look]) -> str:
-    found = spreads.errors(shown) + spreads.times(shown)
-    return f'<div class="pair">{found}</div>' if found else "<p>Nothing was measured.</p>"
+def _format_distributions(styles: Sequence[MethodStyle]) -> str:
+    charts = diagrams.draw_errors(styles) + diagrams.draw_times(styles)
+    return f'<div class="pair">{charts}</div>' if charts else "<p>Nothing was measured.</p>"
 
 
-def _paths(findings: Findings, shown: Sequence[Look]) -> str:
-    found = spreads.steps(findings, shown, "path", "Along the path")
-    found += spreads.steps(findings, shown, "leaving", "Out of reach and back")
-    said = "<p>Largest joint rotation from frame to frame; a peak is a visible jump.</p>"
-    return f'{said}<div class="pair">{found}</div>' if found else "<p>No path was followed.</p>"
+def _format_paths(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
+    charts = diagrams.draw_steps(data, styles, "path", "Along the path")
+    charts += diagrams.draw_steps(data, styles, "leaving", "Out of reach and back")
+    text = "<p>Largest joint rotation from frame to frame; a peak is a visible jump.</p>"
+    return f'{text}<div class="pair">{charts}</div>' if charts else "<p>No path was followed.</p>"
 
 
-_NEW_PAGES = {"convergence", "reach", "cost", "poses", "methods"}  # sections that start a new printed page
-_PARTS: tuple[tuple[str, str, Part], ...] = (
-    ("figures", "Figures", _figures),
-    ("support", "What each supports", lambda findings, _: tables.supported(findings)),
-    ("convergence", "Convergence", lambda _, shown: curves.converging(shown)),
-    ("spread", "Errors and times", lambda _, shown: _spreads(shown)),
-    ("reach", "Success against reach", places.reaching),
-    ("workspace", "Where targets are missed", places.mapped),
-    ("cost", "What more joints and targets cost", lambda _, shown: curves.costing(shown)),
-    ("path", "Smoothness", _paths),
-    ("poses", "Poses", figures.pictures),
-    ("methods", "The methods", lambda findings, _: notes.methods(findings)),
-    ("measured", "How it was measured", lambda findings, _: notes.measured(findings)),
-    ("again", "Do it again", lambda findings, _: notes.again(findings)),
+_PAGE_BREAKS = {"convergence", "reach", "cost", "poses", "methods"}  # sections that start a new printed page
+_PAGE_PARTS: tuple[tuple[str, str, PagePart], ...] = (
+    ("figures", "Figures", _format_figures),
+    ("support", "What each supports", lambda findings, _: page_text.format_support(findings)),
+    ("convergence", "Convergence", lambda _, shown: diagrams.draw_convergence(shown)),
+    ("spread", "Errors and times", lambda _, shown: _format_distributions(shown)),
+    ("reach", "Success against reach", workspace_maps.draw_reach_charts),
+    ("workspace", "Where targets are missed", workspace_maps.draw_miss_maps),
+    ("cost", "What more joints and targets cost", lambda _, shown: diagrams.draw_costs(shown)),
+    ("path", "Smoothness", _format_paths),
+    ("poses", "Poses", stick_figures.draw_stick_figures),
+    ("methods", "The methods", lambda findings, _: page_text.format_method_list(findings)),
+    ("measured", "How it was measured", lambda findings, _: page_text.format_methodology(findings)),
+    ("again", "Do it again", lambda findings, _: page_text.format_repeat_code(findings)),
 )

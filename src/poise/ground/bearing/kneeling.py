@@ -16,8 +16,8 @@ from poise.ground.legs.feet import Feet
 from poise.ground.legs.legs import Turned, bent_anew, knees_of
 from poise.ground.legs.swing import faded
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import averaged
-from poise.maths.vectors import level, raised, units
+from poise.maths.geometry import make_vertical, normalise, project_horizontal
+from poise.maths.smoothing import average_hann
 
 _DAMPED = 0.15  # of 1: thighs that are nearly parallel say nothing of the way between them
 _SMOOTH = 0.05  # [s] to each side: over how long the way is averaged
@@ -30,10 +30,10 @@ def shift_for_limbs(bearing: Bearing, motion: Motion, lean: Lean, up: Floats, fo
     up  (F,) how much higher the figure is put than it leans
     """
     columns = _columns(bearing, motion)
-    middles = lean.of(bearing.places[:, columns]) + raised(up)[:, None]
+    middles = lean.of(bearing.places[:, columns]) + make_vertical(up)[:, None]
     shift = _shift(bearing, columns, _roots(bearing, motion, lean, up), middles, footing)
     shift[:, 2] *= 1.0 - bearing.weights[:, bearing.parts.index("hips")]  # a seat stays on its ground
-    return averaged(shift, motion.frames(_SMOOTH))
+    return average_hann(shift, motion.frames(_SMOOTH))
 
 
 def on_knees(
@@ -46,11 +46,11 @@ def on_knees(
     standing  (F, L) when feet do
     """
     columns, body = _columns(bearing, motion), lean.motion(motion)
-    elbows = lean.of(bearing.places[:, columns[len(motion.figure.legs) :]]) + raised(turned.up)[:, None]
+    elbows = lean.of(bearing.places[:, columns[len(motion.figure.legs) :]]) + make_vertical(turned.up)[:, None]
     middles = np.concatenate([knees_of(body, turned), elbows], axis=1)
     shift = _shift(bearing, columns, _roots(bearing, motion, lean, turned.up), middles, footing)
     if shift.any():
-        lean = dataclasses.replace(lean, shift=lean.shift + level(shift))
+        lean = dataclasses.replace(lean, shift=lean.shift + project_horizontal(shift))
         body, up = lean.motion(motion), turned.up + shift[:, 2]
         bent = bent_anew(body, soles, feet, turned, turned.ankles, up, stretch)
         turned = dataclasses.replace(bent, missing=turned.missing + bent.missing)
@@ -64,7 +64,7 @@ def _columns(bearing: Bearing, motion: Motion) -> list[int]:
 
 def _roots(bearing: Bearing, motion: Motion, lean: Lean, up: Floats) -> Floats:
     """Hips and shoulders (F, n, 3) of a figure that leans and is put higher."""
-    return lean.of(np.concatenate([motion.places[:, :, HIP], bearing.shoulders], axis=1)) + raised(up)[:, None]
+    return lean.of(np.concatenate([motion.places[:, :, HIP], bearing.shoulders], axis=1)) + make_vertical(up)[:, None]
 
 
 def _shift(bearing: Bearing, columns: list[int], roots: Floats, middles: Floats, footing: Footing) -> Floats:
@@ -82,7 +82,7 @@ def _shift(bearing: Bearing, columns: list[int], roots: Floats, middles: Floats,
     for _ in range(_STEPS):
         bones = roots + shift[:, None] - places
         apart = faded(bearing.times, (np.linalg.norm(bones, axis=-1) - length)[..., None] * on[..., None], on, FADE)
-        along = units(bones)
+        along = normalise(bones)
         square = np.einsum("fli,fmi->flm", along, along) + damped
         shift = shift - np.einsum("fli,fl->fi", along, np.linalg.solve(square, apart)[..., 0])
     return shift

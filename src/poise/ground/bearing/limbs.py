@@ -26,8 +26,8 @@ from poise.ground.legs.toes import turned_soles
 from poise.ground.legs.write_back import write_poses
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import above, far_from
-from poise.maths.vectors import UP, dots, raised, units
+from poise.maths.geometry import UP, dot, make_vertical, normalise
+from poise.maths.smoothing import compute_fade, compute_upper_envelope
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 
@@ -53,10 +53,10 @@ def put_down(bearing: Bearing, columns: Sequence[int], places: Floats, footing: 
             place[2] = footing.heights(place) + least[rows[0], column]
             ways[rows, column] = place - way
     result = places + faded(bearing.times, ways, on, FADE)
-    sunk = np.maximum(footing.heights(result) + least - result[..., 2], 0.0) * far_from(bearing.times, on, _FREE)
+    sunk = np.maximum(footing.heights(result) + least - result[..., 2], 0.0) * compute_fade(bearing.times, on, _FREE)
     step = step_of(bearing.times)
     half = round(_LIFT / step) if step > 0.0 else 0
-    return result + raised(above(sunk, half) * far_from(bearing.times, on, _FREE))
+    return result + make_vertical(compute_upper_envelope(sunk, half) * compute_fade(bearing.times, on, _FREE))
 
 
 def with_knees(
@@ -64,15 +64,15 @@ def with_knees(
 ) -> Turned:
     """The figure with knees that bear where they were put down; feet that do not stand give way along their shins."""
     columns = bearing.columns(*(f"{leg.name} knee" for leg in motion.figure.legs))
-    now, free = knees_of(motion, turned), far_from(motion.times, standing, _FREE)
+    now, free = knees_of(motion, turned), compute_fade(motion.times, standing, _FREE)
     wanted = now + free[..., None] * (put_down(bearing, columns, now, footing) - now)
     if np.array_equal(wanted, now):
         return turned
-    hips = motion.places[:, :, HIP] + raised(turned.up)[:, None]
+    hips = motion.places[:, :, HIP] + make_vertical(turned.up)[:, None]
     bent = _bent(motion, turned, hips, now, wanted)
     before, after = (np.maximum(_depths(motion, soles, each, footing), 0.0) for each in (turned, bent))
-    lift = above(np.maximum(after - before, 0.0), motion.frames(_LIFT)) * free
-    return _bent(motion, dataclasses.replace(turned, ankles=turned.ankles + raised(lift)), hips, now, wanted)
+    lift = compute_upper_envelope(np.maximum(after - before, 0.0), motion.frames(_LIFT)) * free
+    return _bent(motion, dataclasses.replace(turned, ankles=turned.ankles + make_vertical(lift)), hips, now, wanted)
 
 
 def _depths(motion: Motion, soles: Soles, turned: Turned, footing: Footing) -> Floats:
@@ -85,10 +85,10 @@ def _depths(motion: Motion, soles: Soles, turned: Turned, footing: Footing) -> F
 def _bent(motion: Motion, turned: Turned, roots: Floats, now: Floats, wanted: Floats) -> Turned:
     """Limbs whose middles are where they are wanted, as far as their first bones let them."""
     bones = motion.places[:, :, ANKLE] - motion.places[:, :, KNEE]
-    knees = roots + np.linalg.norm(now - roots, axis=-1, keepdims=True) * units(wanted - roots)
+    knees = roots + np.linalg.norm(now - roots, axis=-1, keepdims=True) * normalise(wanted - roots)
     knees = np.where((wanted == now).all(axis=-1, keepdims=True), now, knees)
     shins = rotations.rotate(turned.turns[:, :, SHIN], bones) * turned.lengths[..., None]
-    ankles = knees + np.linalg.norm(shins, axis=-1, keepdims=True) * units(turned.ankles - knees)
+    ankles = knees + np.linalg.norm(shins, axis=-1, keepdims=True) * normalise(turned.ankles - knees)
     first = rotations.rotation_between(now - roots, knees - roots)
     second = rotations.rotation_between(shins, ankles - knees)
     turns = turned.turns.copy()
@@ -109,13 +109,13 @@ def with_arms(bearing: Bearing, poses: Pose, figure: Figure, lean: Lean, footing
     elbows = bearing.columns(*(arm.elbow for arm in arms))
     bent = _reaching(motion, hands, _hand_turns(bearing, columns, hands, lean, footing))
     now = knees_of(motion, bent)
-    free = far_from(bearing.times, bearing.on[:, columns], _FREE)[..., None]
+    free = compute_fade(bearing.times, bearing.on[:, columns], _FREE)[..., None]
     wanted = now + free * (put_down(bearing, elbows, now, footing) - now)
     if not np.array_equal(wanted, now):
         bent = _bent(motion, bent, motion.places[:, :, HIP], now, wanted)
     now = knees_of(motion, bent)
     low = np.maximum(footing.heights(now) + bearing.least[:, elbows] - now[..., 2], 0.0) * (1.0 - free[..., 0])
-    bent = _swivelled(bent, motion.places[:, :, HIP], now, above(low, motion.frames(_LIFT)))
+    bent = _swivelled(bent, motion.places[:, :, HIP], now, compute_upper_envelope(low, motion.frames(_LIFT)))
     still = np.zeros((len(motion), 3))
     return write_poses(poses, motion, bent, still, still)
 
@@ -128,8 +128,8 @@ def _swivelled(turned: Turned, roots: Floats, now: Floats, lift: Floats) -> Turn
     """
     if not lift.any():
         return turned
-    axis = units(turned.ankles - roots)
-    u = now - roots - axis * dots(axis, now - roots)[..., None]
+    axis = normalise(turned.ankles - roots)
+    u = now - roots - axis * dot(axis, now - roots)[..., None]
     v = np.cross(axis, u)
     most, at = np.hypot(u[..., 2], v[..., 2]), np.arctan2(v[..., 2], u[..., 2])
     side = np.where((v[..., 2] * lift).sum(axis=0) < 0.0, -1.0, 1.0)
@@ -164,13 +164,13 @@ def _elbow_axes(motion: Motion) -> Floats:
     An arm that is straight all the time bends about any axis across it.
     """
     places = motion.places
-    upper, lower = (units(places[:, :, b] - places[:, :, a]) for a, b in ((HIP, KNEE), (KNEE, ANKLE)))
+    upper, lower = (normalise(places[:, :, b] - places[:, :, a]) for a, b in ((HIP, KNEE), (KNEE, ANKLE)))
     turns = motion.turns[:, :, THIGH]
     mean = rotations.rotate(rotations.inverse(turns), np.cross(upper, lower)).mean(axis=0)
     along = rotations.rotate(rotations.inverse(turns), upper).mean(axis=0)
     across = np.cross(along, np.eye(3)[np.abs(along).argmin(axis=-1)])
     mean = np.where(np.linalg.norm(mean, axis=-1, keepdims=True) > np.radians(1.0), mean, across)
-    return rotations.rotate(turns, np.broadcast_to(units(mean), upper.shape))
+    return rotations.rotate(turns, np.broadcast_to(normalise(mean), upper.shape))
 
 
 def _hand_turns(bearing: Bearing, columns: Sequence[int], hands: Floats, lean: Lean, footing: Footing) -> Floats:

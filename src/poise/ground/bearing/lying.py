@@ -16,8 +16,8 @@ from poise.ground.legs.feet import Feet
 from poise.ground.legs.swing import sole_points
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import above, averaged, eased, far_from
-from poise.maths.vectors import UP, level, raised
+from poise.maths.geometry import UP, make_vertical, project_horizontal
+from poise.maths.smoothing import average_hann, compute_fade, compute_upper_envelope, smoothstep
 
 _LOW, _UPRIGHT = 0.7, 0.9  # of their height at rest: hips of a body that lies, and of one that does not
 _FOOT, _FADES = 0.12, 0.15  # [m] an ankle that is so low bears, and how much higher it no longer does
@@ -35,10 +35,10 @@ def lowness(bearing: Bearing, motion: Motion) -> Floats:
 
     A figure that squats, kneels or sits with an upright torso does not, nor does one that stands on its hands.
     """
-    low = 1.0 - eased((bearing.hip_share - _LOW) / (_UPRIGHT - _LOW))
-    down = 1.0 - far_from(bearing.times, bearing.lies[:, None], FADE)[:, 0]
+    low = 1.0 - smoothstep((bearing.hip_share - _LOW) / (_UPRIGHT - _LOW))
+    down = 1.0 - compute_fade(bearing.times, bearing.lies[:, None], FADE)[:, 0]
     bears = np.maximum(np.minimum(bearing.weights.sum(axis=1), 1.0), down)
-    return averaged(low * bearing.torso_level * bears, motion.frames(_SMOOTH))
+    return average_hann(low * bearing.torso_level * bears, motion.frames(_SMOOTH))
 
 
 def lean_on(bearing: Bearing, motion: Motion, low: Floats, footing: Footing) -> Lean:
@@ -51,7 +51,7 @@ def lean_on(bearing: Bearing, motion: Motion, low: Floats, footing: Footing) -> 
     total = weights.sum(axis=1)
     hips = motion.places[:, :, HIP].mean(axis=1)
     centre = ((weights[..., None] * points).sum(axis=1) + 1e-3 * hips) / (total + 1e-3)[:, None]
-    away = level(points - centre[:, None])[..., :2]
+    away = project_horizontal(points - centre[:, None])[..., :2]
     rise = footing.heights(points)
     rise = rise - ((weights * rise).sum(axis=1) / np.maximum(total, 1e-9))[:, None]
     square = np.einsum("fq,fqi,fqj->fij", weights, away, away) + (_RIDGE * total + 1e-9)[:, None, None] * np.eye(2)
@@ -60,7 +60,7 @@ def lean_on(bearing: Bearing, motion: Motion, low: Floats, footing: Footing) -> 
     turn = rotations.as_vector(rotations.rotation_between(UP, normal))
     turn *= np.minimum(1.0, _STEEPEST / np.maximum(np.linalg.norm(turn, axis=1), 1e-9))[:, None] * low[:, None]
     half = motion.frames(_SMOOTH)
-    return Lean(rotations.from_vector(averaged(turn, half)), averaged(centre, half), np.zeros_like(centre))
+    return Lean(rotations.from_vector(average_hann(turn, half)), average_hann(centre, half), np.zeros_like(centre))
 
 
 def lying_feet(
@@ -71,19 +71,19 @@ def lying_feet(
 
     Their `rise` is that of the pelvis: the mean of all that bears, upright legs included.
     """
-    share = low[:, None] * far_from(motion.times, standing, _JOIN)
+    share = low[:, None] * compute_fade(motion.times, standing, _JOIN)
     feet = dataclasses.replace(feet, rise=_rise(bearing, motion, low, lean, feet, standing, footing))
     if not share.any():
         return feet
     lain, turn = lean.of(motion.places[:, :, ANKLE]), lean.turn[:, None]
-    ground = averaged(footing.heights(lain), motion.frames(_SMOOTH))
+    ground = average_hann(footing.heights(lain), motion.frames(_SMOOTH))
     lain[..., 2] = motion.places[:, :, ANKLE, 2] - bearing.floor + ground
     turns = rotations.slerp(feet.turns, rotations.multiply(turn, motion.turns[:, :, FOOT]), share)
     tilt = rotations.slerp(feet.tilt, turn, share)
     ankles = feet.ankles + share[..., None] * (lain - feet.ankles)
     points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
     sunk = np.maximum((footing.heights(points) - points[..., 2]).max(axis=0), 0.0) * (share > 0.0)
-    ankles = ankles + raised(above(sunk, motion.frames(_LIFT)) * np.minimum(4.0 * share, 1.0))
+    ankles = ankles + make_vertical(compute_upper_envelope(sunk, motion.frames(_LIFT)) * np.minimum(4.0 * share, 1.0))
     pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))
     return dataclasses.replace(feet, ankles=ankles, turns=turns, tilt=tilt, pivots=pivots)
 
@@ -91,7 +91,7 @@ def lying_feet(
 def _support(bearing: Bearing, motion: Motion, low: Floats) -> tuple[Floats, Floats]:
     """Places (F, Q, 3) of all that may bear, and how much (F, Q): parts, and of who lies ankles and torso, too."""
     ankles = motion.places[:, :, ANKLE]
-    feet = low[:, None] * (1.0 - eased((ankles[..., 2] - bearing.floor - _FOOT) / _FADES))
+    feet = low[:, None] * (1.0 - smoothstep((ankles[..., 2] - bearing.floor - _FOOT) / _FADES))
     weights = bearing.weights.copy()
     weights[:, bearing.columns("hips")] *= _SEAT
     torso = np.concatenate([motion.places[:, :, HIP], bearing.shoulders], axis=1)
@@ -107,11 +107,11 @@ def _rise(
     there = lean.of(points)
     needed = footing.heights(there) + points[..., 2] - bearing.floor - there[..., 2]
     legs = feet.rise.mean(axis=1)
-    free = np.minimum(weights.sum(axis=1), 1.0)[:, None] * far_from(motion.times, standing, _JOIN)
+    free = np.minimum(weights.sum(axis=1), 1.0)[:, None] * compute_fade(motion.times, standing, _JOIN)
     upright = ((1.0 - low[:, None]) * (1.0 - free)).sum(axis=1)
     mean = (upright * legs + (weights * needed).sum(axis=1)) / np.maximum(upright + weights.sum(axis=1), 1e-9)
     missing = _short_arms(bearing, lean, mean, footing) * (1.0 - bearing.weights[:, bearing.parts.index("hips")])
-    return feet.rise + (mean - legs - above(missing, motion.frames(_SINK)))[:, None]
+    return feet.rise + (mean - legs - compute_upper_envelope(missing, motion.frames(_SINK)))[:, None]
 
 
 def _short_arms(bearing: Bearing, lean: Lean, up: Floats, footing: Footing) -> Floats:
@@ -129,7 +129,7 @@ def _short_arms(bearing: Bearing, lean: Lean, up: Floats, footing: Footing) -> F
         )
     )
     length = np.maximum(_REACHES * (upper + lower), posed)
-    lift = raised(up)[:, None]
+    lift = make_vertical(up)[:, None]
     places = put_down(bearing, hands, lean.of(bearing.places[:, hands]) + lift, footing)
     away = lean.of(bearing.shoulders) + lift - places
     high = np.sqrt(np.maximum(length**2 - (away[..., :2] ** 2).sum(axis=-1), 0.0))

@@ -19,12 +19,12 @@ from poise.ground.figure.speeds import Shots, shots_of, velocities
 from poise.ground.figure.steps import runs
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import eased, far_from, time_from
-from poise.maths.vectors import units
+from poise.maths.geometry import normalise
+from poise.maths.smoothing import compute_fade, measure_time_from, smoothstep
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.roles import Leg
-from poise.model.roles.lookup import row_of_role
+from poise.model.roles.roles import find_joint_by_role
 from poise.model.skeleton import Kind, Skeleton
 
 _NEAR = {"hand": 0.16, "elbow": 0.11, "knee": 0.11, "hips": 0.2}  # [m] a joint that bears is no higher over the floor
@@ -94,7 +94,7 @@ class Bearing:
     @cached_property
     def weights(self) -> Floats:
         """(F, P) how much each part is on the ground: 1 where it is, less in the quarter of a second around that."""
-        return 1.0 - far_from(self.times, self.touches, FADE)
+        return 1.0 - compute_fade(self.times, self.touches, FADE)
 
     @cached_property
     def heights(self) -> Floats:
@@ -116,7 +116,7 @@ class Bearing:
     @property
     def off_feet(self) -> Bools:
         """(F, L) where a leg does not stand on its foot: it kneels, or the body lies, falls or gets up."""
-        lies = far_from(self.times, self.lies[:, None], _FALLS) < 1.0
+        lies = compute_fade(self.times, self.lies[:, None], _FALLS) < 1.0
         return self.on[:, [part.endswith("knee") for part in self.parts]] | lies
 
     def columns(self, *names: str) -> list[int]:
@@ -171,8 +171,8 @@ def _torso_level(motion: Motion, shoulders: Floats) -> Floats:
     """How level (F,) the torso is: 0 up to 40 degrees from upright, 1 from 70 on; 1 where nothing says where it is."""
     if not shoulders.shape[1]:
         return np.ones(len(motion))
-    torso = units(shoulders.mean(axis=1) - motion.places[:, :, HIP].mean(axis=1))
-    return eased((np.arccos(np.clip(torso[:, 2], -1.0, 1.0)) - _BENT) / (_LEVEL - _BENT))
+    torso = normalise(shoulders.mean(axis=1) - motion.places[:, :, HIP].mean(axis=1))
+    return smoothstep((np.arccos(np.clip(torso[:, 2], -1.0, 1.0)) - _BENT) / (_LEVEL - _BENT))
 
 
 def _clearance(times: Floats, heights: Floats, touches: Bools, on: Bools) -> Floats:
@@ -200,7 +200,7 @@ def arms_of(skeleton: Skeleton) -> tuple[BearingArm, ...]:
     """The arms whose roles are sure and whose joints turn freely."""
     arms: list[BearingArm] = []
     for side in ("left", "right"):
-        rows = [row_of_role(skeleton, f"{side}{part}") for part in ("UpperArm", "LowerArm", "Hand")]
+        rows = [find_joint_by_role(skeleton, f"{side}{part}") for part in ("UpperArm", "LowerArm", "Hand")]
         names = [skeleton.names[row] for row in rows if row is not None and skeleton.kinds[row] == Kind.BALL]
         if len(names) == len(rows):
             arms.append(BearingArm(f"{side} hand", f"{side} elbow", Leg(f"{side} arm", *names, toes=None)))
@@ -238,8 +238,8 @@ def part_places(clip: Clip, motion: Motion, arms: tuple[BearingArm, ...]) -> tup
 
 def _lasting(times: Floats, shots: Shots, on: Bools) -> Bools:
     """The mask (F, P) without short gaps, then without short stretches; none goes over a cut."""
-    on = on | (np.add(*time_from(times, on)) <= _GAP)
-    on = on & (np.add(*time_from(times, ~on)) > _SHORTEST)
+    on = on | (np.add(*measure_time_from(times, on)) <= _GAP)
+    on = on & (np.add(*measure_time_from(times, ~on)) > _SHORTEST)
     cut = np.flatnonzero(np.diff(shots.first)) + 1
     on[cut] = False
     return on

@@ -20,7 +20,7 @@ from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, 
 from poise.ground.figure.speeds import shots_of
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.vectors import UP, dots, level, raised, units
+from poise.maths.geometry import UP, dot, make_vertical, normalise, project_horizontal
 
 _STILL = 0.003  # [m/s] what is slower does not move
 _ROUNDING = 2e-5  # [m] by which what stands still may seem to move from frame to frame: files are rounded
@@ -94,7 +94,7 @@ def laid_flat(motion: Motion, footing: Footing) -> Motion:
         places[:, :, place] = floor + rotations.rotate(rotations.inverse(foot), motion.places[:, :, place] - ground)
     toes = rotations.rotate(rotations.inverse(tilt), motion.places[:, :, END] - balls)
     places[:, :, END] = places[:, :, BALL] + toes
-    places[:, :, [HIP, KNEE]] -= raised(ground[..., 2])[:, :, None]
+    places[:, :, [HIP, KNEE]] -= make_vertical(ground[..., 2])[:, :, None]
     return dataclasses.replace(motion, places=places, turns=turns)
 
 
@@ -108,12 +108,12 @@ def _along_ground(ankles: Floats, balls: Floats, tilt: Floats, short: Bools, foo
     turn, ground = tilt, balls
     for _ in range(_TURNS):
         before, up = turn, rotations.rotate(turn, np.broadcast_to(UP, balls.shape))
-        ground = balls - dots(balls - ground, up)[..., None] * up
+        ground = balls - dot(balls - ground, up)[..., None] * up
         ground[..., 2] = footing.heights(ground)
-        back = level(rotations.rotate(rotations.inverse(turn), ankles - ground))
+        back = project_horizontal(rotations.rotate(rotations.inverse(turn), ankles - ground))
         heel = ground + (1.0 + HEEL) * rotations.rotate(turn, back)
         heel[..., 2] = footing.heights(heel)
-        _level_over_edges(heel, ground, np.abs(dots(heel - ground, rotations.rotate(tilt, UP))) > OVER, footing)
+        _level_over_edges(heel, ground, np.abs(dot(heel - ground, rotations.rotate(tilt, UP))) > OVER, footing)
         turn = rotations.multiply(rotations.rotation_between(rotations.rotate(tilt, back), heel - ground), tilt)
         turn = np.where(short[:, None], tilt, turn)
         if np.abs(turn - before).max() < _TURNED:
@@ -156,7 +156,11 @@ def _tips(flat: Motion, held: Bools, soles: Soles) -> Floats:
     height = np.where(held, tips[..., 2], np.inf)
     frame, legs = height.argmin(axis=0), np.arange(held.shape[1])
     ankle, ball, end = (flat.places[frame, legs, place] for place in (ANKLE, BALL, END))
-    end = np.where((end == ball).all(axis=1)[:, None], ball + TIP * level(ball - ankle), end) * [1.0, 1.0, 0.0]
+    end = np.where((end == ball).all(axis=1)[:, None], ball + TIP * project_horizontal(ball - ankle), end) * [
+        1.0,
+        1.0,
+        0.0,
+    ]
     tip = rotations.rotate(rotations.inverse(flat.turns[frame, legs, TOES]), end - ball)
     bent = height[frame, legs] > _BENT
     unknown = toeless(flat) | ~held.any(axis=0)
@@ -256,7 +260,7 @@ def _raised(motion: Motion, soles: Soles, footing: Footing, back: float) -> tupl
         worst = depth.argmax(axis=0)
         return worst, depth[worst, legs]
 
-    tip = soles.tip - back * units(soles.tip)
+    tip = soles.tip - back * normalise(soles.tip)
     for _ in range(3):
         worst, depth = deepest(tip)
         up = rotations.rotate(rotations.inverse(motion.turns[worst, legs, TOES]), np.broadcast_to(UP, tip.shape))

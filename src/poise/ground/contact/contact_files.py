@@ -20,10 +20,9 @@ from typing import Any
 
 from poise.errors import FileError, PoiseError
 from poise.ground.contact.contacts import Contacts, frame_times, table_of
-from poise.io.files import is_file, read_bytes, write_atomically
-from poise.io.paths import as_path
-from poise.io.plain_json import read_json
-from poise.maths.arguments import names, require, text
+from poise.io.files import as_path, is_file, read_bytes, write_atomically
+from poise.io.text_parsing import parse_json
+from poise.maths.arguments import check_names, check_text, require
 from poise.maths.arrays import Floats
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")  # a TOML key that needs no quotes
@@ -53,10 +52,10 @@ def read_contacts(path: str | PathLike[str], clip: str, legs: Sequence[str], tim
     FileError
         Naming the file, the leg and the reason.
     """
-    path, clip = as_path(path), text(clip, "the name of the clip")
-    legs, times = names(legs, "the legs", "['left', 'right']"), frame_times(times)
+    path, clip = as_path(path), check_text(clip, "the name of the clip")
+    legs, times = check_names(legs, "the legs", "['left', 'right']"), frame_times(times)
     if _is_json(path):
-        place, table = "", read_json(path, _text(path))
+        place, table = "", parse_json(path, _text(path))
     else:
         tables = _contacts(_toml(_text(path), path), path)
         if clip not in tables:
@@ -85,7 +84,7 @@ def write_contacts(path: str | PathLike[str], contacts: Contacts, clip: str) -> 
     FileError
         For a sidecar that holds the contacts in another form than a table of its own; it is left alone.
     """
-    path, clip = as_path(path), text(clip, "the name of the clip")
+    path, clip = as_path(path), check_text(clip, "the name of the clip")
     require(contacts, Contacts, "what write_contacts() writes")
     rows = {
         leg: {point: [[round(t, 4) for t in pair] for pair in pairs] for point, pairs in points.items()}

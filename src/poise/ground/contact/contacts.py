@@ -14,10 +14,9 @@ from poise.errors import InputError, UnknownNameError
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, Soles, find_soles
 from poise.ground.figure.motion import Motion, fineness, finer_times, step_of
 from poise.ground.figure.speeds import Shots, lowest_near, shots_of, velocities
-from poise.maths.arguments import named, names, require
-from poise.maths.arrays import Bools, Floats, Ints, finite, real, short
-from poise.maths.in_words import in_words
-from poise.maths.options import whole_number
+from poise.maths.arguments import check_integer, check_names, describe_value, require
+from poise.maths.arrays import Bools, Floats, Ints, abbreviate, finite, real
+from poise.maths.formatting import format_fields
 
 Intervals: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
 
@@ -111,7 +110,7 @@ class Contacts:
         It counts as long as heel and ball agree with it; edits of heel and ball go before.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     legs: tuple[str, ...]
     times: Floats
@@ -121,12 +120,12 @@ class Contacts:
 
     def __post_init__(self) -> None:
         if type(self.legs) is not tuple:
-            object.__setattr__(self, "legs", names(self.legs, "the legs of contacts", "['left', 'right']"))
+            object.__setattr__(self, "legs", check_names(self.legs, "the legs of contacts", "['left', 'right']"))
         for name, kind in (("times", "iuf"), ("heel", "b"), ("ball", "b")):
             array = getattr(self, name)
             if not isinstance(array, np.ndarray) or array.dtype.kind not in kind:
                 what = "times" if name == "times" else "truth values"
-                raise InputError(f"`{name}` of contacts must be an array of {what}, not {named(array)}")
+                raise InputError(f"`{name}` of contacts must be an array of {what}, not {describe_value(array)}")
         if self.times.ndim != 1 or not self.heel.shape == self.ball.shape == (len(self.times), len(self.legs)):
             raise InputError(
                 f"contacts of {len(self.legs)} legs at times of shape {self.times.shape} do not go with heel of shape "
@@ -142,7 +141,7 @@ class Contacts:
 
     def every(self, step: int) -> Contacts:
         """Return the contacts of every so many frames. They keep these as their finer ones."""
-        step = whole_number(step, "the step between frames")
+        step = check_integer(step, "the step between frames")
         if step < 1:
             raise InputError(f"the step between frames is at least 1, not {step}")
         fine = self if step > 1 else None
@@ -190,7 +189,7 @@ class Contacts:
         InputError
             For an interval that starts after its end, lies outside the clip by more than a frame, or overlaps another.
         """
-        legs, times = names(legs, "the legs", "['left', 'right']"), frame_times(times)
+        legs, times = check_names(legs, "the legs", "['left', 'right']"), frame_times(times)
         for leg, points in table_of(intervals, "contacts").items():
             if leg not in legs:
                 raise UnknownNameError("leg", str(leg), legs)
@@ -235,14 +234,16 @@ def frame_times(times: ArrayLike) -> Floats:
     """Check the times of frames (F,) [s]. InputError for other values, times in wrong order, and no times."""
     given = finite(times, "the times of the frames")
     if given.ndim != 1 or not len(given) or (np.diff(given) < 0).any():
-        raise InputError(f"the times of the frames are one or more in a row that do not decrease, not {short(times)}")
+        raise InputError(
+            f"the times of the frames are one or more in a row that do not decrease, not {abbreviate(times)}"
+        )
     return given
 
 
 def table_of(value: Any, what: str) -> dict[str, Any]:
     """Return a value that must be a table (a dict); InputError if it is none."""
     if not isinstance(value, Mapping):
-        raise InputError(f"{what} must be a table, not {short(value)}")
+        raise InputError(f"{what} must be a table, not {abbreviate(value)}")
     return dict(cast("Mapping[str, Any]", value))
 
 
@@ -268,14 +269,14 @@ def _standing(intervals: Any, times: Floats, beyond: float, place: str) -> Bools
 def _listed(value: Any, place: str) -> list[Any]:
     if isinstance(value, list | tuple):
         return list(cast("Sequence[Any]", value))
-    raise InputError(f"{place}: give a list of intervals [start, end] in seconds, not {short(value)}")
+    raise InputError(f"{place}: give a list of intervals [start, end] in seconds, not {abbreviate(value)}")
 
 
 def _interval(value: Any, place: str) -> tuple[float, float]:
     pair = cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
     numbers = [n for n in pair if isinstance(n, int | float) and not isinstance(n, bool) and abs(n) < np.inf]
     if len(pair) != 2 or len(numbers) != 2:  # noqa: PLR2004
-        raise InputError(f"{place}: an interval is two numbers [start, end] in seconds, not {short(value)}")
+        raise InputError(f"{place}: an interval is two numbers [start, end] in seconds, not {abbreviate(value)}")
     return real(numbers[0], place), real(numbers[1], place)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT
 from poise.ground.figure.footing import Footing
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.vectors import dots, level, units
+from poise.maths.geometry import dot, normalise, project_horizontal
 
 OVER = 0.03  # [m] a heel or ball that is higher above the ground, beside an edge, hangs
 _EDGE = 0.03  # [m] ground that rises by more under one sole, beside its slope, has an edge
@@ -59,8 +59,8 @@ def ground_under(heel: Floats, ball: Floats, tip: Floats, alone: Alone, footing:
     """How soles (..., 3) lie: on the line from the ground at the heel to that at the ball, but level over an edge."""
     points = _points(heel, ball, tip)
     heights, way = footing.heights(points), ball - heel
-    square = np.maximum(dots(way, way), 1e-18)[..., None]  # a hock is one point
-    share = dots(points - heel[..., None, :], way[..., None, :]) / square
+    square = np.maximum(dot(way, way), 1e-18)[..., None]  # a hock is one point
+    share = dot(points - heel[..., None, :], way[..., None, :]) / square
     first, last = heights[..., 1:2], heights[..., _BACK : _BACK + 1]
     off = heights - (first + share * (last - first))
     between = slice(1, _BACK + 1)
@@ -79,7 +79,7 @@ def ground_under(heel: Floats, ball: Floats, tip: Floats, alone: Alone, footing:
 
 def _points(heel: Floats, ball: Floats, tip: Floats) -> Floats:
     """The points (..., n, 3) of and around soles at which the ground counts, from behind the heel to before the tip."""
-    unit = units(level(tip - heel))
+    unit = normalise(project_horizontal(tip - heel))
     end = tip + _MARGIN * unit
     ahead = _line(end, tip + _ROOM * unit, _AHEAD + 1)[..., 1:, :]
     behind = (heel - _MARGIN * unit)[..., None, :]
@@ -132,7 +132,7 @@ def off_edges(heel: Floats, ball: Floats, tip: Floats, alone: Alone, footing: Fo
     under = ground_under(heel, ball, tip, alone, footing)
     rough = np.flatnonzero(under.off + under.near > 0.0)
     if len(rough):
-        moved = shifts[:, None, None] * units(level(tip - heel))[rough]
+        moved = shifts[:, None, None] * normalise(project_horizontal(tip - heel))[rough]
         off, near, _ = ground_under(
             moved + heel[rough], moved + ball[rough], moved + tip[rough], alone.of(rough), footing
         )

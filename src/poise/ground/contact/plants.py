@@ -15,7 +15,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import FOOT, Motion
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.vectors import UP, level, raised, units
+from poise.maths.geometry import UP, make_vertical, normalise, project_horizontal
 
 _RUNG = 0.15  # [m] a stance that is higher above the clip's floor is on something that is not there
 
@@ -108,14 +108,14 @@ def find_plants(
     tip = _to_tips(points, stances, along)
     alone = _alone(contacts, stances)
     shift = off_edges(heel, ball, ball + tip, alone, footing, farthest)
-    direction = units(level(along))
+    direction = normalise(project_horizontal(along))
     way = shift[:, None] * direction
     moved = ball + way
     under = ground_under(heel + way, moved, moved + tip, alone, footing)
     tilt, planted_heel, planted_ball, hangs = _put_down(moved, along, under.edged, alone, footing, steepest)
     if floor is not None:
         higher = ball[:, 2] - floor
-        step = raised(np.where(higher > _RUNG, higher, 0.0))
+        step = make_vertical(np.where(higher > _RUNG, higher, 0.0))
         planted_heel, planted_ball = planted_heel + step, planted_ball + step
     onto = rotations.rotation_between(rotations.rotate(tilt, along), planted_ball - planted_heel)
     onto = np.where(stances.flat[:, None], onto, rotations.IDENTITY)
@@ -187,7 +187,10 @@ def _put_down(
     """Tilt (P, 4), heel and ball (P, 3) of feet on the ground, and which of both (P, 2) hangs over an edge."""
     normal = footing.sample(ball - 0.5 * along)[1]
     tilt = _limited(rotations.rotation_between(UP, normal), steepest)
-    placed = tilt, *_standing(ball, rotations.rotate(tilt, along), units(level(along)), footing, steepest)
+    placed = (
+        tilt,
+        *_standing(ball, rotations.rotate(tilt, along), normalise(project_horizontal(along)), footing, steepest),
+    )
     hangs = np.zeros((len(ball), 2), dtype=np.bool_)
     if edged.any():
         over = _over_edge(ball[edged], along[edged], alone.of(edged), footing, steepest)
@@ -219,7 +222,7 @@ def _over_edge(
     ball: Floats, along: Floats, alone: Alone, footing: Footing, steepest: float
 ) -> tuple[Floats, Floats, Floats, Bools]:
     """The same for feet over an edge: in line with the higher tread, or that of the end that is to stand alone."""
-    length = np.linalg.norm(along, axis=1)[:, None] * units(level(along))
+    length = np.linalg.norm(along, axis=1)[:, None] * normalise(project_horizontal(along))
     heel = ball - length
     first, last = footing.sample(heel), footing.sample(ball)
     by_heel = (alone.heel | ((first[0] > last[0]) & ~alone.ball))[:, None]

@@ -10,7 +10,7 @@ from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, 
 from poise.ground.figure.speeds import Shots, shots_of, velocities
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.vectors import level
+from poise.maths.geometry import project_horizontal
 from poise.model.pose import Pose
 
 HEEL_POINT, BALL_POINT, TIP_POINT = range(3)
@@ -101,7 +101,7 @@ def _on_floor(motion: Motion, places: Floats, leg: Ints, facing: Floats, floor: 
     """Heel, ball and tip (n, 3, 3) on the floor, of the legs `leg` (n,) that are in `places` (n, 5, 3)."""
     four, hocks = len(motion.figure.legs) > 2, steep(motion)  # noqa: PLR2004
     ankle, joint, end = places[:, ANKLE], places[:, BALL], places[:, END]
-    ahead = level(joint - ankle)
+    ahead = project_horizontal(joint - ankle)
     unknown = (toeless(motion) | (hocks & (not four)))[leg, None]
     if unknown.any():
         length = np.linalg.norm(np.diff(places[:, : ANKLE + 1], axis=1), axis=2).sum(axis=1, keepdims=True)
@@ -162,7 +162,7 @@ def _ahead(motion: Motion, frames: Ints) -> Floats:
         ahead = np.stack([across[:, 1], -across[:, 0], np.zeros(len(across))], axis=1)
     else:
         hips, knees, ankles = (places[:, :, place].mean(axis=1) for place in (HIP, KNEE, ANKLE))
-        ahead = level(knees - (hips + ankles) / 2)
+        ahead = project_horizontal(knees - (hips + ankles) / 2)
     length = np.linalg.norm(ahead, axis=1, keepdims=True)
     return ahead / np.where(length > 0, length, 1.0)
 

@@ -9,18 +9,18 @@ from typing import Literal
 
 import numpy as np
 
-from poise.errors import InputError, UnsupportedError, quoted
-from poise.maths.arguments import names as names_of
+from poise.errors import InputError, UnsupportedError, quote_value
+from poise.maths.arguments import check_names as names_of
+from poise.maths.arguments import one_of
 from poise.maths.arrays import Floats, real
-from poise.maths.options import one_of
-from poise.maths.vectors import to_z_up
+from poise.maths.geometry import find_z_up_rotation
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.roles import Leg, Roles, humanoid
-from poise.model.roles.lookup import SURE
+from poise.model.roles import Leg, Roles, search_roles
+from poise.model.roles.roles import MIN_CONFIDENCE
 from poise.model.skeleton import Kind, Skeleton
-from poise.model.ways import FLAT
+from poise.model.topology import FLAT_MESSAGE
 
 Up = Literal["y", "z"]
 
@@ -62,7 +62,7 @@ class Figure:
     @cached_property
     def turn(self) -> Floats:
         """Rotation (4,) from the file's axes to those of the ground: z up."""
-        return to_z_up(self.up)
+        return find_z_up_rotation(self.up)
 
 
 def figure_of(
@@ -85,7 +85,7 @@ def figure_of(
     is.
     """
     skeleton = clip.skeleton
-    roles = humanoid(skeleton if rig is None else rig)
+    roles = search_roles(skeleton if rig is None else rig)
     chosen = _chosen(roles, legs)
     for leg in chosen:
         _check_joints(skeleton, leg)
@@ -104,7 +104,7 @@ def figure_of(
 def _chosen(roles: Roles, names: Sequence[str] | None) -> tuple[Leg, ...]:
     legs = (*roles.legs, *roles.apart)
     if not legs:
-        flat = next((f" ({why})" for role, why in roles.left_out.items() if why == FLAT or role == "legs"), "")
+        flat = next((f" ({why})" for role, why in roles.left_out.items() if why == FLAT_MESSAGE or role == "legs"), "")
         raise UnsupportedError(
             f"this skeleton has no legs that can be told{flat}: name them in the sidecar's [humanoid] table, "
             'such as leftUpperLeg = "JOINT", leftLowerLeg and leftFoot'
@@ -115,7 +115,7 @@ def _chosen(roles: Roles, names: Sequence[str] | None) -> tuple[Leg, ...]:
     chosen = (names,) if isinstance(names, str) else names_of(names, f"legs, of {', '.join(known)},", str([*known]))
     unknown = [name for name in chosen if name not in known]
     if unknown or not chosen:
-        raise InputError(f"no leg {quoted(unknown[0]) if unknown else repr('')}; legs: {', '.join(known)}")
+        raise InputError(f"no leg {quote_value(unknown[0]) if unknown else repr('')}; legs: {', '.join(known)}")
     if len(set(chosen)) < len(chosen):
         raise InputError(f"a leg is named twice: {', '.join(chosen)}")
     return tuple(known[name] for name in chosen)
@@ -128,14 +128,15 @@ def _check_sure(roles: Roles, leg: Leg) -> None:
     """
     known = {role: joint for role, joint in roles.joints.items() if joint in (leg.upper, leg.lower, leg.foot)}
     least = min(known, key=lambda role: roles.confidence[role], default=None)
-    if least is None or roles.confidence[least] >= SURE:
+    if least is None or roles.confidence[least] >= MIN_CONFIDENCE:
         return
     table = ", ".join(
         f'{leg.name}{part} = "{joint}"' for part, joint in zip(_PARTS, (leg.upper, leg.lower, leg.foot), strict=True)
     )
     raise UnsupportedError(
         f"the {leg.name} leg is known with a confidence of {roles.confidence[least]:.1f} only ({known[least]!r} as "
-        f"{least}: {roles.reasons[least]}), and {SURE:g} is needed: if it is a leg, say so in the sidecar's [humanoid] "
+        f"{least}: {roles.reasons[least]}), and {MIN_CONFIDENCE:g} is needed: if it is a leg, say so in the "
+        "sidecar's [humanoid] "
         f"table, {table}"
     )
 

@@ -11,7 +11,7 @@ from poise.ground.figure.figure import Figure
 from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.vectors import to_z_up
+from poise.maths.geometry import find_z_up_rotation
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,4 +47,4 @@ class Footing:
 
     @property
     def _turn(self) -> Floats:
-        return to_z_up(self.terrain.up)
+        return find_z_up_rotation(self.terrain.up)

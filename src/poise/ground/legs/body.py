@@ -11,8 +11,8 @@ from poise.ground.figure.motion import HIP, Motion
 from poise.ground.legs.feet import Feet
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.smooth import averaged
-from poise.maths.vectors import UP, dots, level, units
+from poise.maths.geometry import UP, dot, normalise, project_horizontal
+from poise.maths.smoothing import average_hann
 
 _SMOOTH = 0.15  # [s] to each side: over how long the lean is averaged
 
@@ -48,11 +48,11 @@ def lean_of(motion: Motion, feet: Feet) -> Lean | None:
     if not (front.any() and hind.any()):
         return None
     hips = motion.places[:, :, HIP]
-    forward = level(hips[:, front].mean(axis=1) - hips[:, hind].mean(axis=1))
-    ahead, apart = units(forward), np.linalg.norm(forward, axis=-1)
+    forward = project_horizontal(hips[:, front].mean(axis=1) - hips[:, hind].mean(axis=1))
+    ahead, apart = normalise(forward), np.linalg.norm(forward, axis=-1)
     way = feet.ankles[:, front].mean(axis=1) - feet.ankles[:, hind].mean(axis=1)
     higher = feet.rise[:, front].mean(axis=1) - feet.rise[:, hind].mean(axis=1)
-    angle = np.arctan2(higher, np.maximum(dots(way, ahead), 0.5 * apart))
-    angle = averaged(angle, motion.frames(_SMOOTH))
+    angle = np.arctan2(higher, np.maximum(dot(way, ahead), 0.5 * apart))
+    angle = average_hann(angle, motion.frames(_SMOOTH))
     centre = hips.mean(axis=1)
     return Lean(rotations.about(np.cross(ahead, UP), angle), centre, np.zeros_like(centre))

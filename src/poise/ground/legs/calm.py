@@ -14,8 +14,8 @@ from poise.ground.figure.steps import STEPPING, steps_of
 from poise.ground.legs.legs import Turned, places_of
 from poise.ground.legs.pelvis import leg_lengths
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import above, eased, time_from
-from poise.maths.vectors import raised
+from poise.maths.geometry import make_vertical
+from poise.maths.smoothing import compute_upper_envelope, measure_time_from, smoothstep
 
 ROOM = 4.8  # [mm per frame^2 at 120 frames/s] that a knee may have beyond its source: less than is told of
 LESS = 0.1  # [mm per frame^2] in all by which something is calmer, at least: roundings decide nothing
@@ -36,11 +36,11 @@ def calm_chords(motion: Motion, turned: Turned, standing: Bools, popping: Bools,
     seconds  before and after, in which a knee comes to its bend; a frame at least
     """
     thigh, shin, posed = leg_lengths(motion)
-    chord = np.linalg.norm(turned.ankles - motion.places[:, :, HIP] - raised(turned.up)[:, None], axis=-1)
+    chord = np.linalg.norm(turned.ankles - motion.places[:, :, HIP] - make_vertical(turned.up)[:, None], axis=-1)
     height, animated = _heights(thigh, shin, chord), _heights(thigh, shin, posed)
-    calm = animated + above(height - animated, max(motion.frames(seconds), 1))
-    away = np.minimum(*time_from(motion.times, popping))
-    share = eased((_NEAR + _FADE - away) / _FADE) * (chord > _STRAIGHT * (thigh + shin))
+    calm = animated + compute_upper_envelope(height - animated, max(motion.frames(seconds), 1))
+    away = np.minimum(*measure_time_from(motion.times, popping))
+    share = smoothstep((_NEAR + _FADE - away) / _FADE) * (chord > _STRAIGHT * (thigh + shin))
     wanted = height + share * np.maximum(calm - height, 0.0)
     longest = _along(thigh, wanted) + _along(shin, wanted)
     return np.where(share > 0.0, np.maximum(longest, chord - np.where(standing, _SINK, _LIFT)), np.inf)

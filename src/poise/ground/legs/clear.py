@@ -14,8 +14,8 @@ from poise.ground.figure.motion import Motion
 from poise.ground.legs.swing import Between, sole_points
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.smooth import above, eased, far_from, rows_at
-from poise.maths.vectors import level, units
+from poise.maths.geometry import normalise, project_horizontal
+from poise.maths.smoothing import compute_fade, compute_upper_envelope, smoothstep, take_frames
 
 TOES_BEND = 0.03  # [m] by which toes bend out of the ground before the foot is lifted for them
 _WHOLE = 0.2  # [s] before and after: how smoothly a whole figure goes up
@@ -45,11 +45,13 @@ def cleared(
     near = np.minimum(between.since, between.until)
     points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
     allowed = np.zeros(points.shape[:3])
-    allowed[2] = motion.bends * (TOES_BEND + (1.0 - eased(near / _CLEAR)) * _tips_at_ends(points[2], between, footing))
+    allowed[2] = motion.bends * (
+        TOES_BEND + (1.0 - smoothstep(near / _CLEAR)) * _tips_at_ends(points[2], between, footing)
+    )
     needed = np.where(standing, 0.0, _lacking(points, allowed, footing))
     if not needed.any():
         return ankles
-    free = far_from(motion.times, standing, _CLEAR)
+    free = compute_fade(motion.times, standing, _CLEAR)
     able = _HIGHEST * np.maximum(free, _LEAST)
     steep = (needed > able) & (free < 1.0)
     ankles = ankles.copy()
@@ -58,7 +60,7 @@ def cleared(
         ankles += way
         needed = np.where(standing, 0.0, _lacking(points + way, allowed, footing))
     wanted = np.minimum(needed / np.maximum(free, _LEAST), np.maximum(needed, _HIGHEST))
-    lift = above(wanted, motion.frames(_CLEAR)) * free
+    lift = compute_upper_envelope(wanted, motion.frames(_CLEAR)) * free
     ankles[..., 2] += np.maximum(lift, needed)
     return ankles
 
@@ -72,13 +74,17 @@ def lifted_as_a_whole(
     of the ground alone would fold up its legs.
     """
     points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
-    return above((footing.heights(points) - points[..., 2]).max(axis=(0, 2)).clip(0.0), motion.frames(_WHOLE))
+    return compute_upper_envelope(
+        (footing.heights(points) - points[..., 2]).max(axis=(0, 2)).clip(0.0), motion.frames(_WHOLE)
+    )
 
 
 def _tips_at_ends(tips: Floats, between: Between, footing: Footing) -> Floats:
     """How deep (F, L) toes (F, L, 3) are in the ground where the foot still stands, or stands again."""
     depths = np.maximum(footing.heights(tips) - tips[..., 2], 0.0)
-    return np.where(between.since <= between.until, rows_at(depths, between.before), rows_at(depths, between.after))
+    return np.where(
+        between.since <= between.until, take_frames(depths, between.before), take_frames(depths, between.after)
+    )
 
 
 def _lacking(points: Floats, allowed: Floats, footing: Footing) -> Floats:
@@ -98,7 +104,9 @@ def _asides(
     free: Floats,
 ) -> Floats:
     """How far (F, L, 3) feet are held back, or go ahead, where they cannot be lifted fast enough: smooth, and level."""
-    ahead = units(level(rotations.rotate(turns, np.broadcast_to(soles.ball - soles.heel, (*able.shape, 3)))))
+    ahead = normalise(
+        project_horizontal(rotations.rotate(turns, np.broadcast_to(soles.ball - soles.heel, (*able.shape, 3))))
+    )
     frame, leg = np.nonzero(steep)
     tries = np.concatenate([[0.0], np.stack([-_ASIDE, _ASIDE], axis=1).ravel()])
     best = _least_aside(
@@ -108,7 +116,7 @@ def _asides(
     ways[:, frame, leg] = np.maximum(-best, 0.0), np.maximum(best, 0.0)
     ways /= np.maximum(free, _SHARE)
     half = motion.frames(_SMOOTH)
-    along = (above(ways[1], half) - above(ways[0], half)) * free
+    along = (compute_upper_envelope(ways[1], half) - compute_upper_envelope(ways[0], half)) * free
     return along[..., None] * ahead
 
 

@@ -22,8 +22,8 @@ from poise.ground.legs.risers import before_risers
 from poise.ground.legs.swing import between_of, carried_on, faded
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.smooth import eased, last_of, rows_at, time_from
-from poise.maths.vectors import UP, dots, level, raised, units
+from poise.maths.geometry import UP, dot, make_vertical, normalise, project_horizontal
+from poise.maths.smoothing import find_last_true, measure_time_from, smoothstep, take_frames
 
 _SETTLE = 0.2  # [s] in which the correction of a foot's rotation fades
 _DEEP = 0.03  # [m] a heel so deep in the ground is over the tread behind, or came down so: lifted at once it would pop
@@ -65,18 +65,18 @@ def place_feet(
     between = between_of(motion.times, standing)  # a swing that the clip cuts off ends on the ground that is there
     level = floor_level(motion, soles, contacts) if floor is None or standing.any() else floor
     tilt, rise = _ground_under(motion, plants, which, standing, footing, level)
-    share = eased(between.share)
-    tilt = rotations.slerp(rows_at(tilt, between.before), rows_at(tilt, between.after), share)
+    share = smoothstep(between.share)
+    tilt = rotations.slerp(take_frames(tilt, between.before), take_frames(tilt, between.after), share)
     turns = rotations.multiply(tilt, motion.turns[:, :, FOOT])
     turns = _settled(motion.times, turns, contacts, plants, which)
     turns = _over_ground(soles, contacts, plants, which, turns, footing)
     ankles = _ankles(motion, soles, contacts, plants, which, turns, rise)
     offsets = carried_on(motion, ankles - motion.places[:, :, ANKLE], between, standing)
-    rise = rows_at(rise, between.before) * (1 - share) + rows_at(rise, between.after) * share
+    rise = take_frames(rise, between.before) * (1 - share) + take_frames(rise, between.after) * share
     ankles = motion.places[:, :, ANKLE] + offsets
     if not standing.any():
         up = lifted_as_a_whole(motion, ankles, turns, tilt, soles, footing)[:, None]
-        ankles, rise = ankles + raised(up), rise + up
+        ankles, rise = ankles + make_vertical(up), rise + up
     ankles = cleared(motion, ankles, turns, tilt, soles, between, standing, footing)
     pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))
     free = contacts.ball & ~contacts.heel & (soles.lengths > 0.0)
@@ -88,11 +88,13 @@ def _across(soles: Soles, turns: Floats, leg: Ints) -> Floats:
 
     It is the sole's normal, towards the ankle, times the way to the ball.
     """
-    along = units(soles.ball - soles.heel)
+    along = normalise(soles.ball - soles.heel)
     ankle = -soles.heel
-    normal = ankle - dots(ankle, along)[:, None] * along
+    normal = ankle - dot(ankle, along)[:, None] * along
     across = np.broadcast_to(np.cross(normal, along)[leg], (*turns.shape[:-1], 3))
-    return np.where(soles.lengths[leg, None] > 0.0, units(level(rotations.rotate(turns, across))), [1.0, 0.0, 0.0])
+    return np.where(
+        soles.lengths[leg, None] > 0.0, normalise(project_horizontal(rotations.rotate(turns, across))), [1.0, 0.0, 0.0]
+    )
 
 
 def held_longer(motion: Motion, soles: Soles, contacts: Contacts, footing: Footing, seconds: float) -> Contacts:
@@ -103,7 +105,7 @@ def held_longer(motion: Motion, soles: Soles, contacts: Contacts, footing: Footi
     """
     legs = contacts.heel.shape[1]
     stands = np.hstack([contacts.heel, contacts.ball])  # (F, 2 L): heels, then balls
-    since, until = time_from(contacts.times, stands)
+    since, until = measure_time_from(contacts.times, stands)
     frame, column = np.nonzero((since <= seconds) & (since + until > 3.0 * seconds))  # few: all else is for these only
     leg = column % legs
 
@@ -111,7 +113,7 @@ def held_longer(motion: Motion, soles: Soles, contacts: Contacts, footing: Footi
         return motion.places[frame, leg, ANKLE] + rotations.rotate(motion.turns[frame, leg, FOOT], points)
 
     points = np.vstack([soles.heel, soles.ball])[column]
-    gone = np.linalg.norm(place(frame, points) - place(last_of(stands)[frame, column], points), axis=-1)
+    gone = np.linalg.norm(place(frame, points) - place(find_last_true(stands)[frame, column], points), axis=-1)
     across = _across(soles, motion.turns[frame, leg, FOOT], leg)
     has_toes = soles.lengths[leg] > 0.0  # else `across` is no direction of the foot
     held = (gone <= _GONE) & ~(has_toes & before_risers(place(frame, soles.ball[leg]), across, footing))
@@ -198,7 +200,7 @@ def _over_ground(
         frame, leg = np.nonzero(stands)
         point = places[which[frame, leg]] + rotations.rotate(turns[frame, leg], arms[leg])
         depth = footing.heights(point) - point[:, 2]
-        share = eased(2.0 * (1.0 - depth / most))
+        share = smoothstep(2.0 * (1.0 - depth / most))
         angle = np.arcsin(np.clip(share * depth / soles.lengths[leg], 0.0, 1.0))
         if not angle.any():
             continue

@@ -21,8 +21,8 @@ from poise.ground.legs.pelvis import leg_lengths
 from poise.ground.legs.swing import sole_points
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import above, averaged, eased, far_from, time_from
-from poise.maths.vectors import raised
+from poise.maths.geometry import make_vertical
+from poise.maths.smoothing import average_hann, compute_fade, compute_upper_envelope, measure_time_from, smoothstep
 
 _KEPT = 0.85  # of the animated distance from hip to ankle that is kept
 _LEAST = 1.15  # times what a leg can fold to: nearer, a knee turns too quickly
@@ -49,18 +49,20 @@ def let_down(
     How much higher a foot is than there, how much room there is below it, and a t^2 / 2 from the nearest stances: it
     goes down by the smooth least of the three. `kept` is `kept_share` of the ground: where that is even, feet stay.
     """
-    wanted = (1.0 - kept) * averaged(_too_high(motion, feet, hips), motion.frames(_EVENLY))
+    wanted = (1.0 - kept) * average_hann(_too_high(motion, feet, hips), motion.frames(_EVENLY))
     wanted[standing] = 0.0
     if wanted.max(initial=0.0) < _NOTICED:
         return feet
     points = np.stack(sole_points(motion, feet.ankles, feet.turns, feet.tilt, soles))
     deep = (footing.heights(points) - points[..., 2]).max(axis=0) + _OVER
     lowest = feet.ankles[..., 2] + deep
-    trend = averaged(lowest, motion.frames(_TREND))  # else a foot that goes down stairs fast would stay above them all
-    lowest = trend + above(lowest - trend, motion.frames(_TREADS))
+    trend = average_hann(
+        lowest, motion.frames(_TREND)
+    )  # else a foot that goes down stairs fast would stay above them all
+    lowest = trend + compute_upper_envelope(lowest - trend, motion.frames(_TREADS))
     rooms = _softened(feet.ankles[..., 2] - lowest, _SOFT * _legs(motion))
     down = _smooth_least(_smooth_least(wanted, rooms), _ways_from_stances(motion, standing))
-    return dataclasses.replace(feet, ankles=feet.ankles - raised(down), pivots=feet.pivots - raised(down))
+    return dataclasses.replace(feet, ankles=feet.ankles - make_vertical(down), pivots=feet.pivots - make_vertical(down))
 
 
 def _too_high(motion: Motion, feet: Feet, hips: Floats) -> Floats:
@@ -70,7 +72,7 @@ def _too_high(motion: Motion, feet: Feet, hips: Floats) -> Floats:
         away = rotations.rotate(rotations.inverse(lean.turn)[:, None], away)
     higher = feet.ankles[..., 2] - hips[..., 2] + away[..., 2]
     first, last = _KICKS
-    return _softened(higher - _HIGHER * legs, _SOFT * legs) * eased((away[..., 2] / legs + last) / (last - first))
+    return _softened(higher - _HIGHER * legs, _SOFT * legs) * smoothstep((away[..., 2] / legs + last) / (last - first))
 
 
 def _legs(motion: Motion) -> Floats:
@@ -84,7 +86,7 @@ def _ways_from_stances(motion: Motion, standing: Bools) -> Floats:
 
     Between two stances, t1 from the one and t2 from the other, 1 / t = 1 / t1 + 1 / t2: smooth in between.
     """
-    since, until = (np.minimum(time, _LONGEST) for time in time_from(motion.times, standing))
+    since, until = (np.minimum(time, _LONGEST) for time in measure_time_from(motion.times, standing))
     both = since + until
     return 0.5 * _FASTEST * (since * until / np.where(both > 0.0, both, 1.0)) ** 2
 
@@ -114,13 +116,13 @@ def unfolded(motion: Motion, soles: Soles, feet: Feet, hips: Floats, standing: B
     wanted = np.maximum(away[..., 2] + np.sqrt(np.maximum(least**2 - level, 0.0)), 0.0)
     wanted[standing | (least**2 <= level)] = 0.0
     below = motion.places[:, :, HIP, 2] - motion.places[:, :, ANKLE, 2]
-    wanted *= eased(below / (_ABOVE * (thigh + shin)))
+    wanted *= smoothstep(below / (_ABOVE * (thigh + shin)))
     if not wanted.any():
         return feet
     rooms = rooms_below(motion, soles, feet, standing, footing)
-    free = far_from(motion.times, standing, _FREE)
-    down = np.minimum(above(wanted, motion.frames(_EARLY)) * free, rooms)
-    return dataclasses.replace(feet, ankles=feet.ankles - raised(down), pivots=feet.pivots - raised(down))
+    free = compute_fade(motion.times, standing, _FREE)
+    down = np.minimum(compute_upper_envelope(wanted, motion.frames(_EARLY)) * free, rooms)
+    return dataclasses.replace(feet, ankles=feet.ankles - make_vertical(down), pivots=feet.pivots - make_vertical(down))
 
 
 def rooms_below(motion: Motion, soles: Soles, feet: Feet, standing: Bools, footing: Footing) -> Floats:
@@ -130,5 +132,5 @@ def rooms_below(motion: Motion, soles: Soles, feet: Feet, standing: Bools, footi
     """
     points = sole_points(motion, feet.ankles, feet.turns, feet.tilt, soles)
     rooms = np.minimum.reduce([point[..., 2] - footing.heights(point) for point in points]) - _OVER
-    free = far_from(motion.times, standing, _FREE)
-    return np.maximum(-above(-rooms, motion.frames(_EARLY)), 0.0) * free
+    free = compute_fade(motion.times, standing, _FREE)
+    return np.maximum(-compute_upper_envelope(-rooms, motion.frames(_EARLY)), 0.0) * free

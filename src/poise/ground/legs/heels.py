@@ -10,8 +10,8 @@ from poise.ground.figure.motion import Motion
 from poise.ground.legs.feet import Feet
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.smooth import eased, last_of
-from poise.maths.vectors import dots
+from poise.maths.geometry import dot
+from poise.maths.smoothing import find_last_true, smoothstep
 
 _HEEL_UP = np.radians(20.0)  # a heel is lifted so far at most, beyond its animated lift
 _HEEL_TIME = 0.15  # [s] in which that becomes possible once the heel has left the ground, and ends after the ball has
@@ -20,11 +20,11 @@ _HEEL_TIME = 0.15  # [s] in which that becomes possible once the heel has left t
 def heel_room(motion: Motion, feet: Feet) -> Floats:
     """The angle (F, L) [rad] by which each heel may be lifted: while only the ball stands, and a little longer."""
     times = motion.times[:, None]
-    before, freed = last_of(feet.free), last_of(~feet.free)
+    before, freed = find_last_true(feet.free), find_last_true(~feet.free)
     since = np.where(before >= 0, times - motion.times[before], np.inf)
     start = freed[np.maximum(before, 0), np.arange(freed.shape[1])]
     opened = np.where(before >= 0, motion.times[before] - motion.times[np.maximum(start, 0)], 0.0)
-    return _HEEL_UP * eased(opened / _HEEL_TIME) * eased(1.0 - since / _HEEL_TIME)
+    return _HEEL_UP * smoothstep(opened / _HEEL_TIME) * smoothstep(1.0 - since / _HEEL_TIME)
 
 
 def lifted(feet: Feet, angles: Floats) -> Feet:
@@ -40,9 +40,9 @@ def needed_lift(feet: Feet, hips: Floats, longest: Floats, room: Floats) -> Floa
     With w from the ball to the hip and r to the ankle, |w - R(angle) r| = longest is A cos + B sin = C.
     """
     w, r, p = hips - feet.pivots, feet.ankles - feet.pivots, feet.across
-    along = dots(w, p) * dots(r, p)
-    wanted = 0.5 * (dots(w, w) + dots(r, r) - longest**2) - along
-    angle = _first_angle(dots(w, r) - along, dots(w, np.cross(p, r)), wanted)
+    along = dot(w, p) * dot(r, p)
+    wanted = 0.5 * (dot(w, w) + dot(r, r) - longest**2) - along
+    angle = _first_angle(dot(w, r) - along, dot(w, np.cross(p, r)), wanted)
     return np.clip(angle, 0.0, room)
 
 

@@ -27,8 +27,8 @@ from poise.ground.legs.swing import sole_points
 from poise.ground.legs.toes import raise_toes, turned_soles
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import above, far_from
-from poise.maths.vectors import raised
+from poise.maths.geometry import make_vertical
+from poise.maths.smoothing import compute_fade, compute_upper_envelope
 
 OF_ROOM = 0.98  # of the room of an edit is used: a file may round what is written
 _SHORT = 0.01  # [m] farther from its foot's place may a leg that stands end
@@ -97,8 +97,10 @@ def as_animated(motion: Motion) -> Loose:
 
 def over_ground(motion: Motion, feet: Feet, standing: Bools) -> Loose:
     """The source over other ground; feet that stand stay where they are."""
-    free = np.concatenate([far_from(motion.times, standing, _FREE), np.zeros((len(motion), 1))], axis=1)
-    return Loose(base_heights(motion, feet.rise), motion.places[:, :, ANKLE] + raised(feet.rise), feet.tilt, free)
+    free = np.concatenate([compute_fade(motion.times, standing, _FREE), np.zeros((len(motion), 1))], axis=1)
+    return Loose(
+        base_heights(motion, feet.rise), motion.places[:, :, ANKLE] + make_vertical(feet.rise), feet.tilt, free
+    )
 
 
 def kept_where_worse(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Turned, Bools, Floats]:
@@ -114,7 +116,7 @@ def kept_where_worse(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Tu
         deeper = sunk(locked, best) > sunk(locked, locked.turned) + _DEEPER
         if not deeper.any():
             return best, where, left
-        free = np.minimum(loose.free[:, :-1], far_from(locked.motion.times, deeper, _AROUND))
+        free = np.minimum(loose.free[:, :-1], compute_fade(locked.motion.times, deeper, _AROUND))
         loose = loose._replace(free=np.concatenate([free, loose.free[:, -1:]], axis=1))
     return _calmest(locked, loose._replace(free=np.zeros_like(loose.free)), repeats)
 
@@ -134,7 +136,7 @@ def _calmest(locked: Locked, loose: Loose, repeats: Repeats) -> tuple[Turned, Bo
             break
         limits = limits or (bend_axes(motion, locked.soles), chord_limits(motion, locked.standing)[1])
         kept = np.minimum(kept + _MORE * repeats.spread(worse), 1.0)
-        share = above(kept, motion.frames(_JOIN)) * loose.free
+        share = compute_upper_envelope(kept, motion.frames(_JOIN)) * loose.free
         result = _blended(locked, loose, share, limits)
         over = over_bounds(motion, result, bound)
         idle += 1
@@ -158,7 +160,7 @@ def _worse(locked: Locked, result: Turned, kept: Floats, pops: Bools) -> Bools:
 
 def chords_of(motion: Motion, turned: Turned) -> Floats:
     """How far (F, L) ankles are from hips [m], for legs that are no longer than animated."""
-    ways = turned.ankles - motion.places[:, :, HIP] - raised(turned.up)[:, None]
+    ways = turned.ankles - motion.places[:, :, HIP] - make_vertical(turned.up)[:, None]
     return np.linalg.norm(ways, axis=-1) / turned.lengths
 
 
@@ -199,10 +201,10 @@ def _blended(locked: Locked, loose: Loose, share: Floats, limits: tuple[Floats, 
     depths[joins] = _depths(
         motion, part.soles, ankles, rotations.multiply(foot, motion.turns[:, :, FOOT]), part.footing
     )
-    lift = above(depths * (share[:, :-1] > 0.0), locked.motion.frames(_SMOOTH))[joins]
-    ankles += raised(lift * np.minimum(kept / _MORE, 1.0))
+    lift = compute_upper_envelope(depths * (share[:, :-1] > 0.0), locked.motion.frames(_SMOOTH))[joins]
+    ankles += make_vertical(lift * np.minimum(kept / _MORE, 1.0))
     up = turned.up + up * (over.up - turned.up)
-    hips = motion.places[:, :, HIP] + raised(up)[:, None]
+    hips = motion.places[:, :, HIP] + make_vertical(up)[:, None]
     longest = np.maximum(most, chords_of(motion, turned))
     bent = bend_legs(motion, axes, dataclasses.replace(part.feet, ankles=ankles), up, hips, longest, part.stretch)
     turns = np.concatenate([bent.turns[:, :, :FOOT], np.stack([foot, toes], axis=2)], axis=2)

@@ -14,7 +14,7 @@ from poise.ground.legs.feet import Feet
 from poise.ground.legs.pelvis import leg_lengths
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.vectors import raised, units
+from poise.maths.geometry import make_vertical, normalise
 
 _STRAIGHT = np.radians(1.0)  # a knee that bends less on the mean has no bend axis of its own
 
@@ -45,15 +45,15 @@ def bend_axes(motion: Motion, soles: Soles) -> Floats:
     """
     places = motion.places
     thigh, shin = places[:, :, KNEE] - places[:, :, HIP], places[:, :, ANKLE] - places[:, :, KNEE]
-    normal = np.cross(units(thigh), units(shin))
+    normal = np.cross(normalise(thigh), normalise(shin))
     inverse = rotations.inverse(motion.turns[:, :, THIGH])
     mean = rotations.rotate(inverse, normal).mean(axis=0)
     weak = np.linalg.norm(mean, axis=-1) < _STRAIGHT
     if weak.any():
         sole = rotations.rotate(motion.turns[:, :, FOOT], np.broadcast_to(soles.ball - soles.heel, thigh.shape))
         front = np.where(motion.bends[:, None], places[:, :, BALL] - places[:, :, ANKLE], sole)
-        mean = np.where(weak[:, None], rotations.rotate(inverse, np.cross(front, units(thigh))).mean(axis=0), mean)
-    return rotations.rotate(motion.turns[:, :, THIGH], np.broadcast_to(units(mean), thigh.shape))
+        mean = np.where(weak[:, None], rotations.rotate(inverse, np.cross(front, normalise(thigh))).mean(axis=0), mean)
+    return rotations.rotate(motion.turns[:, :, THIGH], np.broadcast_to(normalise(mean), thigh.shape))
 
 
 def soft_chords(feet: Feet, hips: Floats, easy: Floats, most: Floats) -> Floats:
@@ -107,7 +107,7 @@ def bent_anew(
     motion: Motion, soles: Soles, feet: Feet, turned: Turned, ankles: Floats, up: Floats, stretch: float = 0.0
 ) -> Turned:
     """Legs of a pelvis at `up` (F,) that bring their ankles elsewhere (F, L, 3); feet and toes as they were turned."""
-    hips = motion.places[:, :, HIP] + raised(up)[:, None]
+    hips = motion.places[:, :, HIP] + make_vertical(up)[:, None]
     thigh, shin, _ = leg_lengths(motion)
     there = dataclasses.replace(feet, ankles=ankles)
     bent = bend_legs(motion, bend_axes(motion, soles), there, up, hips, thigh + shin, stretch)

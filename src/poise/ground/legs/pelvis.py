@@ -6,7 +6,7 @@ import numpy as np
 
 from poise.ground.figure.motion import ANKLE, HIP, KNEE, Motion
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import above, averaged, eased, far_from, largest_near
+from poise.maths.smoothing import average_hann, compute_fade, compute_upper_envelope, compute_window_max, smoothstep
 
 _SMOOTH = 0.15  # [s] to each side: over how long the height of the ground is averaged
 _SINK = 0.2  # [s] before and after: how early the pelvis sinks for a leg that would be too short
@@ -31,7 +31,7 @@ def kept_share(tilt: float, uneven: float) -> float:
 
     On its own ground all: a figure whose feet stand already is to keep its legs, straight ones too.
     """
-    return 1.0 - float(eased(np.array(max(tilt / _TILTED, uneven / _UNEVEN))))
+    return 1.0 - float(smoothstep(np.array(max(tilt / _TILTED, uneven / _UNEVEN))))
 
 
 def chord_limits(motion: Motion, standing: Bools, kept: float = 1.0) -> tuple[Floats, Floats]:
@@ -43,7 +43,7 @@ def chord_limits(motion: Motion, standing: Bools, kept: float = 1.0) -> tuple[Fl
     """
     thigh, shin, posed = leg_lengths(motion)
     length = thigh + shin
-    air = far_from(motion.times, standing, _IN_AIR)
+    air = compute_fade(motion.times, standing, _IN_AIR)
     begin = (EASY + (EASY_IN_AIR - EASY) * air) * length
     begin = begin + kept * np.maximum(posed - begin, 0.0)
     most = (_MOST + (_MOST_IN_AIR - _MOST) * air) * length
@@ -59,12 +59,12 @@ def pelvis_heights(motion: Motion, ankles: Floats, rise: Floats, easy: Floats, s
     """
     base = base_heights(motion, rise)
     missing = np.where(standing, sinks_for(motion, ankles, base, easy), 0.0).max(axis=1, initial=0.0)
-    return base - above(missing, motion.frames(_SINK))
+    return base - compute_upper_envelope(missing, motion.frames(_SINK))
 
 
 def base_heights(motion: Motion, rise: Floats) -> Floats:
     """How much higher (F,) the pelvis would go with the ground alone [m]."""
-    return averaged(rise.mean(axis=1), motion.frames(_SMOOTH))
+    return average_hann(rise.mean(axis=1), motion.frames(_SMOOTH))
 
 
 def sinks_for(motion: Motion, ankles: Floats, base: Floats, easy: Floats) -> Floats:
@@ -77,4 +77,4 @@ def sinks_for(motion: Motion, ankles: Floats, base: Floats, easy: Floats) -> Flo
 
 def lowest_within_sink(motion: Motion, rooms: Floats) -> Floats:
     """The least of values (F, L) over the frames in which the pelvis sinks, too, where it sinks in one."""
-    return -largest_near(-rooms, 2 * motion.frames(_SINK))
+    return -compute_window_max(-rooms, 2 * motion.frames(_SINK))

@@ -18,8 +18,8 @@ from poise.ground.legs.legs import Turned, bend_axes, bend_legs, soft_chords
 from poise.ground.legs.pelvis import chord_limits, kept_share, pelvis_heights
 from poise.ground.legs.toes import heels_to_lower, raise_toes, step_back
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import near_to
-from poise.maths.vectors import raised
+from poise.maths.geometry import make_vertical
+from poise.maths.smoothing import find_frames_near
 
 _CALMER = (0.02, 0.035, 0.05)  # [s] before and after: how smoothly knees that pop come to their bend, in turn
 _FELT = 0.8  # [s] from a knee that pops up to where the figure may change when it is made calmer
@@ -87,10 +87,12 @@ class Reaching(NamedTuple):
 def _calmer(task: Reaching, first: Turned, where: Bools, seconds: float) -> Turned:
     """The first try with knees that pop (F, L) made calmer; only frames that can feel it are worked out anew."""
     times, popping = task.motion.times, where.max(axis=1)
-    felt = near_to(times, popping, _FELT + _AROUND)  # what comes in between these frames is wrong near their ends
+    felt = find_frames_near(
+        times, popping, _FELT + _AROUND
+    )  # what comes in between these frames is wrong near their ends
     part, before = task.part(felt), rows_of(first, felt)
     longest = calm_chords(part.motion, before, part.standing, where[felt], seconds)
-    return with_rows(first, felt, _reached(part, longest), near_to(times, popping, _FELT))
+    return with_rows(first, felt, _reached(part, longest), find_frames_near(times, popping, _FELT))
 
 
 def _reached(task: Reaching, longest: Floats | float) -> Turned:
@@ -101,7 +103,7 @@ def _reached(task: Reaching, longest: Floats | float) -> Turned:
     room = np.where(down > 0.0, 0.0, heel_room(motion, feet))
     room = np.maximum(room - heels_to_lower(motion, soles, lifted(feet, room), footing), 0.0)
     up = pelvis_heights(motion, lifted(feet, room).ankles, feet.rise, np.minimum(easy, longest), standing)
-    hips = motion.places[:, :, HIP] + raised(up)[:, None]
+    hips = motion.places[:, :, HIP] + make_vertical(up)[:, None]
     feet = let_down(motion, soles, feet, hips, standing, footing, kept)
     feet = unfolded(motion, soles, feet, hips, standing, footing)
     chords = soft_chords(feet, hips, easy, most)

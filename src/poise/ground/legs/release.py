@@ -20,7 +20,7 @@ from poise.ground.legs.heels import heel_room, lifted
 from poise.ground.legs.pelvis import EASY, base_heights, chord_limits, leg_lengths, lowest_within_sink, sinks_for
 from poise.ground.legs.reach import kept_on
 from poise.maths.arrays import Bools, Floats
-from poise.maths.vectors import raised
+from poise.maths.geometry import make_vertical
 
 _NEAREST = 0.25  # of a leg's length is what a pelvis that sinks leaves to another leg, from its hip to its ankle
 _LEAST = 1.5  # times what that leg can fold to, if that is more: there its knee moves as fast as its ankle
@@ -37,7 +37,7 @@ def overstretched(motion: Motion, soles: Soles, feet: Feet, standing: Bools, foo
         return np.zeros_like(standing)  # in no frame by more than in any other there is room for: most clips end here
     easy, _ = chord_limits(motion, standing, kept_on(feet, footing))
     sinks = sinks_for(motion, lifted(feet, heel_room(motion, feet)).ankles, base, easy)
-    let_down = feet.ankles - raised(rooms_below(motion, soles, feet, standing, footing))
+    let_down = feet.ankles - make_vertical(rooms_below(motion, soles, feet, standing, footing))
     rooms = lowest_within_sink(motion, _rooms(motion, let_down, base, least))
     legs = range(rooms.shape[1])
     others = np.stack([np.delete(rooms, leg, axis=1).min(axis=1, initial=np.inf) for leg in legs], axis=1)

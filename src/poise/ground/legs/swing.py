@@ -10,7 +10,7 @@ from poise.ground.contact.soles import Soles
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, TOES, Motion
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.smooth import eased, last_of, next_of, rows_at, time_from
+from poise.maths.smoothing import find_last_true, find_next_true, measure_time_from, smoothstep, take_frames
 
 _COAST = 0.2  # [s] in which an ankle's speed over the animated one dies away
 _CUT_OFF = 0.3  # [s] a swing that the clip cuts off is taken to last so long at least
@@ -40,7 +40,7 @@ def between_of(times: Floats, standing: Bools) -> Between:
     left the ground, or is about to come down, would have to be as animated within a frame or two.
     """
     last = len(times) - 1
-    before, after = last_of(standing), next_of(standing)
+    before, after = find_last_true(standing), find_next_true(standing)
     begins, ends = before < 0, after > last
     before, after = np.maximum(before, 0), np.minimum(after, last)
     since, until = times[:, None] - times[before], times[after] - times[:, None]
@@ -57,29 +57,29 @@ def carried_on(motion: Motion, offsets: Floats, between: Between, standing: Bool
 
     A speed v at the end of a stance goes on as v t (1 - t / T)^2, T = 0.2 s or the whole swing.
     """
-    start, end = rows_at(offsets, between.before), rows_at(offsets, between.after)
-    result = start + (end - start) * eased(between.share)[..., None]
-    result[..., 2] = start[..., 2] + (end - start)[..., 2] * eased(way_come(motion, result, between))
+    start, end = take_frames(offsets, between.before), take_frames(offsets, between.after)
+    result = start + (end - start) * smoothstep(between.share)[..., None]
+    result[..., 2] = start[..., 2] + (end - start)[..., 2] * smoothstep(way_come(motion, result, between))
     leaving, arriving = _speeds(motion.times, offsets, standing)
     whole = np.minimum(_COAST, between.since + between.until)
-    result += _coasting(rows_at(leaving, between.before), between.since, whole)
-    result -= _coasting(rows_at(arriving, between.after), between.until, whole)
+    result += _coasting(take_frames(leaving, between.before), between.since, whole)
+    result -= _coasting(take_frames(arriving, between.after), between.until, whole)
     return np.where(standing[..., None], offsets, result)
 
 
 def faded(times: Floats, offsets: Floats, mask: Bools, seconds: float) -> Floats:
     """Offsets (F, L, 3) that are kept where a mask is true; elsewhere they fade, at first at the speed they had."""
     result = np.where(mask[..., None], offsets, 0.0)
-    since, until = time_from(times, mask)
+    since, until = measure_time_from(times, mask)
     whole = np.minimum(seconds, 0.5 * (since + until))
     speeds = _speeds(times, offsets, mask)
     last = len(times) - 1
-    ends = (np.maximum(last_of(mask), 0), np.minimum(next_of(mask), last))
+    ends = (np.maximum(find_last_true(mask), 0), np.minimum(find_next_true(mask), last))
     for frames, time, speed, sign in zip(ends, (since, until), speeds, (1.0, -1.0), strict=True):
         near = ~mask & (time < whole)
-        left = 1.0 - eased(np.where(near, time, 0.0) / np.maximum(whole, 1e-9))
-        held = rows_at(offsets, frames) * left[..., None]
-        fading = held + sign * _coasting(rows_at(speed, frames), np.where(near, time, 0.0), whole)
+        left = 1.0 - smoothstep(np.where(near, time, 0.0) / np.maximum(whole, 1e-9))
+        held = take_frames(offsets, frames) * left[..., None]
+        fading = held + sign * _coasting(take_frames(speed, frames), np.where(near, time, 0.0), whole)
         result += np.where(near[..., None], fading, 0.0)
     return result
 
@@ -103,8 +103,8 @@ def _coasting(speeds: Floats, time: Floats, whole: Floats) -> Floats:
 def way_come(motion: Motion, offsets: Floats, between: Between) -> Floats:
     """The share (F, L) of the level way between stances that a foot has gone; if that way is short, of the time."""
     ankles = motion.places[:, :, ANKLE, :2] + offsets[..., :2]
-    start = rows_at(ankles, between.before)
-    way = rows_at(ankles, between.after) - start
+    start = take_frames(ankles, between.before)
+    way = take_frames(ankles, between.after) - start
     square = (way * way).sum(axis=-1)
     far = square > _FAR**2
     share = ((ankles - start) * way).sum(axis=-1) / np.where(far, square, 1.0)

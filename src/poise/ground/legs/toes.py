@@ -16,8 +16,8 @@ from poise.ground.legs.risers import before_risers
 from poise.ground.legs.swing import toe_joints
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import above, far_from, time_from
-from poise.maths.vectors import UP, raised
+from poise.maths.geometry import UP, make_vertical
+from poise.maths.smoothing import compute_fade, compute_upper_envelope, measure_time_from
 
 _TOES_UP = np.radians(120.0)  # toes are bent upwards so far at most
 _BENT = 0.06  # [s] before and after: how smoothly
@@ -42,7 +42,7 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
     left.
     """
     down = np.zeros(feet.free.shape)
-    since, _ = time_from(motion.times, feet.free)
+    since, _ = measure_time_from(motion.times, feet.free)
     frame, leg = np.nonzero(since <= _LEFT)
     stuck = before_risers(feet.pivots[frame, leg], feet.across[frame, leg], footing) | ~motion.bends[leg]
     frame, leg = frame[stuck], leg[stuck]
@@ -73,7 +73,7 @@ def heels_to_lower(motion: Motion, soles: Soles, feet: Feet, footing: Footing) -
     heels = feet.ankles + rotations.rotate(feet.turns, np.broadcast_to(soles.heel, feet.ankles.shape))
     length = np.maximum(soles.lengths, 1e-9)
     room = np.arcsin(np.clip((heels[..., 2] - footing.heights(heels)) / length, 0.0, 1.0))
-    return np.minimum(above(down, motion.frames(_LOWERED)), room)
+    return np.minimum(compute_upper_envelope(down, motion.frames(_LOWERED)), room)
 
 
 def raise_toes(
@@ -91,11 +91,11 @@ def raise_toes(
     low[low] = deep
     angle = np.zeros(low.shape)
     angle[low] = toes.of(deep).least(angle[low], footing)
-    angle = above(angle, motion.frames(_BENT))
+    angle = compute_upper_envelope(angle, motion.frames(_BENT))
     bent = angle > 0.0  # toes that begin to bend go forward first: into a riser, if there is one
     toes = _toes_of(motion, soles, feet, turned, bent)
     angle[bent] = toes.further(angle[bent], footing)
-    smooth = above(angle, motion.frames(_AGAIN))
+    smooth = compute_upper_envelope(angle, motion.frames(_AGAIN))
     smooth[bent] = toes.further(smooth[bent], footing)  # unless that takes them into it
     smooth[bent] = np.where(toes.depth(smooth[bent], footing) > _TOUCH, angle[bent], smooth[bent])
     bent = smooth > 0.0
@@ -196,9 +196,9 @@ def step_back(motion: Motion, soles: Soles, feet: Feet, turned: Turned, standing
     first = np.where(out.any(axis=0), out.argmax(axis=0), 0)
     moved = np.zeros((2, *depth.shape))
     moved[:, frame, leg] = distances[first], np.maximum(depths[first, np.arange(len(frame))], 0.0)
-    free = far_from(motion.times, standing, _BACK_TIME)
+    free = compute_fade(motion.times, standing, _BACK_TIME)
     moved /= np.maximum(free, _FREE)
     half = motion.frames(_BACK_TIME)
-    along, up = above(moved[0], half) * free, above(moved[1], half) * free
+    along, up = compute_upper_envelope(moved[0], half) * free, compute_upper_envelope(moved[1], half) * free
     ways = np.cross(UP, feet.across)
-    return dataclasses.replace(feet, ankles=feet.ankles + along[..., None] * ways + raised(up))
+    return dataclasses.replace(feet, ankles=feet.ankles + along[..., None] * ways + make_vertical(up))

@@ -11,8 +11,8 @@ from poise.ground.legs.body import Lean
 from poise.ground.legs.legs import Turned
 from poise.maths import rotations
 from poise.maths.arrays import Floats, finite
-from poise.maths.vectors import raised
-from poise.model.pose import Pose, unit_turns
+from poise.maths.geometry import make_vertical
+from poise.model.pose import Pose, normalise_rotations
 from poise.model.roles import Leg
 from poise.model.skeleton import Kind, Skeleton
 
@@ -40,7 +40,7 @@ def write_poses(poses: Pose, motion: Motion, turned: Turned, offsets: Floats, st
     still    (F, 3) [m] how much of that is taken back: a figure that is to stay in place
     """
     figure = motion.figure
-    moved = _in_file(figure, offsets + raised(turned.up))
+    moved = _in_file(figure, offsets + make_vertical(turned.up))
     q, translations = poses.q.copy(), _translations(poses).copy()
     _move(poses, figure.mover, moved - _in_file(figure, still), q, translations)
     for i, leg in enumerate(figure.legs):
@@ -75,7 +75,7 @@ def _pose(poses: Pose, q: Floats, translations: Floats) -> Pose:
     """The new pose; translations that did not change stay what they were."""
     same = np.array_equal(translations, _translations(poses))
     kept = poses.translations if same else finite(translations, "translations")
-    return Pose.unchecked(poses.skeleton, unit_turns(poses.skeleton, finite(q, "q")), kept, poses.scales)
+    return Pose.unchecked(poses.skeleton, normalise_rotations(poses.skeleton, finite(q, "q")), kept, poses.scales)
 
 
 def _maps_above(poses: Pose, joint: str) -> Floats:

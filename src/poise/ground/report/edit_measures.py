@@ -17,8 +17,7 @@ from poise.ground.figure.steps import spans
 from poise.ground.legs.write_back import hangs_in
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.model.clip import Clip
-from poise.model.tracks import bracket
+from poise.model.clip import Clip, bracket_times
 
 CUTOFF = 12.0  # [Hz]
 _END = 1.0 / CUTOFF  # [s] so near to an end the filter sees beyond it
@@ -153,7 +152,7 @@ def _swing(times: Floats, places: Floats) -> tuple[Floats, Floats]:
     if frames - 2 * margin < 1 or frames < 3:  # noqa: PLR2004
         none = np.zeros((0, places.shape[1]))
         return none, none
-    lower, weight = bracket(times, np.linspace(times[0], times[-1], frames))
+    lower, weight = bracket_times(times, np.linspace(times[0], times[-1], frames))
     even = places[lower] + weight[:, None, None] * (places[lower + 1] - places[lower])
     swing = np.diff(low_passed(even, step), n=2, axis=0) / step**2
     swing = swing[margin - 1 : len(swing) - margin + 1] if margin > 1 else swing

@@ -11,7 +11,7 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT
 from poise.ground.report.measures import SolePaths, speeds
 from poise.maths.arrays import Floats
-from poise.svg.charts import WIDTH, Bars, Curve, chart, shown_range
+from poise.svg import WIDTH, Bars, Curve, choose_range, draw_chart
 
 _POINTS = ((HEEL_POINT, "heel"), (BALL_POINT, "ball"))
 _POWERS = str.maketrans({"^": "", "2": "\N{SUPERSCRIPT TWO}", "3": "\N{SUPERSCRIPT THREE}"})
@@ -121,7 +121,7 @@ def _leg(contents: Contents, leg: int) -> str:
     heights = [_curves(100.0 * paths.heights[:, leg], before=k == 0) for k, paths in enumerate(contents.paths)]
     swings = [_curves(speeds(paths)[:, leg], before=k == 0) for k, paths in enumerate(contents.paths)]
     drawn = [
-        chart(contacts.times, [*before, *after], bars, words, *shown_range(_values(before), _values(after)))
+        draw_chart(contacts.times, [*before, *after], bars, words, *choose_range(_values(before), _values(after)))
         for (before, after), words in ((heights, "height above the ground [cm]"), (swings, "speed along it [m/s]"))
     ]
     figures = "".join(f"<figure style='margin:0'>{svg}</figure>" for svg in drawn)

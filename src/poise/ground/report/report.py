@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from poise.errors import one_line, shown
+from poise.errors import escape_controls, escape_unprintable
 from poise.ground.bearing.parts import Bearing, places_in
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import Soles
@@ -31,9 +31,9 @@ from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.terrain import Terrain
 from poise.io.files import encode_text, write_atomically
 from poise.maths.arrays import Floats
-from poise.maths.in_words import counted, in_words
+from poise.maths.formatting import format_count, format_fields
 from poise.model.clip import Clip
-from poise.model.roles.lookup import row_of_role
+from poise.model.roles.roles import find_joint_by_role
 
 _STRAIGHT = 0.01  # [degrees] by which a direction may differ from the default and be it
 
@@ -74,7 +74,7 @@ class Report:
         (3,) unit and level, in the clip's axes: along which a slope or stairs climb; None for other ground.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     name: str
     ground: str
@@ -140,7 +140,7 @@ class Report:
     def facts(self) -> tuple[str, ...]:
         """What the table does not hold: time in contact, how far the figure has moved, bone lengths."""
         c, legs = self.changes, zip(self.contacts.legs, self.after.contact, strict=True)
-        mover = shown(self.motions[0].figure.mover)
+        mover = escape_unprintable(self.motions[0].figure.mover)
         bones = f"changed by at most {100 * c.stretch:.2g} %" if c.stretch else "unchanged"
         return (
             "in contact: " + ", ".join(f"{leg} {100 * share:.0f} %" for leg, share in legs),
@@ -153,8 +153,8 @@ class Report:
     def title(self) -> str:
         """What was planted on what: "2 legs (left, right), 131 frames, on stairs ..."."""
         legs, frames = self.contacts.legs, len(self.contacts.times)
-        of = f"{counted(len(legs), 'leg')} ({', '.join(legs)})"
-        return f"{of}, {counted(frames, 'frame')}, on {self.ground}"
+        of = f"{format_count(len(legs), 'leg')} ({', '.join(legs)})"
+        return f"{of}, {format_count(frames, 'frame')}, on {self.ground}"
 
     def __str__(self) -> str:
         width = max(len(f"{row.name} [{row.unit}]") for row in self.rows)
@@ -163,7 +163,7 @@ class Report:
             remark = f"  {row.remark}" if row.remark else ""
             named = f"{row.name} [{row.unit}]"
             lines.append(f"{named:{width}} {number(row.before):>9} {number(row.after):>9}{remark}")
-        return "\n".join(map(one_line, [*lines, *self.facts]))  # a name must not end a line
+        return "\n".join(map(escape_controls, [*lines, *self.facts]))  # a name must not end a line
 
     def as_object(self) -> dict[str, Any]:
         """Every number, as plain values for JSON."""
@@ -252,7 +252,7 @@ def _arms(parts: tuple[PartPaths, PartPaths] | None) -> dict[str, tuple[Floats, 
 
 def _heads(source: Clip, result: Clip, figure: Figure, passed: Floats | None) -> dict[str, tuple[Floats, Floats]]:
     """Where the head is in both (F, 3) [m], z up; empty where no joint is known to be one."""
-    row = row_of_role(figure.skeleton, "head")
+    row = find_joint_by_role(figure.skeleton, "head")
     if row is None:
         return {}
     moved = 0.0 if passed is None else passed

@@ -28,8 +28,8 @@ from poise.ground.report.verdict import OFF, deep_on
 from poise.ground.spread.strip import BESIDE, MM, SoleArms, Strip, Swung, moved, swung
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import near_to, time_from
-from poise.maths.vectors import raised
+from poise.maths.geometry import make_vertical
+from poise.maths.smoothing import find_frames_near, measure_time_from
 
 _TIGHT = 0.94 * OF_ROOM  # of the room of an edit: so much is not quite reached, since moves have their cost
 _NEAR = 0.25  # [s] before and after a frame that pops in which something moves
@@ -107,10 +107,10 @@ def _strips(locked: Locked, pops: Bools, repeats: Repeats, period: int) -> Itera
     inner = rows[repeats.middle]
     if period < len(times):
         marks = repeats.spread(pops)
-        away = np.minimum(*time_from(times, marks[:, None]))[inner[:-1], 0]
+        away = np.minimum(*measure_time_from(times, marks[:, None]))[inner[:-1], 0]
         start = inner[0] + int(away.argmax()) - period * (int(away.argmax()) > period // 2)
         inner = rows[start + _APART : start + period]
-    near = inner[(near_to(times, marks, _NEAR) & np.isin(shots, shots[marks]))[inner]]
+    near = inner[(find_frames_near(times, marks, _NEAR) & np.isin(shots, shots[marks]))[inner]]
     for run in np.split(near, np.flatnonzero((np.diff(near) > _APART) | (np.diff(shots[near]) != 0)) + 1):
         around = slice(max(run[0] - _APART, 0), min(run[-1] + _APART + 1, len(times)))
         yield around, np.isin(rows[around], run)
@@ -195,7 +195,7 @@ def _bent(locked: Locked, whole: Strip, moves: Floats) -> Locked:
     up, balls, angles = moved(whole.up, feet.balls, moves)
     ankles, _, _ = feet.points(balls, angles)
     there = dataclasses.replace(locked.feet, ankles=ankles)
-    hips = motion.places[:, :, HIP] + raised(up)[:, None]
+    hips = motion.places[:, :, HIP] + make_vertical(up)[:, None]
     bent = bend_legs_of(motion, whole.axes, there, up, hips, whole.most, turned.lengths)
     turns = np.concatenate([bent.turns[:, :, :FOOT], turned.turns[:, :, FOOT:]], axis=2)
     heel, toe = rotations.about(feet.across, angles[..., 0]), rotations.about(-feet.across, angles[..., 1])

@@ -12,7 +12,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import HIP
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.vectors import dots, raised, units
+from poise.maths.geometry import dot, make_vertical, normalise
 
 MM = 1000.0
 BESIDE = 3.0  # a millimetre beyond a wall counts as so many of a change of step over its bound
@@ -177,11 +177,11 @@ def _walls(strip: Strip, up: Floats, balls: Floats, angles: Floats) -> tuple[Flo
     ankles, joint, points = strip.feet.points(balls, angles)
     walls = np.empty((*strip.most.shape, 4))
     slopes = np.zeros((*walls.shape, kernels.ground.spread.OWN + 1))
-    chords = ankles - strip.places[:, :, HIP] - raised(up)[:, None]
+    chords = ankles - strip.places[:, :, HIP] - make_vertical(up)[:, None]
     walls[..., 0] = MM * (np.linalg.norm(chords, axis=-1) / strip.lengths - strip.most)
-    ways = units(chords)
+    ways = normalise(chords)
     slopes[..., 0, 0], slopes[..., 0, 1:4] = -kernels.ground.spread.PELVIS * ways[..., 2], ways
-    slopes[..., 0, 4] = dots(ways, np.cross(across, ankles - balls)) / arm
+    slopes[..., 0, 4] = dot(ways, np.cross(across, ankles - balls)) / arm
     slopes[..., 0, :] /= strip.lengths[..., None]
     ground, tilts = _ground(strip, points)
     walls[..., 1:] = np.moveaxis(np.where(strip.walled, MM * (ground - points[..., 2] - strip.feet.deep), _AWAY), 0, -1)
@@ -191,8 +191,8 @@ def _walls(strip: Strip, up: Floats, balls: Floats, angles: Floats) -> tuple[Flo
     down = np.concatenate([tilts, -np.ones((*tilts.shape[:-1], 1))], axis=-1)  # normals of the ground
     heels = np.asarray(np.cross(across, turning), dtype=np.float64)
     toes = np.asarray(np.cross(-across, points[2] - joint), dtype=np.float64)
-    slopes[..., 1:, 4] = np.moveaxis(dots(down, heels), 0, -1) / arm
-    slopes[..., 3, 5] = strip.feet.bends * dots(down[2], toes) / arm
+    slopes[..., 1:, 4] = np.moveaxis(dot(down, heels), 0, -1) / arm
+    slopes[..., 3, 5] = strip.feet.bends * dot(down[2], toes) / arm
     return BESIDE * walls, BESIDE * slopes
 
 

@@ -14,7 +14,7 @@ from poise.ground.strides.footfalls import BodyWay, Footfalls, footfalls_of, pai
 from poise.ground.strides.search import LEAST, Placed, Search, left_out, searched
 from poise.ground.strides.strided import course_of, strided
 from poise.maths.arrays import Floats, Ints
-from poise.maths.in_words import counted
+from poise.maths.formatting import format_count
 from poise.model.clip import Clip
 
 _SKEWS = (0.0, 0.5, 1.0)  # knees are calmest without; the more, the better feet get past risers and edges
@@ -92,4 +92,4 @@ def _changed_notes(falls: Footfalls, moved: Floats, before: Ints) -> tuple[str, 
         if number:
             most = int(change.argmax())
             said.append(f"{number} {word} (at most: {old[most]:.2f} m became {new[most]:.2f} m)")
-    return (f"strides fitted to the treads: of {counted(len(some), 'step')} {', '.join(said)}",) if said else ()
+    return (f"strides fitted to the treads: of {format_count(len(some), 'step')} {', '.join(said)}",) if said else ()

@@ -15,7 +15,7 @@ from poise.ground.stages import Seen
 from poise.ground.strides.treads import pointing
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Floats, Ints
-from poise.maths.vectors import units
+from poise.maths.geometry import normalise
 
 _SAME = 0.1  # [m] stances of a foot that are nearer to each other are one footfall
 _WINDOW = 0.6  # [s] over which the speed of the body is taken: about a step
@@ -81,7 +81,7 @@ def footfalls_of(seen: Seen, way: BodyWay) -> Footfalls:
     middle = _middles(leg, start, end, len(fine), way.pad)
     heel, ball = plants.heel[rows], plants.ball[rows]
     near = way.at(middle + 1.0, way.places) - way.at(middle - 1.0, way.places)
-    ahead = pointing(heel, ball, units(near))
+    ahead = pointing(heel, ball, normalise(near))
     toes = np.where(fine.bends[:, None], seen.soles.tip, seen.soles.tip - seen.soles.ball)
     tip = ball + ahead * np.linalg.norm(toes, axis=1)[leg][:, None]
     order = np.argsort(middle, kind="stable")

@@ -14,7 +14,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.strides.footfalls import Footfalls
 from poise.ground.strides.treads import any_on, climbed, overhang
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.vectors import units
+from poise.maths.geometry import normalise
 
 LEAST, LONGEST = 0.2, 1.07  # shares of an animated step that are tried, from the least to the most
 SHARES = np.concatenate([np.geomspace(LEAST, 1.0, 23), [1.03, LONGEST]])
@@ -84,7 +84,7 @@ def searched(search: Search, placed: Placed, last: float) -> Placed:
 
 def _near_treads(search: Search, here: Floats, k: int) -> Bools:
     """Whether a footfall of walks that are displaced by `here` (W, 3) is near treads: elsewhere strides stay."""
-    reach = _NEAR * units(search.moves[k])
+    reach = _NEAR * normalise(search.moves[k])
     ball = search.falls.ball[k] + here
     return any_on(search.footing, ball - reach, ball + reach)
 

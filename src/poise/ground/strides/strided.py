@@ -24,7 +24,7 @@ from poise.ground.stages import Seen
 from poise.ground.strides.footfalls import BodyWay, Footfalls
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smooth import eased, last_of, next_of, rows_at, time_from
+from poise.maths.smoothing import find_last_true, find_next_true, measure_time_from, smoothstep, take_frames
 from poise.model.clip import Clip
 
 _APART = 0.03  # [m] of its way that the body goes between two footfalls, or they count as one
@@ -123,10 +123,10 @@ def moved_feet(motion: Motion, falls: Footfalls, at: Floats, heights: Floats, co
         moved[start:end, leg], standing[start:end, leg], ground[start:end, leg] = offset, True, height
     between = between_of(motion.times, standing)
     ends = _with_ends(motion, standing, moved, course.shares)
-    start, end = rows_at(ends, between.before), rows_at(ends, between.after)
+    start, end = take_frames(ends, between.before), take_frames(ends, between.after)
     whole = np.where(between.last > between.first, between.last - between.first, 1.0)
     come = (way_come(motion, np.zeros_like(moved), between) - between.first) / whole
-    climb = rows_at(ground, between.after) - rows_at(ground, between.before)
+    climb = take_frames(ground, between.after) - take_frames(ground, between.before)
     swung = start + (end - start) * _changed(np.clip(come, 0.0, 1.0), climb, skew)[..., None]
     swung = np.where(_aloft(motion.times, standing)[..., None], _with_body(motion.times, standing, moved), swung)
     return np.where(standing[..., None], moved, swung)
@@ -138,7 +138,7 @@ def _with_ends(motion: Motion, standing: Bools, moved: Floats, shares: Floats) -
     The way from there to the stance, or back to it, is made shorter by the share that the body has.
     """
     moved, ankles = moved.copy(), motion.places[:, :, ANKLE] * [1.0, 1.0, 0.0]
-    for end, stance in ((0, next_of(standing)[0]), (-1, last_of(standing)[-1])):
+    for end, stance in ((0, find_next_true(standing)[0]), (-1, find_last_true(standing)[-1])):
         for leg in np.flatnonzero(~standing[end] & standing.any(axis=0)):
             way = ankles[end, leg] - ankles[stance[leg], leg]
             moved[end, leg] = moved[stance[leg], leg] + (shares[end] - 1.0) * way
@@ -147,7 +147,7 @@ def _with_ends(motion: Motion, standing: Bools, moved: Floats, shares: Floats) -
 
 def _aloft(times: Floats, standing: Bools) -> Bools:
     """Which feet (F, L) are in the air for long, or for ever."""
-    since, until = time_from(times, standing)
+    since, until = measure_time_from(times, standing)
     since = np.where(np.isinf(since), times[:, None] - times[0], since)
     until = np.where(np.isinf(until), times[-1] - times[:, None], until)
     return (since + until > _ALOFT) | ~standing.any(axis=0)
@@ -156,11 +156,11 @@ def _aloft(times: Floats, standing: Bools) -> Bools:
 def _with_body(times: Floats, standing: Bools, moved: Floats) -> Floats:
     """Displacements (F, L, 3) that go over from those of stances to those of the body, which `moved` has in the air."""
     last = len(times) - 1
-    before, after = np.maximum(last_of(standing), 0), np.minimum(next_of(standing), last)
+    before, after = np.maximum(find_last_true(standing), 0), np.minimum(find_next_true(standing), last)
     result = moved
-    for frames, time in zip((before, after), time_from(times, standing), strict=True):
-        left = 1.0 - eased(np.minimum(time, _ALOFT) / (0.5 * _ALOFT))
-        result = result + left[..., None] * (rows_at(moved, frames) - moved)
+    for frames, time in zip((before, after), measure_time_from(times, standing), strict=True):
+        left = 1.0 - smoothstep(np.minimum(time, _ALOFT) / (0.5 * _ALOFT))
+        result = result + left[..., None] * (take_frames(moved, frames) - moved)
     return result
 
 

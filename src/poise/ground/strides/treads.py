@@ -8,7 +8,7 @@ import numpy as np
 
 from poise.ground.figure.footing import Footing
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.vectors import level, units
+from poise.maths.geometry import normalise, project_horizontal
 
 _STEEP = 1.0  # 45 degrees: steeper ground is a riser, or what a map makes of one
 _EDGE = 0.05  # [m] lower risers are no treads
@@ -56,7 +56,7 @@ def overhang(footing: Footing, heel: Floats, tip: Floats, ahead: Floats) -> Floa
     reach = _AROUND * ahead
     start, end = (heel - reach).reshape(-1, 3), (tip + reach).reshape(-1, 3)
     risers = _risers_on(footing, start, end, _ON_SOLE)
-    length = np.linalg.norm(level(end - start), axis=1)[risers.way]
+    length = np.linalg.norm(project_horizontal(end - start), axis=1)[risers.way]
     behind = risers.share * length - _AROUND + _MARGIN  # the heel
     before = (1.0 - risers.share) * length - _AROUND  # the tip
     wall = (behind > before) == (risers.rise > 0.0)
@@ -72,7 +72,7 @@ def _risers_on(footing: Footing, starts: Floats, ends: Floats, count: int) -> Ri
     line = starts[:, None] + np.linspace(0.0, 1.0, count)[:, None] * (ends - starts)[:, None]
     heights = footing.heights(line)
     steps = np.diff(heights, axis=1)
-    spacing = np.linalg.norm(level(ends - starts), axis=1, keepdims=True) / (count - 1)
+    spacing = np.linalg.norm(project_horizontal(ends - starts), axis=1, keepdims=True) / (count - 1)
     signs = np.where(np.abs(steps) > _STEEP * spacing, np.sign(steps), 0.0)
     padded = np.pad(signs, ((0, 0), (1, 1)))
     way, first = np.nonzero((signs != 0.0) & (signs != padded[:, :-2]))
@@ -84,6 +84,6 @@ def _risers_on(footing: Footing, starts: Floats, ends: Floats, count: int) -> Ri
 
 def pointing(heel: Floats, ball: Floats, otherwise: Floats) -> Floats:
     """Where soles (..., 3) point, level units; `otherwise` for a hock, whose heel and ball are one point."""
-    along = level(ball - heel)
+    along = project_horizontal(ball - heel)
     short = np.linalg.norm(along, axis=-1, keepdims=True) < 1e-6  # noqa: PLR2004
-    return np.where(short, otherwise, units(along))
+    return np.where(short, otherwise, normalise(along))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.maths.arrays import Floats, finite, real, short
+from poise.maths.arrays import Floats, abbreviate, finite, real
 
 
 def finite_number(value: Any, what: str) -> float:
@@ -40,7 +40,7 @@ def level_direction(direction: ArrayLike | None, up: str) -> tuple[float, float]
         raise InputError(message)
     x, y = (given[0], -given[2]) if up == "y" else (given[0], given[1])
     if x == 0.0 and y == 0.0:
-        message = f"the direction {short(given.tolist())} has no level part; up is {up}"
+        message = f"the direction {abbreviate(given.tolist())} has no level part; up is {up}"
         raise InputError(message)
     largest = max(abs(x), abs(y))  # first, so that squares of huge or tiny numbers stay representable
     x, y = x / largest, y / largest

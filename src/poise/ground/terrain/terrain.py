@@ -21,9 +21,9 @@ from poise.ground.terrain.function import Function
 from poise.ground.terrain.noise import Noise
 from poise.ground.terrain.shapes import Plane, Stairs
 from poise.ground.terrain.surface import Normal, Surface
-from poise.maths.arguments import named
-from poise.maths.arrays import Floats, finite, short
-from poise.maths.in_words import in_words
+from poise.maths.arguments import describe_value
+from poise.maths.arrays import Floats, abbreviate, finite
+from poise.maths.formatting import format_fields
 
 FIGURE = 1.7  # height of the figure whose metres a terrain without a unit is in
 _AT_ONCE = 16_384  # places; so many fit into a processor's cache with all that is worked out for them
@@ -57,7 +57,7 @@ class Terrain:
     finite everywhere: beyond an edge and over a hole they are those of the nearest ground.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     surface: Surface
     up: str = "y"
@@ -68,11 +68,11 @@ class Terrain:
 
     def __post_init__(self) -> None:
         if not isinstance(self.up, str) or self.up not in ("y", "z"):  # pyright: ignore[reportUnnecessaryIsInstance]
-            message = f'up is "y" or "z"; got {short(self.up)}'
+            message = f'up is "y" or "z"; got {abbreviate(self.up)}'
             raise InputError(message)
         is_surface = all(callable(getattr(self.surface, name, None)) for name in ("heights", "sample", "hit"))
         if isinstance(self.surface, Terrain) or not is_surface:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InputError(f"a terrain is made by Terrain.flat() and its like, not of {named(self.surface)}")
+            raise InputError(f"a terrain is made by Terrain.flat() and its like, not of {describe_value(self.surface)}")
         object.__setattr__(self, "scale", positive_number(self.scale, "the scale of a terrain"))
         object.__setattr__(self, "lift", finite_number(self.lift, "the lift of a terrain"))
         if self.storey is not None:
@@ -306,7 +306,7 @@ class Terrain:
         A ray that is level or nearly so is followed for 1000 wavelengths.
         """
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < _SEEDS:
-            message = f"a seed is a whole number from 0 to {_SEEDS - 1}; got {short(seed)}"
+            message = f"a seed is a whole number from 0 to {_SEEDS - 1}; got {abbreviate(seed)}"
             raise InputError(message)
         amplitude = finite_number(amplitude, "the amplitude of noise")
         return Terrain(Noise(amplitude, positive_number(wavelength, "the wavelength of noise"), int(seed)), up, unit)
@@ -425,7 +425,9 @@ class Terrain:
         than 76 degrees.
         """
         if not callable(f) or not (normal is None or callable(normal)):
-            message = f"a terrain function is called with two arrays; got {short(f if not callable(f) else normal)}"
+            message = (
+                f"a terrain function is called with two arrays; got {abbreviate(f if not callable(f) else normal)}"
+            )
             raise InputError(message)
         return Terrain(Function(f, up, normal, positive_number(step, "the step of a terrain function")), up, unit)
 

@@ -14,8 +14,8 @@ from poise.errors import FileError, InputError, UnknownNameError
 from poise.ground.terrain.directions import turned_by
 from poise.ground.terrain.files.mesh_files import UPS
 from poise.ground.terrain.terrain import Terrain
-from poise.io.neighbours import offer_neighbours
-from poise.io.numbers import number
+from poise.io.files import suggest_similar_paths
+from poise.io.text_parsing import parse_number
 
 _MAPS = (".png", ".npz")
 
@@ -93,7 +93,7 @@ def terrain_of(
         return _SHAPES[name].make(*numbers, **way, up=up or "y", unit=unit)
     unit = 1.0 if unit is None else unit
     if suffix in (*_MAPS, *UPS) and not _exists(text):
-        hint = offer_neighbours(Path(text), (*_MAPS, *UPS))
+        hint = suggest_similar_paths(Path(text), (*_MAPS, *UPS))
         if hint:  # else the reader explains it
             raise FileError(text, f"{os.strerror(errno.ENOENT)}{hint}")
     if suffix in _MAPS:
@@ -121,7 +121,7 @@ def _way(name: str, turn: str, direction: ArrayLike | None, up: str) -> dict[str
     if direction is not None:
         return {"direction": direction}
     try:
-        return {"direction": turned_by(number(turn.strip()), up)}
+        return {"direction": turned_by(parse_number(turn.strip()), up)}
     except ValueError as error:
         message = f"@{turn} is no turn of {name}; write degrees to the left, for example {_EXAMPLES[name]}@90"
         raise InputError(message) from error
@@ -139,7 +139,7 @@ def _numbers(name: str, text: str, *, given: bool) -> list[float]:
     shape = _SHAPES[name]
     words = text.split(",") if given else []
     try:
-        numbers = [number(word.strip()) for word in words]
+        numbers = [parse_number(word.strip()) for word in words]
     except ValueError:
         numbers = None
     if numbers is None or not shape.needs <= len(numbers) <= len(shape.numbers):

@@ -12,11 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from poise.errors import FileError, InputError, listed
-from poise.io.asf.motion import AmcMotion, outside_limits, parse_amc, q_of_motion
-from poise.io.asf.pair import skeleton_beside
-from poise.io.asf.parse import ROOT, TURNS, AsfFile, parse_asf
-from poise.io.asf.skeleton import Rows, build_skeleton
+from poise.errors import FileError, InputError, join_names
+from poise.io.asf.amc_file import AmcMotion, convert_to_q, describe_limit_violations, find_asf, parse_amc
+from poise.io.asf.asf_file import ROOT, ROTATION_DOFS, AsfFile, AsfSkeleton, build_skeleton, parse_asf
 from poise.io.files import name_clip, read_bytes
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -36,15 +34,15 @@ def read(path: Path) -> Rig:
     """
     data = read_bytes(path)
     if path.suffix.lower() == SUFFIXES[0]:
-        file, rows, notes = _skeleton(path, data)
+        file, rows, notes = _read_skeleton(path, data)
         return Rig(rows.skeleton, Pose(rows.skeleton, rows.skeleton.rest_q), notes=tuple(notes), path=path)
     motion = parse_amc(path, data)
-    beside = skeleton_beside(path)
-    file, rows, notes = _skeleton(beside, read_bytes(beside))
-    return _moving(path, file, rows, motion, notes)
+    asf_path = find_asf(path)
+    file, rows, notes = _read_skeleton(asf_path, read_bytes(asf_path))
+    return _build_moving_rig(path, file, rows, motion, notes)
 
 
-def _skeleton(path: Path, data: bytes) -> tuple[AsfFile, Rows, list[str]]:
+def _read_skeleton(path: Path, data: bytes) -> tuple[AsfFile, AsfSkeleton, list[str]]:
     file = parse_asf(path, data)
     try:
         rows = build_skeleton(file)
@@ -52,19 +50,21 @@ def _skeleton(path: Path, data: bytes) -> tuple[AsfFile, Rows, list[str]]:
         raise FileError(path, str(error)) from error
     if not np.isfinite(rows.skeleton.A).all():
         raise FileError(path, "its bones are too long for numbers")
-    return file, rows, _notes(file, rows)
+    return file, rows, _list_notes(file, rows)
 
 
-def _notes(file: AsfFile, rows: Rows) -> list[str]:
+def _list_notes(file: AsfFile, rows: AsfSkeleton) -> list[str]:
     notes = list(file.notes)
-    slides = [bone.name for bone in rows.bones if set(bone.dof) - set(TURNS)]
+    slides = [bone.name for bone in rows.bones if set(bone.dof) - set(ROTATION_DOFS)]
     if slides:
         notes.append(
-            f"bones slide or stretch (tx ty tz l), which is not read; only their rotations are: {listed(slides)}"
+            f"bones slide or stretch (tx ty tz l), which is not read; only their rotations are: {join_names(slides)}"
         )
-    loose = [bone.name for bone in rows.bones if len(bone.limits) not in (0, len(bone.dof))]
-    if loose:
-        notes.append(f"bones have limits for some of their degrees of freedom; the others are free: {listed(loose)}")
+    partly_limited = [bone.name for bone in rows.bones if len(bone.limits) not in (0, len(bone.dof))]
+    if partly_limited:
+        notes.append(
+            f"bones have limits for some of their degrees of freedom; the others are free: {join_names(partly_limited)}"
+        )
     if any((*file.root.position, *file.root.orientation)):
         notes.append(
             "the root has a position or rotation of its own; it is applied to all frames, which programs do differently"
@@ -74,15 +74,15 @@ def _notes(file: AsfFile, rows: Rows) -> list[str]:
     return notes
 
 
-def _moving(path: Path, file: AsfFile, rows: Rows, motion: AmcMotion, notes: list[str]) -> Rig:
+def _build_moving_rig(path: Path, file: AsfFile, rows: AsfSkeleton, motion: AmcMotion, notes: list[str]) -> Rig:
     skeleton = rows.skeleton
-    q = q_of_motion(path, file, rows, motion)
-    still = [bone.name for bone in rows.bones if bone.dof and bone.name.lower() not in motion.values]
-    still += [ROOT] * (ROOT not in motion.values)
-    if still:
-        notes.append(f"the file has no values for these, which stay at zero: {listed(still)}")
-    outside = outside_limits(file, rows.bones, motion)
+    q = convert_to_q(path, file, rows, motion)
+    missing = [bone.name for bone in rows.bones if bone.dof and bone.name.lower() not in motion.values]
+    missing += [ROOT] * (ROOT not in motion.values)
+    if missing:
+        notes.append(f"the file has no values for these, which stay at zero: {join_names(missing)}")
+    violations = describe_limit_violations(file, rows.bones, motion)
     clip = Clip.at_rate(Pose(skeleton, q), motion.rate, name_clip(path))
     pose = Pose(skeleton, q[0] if len(q) == 1 else skeleton.rest_q)
-    told = (*notes, *motion.notes, *([outside] if outside else []))
-    return dataclasses.replace(Rig(skeleton, pose, (clip,), path=path), notes=told)
+    all_notes = (*notes, *motion.notes, *([violations] if violations else []))
+    return dataclasses.replace(Rig(skeleton, pose, (clip,), path=path), notes=all_notes)

@@ -13,16 +13,24 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FileError
-from poise.io.bvh.document import DEFAULT_FRAME_TIME, BvhDocument, BvhJoint, BvhName, Channels, is_usable_time
-from poise.io.bvh.motion import q_of_values, read_rows
-from poise.io.bvh.names import describe_renames, find_file_names
-from poise.io.bvh.parse import MotionHeader, parse_header
-from poise.io.bvh.write import text_of
+from poise.io.bvh.reader import (
+    DEFAULT_FRAME_TIME_S,
+    BvhDocument,
+    BvhJoint,
+    BvhMotionHeader,
+    BvhName,
+    Channels,
+    compute_q,
+    is_usable_frame_time,
+    parse_header,
+    read_motion_rows,
+)
+from poise.io.bvh.writer import describe_renames, encode_bvh, find_file_names
 from poise.io.files import name_clip, read_bytes, write_checked
-from poise.io.free_root import without_free_root
+from poise.io.free_root import strip_free_root
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
-from poise.model.joints import unique_names
+from poise.model.joints import make_unique_names
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Kind, Skeleton
@@ -32,7 +40,7 @@ SUFFIXES = (".bvh",)
 ONE_CLIP = True
 RESTS = ("keep", "zero")
 ONE_ROOT = True
-_NEAR_ZERO = 0.25  # fraction of the OFFSET's length; root positions below it look relative to the OFFSET
+_MAX_RELATIVE_SHARE = 0.25  # fraction of the OFFSET's length; root positions below it look relative to the OFFSET
 
 
 def read(path: Path) -> Rig:
@@ -43,30 +51,30 @@ def read(path: Path) -> Rig:
     The only frame of a file is also `Rig.pose`; otherwise that is the rest pose. FileError for an incomplete or
     non-finite file; repairs are listed in `Rig.notes`.
     """
-    return _read(path, read_bytes(path))
+    return _read_data(path, read_bytes(path))
 
 
-def _read(path: Path, data: bytes) -> Rig:
+def _read_data(path: Path, data: bytes) -> Rig:
     header = parse_header(path, data)
-    names, notes = _names(header.nodes)
-    skeleton = _skeleton(header.nodes, names)
+    names, notes = _build_names(header.nodes)
+    skeleton = _build_skeleton(header.nodes, names)
     motion = header.motion
     if motion is None:
-        values, more = np.zeros((0, header.width)), ["it has no MOTION block, and so no clip: the rest pose alone"]
-        frame_time, note = DEFAULT_FRAME_TIME, []
+        values, row_notes = np.zeros((0, header.width)), ["it has no MOTION block, and so no clip: the rest pose alone"]
+        frame_time, time_notes = DEFAULT_FRAME_TIME_S, []
     else:
-        values, more = read_rows(path, data, motion, header.width)
-        frame_time, note = _frame_time(path, motion)
+        values, row_notes = read_motion_rows(path, data, motion, header.width)
+        frame_time, time_notes = _check_frame_time(path, motion)
     times: Floats = frame_time * np.arange(len(values), dtype=np.float64)
     channels = tuple(node.channels for node in header.nodes)
-    q = q_of_values(skeleton, channels, values)
+    q = compute_q(skeleton, channels, values)
     spans = None if motion is None else (motion.count_span, motion.time_span)
     document = BvhDocument(data, spans, names, channels, header.width, values, times, q)
     skeleton = dataclasses.replace(skeleton, source=document)
     clips = () if motion is None else (Clip(times, Pose(skeleton, q), name_clip(path)),)
-    all_notes = (*notes, *more, *note, *_root_note(header.nodes, names, values))
-    shown = q[0] if len(q) == 1 else skeleton.rest_q
-    return Rig(skeleton, Pose(skeleton, shown), clips, notes=all_notes, path=path)
+    all_notes = (*notes, *row_notes, *time_notes, *_note_relative_positions(header.nodes, names, values))
+    pose_q = q[0] if len(q) == 1 else skeleton.rest_q
+    return Rig(skeleton, Pose(skeleton, pose_q), clips, notes=all_notes, path=path)
 
 
 def write(thing: Saveable, path: Path, like: Skeleton, *, rest: str = "keep") -> None:
@@ -75,7 +83,7 @@ def write(thing: Saveable, path: Path, like: Skeleton, *, rest: str = "keep") ->
     `rest` is for a new hierarchy: "zero" has the rest pose where all angles are zero, "keep" keeps the joints' frames.
     UnsupportedError for content that the format cannot hold or that `read` would refuse.
     """
-    write_checked(path, text_of(without_free_root(thing), like.bound, rest=rest), _read)
+    write_checked(path, encode_bvh(strip_free_root(thing), like.bound, rest=rest), _read_data)
 
 
 def names_of(rig: Rig) -> tuple[tuple[str, ...], str]:
@@ -90,26 +98,26 @@ def names_of(rig: Rig) -> tuple[tuple[str, ...], str]:
     return names, describe_renames(skeleton.names, names)
 
 
-def _names(nodes: list[BvhJoint]) -> tuple[tuple[str, ...], list[str]]:
+def _build_names(nodes: list[BvhJoint]) -> tuple[tuple[str, ...], list[str]]:
     """Build unique names of all rows. Joints come before End Sites; an End Site is `<parent>_end`."""
     notes: list[str] = []
     rows = [i for i, node in enumerate(nodes) if not node.is_end]
-    given = [nodes[i].name or f"joint_{i}" for i in rows]
+    raw_names = [nodes[i].name or f"joint_{i}" for i in rows]
     names: list[str] = [""] * len(nodes)
-    for i, new in zip(rows, unique_names(given), strict=True):
+    for i, new in zip(rows, make_unique_names(raw_names), strict=True):
         names[i] = new
         if new != nodes[i].name:
             why = "a joint without a name" if not nodes[i].name else f"a second joint {nodes[i].name!r}"
             notes.append(f"{why} is called {new!r} here")
     ends = [i for i, node in enumerate(nodes) if node.is_end]
     wanted = [names[i] for i in rows] + [f"{names[nodes[i].parent]}_end" for i in ends]
-    for i, new in zip(ends, unique_names(wanted)[len(rows) :], strict=True):
+    for i, new in zip(ends, make_unique_names(wanted)[len(rows) :], strict=True):
         names[i] = new
     return tuple(names), notes
 
 
-def _skeleton(nodes: list[BvhJoint], names: tuple[str, ...]) -> Skeleton:
-    kinds = [_kind(node.channels) for node in nodes]
+def _build_skeleton(nodes: list[BvhJoint], names: tuple[str, ...]) -> Skeleton:
+    kinds = [_find_kind(node.channels) for node in nodes]
     offsets = np.array([node.offset for node in nodes])
     free = np.array(kinds) == Kind.FREE
     return Skeleton.build(
@@ -117,19 +125,19 @@ def _skeleton(nodes: list[BvhJoint], names: tuple[str, ...]) -> Skeleton:
         [node.parent for node in nodes],
         kinds,
         offsets=np.where(free[:, None], 0.0, offsets),
-        rest_q=_rest_q(kinds, offsets),
+        rest_q=_build_rest_q(kinds, offsets),
         source_ids=[BvhName("End Site" if node.is_end else node.name) for node in nodes],
         euler=[node.channels.written_order for node in nodes],
     )
 
 
-def _kind(channels: Channels) -> Kind:
+def _find_kind(channels: Channels) -> Kind:
     if channels.positions:
         return Kind.FREE
     return Kind.BALL if channels.rotations else Kind.FIXED
 
 
-def _rest_q(kinds: list[Kind], offsets: Floats) -> Floats:
+def _build_rest_q(kinds: list[Kind], offsets: Floats) -> Floats:
     values: list[float] = []
     for kind, offset in zip(kinds, offsets.tolist(), strict=True):
         values += offset if kind == Kind.FREE else []
@@ -137,16 +145,16 @@ def _rest_q(kinds: list[Kind], offsets: Floats) -> Floats:
     return np.array(values)
 
 
-def _frame_time(path: Path, header: MotionHeader) -> tuple[float, list[str]]:
+def _check_frame_time(path: Path, header: BvhMotionHeader) -> tuple[float, list[str]]:
     time = header.frame_time
     if time == 0.0:
-        return DEFAULT_FRAME_TIME, ["the frame time is 0; 30 frames per second are used"]
-    if not is_usable_time(time):
+        return DEFAULT_FRAME_TIME_S, ["the frame time is 0; 30 frames per second are used"]
+    if not is_usable_frame_time(time):
         raise FileError(path, f"a frame time of {time:g} s cannot be used", place="Frame Time")
     return time, []
 
 
-def _root_note(nodes: list[BvhJoint], names: tuple[str, ...], values: Floats) -> list[str]:
+def _note_relative_positions(nodes: list[BvhJoint], names: tuple[str, ...], values: Floats) -> list[str]:
     """Note root positions close to zero. They look relative to the OFFSET, but are read as absolute."""
     notes: list[str] = []
     for node, name in zip(nodes, names, strict=True):
@@ -154,10 +162,10 @@ def _root_note(nodes: list[BvhJoint], names: tuple[str, ...], values: Floats) ->
         if node.parent >= 0 or None in columns or not len(values):
             continue
         length = float(np.linalg.norm(node.offset))
-        moved = np.linalg.norm(values[:, columns], axis=-1)  # pyright: ignore[reportArgumentType, reportCallIssue]
-        if length > 0 and moved.max() < _NEAR_ZERO * length:
+        distances = np.linalg.norm(values[:, columns], axis=-1)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        if length > 0 and distances.max() < _MAX_RELATIVE_SHARE * length:
             notes.append(
-                f"the positions of root {name!r} stay within {moved.max():.4g} of zero while its OFFSET is "
+                f"the positions of root {name!r} stay within {distances.max():.4g} of zero while its OFFSET is "
                 f"{length:.4g} long; they were read as positions, as in most files, but may be relative to it"
             )
     return notes

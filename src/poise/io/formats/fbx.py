@@ -13,96 +13,105 @@ from pathlib import Path
 
 import numpy as np
 
-from poise.errors import FileError, PoiseError, listed
-from poise.io.child.ask import ChildAnswer, ask, nonsense
-from poise.io.fbx.skeleton import WXYZ, SceneNode, build_skeleton, nodes_of, note_of_size, rest_of
-from poise.io.fbx.takes import Take, build_clip, takes_of
-from poise.io.files import guessed_kind, read_bytes
+from poise.errors import FileError, PoiseError, join_names
+from poise.io.fbx.scene import (
+    WXYZ,
+    FbxTake,
+    SceneNode,
+    build_clip,
+    build_skeleton,
+    check_size,
+    parse_nodes,
+    parse_rest,
+    parse_takes,
+)
+from poise.io.files import guess_file_type, read_bytes
+from poise.io.subprocess_reader import SubprocessReply, build_malformed_error, read_in_subprocess
 from poise.maths.arrays import Floats
-from poise.model.joints import unique_names
-from poise.model.local import world
-from poise.model.pose import Pose
+from poise.model.joints import make_unique_names
+from poise.model.pose import Pose, compose_world_transforms
 from poise.model.rig import Rig, Skin
 from poise.model.skeleton import Kind, Skeleton
 
 NAME = "FBX"
 SUFFIXES = (".fbx",)
 INSTEAD = "save as .glb or .bvh, which Blender, Maya, Unreal and Unity import"
-_NOT_UTF8 = "Bad UTF-8 string"  # warning text of ufbx
-_MISSING = (
+_UFBX_BAD_UTF8 = "Bad UTF-8 string"  # warning text of ufbx
+_MISSING_PACKAGE = (
     "FBX is read with the package ufbx: pip install 'poise[fbx]'; or save it as .glb with Blender "
     "(File > Import, then File > Export > glTF 2.0)"
 )
-_HEADS = (b"Kaydara FBX", b";")
+_FILE_HEADS = (b"Kaydara FBX", b";")
 
 
 def read(path: Path) -> Rig:
     """Read nodes, skins and takes. FileError for a file without a skeleton, or one that ufbx refuses or crashes on."""
     data = read_bytes(path)
     if find_spec("ufbx") is None:
-        raise FileError(path, _MISSING)
-    looks = guessed_kind(data)
-    if looks and not data.startswith(_HEADS):
-        raise FileError(path, f"it is not an FBX file; it looks like {looks}")
-    reply = ask(path, data, "poise.io.fbx.child", reader="ufbx")
+        raise FileError(path, _MISSING_PACKAGE)
+    file_type = guess_file_type(data)
+    if file_type and not data.startswith(_FILE_HEADS):
+        raise FileError(path, f"it is not an FBX file; it looks like {file_type}")
+    reply = read_in_subprocess(path, data, "poise.io.fbx.worker", reader="ufbx")
     try:
-        return _rig(path, reply)
+        return _build_rig(path, reply)
     except FileError:
         raise
     except PoiseError as error:
         raise FileError(path, str(error)) from error
 
 
-def _rig(path: Path, reply: ChildAnswer) -> Rig:
-    nodes = nodes_of(reply)
-    takes, rest = takes_of(reply, len(nodes)), rest_of(reply, len(nodes))
-    notes = _told(reply, [one.name for one in (*nodes, *takes)])
-    turning = {row for take in takes for row in take.turning(rest)}
-    skeleton = build_skeleton(reply, nodes, rest, turning, notes)
+def _build_rig(path: Path, reply: SubprocessReply) -> Rig:
+    nodes = parse_nodes(reply)
+    takes, rest = parse_takes(reply, len(nodes)), parse_rest(reply, len(nodes))
+    notes = _list_notes(reply, [one.name for one in (*nodes, *takes)])
+    rotating_rows = {row for take in takes for row in take.find_rotating_rows(rest)}
+    skeleton = build_skeleton(reply, nodes, rest, rotating_rows, notes)
     if not (skeleton.kinds == Kind.BALL).any():
         count = len(nodes) + reply.header["cameras"] + reply.header["lights"]
         raise FileError(path, f"there is no skeleton in it: none of its {count} nodes is a bone or rotates")
-    standing = Pose(skeleton, skeleton.rest_q)
-    worlds = _rest_world(path, skeleton, rest)
+    pose = Pose(skeleton, skeleton.rest_q)
+    worlds = _compute_rest_world(path, skeleton, rest)
     bones = [row for row, node in enumerate(nodes) if node.is_bone]
-    notes += note_of_size(skeleton, worlds[:, :3, 3], bones)
-    names = unique_names([take.name or f"take_{i}" for i, take in enumerate(takes)])
+    notes += check_size(skeleton, worlds[:, :3, 3], bones)
+    names = make_unique_names([take.name or f"take_{i}" for i, take in enumerate(takes)])
     clips = tuple(build_clip(skeleton, rest, take, name) for take, name in zip(takes, names, strict=True))
-    notes += _begins(takes, list(names))
-    return Rig(skeleton, standing, clips, _skins(reply, nodes, skeleton), notes=tuple(notes), path=path)
+    notes += _note_late_starts(takes, list(names))
+    return Rig(skeleton, pose, clips, _build_skins(reply, nodes, skeleton), notes=tuple(notes), path=path)
 
 
-def _told(reply: ChildAnswer, names: list[str]) -> list[str]:
+def _list_notes(reply: SubprocessReply, names: list[str]) -> list[str]:
     """List notes on repairs by ufbx and on unread content."""
     try:
-        said = [" ".join(str(warning).split()) for warning in reply.header["warnings"]]
-        notes = [f"ufbx says: {warning}" for warning in said if warning != _NOT_UTF8]
-        notes += [_about_letters(names)] if _NOT_UTF8 in said else []
+        warnings = [" ".join(str(warning).split()) for warning in reply.header["warnings"]]
+        notes = [f"ufbx says: {warning}" for warning in warnings if warning != _UFBX_BAD_UTF8]
+        notes += [_note_bad_encoding(names)] if _UFBX_BAD_UTF8 in warnings else []
         if reply.header["constraints"] > 0:
             notes.append(f"{reply.header['constraints']} constraints, such as IK handles, are not evaluated")
         counts = [(reply.header[f"{thing}s"], thing) for thing in ("camera", "light")]
-        left_out = [f"{count} {thing}{'s' if count > 1 else ''}" for count, thing in counts if count > 0]
-        if left_out:
+        omitted = [f"{count} {thing}{'s' if count > 1 else ''}" for count, thing in counts if count > 0]
+        if omitted:
             notes.append(
-                f"{' and '.join(left_out)} without joints below were left out: they are no part of the character"
+                f"{' and '.join(omitted)} without joints below were left out: they are no part of the character"
             )
     except (TypeError, KeyError) as error:
-        raise nonsense(reply.path) from error
+        raise build_malformed_error(reply.path) from error
     return notes
 
 
-def _about_letters(names: list[str]) -> str:
+def _note_bad_encoding(names: list[str]) -> str:
     """Note texts in another encoding than UTF-8. They matter only in names that are read."""
     bad = [name for name in names if "\ufffd" in name]
     if not bad:
         return "it has texts that are not UTF-8, none of them in a name that is read: nothing is lost"
     return (
-        f"names are not UTF-8, and letters that could not be read became \ufffd: {listed(bad)}; rename these in the "
+        f"names are not UTF-8, and letters that could not be read became \ufffd: {join_names(bad)}; rename these "
+        "in the "
         "program that wrote the file, and export it again"
     )
 
 
-def _begins(takes: list[Take], names: list[str]) -> list[str]:
+def _note_late_starts(takes: list[FbxTake], names: list[str]) -> list[str]:
     """Note takes with a start other than 0. Their clips begin at 0."""
     return [
         f"take {name!r} begins at {take.begin:.6g} s in the file; its clip begins at 0"
@@ -111,28 +120,28 @@ def _begins(takes: list[Take], names: list[str]) -> list[str]:
     ]
 
 
-def _rest_world(path: Path, skeleton: Skeleton, rest: Floats) -> Floats:
+def _compute_rest_world(path: Path, skeleton: Skeleton, rest: Floats) -> Floats:
     """Compute the world transforms of the rows at rest. A tree whose numbers overflow is refused."""
     linear = rest[:, 7:, None] * np.eye(3)
-    worlds = world(skeleton.parents.tolist(), rest[:, :3], rest[:, WXYZ], linear)
+    worlds = compose_world_transforms(skeleton.parents.tolist(), rest[:, :3], rest[:, WXYZ], linear)
     bad = np.flatnonzero(~np.isfinite(worlds).all(axis=(1, 2)))
     if len(bad):
         raise FileError(path, "its position in the world is too large for a number", place=skeleton.names[int(bad[0])])
     return worlds
 
 
-def _skins(reply: ChildAnswer, nodes: list[SceneNode], skeleton: Skeleton) -> tuple[Skin, ...]:
+def _build_skins(reply: SubprocessReply, nodes: list[SceneNode], skeleton: Skeleton) -> tuple[Skin, ...]:
     """Build the skins: joints and world bind matrices of each mesh."""
     skins: list[Skin] = []
     try:
-        for i, told in enumerate(reply.header["skins"]):
-            joints = [range(len(nodes))[row] for row in told["joints"]]
-            columns = reply.block(told["bind"], (len(joints), 4, 3))
+        for i, skin in enumerate(reply.header["skins"]):
+            joints = [range(len(nodes))[row] for row in skin["joints"]]
+            columns = reply.read_block(skin["bind"], (len(joints), 4, 3))
             bind = np.tile(np.eye(4), (len(joints), 1, 1))
             bind[:, :3] = columns.transpose(0, 2, 1)
             bind.setflags(write=False)
             names = tuple(skeleton.names[row] for row in joints)
-            skins.append(Skin(str(told["name"]) or f"skin_{i}", names, bind))
+            skins.append(Skin(str(skin["name"]) or f"skin_{i}", names, bind))
     except (TypeError, KeyError, IndexError) as error:
-        raise nonsense(reply.path) from error
+        raise build_malformed_error(reply.path) from error
     return tuple(skins)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from poise.io.files import read_bytes, write_checked
-from poise.io.free_root import without_free_root
-from poise.io.gltf.read.rig import read_rig
-from poise.io.gltf.write.write import bytes_of
+from poise.io.free_root import strip_free_root
+from poise.io.gltf.reader import read_gltf_rig
+from poise.io.gltf.writer import encode_gltf
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Skeleton
 
@@ -22,7 +22,7 @@ SUFFIXES = (".gltf", ".glb", ".vrm")
 
 def read(path: Path) -> Rig:
     """Read a document: nodes, skins, animations and the VRM map. Only FileError leaves this function."""
-    return read_rig(path, read_bytes(path))
+    return read_gltf_rig(path, read_bytes(path))
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:
@@ -31,4 +31,4 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:
     UnsupportedError for content that glTF cannot hold or that `read` would refuse, FileError for a file that cannot be
     written.
     """
-    write_checked(path, bytes_of(without_free_root(thing), path, like.bound), read_rig)
+    write_checked(path, encode_gltf(strip_free_root(thing), path, like.bound), read_gltf_rig)

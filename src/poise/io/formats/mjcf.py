@@ -13,16 +13,22 @@ import numpy as np
 
 from poise.errors import FileError, InputError
 from poise.io.files import read_bytes
-from poise.io.mjcf.bodies import document_of
-from poise.io.mjcf.engine import CompiledModel, compiled, report_malformed
-from poise.io.mjcf.include import read_whole
-from poise.io.mjcf.loops import read_loops
-from poise.io.mjcf.rows import MjcfRows, rows_of
-from poise.io.mjcf.select import Selection, select
-from poise.io.mjcf.values import couplings_of, keyframes_of, left_out, limits_of, rest_of
-from poise.io.numbers import LARGEST
+from poise.io.mjcf.compile import CompiledModel, compile_model, report_malformed
+from poise.io.mjcf.document import build_document
+from poise.io.mjcf.elements import ModelSubset, read_expanded, strip_model
+from poise.io.mjcf.skeleton import (
+    MjcfJoints,
+    build_couplings,
+    build_joints,
+    build_keyframes,
+    build_limits,
+    format_counts,
+    read_loops,
+    read_rest_q,
+)
+from poise.io.text_parsing import MAX_NUMBER
 from poise.io.xml_files import NotWellFormedError
-from poise.model.couplings import drop_blocking_ranges
+from poise.model.joints import drop_blocking_ranges
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Skeleton
@@ -47,68 +53,68 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
         A folder from which files may be included, besides the file's own.
     """
     try:
-        whole = read_whole(path, read_bytes(path), include_root)
+        document = read_expanded(path, read_bytes(path), include_root)
     except NotWellFormedError as error:
         raise report_malformed(error) from error
-    selection = select(whole.root)
-    model, notes = _compiled(path, selection)
-    found = rows_of(model)
+    selection = strip_model(document.root)
+    model, notes = _compile_model(path, selection)
+    mjcf_rows = build_joints(model)
     try:
-        skeleton = _skeleton(model, found)
+        skeleton = _build_skeleton(model, mjcf_rows)
     except InputError as error:
         raise FileError(path, str(error)) from error
-    poses = keyframes_of(model, skeleton, found)
-    notes = (*whole.notes, *notes, *found.notes, *_notes(selection))
+    poses = build_keyframes(model, skeleton, mjcf_rows)
+    notes = (*document.notes, *notes, *mjcf_rows.notes, *_list_notes(selection))
     known = set(skeleton.names) | set(skeleton.aliases)
     pairs = tuple(pair for pair in selection.excluded if known.issuperset(pair))
     return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=notes, path=path, poses=poses, disabled_pairs=pairs)
 
 
-def _compiled(path: Path, selection: Selection) -> tuple[CompiledModel, list[str]]:
+def _compile_model(path: Path, selection: ModelSubset) -> tuple[CompiledModel, list[str]]:
     """Compile a model, without its loops if necessary. Loops may name removed parts; a note reports them."""
     try:
-        return compiled(path, selection), []
+        return compile_model(path, selection), []
     except FileError as error:
         if not selection.has_loops():
             raise
-        model = compiled(path, selection.drop_loops())
+        model = compile_model(path, selection.drop_loops())
         return model, [f"loops (<connect>, <weld>) are not read, so that poses may open them: {error.reason}"]
 
 
-def _skeleton(model: CompiledModel, found: MjcfRows) -> Skeleton:
+def _build_skeleton(model: CompiledModel, mjcf_rows: MjcfJoints) -> Skeleton:
     """Build the skeleton. InputError for numbers that are too large and for limits without a legal value."""
-    rows = found.rows
-    places = np.array([row.offset for row in rows])
-    if not (np.abs(places) <= LARGEST).all() or not (np.abs(model.model.qpos0) <= LARGEST).all():
+    rows = mjcf_rows.joints
+    offsets = np.array([row.offset for row in rows])
+    if not (np.abs(offsets) <= MAX_NUMBER).all() or not (np.abs(model.model.qpos0) <= MAX_NUMBER).all():
         message = "a position or a reference value is too large"
         raise InputError(message)
-    names, kinds, couplings = [row.name for row in rows], [row.kind for row in rows], couplings_of(model, found)
-    limits, ignored = drop_blocking_ranges(names, np.array(kinds), limits_of(model, found), couplings)
-    found.notes += ignored
+    names, kinds, couplings = [row.name for row in rows], [row.kind for row in rows], build_couplings(model, mjcf_rows)
+    limits, ignored = drop_blocking_ranges(names, np.array(kinds), build_limits(model, mjcf_rows), couplings)
+    mjcf_rows.notes += ignored
     skeleton = Skeleton.build(
         names,
         [row.parent for row in rows],
         kinds,
-        offsets=places,
+        offsets=offsets,
         rotations=[row.rotation for row in rows],
         axes=[row.axis for row in rows],
         limits=limits,
         couplings=couplings,
-        aliases=found.aliases,
-        source_ids=[row.name if row.joint >= 0 else None for row in rows],
+        aliases=mjcf_rows.aliases,
+        source_ids=[row.name if row.mujoco_id >= 0 else None for row in rows],
         metres_per_unit=1.0,
         up="z",
-        source=document_of(model, found),
-        loops=tuple(read_loops(model, found)),
+        source=build_document(model, mjcf_rows),
+        loops=tuple(read_loops(model, mjcf_rows)),
     )
-    rest, _ = skeleton.legal(rest_of(model, skeleton, found))
+    rest, _ = skeleton.legal(read_rest_q(model, skeleton, mjcf_rows))
     return dataclasses.replace(skeleton, rest_q=rest)
 
 
-def _notes(selection: Selection) -> list[str]:
+def _list_notes(selection: ModelSubset) -> list[str]:
     notes: list[str] = []
-    if selection.left_out:
-        notes.append(f"not read, so joints may move that these would hold: {left_out(selection.left_out)}")
+    if selection.omitted:
+        notes.append(f"not read, so joints may move that these would hold: {format_counts(selection.omitted)}")
     if selection.unknown:
-        notes.append(f"unknown elements were ignored: {left_out(selection.unknown)}")
+        notes.append(f"unknown elements were ignored: {format_counts(selection.unknown)}")
     return notes

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from poise.errors import listed
-from poise.io.motion.archive import HEIGHTS, names_in
-from poise.io.motion.from_npz import VALUES
-from poise.io.motion.write import write_motion
+from poise.errors import join_names
+from poise.io.motion_tables import HEIGHT_NAMES, VALUE_NAMES, list_array_names
+from poise.io.robot_motion import write_motion
 from poise.model.rig import Saveable
 from poise.model.skeleton import Skeleton
 
@@ -29,9 +28,9 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001 
 
 def holds_else(path: Path) -> str | None:
     """Describe the content of an npz file without motion. None for a motion; FileError for a file that is not npz."""
-    names = names_in(path)
-    if not set(HEIGHTS).isdisjoint(names):
+    names = list_array_names(path)
+    if not set(HEIGHT_NAMES).isdisjoint(names):
         return f"it holds a height map: poise plant CLIP --terrain {path.name}, or poise.Terrain.heightmap(FILE)"
-    if set(VALUES).isdisjoint(names):
-        return f"it holds no skeleton, no robot motion and no height map; its arrays: {listed(names)}"
+    if set(VALUE_NAMES).isdisjoint(names):
+        return f"it holds no skeleton, no robot motion and no height map; its arrays: {join_names(names)}"
     return None

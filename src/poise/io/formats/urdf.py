@@ -14,14 +14,19 @@ import numpy as np
 
 from poise.errors import FileError, InputError
 from poise.io.files import is_file, read_bytes, write_checked
-from poise.io.urdf.document import RobotElement, UrdfDocument
-from poise.io.urdf.inertials import inertial_of
-from poise.io.urdf.joints import JointReader, JointRow, Mimic
-from poise.io.urdf.parse import XACRO, parse_robot
-from poise.io.urdf.srdf import with_srdf
-from poise.io.urdf.tree import free_leaders, in_order, root_link
-from poise.io.urdf.write import text_of
-from poise.model.couplings import drop_blocking_ranges
+from poise.io.urdf.joints import (
+    JointReader,
+    JointRow,
+    Mimic,
+    find_root_link,
+    read_inertial,
+    resolve_mimics,
+    sort_joints,
+)
+from poise.io.urdf.srdf import apply_srdf
+from poise.io.urdf.writer import encode_urdf
+from poise.io.urdf.xml_parser import XACRO_MESSAGE, RobotElement, UrdfDocument, parse_robot
+from poise.model.joints import drop_blocking_ranges
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Coupling, Kind, Skeleton
@@ -36,20 +41,20 @@ def read(path: Path) -> Rig:
     The rest pose is zero clamped to the limits. FileError for anything but one complete, finite tree of links; repairs
     are listed in `Rig.notes`.
     """
-    rig, beside = _read(path, read_bytes(path)), path.with_suffix(".srdf")
-    return with_srdf(rig, beside) if is_file(beside) else rig
+    rig, srdf_path = _read_data(path, read_bytes(path)), path.with_suffix(".srdf")
+    return apply_srdf(rig, srdf_path) if is_file(srdf_path) else rig
 
 
-def _read(path: Path, data: bytes) -> Rig:
+def _read_data(path: Path, data: bytes) -> Rig:
     robot = parse_robot(path, data)
     try:
-        rows = _SkeletonRows(path, robot)
-        skeleton = rows.skeleton()
+        builder = _SkeletonBuilder(path, robot)
+        skeleton = builder.build_skeleton()
     except InputError as error:
         raise FileError(path, str(error)) from error
     except FileError as error:
         if robot.xacro:  # xacro may create the missing part
-            reason = f"{XACRO}; as it is, it cannot be read: {error.reason}"
+            reason = f"{XACRO_MESSAGE}; as it is, it cannot be read: {error.reason}"
             raise FileError(path, reason, place=error.place or f"line {robot.xacro[0][1]}") from error
         raise
     document = UrdfDocument(
@@ -60,54 +65,54 @@ def _read(path: Path, data: bytes) -> Rig:
         skeleton.kinds,
         skeleton.A,
         skeleton.limits,
-        tuple(row.limit_at for row in rows.rows),
-        rows.inertials(),
+        tuple(row.limit_byte for row in builder.rows),
+        builder.read_inertials(),
     )
     skeleton = dataclasses.replace(skeleton, source=document)
-    return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=tuple(rows.notes), path=path)
+    return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=tuple(builder.notes), path=path)
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:
     """Write the source URDF with changed limits. See `poise.io.urdf.writer`."""
-    write_checked(path, text_of(thing, like), _read)
+    write_checked(path, encode_urdf(thing, like), _read_data)
 
 
-class _SkeletonRows:
+class _SkeletonBuilder:
     """Builder of a robot's skeleton rows, parents first."""
 
     def __init__(self, path: Path, robot: RobotElement) -> None:
         self.notes = robot.notes.copy()
-        root = root_link(path, robot)
-        self.taken = set(robot.joints)
-        self.rows = [JointRow(self._root_name(root), Kind.FIXED)]
-        self.taken.add(self.rows[0].name)
+        root = find_root_link(path, robot)
+        self.used_names = set(robot.joints)
+        self.rows = [JointRow(self._name_root(root), Kind.FIXED)]
+        self.used_names.add(self.rows[0].name)
         self.parents = [-1]
         self.source_ids: list[object] = [root]
         self.aliases = {root: 0}
         self.row_of: dict[str, int] = {}
         self.robot = robot
         mimics: dict[str, Mimic] = {}
-        for joint in in_order(path, robot, root):
+        for joint in sort_joints(path, robot, root):
             reader = JointReader(path, joint)
-            self._place(joint.name, self.aliases[joint.parent], reader.rows(self.taken))
+            self._append_rows(joint.name, self.aliases[joint.parent], reader.build_rows(self.used_names))
             self.aliases[joint.child] = self.row_of[joint.name]
-            mimic = reader.mimic()
+            mimic = reader.read_mimic()
             if mimic:
                 mimics[joint.name] = mimic
             self.notes += reader.notes
-        self.mimics = free_leaders(path, robot, mimics, self.notes)
+        self.mimics = resolve_mimics(path, robot, mimics, self.notes)
         self._note_hidden_links()
 
-    def _root_name(self, link: str) -> str:
+    def _name_root(self, link: str) -> str:
         name, k = link, 0
-        while name in self.taken:
+        while name in self.used_names:
             k += 1
             name = f"{link}_{k}"
         if name != link:
             self.notes.append(f"the root link {link!r} is called {name!r} here: a joint has its name")
         return name
 
-    def _place(self, joint: str, parent: int, rows: list[JointRow]) -> None:
+    def _append_rows(self, joint: str, parent: int, rows: list[JointRow]) -> None:
         for row in rows:
             self.rows.append(row)
             self.parents.append(parent)
@@ -125,21 +130,21 @@ class _SkeletonRows:
                     f"is found under its own joint {self.rows[i].name!r}"
                 )
 
-    def inertials(self) -> dict[str, tuple[float, tuple[float, float, float]]]:
+    def read_inertials(self) -> dict[str, tuple[float, tuple[float, float, float]]]:
         """Read the masses and centres of the links.
 
         They are keyed by row name; a note names each that cannot be read.
         """
-        found: dict[str, tuple[float, tuple[float, float, float]]] = {}
-        for link, given in self.robot.inertials.items():
-            inertial = inertial_of(given)
+        inertials: dict[str, tuple[float, tuple[float, float, float]]] = {}
+        for link, elements in self.robot.inertials.items():
+            inertial = read_inertial(elements)
             if inertial is None:
                 self.notes.append(f"link {link!r}: its <inertial> has no finite mass and position, and is ignored")
             elif inertial[0] > 0.0 and link in self.aliases:
-                found[self.rows[self.aliases[link]].name] = inertial
-        return found
+                inertials[self.rows[self.aliases[link]].name] = inertial
+        return inertials
 
-    def skeleton(self) -> Skeleton:
+    def build_skeleton(self) -> Skeleton:
         """Build the skeleton. InputError for limits of coupled joints without a legal value."""
         couplings: list[Coupling | None] = [None] * len(self.rows)
         for name, mimic in self.mimics.items():

@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from poise.errors import FileError, PoiseError, listed
-from poise.io.child.ask import ChildAnswer, ask, nonsense
+from poise.errors import FileError, PoiseError, join_names
 from poise.io.files import read_bytes
-from poise.io.numbers import LARGEST
-from poise.io.usd.figures import clips_of, figures_of
-from poise.io.usd.robot import PhysicsTree
-from poise.model.local import world
-from poise.model.pose import Pose
+from poise.io.subprocess_reader import SubprocessReply, build_malformed_error, read_in_subprocess
+from poise.io.text_parsing import MAX_NUMBER
+from poise.io.usd.physics import PhysicsTree
+from poise.io.usd.skel import build_clips, build_skeletons
+from poise.model.pose import Pose, compose_world_transforms
 from poise.model.rig import Rig
 from poise.model.skeleton import Skeleton
 
@@ -30,11 +29,11 @@ NAME = "USD"
 SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 INCLUDES = True
 INSTEAD = "save as .glb or .bvh, which Blender, Maya, Houdini and Omniverse import"
-_MISSING = (
+_MISSING_PACKAGE = (
     "USD is read with the package usd-core: pip install 'poise[usd]'; or save it as .glb with Blender "
     "(File > Import > Universal Scene Description, then File > Export > glTF 2.0)"
 )
-_HEADS = {".usda": (b"#usda",), ".usdc": (b"PXR-USDC",), ".usdz": (b"PK\x03\x04",)}
+_FILE_HEADS = {".usda": (b"#usda",), ".usdc": (b"PXR-USDC",), ".usdz": (b"PK\x03\x04",)}
 
 
 def read(path: Path, *, include_root: Path | None = None) -> Rig:
@@ -49,59 +48,67 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
     """
     data = read_bytes(path)
     if find_spec("pxr") is None:
-        raise FileError(path, _MISSING)
-    heads = _HEADS.get(path.suffix.lower(), sum(_HEADS.values(), ()))
+        raise FileError(path, _MISSING_PACKAGE)
+    heads = _FILE_HEADS.get(path.suffix.lower(), sum(_FILE_HEADS.values(), ()))
     if not data.startswith(heads):
         raise FileError(path, f"it is not a {path.suffix} file: it does not begin as one")
     permitted = () if include_root is None else (str(include_root.absolute()),)
-    answer = ask(path, data, "poise.io.usd.child", reader="usd-core", arguments=(str(path.absolute()), *permitted))
+    reply = read_in_subprocess(
+        path, data, "poise.io.usd.worker", reader="usd-core", arguments=(str(path.absolute()), *permitted)
+    )
     try:
-        return _rig(path, answer)
+        return _build_rig(path, reply)
     except FileError:
         raise
     except PoiseError as error:
         raise FileError(path, str(error)) from error
     except (TypeError, KeyError, ValueError, IndexError) as error:
-        raise nonsense(path) from error
+        raise build_malformed_error(path) from error
 
 
-def _rig(path: Path, answer: ChildAnswer) -> Rig:
-    header, notes = answer.header, list[str]()
+def _build_rig(path: Path, reply: SubprocessReply) -> Rig:
+    header, notes = reply.header, list[str]()
     if header["missing"]:
-        notes.append(f"layers that it refers to are not there: {listed(header['missing'])}")
-    units = _units(header, notes)
-    if any(told["joints"] for told in header["skeletons"]):
-        figures = figures_of(answer, notes, units)
-        clips = clips_of(answer, figures, notes)
-        _check_places(path, figures.skeleton)
+        notes.append(f"layers that it refers to are not there: {join_names(header['missing'])}")
+    units = _read_units(header, notes)
+    if any(entry["joints"] for entry in header["skeletons"]):
+        figures = build_skeletons(reply, notes, units)
+        clips = build_clips(reply, figures, notes)
+        _check_positions(path, figures.skeleton)
         if header["joints"]:
             notes.append(f"the {len(header['joints'])} physics joints beside the skeleton are not read")
-        shown = [clip for clip in clips if len(clip.times) == 1]  # the displayed pose, as in a BVH of one frame
-        pose = shown[0].poses[0] if len(clips) == 1 and shown else Pose(figures.skeleton, figures.skeleton.rest_q)
+        single_frames = [clip for clip in clips if len(clip.times) == 1]  # the displayed pose, as in a BVH of one frame
+        pose = (
+            single_frames[0].poses[0]
+            if len(clips) == 1 and single_frames
+            else Pose(figures.skeleton, figures.skeleton.rest_q)
+        )
         return Rig(figures.skeleton, pose, clips, figures.skins, notes=tuple(notes), path=path)
-    robot = PhysicsTree(answer, notes)
+    robot = PhysicsTree(reply, notes)
     if header["odd"]:
-        notes.append(f"attributes of another type than USD gives them are not read: {listed(header['odd'])}")
+        notes.append(f"attributes of another type than USD gives them are not read: {join_names(header['odd'])}")
     if header["others"]:
-        notes.append(f"physics joints of other kinds are not read: {listed(header['others'])}")
+        notes.append(f"physics joints of other kinds are not read: {join_names(header['others'])}")
     if not robot.names:
         raise FileError(path, f"there is no skeleton in it: none of its {header['prims']} prims is one, or a joint")
-    skeleton = robot.skeleton(units)
-    _check_places(path, skeleton)
+    skeleton = robot.build_skeleton(units)
+    _check_positions(path, skeleton)
     return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=tuple(notes), path=path)
 
 
-def _units(header: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+def _read_units(header: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     unit, up = float(header["unit"]), header["up"]
-    if not (math.isfinite(unit) and 0.0 < unit <= LARGEST):
+    if not (math.isfinite(unit) and 0.0 < unit <= MAX_NUMBER):
         notes.append("metersPerUnit is no length above zero; the unit is taken as unknown")
-    known = math.isfinite(unit) and 0.0 < unit <= LARGEST
-    return {"metres_per_unit": unit if known else None, "up": up if up in ("x", "y", "z") else None}
+    is_known = math.isfinite(unit) and 0.0 < unit <= MAX_NUMBER
+    return {"metres_per_unit": unit if is_known else None, "up": up if up in ("x", "y", "z") else None}
 
 
-def _check_places(path: Path, skeleton: Skeleton) -> None:
+def _check_positions(path: Path, skeleton: Skeleton) -> None:
     """Refuse a tree with overflowing positions."""
-    places = world(skeleton.parents.tolist(), skeleton.A[:, :3], skeleton.A[:, 3:], skeleton.B[:, :, :3])
-    bad = np.flatnonzero(~np.isfinite(places).all(axis=(1, 2)))
+    world_from_joint = compose_world_transforms(
+        skeleton.parents.tolist(), skeleton.A[:, :3], skeleton.A[:, 3:], skeleton.B[:, :, :3]
+    )
+    bad = np.flatnonzero(~np.isfinite(world_from_joint).all(axis=(1, 2)))
     if len(bad):
         raise FileError(path, "its position in the world is too large for a number", place=skeleton.names[int(bad[0])])

@@ -19,11 +19,16 @@ from pathlib import Path
 
 import numpy as np
 
-from poise.errors import UnsupportedError, listed
+from poise.errors import UnsupportedError, join_names
 from poise.io.files import write_checked
-from poise.io.values.read import read_values as read_values
-from poise.io.values.read import values_in
-from poise.io.values.rows import columns_of, joint_numbers, moving_rows, refuse_extras
+from poise.io.joint_values import (
+    check_no_local_offsets,
+    compute_joint_numbers,
+    list_columns,
+    list_movable_joints,
+    parse_values,
+)
+from poise.io.joint_values import read_values as read_values
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -44,51 +49,51 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001 
     """
     if isinstance(thing, Rig):
         if thing.clips:
-            names = listed(repr(clip.name) for clip in thing.clips)
+            names = join_names(repr(clip.name) for clip in thing.clips)
             message = f"this rig has clips; save one of them, rig.clip(NAME), or a pose, rig.rest; clips: {names}"
             raise UnsupportedError(message)
         thing = thing.pose
     poses, times = (thing.poses, thing.times) if isinstance(thing, Clip) else (thing, None)
-    refuse_extras(poses)
-    text = _csv(poses, times) if path.suffix.lower() == ".csv" else _json(poses, times)
-    write_checked(path, text.encode(), lambda path, data: values_in(path, data, poses.skeleton))
+    check_no_local_offsets(poses)
+    text = _format_csv(poses, times) if path.suffix.lower() == ".csv" else _format_json(poses, times)
+    write_checked(path, text.encode(), lambda path, data: parse_values(path, data, poses.skeleton))
 
 
-def _json(poses: Pose, times: Floats | None) -> str:
+def _format_json(poses: Pose, times: Floats | None) -> str:
     skeleton = poses.skeleton
-    numbers = joint_numbers(skeleton, poses.q)
+    numbers = compute_joint_numbers(skeleton, poses.q)
     if times is None and not poses.shape:
-        return json.dumps({"joints": _named(_spans(skeleton), numbers)}, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps({"joints": _name_values(_list_spans(skeleton), numbers)}, indent=2, ensure_ascii=False) + "\n"
     flat = numbers.reshape(math.prod(poses.shape), numbers.shape[-1])
     document: dict[str, object] = {} if times is None else {"times": times.tolist()}
-    spans = _spans(skeleton)
-    document["poses"] = [_named(spans, row) for row in flat]
+    spans = _list_spans(skeleton)
+    document["poses"] = [_name_values(spans, row) for row in flat]
     return json.dumps(document, indent=None, ensure_ascii=False) + "\n"
 
 
-def _spans(skeleton: Skeleton) -> list[tuple[str, int, int]]:
+def _list_spans(skeleton: Skeleton) -> list[tuple[str, int, int]]:
     """List each movable joint's name and number range."""
     spans: list[tuple[str, int, int]] = []
     end = 0
-    for i, size in moving_rows(skeleton):
+    for i, size in list_movable_joints(skeleton):
         spans.append((skeleton.names[i], end, end + size))
         end += size
     return spans
 
 
-def _named(spans: list[tuple[str, int, int]], row: Floats) -> dict[str, float | list[float]]:
+def _name_values(spans: list[tuple[str, int, int]], row: Floats) -> dict[str, float | list[float]]:
     numbers = row.tolist()
     return {name: numbers[start] if end - start == 1 else numbers[start:end] for name, start, end in spans}
 
 
-def _csv(poses: Pose, times: Floats | None) -> str:
-    columns = columns_of(poses.skeleton)
+def _format_csv(poses: Pose, times: Floats | None) -> str:
+    columns = list_columns(poses.skeleton)
     header = columns if times is None else ["time", *columns]
-    twice = sorted(column for column, count in Counter(header).items() if count > 1)
-    if twice:
-        message = f"two columns would have the same name: {listed(twice)}; save to a .json file"
+    duplicates = sorted(column for column, count in Counter(header).items() if count > 1)
+    if duplicates:
+        message = f"two columns would have the same name: {join_names(duplicates)}; save to a .json file"
         raise UnsupportedError(message)
-    numbers = joint_numbers(poses.skeleton, poses.q).reshape(math.prod(poses.shape), len(columns))
+    numbers = compute_joint_numbers(poses.skeleton, poses.q).reshape(math.prod(poses.shape), len(columns))
     rows = numbers if times is None else np.column_stack([times, numbers])
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")

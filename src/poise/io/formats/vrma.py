@@ -11,16 +11,15 @@ import dataclasses
 import warnings
 from pathlib import Path
 
-from poise.errors import FileError, WriteWarning, listed
+from poise.errors import FileError, WriteWarning, join_names
 from poise.io.files import read_bytes, write_checked
-from poise.io.free_root import without_free_root
+from poise.io.free_root import strip_free_root
 from poise.io.gltf.container import GltfDocument
-from poise.io.gltf.json import Json, mapping, objects
-from poise.io.gltf.read.rig import read_rig
-from poise.io.gltf.read.skins import VRM_ANIMATION
-from poise.io.vrma.write import vrma_bytes
+from poise.io.gltf.json_checks import Json, read_object, read_objects
+from poise.io.gltf.reader import VRM_ANIMATION, read_gltf_rig
+from poise.io.vrm_animation import encode_vrma
 from poise.model.rig import Rig, Saveable
-from poise.model.roles.vrm import REQUIRED
+from poise.model.roles.bone_names import REQUIRED_BONES
 from poise.model.skeleton import Skeleton
 
 NAME = "VRM animation"
@@ -30,7 +29,7 @@ _VERSIONS = ("1.0", "1.0-draft")
 
 def read(path: Path) -> Rig:
     """Read the skeleton, roles and animations of a file. Players show the first animation."""
-    return _read(path, read_bytes(path))
+    return _read_data(path, read_bytes(path))
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:
@@ -39,19 +38,19 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:
     UnsupportedError for characters with unknown roles, and for motion other than bone rotations and hip translation.
     Guesses and losses give a WriteWarning.
     """
-    data, told = vrma_bytes(without_free_root(thing), path, like.bound)
-    write_checked(path, data, _read)
-    for sentence in told:
+    data, messages = encode_vrma(strip_free_root(thing), path, like.bound)
+    write_checked(path, data, _read_data)
+    for sentence in messages:
         warnings.warn(f"{path}: {sentence}", WriteWarning, stacklevel=3)
 
 
-def _read(path: Path, data: bytes) -> Rig:
-    rig = read_rig(path, data)
+def _read_data(path: Path, data: bytes) -> Rig:
+    rig = read_gltf_rig(path, data)
     source = rig.skeleton.source
     assert isinstance(source, GltfDocument)
-    extensions = mapping(source.container.json, "extensions")
-    said = extensions.get(VRM_ANIMATION)
-    if not isinstance(said, dict):
+    extensions = read_object(source.container.json, "extensions")
+    extension = extensions.get(VRM_ANIMATION)
+    if not isinstance(extension, dict):
         reason = (
             "is a VRM model, not an animation; name it .vrm"
             if "VRMC_vrm" in extensions or "VRM" in extensions
@@ -59,17 +58,17 @@ def _read(path: Path, data: bytes) -> Rig:
         )
         raise FileError(path, reason, place="extensions")
     return dataclasses.replace(
-        rig, notes=(*rig.notes, *_notes(said, rig, len(objects(source.container.json, "animations"))))
+        rig, notes=(*rig.notes, *_list_notes(extension, rig, len(read_objects(source.container.json, "animations"))))
     )
 
 
-def _notes(said: Json, rig: Rig, animations: int) -> list[str]:
+def _list_notes(extension: Json, rig: Rig, animations: int) -> list[str]:
     notes: list[str] = []
-    if said.get("specVersion") not in _VERSIONS:
-        notes.append(f"its version {said.get('specVersion')!r:.40} is not known; it was read as {_VERSIONS[0]}")
-    missing = [role for role in REQUIRED if role not in rig.humanoid]
+    if extension.get("specVersion") not in _VERSIONS:
+        notes.append(f"its version {extension.get('specVersion')!r:.40} is not known; it was read as {_VERSIONS[0]}")
+    missing = [role for role in REQUIRED_BONES if role not in rig.humanoid]
     if missing:
-        notes.append(f"required VRM bones are missing in it: {listed(missing)}")
+        notes.append(f"required VRM bones are missing in it: {join_names(missing)}")
     if not animations:
         notes.append("it holds no animation")
     if animations > 1:

@@ -5,24 +5,29 @@ Buffers may also be files inside the document's folder.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
+import os
 import re
+import stat
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+from urllib.parse import unquote
 
 from poise.errors import UnsupportedError
-from poise.io.files import guessed_kind
-from poise.io.gltf.json import BrokenError, Json, mapping, parse
+from poise.io.files import guess_file_type, open_nonblocking
+from poise.io.gltf.json_checks import BrokenError, Json, parse_document, read_natural, read_object
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 
-_MAGIC = b"glTF"
-_JSON, _BIN = 0x4E4F534A, 0x004E4942
-_LARGEST = 2**32 - 1
-_VERSION = re.compile(r"\d{1,9}\.\d{1,9}", re.ASCII)
+_GLB_MAGIC = b"glTF"
+_JSON_CHUNK, _BIN_CHUNK = 0x4E4F534A, 0x004E4942
+_MAX_GLB_BYTES = 2**32 - 1
+_VERSION_PATTERN = re.compile(r"\d{1,9}\.\d{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -51,21 +56,25 @@ class GltfDocument:
     clips: tuple[Clip, ...]
 
 
-def unpack(data: bytes, suffix: str) -> Container:
+def unpack_document(data: bytes, suffix: str) -> Container:
     """Split a file into its parts. Its first bytes decide the type, not the suffix."""
-    if data[:4] == _MAGIC:
+    if data[:4] == _GLB_MAGIC:
         return _unpack_glb(data, suffix)
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-        return Container("gltf", _checked(parse(data)), notes=_misnamed(suffix, "gltf", "a JSON file"))
+        return Container(
+            "gltf", _check_asset(parse_document(data)), notes=_note_wrong_suffix(suffix, "gltf", "a JSON file")
+        )
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:2]:
         raise BrokenError("", "is not UTF-8 text; glTF must be (it looks like UTF-16)")
-    looks = guessed_kind(data)
-    raise BrokenError("", f"is not a glTF or GLB file; it looks like {looks}" if looks else "is not a glTF or GLB file")
+    file_type = guess_file_type(data)
+    raise BrokenError(
+        "", f"is not a glTF or GLB file; it looks like {file_type}" if file_type else "is not a glTF or GLB file"
+    )
 
 
-def _misnamed(suffix: str, kind: str, what: str) -> tuple[str, ...]:
-    right = suffix == ".gltf" if kind == "gltf" else suffix != ".gltf"
-    return () if right else (f"the file is named {suffix} but is {what}; it was read as one",)
+def _note_wrong_suffix(suffix: str, kind: str, label: str) -> tuple[str, ...]:
+    is_right = suffix == ".gltf" if kind == "gltf" else suffix != ".gltf"
+    return () if is_right else (f"the file is named {suffix} but is {label}; it was read as one",)
 
 
 def _unpack_glb(data: bytes, suffix: str) -> Container:
@@ -76,18 +85,18 @@ def _unpack_glb(data: bytes, suffix: str) -> Container:
         raise BrokenError("GLB header", f"container version {version} is not supported; version 2 is")
     if length > len(data):
         raise BrokenError("GLB header", f"says {length:,} bytes; the file has {len(data):,}")
-    chunks = _chunks(data, length)
-    if not chunks or chunks[0][0] != _JSON:
+    chunks = _read_chunks(data, length)
+    if not chunks or chunks[0][0] != _JSON_CHUNK:
         raise BrokenError("GLB chunk 0", "must be the JSON chunk")
-    binary = chunks[1][1] if len(chunks) > 1 and chunks[1][0] == _BIN else None
+    binary = chunks[1][1] if len(chunks) > 1 and chunks[1][0] == _BIN_CHUNK else None
     others = tuple(chunks[1 if binary is None else 2 :])
-    notes = list(_misnamed(suffix, "glb", "a GLB file"))
+    notes = list(_note_wrong_suffix(suffix, "glb", "a GLB file"))
     if length < len(data):
         notes.append(f"{len(data) - length:,} bytes after the end of the GLB were ignored")
-    return Container("glb", _checked(parse(chunks[0][1])), binary, others, tuple(notes))
+    return Container("glb", _check_asset(parse_document(chunks[0][1])), binary, others, tuple(notes))
 
 
-def _chunks(data: bytes, end: int) -> list[tuple[int, bytes]]:
+def _read_chunks(data: bytes, end: int) -> list[tuple[int, bytes]]:
     chunks: list[tuple[int, bytes]] = []
     at = 12
     while at < end:
@@ -102,21 +111,21 @@ def _chunks(data: bytes, end: int) -> list[tuple[int, bytes]]:
     return chunks
 
 
-def _checked(document: Json) -> Json:
-    version = mapping(document, "asset").get("version")
+def _check_asset(document: Json) -> Json:
+    version = read_object(document, "asset").get("version")
     if not isinstance(version, str):
         raise BrokenError("asset", "is not a glTF document: asset.version is missing")
     if version.split(".")[0] != "2":
         raise BrokenError("asset", f"glTF {version[:20]!a} is not supported; 2.0 is")
-    least = mapping(document, "asset").get("minVersion", "2.0")
-    if not isinstance(least, str) or not _VERSION.fullmatch(least):
+    min_version = read_object(document, "asset").get("minVersion", "2.0")
+    if not isinstance(min_version, str) or not _VERSION_PATTERN.fullmatch(min_version):
         raise BrokenError("asset", "minVersion must be a version such as 2.0")
-    if tuple(map(int, least.split("."))) > (2, 0):
-        raise BrokenError("asset", f"needs a reader of glTF {least}; this one reads 2.0")
+    if tuple(map(int, min_version.split("."))) > (2, 0):
+        raise BrokenError("asset", f"needs a reader of glTF {min_version}; this one reads 2.0")
     return document
 
 
-def pack(container: Container) -> bytes:
+def pack_document(container: Container) -> bytes:
     """Join the parts of a file. UnsupportedError for a document that cannot be written."""
     try:
         text = json.dumps(container.json, allow_nan=False, separators=(",", ":"))
@@ -127,15 +136,152 @@ def pack(container: Container) -> bytes:
     data = text.encode("ascii")
     if container.kind == "gltf":
         return data + b"\n"
-    chunks = [(_JSON, data + b" " * (-len(data) % 4))]
+    chunks = [(_JSON_CHUNK, data + b" " * (-len(data) % 4))]
     if container.binary is not None:
-        chunks.append((_BIN, container.binary))
-    body = b"".join(_chunk(kind, content) for kind, content in [*chunks, *container.chunks])
-    if len(body) + 12 > _LARGEST:
+        chunks.append((_BIN_CHUNK, container.binary))
+    body = b"".join(_pack_chunk(kind, content) for kind, content in [*chunks, *container.chunks])
+    if len(body) + 12 > _MAX_GLB_BYTES:
         raise UnsupportedError("a GLB file cannot be larger than 4 GiB")
-    return struct.pack("<4sII", _MAGIC, 2, len(body) + 12) + body
+    return struct.pack("<4sII", _GLB_MAGIC, 2, len(body) + 12) + body
 
 
-def _chunk(kind: int, content: bytes) -> bytes:
+def _pack_chunk(kind: int, content: bytes) -> bytes:
     padding = b"\0" * (-len(content) % 4)
     return struct.pack("<II", len(content) + len(padding), kind) + content + padding
+
+
+# --- Buffer bytes: BIN chunk, data URIs, files inside the document's folder ------------------------------------------
+
+
+_MAX_URI_LENGTH = 1024  # maximum length of a URI [characters]; messages quote it
+_SCHEME_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")  # or a Windows drive
+
+
+def resolve_inside(folder: Path, uri: str, place: str) -> Path:
+    """Resolve a relative URI to a file inside `folder`. Any URI that could lead out is refused unopened."""
+    name = unquote(uri, errors="strict") if len(uri) <= _MAX_URI_LENGTH and _is_decodable(uri) else ""
+    if not name or "\0" in name or "\\" in name or name.startswith("/") or _SCHEME_PATTERN.match(name):
+        raise BrokenError(place, f"{uri[:200]!a} is not a relative path inside the file's folder; it was not opened")
+    root = folder.resolve()
+    try:
+        target = (root / name).resolve()
+    except (OSError, RuntimeError) as error:  # a loop of symbolic links, a name too long
+        raise BrokenError(place, f"{uri[:200]!a} cannot be resolved: {error}") from error
+    if root not in target.parents:
+        raise BrokenError(place, f"{uri[:200]!a} leads out of the file's folder; it was not opened")
+    return target
+
+
+def _is_decodable(uri: str) -> bool:
+    try:
+        unquote(uri, errors="strict").encode()
+    except UnicodeError:
+        return False
+    return True
+
+
+def read_inside(folder: Path, uri: str, place: str, limit: int = -1) -> bytes:
+    """Read up to `limit` bytes of a file inside `folder`. A relative URI gives the file, which must be regular."""
+    target = resolve_inside(folder, uri, place)
+    try:
+        with open(target, "rb", opener=open_nonblocking) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise BrokenError(place, f"{target} is not a regular file")
+            return file.read(min(limit, status.st_size) if limit >= 0 else -1)
+    except OSError as error:
+        raise BrokenError(place, f"{target}: {error.strerror or error}") from error
+
+
+def format_data_uri(data: bytes, media_type: str = "application/octet-stream") -> str:
+    """Write bytes as a data URI."""
+    return f"data:{media_type};base64,{base64.b64encode(data).decode('ascii')}"
+
+
+def _decode_data_uri(uri: str, place: str) -> bytes:
+    head, comma, body = uri.partition(",")
+    if not comma or not head.endswith(";base64"):
+        raise BrokenError(place, "its data URI is not base64")
+    try:
+        return base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise BrokenError(place, f"its data URI is not valid base64: {error}") from error
+
+
+class Buffers:
+    """Buffers of a document, checked at once and read on demand."""
+
+    def __init__(self, buffers: list[Json], container: Container, folder: Path) -> None:
+        self._buffers = buffers
+        self._container = container
+        self._folder = folder
+        self._loaded: dict[int, bytes] = {}
+
+    def __len__(self) -> int:
+        return len(self._buffers)
+
+    @property
+    def bytes_read(self) -> int:
+        """Number of bytes in the buffers read so far."""
+        return sum(map(len, self._loaded.values()))
+
+    def check_size(self, i: int) -> int:
+        """Return a buffer's byteLength after checking its bytes exist. The bytes are not read.
+
+        A buffer without URI and without BIN has no bytes of its own (as with compressed meshes): it is an error only
+        when data in it is needed.
+        """
+        place = f"buffers[{i}]"
+        length = read_natural(self._buffers[i], "byteLength", place)
+        uri: Any = self._buffers[i].get("uri")
+        binary = self._container.binary if i == 0 else None
+        if uri is None:
+            existing = length if binary is None else len(binary)
+        elif not isinstance(uri, str):
+            raise BrokenError(place, "its uri must be a string")
+        elif _is_data_uri(uri):
+            existing = (len(uri) - uri.find(",") - 1) * 3 // 4
+        else:
+            existing = _measure_file(self._folder, uri, place)
+        _check_length(length, existing, place)
+        return length
+
+    def __getitem__(self, i: int) -> bytes:
+        """Return the bytes of a buffer, up to its byteLength."""
+        if i not in self._loaded:
+            self._loaded[i] = self._load_buffer(i)
+        return self._loaded[i]
+
+    def _load_buffer(self, i: int) -> bytes:
+        place, length = f"buffers[{i}]", self.check_size(i)
+        uri: Any = self._buffers[i].get("uri")
+        if uri is None:
+            data = self._container.binary if i == 0 else None
+            if data is None:
+                raise BrokenError(place, "has no uri and the file has no BIN chunk for it")
+        elif _is_data_uri(uri):
+            data = _decode_data_uri(uri, place)
+        else:
+            data = read_inside(self._folder, uri, place, length)
+        _check_length(length, len(data), place)
+        return data[:length]
+
+
+def _is_data_uri(uri: str) -> bool:
+    return uri[:5].lower() == "data:"
+
+
+def _check_length(length: int, existing: int, place: str) -> None:
+    if existing < length:
+        raise BrokenError(place, f"says {length:,} bytes; there are {existing:,}")
+
+
+def _measure_file(folder: Path, uri: str, place: str) -> int:
+    target = resolve_inside(folder, uri, place)
+    try:
+        status = target.stat()
+    except OSError as error:
+        raise BrokenError(place, f"{target}: {error.strerror or error}") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise BrokenError(place, f"{target} is not a regular file")
+    return status.st_size

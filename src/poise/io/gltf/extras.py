@@ -15,6 +15,7 @@ from the zero pose clamped to the limits.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from typing import Any, NamedTuple, cast
@@ -22,18 +23,27 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from poise.errors import InputError
-from poise.io.gltf.accessors import unit_rows
-from poise.io.gltf.json import BrokenError, Json, MalformedError, finite_list, finite_number
-from poise.io.gltf.notes import Notes
+from poise.io.gltf.accessors import normalize_quaternions
+from poise.io.gltf.json_checks import (
+    BrokenError,
+    Json,
+    MalformedExtrasError,
+    NoteCollector,
+    clean_text,
+    parse_finite_list,
+    parse_finite_number,
+    read_object,
+    read_objects,
+)
 from poise.maths.arrays import Floats
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist
-from poise.model.skeleton import Coupling, Kind
+from poise.model.skeleton import Coupling, Kind, Skeleton
 
-_KINDS = {kind.name.lower(): kind for kind in Kind}
-_ORDERS = {"".join(letters) for k in range(1, 4) for letters in itertools.permutations("XYZ", k)}
+_KINDS_BY_NAME = {kind.name.lower(): kind for kind in Kind}
+_EULER_ORDERS = {"".join(letters) for k in range(1, 4) for letters in itertools.permutations("XYZ", k)}
 
 
-class Rest(NamedTuple):
+class NodeRest(NamedTuple):
     """Rest transform of a node, stored beside its pose."""
 
     translation: Floats
@@ -42,164 +52,166 @@ class Rest(NamedTuple):
     q: list[float] | None
 
 
-class Extras(NamedTuple):
+class NodeExtras(NamedTuple):
     """Content of a node's `extras.poise`. Missing values are None or empty."""
 
     kind: Kind | None = None
     order: str = ""
-    rest: Rest | None = None
+    rest: NodeRest | None = None
     limit: Limit | None = None
     axis: list[float] | None = None
     value: float | None = None
     coupling: Coupling | None = None
 
 
-def understood(value: Any, count: int) -> bool:
+def is_readable(value: Any, count: int) -> bool:
     """Return whether a node's `extras.poise` can be read. The document has `count` nodes."""
     try:
-        _parse(_object(value), count)
-    except (MalformedError, InputError, BrokenError):
+        _parse_node_extras(_require_object(value), count)
+    except (MalformedExtrasError, InputError, BrokenError):
         return False
     return True
 
 
-def read_extras(nodes: list[Json], names: dict[int, str], notes: Notes) -> dict[int, Extras]:
+def read_node_extras(nodes: list[Json], names: dict[int, str], notes: NoteCollector) -> dict[int, NodeExtras]:
     """Read every node's `extras.poise`, by node index. A malformed one is ignored with a note."""
-    result: dict[int, Extras] = {}
+    result: dict[int, NodeExtras] = {}
     for i, node in enumerate(nodes):
         extras = node.get("extras")
         if not isinstance(extras, dict) or "poise" not in extras:
             continue
         try:
-            result[i] = _parse(_object(cast("Json", extras)["poise"]), len(nodes))
-        except (MalformedError, InputError, BrokenError):
+            result[i] = _parse_node_extras(_require_object(cast("Json", extras)["poise"]), len(nodes))
+        except (MalformedExtrasError, InputError, BrokenError):
             notes.add("extras.poise could not be understood and was ignored", names[i])
     return result
 
 
-def _parse(said: Json, count: int) -> Extras:
-    kind = _KINDS.get(_string(said["kind"])) if "kind" in said else None
-    order = _string(said.get("order", ""))
-    axis = _three(said["axis"]) if "axis" in said else None
-    if ("kind" in said and kind is None) or (order and order not in _ORDERS):
-        raise MalformedError
+def _parse_node_extras(data: Json, count: int) -> NodeExtras:
+    kind = _KINDS_BY_NAME.get(_require_string(data["kind"])) if "kind" in data else None
+    order = _require_string(data.get("order", ""))
+    axis = _require_vector(data["axis"]) if "axis" in data else None
+    if ("kind" in data and kind is None) or (order and order not in _EULER_ORDERS):
+        raise MalformedExtrasError
     if (kind in (Kind.HINGE, Kind.SLIDE)) != (axis is not None) or axis == [0.0, 0.0, 0.0]:
-        raise MalformedError
-    return Extras(
+        raise MalformedExtrasError
+    return NodeExtras(
         kind,
         order,
-        _rest(_object(said["rest"])) if "rest" in said else None,
-        _limit(_object(said["limit"])) if "limit" in said else None,
+        _parse_rest(_require_object(data["rest"])) if "rest" in data else None,
+        _parse_limit(_require_object(data["limit"])) if "limit" in data else None,
         axis,
-        _number(said["value"]) if "value" in said else None,
-        _coupling(_object(said["coupling"]), count) if "coupling" in said else None,
+        _require_number(data["value"]) if "value" in data else None,
+        _parse_coupling(_require_object(data["coupling"]), count) if "coupling" in data else None,
     )
 
 
-def _rest(said: Json) -> Rest:
-    x, y, z, w = _numbers(said.get("rotation", [0, 0, 0, 1]), 4)
-    q = said.get("q")
-    return Rest(
-        np.array(_three(said.get("translation", [0, 0, 0]))),
-        unit_rows(np.array([[w, x, y, z]]))[0],
-        np.array(_three(said["scale"])) if "scale" in said else None,
-        None if q is None else _numbers(q, len(cast("list[Any]", q)) if isinstance(q, list) else -1),
+def _parse_rest(data: Json) -> NodeRest:
+    x, y, z, w = _require_numbers(data.get("rotation", [0, 0, 0, 1]), 4)
+    q = data.get("q")
+    return NodeRest(
+        np.array(_require_vector(data.get("translation", [0, 0, 0]))),
+        normalize_quaternions(np.array([[w, x, y, z]]))[0],
+        np.array(_require_vector(data["scale"])) if "scale" in data else None,
+        None if q is None else _require_numbers(q, len(cast("list[Any]", q)) if isinstance(q, list) else -1),
     )
 
 
-def _limit(said: Json) -> Limit:
-    soft = _number(said.get("soft", 0.0))
-    if "order" in said:
-        x, y, z = (_ends(said.get(letter, [None, None])) for letter in "xyz")
-        return EulerBox(_string(said["order"]), x=x, y=y, z=z, source="extras", soft=soft)
-    axis = _axis(said, "axis")
-    if "swing" in said:
-        swing = cast("list[Any]", said["swing"]) if isinstance(said["swing"], list) else []
+def _parse_limit(data: Json) -> Limit:
+    soft = _require_number(data.get("soft", 0.0))
+    if "order" in data:
+        x, y, z = (_parse_range(data.get(letter, [None, None])) for letter in "xyz")
+        return EulerBox(_require_string(data["order"]), x=x, y=y, z=z, source="extras", soft=soft)
+    axis = _parse_axis(data, "axis")
+    if "swing" in data:
+        swing = cast("list[Any]", data["swing"]) if isinstance(data["swing"], list) else []
         if axis is None or len(swing) != 2:  # noqa: PLR2004
-            raise MalformedError
-        sides = (_ends(swing[0]), _ends(swing[1]))
-        return SwingTwist(axis, sides, _ends(said.get("twist", [None, None])), _axis(said, "across"), "extras", soft)
-    low, high = _ends(said.get("range"))
+            raise MalformedExtrasError
+        sides = (_parse_range(swing[0]), _parse_range(swing[1]))
+        return SwingTwist(
+            axis, sides, _parse_range(data.get("twist", [None, None])), _parse_axis(data, "across"), "extras", soft
+        )
+    low, high = _parse_range(data.get("range"))
     return Range(low, high, axis, "extras", soft)
 
 
-def _ends(value: Any) -> tuple[float, float]:
+def _parse_range(value: Any) -> tuple[float, float]:
     """Parse a range (low, high). Null is an open end."""
     if not isinstance(value, list) or len(cast("list[Any]", value)) != 2:  # noqa: PLR2004
-        raise MalformedError
+        raise MalformedExtrasError
     low, high = cast("list[Any]", value)
-    return -math.inf if low is None else _number(low), math.inf if high is None else _number(high)
+    return -math.inf if low is None else _require_number(low), math.inf if high is None else _require_number(high)
 
 
-def _axis(said: Json, key: str) -> tuple[float, float, float] | None:
-    if key not in said:
+def _parse_axis(data: Json, key: str) -> tuple[float, float, float] | None:
+    if key not in data:
         return None
-    x, y, z = _three(said[key])
+    x, y, z = _require_vector(data[key])
     return (x, y, z)
 
 
-def _coupling(said: Json, count: int) -> Coupling:
-    leader = said.get("node")
+def _parse_coupling(data: Json, count: int) -> Coupling:
+    leader = data.get("node")
     if type(leader) is not int or not 0 <= leader < count:
-        raise MalformedError
-    return Coupling(leader, _number(said.get("ratio", 1.0)), _number(said.get("offset", 0.0)))
+        raise MalformedExtrasError
+    return Coupling(leader, _require_number(data.get("ratio", 1.0)), _require_number(data.get("offset", 0.0)))
 
 
-def _object(value: Any) -> Json:
+def _require_object(value: Any) -> Json:
     if not isinstance(value, dict):
-        raise MalformedError
+        raise MalformedExtrasError
     return cast("Json", value)
 
 
-def _string(value: Any) -> str:
+def _require_string(value: Any) -> str:
     if not isinstance(value, str):
-        raise MalformedError
+        raise MalformedExtrasError
     return value
 
 
-def _number(value: Any) -> float:
-    number = finite_number(value)
+def _require_number(value: Any) -> float:
+    number = parse_finite_number(value)
     if number is None:
-        raise MalformedError
+        raise MalformedExtrasError
     return number
 
 
-def _numbers(value: Any, count: int) -> list[float]:
-    found = finite_list(value, count)
-    if found is None:
-        raise MalformedError
-    return found
+def _require_numbers(value: Any, count: int) -> list[float]:
+    values = parse_finite_list(value, count)
+    if values is None:
+        raise MalformedExtrasError
+    return values
 
 
-def _three(value: Any) -> list[float]:
-    return _numbers(value, 3)
+def _require_vector(value: Any) -> list[float]:
+    return _require_numbers(value, 3)
 
 
 # --- writing -------------------------------------------------------------------------------------
 
 
-def limit_json(limit: Limit) -> Json:
+def format_limit(limit: Limit) -> Json:
     """Format a limit. An infinite end is null."""
     if isinstance(limit, EulerBox):
-        said: Json = {"order": limit.order} | {letter: _pair_json(getattr(limit, letter)) for letter in "xyz"}
+        data: Json = {"order": limit.order} | {letter: _format_range(getattr(limit, letter)) for letter in "xyz"}
     elif isinstance(limit, SwingTwist):
-        said = {
+        data = {
             "axis": list(limit.axis),
             "swing": [list(side) for side in limit.sides],
-            "twist": _pair_json(limit.twist),
+            "twist": _format_range(limit.twist),
         }
-        said |= {} if limit.across is None else {"across": list(limit.across)}
+        data |= {} if limit.across is None else {"across": list(limit.across)}
     else:
-        said = {"range": _pair_json((limit.low, limit.high))}
-        said |= {} if limit.axis is None else {"axis": list(limit.axis)}
-    return said | ({"soft": limit.soft} if limit.soft else {})
+        data = {"range": _format_range((limit.low, limit.high))}
+        data |= {} if limit.axis is None else {"axis": list(limit.axis)}
+    return data | ({"soft": limit.soft} if limit.soft else {})
 
 
-def _pair_json(pair: tuple[float, float]) -> list[float | None]:
+def _format_range(pair: tuple[float, float]) -> list[float | None]:
     return [end if math.isfinite(end) else None for end in pair]
 
 
-def xyzw(rotation: Floats) -> list[float]:
+def to_xyzw(rotation: Floats) -> list[float]:
     """Convert a quaternion w x y z to glTF's order.
 
     No component leaves -1 to 1, as the specification asks: a quaternion of unit length can have 1.0000000000000002.
@@ -208,6 +220,230 @@ def xyzw(rotation: Floats) -> list[float]:
     return [x, y, z, w]
 
 
-def kind_json(kind: int) -> str:
+def format_kind(kind: int) -> str:
     """Format a joint kind."""
     return Kind(kind).name.lower()
+
+
+# --- `asset.extras.poise`: document-wide data of documents built from a skeleton -------------------------------------
+#
+# {"up": "z", "metres_per_unit": 0.01,             null where unknown
+# "in_metres": true,                              the added node scales to metres; without it, there is no scale
+# "aliases": {"tool0": "joint_7"},                further names of joints
+# "chains": {"left_arm": {"root": "LeftArm", "tip": "LeftHand"}}}
+#
+# In glTF y is up and lengths are metres. For another up axis or another known unit, all roots are children of an added
+# node, the last of the document. It turns that axis to +Y and scales to metres; its extras are {"added": "up"} or, for
+# scale only, {"added": "unit"}. Reading strips the unchanged node, and all numbers are those originally written. A node
+# that other programs moved, animated or put elsewhere is an ordinary joint.
+
+
+_SQRT_HALF = 0.5**0.5
+_Y_UP_QUATERNIONS = {
+    "z": [-_SQRT_HALF, 0.0, 0.0, _SQRT_HALF],
+    "x": [0.0, 0.0, _SQRT_HALF, _SQRT_HALF],
+}  # rotations x y z w
+_Y_UP_MATRICES = {"z": [[1, 0, 0], [0, 0, 1], [0, -1, 0]], "x": [[0, -1, 0], [1, 0, 0], [0, 0, 1]]}
+_UNIT_RANGE_M = (
+    1e-6,
+    1e6,
+)  # [m] range of scaled units; beyond it 32-bit bind matrices lose precision, and the document keeps its unit
+_MAX_CHAIN_STEPS = 1_000_000  # maximum steps from tips to roots of all chains together; real rigs need some hundreds
+_MALFORMED_NOTE = "asset.extras.poise could not be understood and was ignored"
+
+
+class AssetExtras(NamedTuple):
+    """Content of `asset.extras.poise`. The defaults are those of glTF; joints are given by name."""
+
+    up: str | None = "y"
+    metres_per_unit: float | None = 1.0
+    aliases: dict[str, str] = {}  # noqa: RUF012  (never changed)
+    chains: dict[str, tuple[str, str]] = {}  # noqa: RUF012
+    in_metres: bool = False
+
+    @property
+    def scale(self) -> float:
+        """Scale of the added node."""
+        return self.metres_per_unit if self.in_metres and self.metres_per_unit is not None else 1.0
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def read_asset_extras(document: Json, notes: NoteCollector) -> AssetExtras:
+    """Read `asset.extras.poise`. A malformed one is ignored with a note."""
+    extras = read_object(document, "asset").get("extras")
+    if not isinstance(extras, dict) or "poise" not in extras:
+        return AssetExtras()
+    try:
+        return _parse_asset_extras(_expect_object(cast("Json", extras)["poise"]))
+    except MalformedExtrasError:
+        notes.add(_MALFORMED_NOTE)
+        return AssetExtras()
+
+
+def _parse_asset_extras(data: Json) -> AssetExtras:
+    up, metres = data.get("up", "y"), data.get("metres_per_unit", 1.0)
+    if up not in ("x", "y", "z", None):
+        raise MalformedExtrasError
+    if metres is not None:
+        metres = parse_finite_number(metres)
+        if metres is None or metres <= 0.0:
+            raise MalformedExtrasError
+    in_metres = data.get("in_metres", False)
+    if not isinstance(in_metres, bool) or (in_metres and metres is None):
+        raise MalformedExtrasError
+    aliases = {
+        clean_text(alias): _expect_name(joint) for alias, joint in _expect_object(data.get("aliases", {})).items()
+    }
+    chains = {
+        clean_text(name): _parse_chain_ends(_expect_object(ends))
+        for name, ends in _expect_object(data.get("chains", {})).items()
+    }
+    return AssetExtras(up, metres, aliases, chains, in_metres)
+
+
+def _parse_chain_ends(data: Json) -> tuple[str, str]:
+    return _expect_name(data.get("root")), _expect_name(data.get("tip"))
+
+
+def _expect_object(value: Any) -> Json:
+    if not isinstance(value, dict):
+        raise MalformedExtrasError
+    return cast("Json", value)
+
+
+def _expect_name(value: Any) -> str:
+    if not isinstance(value, str):
+        raise MalformedExtrasError
+    return clean_text(value)
+
+
+def strip_axis_root(document: Json, asset_extras: AssetExtras, notes: NoteCollector) -> tuple[list[Json], AssetExtras]:
+    """Strip the node added above the roots. Return the other nodes, and their up axis and unit."""
+    nodes = read_objects(document, "nodes")
+    if not nodes or not (asset_extras.up in _Y_UP_QUATERNIONS or asset_extras.in_metres):
+        return nodes, asset_extras
+    if _is_axis_root_unchanged(nodes, asset_extras) and len(nodes) - 1 not in _find_used_nodes(document):
+        return nodes[:-1], asset_extras
+    if asset_extras.up in _Y_UP_QUATERNIONS:
+        notes.add(
+            f"the node that rotates {asset_extras.up} to up is not as poise wrote it; y was taken as up, as in glTF"
+        )
+        asset_extras = asset_extras._replace(up="y")
+    if asset_extras.in_metres:
+        notes.add("the node that scales to metres is not as poise wrote it; metres were taken, as in glTF")
+        asset_extras = asset_extras._replace(metres_per_unit=1.0, in_metres=False)
+    return nodes, asset_extras
+
+
+def _is_axis_root_unchanged(nodes: list[Json], asset_extras: AssetExtras) -> bool:
+    """Return whether the last node is the unchanged axis root.
+
+    It is marked, rotated and scaled as expected, and the parent of all other roots.
+    """
+    *others, last = nodes
+    lists: list[Any] = [node.get("children") for node in others]
+    claimed = {child for children in lists if isinstance(children, list) for child in _select_integers(children)}
+    roots = [i for i in range(len(others)) if i not in claimed]
+    expected = _build_axis_node(asset_extras.up, asset_extras.scale, roots)
+    return last | {"name": expected["name"]} == expected and len(others) not in claimed
+
+
+def _find_used_nodes(document: Json) -> set[int]:
+    """Find the nodes used by skins and animations."""
+    lists: list[Any] = [skin.get("joints") for skin in read_objects(document, "skins")]
+    used = {joint for joints in lists if isinstance(joints, list) for joint in _select_integers(joints)}
+    for animation in read_objects(document, "animations"):
+        used |= set(
+            _select_integers(
+                [read_object(channel, "target").get("node") for channel in read_objects(animation, "channels")]
+            )
+        )
+    return used
+
+
+def _select_integers(values: list[Any]) -> list[int]:
+    return [value for value in values if type(value) is int]
+
+
+def apply_asset_extras(skeleton: Skeleton, asset_extras: AssetExtras, notes: NoteCollector) -> Skeleton:
+    """Apply unit, up axis, aliases and chains to a skeleton. Unknown joint names are ignored with a note."""
+    skeleton = dataclasses.replace(skeleton, up=asset_extras.up, metres_per_unit=asset_extras.metres_per_unit)
+    rows = {name: row for row, name in enumerate(skeleton.names)}
+    try:
+        aliases = {alias: _find_row(joint, rows) for alias, joint in asset_extras.aliases.items()}
+        _check_chains(asset_extras.chains, skeleton.parents.tolist(), aliases | rows)
+    except MalformedExtrasError:
+        notes.add("the aliases and chains in asset.extras.poise do not fit the joints and were ignored")
+        return skeleton
+    return dataclasses.replace(skeleton, aliases=aliases, chains=dict(asset_extras.chains))
+
+
+def _check_chains(chains: dict[str, tuple[str, str]], parents: list[int], rows: dict[str, int]) -> None:
+    """Check the root of each chain to be above its tip."""
+    steps = _MAX_CHAIN_STEPS
+    for root, tip in chains.values():
+        top, at = _find_row(root, rows), parents[_find_row(tip, rows)]
+        while at not in (top, -1):
+            at, steps = parents[at], steps - 1
+        if at < 0 or steps < 0:
+            raise MalformedExtrasError
+
+
+def _find_row(name: str, rows: dict[str, int]) -> int:
+    if name not in rows:
+        raise MalformedExtrasError
+    return rows[name]
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def compute_metre_scale(skeleton: Skeleton) -> float:
+    """Compute the scale of the axis root.
+
+    It is 1 for the metre or an unknown unit, and for a skeleton without joints.
+    """
+    metres = skeleton.metres_per_unit
+    return metres if metres is not None and len(skeleton) and _UNIT_RANGE_M[0] <= metres <= _UNIT_RANGE_M[1] else 1.0
+
+
+def build_asset_extras(skeleton: Skeleton) -> Json:
+    """Build `asset.extras.poise` of a skeleton. It is empty where glTF's defaults hold."""
+    data: Json = {}
+    if skeleton.up != "y":
+        data["up"] = skeleton.up
+    if skeleton.metres_per_unit != 1.0:
+        data["metres_per_unit"] = skeleton.metres_per_unit
+    if compute_metre_scale(skeleton) != 1.0:
+        data["in_metres"] = True
+    if skeleton.aliases:
+        data["aliases"] = {alias: skeleton.names[row] for alias, row in skeleton.aliases.items()}
+    if skeleton.chains:
+        data["chains"] = {name: {"root": root, "tip": tip} for name, (root, tip) in skeleton.chains.items()}
+    return data
+
+
+def build_axis_root(up: str | None, scale: float, roots: list[int]) -> Json | None:
+    """Build the axis root, from `up` to +Y and to metres. None where both already hold or are unknown."""
+    return _build_axis_node(up, scale, roots) if up in _Y_UP_QUATERNIONS or scale != 1.0 else None
+
+
+def _build_axis_node(up: str | None, scale: float, roots: list[int]) -> Json:
+    added = "up" if up in _Y_UP_QUATERNIONS else "unit"
+    node: Json = {"name": f"poise_{added}", "children": roots, "extras": {"poise": {"added": added}}}
+    if up in _Y_UP_QUATERNIONS:
+        node["rotation"] = _Y_UP_QUATERNIONS[up]
+    if scale != 1.0:
+        node["scale"] = [scale, scale, scale]
+    return node
+
+
+def build_axis_matrix(up: str | None, scale: float) -> Floats:
+    """Build the matrix (4, 4) of the axis root. It is the identity where there is none."""
+    result = np.eye(4)
+    if up in _Y_UP_MATRICES:
+        result[:3, :3] = _Y_UP_MATRICES[up]
+    result[:3, :3] *= scale
+    return result

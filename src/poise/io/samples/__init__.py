@@ -13,8 +13,7 @@ from os import PathLike
 from pathlib import Path
 
 from poise.errors import FileError, UnknownNameError
-from poise.io.files import write_atomically
-from poise.io.paths import as_path
+from poise.io.files import as_path, write_atomically
 
 __all__ = [
     "NAMES",
@@ -24,7 +23,7 @@ __all__ = [
 ]
 
 NAMES = ("humanoid.glb", "humanoid.bvh", "arm.urdf", "hills.npz")
-_COPIED = (".glb", ".bvh", ".urdf", ".npz", ".toml")
+_COPIED_SUFFIXES = (".glb", ".bvh", ".urdf", ".npz", ".toml")
 
 
 def sample(name: str) -> Path:
@@ -65,8 +64,8 @@ def copy_to(folder: str | PathLike[str]) -> list[Path]:
     folder, written = as_path(folder), list[Path]()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for source in sorted(_folder().iterdir()):
-            if source.is_file() and source.suffix in _COPIED and not (folder / source.name).exists():
+        for source in sorted(_find_folder().iterdir()):
+            if source.is_file() and source.suffix in _COPIED_SUFFIXES and not (folder / source.name).exists():
                 write_atomically(folder / source.name, source.read_bytes())
                 written.append(folder / source.name)
     except OSError as error:
@@ -92,23 +91,23 @@ def path(name: str) -> Path:
     >>> rig = poise.load(samples.path("humanoid.glb"))
     >>> ground = poise.Terrain.heightmap(samples.path("hills.npz"))
     """
-    for known in NAMES:
-        if isinstance(name, str) and name in (known, known.rpartition(".")[0]):  # pyright: ignore[reportUnnecessaryIsInstance]
-            return _folder() / known
-    raise UnknownNameError("sample", name, NAMES, also=sorted({known.rpartition(".")[0] for known in NAMES}))
+    for file_name in NAMES:
+        if isinstance(name, str) and name in (file_name, file_name.rpartition(".")[0]):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return _find_folder() / file_name
+    raise UnknownNameError("sample", name, NAMES, also=sorted({file_name.rpartition(".")[0] for file_name in NAMES}))
 
 
 @cache
-def _folder() -> Path:
+def _find_folder() -> Path:
     """Find the folder of the example files.
 
     If the package is in an archive, they are unpacked until the program ends.
     """
-    here = Path(__file__).parent
-    return here if here.is_dir() else _unpacked()
+    folder = Path(__file__).parent
+    return folder if folder.is_dir() else _unpack_folder()
 
 
-def _unpacked() -> Path:
+def _unpack_folder() -> Path:
     import atexit  # noqa: PLC0415  (archives are rare, and these modules are large)
     import tempfile  # noqa: PLC0415
     from importlib import resources  # noqa: PLC0415

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from poise.kernels.on_demand import imported_when_asked
+from poise.kernels.lazy_import import make_lazy_getattr
 
-__getattr__ = imported_when_asked(
+__getattr__ = make_lazy_getattr(
     __name__,
     "grounder",
     "grounder_walk",

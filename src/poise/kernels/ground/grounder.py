@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.compiled import inline, part, short_kernel
 from poise.kernels.ground.grounder_feet import place_foot
 from poise.kernels.ground.grounder_lift import height_at
 from poise.kernels.ground.grounder_reach import kept_share, put_limits, soft_chord
@@ -73,28 +72,29 @@ from poise.kernels.ground.grounder_walk import (
     turn_of,
 )
 from poise.kernels.ground.legs import bend
-from poise.kernels.values.lanes import SCALAR, room2
-from poise.kernels.values.linear import (
+from poise.kernels.jit import device_function, gil_kernel, inline
+from poise.kernels.lanes import SCALAR, stack_matrix
+from poise.kernels.springs import follow_target
+from poise.kernels.vec_quat import (
     Quat,
     Vec,
-    about,
     add,
     conjugate,
     cross,
     dot,
+    from_axis_angle,
     multiply,
     normalise,
-    put_quat,
-    put_quat_in,
-    put_vec_in,
-    quat_at,
-    quat_in,
+    read_quat,
+    read_quat_at,
+    read_vec_at,
     rotate,
     scale,
     sub,
-    vec_in,
+    write_quat,
+    write_quat_at,
+    write_vec_at,
 )
-from poise.kernels.values.springs import followed
 
 WALK, GROUND, BOTH = 0, 1, 2  # phases: up to where the ground is asked for; from there; both
 
@@ -103,7 +103,7 @@ _SINKS, _SINKS_LEVEL = 2.0, 0.28  # [m/s] at most for a leg that stands: on step
 _QUARTER = 0.5 * math.pi  # toes are bent upwards so far at most
 
 
-@part
+@device_function
 def put_ground(asked, heights, normals, settings, ground):
     """The planes that touch the ground where it was asked for: place, height and slopes, in metres, z up."""
     k = 1.0 / settings[TERRAIN_SCALE]
@@ -131,7 +131,7 @@ def put_ground(asked, heights, normals, settings, ground):
 @inline
 def across_foot(frame, marks):
     """The level axis across a foot: turning about it lifts the heel over the ball. And the arm to the ball."""
-    arm = rotate(quat_in(frame, NEW_TURN), vec_in(marks, BALL))
+    arm = rotate(read_quat_at(frame, NEW_TURN), read_vec_at(marks, BALL))
     length = max(level_length(arm.x, arm.y), 1e-300)
     return Vec(-arm.y / length, arm.x / length, 0.0), arm
 
@@ -140,25 +140,25 @@ def across_foot(frame, marks):
 def lifted(frame, marks, angle):
     """Ankle and rotation of a foot whose heel is lifted by an angle about its ball."""
     axis, arm = across_foot(frame, marks)
-    turn = about(axis, angle)
-    ankle = add(add(vec_in(frame, NEW), arm), rotate(turn, scale(arm, -1.0)))
-    return ankle, multiply(turn, quat_in(frame, NEW_TURN))
+    turn = from_axis_angle(axis, angle)
+    ankle = add(add(read_vec_at(frame, NEW), arm), rotate(turn, scale(arm, -1.0)))
+    return ankle, multiply(turn, read_quat_at(frame, NEW_TURN))
 
 
-@part
+@device_function
 def highest_pelvis(frame, marks, easy):
     """How much higher than animated the hip may be for the ankle to be within `easy`, see `pelvis_heights`."""
     # With the heel as high as it may go: the pelvis sinks only for what the heel cannot give.
-    to = vec_in(frame, NEW)
+    to = read_vec_at(frame, NEW)
     if frame[ROOM] > 0.0:
         to, _ = lifted(frame, marks, frame[ROOM])
-    away = sub(vec_in(frame, PLACES), to)
+    away = sub(read_vec_at(frame, PLACES), to)
     room_left = easy * easy - away.x * away.x - away.y * away.y
     # A foot too far aside for any height: half the chord, so that the pelvis sinks far but not for ever.
     return math.sqrt(max(room_left, 0.25 * easy * easy)) - away.z
 
 
-@part
+@device_function
 def move_pelvis(body, state, frames, marks, settings, dt, fresh):
     """The pelvis follows the ground under the feet by a spring, and sinks by one for legs that are too short."""
     legs, rate = state.shape[0], settings[PELVIS_RATE]
@@ -170,7 +170,7 @@ def move_pelvis(body, state, frames, marks, settings, dt, fresh):
     if fresh:
         body[BASE], body[BASE_MOVES] = goal, 0.0
     else:
-        body[BASE], body[BASE_MOVES] = followed(body[BASE], body[BASE_MOVES], before, goal, rate, dt)
+        body[BASE], body[BASE_MOVES] = follow_target(body[BASE], body[BASE_MOVES], before, goal, rate, dt)
     # On a slope the goal rises steadily, and a critically damped spring follows 2 v / rate behind: added back.
     base = body[BASE] + 2.0 / rate * body[BASE_MOVES]
     missing, must, kept = 0.0, 0.0, kept_share(frames, settings)
@@ -186,7 +186,7 @@ def move_pelvis(body, state, frames, marks, settings, dt, fresh):
     else:
         # Slowly up again: a leg is straight once a step, and a pelvis that rose in between would bob.
         rate = rate if missing > body[SINK] else _RISES * rate
-        body[SINK], body[SINK_MOVES] = followed(body[SINK], body[SINK_MOVES], before, missing, rate, dt)
+        body[SINK], body[SINK_MOVES] = follow_target(body[SINK], body[SINK_MOVES], before, missing, rate, dt)
     sunk = body[SINK] + 2.0 / settings[PELVIS_RATE] * max(body[SINK_MOVES], 0.0)
     # A leg that stands would slide off its place; bounded in speed, because a lock may be set far down in one frame.
     most = (_SINKS + kept * (_SINKS_LEVEL - _SINKS)) * dt
@@ -209,7 +209,7 @@ def first_angle(a, b, c):
     return math.atan2(b, a) - math.acos(min(max(c / size, -1.0), 1.0))
 
 
-@part
+@device_function
 def lift_heel(frame, marks, hip):
     """Lift the heel by the least angle that lets the leg reach, see `needed_lift`; return how far it reaches."""
     most = soft_chord(frame, hip)
@@ -218,25 +218,28 @@ def lift_heel(frame, marks, hip):
     axis, arm = across_foot(frame, marks)
     r = scale(arm, -1.0)
     # |w - R r| = most with R a turn about the axis: one cosine and one sine of its angle, solved in closed form.
-    w = sub(hip, add(vec_in(frame, NEW), arm))
+    w = sub(hip, add(read_vec_at(frame, NEW), arm))
     along = dot(w, axis) * dot(r, axis)
     angle = first_angle(dot(w, r) - along, dot(w, cross(axis, r)), 0.5 * (dot(w, w) + dot(r, r) - most * most) - along)
     ankle, turn = lifted(frame, marks, min(max(angle, 0.0), frame[ROOM]))
-    put_vec_in(frame, NEW, ankle)
-    put_quat_in(frame, NEW_TURN, turn)
+    write_vec_at(frame, NEW, ankle)
+    write_quat_at(frame, NEW_TURN, turn)
     return most
 
 
-@part
+@device_function
 def toes_turn(frame, marks, joint, ground):
     """The rotation of the toes, before the animated one: with the ground, and bent up until the tip is out of it."""
-    tilt = quat_in(frame, TILT)
-    tip = rotate(multiply(tilt, quat_in(frame, TURNS + 12)), vec_in(marks, TIP))
+    tilt = read_quat_at(frame, TILT)
+    tip = rotate(multiply(tilt, read_quat_at(frame, TURNS + 12)), read_vec_at(marks, TIP))
     p = add(joint, tip)
     if height_at(ground, 2, p) <= p.z:
         return tilt
     # Where the tip of the toes comes up to the plane: again a cos + b sin = c.
-    axis, normal = rotate(quat_in(frame, NEW_TURN), vec_in(marks, ACROSS)), Vec(-ground[2, 3], -ground[2, 4], 1.0)
+    axis, normal = (
+        rotate(read_quat_at(frame, NEW_TURN), read_vec_at(marks, ACROSS)),
+        Vec(-ground[2, 3], -ground[2, 4], 1.0),
+    )
     if dot(axis, axis) < 0.5:  # heel and ball are one point, as of a paw
         axis = scale(Vec(tip.y, -tip.x, 0.0), 1.0 / max(level_length(tip.x, tip.y), 1e-300))
     along = dot(axis, tip) * dot(axis, normal)
@@ -244,28 +247,28 @@ def toes_turn(frame, marks, joint, ground):
     angle = first_angle(dot(normal, tip) - along, dot(normal, cross(axis, tip)), lacks - along)
     if angle < 0.0:  # the tip points back, and comes up the long way
         angle += 2.0 * math.pi
-    return multiply(about(axis, min(angle, _QUARTER)), tilt)
+    return multiply(from_axis_angle(axis, min(angle, _QUARTER)), tilt)
 
 
-@part
+@device_function
 def write_leg(leg, marks, frame, turns, maps, q):
     """Write what thigh, shin, foot and toes turn in the world into their own rotations, see `passed_down`."""
     for j in range(leg[PARTS]):
         # A part that hangs in another one has been carried along by it: only what it turns beyond that is its own.
         over = leg[OVER + j]
-        e = quat_at(turns, j)
+        e = read_quat(turns, j)
         if over >= 0:
-            e = multiply(conjugate(quat_at(turns, over)), e)
+            e = multiply(conjugate(read_quat(turns, over)), e)
         # A part that hangs in the one before it hangs in what that is turned by, which is known.
         known = j > 0 and leg[ABOVE + j] == leg[HIP + j - 1]
-        above = quat_in(frame, TURNS + 4 * j - 4) if known else turn_of(maps[leg[ABOVE + j]])
-        rest = multiply(above, quat_in(marks, RESTS + 4 * j))
+        above = read_quat_at(frame, TURNS + 4 * j - 4) if known else turn_of(maps[leg[ABOVE + j]])
+        rest = multiply(above, read_quat_at(marks, RESTS + 4 * j))
         v = rotate(conjugate(rest), Vec(e.x, e.y, e.z))
-        own = quat_in(q, leg[START + j])
-        put_quat_in(q, leg[START + j], normalise(multiply(Quat(e.w, v.x, v.y, v.z), own)))
+        own = read_quat_at(q, leg[START + j])
+        write_quat_at(q, leg[START + j], normalise(multiply(Quat(e.w, v.x, v.y, v.z), own)))
 
 
-@part
+@device_function
 def inwards(m, v):
     """The vector that the linear part of an affine map takes to v."""
     a, b, c = Vec(m[0], m[4], m[8]), Vec(m[1], m[5], m[9]), Vec(m[2], m[6], m[10])
@@ -276,14 +279,14 @@ def inwards(m, v):
     return Vec(k * dot(bc, v), k * dot(cross(c, a), v), k * dot(cross(a, b), v))
 
 
-@part
+@device_function
 def write_mover(settings, maps, up, q, translations):
     """Move the whole figure up."""
     # Up in the world, seen from what the mover hangs in; a free joint besides turns by A before it moves.
     local = inwards(maps[int(settings[MOVER_ABOVE])], Vec(0.0, 0.0, up))
     at = int(settings[MOVER_START])
     if at >= 0:
-        local = rotate(conjugate(quat_in(settings, MOVER_REST)), local)
+        local = rotate(conjugate(read_quat_at(settings, MOVER_REST)), local)
         q[at], q[at + 1], q[at + 2] = q[at] + local.x, q[at + 1] + local.y, q[at + 2] + local.z
     else:
         row = int(settings[MOVER_ROW])
@@ -291,24 +294,24 @@ def write_mover(settings, maps, up, q, translations):
             translations[row, j] += local[j]
 
 
-@part
+@device_function
 def put_leg(leg, marks, s, frame, ground, maps, up, dt, fresh, q, translations):
     """Bend a leg to its foot, write it, and remember what is shown."""
-    turns = room2(SCALAR, 4, 4)
-    hip, knee, ankle = vec_in(frame, PLACES), vec_in(frame, PLACES + 3), vec_in(frame, PLACES + 6)
+    turns = stack_matrix(SCALAR, 4, 4)
+    hip, knee, ankle = read_vec_at(frame, PLACES), read_vec_at(frame, PLACES + 3), read_vec_at(frame, PLACES + 6)
     raised = Vec(hip.x, hip.y, hip.z + up)
     most = lift_heel(frame, marks, raised)
-    axis = rotate(quat_in(frame, TURNS), vec_in(marks, AXIS))
+    axis = rotate(read_quat_at(frame, TURNS), read_vec_at(marks, AXIS))
     # A foot that stands is reached as far as the leg goes; one that swings stops softly before that.
     if s[MODE] > 0.0:
         most = frame[MOST]
-    thigh, shin, reached = bend(hip, knee, ankle, axis, raised, vec_in(frame, NEW), most, 1.0)
-    foot = multiply(quat_in(frame, NEW_TURN), conjugate(quat_in(frame, TURNS + 8)))
-    joint = add(reached, rotate(foot, sub(vec_in(frame, PLACES + 9), ankle)))
-    put_quat(turns, 0, thigh)
-    put_quat(turns, 1, shin)
-    put_quat(turns, 2, foot)
-    put_quat(turns, 3, toes_turn(frame, marks, joint, ground))
+    thigh, shin, reached = bend(hip, knee, ankle, axis, raised, read_vec_at(frame, NEW), most, 1.0)
+    foot = multiply(read_quat_at(frame, NEW_TURN), conjugate(read_quat_at(frame, TURNS + 8)))
+    joint = add(reached, rotate(foot, sub(read_vec_at(frame, PLACES + 9), ankle)))
+    write_quat(turns, 0, thigh)
+    write_quat(turns, 1, shin)
+    write_quat(turns, 2, foot)
+    write_quat(turns, 3, toes_turn(frame, marks, joint, ground))
     write_leg(leg, marks, frame, turns, maps, q)
     if leg[FOOT_ROW] >= 0:
         above = maps[leg[ABOVE + 2]]
@@ -323,19 +326,19 @@ def put_leg(leg, marks, s, frame, ground, maps, up, dt, fresh, q, translations):
 @inline
 def remember(s, frame, dt, fresh):
     """What was shown, and its velocities."""
-    now, turn = vec_in(frame, NEW), quat_in(frame, NEW_TURN)
+    now, turn = read_vec_at(frame, NEW), read_quat_at(frame, NEW_TURN)
     # Velocities of what is shown, not of what was animated: springs start from them where a lock opens.
     if dt > 0.0 and not fresh:
-        put_vec_in(s, OUT_MOVES, scale(sub(now, vec_in(s, OUT)), 1.0 / dt))
-        put_quat_in(s, EARLIER_TURN, quat_in(s, OUT_TURN))
+        write_vec_at(s, OUT_MOVES, scale(sub(now, read_vec_at(s, OUT)), 1.0 / dt))
+        write_quat_at(s, EARLIER_TURN, read_quat_at(s, OUT_TURN))
         s[FRAME_TIME] = dt
-    put_vec_in(s, OUT, now)
-    put_quat_in(s, OUT_TURN, turn)
-    put_vec_in(s, ANKLE, vec_in(frame, PLACES + 6))
+    write_vec_at(s, OUT, now)
+    write_quat_at(s, OUT_TURN, turn)
+    write_vec_at(s, ANKLE, read_vec_at(frame, PLACES + 6))
     s[HIPS], s[HIPS + 1] = frame[PLACES], frame[PLACES + 1]
 
 
-@part
+@device_function
 def walk(table, rows, used, legs, marks, settings, work, maps, frames, q, translations, scales):
     """Where the legs are animated."""
     for j in range(used.shape[0]):
@@ -345,7 +348,7 @@ def walk(table, rows, used, legs, marks, settings, work, maps, frames, q, transl
         put_frame(legs[l], marks[l], maps, frames[l])
 
 
-@part
+@device_function
 def look(marks, settings, state, body, frames, asked, contacts, dt):
     """What stands, and where to ask for the ground."""
     fresh = body[FRESH] > 0.0 or dt > settings[LONGEST_PAUSE]
@@ -359,10 +362,10 @@ def look(marks, settings, state, body, frames, asked, contacts, dt):
     body[FRESH] = 1.0 if fresh else 0.0
 
 
-@part
+@device_function
 def put_down(legs, marks, settings, state, body, maps, frames, asked, heights, normals, q, translations, dt):
     """Feet, pelvis, legs and q."""
-    touching = room2(SCALAR, SAMPLES, 5)
+    touching = stack_matrix(SCALAR, SAMPLES, 5)
     fresh = body[FRESH] > 0.0
     for l in range(legs.shape[0]):
         put_ground(asked[l], heights[l], normals[l], settings, touching)
@@ -376,7 +379,7 @@ def put_down(legs, marks, settings, state, body, maps, frames, asked, heights, n
     body[FRESH] = 0.0
 
 
-@short_kernel
+@gil_kernel
 def step(
     phase, table, rows, used, legs, marks, settings, state, body, work, maps, frames, asked, heights, normals, contacts,
     q, translations, scales, dt,

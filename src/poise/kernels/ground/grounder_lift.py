@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.compiled import inline, part
 from poise.kernels.ground.grounder_walk import (
     AHEAD,
     BENDS,
@@ -32,8 +31,9 @@ from poise.kernels.ground.grounder_walk import (
     rise_of,
     time_ahead,
 )
-from poise.kernels.values.linear import Vec, add, rotate, sub, vec_in
-from poise.kernels.values.springs import eased_away
+from poise.kernels.jit import device_function, inline
+from poise.kernels.springs import step_bounded_spring
+from poise.kernels.vec_quat import Vec, add, read_vec_at, rotate, sub
 
 EDGE = 0.03  # [m] ground ahead that is higher by more than this, beside its slope, is a step
 BARELY = 0.005  # [m] a foot that is deeper was overtaken by a step
@@ -68,7 +68,7 @@ def demand(away, moves, time):
     return 2.0 * (away - moves * time) / (time * time)
 
 
-@part
+@device_function
 def demand_ahead(s, tip, rise, ground):
     """The acceleration by which the lift is where it has to be over every step ahead; -inf without one.
 
@@ -103,7 +103,7 @@ def braked(clear, moves, rise, dt):
     return min(stop, -moves / dt) if stop > _BRAKES * STRONGEST else -math.inf
 
 
-@part
+@device_function
 def ramp_speed(s, ankle, ground, dt):
     """[m/s] at which steps rise under a foot on average: their mean slope ahead of it times how fast it goes there.
 
@@ -117,40 +117,40 @@ def ramp_speed(s, ankle, ground, dt):
         steep = (far[2] - height_at(ground, 3, Vec(far[0], far[1], 0.0))) / way
         s[RAMP] -= math.expm1(-_RAMP_RATE * dt) * (steep - s[RAMP])
         s[RAMP_WAY], s[RAMP_WAY + 1] = x / way, y / way
-    went = sub(ankle, vec_in(s, OUT))
+    went = sub(ankle, read_vec_at(s, OUT))
     return max(s[RAMP], 0.0) / dt * (went.x * s[RAMP_WAY] + went.y * s[RAMP_WAY + 1])
 
 
-@part
+@device_function
 def let_down(s, ankle, ground, rate, dt):
     """The lift and its velocity after a frame in which nothing is in its way: to 0 by a spring, up with the steps."""
     before, ramp = s[RAMP_MOVES], ramp_speed(s, ankle, ground, dt)
     s[RAMP_MOVES] = ramp
     # A foot that gets slower climbs more slowly, at once: it would fly on where it is put down.
     s[LIFT_MOVES] += ramp - before
-    lift, moves = eased_away(s[LIFT], s[LIFT_MOVES] - ramp, rate, _DOWN, dt)
+    lift, moves = step_bounded_spring(s[LIFT], s[LIFT_MOVES] - ramp, rate, _DOWN, dt)
     return lift + ramp * dt, moves + ramp
 
 
-@part
+@device_function
 def needed_lift(s, leg, frame, marks, ankle, turn, ground, dt, rate):
     """Tip of the foot without its lift, the least lift [m] that has it out of the ground, how high its lowest point is.
 
     And by how much the toes bend less than in the last frame: they give back what they bent while the foot stood.
     """
-    tip = add(sub(vec_in(frame, SOLE + 6), vec_in(frame, PLACES + 6)), ankle)
+    tip = add(sub(read_vec_at(frame, SOLE + 6), read_vec_at(frame, PLACES + 6)), ankle)
     bent = s[BENDS] - least_bend(leg)
     s[BENDS] = least_bend(leg) + bent * math.exp(-rate * dt)
     needed = height_at(ground, 2, tip) - tip.z - s[BENDS]
     lowest = -needed
     for j in range(2):
-        p = add(ankle, rotate(turn, vec_in(marks, HEEL + 3 * j)))
+        p = add(ankle, rotate(turn, read_vec_at(marks, HEEL + 3 * j)))
         needed = max(needed, height_at(ground, j, p) - p.z)
         lowest = min(lowest, p.z - height_at(ground, j, p))
     return tip, needed, lowest, bent + least_bend(leg) - s[BENDS]
 
 
-@part
+@device_function
 def lifted_over(s, leg, frame, marks, ankle, turn, ground, settings, dt):
     """How far a swinging foot is lifted: over what it is in or will be in, by no more than an acceleration."""
     rate = settings[LIFT_RATE]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.compiled import inline, part
 from poise.kernels.ground.grounder_feet import eased
 from poise.kernels.ground.grounder_walk import (
     AIR,
@@ -20,15 +19,16 @@ from poise.kernels.ground.grounder_walk import (
     PLACES,
     TILT,
 )
-from poise.kernels.values.linear import norm, sub, vec_in
-from poise.kernels.values.springs import damped
+from poise.kernels.jit import device_function, inline
+from poise.kernels.springs import step_spring
+from poise.kernels.vec_quat import norm, read_vec_at, sub
 
 _EASY, _EASY_IN_AIR, _MOST, _MOST_IN_AIR, _REST = 0.975, 0.9, 0.998, 0.985, 0.25  # as those of `chord_limits`
 _TILTED, _UNEVEN = math.radians(5.0), 0.05  # as those of `kept_share` in ground/legs/pelvis.py
 _AIR_RATE = 40.0  # [1/s] of the spring between standing and in the air
 
 
-@part
+@device_function
 def kept_share(frames, settings):
     """The share of its animated straightness that a leg keeps on the ground under the feet, see `pelvis.kept_share`."""
     if settings[IS_PLANE] > 0.0:
@@ -41,19 +41,19 @@ def kept_share(frames, settings):
     return 1.0 - eased(max(2.0 * math.acos(flattest) / _TILTED, (high - low) / _UNEVEN))
 
 
-@part
+@device_function
 def put_limits(s, frame, kept, dt, fresh):
     """Put from where the distance of hip and ankle is made smaller and how far it comes, see `chord_limits`.
 
     Returns how far it may be where the leg stands: one in the air that is short must not pull the pelvis down.
     """
-    hip, knee, ankle = vec_in(frame, PLACES), vec_in(frame, PLACES + 3), vec_in(frame, PLACES + 6)
+    hip, knee, ankle = read_vec_at(frame, PLACES), read_vec_at(frame, PLACES + 3), read_vec_at(frame, PLACES + 6)
     length, posed = norm(sub(knee, hip)) + norm(sub(ankle, knee)), norm(sub(ankle, hip))
     goal = 0.0 if s[MODE] > 0.0 else 1.0
     if fresh:
         s[AIR], s[AIR_MOVES] = goal, 0.0
     else:
-        away, s[AIR_MOVES] = damped(s[AIR] - goal, s[AIR_MOVES], _AIR_RATE, dt)
+        away, s[AIR_MOVES] = step_spring(s[AIR] - goal, s[AIR_MOVES], _AIR_RATE, dt)
         s[AIR] = goal + away
     easy = (_EASY + (_EASY_IN_AIR - _EASY) * s[AIR]) * length
     easy += kept * max(posed - easy, 0.0)
@@ -65,7 +65,7 @@ def put_limits(s, frame, kept, dt, fresh):
 @inline
 def soft_chord(frame, hip):
     """How far an ankle may be from its hip, see `soft_chords`."""
-    easy, asked = frame[EASY], norm(sub(vec_in(frame, NEW), hip))
+    easy, asked = frame[EASY], norm(sub(read_vec_at(frame, NEW), hip))
     if asked <= easy:
         return frame[MOST]
     room = max(frame[MOST] - easy, 1e-9 * easy)

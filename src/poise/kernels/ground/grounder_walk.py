@@ -15,24 +15,24 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.codes import FK_KIND, FK_PARENT, FREE
-from poise.kernels.compiled import inline, part
-from poise.kernels.forward import compose, put_given, put_local, turn_of_matrix
-from poise.kernels.values.lanes import SCALAR, room
-from poise.kernels.values.linear import (
+from poise.kernels.jit import device_function, inline
+from poise.kernels.kinematics import apply_local_offsets, compose, matrix_to_quaternion, write_local
+from poise.kernels.lanes import SCALAR, stack_array
+from poise.kernels.layout import FK_KIND, FK_PARENT, FREE
+from poise.kernels.vec_quat import (
     Quat,
     Vec,
     add,
     cross,
     dot,
     norm,
-    put_quat_in,
-    put_vec_in,
-    quat_in,
+    read_quat_at,
+    read_vec_at,
     rotate,
     scale,
     sub,
-    vec_in,
+    write_quat_at,
+    write_vec_at,
 )
 
 # Columns of legs. Parts are thigh, shin, foot and toes; a number for each:
@@ -123,7 +123,7 @@ def level_length(x, y):
     return math.sqrt(x * x + y * y)
 
 
-@part
+@device_function
 def turn_of(m):
     """The nearest rotation to the linear part of an affine map, mirroring taken out, see `Transforms.rotations`."""
     a, b, c = Vec(m[0], m[4], m[8]), Vec(m[1], m[5], m[9]), Vec(m[2], m[6], m[10])  # columns
@@ -138,10 +138,10 @@ def turn_of(m):
     cube = longest * longest * longest
     if not (even and abs(abs(volume) - cube) <= _SIMILAR * cube):
         a, b, c = unsheared(a, b, c)
-    return turn_of_matrix(a.x, b.x, c.x, a.y, b.y, c.y, a.z, b.z, c.z)
+    return matrix_to_quaternion(a.x, b.x, c.x, a.y, b.y, c.y, a.z, b.z, c.z)
 
 
-@part
+@device_function
 def unsheared(a, b, c):
     """The nearest rotation to a matrix of these columns: the mean of it and its inverse transposed, again and again.
 
@@ -158,75 +158,75 @@ def unsheared(a, b, c):
     return a, b, c
 
 
-@part
+@device_function
 def put_maps(table, rows, numbers, translations, scales, settings, given, maps):
     """World maps of the rows that legs hang in, in metres, z up; maps[0] is that of the file's axes."""
-    motion, before, local = room(SCALAR, 12), room(SCALAR, 12), room(SCALAR, 12)
+    motion, before, local = stack_array(SCALAR, 12), stack_array(SCALAR, 12), stack_array(SCALAR, 12)
     moves, grows = translations.shape[0] > 0, scales.shape[0] > 0
     for j in range(12):
         maps[0, j] = settings[FIGURE_MAP + j]
     for i in range(table.shape[0]):
-        put_local(SCALAR, table[i], numbers, motion, before, local)
+        write_local(SCALAR, table[i], numbers, motion, before, local)
         if moves or grows:
             # Translations of a free joint stand in q already.
             free = int(table[i, FK_KIND]) == FREE
             for j in range(3):
                 given[6 * i + j] = translations[rows[i], j] if moves and not free else 0.0
                 given[6 * i + 3 + j] = scales[rows[i], j] if grows else 1.0
-            put_given(given, i, local)
+            apply_local_offsets(given, i, local)
         compose(maps[int(table[i, FK_PARENT])], local, maps[i + 1])
 
 
-@part
+@device_function
 def put_frame(leg, marks, maps, frame):
     """Where a leg is animated."""
     for j in range(4):
         m = maps[leg[HIP + j]]
-        put_vec_in(frame, PLACES + 3 * j, Vec(m[3], m[7], m[11]))
-        put_quat_in(frame, TURNS + 4 * j, turn_of(m))
-    ankle, foot, toes = vec_in(frame, PLACES + 6), quat_in(frame, TURNS + 8), quat_in(frame, TURNS + 12)
-    put_vec_in(frame, SOLE, add(ankle, rotate(foot, vec_in(marks, HEEL))))
-    put_vec_in(frame, SOLE + 3, add(ankle, rotate(foot, vec_in(marks, BALL))))
-    put_vec_in(frame, SOLE + 6, add(vec_in(frame, PLACES + 9), rotate(toes, vec_in(marks, TIP))))
+        write_vec_at(frame, PLACES + 3 * j, Vec(m[3], m[7], m[11]))
+        write_quat_at(frame, TURNS + 4 * j, turn_of(m))
+    ankle, foot, toes = read_vec_at(frame, PLACES + 6), read_quat_at(frame, TURNS + 8), read_quat_at(frame, TURNS + 12)
+    write_vec_at(frame, SOLE, add(ankle, rotate(foot, read_vec_at(marks, HEEL))))
+    write_vec_at(frame, SOLE + 3, add(ankle, rotate(foot, read_vec_at(marks, BALL))))
+    write_vec_at(frame, SOLE + 6, add(read_vec_at(frame, PLACES + 9), rotate(toes, read_vec_at(marks, TIP))))
 
 
 @inline
 def jumped(state, frame, dt):
     """Whether an ankle is farther from where it was than any that runs."""
     most = _FASTEST * dt + _STEP
-    return norm(sub(vec_in(frame, PLACES + 6), vec_in(state, ANKLE))) > most
+    return norm(sub(read_vec_at(frame, PLACES + 6), read_vec_at(state, ANKLE))) > most
 
 
-@part
+@device_function
 def measure_point(s, at, p, settings, gain, dt, fresh):
     """Velocity and floor of a point of the sole: averages that forget."""
     if fresh:
-        put_vec_in(s, at + MOVES, Vec(0.0, 0.0, 0.0))
+        write_vec_at(s, at + MOVES, Vec(0.0, 0.0, 0.0))
         s[at + FLOOR] = min(p.z, settings[LEVEL])
     elif dt > 0.0:
-        old = vec_in(s, at + MOVES)
-        raw = scale(sub(p, vec_in(s, at + AT)), 1.0 / dt)
+        old = read_vec_at(s, at + MOVES)
+        raw = scale(sub(p, read_vec_at(s, at + AT)), 1.0 / dt)
         new = add(old, scale(sub(raw, old), gain))
-        put_vec_in(s, at + MOVES, new)
+        write_vec_at(s, at + MOVES, new)
         # Down at once, up slowly and only at rest: a floor is the lowest that a foot has stood on, until it stands
         # higher for a while.
         if p.z < s[at + FLOOR]:
             s[at + FLOOR] = p.z
         elif norm(new) < settings[ON_SPEED]:
             s[at + FLOOR] -= math.expm1(-settings[FLOOR_RATE] * dt) * (p.z - s[at + FLOOR])
-    put_vec_in(s, at + AT, p)
+    write_vec_at(s, at + AT, p)
 
 
-@part
+@device_function
 def find_contacts(s, frame, settings, dt, fresh):
     """Whether heel and ball stand: from slow and low until fast or high."""
     gain = -math.expm1(-settings[SPEED_RATE] * dt)
     for j in range(2):
-        measure_point(s, POINT * j, vec_in(frame, SOLE + 3 * j), settings, gain, dt, fresh)
+        measure_point(s, POINT * j, read_vec_at(frame, SOLE + 3 * j), settings, gain, dt, fresh)
     lowest = min(s[FLOOR], s[POINT + FLOOR]) + settings[ON_HEIGHT]
     for j in range(2):
         at = POINT * j
-        v, height = vec_in(s, at + MOVES), s[at + 3] - min(s[at + FLOOR], lowest)
+        v, height = read_vec_at(s, at + MOVES), s[at + 3] - min(s[at + FLOOR], lowest)
         sliding = math.sqrt(v.x * v.x + v.y * v.y)
         # Two thresholds each, or a foot at the border would stand and not stand from frame to frame.
         lasts = sliding < settings[OFF_SPEED] and v.z < settings[RISE] and height < settings[OFF_HEIGHTS + j]
@@ -256,13 +256,13 @@ def rise_of(s, frame, dt):
     return (frame[PLACES + 8] - s[ANKLE + 2]) / dt if dt > 0.0 else 0.0
 
 
-@part
+@device_function
 def way_ahead(s, frame, dt):
     """The level velocity by which a foot is expected to go on: its own, or that of a stride where it leaves the ground.
 
     A foot that has just left the ground is slow, and in the next step of a stair a moment later.
     """
-    own = vec_in(s, OUT_MOVES)
+    own = read_vec_at(s, OUT_MOVES)
     if dt <= 0.0 or rise_of(s, frame, dt) <= 0.0:
         return Vec(own.x, own.y, 0.0)
     k = _STRIDE / dt
@@ -272,18 +272,18 @@ def way_ahead(s, frame, dt):
     return Vec(own.x + more * x, own.y + more * y, 0.0)
 
 
-@part
+@device_function
 def put_asked(s, frame, marks, settings, dt, fresh, asked):
     """Where to ask for the ground: under heel, ball and tip as they are going to be shown, and ahead of the foot."""
-    shown = vec_in(s, OUT)
+    shown = read_vec_at(s, OUT)
     # Asked before anything is placed: this frame's animated points, moved by what the last frame moved the ankle by.
-    shift = Vec(0.0, 0.0, 0.0) if fresh else sub(shown, vec_in(s, ANKLE))
-    heel, tip = add(vec_in(frame, SOLE), shift), add(vec_in(frame, SOLE + 6), shift)
-    arm = sub(vec_in(frame, SOLE + 3), vec_in(frame, SOLE))
+    shift = Vec(0.0, 0.0, 0.0) if fresh else sub(shown, read_vec_at(s, ANKLE))
+    heel, tip = add(read_vec_at(frame, SOLE), shift), add(read_vec_at(frame, SOLE + 6), shift)
+    arm = sub(read_vec_at(frame, SOLE + 3), read_vec_at(frame, SOLE))
     if s[MODE] > 0.0 and not fresh:
         # A locked point is where it was shown, and the other end where it would be: asked for where that has been
         # turned to out of the ground, it would not have to be, and the foot would shake.
-        arm = rotate(quat_in(s, LAID), sub(vec_in(marks, BALL), vec_in(marks, HEEL)))
+        arm = rotate(read_quat_at(s, LAID), sub(read_vec_at(marks, BALL), read_vec_at(marks, HEEL)))
         heel = shown_point(s, marks, int(s[MODE]) - 1)
         heel, arm = (sub(heel, arm), arm) if s[MODE] > 1.0 else (heel, laid_down(arm))
     else:
@@ -295,7 +295,7 @@ def put_asked(s, frame, marks, settings, dt, fresh, asked):
     away = Vec(0.0, 0.0, 0.0) if fresh else way_ahead(s, frame, dt)
     away = scale(away, 1.0 if s[HORIZON] >= FURTHEST else _SLOWER)
     s[HORIZON] = min(s[HORIZON], _STEP_LENGTH / max(norm(away), _STEP_LENGTH))
-    foremost = add(vec_in(frame, SOLE + 3 * leading(frame, away)), shift)
+    foremost = add(read_vec_at(frame, SOLE + 3 * leading(frame, away)), shift)
     for i in range(AHEAD):
         put_point(asked, 3 + i, add(foremost, scale(away, time_ahead(s, i))), settings)
 
@@ -303,14 +303,14 @@ def put_asked(s, frame, marks, settings, dt, fresh, asked):
 @inline
 def shown_point(s, marks, j):
     """Heel (0) or ball (1) as it was shown last."""
-    return add(vec_in(s, OUT), rotate(quat_in(s, OUT_TURN), vec_in(marks, HEEL + 3 * j)))
+    return add(read_vec_at(s, OUT), rotate(read_quat_at(s, OUT_TURN), read_vec_at(marks, HEEL + 3 * j)))
 
 
 @inline
 def sole_point(s, frame, j, fresh):
     """Heel (0) or ball (1) as it would be shown if the foot were free, about."""
-    p = vec_in(frame, SOLE + 3 * j)
-    return p if fresh else add(p, sub(vec_in(s, OUT), vec_in(s, ANKLE)))
+    p = read_vec_at(frame, SOLE + 3 * j)
+    return p if fresh else add(p, sub(read_vec_at(s, OUT), read_vec_at(s, ANKLE)))
 
 
 @inline
@@ -324,7 +324,7 @@ def laid_down(arm):
 @inline
 def leading(frame, away):
     """Which point of the sole goes first: 2, the tip, or 0, the heel."""
-    along = sub(vec_in(frame, SOLE + 6), vec_in(frame, SOLE))
+    along = sub(read_vec_at(frame, SOLE + 6), read_vec_at(frame, SOLE))
     return 2 if along.x * away.x + along.y * away.y >= 0.0 else 0
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.compiled import inline, kernel
-from poise.kernels.values.linear import (
+from poise.kernels.jit import inline, kernel
+from poise.kernels.vec_quat import (
     Quat,
     Vec,
     add,
@@ -15,14 +15,14 @@ from poise.kernels.values.linear import (
     multiply,
     norm,
     normalise,
-    put_quat,
-    put_vec,
-    quat_at,
+    read_quat,
+    read_vec,
     rotate,
     rotation_between,
     scale,
     sub,
-    vec_at,
+    write_quat,
+    write_vec,
 )
 
 ALONG = 0.05  # sine of the angle between an axis and a chord below which they are one line
@@ -124,12 +124,12 @@ def bend_all(places, axes, hips, targets, most, lengths, thighs, shins, reached)
     for i in range(places.shape[0]):
         here = places[i]
         thigh, shin, end = bend(
-            vec_at(here, 0), vec_at(here, 1), vec_at(here, 2), vec_at(axes, i),
-            vec_at(hips, i), vec_at(targets, i), most[i], lengths[i],
+            read_vec(here, 0), read_vec(here, 1), read_vec(here, 2), read_vec(axes, i),
+            read_vec(hips, i), read_vec(targets, i), most[i], lengths[i],
         )  # fmt: skip
-        put_quat(thighs, i, thigh)
-        put_quat(shins, i, shin)
-        put_vec(reached, i, end)
+        write_quat(thighs, i, thigh)
+        write_quat(shins, i, shin)
+        write_vec(reached, i, end)
 
 
 @kernel
@@ -140,10 +140,10 @@ def passed_down(over, under, rests, turns):
     world rotation of the frame in which the joint turns, as animated. With E = over^-1 under: rest^-1 E rest turns.
     """
     for i in range(turns.shape[0]):
-        o, rest = quat_at(over, i), quat_at(rests, i)
-        e = multiply(Quat(o.w, -o.x, -o.y, -o.z), quat_at(under, i))
+        o, rest = read_quat(over, i), read_quat(rests, i)
+        e = multiply(Quat(o.w, -o.x, -o.y, -o.z), read_quat(under, i))
         v = rotate(Quat(rest.w, -rest.x, -rest.y, -rest.z), Vec(e.x, e.y, e.z))
-        put_quat(turns, i, normalise(multiply(Quat(e.w, v.x, v.y, v.z), quat_at(turns, i))))
+        write_quat(turns, i, normalise(multiply(Quat(e.w, v.x, v.y, v.z), read_quat(turns, i))))
 
 
 @kernel
@@ -156,15 +156,15 @@ def stepping(places, up, turns, ankles, lengths, found):
     for i in range(places.shape[0]):
         for j in range(places.shape[1]):
             here, turn, there = places[i, j], turns[i, j], found[i, j]
-            hip, ankle, ball = vec_at(here, 0), vec_at(ankles[i], j), vec_at(here, 3)
-            thigh = scale(rotate(quat_at(turn, 0), sub(vec_at(here, 1), hip)), lengths[i, j])
+            hip, ankle, ball = read_vec(here, 0), read_vec(ankles[i], j), read_vec(here, 3)
+            thigh = scale(rotate(read_quat(turn, 0), sub(read_vec(here, 1), hip)), lengths[i, j])
             hip = Vec(hip.x, hip.y, hip.z + up[i])
-            foot = rotate(quat_at(turn, 2), sub(ball, vec_at(here, 2)))
-            toes = rotate(quat_at(turn, 3), sub(vec_at(here, 4), ball))
-            put_vec(there, 0, hip)
-            put_vec(there, 1, add(hip, thigh))
-            put_vec(there, 2, ankle)
-            put_vec(there, 3, add(add(ankle, foot), toes))
+            foot = rotate(read_quat(turn, 2), sub(ball, read_vec(here, 2)))
+            toes = rotate(read_quat(turn, 3), sub(read_vec(here, 4), ball))
+            write_vec(there, 0, hip)
+            write_vec(there, 1, add(hip, thigh))
+            write_vec(there, 2, ankle)
+            write_vec(there, 3, add(add(ankle, foot), toes))
 
 
 @kernel
@@ -176,5 +176,5 @@ def changes_of_step(places, parts, stride, found):
     for i in range(stride, places.shape[0] - stride):
         if parts[i + stride] == parts[i - stride]:
             for j in range(places.shape[1]):
-                change = sub(vec_at(places[i + stride], j), scale(vec_at(places[i], j), 2.0))
-                found[i, j] = norm(add(change, vec_at(places[i - stride], j)))
+                change = sub(read_vec(places[i + stride], j), scale(read_vec(places[i], j), 2.0))
+                found[i, j] = norm(add(change, read_vec(places[i - stride], j)))

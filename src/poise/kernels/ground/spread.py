@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.kernels.compiled import kernel, part
 from poise.kernels.ground.legs import bend
-from poise.kernels.values.linear import Vec, about, add, put_vec, rotate, scale, sub, vec_at
+from poise.kernels.jit import device_function, kernel
+from poise.kernels.vec_quat import Vec, add, from_axis_angle, read_vec, rotate, scale, sub, write_vec
 
 ARM = 0.2  # [m] from where they turn is where the way of heels and toes is counted
 _STEP = 1e-5  # [m] by which something is moved to see what that changes
@@ -54,22 +54,22 @@ class Linear(NamedTuple):
     weights: NDArray[np.float64]
 
 
-@part
+@device_function
 def put_leg(places, axis, up, ball, across, heel, toe, arms, most, length, found):
     """Where hip, knee, ankle and the end of the toes come (4, 3), when heel and toes go up by angles.
 
     arms (3, 3): from ball to ankle, from there to the joint of the toes, which turn with the heel, and on to their end
     """
-    turn = about(across, heel)
-    ankle = add(ball, rotate(turn, vec_at(arms, 0)))
-    toes = add(rotate(turn, vec_at(arms, 1)), rotate(about(across, -toe), vec_at(arms, 2)))
-    hip, knee = vec_at(places, 0), vec_at(places, 1)
+    turn = from_axis_angle(across, heel)
+    ankle = add(ball, rotate(turn, read_vec(arms, 0)))
+    toes = add(rotate(turn, read_vec(arms, 1)), rotate(from_axis_angle(across, -toe), read_vec(arms, 2)))
+    hip, knee = read_vec(places, 0), read_vec(places, 1)
     there = Vec(hip.x, hip.y, hip.z + up)
-    thigh, _, end = bend(hip, knee, vec_at(places, 2), axis, there, ankle, most, length)
-    put_vec(found, 0, there)
-    put_vec(found, 1, add(there, scale(rotate(thigh, sub(knee, hip)), length)))
-    put_vec(found, 2, end)
-    put_vec(found, 3, add(end, toes))
+    thigh, _, end = bend(hip, knee, read_vec(places, 2), axis, there, ankle, most, length)
+    write_vec(found, 0, there)
+    write_vec(found, 1, add(there, scale(rotate(thigh, sub(knee, hip)), length)))
+    write_vec(found, 2, end)
+    write_vec(found, 3, add(end, toes))
 
 
 @kernel
@@ -84,8 +84,8 @@ def swung(places, axes, up, balls, across, angles, arms, most, lengths, found, s
     there = np.empty((4, 3))
     for i in range(places.shape[0]):
         for j in range(places.shape[1]):
-            here, lever, axis, ball = places[i, j], arms[i, j], vec_at(axes[i], j), vec_at(balls[i], j)
-            lies, longest, length = vec_at(across[i], j), most[i, j], lengths[i, j]
+            here, lever, axis, ball = places[i, j], arms[i, j], read_vec(axes[i], j), read_vec(balls[i], j)
+            lies, longest, length = read_vec(across[i], j), most[i, j], lengths[i, j]
             heel, toe = angles[i, j, 0], angles[i, j, 1]
             put_leg(here, axis, up[i], ball, lies, heel, toe, lever, longest, length, found[i, j])
             for k in range(_MOVES):
@@ -98,19 +98,19 @@ def swung(places, axes, up, balls, across, angles, arms, most, lengths, found, s
                         slopes[i, j, p, c, k] = (there[p, c] - found[i, j, p, c]) / _STEP
 
 
-@part
+@device_function
 def column(frame, leg, k, legs):
     """Which of all numbers moves a leg in a frame: the pelvis for k = 0, its own from 1 on."""
     return frame * (1 + OWN * legs) + (0 if k == 0 else OWN * leg + k)
 
 
-@part
+@device_function
 def times_of(side):
     """How often the frame before (-1), the frame itself (0) and the one after (1) count in a change of step."""
     return -2.0 if side == 0 else 1.0
 
 
-@part
+@device_function
 def changed(near, t, j, p, x, v):
     """The change of step (3,) [mm] of a joint after moves x, in v, and its size."""
     legs = near.changes.shape[1]
@@ -126,7 +126,7 @@ def changed(near, t, j, p, x, v):
     return math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
 
 
-@part
+@device_function
 def beyond(near, i, j, p, x):
     """How far [mm] part of a leg is beyond its wall after moves x."""
     value = near.walls[i, j, p]
@@ -135,14 +135,14 @@ def beyond(near, i, j, p, x):
     return value
 
 
-@part
+@device_function
 def bends_by(near, c, x):
     """The change of step of a move itself."""
     many = 1 + OWN * near.walls.shape[1]
     return near.made[c - many] + x[c - many] - 2.0 * (near.made[c] + x[c]) + near.made[c + many] + x[c + many]
 
 
-@part
+@device_function
 def costs(near, x, v):
     """Half the sum of squares of what is over bounds and beyond walls; of all moves and their changes, by weights."""
     frames, legs = near.walls.shape[0], near.walls.shape[1]
@@ -161,7 +161,7 @@ def costs(near, x, v):
     return 0.5 * total
 
 
-@part
+@device_function
 def put_rows(near, rows, columns, count, much, band, gradient):
     """Add the squares of three rows, of which `count` columns are not zero, to the band; and much (3,) of each."""
     for a in range(count):
@@ -176,7 +176,7 @@ def put_rows(near, rows, columns, count, much, band, gradient):
                 band[first, first - other] += product
 
 
-@part
+@device_function
 def put_change(near, t, j, p, x, rows, columns, much, v, band, gradient):
     """Add what half the square of a change of step over its bound has for slope and curvature.
 
@@ -203,7 +203,7 @@ def put_change(near, t, j, p, x, rows, columns, much, v, band, gradient):
     put_rows(near, rows, columns, count, much, band, gradient)
 
 
-@part
+@device_function
 def put_wall(near, i, j, p, x, rows, columns, much, band, gradient):
     """Add what half the square of the way beyond a wall has for slope and curvature."""
     way = beyond(near, i, j, p, x)
@@ -216,7 +216,7 @@ def put_wall(near, i, j, p, x, rows, columns, much, band, gradient):
     put_rows(near, rows, columns, _MOVES, much, band, gradient)
 
 
-@part
+@device_function
 def put_moves(near, x, band, gradient):
     """Add what the moves themselves cost."""
     many = 1 + OWN * near.walls.shape[1]
@@ -237,7 +237,7 @@ def put_moves(near, x, band, gradient):
                         band[first, (a - b) * many] += near.weights[1] * times_of(a) * times_of(b)
 
 
-@part
+@device_function
 def put_all(near, damping, x, rows, columns, much, v, band, gradient):
     """Slope and curvature of all that costs; those of damping, which is about moves that were made, are no costs."""
     band[:] = 0.0
@@ -253,7 +253,7 @@ def put_all(near, damping, x, rows, columns, much, v, band, gradient):
         gradient[c] += damping * band[c, 0] * x[c]
 
 
-@part
+@device_function
 def solve_band(band, damping, right):
     """Solve (H + damping diag H) y = right in place by Cholesky's method; H[i, j] is at band[i, i - j]."""
     size, width = band.shape

@@ -1,29 +1,30 @@
-"""Implementation of `poise.humanoid`: joint roles and human joint limits."""
+"""Implementation of `poise.search_roles`: joint roles and human joint limits."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
 
-from poise.errors import InputError, listed
-from poise.maths.in_words import in_words
-from poise.model.anatomy.axes import axes_of, sure_joints
-from poise.model.anatomy.joint_limits import JointLimit, joint_limits
+from poise.errors import InputError, join_names
+from poise.maths.formatting import format_fields
+from poise.model.anatomy.joint_axes import find_confident_joints, find_joint_axes
+from poise.model.anatomy.joint_limits import JointLimit, compute_joint_limits
 from poise.model.clip import Clip
 from poise.model.limits import Limit
 from poise.model.rig import Rig
 from poise.model.roles import roles as search
-from poise.model.roles.lookup import SURE
-from poise.model.roles.roles import Roles
-from poise.model.roles.vrm import REQUIRED
+from poise.model.roles.bone_names import REQUIRED_BONES
+from poise.model.roles.roles import MIN_CONFIDENCE, Roles
 from poise.model.skeleton import Kind, Skeleton
 
-_NEEDED = tuple(role for role in REQUIRED if role.endswith(("UpperLeg", "LowerLeg", "UpperArm", "LowerArm")))
+_REQUIRED_ROLES = tuple(
+    role for role in REQUIRED_BONES if role.endswith(("UpperLeg", "LowerLeg", "UpperArm", "LowerArm"))
+)
 
 
 @dataclass(frozen=True)
 class Humanoid(Roles):
-    """Roles of a character's joints, with human joint limits. `humanoid` returns it.
+    """Roles of a character's joints, with human joint limits. `search_roles` returns it.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ class Humanoid(Roles):
         The clips of the rig; they show the plane of bending of elbows and knees. Not compared.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     skeleton: Skeleton = field(repr=False, compare=False, kw_only=True)
     clips: tuple[Clip, ...] = field(default=(), repr=False, compare=False, kw_only=True)
@@ -79,27 +80,30 @@ class Humanoid(Roles):
 
         Each entry has the role, the limit or None, and the reason with degrees and sources. It raises the same errors.
         """
-        joints = sure_joints(self)
-        missing = [role for role in _NEEDED if role not in joints]
+        joints = find_confident_joints(self)
+        missing = [role for role in _REQUIRED_ROLES if role not in joints]
         if missing:
-            raise InputError(f"anatomical limits need known arms and legs: {self._why(missing)}")
-        kinds = {Kind(int(self.skeleton.kinds[self.skeleton.index(joints[role])])) for role in _NEEDED}
+            raise InputError(f"anatomical limits need known arms and legs: {self._describe_missing(missing)}")
+        kinds = {Kind(int(self.skeleton.kinds[self.skeleton.index(joints[role])])) for role in _REQUIRED_ROLES}
         if not kinds & {Kind.BALL, Kind.FREE}:
             message = "anatomical limits need ball joints; this skeleton has hinges, as robots have"
             raise InputError(f"{message} them, and its file gives their ranges")
-        return joint_limits(self.skeleton, axes_of(self.skeleton, joints).values(), self.clips)
+        return compute_joint_limits(self.skeleton, find_joint_axes(self.skeleton, joints).values(), self.clips)
 
-    def _why(self, missing: list[str]) -> str:
+    def _describe_missing(self, missing: list[str]) -> str:
         """List the missing roles and the uncertain joints."""
         unsure = [role for role in missing if role in self.joints]
-        said = (
-            [f"{listed(role for role in missing if role not in unsure)} not found"]
+        clauses = (
+            [f"{join_names(role for role in missing if role not in unsure)} not found"]
             if set(missing) - set(unsure)
             else []
         )
         if unsure:
-            said.append(f"{listed(unsure)} known with a confidence below {SURE:g} only; declare them in the sidecar")
-        return ", ".join(said)
+            clauses.append(
+                f"{join_names(unsure)} known with a confidence below {MIN_CONFIDENCE:g} only; declare them in the "
+                "sidecar"
+            )
+        return ", ".join(clauses)
 
 
 def humanoid(rig: Rig | Skeleton) -> Humanoid:
@@ -116,8 +120,8 @@ def humanoid(rig: Rig | Skeleton) -> Humanoid:
         Roles from these sources, the most reliable first: the sidecar, the file's own VRM map, names, structure and
         position at rest. Its `limits()` are those of people.
     """
-    found = search.humanoid(rig)
-    known = {each.name: getattr(found, each.name) for each in dataclasses.fields(found)}
+    roles = search.search_roles(rig)
+    fields = {each.name: getattr(roles, each.name) for each in dataclasses.fields(roles)}
     if isinstance(rig, Rig):
-        return Humanoid(**known, skeleton=rig.skeleton, clips=rig.clips)
-    return Humanoid(**known, skeleton=rig)
+        return Humanoid(**fields, skeleton=rig.skeleton, clips=rig.clips)
+    return Humanoid(**fields, skeleton=rig)

@@ -12,25 +12,319 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.maths.arrays import Floats
-from poise.model.anatomy.axes import own_frame
-from poise.model.anatomy.joint_axes import JointAxes
-from poise.model.anatomy.motion import frames_of, share_outside, with_bends_seen
-from poise.model.anatomy.ranges import ARM_AROUND, RANGES, SHARE, UNSEEN_PLAY, PublishedMotion, Ranges
-from poise.model.anatomy.shoulder import arm_cone
+from poise.maths.arrays import Bools, Floats
+from poise.maths.rotations import rotate
+from poise.model.anatomy.joint_axes import JointAxes, compute_joint_frame, project_perpendicular
 from poise.model.clip import Clip
+from poise.model.limit_bounds import clamp_rotations, measure_rotation_excess, pack_limit
 from poise.model.limits import SwingTwist, unit_axis
 from poise.model.skeleton import Kind, Skeleton
 
-SOURCE = "anatomy"
+# --- Published ranges of human joint motion [degrees], with their sources --------------------------------------------
+#
+# Sources
+# -------
+# AAOS        American Academy of Orthopaedic Surgeons, Joint Motion: Method of Measuring and Recording, 1965; the same
+# figures stand as reference values in Norkin and White, Measurement of Joint Motion: A Guide to Goniometry.
+# Floyd       Manual of Structural Kinesiology, appendix 1 (clavicle, horizontal motions of the arm).
+# Kapandji    The Physiology of the Joints, volumes 1 and 2 (rotation of the shin, elbow hyperextension, foot aside).
+# Levangie    Levangie and Norkin, Joint Structure and Function (forward rotation of the clavicle).
+# ours        not measured by goniometers: the play of joints that are hinges in people and balls in rigs.
+
+
+AAOS, FLOYD, KAPANDJI, LEVANGIE, OURS = "AAOS", "Floyd", "Kapandji", "Levangie", "ours"
+
+
+class PublishedMotion(NamedTuple):
+    """One published motion of a joint: name, range [degrees], source."""
+
+    name: str
+    degrees: float
+    source: str
+
+
+class MotionRanges(NamedTuple):
+    """Motion ranges about the three axes of JointAxes. Each pair has the negative motion first.
+
+    bend    about the bend axis: extension and flexion, or their names at the joint
+    aside   about the axis aside: inward and outward
+    turn    about the bone: outward (lateral rotation, supination, inversion) and inward
+    """
+
+    bend: tuple[PublishedMotion, PublishedMotion]
+    aside: tuple[PublishedMotion, PublishedMotion]
+    turn: tuple[PublishedMotion, PublishedMotion]
+
+
+def _build_play(degrees: float = 5.0) -> tuple[PublishedMotion, PublishedMotion]:
+    return PublishedMotion("play inward", degrees, OURS), PublishedMotion("play outward", degrees, OURS)
+
+
+_PALM = (PublishedMotion("supination", 80, AAOS), PublishedMotion("pronation", 80, AAOS))
+
+RANGES = {
+    "UpperLeg": MotionRanges(
+        (PublishedMotion("extension", 30, AAOS), PublishedMotion("flexion", 120, AAOS)),
+        (PublishedMotion("adduction", 30, AAOS), PublishedMotion("abduction", 45, AAOS)),
+        (PublishedMotion("lateral rotation", 45, AAOS), PublishedMotion("medial rotation", 45, AAOS)),
+    ),
+    "LowerLeg": MotionRanges(
+        (PublishedMotion("hyperextension", 10, AAOS), PublishedMotion("flexion", 135, AAOS)),
+        _build_play(),
+        (PublishedMotion("lateral rotation", 40, KAPANDJI), PublishedMotion("medial rotation", 30, KAPANDJI)),
+    ),
+    "Foot": MotionRanges(
+        (PublishedMotion("plantarflexion", 50, AAOS), PublishedMotion("dorsiflexion", 20, AAOS)),
+        (PublishedMotion("adduction", 20, KAPANDJI), PublishedMotion("abduction", 20, KAPANDJI)),
+        (PublishedMotion("inversion", 35, AAOS), PublishedMotion("eversion", 15, AAOS)),
+    ),
+    "Toes": MotionRanges(
+        (PublishedMotion("flexion", 45, AAOS), PublishedMotion("extension", 70, AAOS)), _build_play(15), _build_play()
+    ),
+    "Shoulder": MotionRanges(
+        (PublishedMotion("retraction", 15, FLOYD), PublishedMotion("protraction", 15, FLOYD)),
+        (PublishedMotion("depression", 5, FLOYD), PublishedMotion("elevation", 45, FLOYD)),
+        (PublishedMotion("backward rotation", 45, FLOYD), PublishedMotion("forward rotation", 10, LEVANGIE)),
+    ),
+    "UpperArm": MotionRanges(
+        (PublishedMotion("extension", 60, AAOS), PublishedMotion("flexion", 180, AAOS)),
+        (PublishedMotion("adduction", 30, KAPANDJI), PublishedMotion("abduction", 180, AAOS)),
+        (PublishedMotion("lateral rotation", 90, AAOS), PublishedMotion("medial rotation", 70, AAOS)),
+    ),
+    "LowerArm": MotionRanges(
+        (PublishedMotion("hyperextension", 10, KAPANDJI), PublishedMotion("flexion", 150, AAOS)), _build_play(), _PALM
+    ),
+    "Hand": MotionRanges(
+        (PublishedMotion("extension", 70, AAOS), PublishedMotion("flexion", 80, AAOS)),
+        (PublishedMotion("ulnar deviation", 30, AAOS), PublishedMotion("radial deviation", 20, AAOS)),
+        _PALM,  # rigs rotate the palm at the forearm or at the hand
+    ),
+    "spine": MotionRanges(
+        (PublishedMotion("extension", 25, AAOS), PublishedMotion("flexion", 80, AAOS)),
+        (PublishedMotion("side bend right", 35, AAOS), PublishedMotion("side bend left", 35, AAOS)),
+        (PublishedMotion("turn right", 45, AAOS), PublishedMotion("turn left", 45, AAOS)),
+    ),
+    "neck": MotionRanges(
+        (PublishedMotion("extension", 45, AAOS), PublishedMotion("flexion", 45, AAOS)),
+        (PublishedMotion("side bend right", 45, AAOS), PublishedMotion("side bend left", 45, AAOS)),
+        (PublishedMotion("turn right", 60, AAOS), PublishedMotion("turn left", 60, AAOS)),
+    ),
+}
+"""By part of the body, as in JointAxes. Spine and neck are whole ranges, divided among their joints."""
+
+MAX_JOINT_SHARE = 1.5
+"""Range of a spine or neck joint, in equal shares of the whole range: people and rigs bend unevenly."""
+
+UNCLEAR_PLAY = {"LowerArm": _build_play(25)}
+"""Play of a joint that is straight at rest, in a rig without evidence for its plane of bending."""
+
+ARM_ELEVATION = (
+    (-135.0, PublishedMotion("extension with adduction", 15, KAPANDJI)),
+    (-90.0, PublishedMotion("extension", 60, AAOS)),
+    (-45.0, PublishedMotion("horizontal abduction, arm level", 90, FLOYD)),
+    (0.0, PublishedMotion("abduction", 180, AAOS)),
+    (90.0, PublishedMotion("flexion", 180, AAOS)),
+    (135.0, PublishedMotion("horizontal adduction, arm level", 90, FLOYD)),
+    (180.0, PublishedMotion("adduction", 30, KAPANDJI)),
+)
+"""Elevation [degrees] of an arm from hanging, by the plane of motion: 0 outward, 90 forward.
+
+Horizontal abduction of 45 and adduction of 135 degrees bound the planes of a level arm. Between planes the elevation is
+interpolated linearly.
+"""
+
+
+# --- Published reach of the arm, and its SwingTwist cone -------------------------------------------------------------
+#
+# Goniometry measures the elevation of an arm from hanging in each plane (`ARM_ELEVATION`). A SwingTwist is a cone
+# around the rest pose: hanging, level or up. Its four sides and its rotation about the arm are chosen for the least
+# difference from the published reach, counted over all arm directions.
+
+
+# number of arm directions, spread evenly over the sphere
+_DIRECTION_COUNT = 1500
+_CONE_ROTATIONS_RAD = np.radians(np.arange(-45.0, 45.0, 5.0))
+_HALF_ANGLES_RAD = np.radians(np.arange(15.0, 181.0, 15.0))
+_REFINEMENT_RAD = np.radians((-10.0, -5.0, 0.0, 5.0, 10.0))
+# cost of a direction in the cone but outside the published range; one left out costs 1
+_EXCESS_WEIGHT = 1.5
+# cost of leaving out a required direction: hanging, ahead, level, straight up
+_REQUIRED_WEIGHT = 400.0
+
+
+class ArmCone(NamedTuple):
+    """Cone around the arm at rest.
+
+    Fields: its first swing axis (3,), and (low, high) [rad] about the first and the second axis.
+    """
+
+    across: Floats
+    sides: tuple[tuple[float, float], tuple[float, float]]
+
+
+def fit_arm_cone(axes: JointAxes) -> ArmCone:
+    """Fit the cone of an upper arm. The second swing axis is bone x across, as in SwingTwist."""
+    second = np.cross(axes.bone, axes.bend)
+    mirrored = 1.0 if float(second @ axes.aside) >= 0.0 else -1.0  # the same orientation for left and right
+    bones, weights = _sample_directions(axes)
+    fits: list[tuple[float, int, list[Floats]]] = []
+    swings = [
+        _compute_swing_vectors(axes.bone, _rotate_axis(axes.bend, second, mirrored * turn), mirrored, bones)
+        for turn in _CONE_ROTATIONS_RAD
+    ]
+    for number, swing in enumerate(swings):
+        cost, sides = _fit_sides(swing, weights, [_HALF_ANGLES_RAD] * 4)
+        fits.append((cost, number, sides))
+    _, number, sides = min(fits, key=lambda one: one[:2])
+    refined = [np.clip(side + _REFINEMENT_RAD, _REFINEMENT_RAD[-2], np.pi) for side in sides]
+    a, b, c, d = (float(side) for side in _fit_sides(swings[number], weights, refined)[1])
+    across = _rotate_axis(axes.bend, second, mirrored * _CONE_ROTATIONS_RAD[number])
+    return ArmCone(across, ((-c, a), (-d, b) if mirrored > 0.0 else (-b, d)))
+
+
+def is_arm_in_range(axes: JointAxes, bones: Floats, slack: float = 0.0) -> Bools:
+    """Return whether arm directions (..., 3) are in the published range. `slack` [rad] widens the range."""
+    height = np.arccos(np.clip(bones @ axes.zero, -1.0, 1.0))
+    plane = np.degrees(np.arctan2(bones @ axes.forward, bones @ axes.outward))
+    planes, heights = zip(*((plane, motion.degrees) for plane, motion in ARM_ELEVATION), strict=True)
+    return height <= np.radians(np.interp(plane, planes, heights, period=360.0)) + slack
+
+
+def _rotate_axis(first: Floats, second: Floats, angle: float) -> Floats:
+    return np.cos(angle) * first + np.sin(angle) * second
+
+
+def _sample_directions(axes: JointAxes) -> tuple[Floats, Floats]:
+    """Sample unit directions (n, 3) with their weights.
+
+    Directions are mirrored for right arms; weights are negative inside the published range.
+    """
+    number = np.arange(_DIRECTION_COUNT) + 0.5
+    height, around = 1.0 - 2.0 * number / _DIRECTION_COUNT, np.pi * (1.0 + np.sqrt(5.0)) * number
+    level = np.sqrt(1.0 - height**2)
+    frame = np.stack([axes.outward, axes.forward, axes.up])
+    bones = np.stack([level * np.cos(around), level * np.sin(around), height], axis=-1) @ frame
+    weights = np.where(is_arm_in_range(axes, bones), -1.0, _EXCESS_WEIGHT)
+    must = np.stack([axes.zero, axes.forward, axes.outward, -axes.zero])
+    return np.concatenate([bones, must]), np.concatenate([weights, np.full(len(must), -_REQUIRED_WEIGHT)])
+
+
+def _compute_swing_vectors(bone: Floats, across: Floats, mirrored: float, bones: Floats) -> Floats:
+    """Compute the swings (n, 2) [rad] to directions (n, 3). They start at rest.
+
+    The second component is mirrored for right arms.
+    """
+    axis = np.cross(bone, bones)
+    sine = np.linalg.norm(axis, axis=1)
+    vectors = axis * (np.arctan2(sine, bones @ bone) / np.maximum(sine, 1e-12))[:, None]
+    return np.stack([vectors @ across, mirrored * (vectors @ np.cross(bone, across))], axis=-1)
+
+
+def _fit_sides(swings: Floats, weights: Floats, sides: list[Floats]) -> tuple[float, list[Floats]]:
+    """Fit the four half-angles of a cone with the lowest cost.
+
+    Return the cost, and the sides with high and low in turn.
+
+    Each quarter of the cone depends on two sides only, so all combinations are cheap to evaluate.
+    """
+    x, y = np.abs(swings).T
+    quarter = np.where(swings[:, 0] >= 0.0, np.where(swings[:, 1] >= 0.0, 0, 3), np.where(swings[:, 1] >= 0.0, 1, 2))
+    tables: list[Floats] = []
+    for quadrant in range(4):
+        rows = quarter == quadrant
+        first, second = (0, 1) if quadrant == 0 else (2, 1) if quadrant == 1 else (2, 3) if quadrant == 2 else (0, 3)  # noqa: PLR2004
+        a, b = sides[first][:, None, None], sides[second][None, :, None]
+        inside = (x[rows] / a) ** 2 + (y[rows] / b) ** 2 <= 1.0 + 1e-6
+        tables.append((inside * weights[rows]).sum(axis=-1))
+    total = (
+        tables[0][:, :, None, None] + tables[1].T[None, :, :, None] + tables[2][None, None] + tables[3][:, None, None]
+    )
+    quadrant = np.unravel_index(int(np.argmin(total)), total.shape)
+    return float(total[quadrant]), [side[row] for side, row in zip(sides, quadrant, strict=True)]
+
+
+# --- Evidence from clips: planes of bending, and wrong limits --------------------------------------------------------
+
+
+_HINGE_PARTS = ("LowerLeg", "LowerArm")
+# sine of the bend angle: frames bent by less than 20 degrees do not show a plane
+_MIN_BEND_SINE = float(np.sin(np.radians(20.0)))
+_MIN_FRAMES = 5
+# mean length of the unit vectors: frames must agree within about 15 degrees
+_MIN_AGREEMENT = float(np.cos(np.radians(15.0)))
+# cosine: the plane must lie within 60 degrees of the expected one
+_MIN_PLANE_COSINE = 0.5
+# [rad] a frame counts as outside from here on: a person cannot reach it by bending a little more
+_VIOLATION_ANGLE_RAD = np.radians(15.0)
+
+
+def stack_frames(skeleton: Skeleton, clips: Sequence[Clip]) -> Floats:
+    """Stack the configurations (f, nq) of all frames of clips."""
+    chunks = [np.asarray(clip.poses.q).reshape(-1, skeleton.nq) for clip in clips if len(clip)]
+    return np.concatenate(chunks) if chunks else np.zeros((0, skeleton.nq))
+
+
+def refine_bend_axes(skeleton: Skeleton, frames: Floats, axes: Sequence[JointAxes]) -> list[JointAxes]:
+    """Refine the bend axes of elbows and knees from clips. `frames` are their configurations (f, nq).
+
+    A plane needs five frames, bent by 20 degrees or more, that agree within 15 degrees, and must lie within 60 degrees
+    of the plane from the rest pose.
+    """
+    return [_refine_bend_axis(skeleton, frames, one) if one.part in _HINGE_PARTS else one for one in axes]
+
+
+def _refine_bend_axis(skeleton: Skeleton, frames: Floats, axes: JointAxes) -> JointAxes:
+    frame = compute_joint_frame(skeleton, axes.row)
+    own = axes.express_in(frame)
+    directions = rotate(_read_rotations(skeleton, frames, axes.row), own.bone)
+    directions = directions - (directions @ own.bone)[:, None] * own.bone
+    sizes = np.linalg.norm(directions, axis=1)
+    directions = directions[sizes > _MIN_BEND_SINE] / sizes[sizes > _MIN_BEND_SINE, None]
+    if len(directions) < _MIN_FRAMES:
+        return axes
+    mean = directions.mean(axis=0)
+    expected = np.cross(own.bend, own.bone)
+    if (
+        float(np.linalg.norm(mean)) < _MIN_AGREEMENT
+        or float(project_perpendicular(mean, own.bone) @ expected) < _MIN_PLANE_COSINE
+    ):
+        return axes
+    return axes.bend_towards(frame @ mean, "the file's clips")
+
+
+def compute_violation_share(skeleton: Skeleton, frames: Floats, row: int, limit: SwingTwist) -> float:
+    """Compute the fraction of frames (f, nq) outside a limit.
+
+    A frame counts from 15 degrees outside; the result is 0 without frames.
+    """
+    quaternions = _read_rotations(skeleton, frames, row)
+    if not len(quaternions):
+        return 0.0
+    return float(
+        (
+            measure_rotation_excess(quaternions, clamp_rotations(pack_limit(limit), quaternions)) > _VIOLATION_ANGLE_RAD
+        ).mean()
+    )
+
+
+def _read_rotations(skeleton: Skeleton, frames: Floats, row: int) -> Floats:
+    """Read the quaternions (f, 4) of a ball or free joint."""
+    start = int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
+    return frames[:, start : start + 4]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+LIMIT_SOURCE = "anatomy"
 # [rad] a rest pose further outside the range gives no limit
-_ASTRAY = math.radians(30.0)
+_MAX_REST_EXCESS_RAD = math.radians(30.0)
 # fraction of frames outside a limit, above which the limit is dropped
-_MOST = 0.5
+_MAX_OUTSIDE_SHARE = 0.5
 # [rad] rounding of the ends
-_GRAIN = math.radians(0.1)
+_ROUNDING_RAD = math.radians(0.1)
 # parts whose bones are slightly askew at rest: their play is around the rest pose
-_CURVED = ("LowerLeg", "LowerArm")
+_CURVED_PARTS = ("LowerLeg", "LowerArm")
 
 
 class JointLimit(NamedTuple):
@@ -49,7 +343,9 @@ class JointLimit(NamedTuple):
     reason: str
 
 
-def joint_limits(skeleton: Skeleton, axes: Iterable[JointAxes], clips: Sequence[Clip] = ()) -> tuple[JointLimit, ...]:
+def compute_joint_limits(
+    skeleton: Skeleton, axes: Iterable[JointAxes], clips: Sequence[Clip] = ()
+) -> tuple[JointLimit, ...]:
     """Compute the limits of ball and free joints from their axes. Hinges are left out: they have limits of their own.
 
     A range counts from the anatomical zero pose, a limit from rest: the angles of the joint at rest are subtracted. An
@@ -57,35 +353,35 @@ def joint_limits(skeleton: Skeleton, axes: Iterable[JointAxes], clips: Sequence[
     degrees outside gets no limit. Neither does a joint more than 15 degrees outside in most frames of the clips: then
     the rest pose does not show the rotation of the bone.
     """
-    every = [one for one in axes if skeleton.kinds[one.row] in (Kind.BALL, Kind.FREE)]
-    counts = {part: sum(one.part == part for one in every) for part in ("spine", "neck")}
-    frames = frames_of(skeleton, clips)
-    every = with_bends_seen(skeleton, frames, every)
-    return tuple(_joint_limit(skeleton, one, counts.get(one.part, 1), frames) for one in every)
+    candidates = [one for one in axes if skeleton.kinds[one.row] in (Kind.BALL, Kind.FREE)]
+    counts = {part: sum(one.part == part for one in candidates) for part in ("spine", "neck")}
+    frames = stack_frames(skeleton, clips)
+    candidates = refine_bend_axes(skeleton, frames, candidates)
+    return tuple(_compute_joint_limit(skeleton, one, counts.get(one.part, 1), frames) for one in candidates)
 
 
-def _joint_limit(skeleton: Skeleton, axes: JointAxes, count: int, frames: Floats) -> JointLimit:
+def _compute_joint_limit(skeleton: Skeleton, axes: JointAxes, count: int, frames: Floats) -> JointLimit:
     ranges = RANGES[axes.part]
-    if axes.part in UNSEEN_PLAY and not axes.clear:
-        ranges = ranges._replace(aside=UNSEEN_PLAY[axes.part])
-    share = 1.0 if count == 1 else min(1.0, SHARE / count)
-    swing = _arm(axes) if axes.part == "UpperArm" else _swing(axes, ranges, share)
-    (twist,), off = _from_rest([_ends(ranges.turn, share)], (axes.rotation,))
-    twist = twist if axes.side > 0.0 else _mirrored(twist)
+    if axes.part in UNCLEAR_PLAY and not axes.clear:
+        ranges = ranges._replace(aside=UNCLEAR_PLAY[axes.part])
+    share = 1.0 if count == 1 else min(1.0, MAX_JOINT_SHARE / count)
+    swing = _compute_arm_swing(axes) if axes.part == "UpperArm" else _compute_swing_range(axes, ranges, share)
+    (twist,), off = _shift_to_rest([_scale_range(ranges.turn, share)], (axes.rotation,))
+    twist = twist if axes.side > 0.0 else _mirror(twist)
     outside = max(swing.outside, off)
-    text = _words([*swing.motions, *ranges.turn], share)
-    if outside > _ASTRAY:
-        return JointLimit(axes.joint, axes.role, axes.part, None, f"rests {_degrees(outside)} outside of {text}")
-    limit = _limit(own_frame(skeleton, axes.row), axes, swing, twist)
-    beyond = share_outside(skeleton, frames, axes.row, limit)
-    if beyond > _MOST:
+    text = _format_motions([*swing.motions, *ranges.turn], share)
+    if outside > _MAX_REST_EXCESS_RAD:
+        return JointLimit(axes.joint, axes.role, axes.part, None, f"rests {_format_degrees(outside)} outside of {text}")
+    limit = _build_limit(compute_joint_frame(skeleton, axes.row), axes, swing, twist)
+    beyond = compute_violation_share(skeleton, frames, axes.row, limit)
+    if beyond > _MAX_OUTSIDE_SHARE:
         reason = f"clips of the file leave it in {100.0 * beyond:.0f} % of their frames: {text}"
         return JointLimit(axes.joint, axes.role, axes.part, None, reason)
-    widened = f"; widened by {_degrees(outside)} to its rest" if outside > _GRAIN else ""
+    widened = f"; widened by {_format_degrees(outside)} to its rest" if outside > _ROUNDING_RAD else ""
     return JointLimit(axes.joint, axes.role, axes.part, limit, text + widened)
 
 
-class _Swing(NamedTuple):
+class _SwingRange(NamedTuple):
     """Swing range of a joint.
 
     Fields: the first swing axis in the world, (low, high) about both axes, the published motions, and the distance
@@ -98,54 +394,58 @@ class _Swing(NamedTuple):
     outside: float
 
 
-def _arm(axes: JointAxes) -> _Swing:
-    cone = arm_cone(axes)
-    return _Swing(cone.across, cone.sides, [motion for _, motion in ARM_AROUND], 0.0)
+def _compute_arm_swing(axes: JointAxes) -> _SwingRange:
+    cone = fit_arm_cone(axes)
+    return _SwingRange(cone.across, cone.sides, [motion for _, motion in ARM_ELEVATION], 0.0)
 
 
-def _swing(axes: JointAxes, ranges: Ranges, share: float) -> _Swing:
-    rests = (axes.flexion, 0.0 if axes.part in _CURVED else axes.abduction)
-    (bend, aside), outside = _from_rest([_ends(ranges.bend, share), _ends(ranges.aside, share)], rests)
+def _compute_swing_range(axes: JointAxes, ranges: MotionRanges, share: float) -> _SwingRange:
+    rests = (axes.flexion, 0.0 if axes.part in _CURVED_PARTS else axes.abduction)
+    (bend, aside), outside = _shift_to_rest(
+        [_scale_range(ranges.bend, share), _scale_range(ranges.aside, share)], rests
+    )
     mirrored = float(np.cross(axes.bone, axes.bend) @ axes.aside) < 0.0
-    return _Swing(axes.bend, (bend, _mirrored(aside) if mirrored else aside), [*ranges.bend, *ranges.aside], outside)
+    return _SwingRange(axes.bend, (bend, _mirror(aside) if mirrored else aside), [*ranges.bend, *ranges.aside], outside)
 
 
-def _limit(frame: Floats, axes: JointAxes, swing: _Swing, twist: tuple[float, float]) -> SwingTwist:
+def _build_limit(frame: Floats, axes: JointAxes, swing: _SwingRange, twist: tuple[float, float]) -> SwingTwist:
     bone, across = (unit_axis(vector @ frame) for vector in (axes.bone, swing.across))
-    first, second, turned = ((_rounded(low), _rounded(high)) for low, high in (*swing.sides, twist))
-    return SwingTwist(bone, (first, second), turned, across, SOURCE)
+    first, second, twist_range = ((_round_angle(low), _round_angle(high)) for low, high in (*swing.sides, twist))
+    return SwingTwist(bone, (first, second), twist_range, across, LIMIT_SOURCE)
 
 
-def _ends(pair: tuple[PublishedMotion, PublishedMotion], share: float) -> tuple[float, float]:
+def _scale_range(pair: tuple[PublishedMotion, PublishedMotion], share: float) -> tuple[float, float]:
     return -math.radians(pair[0].degrees) * share, math.radians(pair[1].degrees) * share
 
 
-def _from_rest(ends: list[tuple[float, float]], rests: tuple[float, ...]) -> tuple[list[tuple[float, float]], float]:
+def _shift_to_rest(
+    ends: list[tuple[float, float]], rest_angles: tuple[float, ...]
+) -> tuple[list[tuple[float, float]], float]:
     """Shift ranges to the rest pose, and widen them to it.
 
     Also return the distance [rad] of the rest pose outside.
     """
-    seen = [(low - rest, high - rest) for (low, high), rest in zip(ends, rests, strict=True)]
-    outside = max(max(low, -high, 0.0) for low, high in seen)
-    return [(max(min(low, 0.0), -math.pi), min(max(high, 0.0), math.pi)) for low, high in seen], outside
+    shifted = [(low - rest, high - rest) for (low, high), rest in zip(ends, rest_angles, strict=True)]
+    outside = max(max(low, -high, 0.0) for low, high in shifted)
+    return [(max(min(low, 0.0), -math.pi), min(max(high, 0.0), math.pi)) for low, high in shifted], outside
 
 
-def _mirrored(pair: tuple[float, float]) -> tuple[float, float]:
+def _mirror(pair: tuple[float, float]) -> tuple[float, float]:
     return -pair[1], -pair[0]
 
 
-def _rounded(angle: float) -> float:
-    return min(max(round(angle / _GRAIN) * _GRAIN, -math.pi), math.pi) + 0.0
+def _round_angle(angle: float) -> float:
+    return min(max(round(angle / _ROUNDING_RAD) * _ROUNDING_RAD, -math.pi), math.pi) + 0.0
 
 
-def _degrees(angle: float) -> str:
+def _format_degrees(angle: float) -> str:
     return f"{math.degrees(angle):.1f} degrees"
 
 
-def _words(motions: Iterable[PublishedMotion], share: float) -> str:
+def _format_motions(motions: Iterable[PublishedMotion], share: float) -> str:
     """Format motions in degrees, grouped by source."""
-    said: dict[str, list[str]] = {}
+    by_source: dict[str, list[str]] = {}
     for motion in motions:
-        said.setdefault(motion.source, []).append(f"{motion.name} {round(motion.degrees * share, 1):g}")
-    text = "; ".join(f"{', '.join(some)} ({source})" for source, some in said.items())
+        by_source.setdefault(motion.source, []).append(f"{motion.name} {round(motion.degrees * share, 1):g}")
+    text = "; ".join(f"{', '.join(some)} ({source})" for source, some in by_source.items())
     return text if share == 1.0 else f"{text}, {share:.2g} of the whole"

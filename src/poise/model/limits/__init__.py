@@ -14,8 +14,8 @@ import importlib
 import pkgutil
 from typing import TypeAlias
 
-from poise.model.limits.base.checks import Axis as Axis
-from poise.model.limits.base.checks import unit_axis as unit_axis
+from poise.model.limit_checks import AxisTuple as AxisTuple
+from poise.model.limit_checks import unit_axis as unit_axis
 from poise.model.limits.euler_box import EulerBox as EulerBox
 from poise.model.limits.range import Range as Range
 from poise.model.limits.swing_twist import SwingTwist as SwingTwist
@@ -23,17 +23,17 @@ from poise.model.limits.swing_twist import SwingTwist as SwingTwist
 Limit: TypeAlias = Range | SwingTwist | EulerBox
 
 
-def _class_in(file: str) -> type[Limit]:
+def _load_class(file: str) -> type[Limit]:
     """Load the limit class of a file in this folder."""
     module = importlib.import_module(f"{__name__}.{file}")
     return getattr(module, file.title().replace("_", ""))
 
 
-LIMITS = tuple(_class_in(file.name) for file in pkgutil.iter_modules(__path__) if not file.ispkg)
-NAMES = tuple(limit.__name__ for limit in LIMITS)
+LIMITS = tuple(_load_class(file.name) for file in pkgutil.iter_modules(__path__) if not file.ispkg)
+LIMIT_NAMES = tuple(limit.__name__ for limit in LIMITS)
 
 
-def hinge_axis(limit: Limit | None) -> Axis | None:
+def find_hinge_axis(limit: Limit | None) -> AxisTuple | None:
     """Return the axis of a range on a ball joint, else None. Such a range makes the ball joint a hinge."""
     return limit.axis if isinstance(limit, Range) else None
 

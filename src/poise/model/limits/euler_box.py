@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from poise.errors import InputError
-from poise.maths.arguments import text
-from poise.maths.arrays import short
+from poise.maths.arguments import check_text
+from poise.maths.arrays import abbreviate
 from poise.maths.euler import ORDERS
-from poise.maths.in_words import in_words
-from poise.model.limits.base.checks import checked_soft, in_radians
-from poise.model.limits.range import checked_ends
+from poise.maths.formatting import format_fields
+from poise.model.limit_checks import checked_soft, convert_to_radians
+from poise.model.limits.range import check_ends
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class EulerBox:
     there, or use SwingTwist.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     order: str
     x: tuple[float, float] = field(default=(-math.inf, math.inf), kw_only=True)
@@ -54,11 +54,13 @@ class EulerBox:
 
     def __post_init__(self) -> None:
         if not isinstance(self.order, str) or self.order not in ORDERS:  # pyright: ignore[reportUnnecessaryIsInstance]
-            message = f"unknown rotation order {short(self.order)}; a box has three different axes: {', '.join(ORDERS)}"
+            message = (
+                f"unknown rotation order {abbreviate(self.order)}; a box has three different axes: {', '.join(ORDERS)}"
+            )
             raise InputError(message)
         for letter in "xyz":
-            object.__setattr__(self, letter, checked_ends(getattr(self, letter), f"{letter} angle"))
-        text(self.source, "the source of a limit")
+            object.__setattr__(self, letter, check_ends(getattr(self, letter), f"{letter} angle"))
+        check_text(self.source, "the source of a limit")
         object.__setattr__(self, "soft", checked_soft(self.soft))
 
     @classmethod
@@ -73,7 +75,7 @@ class EulerBox:
         soft: float = 0.0,
     ) -> Self:
         """Make a limit from angles in degrees. `soft` still weighs squared radians."""
-        ranges: Any = {name: in_radians(pair, f"{name} angle") for name, pair in (("x", x), ("y", y), ("z", z))}
+        ranges: Any = {name: convert_to_radians(pair, f"{name} angle") for name, pair in (("x", x), ("y", y), ("z", z))}
         return cls(order, **ranges, source=source, soft=soft)
 
     @property

@@ -9,9 +9,9 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.maths.arguments import text
-from poise.maths.arrays import real, short
-from poise.model.limits.base.checks import checked_soft, is_collection, unit_axis
+from poise.maths.arguments import check_text
+from poise.maths.arrays import abbreviate, real
+from poise.model.limit_checks import checked_soft, is_collection, unit_axis
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class Range:
         object.__setattr__(self, "low", real(self.low, "the low end of a range"))
         object.__setattr__(self, "high", real(self.high, "the high end of a range"))
         if math.isnan(self.low) or math.isnan(self.high) or self.low > self.high:
-            raise InputError(_empty(f"{self.low:g}", f"{self.high:g}"))
+            raise InputError(_format_empty(f"{self.low:g}", f"{self.high:g}"))
         if self.low == math.inf or self.high == -math.inf:
             message = f"a range needs a finite value in it; this one is {self.low:g} to {self.high:g}"
             raise InputError(message)
         if self.axis is not None:
             object.__setattr__(self, "axis", unit_axis(self.axis))
-        text(self.source, "the source of a limit")
+        check_text(self.source, "the source of a limit")
         object.__setattr__(self, "soft", checked_soft(self.soft))
 
     @classmethod
@@ -59,7 +59,7 @@ class Range:
         """Make a range of an angle from degrees. `soft` still weighs squared radians."""
         low, high = real(low, "the low end of a range"), real(high, "the high end of a range")
         if not low <= high:  # also for NaN
-            raise InputError(_empty(f"{low:g} deg", f"{high:g} deg"))
+            raise InputError(_format_empty(f"{low:g} deg", f"{high:g} deg"))
         return cls(math.radians(low), math.radians(high), None if axis is None else unit_axis(axis), source, soft)
 
     @property
@@ -72,22 +72,22 @@ class Range:
         return min(max(real(value, "a value of a range"), self.low), self.high)
 
 
-def _empty(low: str, high: str) -> str:
+def _format_empty(low: str, high: str) -> str:
     return f"an empty range: low {low} is not at or below high {high}"
 
 
-def _both_units(angle: float) -> str:
+def _format_angle(angle: float) -> str:
     """Format an angle in radians and in degrees. The caller may have written either."""
     return f"{angle:g} rad ({math.degrees(angle):g} deg)"
 
 
-def checked_ends(pair: Any, what: str) -> tuple[float, float]:
+def check_ends(pair: Any, label: str) -> tuple[float, float]:
     """Check the ends (low, high) of a range. It has no NaN, is not empty and contains a finite value."""
     if not is_collection(pair) or len(pair) != 2:  # noqa: PLR2004
-        message = f"the {what} is a pair (low, high); got {short(pair)}"
+        message = f"the {label} is a pair (low, high); got {abbreviate(pair)}"
         raise InputError(message)
     low, high = real(pair[0], "the low end of a range"), real(pair[1], "the high end of a range")
     if not low <= high:
-        raise InputError(_empty(_both_units(low), _both_units(high)))
+        raise InputError(_format_empty(_format_angle(low), _format_angle(high)))
     checked = Range(low, high)
     return (checked.low, checked.high)

@@ -9,17 +9,17 @@ from typing import Any, Self, TypeAlias
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.maths.arguments import text
-from poise.maths.arrays import real, short
-from poise.maths.in_words import in_words
-from poise.model.limits.base.checks import Axis, checked_soft, in_radians, is_collection, unit_axis
-from poise.model.limits.range import checked_ends
+from poise.maths.arguments import check_text
+from poise.maths.arrays import abbreviate, real
+from poise.maths.formatting import format_fields
+from poise.model.limit_checks import AxisTuple, checked_soft, convert_to_radians, is_collection, unit_axis
+from poise.model.limits.range import check_ends
 
 # [-] length of the perpendicular part below which two unit axes count as parallel (rounding)
-_PARALLEL = 1e-9
+_PARALLEL_TOLERANCE = 1e-9
 
-Side: TypeAlias = float | tuple[float, float]
-Swing: TypeAlias = Side | tuple[Side, Side]
+HalfAngle: TypeAlias = float | tuple[float, float]
+Swing: TypeAlias = HalfAngle | tuple[HalfAngle, HalfAngle]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class SwingTwist:
     Baerlocher and Boulic, in Deformable Avatars, 2001.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     axis: tuple[float, float, float]
     swing: Swing = math.pi
@@ -69,9 +69,9 @@ class SwingTwist:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit_axis(self.axis))
-        object.__setattr__(self, "swing", _sides(self.swing))
-        object.__setattr__(self, "twist", checked_ends(self.twist, "twist"))
-        text(self.source, "the source of a limit")
+        object.__setattr__(self, "swing", _check_sides(self.swing))
+        object.__setattr__(self, "twist", check_ends(self.twist, "twist"))
+        check_text(self.source, "the source of a limit")
         object.__setattr__(self, "soft", checked_soft(self.soft))
         if self.across is not None:
             object.__setattr__(self, "across", unit_axis(self.across))
@@ -89,7 +89,14 @@ class SwingTwist:
     ) -> Self:
         """Make a limit from angles in degrees. `soft` still weighs squared radians."""
         across = None if across is None else unit_axis(across)
-        return cls(unit_axis(axis), in_radians(swing, "swing"), in_radians(twist, "twist"), across, source, soft)
+        return cls(
+            unit_axis(axis),
+            convert_to_radians(swing, "swing"),
+            convert_to_radians(twist, "twist"),
+            across,
+            source,
+            soft,
+        )
 
     @property
     def sides(self) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -97,15 +104,15 @@ class SwingTwist:
         return self.swing  # pyright: ignore[reportReturnType]  (set by the check)
 
     @property
-    def swing_axes(self) -> tuple[Axis, Axis]:
+    def swing_axes(self) -> tuple[AxisTuple, AxisTuple]:
         """The two swing axes. They have unit length and are perpendicular to the twist axis and to each other."""
         t, across = self.axis, self.across
         if across is None:
-            most = max(range(3), key=lambda i: abs(t[i]))
-            across = tuple(float(i == (most + 1) % 3) for i in range(3))
+            main_axis = max(range(3), key=lambda i: abs(t[i]))
+            across = tuple(float(i == (main_axis + 1) % 3) for i in range(3))
         along = sum(a * b for a, b in zip(t, across, strict=True))
         x, y, z = (b - along * a for a, b in zip(t, across, strict=True))
-        if math.sqrt(x * x + y * y + z * z) < _PARALLEL:
+        if math.sqrt(x * x + y * y + z * z) < _PARALLEL_TOLERANCE:
             message = f"across {self.across} is along the twist axis {t}; give an axis that points across it"
             raise InputError(message)
         x, y, z = unit_axis((x, y, z))
@@ -118,19 +125,19 @@ class SwingTwist:
         return high - low < 2 * math.pi or any(abs(end) < math.pi for side in self.sides for end in side)
 
 
-def _sides(swing: Any) -> tuple[tuple[float, float], tuple[float, float]]:
+def _check_sides(swing: Any) -> tuple[tuple[float, float], tuple[float, float]]:
     """Check the swing and return two pairs (low, high). The input is one half-angle, two, or two pairs."""
     both = swing if is_collection(swing) else (swing, swing)
     if len(both) != 2:  # noqa: PLR2004
-        message = f"the swing is one half-angle, or two, each a number or a pair (low, high); got {short(swing)}"
+        message = f"the swing is one half-angle, or two, each a number or a pair (low, high); got {abbreviate(swing)}"
         raise InputError(message)
-    first, second = (_side(each) for each in both)
+    first, second = (_check_side(each) for each in both)
     return first, second
 
 
-def _side(side: Any) -> tuple[float, float]:
+def _check_side(side: Any) -> tuple[float, float]:
     if is_collection(side):
-        low, high = checked_ends(side, "swing about an axis")
+        low, high = check_ends(side, "swing about an axis")
     else:
         high = real(side, "a half-angle of the swing")
         low = -high

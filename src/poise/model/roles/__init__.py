@@ -8,4 +8,4 @@ from __future__ import annotations
 
 from poise.model.roles.roles import Leg as Leg
 from poise.model.roles.roles import Roles as Roles
-from poise.model.roles.roles import humanoid as humanoid
+from poise.model.roles.roles import search_roles as search_roles

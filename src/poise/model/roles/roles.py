@@ -9,21 +9,182 @@ import numpy as np
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats
-from poise.maths.in_words import in_words
-from poise.model.local import local_parts, world
-from poise.model.pose import Pose
+from poise.maths.caching import get_or_compute
+from poise.maths.formatting import format_fields
+from poise.model.pose import Pose, compose_world_transforms, compute_local_transforms
 from poise.model.rig import Rig
-from poise.model.roles import structure
-from poise.model.roles.chains import ARM, LEG, is_of_a_limb, true_chains, why_astray
-from poise.model.roles.figure import Candidate, Role
-from poise.model.roles.legs import four_legs, many_legs, two_legs
-from poise.model.roles.names import Names
-from poise.model.roles.trunk import trunk
-from poise.model.roles.vrm import BONES, REQUIRED, SIDES
-from poise.model.skeleton import Skeleton
-from poise.model.ways import FLAT, is_flat
+from poise.model.roles import leg_roles, limb_structure
+from poise.model.roles.bone_names import BONES, REQUIRED_BONES, SIDES
+from poise.model.roles.character_tree import (
+    ARM_PARTS,
+    LEG_PARTS,
+    CharacterTree,
+    Role,
+    drop_detached_joints,
+    explain_detached,
+    is_limb_role,
+)
+from poise.model.roles.roles_by_name import NameReader
+from poise.model.skeleton import Kind, Skeleton
+from poise.model.topology import FLAT_MESSAGE, is_flat
 
-_MANY = "more than two pairs of limbs are named as legs, and these do not stand on the ground"
+# --- Hips, spine, chest, neck and head -------------------------------------------------------------------------------
+#
+# They lie on the path from the joint carrying the legs up to the head.
+#
+# The ends of that path are found by names and limbs, the joints between by their order: "Spine", "Spine1", "Chest2" and
+# "spine05" ... "spine01" mean other bones in other rigs.
+
+
+# confidence in roles from the order of joints between known ends
+ORDER_CONFIDENCE = 0.8
+# confidence in a head known by its position only
+HEAD_CHAIN_CONFIDENCE = 0.5
+# confidence where a name and the tree disagree
+_CONFLICT_CONFIDENCE = 0.6
+# fraction of a leg's length: named hips further away are a root on the ground or in the chest
+_MAX_HIP_DISTANCE = 0.25
+
+
+def find_trunk(tree: CharacterTree, limbs: Mapping[str, Role], confidence: float) -> dict[str, Role]:
+    """Find the trunk's roles from the known limbs. `confidence` is the confidence in this rig's names."""
+    shoulders = _find_first_joints(limbs, ("Shoulder", "UpperArm", "LowerArm"))
+    chest = tree.find_common_ancestor(shoulders) if len(shoulders) == len(SIDES) else -1
+    roles = _find_head(tree, chest, limbs, confidence)
+    top = roles["head"].row if roles else chest
+    hips = _find_hips(tree, limbs, top, confidence)
+    if hips is None:
+        return roles
+    roles["hips"] = hips
+    path = [row for row in tree.find_path_between(hips.row, top)[1:] if row != roles.get("head", hips).row]
+    above = set(path[path.index(chest) + 1 :]) if chest in path else set[int]()
+    necks = [row for row in path if tree.tokens[row].part == "neck" or row in above]
+    set_of_necks = set(necks)
+    if necks:
+        roles["neck"] = Role(
+            necks[0], min(confidence, ORDER_CONFIDENCE), "the first joint between the arms and the head"
+        )
+    bones = [row for row in path if row not in set_of_necks and _is_spine(tree, row)]
+    return roles | _assign_spine(_merge_hinges(tree, bones), min(confidence, ORDER_CONFIDENCE))
+
+
+def _find_first_joints(limbs: Mapping[str, Role], roles: tuple[str, ...]) -> list[int]:
+    """Find the first known joint of each side's limb. It is the one nearest to the trunk."""
+    sides = [[limbs[f"{side}{role}"].row for role in roles if f"{side}{role}" in limbs] for side in SIDES]
+    return [rows[0] for rows in sides if rows]
+
+
+def _is_below(tree: CharacterTree, above: int, row: int) -> bool:
+    return above >= 0 and row != above and tree.is_above(above, row)
+
+
+def _is_spine(tree: CharacterTree, row: int) -> bool:
+    word = tree.tokens[row]
+    return tree.usable_mask[row] and not word.is_helper and word.part != "hips"
+
+
+def _merge_hinges(tree: CharacterTree, rows: list[int]) -> list[int]:
+    """Merge hinges of one joint (waist yaw, roll, pitch). The last one counts: it carries the bone."""
+
+    def is_one_joint(row: int, after: int) -> bool:
+        words = tree.tokens
+        return tree.hinge_mask[row] and tree.hinge_mask[after] and words[row].part == words[after].part != ""
+
+    pairs = zip(rows, [*rows, -1][1:], strict=True)
+    return [row for row, after in pairs if after < 0 or not is_one_joint(row, after)]
+
+
+def _assign_spine(rows: list[int], confidence: float) -> dict[str, Role]:
+    """Assign spine, chest and upper chest.
+
+    They are the first joint, the middle one and the last, as far as there are joints.
+    """
+    chosen = {"spine": rows[:1], "chest": rows[len(rows) // 2 :][:1] * (len(rows) > 1), "upperChest": rows[2:][-1:]}
+    return {
+        role: Role(row, confidence, f"joint {rows.index(row) + 1} of {len(rows)} between the hips and the neck")
+        for role, one in chosen.items()
+        for row in one
+    }
+
+
+def _find_head(tree: CharacterTree, chest: int, limbs: Mapping[str, Role], confidence: float) -> dict[str, Role]:
+    """Find the head by name, else by position. It is then the top of the joints between the arms."""
+    named = tree.find_named("head")
+    named = [row for row in named if _is_below(tree, chest, row)] or named
+    if named:
+        words, skinned = tree.tokens, tree.skinned
+        row = min(named, key=lambda row: (not words[row].is_deform, row not in skinned, tree.depth[row], row))
+        return {"head": Role(row, confidence, f"named {tree.skeleton.names[row]!r}")}
+    ends = [one.row for one in limbs.values()]
+    stands = tree.children[chest] if chest >= 0 else []
+    ends = tree.find_preorder_numbers(ends)
+    stands = [child for child in stands if not tree.is_above_any(child, ends)]
+    if not stands:
+        return {}
+    chain = _trim_fixed_end(
+        tree, _find_head_chain(tree, max(stands, key=lambda row: (tree.path_counts[row], tree.bone_lengths[row])))
+    )
+    if len(chain) > 1 and not tree.children[chain[-1]] and _has_leaves(tree, limbs):
+        chain = chain[:-1]
+    return {"head": Role(chain[-1], HEAD_CHAIN_CONFIDENCE, "the top of the joints between the arms")}
+
+
+def _find_head_chain(tree: CharacterTree, row: int) -> list[int]:
+    """Find the chain of joints from the arms upwards. It ends where it branches into eyes, jaw or hair."""
+    chain = [row]
+    while len(tree.children[row]) == 1:
+        row = tree.children[row][0]
+        chain.append(row)
+    return chain
+
+
+def _trim_fixed_end(tree: CharacterTree, chain: list[int]) -> list[int]:
+    """Cut a robot's head chain after its last moving joint.
+
+    Sensor frames are fixed to that joint. A chain without a moving joint is not changed.
+    """
+    moving = [place for place, row in enumerate(chain) if tree.skeleton.kinds[row] != Kind.FIXED]
+    return chain[: moving[-1] + 1] if tree.is_robot and moving else chain
+
+
+def _has_leaves(tree: CharacterTree, limbs: Mapping[str, Role]) -> bool:
+    """Return whether this rig's bones end in leaf joints. Then the bone of the toes does so as well."""
+    return any(tree.children[limbs[role].row] for role in ("leftToes", "rightToes") if role in limbs)
+
+
+def _find_hips(tree: CharacterTree, limbs: Mapping[str, Role], top: int, confidence: float) -> Role | None:
+    """Find the hips by name, else by the tree. A named joint must carry the legs and the spine."""
+    names, named = tree.skeleton.names, tree.find_named("hips")
+    thighs = _find_first_joints(limbs, ("UpperLeg", "LowerLeg"))
+    fork = tree.find_common_ancestor([*thighs, *([top] if top >= 0 else [])]) if len(thighs) == len(SIDES) else -1
+    above = [row for row in named if fork < 0 or tree.is_above(row, fork)]
+    if above:
+        row = min(above, key=lambda row: tree.depth[row] if fork < 0 else -tree.depth[row])
+        return Role(row, confidence, f"named {names[row]!r}")
+    if fork < 0 or not tree.usable_mask[fork]:
+        return None
+    if not named:
+        return Role(fork, min(confidence, ORDER_CONFIDENCE), "carries the legs and the spine")
+    row = min(named, key=lambda row: tree.depth[row])
+    if tree.measure_distance(row, fork) > _MAX_HIP_DISTANCE * _measure_leg(tree, limbs):
+        return Role(
+            row,
+            _CONFLICT_CONFIDENCE,
+            f"named {names[row]!r}; {names[fork]!r} carries legs and spine, but far from them",
+        )
+    return Role(fork, min(confidence, ORDER_CONFIDENCE), f"carries the legs and the spine, unlike {names[row]!r}")
+
+
+def _measure_leg(tree: CharacterTree, limbs: Mapping[str, Role]) -> float:
+    """Measure a leg as twice its thigh. Feet may hang elsewhere."""
+    ends = [(limbs.get(f"{side}UpperLeg"), limbs.get(f"{side}LowerLeg")) for side in SIDES]
+    return max((2.0 * tree.measure_distance(a.row, b.row) for a, b in ends if a and b), default=0.0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+_MANY_LEGS_MESSAGE = "more than two pairs of limbs are named as legs, and these do not stand on the ground"
 
 
 @dataclass(frozen=True)
@@ -45,7 +206,7 @@ class Leg:
         The joint at the ball of the foot, or None.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     name: str
     upper: str
@@ -91,7 +252,7 @@ class Roles:
         planting moves the foot and bends the leg to it.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     joints: Mapping[str, str]
     confidence: Mapping[str, float]
@@ -103,7 +264,7 @@ class Roles:
     apart: tuple[Leg, ...] = ()
 
 
-def humanoid(rig: Rig | Skeleton) -> Roles:
+def search_roles(rig: Rig | Skeleton) -> Roles:
     """Find the roles of a character's joints.
 
     Parameters
@@ -118,86 +279,102 @@ def humanoid(rig: Rig | Skeleton) -> Roles:
     """
     if not isinstance(rig, Rig | Skeleton):
         raise InputError(f"humanoid() takes a Rig or a Skeleton, not a {type(rig).__name__}")
-    figure, given = figure_of(rig), _given(rig)
-    if is_flat(figure.skeleton.kinds, figure.parents):
-        return _roles(figure, {}, [], "other", dict.fromkeys(REQUIRED, FLAT))
-    names, body = Names(figure), structure.body(figure)
-    if not any(map(is_of_a_limb, given)):
-        told = names.tell_a_humanoid()
-        if len(structure.find_leg_pairs(figure)) > len(SIDES):  # a crab's legs may have human names
+    tree, declared = build_character_tree(rig), _read_declared_roles(rig)
+    if is_flat(tree.skeleton.kinds, tree.parents):
+        return _assemble_roles(tree, {}, [], "other", dict.fromkeys(REQUIRED_BONES, FLAT_MESSAGE))
+    names, body = NameReader(tree), limb_structure.find_limb_structure(tree)
+    if not any(map(is_limb_role, declared)):
+        is_named_humanoid = names.is_humanoid()
+        if len(limb_structure.find_leg_pairs(tree)) > len(SIDES):  # a crab's legs may have human names
             if body.many and body.up is not None:
-                return _multi_legged(figure, body.many, body.up, given)
-            return _roles(figure, _overlaid({}, given), [], "other", {"legs": _MANY})
-        if body.four_legs and not (told and names.tell_hands()):  # front legs may be named arms and hands
-            return _quadruped(figure, body, given)
-        if body.many and body.up is not None and not told:
-            return _multi_legged(figure, body.many, body.up, given)
-    return _two_legged(figure, names, body, given)
+                return _build_multiped(tree, body.many, body.up, declared)
+            return _assemble_roles(tree, _overlay_roles({}, declared), [], "other", {"legs": _MANY_LEGS_MESSAGE})
+        if body.four_legs and not (is_named_humanoid and names.has_hands()):  # front legs may be named arms and hands
+            return _build_quadruped(tree, body, declared)
+        if body.many and body.up is not None and not is_named_humanoid:
+            return _build_multiped(tree, body.many, body.up, declared)
+    return _build_biped(tree, names, body, declared)
 
 
-def _quadruped(figure: Candidate, body: structure.Body, given: dict[str, Role]) -> Roles:
-    rows = four_legs.legs(figure, body)
-    found = _with_trunk(figure, four_legs.as_limbs(rows), four_legs.STANDS)
-    found = {role: one for role, one in found.items() if not is_of_a_limb(role)}
-    return _roles(figure, _overlaid(found, given), _legs(figure, rows), "quadruped")
+def _build_quadruped(tree: CharacterTree, body: limb_structure.LimbStructure, declared: dict[str, Role]) -> Roles:
+    rows = leg_roles.find_quadruped_legs(tree, body)
+    roles = _add_trunk(tree, leg_roles.map_to_biped(rows), leg_roles.STANDING_CONFIDENCE)
+    roles = {role: one for role, one in roles.items() if not is_limb_role(role)}
+    return _assemble_roles(tree, _overlay_roles(roles, declared), _build_legs(tree, rows), "quadruped")
 
 
-def _multi_legged(figure: Candidate, limbs: tuple[list[int], ...], up: Floats, given: dict[str, Role]) -> Roles:
-    rows = many_legs.legs(figure, limbs, up)
-    found = _overlaid(many_legs.trunk(figure, limbs, Names(figure).sure), given)
+def _build_multiped(tree: CharacterTree, limbs: tuple[list[int], ...], up: Floats, declared: dict[str, Role]) -> Roles:
+    rows = leg_roles.find_multiped_legs(tree, limbs, up)
+    roles = _overlay_roles(leg_roles.find_multiped_trunk(tree, limbs, NameReader(tree).confidence), declared)
     if not rows:
-        return _roles(figure, found, [], "other", {"legs": many_legs.UNEVEN})
-    return _roles(figure, found, _legs(figure, rows), "multi-legged")
+        return _assemble_roles(tree, roles, [], "other", {"legs": leg_roles.UNEVEN_MESSAGE})
+    return _assemble_roles(tree, roles, _build_legs(tree, rows), "multi-legged")
 
 
-def _two_legged(figure: Candidate, names: Names, body: structure.Body, given: dict[str, Role]) -> Roles:
-    limbs = _overlaid(names.limbs(), {role: one for role, one in given.items() if is_of_a_limb(role)})
-    sure = names.sure if limbs else two_legs.SEEN
-    seen, unclear = two_legs.limbs(figure, body, limbs)
-    limbs, left = true_chains(figure, _with({}, limbs | seen))
-    rest = {role: one for role, one in given.items() if role not in left}
-    found = two_legs.checked(figure, _overlaid(_with_trunk(figure, limbs, sure), rest), rest)
-    astray = {role: given[role].row for role in left if role in given}
-    astray = names.astray() | astray
-    known = {role: one.row for role, one in found.items()}
-    left = names.misread() | unclear | left
-    for role, row in astray.items():
-        if role not in found and row not in known.values():
-            left.setdefault(role, why_astray(figure, row, role, _limb_of(role, known)))
-    legs = {side: [known[f"{side}{role}"] for role in LEG if f"{side}{role}" in known] for side in SIDES}
-    legs = {side: rows for side, rows in legs.items() if all(f"{side}{role}" in known for role in LEG[:3])}
-    apart = {side: rows for side in SIDES if side not in legs and (rows := _apart(figure, side, known, astray))}
-    whole = len(legs) + len(apart) == len(SIDES) and all(f"{side}UpperArm" in found for side in SIDES)
-    if body.doubt and not (legs or apart):
-        left = {"legs": body.doubt} | left
+def _build_biped(
+    tree: CharacterTree, names: NameReader, body: limb_structure.LimbStructure, declared: dict[str, Role]
+) -> Roles:
+    limbs = _overlay_roles(names.find_limbs(), {role: one for role, one in declared.items() if is_limb_role(role)})
+    confidence = names.confidence if limbs else leg_roles.OBSERVED_CONFIDENCE
+    observed, unclear = leg_roles.find_biped_limbs(tree, body, limbs)
+    limbs, rejected = drop_detached_joints(tree, _add_roles({}, limbs | observed))
+    valid_declared = {role: one for role, one in declared.items() if role not in rejected}
+    roles = leg_roles.check_sides(
+        tree, _overlay_roles(_add_trunk(tree, limbs, confidence), valid_declared), valid_declared
+    )
+    detached = {role: declared[role].row for role in rejected if role in declared}
+    detached = names.find_detached() | detached
+    row_of_role = {role: one.row for role, one in roles.items()}
+    rejected = names.find_misread() | unclear | rejected
+    for role, row in detached.items():
+        if role not in roles and row not in row_of_role.values():
+            rejected.setdefault(role, explain_detached(tree, row, role, _select_limb(role, row_of_role)))
+    legs = {
+        side: [row_of_role[f"{side}{role}"] for role in LEG_PARTS if f"{side}{role}" in row_of_role] for side in SIDES
+    }
+    legs = {side: rows for side, rows in legs.items() if all(f"{side}{role}" in row_of_role for role in LEG_PARTS[:3])}
+    detached_legs = {
+        side: rows
+        for side in SIDES
+        if side not in legs and (rows := _find_detached_leg(tree, side, row_of_role, detached))
+    }
+    whole = len(legs) + len(detached_legs) == len(SIDES) and all(f"{side}UpperArm" in roles for side in SIDES)
+    if body.doubt and not (legs or detached_legs):
+        rejected = {"legs": body.doubt} | rejected
     kind = "humanoid" if whole else "other"
-    return _roles(figure, found, _legs(figure, legs), kind, left, _legs(figure, apart))
+    return _assemble_roles(tree, roles, _build_legs(tree, legs), kind, rejected, _build_legs(tree, detached_legs))
 
 
-def _limb_of(role: str, known: Mapping[str, int]) -> dict[str, int]:
+def _select_limb(role: str, row_of_role: Mapping[str, int]) -> dict[str, int]:
     """Select the known rows of the limb of a role."""
     side = next(one for one in SIDES if role.startswith(one))
-    limb = next((parts for parts in (LEG, ARM) if role[len(side) :] in parts), ())
-    return {f"{side}{part}": known[f"{side}{part}"] for part in limb if f"{side}{part}" in known}
+    limb = next((parts for parts in (LEG_PARTS, ARM_PARTS) if role[len(side) :] in parts), ())
+    return {f"{side}{part}": row_of_role[f"{side}{part}"] for part in limb if f"{side}{part}" in row_of_role}
 
 
-def _apart(figure: Candidate, side: str, known: Mapping[str, int], astray: Mapping[str, int]) -> list[int]:
+def _find_detached_leg(
+    tree: CharacterTree, side: str, row_of_role: Mapping[str, int], detached: Mapping[str, int]
+) -> list[int]:
     """Find the rows of a leg with a detached foot.
 
     They are thigh, shin, foot and toes; nothing hangs below the shin.
     """
-    upper, lower, foot = known.get(f"{side}UpperLeg"), known.get(f"{side}LowerLeg"), astray.get(f"{side}Foot")
-    if upper is None or lower is None or foot is None or figure.children[lower]:
+    upper, lower, foot = (
+        row_of_role.get(f"{side}UpperLeg"),
+        row_of_role.get(f"{side}LowerLeg"),
+        detached.get(f"{side}Foot"),
+    )
+    if upper is None or lower is None or foot is None or tree.children[lower]:
         return []
-    toes = astray.get(f"{side}Toes", foot)
-    return [upper, lower, foot, *([toes] if toes != foot and figure.is_above(foot, toes) else [])]
+    toes = detached.get(f"{side}Toes", foot)
+    return [upper, lower, foot, *([toes] if toes != foot and tree.is_above(foot, toes) else [])]
 
 
-def _given(rig: Rig | Skeleton) -> dict[str, Role]:
+def _read_declared_roles(rig: Rig | Skeleton) -> dict[str, Role]:
     """Read the roles declared by the sidecar or the file."""
     if isinstance(rig, Skeleton):
-        known = {role: joint for role, joint in rig.roles.items() if role in BONES and joint in rig}
-        return {role: Role(rig.index(joint), 1.0, "the file or its sidecar") for role, joint in known.items()}
+        declared = {role: joint for role, joint in rig.roles.items() if role in BONES and joint in rig}
+        return {role: Role(rig.index(joint), 1.0, "the file or its sidecar") for role, joint in declared.items()}
     index, sidecar = rig.skeleton.index, rig.sidecar_roles
     return {
         role: Role(index(joint), 1.0, "the sidecar" if role in sidecar else "the file's VRM map")
@@ -206,85 +383,115 @@ def _given(rig: Rig | Skeleton) -> dict[str, Role]:
     }
 
 
-def _overlaid(found: dict[str, Role], given: dict[str, Role]) -> dict[str, Role]:
+def _overlay_roles(roles: dict[str, Role], declared: dict[str, Role]) -> dict[str, Role]:
     """Overlay declared roles on roles found. Declared roles and joints win."""
-    taken = {one.row for one in given.values()}
-    return {role: one for role, one in found.items() if one.row not in taken} | given
+    taken = {one.row for one in declared.values()}
+    return {role: one for role, one in roles.items() if one.row not in taken} | declared
 
 
-def _with_trunk(figure: Candidate, limbs: dict[str, Role], sure: float) -> dict[str, Role]:
+def _add_trunk(tree: CharacterTree, limbs: dict[str, Role], confidence: float) -> dict[str, Role]:
     """Add trunk, fingers, eyes and jaw to limbs. The trunk needs more than hands or feet."""
-    found = limbs
+    roles = limbs
     if any(f"{side}{role}" in limbs for side in SIDES for role in ("LowerLeg", "LowerArm")):
-        found = _with(limbs, trunk(figure, limbs, sure))
-    return _with(found, Names(figure).details(found))
+        roles = _add_roles(limbs, find_trunk(tree, limbs, confidence))
+    return _add_roles(roles, NameReader(tree).find_details(roles))
 
 
-def _with(found: dict[str, Role], more: dict[str, Role]) -> dict[str, Role]:
+def _add_roles(roles: dict[str, Role], more: dict[str, Role]) -> dict[str, Role]:
     """Add further roles to roles found. A joint with a role keeps it and gets no other."""
-    found = dict(found)
-    taken = {one.row for one in found.values()}
+    roles = dict(roles)
+    taken = {one.row for one in roles.values()}
     for role, one in more.items():
-        if role not in found and one.row not in taken:
-            found[role] = one
+        if role not in roles and one.row not in taken:
+            roles[role] = one
             taken.add(one.row)
-    return found
+    return roles
 
 
-def figure_of(rig: Rig | Skeleton) -> Candidate:
+def build_character_tree(rig: Rig | Skeleton) -> CharacterTree:
     """Build the character tree of a rig or a skeleton."""
     if isinstance(rig, Skeleton):
-        return Candidate(rig, _positions(Pose(rig, rig.rest_q)))
+        return CharacterTree(rig, _compute_positions(Pose(rig, rig.rest_q)))
     skinned = frozenset(rig.skeleton.index(joint) for skin in rig.skins for joint in skin.joints)
     first = next((clip.poses[0] for clip in rig.clips if len(clip)), None) if rig.skeleton.up is None else None
-    return Candidate(rig.skeleton, _positions(rig.rest), None if first is None else _positions(first), skinned)
+    return CharacterTree(
+        rig.skeleton, _compute_positions(rig.rest), None if first is None else _compute_positions(first), skinned
+    )
 
 
-def maps_of(pose: Pose) -> Floats:
+def compute_pose_transforms(pose: Pose) -> Floats:
     """Compute world transforms (n, 4, 4) of one pose. It uses NumPy only."""
-    s, parts = pose.skeleton, local_parts(pose)
-    return world(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])
+    s, parts = pose.skeleton, compute_local_transforms(pose)
+    return compose_world_transforms(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])
 
 
-def _positions(pose: Pose) -> Floats:
+def _compute_positions(pose: Pose) -> Floats:
     """Compute world positions (n, 3), scaled to 1.
 
     The largest coordinate is 1, so no unit is too large or too small. NumPy only: callers do not wait for a compiler.
     """
     if not len(pose.skeleton):
         return np.zeros((0, 3))
-    points = maps_of(pose)[:, :3, 3]
+    points = compute_pose_transforms(pose)[:, :3, 3]
     points = np.nan_to_num(points, posinf=0.0, neginf=0.0)  # scaled nodes may overflow
     largest = float(np.abs(points).max())
     return points / largest if largest > 0.0 else points
 
 
-def _legs(figure: Candidate, rows: Mapping[str, list[int]]) -> list[Leg]:
-    return [_leg(figure, name, leg) for name, leg in rows.items()]
+def _build_legs(tree: CharacterTree, rows: Mapping[str, list[int]]) -> list[Leg]:
+    return [_build_leg(tree, name, leg) for name, leg in rows.items()]
 
 
-def _leg(figure: Candidate, name: str, rows: list[int]) -> Leg:
-    upper, lower, foot, *toes = (figure.skeleton.names[row] for row in rows)
+def _build_leg(tree: CharacterTree, name: str, rows: list[int]) -> Leg:
+    upper, lower, foot, *toes = (tree.skeleton.names[row] for row in rows)
     return Leg(name, upper, lower, foot, toes[0] if toes else None)
 
 
-def _roles(
-    figure: Candidate,
-    found: dict[str, Role],
+def _assemble_roles(
+    tree: CharacterTree,
+    roles: dict[str, Role],
     legs: Iterable[Leg],
     kind: str,
-    left: Mapping[str, str] | None = None,
-    apart: Iterable[Leg] = (),
+    rejected: Mapping[str, str] | None = None,
+    detached_legs: Iterable[Leg] = (),
 ) -> Roles:
-    names = figure.skeleton.names
-    ordered = {role: found[role] for role in BONES if role in found}
+    names = tree.skeleton.names
+    ordered = {role: roles[role] for role in BONES if role in roles}
     return Roles(
         joints={role: names[one.row] for role, one in ordered.items()},
         confidence={role: one.confidence for role, one in ordered.items()},
         reasons={role: one.reason for role, one in ordered.items()},
         legs=tuple(legs),
         kind=kind,
-        missing=tuple(role for role in REQUIRED if role not in ordered),
-        left_out=dict(left or {}),
-        apart=tuple(apart),
+        missing=tuple(role for role in REQUIRED_BONES if role not in ordered),
+        left_out=dict(rejected or {}),
+        apart=tuple(detached_legs),
     )
+
+
+# --- Joint lookup by role, the last resort of `Skeleton.index` -------------------------------------------------------
+
+
+# minimum confidence of a role usable as a joint name: clear words, a known convention, the file, the sidecar
+MIN_CONFIDENCE = 0.8
+
+_ROLE_NAMES = frozenset(BONES)
+
+
+def find_roles(skeleton: Skeleton) -> Roles:
+    """Find the roles of a skeleton's joints, cached."""
+    return get_or_compute(skeleton, "roles", None, lambda: search_roles(skeleton))
+
+
+def find_joint_by_role(skeleton: Skeleton, name: object) -> int | None:
+    """Find the row of a role's joint, or None. The role must be confident; None also for a name that is no role."""
+    if not isinstance(name, str) or name not in _ROLE_NAMES:
+        return None
+    roles = find_roles(skeleton)
+    return skeleton.index(roles.joints[name]) if roles.confidence.get(name, 0.0) >= MIN_CONFIDENCE else None
+
+
+def find_confident_roles(skeleton: Skeleton) -> list[str]:
+    """Find the roles usable as joint names."""
+    roles = find_roles(skeleton)
+    return [role for role in roles.joints if roles.confidence[role] >= MIN_CONFIDENCE]

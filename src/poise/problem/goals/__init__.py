@@ -9,12 +9,12 @@ import importlib
 import pkgutil
 from typing import TypeAlias, TypeGuard
 
+from poise.problem.goal_base import MAX_COORDINATE as MAX_COORDINATE
+from poise.problem.goal_base import AnyGoal as AnyGoal
+from poise.problem.goal_base import JointGoal as JointGoal
+from poise.problem.goal_base import is_optional as is_optional
 from poise.problem.goals.aim import Aim as Aim
 from poise.problem.goals.balance import Balance as Balance
-from poise.problem.goals.base.goal import AnyGoal as AnyGoal
-from poise.problem.goals.base.goal import JointGoal as JointGoal
-from poise.problem.goals.base.goal import is_optional as is_optional
-from poise.problem.goals.base.targets import FARTHEST as FARTHEST
 from poise.problem.goals.direction import Direction as Direction
 from poise.problem.goals.look_at import LookAt as LookAt
 from poise.problem.goals.near import Near as Near
@@ -27,16 +27,16 @@ from poise.problem.goals.position import Position as Position
 Goal: TypeAlias = JointGoal | Near | Balance
 
 
-def _class_in(file: str) -> type[Goal]:
+def _load_goal_class(file_name: str) -> type[Goal]:
     """Return the goal class of a file in this folder."""
-    module = importlib.import_module(f"{__name__}.{file}")
-    return getattr(module, file.title().replace("_", ""))
+    module = importlib.import_module(f"{__name__}.{file_name}")
+    return getattr(module, file_name.title().replace("_", ""))
 
 
-GOALS = tuple(_class_in(file.name) for file in pkgutil.iter_modules(__path__) if not file.ispkg)
+GOALS = tuple(_load_goal_class(file.name) for file in pkgutil.iter_modules(__path__) if not file.ispkg)
 NAMES = tuple(goal.__name__ for goal in GOALS)
 
 
-def is_of_joint(goal: AnyGoal) -> TypeGuard[JointGoal]:
+def is_joint_goal(goal: AnyGoal) -> TypeGuard[JointGoal]:
     """Return whether a goal is for one joint. Near and Balance are for the whole character."""
     return not isinstance(goal, Near | Balance)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from poise.maths.arrays import Floats
-from poise.maths.in_words import in_words
+from poise.maths.formatting import format_fields
 from poise.model.limits import unit_axis
-from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, set_fields
-from poise.problem.goals.base.point_target import PointTarget
+from poise.problem.goal_base import ORIGIN, PointTarget, checked_offset, checked_weight, set_fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +44,7 @@ class Aim(PointTarget):
     above it must move.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     measures = ("aim",)
 
@@ -70,4 +69,4 @@ class Aim(PointTarget):
     ) -> None:
         set_fields(self, joint=joint, axis=unit_axis(axis), offset=checked_offset(offset, joint))
         set_fields(self, root=root, weight=checked_weight(weight, joint=joint), optional=optional)
-        self._keep_target(target)
+        self._store_target(target)

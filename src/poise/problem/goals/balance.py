@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.maths.arguments import names, require, several
-from poise.maths.arrays import Floats, real, short
-from poise.maths.in_words import in_words
-from poise.model.anatomy.bones import trunk_rows
+from poise.maths.arguments import check_entries, check_names, require
+from poise.maths.arrays import Floats, abbreviate, real
+from poise.maths.formatting import format_fields
+from poise.model.anatomy.rest_geometry import find_trunk_rows
 from poise.model.limits import unit_axis
-from poise.model.mass import BodyMass, MassShares, carried_by, checked_masses
-from poise.model.roles.lookup import roles_of, row_of_role, sure_roles
+from poise.model.mass import BodyMass, MassShares, check_masses, compute_mass_shares
+from poise.model.roles.roles import find_confident_roles, find_joint_by_role, find_roles
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, refuse_target, set_fields
+from poise.problem.goal_base import ORIGIN, checked_offset, checked_weight, refuse_target, set_fields
 
-_FEET = ("leftFoot", "leftToes", "rightFoot", "rightToes")
-_PAIR = 2
+_FOOT_ROLES = ("leftFoot", "leftToes", "rightFoot", "rightToes")
+_PAIR_SIZE = 2
 
 Support = tuple[tuple[str, tuple[float, float, float]], ...]
 
@@ -64,7 +64,7 @@ class Balance:
     manipulation based on inverted pendulum control", ICRA 2002, eq. 16: each joint moves all the mass below it.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     measures = ("balance",)
     width = 0
@@ -93,14 +93,18 @@ class Balance:
     ) -> None:
         share = real(margin, "the margin of Balance")
         if not 0.0 <= share <= 1.0:
-            raise InputError(f"the margin of Balance is a share from 0 to 1, not {short(margin)}")
+            raise InputError(f"the margin of Balance is a share from 0 to 1, not {abbreviate(margin)}")
         # dataclasses.replace() passes the stored pairs.
-        known = (
-            None if masses is None else checked_masses(dict(_pairs(masses)) if isinstance(masses, tuple) else masses)
+        checked = (
+            None
+            if masses is None
+            else check_masses(dict(_check_mass_pairs(masses)) if isinstance(masses, tuple) else masses)
         )
-        set_fields(self, over=None if over is None else _support(over), joints=_names(joints), masses=known)
+        set_fields(
+            self, over=None if over is None else _parse_support(over), joints=_parse_joints(joints), masses=checked
+        )
         set_fields(self, margin=share, up=None if up is None else unit_axis(up))
-        set_fields(self, stands=(self.over, self.joints, known, share, self.up))
+        set_fields(self, stands=(self.over, self.joints, checked, share, self.up))
         set_fields(self, weight=checked_weight(weight, "Balance"), optional=optional)
 
     def support(self, skeleton: Skeleton) -> list[tuple[int, tuple[float, float, float]]]:
@@ -108,25 +112,29 @@ class Balance:
         require(skeleton, Skeleton, "the skeleton")
         if self.over is not None:
             return [(skeleton.index(name), point) for name, point in self.over]
-        found = [(row, ORIGIN) for row in (row_of_role(skeleton, role) for role in _FEET) if row is not None]
-        if not found:
+        feet = [
+            (row, ORIGIN) for row in (find_joint_by_role(skeleton, role) for role in _FOOT_ROLES) if row is not None
+        ]
+        if not feet:
             raise InputError("no joint is known to be a foot: name the supports, such as Balance(over=['foot_l'])")
-        return found
+        return feet
 
     def moving(self, skeleton: Skeleton) -> set[int]:
         """Return the rows moved by this goal alone."""
         require(skeleton, Skeleton, "the skeleton")
         if self.joints is not None:
             return {skeleton.index(name) for name in self.joints}
-        sure = sure_roles(skeleton) if (skeleton.kinds == Kind.BALL).any() else ()
+        confident_roles = find_confident_roles(skeleton) if (skeleton.kinds == Kind.BALL).any() else ()
         try:
-            return set(trunk_rows(skeleton, {role: roles_of(skeleton).joints[role] for role in sure})[0])
+            return set(
+                find_trunk_rows(skeleton, {role: find_roles(skeleton).joints[role] for role in confident_roles})[0]
+            )
         except KeyError:  # no limbs to find the trunk between
             return set()
 
     def carried(self, skeleton: Skeleton) -> MassShares:
         """Return the masses of the skeleton's rows. Raises InputError where they are unknown."""
-        return carried_by(require(skeleton, Skeleton, "the skeleton"), self.masses)
+        return compute_mass_shares(require(skeleton, Skeleton, "the skeleton"), self.masses)
 
     def upward(self, skeleton: Skeleton) -> Floats:
         """Return the unit vector (3,) up."""
@@ -148,31 +156,33 @@ class Balance:
         refuse_target("Balance")
 
 
-def _pairs(masses: tuple[Any, ...]) -> list[tuple[str, Any]]:
+def _check_mass_pairs(masses: tuple[Any, ...]) -> list[tuple[str, Any]]:
     """Check masses as pairs of a name and a BodyMass."""
-    for one in masses:
-        pair: Any = one
-        if not isinstance(pair, tuple) or len(pair) != _PAIR or not isinstance(pair[0], str):  # pyright: ignore[reportUnknownArgumentType]
+    for entry in masses:
+        pair: Any = entry
+        if not isinstance(pair, tuple) or len(pair) != _PAIR_SIZE or not isinstance(pair[0], str):  # pyright: ignore[reportUnknownArgumentType]
             raise InputError(
-                f"masses are a mapping from joints to masses, as poise.masses(rig) gives, not {short(masses)}"
+                f"masses are a mapping from joints to masses, as poise.masses(rig) gives, not {abbreviate(masses)}"
             )
     return list(masses)
 
 
-def _support(over: Any) -> Support:
+def _parse_support(over: Any) -> Support:
     """Parse names and points of the supports."""
-    given = several(over, "the supports of Balance", "['leftFoot', 'rightFoot']", "joints")
-    found: list[tuple[str, tuple[float, float, float]]] = []
-    for one in given:
-        pair: tuple[Any, Any] = one if isinstance(one, tuple) and len(one) == _PAIR else (one, ORIGIN)
+    entries = check_entries(over, "the supports of Balance", "['leftFoot', 'rightFoot']", "joints")
+    support: list[tuple[str, tuple[float, float, float]]] = []
+    for entry in entries:
+        pair: tuple[Any, Any] = entry if isinstance(entry, tuple) and len(entry) == _PAIR_SIZE else (entry, ORIGIN)
         name, point = pair
         if not isinstance(name, str):
-            raise InputError(f"the supports of Balance are names, or pairs of a name and a point, not {short(one)}")
-        found.append((name, checked_offset(point, name)))
-    if not found:
+            raise InputError(
+                f"the supports of Balance are names, or pairs of a name and a point, not {abbreviate(entry)}"
+            )
+        support.append((name, checked_offset(point, name)))
+    if not support:
         raise InputError("Balance has no supports; name at least one joint, or none for the feet of a character")
-    return tuple(found)
+    return tuple(support)
 
 
-def _names(joints: Any) -> tuple[str, ...] | None:
-    return None if joints is None else names(joints, "the joints of Balance", "['spine', 'chest']")
+def _parse_joints(joints: Any) -> tuple[str, ...] | None:
+    return None if joints is None else check_names(joints, "the joints of Balance", "['spine', 'chest']")

@@ -7,15 +7,14 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError, quoted
+from poise.errors import InputError, quote_value
 from poise.maths import rotations
-from poise.maths.arrays import Floats, frozen, short
-from poise.maths.in_words import in_words
-from poise.maths.remember import FrozenValue
+from poise.maths.arrays import Floats, abbreviate, freeze_array
+from poise.maths.caching import FrozenValue
+from poise.maths.formatting import format_fields
 from poise.model.limits import unit_axis
 from poise.model.pose import Pose
-from poise.problem.goals.base.goal import checked_weight, rank_of, set_fields
-from poise.problem.goals.base.targets import directions
+from poise.problem.goal_base import checked_weight, copy_optional_flag, directions, set_fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +41,7 @@ class Direction(FrozenValue):
     Error: the angle [rad], 0 to pi, between the axis in the world and `direction`.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     measures = ("direction",)
     width = 3
@@ -73,7 +72,7 @@ class Direction(FrozenValue):
             optional=optional,
         )
         rows = self.parse(direction)
-        frozen(rows)
+        freeze_array(rows)
         set_fields(self, direction=rows)
 
     @classmethod
@@ -108,14 +107,14 @@ class Direction(FrozenValue):
             For a joint that does not exist.
         """
         if not isinstance(pose, Pose):
-            raise InputError(f"kept() needs a Pose, such as rig.rest, not {short(pose)}")
+            raise InputError(f"kept() needs a Pose, such as rig.rest, not {abbreviate(pose)}")
         if pose.shape:
             raise InputError(f"kept() takes a single pose, not a batch of shape {pose.shape}")
-        way = directions(direction, f"the direction of {quoted(joint)}")
-        if way.ndim != 1:
-            raise InputError(f"kept() takes one direction (3,), not an array of shape {way.shape}")
-        axis = rotations.rotate(rotations.inverse(pose.world[joint].rotations), way)
-        return cls(joint, way, axis=axis, root=root, weight=weight, optional=optional)
+        world_direction = directions(direction, f"the direction of {quote_value(joint)}")
+        if world_direction.ndim != 1:
+            raise InputError(f"kept() takes one direction (3,), not an array of shape {world_direction.shape}")
+        axis = rotations.rotate(rotations.inverse(pose.world[joint].rotations), world_direction)
+        return cls(joint, world_direction, axis=axis, root=root, weight=weight, optional=optional)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -132,4 +131,6 @@ class Direction(FrozenValue):
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return this goal with other directions."""
-        return type(self)(self.joint, value, axis=self.axis, root=self.root, weight=self.weight, **rank_of(self))
+        return type(self)(
+            self.joint, value, axis=self.axis, root=self.root, weight=self.weight, **copy_optional_flag(self)
+        )

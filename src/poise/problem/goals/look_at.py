@@ -9,21 +9,28 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError, PoiseWarning, quoted
+from poise.errors import InputError, PoiseWarning, quote_value
 from poise.maths.arguments import require
 from poise.maths.arrays import Floats
-from poise.maths.in_words import in_words
-from poise.maths.remember import remember
+from poise.maths.caching import get_or_compute
+from poise.maths.formatting import format_fields
 from poise.model.limits import unit_axis
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, names_and_weights, rank_of, set_fields
-from poise.problem.goals.base.point_target import PointTarget
+from poise.problem.goal_base import (
+    ORIGIN,
+    PointTarget,
+    checked_offset,
+    checked_weight,
+    copy_optional_flag,
+    parse_names_and_weights,
+    set_fields,
+)
 
 if TYPE_CHECKING:
-    from poise.model.roles.face import Sight
+    from poise.model.roles.gaze_direction import GazeDirection
 
-AHEAD = (0.0, 0.0, 1.0)  # default axis of joints without a face
-_TOGETHER = 3  # number of default joints, such as spine, neck and head
+DEFAULT_AXIS = (0.0, 0.0, 1.0)  # default axis of joints without a face
+_DEFAULT_JOINT_COUNT = 3  # number of default joints, such as spine, neck and head
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +71,7 @@ class LookAt(PointTarget):
     to the target.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     measures = ("aim",)
     root = None
@@ -72,7 +79,7 @@ class LookAt(PointTarget):
 
     joint: str
     target: Floats
-    axis: tuple[float, float, float] = AHEAD
+    axis: tuple[float, float, float] = DEFAULT_AXIS
     over: tuple[tuple[str, float], ...] | None = None
     offset: tuple[float, float, float] = ORIGIN
     weight: float = 1.0
@@ -89,71 +96,78 @@ class LookAt(PointTarget):
         weight: float = 1.0,
         optional: bool = False,
     ) -> None:
-        shares = None if over is None else _shares(over, joint)
-        by_face = axis is None or axis is AHEAD  # dataclasses.replace() passes the stored default
-        set_fields(self, joint=joint, axis=AHEAD if axis is None or by_face else unit_axis(axis), over=shares)
+        shares = None if over is None else _parse_shares(over, joint)
+        by_face = axis is None or axis is DEFAULT_AXIS  # dataclasses.replace() passes the stored default
+        set_fields(self, joint=joint, axis=DEFAULT_AXIS if axis is None or by_face else unit_axis(axis), over=shares)
         set_fields(self, looks=(shares, by_face))
         set_fields(
             self, offset=checked_offset(offset, joint), weight=checked_weight(weight, joint=joint), optional=optional
         )
-        self._keep_target(target)
+        self._store_target(target)
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return this goal with other points."""
         axis = None if self.looks[1] else self.axis
         return type(self)(
-            self.joint, value, axis=axis, over=self.over, offset=self.offset, weight=self.weight, **rank_of(self)
+            self.joint,
+            value,
+            axis=axis,
+            over=self.over,
+            offset=self.offset,
+            weight=self.weight,
+            **copy_optional_flag(self),
         )
 
-    def sight(self, skeleton: Skeleton) -> Sight:
+    def sight(self, skeleton: Skeleton) -> GazeDirection:
         """Return the looking axis on a skeleton, and its source.
 
         The face is assumed to look horizontally forward in the rest pose. The forward direction comes from a VRM file;
-        else from front and hind legs, feet, knees, eyes, and left and right of hips and shoulders. `seen` is False
+        else from front and hind legs, feet, knees, eyes, and left and right of hips and shoulders. `is_known` is False
         where none of these is known.
         """
-        from poise.model.roles.face import Sight, sight_of  # noqa: PLC0415  (slow to import, not needed with an axis)
+        from poise.model.roles.gaze_direction import GazeDirection, find_gaze  # noqa: PLC0415  (slow to import, not needed with an axis)
 
         require(skeleton, Skeleton, "the skeleton")
         if not self.looks[1]:
-            return Sight(self.axis, "given")
-        return sight_of(skeleton, skeleton.index(self.joint))
+            return GazeDirection(self.axis, "given")
+        return find_gaze(skeleton, skeleton.index(self.joint))
 
     def warn_unseen(self, skeleton: Skeleton) -> None:
         """Warn where neither an axis nor a role gives the face. Each joint of a skeleton warns once."""
         sight = self.sight(skeleton)
-        if not sight.seen:
+        if not sight.is_known:
             joint = skeleton.names[skeleton.index(self.joint)]
-            remember(skeleton, "warned of sight", joint, lambda: _warn(joint, sight.reason))
+            get_or_compute(skeleton, "warned of sight", joint, lambda: _warn_without_face(joint, sight.reason))
 
     def shares(self, skeleton: Skeleton) -> dict[int, float]:
         """Return the rotation share of each row. Raises InputError for a joint not above the goal's."""
-        way = require(skeleton, Skeleton, "the skeleton").way(skeleton.index(self.joint))
+        path = require(skeleton, Skeleton, "the skeleton").way(skeleton.index(self.joint))
         if self.over is None:
-            turning = [row for row in way if skeleton.kinds[row] not in (Kind.FIXED, Kind.SLIDE)]
-            return {row: share for share, row in enumerate(turning[-_TOGETHER:], start=1)}
-        found: dict[int, float] = {}
+            turning = [row for row in path if skeleton.kinds[row] not in (Kind.FIXED, Kind.SLIDE)]
+            return {row: share for share, row in enumerate(turning[-_DEFAULT_JOINT_COUNT:], start=1)}
+        shares: dict[int, float] = {}
         for name, share in self.over:
             row = skeleton.index(name)
-            if row not in way:
+            if row not in path:
                 message = f"{name!r} is not above {self.joint!r}, so it cannot turn {self.joint!r} to look"
                 raise InputError(message)
-            found[row] = share
-        return found
+            shares[row] = share
+        return shares
 
 
-def _warn(joint: str, reason: str) -> bool:
+def _warn_without_face(joint: str, reason: str) -> bool:
     message = f"LookAt turns {reason.replace('the joint', repr(joint), 1)}; name the axis that looks, axis=(x, y, z)"
     warnings.warn(message, PoiseWarning, stacklevel=2)
     return True
 
 
-def _shares(over: Any, joint: str) -> tuple[tuple[str, float], ...]:
+def _parse_shares(over: Any, joint: str) -> tuple[tuple[str, float], ...]:
     """Parse names and shares > 0. Names alone get 1, 2, 3 and so on."""
-    given = names_and_weights(over, f"the joints that look with {quoted(joint)}")
-    if not given:
+    weights = parse_names_and_weights(over, f"the joints that look with {quote_value(joint)}")
+    if not weights:
         message = (
-            f"the joints that look with {quoted(joint)} are none; name at least one, such as {quoted(joint)} itself"
+            f"the joints that look with {quote_value(joint)} are none; name at least one, such as "
+            f"{quote_value(joint)} itself"
         )
         raise InputError(message)
-    return tuple((name, float(n) if share is None else share) for n, (name, share) in enumerate(given.items(), 1))
+    return tuple((name, float(n) if share is None else share) for n, (name, share) in enumerate(weights.items(), 1))

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.maths.arguments import named, require
+from poise.maths.arguments import describe_value, require
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.in_words import in_words
+from poise.maths.formatting import format_fields
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
-from poise.problem.goals.base.goal import checked_weight, names_and_weights, refuse_target, set_fields
+from poise.problem.goal_base import checked_weight, parse_names_and_weights, refuse_target, set_fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Near:
     takes several times as long as a single pose: only problems with the same preferred pose are solved together.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     measures = ()
     width = 0
@@ -62,8 +62,8 @@ class Near:
         weight: float = 1.0,
     ) -> None:
         if not isinstance(pose, Pose):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InputError(f"Near needs a Pose, such as rig.rest, not {named(pose)}")
-        names = None if joints is None else _joints(pose.skeleton, joints)
+            raise InputError(f"Near needs a Pose, such as rig.rest, not {describe_value(pose)}")
+        names = None if joints is None else _parse_joints(pose.skeleton, joints)
         set_fields(self, pose=pose, joints=names, weight=checked_weight(weight, "Near"))
 
     @property
@@ -73,7 +73,7 @@ class Near:
 
     def part(self, rows: Bools | Ints | slice) -> Near:
         """Return the goal for some poses of its batch. A single pose is returned unchanged."""
-        return self._of(self.pose[rows]) if self.shape else self
+        return self._replace_pose(self.pose[rows]) if self.shape else self
 
     def spread(self, shape: tuple[int, ...]) -> Near:
         """Broadcast the goal's poses to a batch shape, along one axis. A single pose is returned unchanged."""
@@ -81,13 +81,13 @@ class Near:
             return self
         pose, k = self.pose, math.prod(shape)
         q = np.broadcast_to(pose.q, (*shape, pose.q.shape[-1])).reshape(k, pose.q.shape[-1])
-        given = [
+        arrays = [
             v if v is None else np.broadcast_to(v, (*shape, *v.shape[-2:])) for v in (pose.translations, pose.scales)
         ]
-        rows = [v if v is None else v.reshape(k, *v.shape[-2:]) for v in given]
-        return self._of(Pose.unchecked(pose.skeleton, q, *rows))
+        rows = [v if v is None else v.reshape(k, *v.shape[-2:]) for v in arrays]
+        return self._replace_pose(Pose.unchecked(pose.skeleton, q, *rows))
 
-    def _of(self, pose: Pose) -> Near:
+    def _replace_pose(self, pose: Pose) -> Near:
         other = object.__new__(type(self))
         set_fields(other, pose=pose, joints=self.joints, weight=self.weight)
         return other
@@ -97,8 +97,8 @@ class Near:
         require(skeleton, Skeleton, "the skeleton")
         if self.joints is None:
             return dict.fromkeys(range(len(skeleton)), self.weight)
-        given = names_and_weights(self.joints, "the joints of Near")
-        return {skeleton.index(name): self.weight * (own or 1.0) for name, own in given.items()}
+        weights = parse_names_and_weights(self.joints, "the joints of Near")
+        return {skeleton.index(name): self.weight * (joint_weight or 1.0) for name, joint_weight in weights.items()}
 
     def rows(self) -> Floats:
         """Return no numbers (0,)."""
@@ -113,8 +113,8 @@ class Near:
         refuse_target("Near")
 
 
-def _joints(skeleton: Skeleton, joints: Any) -> tuple[str | tuple[str, float], ...]:
+def _parse_joints(skeleton: Skeleton, joints: Any) -> tuple[str | tuple[str, float], ...]:
     """Parse joint names with optional weights, in order. UnknownNameError lists the existing names."""
-    given = names_and_weights(joints, "the joints of Near")
-    known = {skeleton.names[skeleton.index(name)]: weight for name, weight in given.items()}
-    return tuple(name if weight is None else (name, weight) for name, weight in known.items())
+    weights = parse_names_and_weights(joints, "the joints of Near")
+    weights_by_name = {skeleton.names[skeleton.index(name)]: weight for name, weight in weights.items()}
+    return tuple(name if weight is None else (name, weight) for name, weight in weights_by_name.items())

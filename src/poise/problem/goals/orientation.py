@@ -7,11 +7,10 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 
-from poise.maths.arrays import Floats, frozen
-from poise.maths.in_words import in_words
-from poise.maths.remember import FrozenValue
-from poise.problem.goals.base.goal import checked_weight, rank_of, set_fields
-from poise.problem.goals.base.targets import quaternions
+from poise.maths.arrays import Floats, freeze_array
+from poise.maths.caching import FrozenValue
+from poise.maths.formatting import format_fields
+from poise.problem.goal_base import checked_weight, copy_optional_flag, parse_quaternions, set_fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +36,7 @@ class Orientation(FrozenValue):
     Error: the angle [rad], 0 to pi, of the remaining rotation. q and -q are the same target.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     measures = ("rotation",)
     width = 4
@@ -53,7 +52,7 @@ class Orientation(FrozenValue):
     ) -> None:
         set_fields(self, joint=joint, root=root, weight=checked_weight(weight, joint=joint), optional=optional)
         rows = self.parse(rotation)
-        frozen(rows)
+        freeze_array(rows)
         set_fields(self, rotation=rows)
 
     @property
@@ -70,8 +69,8 @@ class Orientation(FrozenValue):
 
         They are (..., 4) or (..., 3, 3); InputError as in the constructor.
         """
-        return quaternions(value, f"the rotation of {self.joint!r}")
+        return parse_quaternions(value, f"the rotation of {self.joint!r}")
 
     def with_target(self, value: ArrayLike) -> Self:
         """Return this goal with other rotations."""
-        return type(self)(self.joint, value, root=self.root, weight=self.weight, **rank_of(self))
+        return type(self)(self.joint, value, root=self.root, weight=self.weight, **copy_optional_flag(self))

@@ -8,11 +8,11 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError, quoted
+from poise.errors import InputError, quote_value
+from poise.maths.arguments import check_bool
 from poise.maths.arrays import Floats
-from poise.maths.in_words import in_words
-from poise.maths.options import truth
-from poise.problem.goals.base.goal import checked_weight, refuse_target, set_fields
+from poise.maths.formatting import format_fields
+from poise.problem.goal_base import checked_weight, refuse_target, set_fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Pin:
     the held position, and the angle [rad], 0 to pi, from the held rotation.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     width = 0
     shape = ()
@@ -62,15 +62,15 @@ class Pin:
         weight: float = 1.0,
         optional: bool = False,
     ) -> None:
-        turns = truth(f"the rotation of the Pin of {quoted(joint)}", rotation)
-        stays = truth(f"the position of the Pin of {quoted(joint)}", position)
-        if not (turns or stays):
-            raise InputError(f"the Pin of {quoted(joint)} holds nothing: rotation and position are both False")
+        holds_rotation = check_bool(f"the rotation of the Pin of {quote_value(joint)}", rotation)
+        holds_position = check_bool(f"the position of the Pin of {quote_value(joint)}", position)
+        if not (holds_rotation or holds_position):
+            raise InputError(f"the Pin of {quote_value(joint)} holds nothing: rotation and position are both False")
         set_fields(
             self,
             joint=joint,
-            rotation=turns,
-            position=stays,
+            rotation=holds_rotation,
+            position=holds_position,
             root=root,
             weight=checked_weight(weight, joint=joint),
             optional=optional,

@@ -8,15 +8,21 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError, quoted
-from poise.maths.arrays import Floats, finite, frozen
-from poise.maths.in_words import in_words
-from poise.maths.matrices import split_transforms
-from poise.maths.remember import FrozenValue
-from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, rank_of, set_fields
-from poise.problem.goals.base.targets import places
+from poise.errors import InputError, quote_value
+from poise.maths.arrays import Floats, finite, freeze_array
+from poise.maths.caching import FrozenValue
+from poise.maths.formatting import format_fields
+from poise.maths.rotations import split_transforms
+from poise.problem.goal_base import (
+    ORIGIN,
+    checked_offset,
+    checked_weight,
+    copy_optional_flag,
+    parse_transforms,
+    set_fields,
+)
 
-_PAIR = 2
+_PAIR_SIZE = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +57,7 @@ class Place(FrozenValue):
     rotation.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     measures = ("position", "rotation")
     width = 7
@@ -78,7 +84,7 @@ class Place(FrozenValue):
         optional: bool = False,
     ) -> None:
         weight, offset = checked_weight(weight, joint=joint), checked_offset(offset, joint)
-        rotation_weight = checked_weight(rotation_weight, f"the rotation of {quoted(joint)}")
+        rotation_weight = checked_weight(rotation_weight, f"the rotation of {quote_value(joint)}")
         set_fields(
             self,
             joint=joint,
@@ -88,8 +94,8 @@ class Place(FrozenValue):
             rotation_weight=rotation_weight,
             optional=optional,
         )
-        rows = places(position, rotation, joint)
-        frozen(rows)
+        rows = parse_transforms(position, rotation, joint)
+        freeze_array(rows)
         set_fields(self, position=rows[..., :3], rotation=rows[..., 3:])
 
     @classmethod
@@ -120,7 +126,7 @@ class Place(FrozenValue):
         InputError
             The last row of a 4 x 4 matrix is not 0 0 0 1 within 1e-9, or its 3 x 3 part is no rotation.
         """
-        parts = split_transforms(matrices, f"the target of {quoted(joint)}")
+        parts = split_transforms(matrices, f"the target of {quote_value(joint)}")
         return cls(
             joint, *parts, root=root, weight=weight, offset=offset, rotation_weight=rotation_weight, optional=optional
         )
@@ -143,26 +149,26 @@ class Place(FrozenValue):
             Matrices (..., 4, 4) or (..., 3, 4), numbers (..., 7), or a tuple of position and rotation as in the
             constructor.
         """
-        return places(*self._parts(value), self.joint)
+        return parse_transforms(*self._split_target(value), self.joint)
 
     def with_target(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> Self:
         """Return this goal with other transforms, see `parse`."""
         return type(self)(
-            self.joint, *self._parts(value), root=self.root, weight=self.weight, offset=self.offset,
-            rotation_weight=self.rotation_weight, **rank_of(self),
+            self.joint, *self._split_target(value), root=self.root, weight=self.weight, offset=self.offset,
+            rotation_weight=self.rotation_weight, **copy_optional_flag(self),
         )  # fmt: skip
 
-    def _parts(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[ArrayLike, ArrayLike]:
-        if isinstance(value, tuple) and len(value) == _PAIR:
+    def _split_target(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[ArrayLike, ArrayLike]:
+        if isinstance(value, tuple) and len(value) == _PAIR_SIZE:
             return value
-        what = f"the target of {self.joint!r}"
-        given = finite(value, what)
-        if given.shape[-1:] == (self.width,):
-            return given[..., :3], given[..., 3:]
-        if given.shape[-2:] in {(3, 4), (4, 4)}:
-            return split_transforms(given, what)
+        label = f"the target of {self.joint!r}"
+        array = finite(value, label)
+        if array.shape[-1:] == (self.width,):
+            return array[..., :3], array[..., 3:]
+        if array.shape[-2:] in {(3, 4), (4, 4)}:
+            return split_transforms(array, label)
         message = (
-            f"{what} needs a 4 x 4 or 3 x 4 matrix, 7 numbers x y z w x y z, or a tuple (position, rotation); "
-            f"its shape is {given.shape}"
+            f"{label} needs a 4 x 4 or 3 x 4 matrix, 7 numbers x y z w x y z, or a tuple (position, rotation); "
+            f"its shape is {array.shape}"
         )
         raise InputError(message)

@@ -8,16 +8,14 @@ from typing import NamedTuple, NoReturn
 
 from numpy.typing import ArrayLike
 
-from poise.errors import InputError, quoted
-from poise.maths.arguments import require, several
-from poise.maths.arrays import Floats, short
-from poise.maths.in_words import in_words
-from poise.maths.options import whole_number
+from poise.errors import InputError, quote_value
+from poise.maths.arguments import check_entries, check_integer, require
+from poise.maths.arrays import Floats, abbreviate
+from poise.maths.formatting import format_fields
 from poise.model.skeleton import Skeleton
-from poise.problem.goals.base.goal import checked_weight, set_fields
-from poise.problem.goals.base.point_target import PointTarget
+from poise.problem.goal_base import PointTarget, checked_weight, set_fields
 
-_LIMBS = (("UpperArm", "LowerArm"), ("UpperLeg", "LowerLeg"))  # role names without their side
+_LIMB_ROLES = (("UpperArm", "LowerArm"), ("UpperLeg", "LowerLeg"))  # role names without their side
 
 
 class LimbRows(NamedTuple):
@@ -63,7 +61,7 @@ class Pole(PointTarget):
     thousandth of the limb's length.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     measures = ("pole",)
     aimed = "pole"
@@ -86,7 +84,7 @@ class Pole(PointTarget):
         optional: bool = False,
     ) -> None:
         set_fields(self, joint=joint, root=root, tip=tip, weight=checked_weight(weight, joint=joint), optional=optional)
-        self._keep_target(target)
+        self._store_target(target)
 
     def limb(self, skeleton: Skeleton, chain: Sequence[int] = ()) -> LimbRows:
         """Find the limb on a skeleton.
@@ -105,19 +103,22 @@ class Pole(PointTarget):
         """
         middle, tip = require(skeleton, Skeleton, "the skeleton").index(self.joint), self.tip_row(skeleton)
         chain = [
-            whole_number(row, "each row of the chain") for row in several(chain, "the rows of the chain", "[2, 3]")
+            check_integer(row, "each row of the chain")
+            for row in check_entries(chain, "the rows of the chain", "[2, 3]")
         ]
-        way = skeleton.way(tip)
-        elsewhere = [row for row in chain if row not in way]
-        if elsewhere:
-            tip_name = quoted(skeleton.names[tip])
-            raise InputError(f"the rows of the chain lead to the tip {tip_name}; row {short(elsewhere[0])} does not")
-        begins = self._begins(skeleton, middle, tip, chain)
-        first = max(begins, key=way.index, default=-1)
-        if middle not in way or first < 0 or way.index(middle) <= way.index(first):
-            named = f"{skeleton.names[first]!r}" if first >= 0 else "no joint that may move"
+        path = skeleton.way(tip)
+        off_path = [row for row in chain if row not in path]
+        if off_path:
+            tip_name = quote_value(skeleton.names[tip])
+            raise InputError(
+                f"the rows of the chain lead to the tip {tip_name}; row {abbreviate(off_path[0])} does not"
+            )
+        first_rows = self._list_first_rows(skeleton, middle, tip, chain)
+        first = max(first_rows, key=path.index, default=-1)
+        if middle not in path or first < 0 or path.index(middle) <= path.index(first):
+            first_name = f"{skeleton.names[first]!r}" if first >= 0 else "no joint that may move"
             message = (
-                f"a Pole is for a joint inside a limb; {self.joint!r} is not between the first joint, {named}, "
+                f"a Pole is for a joint inside a limb; {self.joint!r} is not between the first joint, {first_name}, "
                 f"and the tip, {skeleton.names[tip]!r}; name root= and tip="
             )
             raise InputError(message)
@@ -126,34 +127,34 @@ class Pole(PointTarget):
     def tip_row(self, skeleton: Skeleton) -> int:
         """Find the row of the limb's tip. InputError where `joint` has no child or several, and `tip` is None."""
         row = require(skeleton, Skeleton, "the skeleton").index(self.tip if self.tip is not None else self.joint)
-        return row if self.tip is not None else self._only_child(skeleton, row)
+        return row if self.tip is not None else self._find_only_child(skeleton, row)
 
-    def _begins(self, skeleton: Skeleton, middle: int, tip: int, chain: Sequence[int]) -> list[int]:
+    def _list_first_rows(self, skeleton: Skeleton, middle: int, tip: int, chain: Sequence[int]) -> list[int]:
         """List possible first rows of the limb; the lowest counts."""
-        usual = [skeleton.index(name) for name in skeleton.chain(self.root, skeleton.names[tip])]
+        chain_rows = [skeleton.index(name) for name in skeleton.chain(self.root, skeleton.names[tip])]
         if self.root is not None:
-            return usual[:1]
-        first = _first_by_role(skeleton, middle, tip)
-        begins = [*usual[:1], *chain[:1]] if middle in usual[1:] or not chain else [*chain[:1]]
-        return begins if first is None else [*begins, first]
+            return chain_rows[:1]
+        role_row = _find_first_by_role(skeleton, middle, tip)
+        first_rows = [*chain_rows[:1], *chain[:1]] if middle in chain_rows[1:] or not chain else [*chain[:1]]
+        return first_rows if role_row is None else [*first_rows, role_row]
 
-    def _only_child(self, skeleton: Skeleton, row: int) -> int:
+    def _find_only_child(self, skeleton: Skeleton, row: int) -> int:
         children = skeleton.children[row]
-        return children[0] if len(children) == 1 else self._unclear(skeleton, children)
+        return children[0] if len(children) == 1 else self._refuse_unclear_tip(skeleton, children)
 
-    def _unclear(self, skeleton: Skeleton, children: tuple[int, ...]) -> NoReturn:
+    def _refuse_unclear_tip(self, skeleton: Skeleton, children: tuple[int, ...]) -> NoReturn:
         names = ", ".join(repr(skeleton.names[child]) for child in children) or "none"
         message = f"name the tip of the limb that {self.joint!r} bends, tip=; the joints below it are: {names}"
         raise InputError(message)
 
 
-def _first_by_role(skeleton: Skeleton, middle: int, tip: int) -> int | None:
+def _find_first_by_role(skeleton: Skeleton, middle: int, tip: int) -> int | None:
     """Find the upper arm or leg above an elbow or knee. None where the roles are not sure."""
-    from poise.model.roles.lookup import row_of_role  # noqa: PLC0415  (slow to import, not needed by other goals)
+    from poise.model.roles.roles import find_joint_by_role  # noqa: PLC0415  (slow to import, not needed by other goals)
 
     for side in ("left", "right"):
-        for upper, lower in _LIMBS:
-            if row_of_role(skeleton, side + lower) == middle:
-                first = row_of_role(skeleton, side + upper)
+        for upper, lower in _LIMB_ROLES:
+            if find_joint_by_role(skeleton, side + lower) == middle:
+                first = find_joint_by_role(skeleton, side + upper)
                 return first if first in skeleton.way(tip) else None
     return None

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from poise.maths.arrays import Floats
-from poise.maths.in_words import in_words
-from poise.problem.goals.base.goal import ORIGIN, checked_offset, checked_weight, set_fields
-from poise.problem.goals.base.point_target import PointTarget
+from poise.maths.formatting import format_fields
+from poise.problem.goal_base import ORIGIN, PointTarget, checked_offset, checked_weight, set_fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ class Position(PointTarget):
     Error: the distance [file units] from the point to `target`.
     """
 
-    __repr__ = in_words
+    __repr__ = format_fields
 
     measures = ("position",)
     planar = True
@@ -63,4 +62,4 @@ class Position(PointTarget):
         weight = checked_weight(weight, joint=joint)
         offset = ORIGIN if offset is ORIGIN else checked_offset(offset, joint)
         set_fields(self, joint=joint, root=root, weight=weight, offset=offset, optional=optional)
-        self._keep_target(target)
+        self._store_target(target)

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from poise import solvers
-from poise.errors import UnsupportedError, listed
-from poise.maths.remember import remember
+from poise.errors import UnsupportedError, join_names
+from poise.maths.caching import get_or_compute
 from poise.model.pose import Pose
-from poise.model.roles.lookup import sure_roles
-from poise.model.roles.vrm import REQUIRED
+from poise.model.roles.bone_names import REQUIRED_BONES
+from poise.model.roles.roles import find_confident_roles
 from poise.model.skeleton import Kind, Skeleton
-from poise.model.ways import is_robot
-from poise.problem.goals import Goal, Place, Pole, Position, is_of_joint
+from poise.model.topology import is_robot
+from poise.problem.goals import Goal, Place, Pole, Position, is_joint_goal
 from poise.problem.problem import Problem
-from poise.solvers.base.balanced import without_balance
-from poise.solvers.base.contract import Prefer, Request
+from poise.solvers.base.answer_refinement import remove_balance_goals
+from poise.solvers.base.interface import Prefer, Request
 from poise.solvers.natural.limbs import limbs_of, shows_its_side
 from poise.solvers.natural.natural import Natural
 from poise.solvers.natural.stages import has_room, rooted_goal, stages_of
@@ -43,7 +43,7 @@ def chosen(solver: Any, problem: Problem, prefer: Prefer, natural: bool | None) 
     sided = _sided(problem) if limb else ""
     if sided == "leg":
         return plain
-    stages = stages_of(without_balance(problem) if problem.balances else problem)
+    stages = stages_of(remove_balance_goals(problem) if problem.balances else problem)
     lowers = sided == "arm" and any(stage.bends is not None and stage.bends.closed for stage in stages)
     if not stages or (sided and not lowers):
         return plain
@@ -63,7 +63,7 @@ def whole(start: Pose, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
     root = int(np.flatnonzero(skeleton.kinds == Kind.FREE)[0])
 
     def rooted(goal: Goal) -> Goal:
-        if not is_of_joint(goal) or getattr(goal, "root", root) is not None:
+        if not is_joint_goal(goal) or getattr(goal, "root", root) is not None:
             return goal
         row = skeleton.index(goal.joint)
         return rooted_goal(goal, skeleton.names[root]) if row != root and root in skeleton.way(row) else goal
@@ -74,13 +74,13 @@ def whole(start: Pose, goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
 def _unknown(skeleton: Skeleton) -> str:
     if is_robot(skeleton.kinds, skeleton.parents):
         return "this is a robot, all joints of which are hinges and slides"
-    missing = [role for role in REQUIRED if role not in sure_roles(skeleton)]
-    return f"this skeleton has no sure {listed(missing)}" if missing else "its rest pose is no pose of a figure"
+    missing = [role for role in REQUIRED_BONES if role not in find_confident_roles(skeleton)]
+    return f"this skeleton has no sure {join_names(missing)}" if missing else "its rest pose is no pose of a figure"
 
 
 def _sided(problem: Problem) -> str:
     """Of which kind the one limb is, if its rest pose shows to which side it bends; else nothing."""
-    return remember(problem.skeleton, "sided", problem.kinds, lambda: _find_sided(problem))
+    return get_or_compute(problem.skeleton, "sided", problem.kinds, lambda: _find_sided(problem))
 
 
 def _find_sided(problem: Problem) -> str:
@@ -95,7 +95,7 @@ def _bends_two(problem: Problem) -> bool:
     kinds = list(map(type, problem.goals))
     if kinds not in ([Position], [Place]) and set(kinds) not in ({Position, Pole}, {Place, Pole}):
         return False
-    return remember(problem.plan, "bends two", None, lambda: _is_taken(problem))
+    return get_or_compute(problem.plan, "bends two", None, lambda: _is_taken(problem))
 
 
 def _is_taken(problem: Problem) -> bool:

@@ -10,22 +10,28 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError, UnsupportedError
-from poise.kernels.codes import SIDE_BEND, SIDE_LENGTH, SIDE_ROW, SIDE_STRAIGHT_GAIN, SIDE_UP
+from poise.kernels.layout import SIDE_BEND, SIDE_LENGTH, SIDE_ROW, SIDE_STRAIGHT_GAIN, SIDE_UP
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, Ints, for_kernel
-from poise.maths.remember import remember
-from poise.maths.vectors import units
-from poise.model.anatomy.axes import stance, sure_joints
-from poise.model.anatomy.stance import Stance, rest_maps
-from poise.model.kinematics import Table, flat_given, given_rows, maps_by, table_of
+from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
+from poise.maths.caching import get_or_compute
+from poise.maths.geometry import normalise
+from poise.model.anatomy.joint_axes import find_body_frame, find_confident_joints
+from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_transforms
+from poise.model.kinematics import (
+    KinematicsTable,
+    build_table,
+    compute_table_maps,
+    flatten_local_offsets,
+    pack_local_offsets,
+)
 from poise.model.pose import Pose
-from poise.model.roles.lookup import roles_of
-from poise.model.roles.vrm import SIDES
+from poise.model.roles.bone_names import SIDES
+from poise.model.roles.roles import find_roles
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.limb_posed import LimbOptions, LimbPlan, in_poses, limb_plan
+from poise.problem.limb import LimbOptions, LimbPlan, build_limb_plan, pack_limb_poses
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.corrected import ROUNDED
-from poise.solvers.two_bone import TwoBone, bent
+from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR
+from poise.solvers.two_bone import TwoBone, solve_limb
 
 _PARTS = {"leg": ("UpperLeg", "LowerLeg", "Foot"), "arm": ("UpperArm", "LowerArm", "Hand")}
 
@@ -56,7 +62,7 @@ _KEPT = 128  # rows of settings
 
 
 class RoleLimb(NamedTuple):
-    """An arm or a leg: rows of the skeleton and what kernels/limb/bends.py reads.
+    """An arm or a leg: rows of the skeleton and what kernels/posture.py reads.
 
     carrier  the row that its side goes with: of a leg what carries both, of an arm what carries its collar bone
     numbers  (SIDE_ROW,)
@@ -72,13 +78,13 @@ class RoleLimb(NamedTuple):
 
 def limbs_of(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
     """The arms and legs whose joints are surely known, found once; none where the skeleton is no such figure."""
-    return remember(skeleton, "role limbs", None, lambda: _limbs(skeleton))
+    return get_or_compute(skeleton, "role limbs", None, lambda: _limbs(skeleton))
 
 
 def _limbs(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
-    joints = sure_joints(roles_of(skeleton))
+    joints = find_confident_joints(find_roles(skeleton))
     try:
-        figure = stance(skeleton)
+        figure = find_body_frame(skeleton)
     except InputError:
         return ()
     found: list[RoleLimb] = []
@@ -117,9 +123,9 @@ def _carrier(skeleton: Skeleton, joints: dict[str, str], side: str, kind: str, f
     return parent
 
 
-def _ahead_of(skeleton: Skeleton, figure: Stance, foot: int, toes: int) -> Floats:
+def _ahead_of(skeleton: Skeleton, figure: BodyFrame, foot: int, toes: int) -> Floats:
     """Where the knee above a foot looks at rest, level: where the figure does, unless toes point far from there."""
-    points = rest_maps(skeleton)[:, :3, 3]
+    points = compute_rest_transforms(skeleton)[:, :3, 3]
     way = points[toes] - points[foot]
     turn = float(np.arctan2(way @ np.cross(figure.up, figure.forward), way @ figure.forward))
     if abs(turn) > _ASTRAY:
@@ -131,20 +137,20 @@ def _ahead_of(skeleton: Skeleton, figure: Stance, foot: int, toes: int) -> Float
 def _numbers(
     skeleton: Skeleton, kind: str, axes: Floats, ahead: Floats, carrier: int, rows: list[int]
 ) -> Floats | None:
-    maps = rest_maps(skeleton)
+    maps = compute_rest_transforms(skeleton)
     points = maps[:, :3, 3]
     first, middle, tip = points[rows]
     length = float(np.linalg.norm(middle - first) + np.linalg.norm(tip - middle))
     along, bend = (np.array(v) @ axes for v in _USUAL[kind])
-    along = units(along)
-    bend = units(bend - along * float(bend @ along))
+    along = normalise(along)
+    bend = normalise(bend - along * float(bend @ along))
     straight = middle - tip
     if not length > 0.0 or not np.linalg.norm(straight) > 0.0:
         return None
     found = np.zeros(SIDE_ROW)
     body, own, up = maps[carrier], maps[rows[2]], axes[1]
-    local = (body, along), (body, bend), (own, units(straight)), (own, ahead), (body, up)
-    found[:SIDE_STRAIGHT_GAIN] = np.concatenate([units(np.linalg.solve(at[:3, :3], v)) for at, v in local])
+    local = (body, along), (body, bend), (own, normalise(straight)), (own, ahead), (body, up)
+    found[:SIDE_STRAIGHT_GAIN] = np.concatenate([normalise(np.linalg.solve(at[:3, :3], v)) for at, v in local])
     upper, built_in = float(np.linalg.norm(middle - first)), _built_in(points[rows])
     found[SIDE_STRAIGHT_GAIN:] = *_GAINS[kind], length, upper, built_in
     if kind == "leg":  # a knee that is drawn up stands above hip and foot
@@ -161,22 +167,22 @@ def _built_in(points: Floats) -> float:
 def _bend(points: Floats) -> tuple[Floats, float]:
     """How the second of three points stands off the line through the others, and the angle that they bend by."""
     upper, lower = points[1] - points[0], points[2] - points[1]
-    along = units(points[2] - points[0])
+    along = normalise(points[2] - points[0])
     angle = np.arctan2(np.linalg.norm(np.cross(upper, lower)), upper @ lower)
     return upper - along * float(upper @ along), float(angle)
 
 
 def shows_its_side(skeleton: Skeleton, limb: RoleLimb) -> bool:
     """Whether the rest pose of a limb says to which side it bends: clearly, and as limbs of people do."""
-    points = rest_maps(skeleton)[[limb.first, limb.middle, limb.tip], :3, 3]
+    points = compute_rest_transforms(skeleton)[[limb.first, limb.middle, limb.tip], :3, 3]
     bulge, bend = _bend(points)
     if bend <= _UNSEEN or bend >= _BUILT_IN:
         return bend > _UNSEEN
-    maps = rest_maps(skeleton)[[limb.carrier, limb.first, limb.middle, limb.tip], :3]
+    maps = compute_rest_transforms(skeleton)[[limb.carrier, limb.first, limb.middle, limb.tip], :3]
     maps[2, :, 3] = points[[0, 2]].mean(axis=0)  # straight: then only the body says where it bends
     out = np.empty((1, 3))
-    kernels.limb.bends.poles(maps.reshape(1, -1), np.arange(4), limb.numbers, points[2:], out)
-    return float(units(bulge) @ units(out[0] - maps[2, :, 3])) > _AGREES
+    kernels.posture.compute_poles(maps.reshape(1, -1), np.arange(4), limb.numbers, points[2:], out)
+    return float(normalise(bulge) @ normalise(out[0] - maps[2, :, 3])) > _AGREES
 
 
 class Bends(NamedTuple):
@@ -187,7 +193,7 @@ class Bends(NamedTuple):
     """
 
     limb: RoleLimb
-    table: Table
+    table: KinematicsTable
     needed: int
     places: Ints
     plan: LimbPlan | None
@@ -206,17 +212,17 @@ def bends_of(problem: Problem, limb: RoleLimb) -> Bends:
     moved, scaled = start.translations is not None, start.scales is not None
     first = rows.index(limb.carrier)
     places = [rows.index(row) - first for row in (limb.carrier, limb.first, limb.middle, limb.tip)]
-    table = table_of(problem.skeleton, rows, moved=moved, scaled=scaled)
+    table = build_table(problem.skeleton, rows, has_translations=moved, has_scales=scaled)
     return Bends(limb, table, len(rows) - first, np.array(places), _plan(problem, limb), bounded)
 
 
 def _plan(problem: Problem, limb: RoleLimb) -> LimbPlan | None:
     """The limb for the closed form, which knows no scale that is not uniform but for a file's rounding."""
     try:
-        plan = limb_plan(problem, LimbOptions(problem.skeleton.names[limb.middle], False, "turn", "nearest"))
+        plan = build_limb_plan(problem, LimbOptions(problem.skeleton.names[limb.middle], False, "turn", "nearest"))
     except UnsupportedError:
         return None
-    return plan if plan.uniform or problem.plan.stretch <= ROUNDED else None
+    return plan if plan.has_uniform_scale or problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR else None
 
 
 def poles(bends: Bends, pose: Pose, targets: Floats, lean: Floats | None = None) -> Floats:
@@ -231,7 +237,7 @@ def _poles(bends: Bends, maps: Floats, targets: Floats, lean: Floats | None) -> 
     out = np.empty((len(targets), 3))
     if lean is not None and bends.limb.kind == "leg":
         maps = _without(lean, bends, maps)
-    kernels.limb.bends.poles(maps, bends.places, bends.limb.numbers, targets, out)
+    kernels.posture.compute_poles(maps, bends.places, bends.limb.numbers, targets, out)
     return out
 
 
@@ -245,22 +251,22 @@ def _without(lean: Floats, bends: Bends, maps: Floats) -> Floats:
 
 def _maps(bends: Bends, pose: Pose) -> Floats:
     """World transforms (k, 12 needed) of the last rows of the way to the limb's tip."""
-    extra = given_rows(bends.table, flat_given(pose.translations, pose.scales))
-    return maps_by(bends.table, bends.needed, for_kernel(pose.flat_q), extra)
+    extra = pack_local_offsets(bends.table, flatten_local_offsets(pose.translations, pose.scales))
+    return compute_table_maps(bends.table, bends.needed, prepare_for_kernel(pose.flat_q), extra)
 
 
 def bent_naturally(
     bends: Bends, plan: LimbPlan, pose: Pose, targets: Floats, tolerance: Tolerance, lean: Floats | None = None,
     *, keeps_met: bool = False,
 ) -> tuple[Floats, Bools]:  # fmt: skip
-    """Bend a limb to the targets of its tip, its middle joint where the body has it; see `two_bone.bent`.
+    """Bend a limb to the targets of its tip, its middle joint where the body has it; see `two_bone.solve_limb`.
 
     keeps_met  whether a start that is there comes back as it is
     """
     maps = _maps(bends, pose)
-    shared = np.ascontiguousarray(maps[:, -12 * plan.needed :]) if bends.needed >= plan.needed else None
-    posed = in_poses(plan, pose, shared)
-    return bent(posed, targets, _poles(bends, maps, targets, lean), _settings(tolerance, keeps_met))
+    shared = np.ascontiguousarray(maps[:, -12 * plan.map_count :]) if bends.needed >= plan.map_count else None
+    posed = pack_limb_poses(plan, pose, shared)
+    return solve_limb(posed, targets, _poles(bends, maps, targets, lean), _settings(tolerance, keeps_met))
 
 
 def lower_poles(bends: Bends, pose: Pose, moved: Bools) -> tuple[Ints, Floats] | None:
@@ -269,7 +275,7 @@ def lower_poles(bends: Bends, pose: Pose, moved: Bools) -> tuple[Ints, Floats] |
     Row numbers (r,) and world points (r, 3); None where it is above them in no pose.
     """
     low, raised = np.empty((len(moved), 3)), moved.copy()
-    if not kernels.limb.bends.lower_poles(_maps(bends, pose), bends.places, bends.limb.numbers, low, raised):
+    if not kernels.posture.lower_raised_poles(_maps(bends, pose), bends.places, bends.limb.numbers, low, raised):
         return None
     rows = np.flatnonzero(raised)
     return rows, low[rows]
@@ -278,13 +284,13 @@ def lower_poles(bends: Bends, pose: Pose, moved: Bools) -> tuple[Ints, Floats] |
 def bent_to_poles(
     plan: LimbPlan, pose: Pose, targets: Floats, poles: Floats, tolerance: Tolerance
 ) -> tuple[Floats, Bools]:
-    """Bend a limb to the targets of its tip, its middle joint towards poles (k, 3); see `two_bone.bent`."""
-    return bent(in_poses(plan, pose), targets, poles, _settings(tolerance, keeps_met=False))
+    """Bend a limb to the targets of its tip, its middle joint towards poles (k, 3); see `two_bone.solve_limb`."""
+    return solve_limb(pack_limb_poses(plan, pose), targets, poles, _settings(tolerance, keeps_met=False))
 
 
 @lru_cache(_KEPT)
 def _settings(tolerance: Tolerance, keeps_met: bool) -> Floats:
-    return TwoBone().settings(tolerance, poled=not keeps_met)
+    return TwoBone().settings(tolerance, has_pole=not keeps_met)
 
 
 class Carried(NamedTuple):
@@ -315,20 +321,20 @@ def carried(bends: Sequence[Bends], pose: Pose, root: str, spine: Sequence[int],
     reaches = lengths * np.array([_SPENT[one.limb.kind] for one in bends])
     hips, place, hung = _middle(firsts[:, is_leg]), np.empty((count, 7)), firsts.copy()
     no_arms = np.where(is_leg, reaches, np.inf)
-    kernels.limb.bends.carried_by(hips, hung, targets, is_leg, lengths * _FOLDED, no_arms, place)
+    kernels.posture.place_roots(hips, hung, targets, is_leg, lengths * _FOLDED, no_arms, place)
     bend, axis = np.zeros(count), np.zeros((count, 3))
     if not is_leg.all():
         moved = place[:, None, :3] - hips[:, None]
         trunk = world.positions.reshape(-1, len(pose.skeleton), 3)[:, list(spine)]
         low, at, turns = np.zeros(count), np.empty((count, 7)), np.zeros(count)
-        up = remember(pose.skeleton, "up", None, lambda: stance(pose.skeleton).up)
+        up = get_or_compute(pose.skeleton, "up", None, lambda: find_body_frame(pose.skeleton).up)
         ahead = _ahead(bends, pose, up, count)
         legs = (hung[:, is_leg], targets[:, is_leg], lengths[is_leg])
         arms = (hung[:, ~is_leg], targets[:, ~is_leg], reaches[~is_leg])
-        figures = map(for_kernel, (place[:, :3], trunk + moved, ahead, up, *legs, *arms))
-        kernels.limb.crouch.crouches(*figures, low, at, turns)
+        figures = map(prepare_for_kernel, (place[:, :3], trunk + moved, ahead, up, *legs, *arms))
+        kernels.posture.compute_crouches(*figures, low, at, turns)
         if (low < 1.0).any():
-            kernels.limb.bends.carried_by(hips, firsts, targets, is_leg, lengths * _FOLDED, reaches, place)
+            kernels.posture.place_roots(hips, firsts, targets, is_leg, lengths * _FOLDED, reaches, place)
         if (is_low := low > 0.0).any():
             place[is_low], bend[is_low], axis[is_low] = at[is_low], turns[is_low], np.cross(up, ahead[is_low])
     own, lean = world[root], place[:, 3:].copy()

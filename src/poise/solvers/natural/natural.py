@@ -19,15 +19,13 @@ from poise import solvers
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals import Orientation, Place, is_of_joint
-from poise.problem.limb_posed import LimbPlan
+from poise.problem.feasibility import find_overextended
+from poise.problem.goals import Orientation, Place, is_joint_goal
+from poise.problem.limb import LimbPlan
 from poise.problem.problem import Problem, Tolerance
-from poise.problem.reach import stretches
-from poise.solvers.base.answers import answered_in_groups, before_and_after, merged, rows_of
-from poise.solvers.base.balanced import balanced
-from poise.solvers.base.capabilities import Capabilities
-from poise.solvers.base.contract import Answer, Request
-from poise.solvers.base.corrected import ROUNDED
+from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR, solve_with_balance
+from poise.solvers.base.interface import Answer, Request
+from poise.solvers.base.solver_calls import Capabilities, build_end_trace, merge_rows, run_solver_by_group, select_rows
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.limbs import (
     Bends,
@@ -75,23 +73,23 @@ class Natural:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         if problem.balances:
-            return balanced(self, problem, targets, tolerance, request)
+            return solve_with_balance(self, problem, targets, tolerance, request)
         stages = stages_of(problem) if problem.joints else ()
         if not stages or not len(targets):
             return self.finisher.run(problem, targets, tolerance, request)
         if request.trace:
             answer = self.run(problem, targets, tolerance, replace(request, trace=False))
-            return answer._replace(trace=before_and_after(problem, answer.q, targets))
+            return answer._replace(trace=build_end_trace(problem, answer.q, targets))
         lone = _lone_limb(stages, targets)
         if self.lowers:
             answer = self.finisher.run(problem, targets, tolerance, request)
             return answer if lone is None else _lowered(lone, problem, targets, tolerance, answer)
         q, updates, met = _started(problem, stages, lone, targets, tolerance, request)
         moved = updates > 0
-        far = None if met.all() else stretches(problem, targets, tolerance)
+        far = None if met.all() else find_overextended(problem, targets, tolerance)
         if far is not None:  # a limb that is too short is stretched by the engine
             q[far], updates[far], moved = np.broadcast_to(problem.start_rows, q.shape)[far], 0, moved & ~far
-        if problem.plan.stretch > ROUNDED:
+        if problem.plan.length_error > MIN_REFINED_LENGTH_ERROR:
             return self._rigid(problem, targets, tolerance, request, q, updates)
         answer = Answer(q, met, moved.astype(np.int64), updates)
         return answer if met.all() else self._finished(problem, stages, targets, tolerance, request, answer)
@@ -100,7 +98,7 @@ class Natural:
         self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, q: Floats, updates: Ints
     ) -> Answer:
         """Where scale is not uniform: the engine alone knows what is met in its own tree; others correct the rest."""
-        found = answered_in_groups(self.finisher, problem.at(problem.posed(q)), targets, tolerance, request)
+        found = run_solver_by_group(self.finisher, problem.at(problem.posed(q)), targets, tolerance, request)
         return found._replace(iterations=found.iterations + (updates > 0), joint_updates=found.joint_updates + updates)
 
     def _engine(
@@ -117,17 +115,17 @@ class Natural:
         """
         root, engine = _turned_freely(staged, stages), self.finisher
         if root is None or type(engine) is not LevenbergMarquardt or engine.restarts == 0:
-            return answered_in_groups(engine, staged, targets, tolerance, request)
+            return run_solver_by_group(engine, staged, targets, tolerance, request)
         few = replace(engine, restarts=_FEW if engine.restarts is None else min(engine.restarts, _FEW))
         turned = Orientation(root, (1.0, 0.0, 0.0, 0.0), root=root)
         held, silent = Problem(staged.start, (*staged.goals, turned), staged.free_root), replace(request, progress=None)
         turns = np.broadcast_to(staged.start.world[root].rotations, (len(targets), 4))
-        found = answered_in_groups(few, held, np.concatenate([targets, turns], axis=1), tolerance, silent)
+        found = run_solver_by_group(few, held, np.concatenate([targets, turns], axis=1), tolerance, silent)
         missed = np.flatnonzero(~staged.met(staged.errors(found.q, targets), tolerance))
         if not len(missed):
             return found
         there = staged.part(missed)
-        return merged(found, missed, answered_in_groups(engine, there, targets[missed], tolerance, request))
+        return merge_rows(found, missed, run_solver_by_group(engine, there, targets[missed], tolerance, request))
 
     def _finished(
         self,
@@ -144,7 +142,7 @@ class Natural:
         staged = there.at(there.posed(answer.q[rows]))
         found = self._engine(staged, stages, targets[rows], tolerance, request)
         q = _turned_back(there, stages, targets[rows], tolerance, found.q)
-        return merged(answer, rows, found._replace(q=q))
+        return merge_rows(answer, rows, found._replace(q=q))
 
 
 def _turned_freely(problem: Problem, stages: tuple[NaturalStage, ...]) -> str | None:
@@ -152,7 +150,7 @@ def _turned_freely(problem: Problem, stages: tuple[NaturalStage, ...]) -> str | 
     first = stages[0]
     if not first.free_root or first.carries or any("rotation" in goal.measures for goal in first.goals):
         return None
-    names = [problem.skeleton.names[problem.skeleton.index(goal.joint)] for goal in first.goals if is_of_joint(goal)]
+    names = [problem.skeleton.names[problem.skeleton.index(goal.joint)] for goal in first.goals if is_joint_goal(goal)]
     return next((name for name in names if name in problem.joints), None)
 
 
@@ -239,7 +237,7 @@ def _lowered(bends: Bends, problem: Problem, targets: Floats, tolerance: Toleran
     q, done = bent_to_poles(bends.plan, problem.part(rows).start, targets[rows], poles_below, tolerance)
     met = done[:, 1]
     nothing = np.zeros(int(met.sum()), dtype=np.int64)
-    return merged(answer, rows[met], Answer(q[met], met[met], nothing, nothing))
+    return merge_rows(answer, rows[met], Answer(q[met], met[met], nothing, nothing))
 
 
 def _lone_limb(stages: tuple[NaturalStage, ...], targets: Floats) -> Bends | None:
@@ -294,7 +292,7 @@ def _by_engine(
     if bends is not None:
         rows = np.concatenate([rows, poles(bends, pose, rows, lean) if sides is None else sides], axis=1)
     part = Problem(pose, stage.goals, stage.free_root)
-    answer = answered_in_groups(_ONCE, part, rows, _sharp(tolerance), request)
+    answer = run_solver_by_group(_ONCE, part, rows, _sharp(tolerance), request)
     if bends is not None and bends.plan is not None:
         answer = _bent_first(bends, bends.plan, part, rows, tolerance, answer, lean, poled=sides is not None)
     return answer.q, answer.joint_updates
@@ -326,11 +324,11 @@ def _bent_first(
     else:
         q, _ = bent_naturally(bends, plan, there.start, tips, tolerance, turned)
     there_first = there.at(there.posed(part.skeleton.legal(q)[0]))
-    found = answered_in_groups(_ONCE, there_first, own, _sharp(tolerance), Request())
+    found = run_solver_by_group(_ONCE, there_first, own, _sharp(tolerance), Request())
     better = there.met(there.errors(found.q, own), tolerance)
     if not better.any():
         return answer
-    return merged(answer, missed[better], rows_of(found, better))
+    return merge_rows(answer, missed[better], select_rows(found, better))
 
 
 def _carried(
@@ -342,7 +340,7 @@ def _carried(
     assert isinstance(root, Place)
     found = carried(limbs, start, root.joint, stage.spine, tips)
     part = Problem(start, stage.goals, stage.free_root)
-    after = problem.posed_as(answered_in_groups(_ONCE, part, found.place, sharp, request).q)
+    after = problem.posed_as(run_solver_by_group(_ONCE, part, found.place, sharp, request).q)
     if found.bend.any():
         after = problem.posed_as(bent_spine(found, start, after, stage.spine))
     return after, found.lean

@@ -14,15 +14,14 @@ import numpy as np
 
 from poise.errors import UnsupportedError
 from poise.maths.arrays import Ints
-from poise.maths.remember import remember
+from poise.maths.caching import get_or_compute
 from poise.model.limits import is_soft
 from poise.model.pose import Pose
-from poise.model.roles.lookup import row_of_role
+from poise.model.roles.roles import find_joint_by_role
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goals import Goal, JointGoal, Near, Orientation, Pin, Place, Pole, Position, is_of_joint
-from poise.problem.layout import NUMBERS, TERMS
+from poise.problem.dof_layout import MEASURE_KINDS, TARGET_SIZES, find_pole_limb, has_own_root
+from poise.problem.goals import Goal, JointGoal, Near, Orientation, Pin, Place, Pole, Position, is_joint_goal
 from poise.problem.problem import Problem
-from poise.problem.sides import limb_of_pole, turns_alone
 from poise.solvers.natural.limbs import Bends, RoleLimb, bends_of, limbs_of
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)
@@ -53,7 +52,7 @@ def stages_of(problem: Problem) -> tuple[NaturalStage, ...]:
         return ()
     near = tuple(goal.joints for goal in problem.goals if isinstance(goal, Near))
     key = problem.kinds, problem.free_root, near, problem.start.translations is not None
-    return remember(problem.skeleton, "stages", key, lambda: _stages(problem))
+    return get_or_compute(problem.skeleton, "stages", key, lambda: _stages(problem))
 
 
 def has_room(start: Pose, goals: tuple[Goal, ...]) -> bool:
@@ -74,7 +73,7 @@ def _stages(problem: Problem) -> tuple[NaturalStage, ...]:
     of_trunk: list[tuple[JointGoal, Ints]] = []
     found: list[NaturalStage] = []
     for i, goal in enumerate(goals):
-        if not is_of_joint(goal):
+        if not is_joint_goal(goal):
             continue
         row = skeleton.index(goal.joint)
         poles = _poles_alone(goals, skeleton, limbs[row]) if row in limbs else None
@@ -108,7 +107,7 @@ def _columns(goals: Sequence[Goal]) -> list[Ints]:
     found: list[Ints] = []
     first = 0
     for goal in goals:
-        count = sum(NUMBERS[TERMS[measure]] for measure in goal.measures)
+        count = sum(TARGET_SIZES[MEASURE_KINDS[measure]] for measure in goal.measures)
         found.append(np.arange(first, first + count))
         first += count
     return found
@@ -120,7 +119,7 @@ def _root(problem: Problem) -> tuple[int, ...] | None:
         return None
     skeleton = problem.skeleton
     free = int(np.flatnonzero(skeleton.kinds == Kind.FREE)[0])
-    hips = row_of_role(skeleton, "hips")
+    hips = find_joint_by_role(skeleton, "hips")
     return (free,) if hips is None or free not in skeleton.way(hips) else tuple(dict.fromkeys((free, hips)))
 
 
@@ -140,11 +139,11 @@ def _poles_alone(goals: Sequence[Goal], skeleton: Skeleton, limb: RoleLimb) -> l
     Another goal for its tip, knee or elbow is left to the engine, and so is a Pole of other joints.
     """
     own = skeleton.way(limb.tip)[skeleton.way(limb.tip).index(limb.first) :]
-    speaks = [i for i, goal in enumerate(goals) if is_of_joint(goal) and skeleton.index(goal.joint) in own]
+    speaks = [i for i, goal in enumerate(goals) if is_joint_goal(goal) and skeleton.index(goal.joint) in own]
     poles: list[int] = []
     for i in speaks:
         goal = goals[i]
-        if isinstance(goal, Pole) and limb_of_pole(skeleton, goal, goals) == (limb.first, limb.middle, limb.tip):
+        if isinstance(goal, Pole) and find_pole_limb(skeleton, goal, goals) == (limb.first, limb.middle, limb.tip):
             poles.append(i)
     return poles if len(poles) <= 1 and len(speaks) == len(poles) + 1 else None
 
@@ -153,7 +152,7 @@ def _bends(goal: Goal, skeleton: Skeleton, limb: RoleLimb) -> bool:
     """Whether the goal says where the limb's tip is, and may bend all of the limb for it."""
     if not isinstance(goal, Position | Place | Pin) or any(getattr(goal, "offset", ())):
         return False
-    if "position" not in goal.measures or turns_alone(skeleton, goal):
+    if "position" not in goal.measures or has_own_root(skeleton, goal):
         return False
     chain = {skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)}
     return limb.first in chain and limb.middle in chain
@@ -218,7 +217,7 @@ def _to_be_given(joint: str, *, turns: bool, root: str | None = None, weight: fl
 
 def _below(goal: JointGoal, skeleton: Skeleton, rows: tuple[int, ...]) -> JointGoal:
     """The same goal, but of what moves for it nothing above the last of these rows, nor that itself."""
-    if turns_alone(skeleton, goal):
+    if has_own_root(skeleton, goal):
         return goal  # that alone moves
     way = skeleton.way(skeleton.index(goal.joint))
     chain = [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]

@@ -14,44 +14,201 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
 
 from poise import solvers
 from poise.errors import InputError, UnknownNameError
-from poise.io.bvh.document import BvhDocument
-from poise.maths.remember import remember
-from poise.model.limits import Limit, Range, hinge_axis
+from poise.io.bvh.reader import BvhDocument
+from poise.maths import rotations
+from poise.maths.caching import get_or_compute
+from poise.model.limits import Limit, Range, find_hinge_axis
 from poise.model.pose import Pose
 from poise.model.rig import Rig
+from poise.model.roles.default_limbs import find_default_limbs
 from poise.model.skeleton import Kind, Skeleton
-from poise.viewer.document.chains import ChainTarget, Quaternion, Vector, default_chains
-from poise.viewer.document.controls import Cloud, Control
-from poise.viewer.document.keys import Key
+from poise.problem.goals import Direction, Goal, LookAt, Place, Pole, Position
+from poise.problem.goals.look_at import DEFAULT_AXIS
+from poise.viewer.document.timeline import Key
 
-Mode: TypeAlias = Literal["limits", "hinge", "plain"]
-Run: TypeAlias = Literal["live", "iterate", "step"]
-From: TypeAlias = Literal["last", "start"]
+# --- Chains with targets, and the solver goals of each ---------------------------------------------------------------
 
-AUTO = "auto"
-_FREE = (-math.inf, math.inf)
+
+ChainKind: TypeAlias = Literal["position", "place", "direction", "look", "pin"]
+CHAIN_KINDS: tuple[str, ...] = get_args(ChainKind)
+Vector: TypeAlias = tuple[float, float, float]
+Quaternion: TypeAlias = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChainTarget:
+    """A limb with its target.
+
+    id         unique name
+    root, tip  first moving joint (None: the limb's own) and the joint for the target
+    kind       "position", "place" (and rotation), "direction" (position, and `axis` along a direction), "look" (`axis`
+               through the target, rotating spine and neck as well), "pin" (keeps its position of the start pose)
+    weight     weight among competing chains
+    ground     the target stays on the terrain
+    position   [file units, world] the target; rotation w x y z; direction of any length
+    axis       of the tip, in its own frame: its direction axis or gaze axis; by default the face's own
+    pole       [file units, world] point towards which the limb bends, or None
+    """
+
+    id: str
+    root: str | None
+    tip: str
+    kind: ChainKind = "position"
+    enabled: bool = True
+    weight: float = 1.0
+    ground: bool = False
+    position: Vector = (0.0, 0.0, 0.0)
+    rotation: Quaternion = (1.0, 0.0, 0.0, 0.0)
+    direction: Vector = (0.0, 0.0, 1.0)
+    axis: Vector = DEFAULT_AXIS
+    pole: Vector | None = None
+
+    def replace(self, **changes: Any) -> ChainTarget:
+        """Return the chain with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def with_target_at(self, pose: Pose) -> ChainTarget:
+        """Return the chain with its target at the tip of a pose. A look keeps its point."""
+        if self.kind == "look":
+            return self
+        at_tip = build_chain(pose, self.id, self.root, self.tip, self.kind, axis=self.axis)
+        return self.replace(position=at_tip.position, rotation=at_tip.rotation, direction=at_tip.direction)
+
+    @property
+    def shape(self) -> ChainTarget:
+        """The chain without target values, as a key for packed solvers."""
+        nowhere = (0.0, 0.0, 0.0)
+        pole = None if self.pole is None else nowhere
+        return self.replace(position=nowhere, rotation=(1.0, 0.0, 0.0, 0.0), direction=nowhere, pole=pole)
+
+    def list_joints(self, skeleton: Skeleton) -> tuple[str, ...]:
+        """List the joints from the root to the tip, both included."""
+        return (*skeleton.chain(self.root, self.tip), self.tip)
+
+    def build_goals(self, skeleton: Skeleton) -> list[Goal]:
+        """Build the solver goals of the chain, in the order of `targets`."""
+        at: dict[str, Any] = {"root": self.root, "weight": self.weight}
+        if self.kind == "look":
+            goal = LookAt(self.tip, self.position, axis=self.axis, weight=self.weight)
+            if goal.sight(skeleton).is_known:
+                return [goal]
+            axis = [*self.axis]  # no face: use the axis shown on the page, without a warning
+            return [LookAt(self.tip, self.position, axis=axis, weight=self.weight)]
+        if self.kind in ("place", "pin"):  # a Pin goal would hold the last displayed pose, and errors would add up
+            goals: list[Goal] = [Place(self.tip, self.position, self.rotation, **at)]
+        else:
+            goals = [Position(self.tip, self.position, **at)]
+        if self.kind == "direction":
+            goals.append(Direction(self.tip, self.direction, axis=self.axis, **at))
+        if self.pole is not None:
+            goals.append(Pole(self.find_bending_joint(skeleton), self.pole, tip=self.tip, **at))
+        return goals
+
+    def find_bending_joint(self, skeleton: Skeleton) -> str:
+        """Find the middle moving joint, for a pole. Raise InputError below two moving joints."""
+        moving = [name for name in skeleton.chain(self.root, self.tip) if skeleton[name].kind != Kind.FIXED]
+        if len(moving) < 2:  # noqa: PLR2004
+            raise InputError(f"a pole needs a limb of two joints or more; above {self.tip!r} there are {len(moving)}")
+        return moving[len(moving) // 2]
+
+
+def build_chain(
+    pose: Pose, name: str, root: str | None, tip: str, kind: ChainKind = "position", **more: Any
+) -> ChainTarget:
+    """Build a chain with its target at the tip of a pose. Raise UnknownNameError or InputError for unknown joints."""
+    tip = pose.skeleton.names[pose.skeleton.index(tip)]
+    if kind not in CHAIN_KINDS:
+        raise InputError(f"a chain's kind is one of {', '.join(CHAIN_KINDS)}, not {kind!r}")
+    pose.skeleton.chain(root, tip)
+    at = pose.world[tip]
+    axis = more.pop("axis", DEFAULT_AXIS)
+    direction = rotations.rotate(at.rotations, np.asarray(axis, dtype=np.float64))
+    return ChainTarget(
+        id=name, root=root, tip=tip, kind=kind, axis=axis, position=to_vector(at.positions),
+        rotation=to_quaternion(at.rotations), direction=to_vector(direction), **more,
+    )  # fmt: skip
+
+
+def to_vector(numbers: Any) -> Vector:
+    """Convert to three floats."""
+    x, y, z = (float(number) for number in numbers)
+    return (x, y, z)
+
+
+def to_quaternion(numbers: Any) -> Quaternion:
+    """Convert to four floats w x y z."""
+    w, x, y, z = (float(number) for number in numbers)
+    return (w, x, y, z)
+
+
+def build_default_chains(rig: Rig, pose: Pose) -> tuple[ChainTarget, ...]:
+    """Build chains for the usual limbs, with targets at their tips."""
+    return tuple(build_chain(pose, limb.name, limb.root, limb.tip, limb.kind) for limb in find_default_limbs(rig))
+
+
+# --- Controls and point marks of a program as document values --------------------------------------------------------
+
+
+ControlValue: TypeAlias = float | int | str
 
 
 @dataclass(frozen=True)
-class Choice:
+class Control:
+    """A slider, a button or a text.
+
+    A slider goes from `low` to `high`; the value of a button is its number of presses.
+    """
+
+    kind: Literal["slider", "button", "text"]
+    name: str
+    value: ControlValue
+    low: float = 0.0
+    high: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class PointCloud:
+    """Points (n, 3) [file units, world] in one colour; `size` in pixels."""
+
+    name: str
+    points: tuple[tuple[float, float, float], ...]
+    colour: str
+    size: float
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+Mode: TypeAlias = Literal["limits", "hinge", "plain"]
+Run: TypeAlias = Literal["live", "iterate", "step"]
+Origin: TypeAlias = Literal["last", "start"]
+
+AUTO = "auto"
+_UNBOUNDED = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class SolverChoice:
     """A solver by name with its options, for one view."""
 
     name: str = AUTO
     options: tuple[tuple[str, Any], ...] = ()
 
-    def made(self) -> solvers.Solver | str:
+    def build_solver(self) -> solvers.Solver | str:
         """Build the solver, or return "auto". Raise InputError for invalid options."""
         return self.name if self.name == AUTO else solvers.named(self.name, **dict(self.options))
 
-    def with_option(self, name: str, value: Any) -> Choice:
+    def with_option(self, name: str, value: Any) -> SolverChoice:
         """Return the choice with one option set. The solver checks it."""
-        kept = tuple(pair for pair in self.options if pair[0] != name)
-        choice = Choice(self.name, (*kept, (name, value)))
-        choice.made()
+        options = tuple(pair for pair in self.options if pair[0] != name)
+        choice = SolverChoice(self.name, (*options, (name, value)))
+        choice.build_solver()
         return choice
 
 
@@ -98,11 +255,11 @@ class Document:
     skeleton: Skeleton
     start: Pose
     chains: tuple[ChainTarget, ...] = ()
-    solvers: tuple[Choice, Choice] = (Choice(), Choice("ccd"))
+    solvers: tuple[SolverChoice, SolverChoice] = (SolverChoice(), SolverChoice("ccd"))
     views: int = 1
     mode: Mode = "limits"
     run: Run = "live"
-    origin: From = "last"
+    origin: Origin = "last"
     tolerance: float | None = None
     free_root: bool = False
     places: tuple[Vector, ...] = ((0.0, 0.0, 0.0),)
@@ -112,35 +269,35 @@ class Document:
     terrain: str | None = None
     handles: tuple[Gizmo, ...] = ()
     controls: tuple[Control, ...] = ()
-    marks: tuple[Cloud, ...] = ()
+    marks: tuple[PointCloud, ...] = ()
     driven: bool = False
     scene: str | None = None
     packages: tuple[Path, ...] = ()
 
-    def but(self, **changes: Any) -> Document:
+    def replace(self, **changes: Any) -> Document:
         """Return the document with some fields changed."""
         return dataclasses.replace(self, **changes)
 
-    def same(self, other: Document) -> bool:
+    def is_same(self, other: Document) -> bool:
         """Return whether all fields are equal."""
         fields = (field.name for field in dataclasses.fields(self))
         pairs = ((getattr(self, name), getattr(other, name)) for name in fields)
         return all(a is b or a == b for a, b in pairs)
 
-    def of_program(self, now: Document) -> Document:
+    def with_program_controls(self, current: Document) -> Document:
         """Return the document with the current controls and marks of a program."""
-        return self.but(controls=now.controls, marks=now.marks)
+        return self.replace(controls=current.controls, marks=current.marks)
 
-    def same_work(self, other: Document) -> bool:
+    def has_same_work(self, other: Document) -> bool:
         """Return whether the savable content is the same.
 
         It is start pose, limits, chains and keys, but no view settings.
         """
-        chains, others = (tuple(chain.but(enabled=True) for chain in each.chains) for each in (self, other))
-        same = self.rig is other.rig and self.start is other.start and chains == others
-        return same and self.keys == other.keys and self.skeleton.limits == other.skeleton.limits
+        chains, others = (tuple(chain.replace(enabled=True) for chain in each.chains) for each in (self, other))
+        is_same = self.rig is other.rig and self.start is other.start and chains == others
+        return is_same and self.keys == other.keys and self.skeleton.limits == other.skeleton.limits
 
-    def chain(self, name: str) -> ChainTarget:
+    def find_chain(self, name: str) -> ChainTarget:
         """Find a chain by name. UnknownNameError lists all names."""
         for chain in self.chains:
             if chain.id == name:
@@ -149,10 +306,10 @@ class Document:
 
     def with_chain(self, changed: ChainTarget) -> Document:
         """Return the document with the chain of this name replaced."""
-        return self.but(chains=tuple(changed if chain.id == changed.id else chain for chain in self.chains))
+        return self.replace(chains=tuple(changed if chain.id == changed.id else chain for chain in self.chains))
 
     @property
-    def working(self) -> Skeleton:
+    def solver_skeleton(self) -> Skeleton:
         """The skeleton for solving, with free root and limits as set.
 
         It is cached per skeleton and mode.
@@ -160,30 +317,30 @@ class Document:
         skeleton = self.skeleton.with_free_root() if self.free_root else self.skeleton
         if self.mode == "limits":
             return skeleton
-        keeps = _hinges_only if self.mode == "hinge" else _no_limit
-        return remember(skeleton, "viewed in a mode", self.mode, lambda: _kept(skeleton, keeps))
+        keeps = _keep_hinge_axis if self.mode == "hinge" else _keep_slide_limit
+        return get_or_compute(skeleton, "viewed in a mode", self.mode, lambda: _filter_limits(skeleton, keeps))
 
     @property
-    def started(self) -> Pose:
+    def solver_start(self) -> Pose:
         """The start pose on the solver skeleton, inside its limits. It is the same value while neither changes."""
-        working = self.working
+        working = self.solver_skeleton
 
-        def made() -> Pose:
+        def compute_start() -> Pose:
             start = self.start.on(working)
             return start.with_q(working.legal(start.q)[0])
 
         # Changes are detected by identity of poses, and of skeletons here: the pose keeps its own skeleton alive.
-        return remember(self.start, "started", id(working), made, most=1)
+        return get_or_compute(self.start, "started", id(working), compute_start, max_keys=1)
 
     @property
-    def active(self) -> tuple[ChainTarget, ...]:
+    def active_chains(self) -> tuple[ChainTarget, ...]:
         """The enabled chains."""
         return tuple(chain for chain in self.chains if chain.enabled)
 
-    def modes(self) -> dict[str, str | None]:
+    def list_modes(self) -> dict[str, str | None]:
         """List the limit modes, each with None or its reason against it."""
         limits = [limit for limit in self.skeleton.limits if limit is not None]
-        axes = any(hinge_axis(limit) for limit in limits) or bool((self.skeleton.kinds == Kind.HINGE).any())
+        axes = any(find_hinge_axis(limit) for limit in limits) or bool((self.skeleton.kinds == Kind.HINGE).any())
         return {
             "plain": None,
             "hinge": None if axes else "no joint has a hinge axis; give one a range with an axis under Limits",
@@ -191,7 +348,7 @@ class Document:
         }
 
 
-def document_of(rig: Rig, *, pose: Pose | None = None, name: str = "", **more: Any) -> Document:
+def build_document(rig: Rig, *, pose: Pose | None = None, name: str = "", **more: Any) -> Document:
     """Build the initial document of a rig. It has the pose of the file and the chains of its sidecar or its limbs.
 
     The clip of a motion file (BVH) is played, with the chains switched off.
@@ -199,32 +356,32 @@ def document_of(rig: Rig, *, pose: Pose | None = None, name: str = "", **more: A
     start = rig.pose if pose is None else pose
     if start.shape:
         raise InputError(f"the viewer starts from a single pose, not a batch of shape {start.shape}")
-    shown = name or (rig.path.name if rig.path is not None else "rig")
+    title = name or (rig.path.name if rig.path is not None else "rig")
     chains = more.pop("chains", None)
-    made = default_chains(rig, start) if chains is None else chains
-    if chains is None and pose is None and "clip" not in more and _is_motion(rig):
-        more["clip"], made = rig.clips[0].name, tuple(chain.but(enabled=False) for chain in made)
-    return Document(rig=rig, name=shown, skeleton=rig.skeleton, start=start, chains=made, **more)
+    targets = build_default_chains(rig, start) if chains is None else chains
+    if chains is None and pose is None and "clip" not in more and _is_motion_file(rig):
+        more["clip"], targets = rig.clips[0].name, tuple(chain.replace(enabled=False) for chain in targets)
+    return Document(rig=rig, name=title, skeleton=rig.skeleton, start=start, chains=targets, **more)
 
 
-def _is_motion(rig: Rig) -> bool:
+def _is_motion_file(rig: Rig) -> bool:
     """Return whether a rig comes from a BVH of several frames."""
     return isinstance(rig.skeleton.source, BvhDocument) and bool(rig.clips) and len(rig.clips[0]) > 1
 
 
-def _kept(skeleton: Skeleton, keep: Callable[[Kind, Limit], Limit | None]) -> Skeleton:
+def _filter_limits(skeleton: Skeleton, keep: Callable[[Kind, Limit], Limit | None]) -> Skeleton:
     """Return the skeleton with each limit filtered by `keep`."""
     rows = zip(skeleton.kinds.tolist(), skeleton.limits, strict=True)
     limits = tuple(None if limit is None else keep(Kind(kind), limit) for kind, limit in rows)
     return dataclasses.replace(skeleton, limits=limits)
 
 
-def _no_limit(kind: Kind, limit: Limit) -> Limit | None:
+def _keep_slide_limit(kind: Kind, limit: Limit) -> Limit | None:
     """Keep the limit of a slide, drop any other. A slide without a range would have no end."""
     return limit if kind == Kind.SLIDE else None
 
 
-def _hinges_only(kind: Kind, limit: Limit) -> Limit | None:
+def _keep_hinge_axis(kind: Kind, limit: Limit) -> Limit | None:
     """Keep the hinge axis of a ball, drop any other limit."""
-    axis = hinge_axis(limit)
-    return Range(*_FREE, axis=axis) if axis is not None else _no_limit(kind, limit)
+    axis = find_hinge_axis(limit)
+    return Range(*_UNBOUNDED, axis=axis) if axis is not None else _keep_slide_limit(kind, limit)

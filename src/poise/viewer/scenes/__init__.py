@@ -15,7 +15,7 @@ from poise.errors import UnknownNameError
 from poise.viewer.document.document import Document
 
 
-class About(NamedTuple):
+class SceneInfo(NamedTuple):
     """Menu entry of a scene."""
 
     name: str
@@ -26,27 +26,27 @@ class About(NamedTuple):
 @cache
 def names() -> tuple[str, ...]:
     """List the scene names in the order of the menu."""
-    found = [module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg]
-    return tuple(sorted(found, key=lambda name: _module(name).ORDER))
+    scene_names = [module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg]
+    return tuple(sorted(scene_names, key=lambda name: _load_module(name).ORDER))
 
 
-def about(name: str) -> About:
+def describe_scene(name: str) -> SceneInfo:
     """Return name, title and text of a scene. UnknownNameError lists all scenes."""
-    module = _module(_known(name))
-    return About(name, module.TITLE, module.TEXT)
+    module = _load_module(_check_name(name))
+    return SceneInfo(name, module.TITLE, module.TEXT)
 
 
-def scene(name: str) -> Document:
+def build_scene(name: str) -> Document:
     """Build a scene. UnknownNameError lists all scenes."""
-    module = _module(_known(name))
+    module = _load_module(_check_name(name))
     return module.make().but(scene=name, name=module.TITLE)
 
 
-def _known(name: str) -> str:
+def _check_name(name: str) -> str:
     if name not in names():
         raise UnknownNameError("scene", name, names())
     return name
 
 
-def _module(name: str) -> Any:
+def _load_module(name: str) -> Any:
     return importlib.import_module(f"{__name__}.{name}")

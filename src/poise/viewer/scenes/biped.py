@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from poise.viewer.document.chains import chain_of
-from poise.viewer.document.document import Choice, Document, document_of
-from poise.viewer.scenes.base.figure import HIPS, figure
+from poise.viewer.document.document import Document, SolverChoice, build_chain, build_document
+from poise.viewer.scene_rigs import HIPS, load_character
 
 TITLE = "Biped"
 TEXT = "A hand reaches, both feet stay: hips, spine and legs follow. Drag the target to the floor, or out of reach."
@@ -15,12 +14,12 @@ _TARGET, _AHEAD = (0.35, 0.6, 0.5), (0.2, 1.0, 2.0)
 
 def make() -> Document:
     """Build a reach to the ground in front of the knees."""
-    rig = figure()
+    rig = load_character()
     chains = (
-        chain_of(rig.pose, "left_hand", HIPS, "LeftHand").but(position=_TARGET),
-        chain_of(rig.pose, "right_hand", HIPS, "RightHand", enabled=False),
-        chain_of(rig.pose, "head", None, "Head", "look", weight=0.3).but(position=_AHEAD),
-        chain_of(rig.pose, "left_foot", HIPS, "LeftFoot", "pin"),
-        chain_of(rig.pose, "right_foot", HIPS, "RightFoot", "pin"),
+        build_chain(rig.pose, "left_hand", HIPS, "LeftHand").replace(position=_TARGET),
+        build_chain(rig.pose, "right_hand", HIPS, "RightHand", enabled=False),
+        build_chain(rig.pose, "head", None, "Head", "look", weight=0.3).replace(position=_AHEAD),
+        build_chain(rig.pose, "left_foot", HIPS, "LeftFoot", "pin"),
+        build_chain(rig.pose, "right_foot", HIPS, "RightFoot", "pin"),
     )
-    return document_of(rig, chains=chains, solvers=(Choice("auto"), Choice("ccd")), free_root=True)
+    return build_document(rig, chains=chains, solvers=(SolverChoice("auto"), SolverChoice("ccd")), free_root=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from poise.viewer.document.document import Document
-from poise.viewer.scenes.base.arm import reaching
+from poise.viewer.scene_rigs import build_arm_scene
 
 TITLE = "CCD"
 TEXT = "An arm of five ball joints reaches the cube: each joint turns in closed form towards it, again and again."
@@ -12,4 +12,4 @@ ORDER = 10
 
 def make() -> Document:
     """Build the scene without hinges."""
-    return reaching("plain")
+    return build_arm_scene("plain")

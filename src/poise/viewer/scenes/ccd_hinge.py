@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from poise.viewer.document.document import Document
-from poise.viewer.scenes.base.arm import reaching
+from poise.viewer.scene_rigs import build_arm_scene
 
 TITLE = "CCD + hinge"
 TEXT = "Each joint of the arm turns about one axis only, as far as it likes."
@@ -12,4 +12,4 @@ ORDER = 20
 
 def make() -> Document:
     """Build the scene with hinges."""
-    return reaching("hinge")
+    return build_arm_scene("hinge")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from poise.viewer.document.document import Document
-from poise.viewer.scenes.base.arm import reaching
+from poise.viewer.scene_rigs import build_arm_scene
 
 TITLE = "CCD + hinge + range"
 TEXT = "Hinges that stop at the ends of their ranges: an arc turns red where one does. Drag the cube behind the arm."
@@ -12,4 +12,4 @@ ORDER = 30
 
 def make() -> Document:
     """Build the scene with hinges and ranges."""
-    return reaching("limits")
+    return build_arm_scene("limits")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from poise.io import samples
 from poise.io.registry import load
-from poise.viewer.document.chains import chain_of
-from poise.viewer.document.document import Choice, Document, document_of
+from poise.viewer.document.document import Document, SolverChoice, build_chain, build_document
 
 TITLE = "Robot arm"
 TEXT = "Six hinges with ranges, read from a URDF file: the tool goes to the place and rotation of the target."
@@ -17,5 +16,5 @@ _TARGET = (0.3, -0.35, 0.25)
 def make() -> Document:
     """Build the scene, the tool pointing down as at rest."""
     rig = load(samples.path("arm.urdf"))
-    chain = chain_of(rig.pose, "tool", None, "tool", "place").but(position=_TARGET)
-    return document_of(rig, chains=(chain,), solvers=(Choice(), Choice("damped_least_squares")))
+    chain = build_chain(rig.pose, "tool", None, "tool", "place").replace(position=_TARGET)
+    return build_document(rig, chains=(chain,), solvers=(SolverChoice(), SolverChoice("damped_least_squares")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from poise.io import samples
 from poise.io.registry import load
-from poise.viewer.document.document import Document, document_of
+from poise.viewer.document.document import Document, build_document
 
 TITLE = "Walk on hills"
 TEXT = "A walk that was made on a flat floor, its feet planted on hills. Play it, change the ground, switch Plant off."
@@ -14,5 +14,5 @@ ORDER = 70
 def make() -> Document:
     """Build the walk, ready to play, chains switched off."""
     rig = load(samples.path("humanoid.glb"))
-    document = document_of(rig, clip=rig.clips[0].name, plant=True, terrain="hills")
-    return document.but(chains=tuple(chain.but(enabled=False) for chain in document.chains))
+    document = build_document(rig, clip=rig.clips[0].name, plant=True, terrain="hills")
+    return document.replace(chains=tuple(chain.replace(enabled=False) for chain in document.chains))

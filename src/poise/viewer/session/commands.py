@@ -4,48 +4,325 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
-from poise.errors import InputError, PoiseError
+from poise.errors import FileError, InputError, PoiseError
+from poise.io.registry import read_rig
+from poise.maths.caching import get_or_compute
+from poise.model.clip import Clip
 from poise.viewer import scenes
-from poise.viewer.protocol import number, pack_download, text, text_or_none, truth
-from poise.viewer.session import opening
-from poise.viewer.session.follow import send_marks, send_model, send_terrain
-from poise.viewer.session.playing import FASTEST, SLOWEST
-from poise.viewer.session.session import Session
-from poise.viewer.session.state import welcome
+from poise.viewer.document.document import Document, build_document
+from poise.viewer.document.terrain import build_ground_mesh, plant_clip
+from poise.viewer.document.timeline import MAX_SPEED, MIN_SPEED, apply_keys
+from poise.viewer.protocol import (
+    MODEL_ASSET,
+    TERRAIN_ASSET,
+    pack_asset,
+    pack_download,
+    read_bool,
+    read_number,
+    read_optional_text,
+    read_text,
+)
+from poise.viewer.rig_message import RigMessage, build_rig_message
+from poise.viewer.session.downloads import list_formats
+from poise.viewer.session.message_queues import Outbox
+from poise.viewer.session.pose_state import PoseState
+from poise.viewer.session.state_messages import build_welcome
+from poise.viewer.session.undo_history import History, Snapshot
+from poise.viewer.session.uploads import Uploads
+
+# --- Interface of the session thread for commands --------------------------------------------------------------------
 
 
-def hello(session: Session, args: dict[str, Any]) -> None:
+class Session(Protocol):
+    """Interface to document, poses and page of a session.
+
+    outbox           messages for the page
+    history          steps of undo
+    pose_state       the document and the displayed poses
+    opened_document  the last opened file's document; the menu of scenes leads back to it
+    saved_documents  documents as opened or saved, the newest last; any other one has unsaved changes
+    uploads          files sent by the page
+    asset_count      number of rigs and terrains sent so far
+    file_count       number of files offered so far
+    planted_clips    cache of planted clips by clip and terrain: planting is slower than playing
+
+    `SessionThread` implements it.
+    """
+
+    outbox: Outbox
+    history: History
+    pose_state: PoseState
+    opened_document: Document
+    saved_documents: list[Document]
+    uploads: Uploads
+    asset_count: int
+    file_count: int
+    planted_clips: dict[tuple[object, ...], Clip]
+
+    @property
+    def document(self) -> Document:
+        """The current document."""
+        ...
+
+    def take_snapshot(self) -> Snapshot:
+        """Return a snapshot for undo."""
+        ...
+
+    def set_document(self, document: Document, *, quiet: bool = False) -> None:
+        """Set the document. `quiet`: the page knows already."""
+        ...
+
+    def show_message(self, level: str, sentence: str) -> None:
+        """Show a message on the page."""
+        ...
+
+    def show_busy(self) -> None:
+        """Send the running jobs."""
+        ...
+
+    def send_state(self, *, at_once: bool = False) -> None:
+        """Schedule sending of the state."""
+        ...
+
+    def start_job(
+        self, sentence: str, work: Callable[[], Any], done: Callable[[Any], None], failed: Callable[[], None] = ...
+    ) -> None:
+        """Run a job in the background. Then `done` gets its outcome, or `failed` is called."""
+        ...
+
+
+# --- Update the page after a change: rig, terrain, clip --------------------------------------------------------------
+
+
+_MAX_PLANTED_CLIPS = 8  # cached planted clips
+
+
+def sync_document(session: Session, previous: Document) -> None:
+    """Send the page all messages for a changed document."""
+    current = session.document
+    if current.rig is not previous.rig or current.places != previous.places:
+        send_model(session)
+    elif current.start is not previous.start or current.solver_skeleton is not previous.solver_skeleton:
+        session.outbox.send_ghost(session.pose_state.pack_ghost())
+    if current.terrain != previous.terrain or current.rig is not previous.rig:
+        send_terrain(session)
+    if current.marks is not previous.marks:
+        send_marks(session)
+    if _list_motion_inputs(current) != _list_motion_inputs(previous):
+        sync_clip(session)
+
+
+def _list_motion_inputs(document: Document) -> tuple[object, ...]:
+    """List the inputs of the displayed motion."""
+    return (document.rig, document.clip, document.plant, document.terrain, document.keys)
+
+
+def send_model(session: Session) -> None:
+    """Send the rig: joints, meshes, start pose."""
+    document = session.document
+    model = _build_message(document)
+    session.asset_count += 1
+    assets = [] if model.asset is None else [pack_asset(MODEL_ASSET, session.asset_count, model.asset)]
+    session.outbox.send({**model.message, "id": session.asset_count}, *assets, session.pose_state.pack_ghost())
+    for note in model.notes:
+        session.show_message("note", note)
+
+
+def _build_message(document: Document) -> RigMessage:
+    """Build the rig message with its save formats. A rig caches its last, for page reloads."""
+
+    def build_with_formats() -> RigMessage:
+        model = build_rig_message(document.rig, document.places, document.packages)
+        message = {**model.message, "formats": [*list_formats(document.rig), "html"]}
+        return RigMessage(message, model.asset, model.notes)
+
+    return get_or_compute(
+        document.rig, "model of the page", (document.places, document.packages), build_with_formats, max_keys=1
+    )
+
+
+def send_terrain(session: Session) -> None:
+    """Send the terrain mesh around the character."""
+    document = session.document
+    message: dict[str, Any] = {"kind": "terrain", "id": None, "words": document.terrain}
+    if document.terrain is None:
+        session.outbox.send(message)
+        return
+    session.asset_count += 1
+    mesh = build_ground_mesh(document.rig, document.terrain, document.solver_start)
+    session.outbox.send({**message, "id": session.asset_count}, pack_asset(TERRAIN_ASSET, session.asset_count, mesh))
+
+
+def send_marks(session: Session) -> None:
+    """Send the point marks of a program."""
+    marks = [{"name": m.name, "points": m.points, "colour": m.colour, "size": m.size} for m in session.document.marks]
+    session.outbox.send({"kind": "marks", "marks": marks})
+
+
+def sync_clip(session: Session) -> None:
+    """Play the document's clip. Its feet are planted in the background."""
+    document, playhead = session.document, session.pose_state.playhead
+    clip = None if document.clip is None else apply_keys(document.rig.clip(document.clip), document.keys)
+    planted_clip = session.planted_clips.get(_build_planting_key(document))
+    playhead.set_clip(clip if planted_clip is None else planted_clip)
+    if planted_clip is None and clip is not None and document.plant:
+        _start_planting(session, clip)
+
+
+def _build_planting_key(document: Document) -> tuple[object, ...]:
+    """Build the cache key of a planted clip. It is empty without planting."""
+    is_planted = document.plant and document.clip is not None and document.terrain is not None
+    return (document.rig, document.clip, document.terrain, document.keys) if is_planted else ()
+
+
+def _start_planting(session: Session, clip: Clip) -> None:
+    rig, spec, key = session.document.rig, str(session.document.terrain), _build_planting_key(session.document)
+
+    def store_clip(planted_clip: Clip) -> None:
+        if len(session.planted_clips) >= _MAX_PLANTED_CLIPS:
+            del session.planted_clips[next(iter(session.planted_clips))]
+        session.planted_clips[key] = planted_clip
+        if _build_planting_key(session.document) == key:
+            session.pose_state.playhead.set_clip(planted_clip)
+            session.pose_state.mark_dirty()
+            session.send_state()
+
+    def switch_planting_off() -> None:
+        if _build_planting_key(session.document) == key:
+            session.set_document(session.document.replace(plant=False))
+
+    session.start_job(
+        f"planting the feet of {clip.name or 'the clip'} ...",
+        lambda: plant_clip(rig, clip, spec),
+        store_clip,
+        switch_planting_off,
+    )
+
+
+# --- Open scenes and uploaded files as a new document ----------------------------------------------------------------
+#
+# One step of undo.
+
+
+_MAX_NOTES = 3  # notes shown for an opened file
+
+
+def open_document(session: Session, document: Document) -> None:
+    """Replace the document by another one."""
+    session.history.add("open", session.take_snapshot())
+    document = document.with_program_controls(session.document)
+    session.saved_documents.append(document)
+    session.pose_state.selected = None
+    session.set_document(document, quiet=True)
+    session.pose_state.reset()
+    session.pose_state.playhead.playing = document.clip is not None
+    session.send_state(at_once=True)
+
+
+def begin_upload(session: Session, args: dict[str, Any]) -> None:
+    """Begin an upload and tell the page to continue."""
+    with _UploadGuard(session, int(read_number(args, "id", 0, 2**53))):
+        session.uploads.begin(args)
+    session.outbox.send({"kind": "upload", "id": args["id"], "go": True})
+
+
+def begin_upload_file(session: Session, args: dict[str, Any]) -> None:
+    """Begin the next file of an upload."""
+    with _UploadGuard(session):
+        session.uploads.begin_file(args)
+
+
+def receive_chunk(session: Session, args: dict[str, Any]) -> None:
+    """Receive a part of the current file."""
+    with _UploadGuard(session):
+        session.uploads.write_chunk(args["data"])
+
+
+def cancel_upload(session: Session, _: dict[str, Any]) -> None:
+    """Cancel the upload."""
+    session.uploads.cancel()
+
+
+def finish_upload(session: Session, _: dict[str, Any]) -> None:
+    """Open the uploaded files.
+
+    An unreadable file is reported, and the document stays.
+    """
+    with _UploadGuard(session):
+        path = session.uploads.finish()
+
+    def show_document(document: Document) -> None:
+        session.opened_document = document
+        open_document(session, document)
+        for note in document.rig.notes[:_MAX_NOTES]:
+            session.show_message("note", note)
+
+    session.start_job(
+        f"opening {path.name} ...",
+        lambda: _read_document(path),
+        show_document,
+        lambda: session.uploads.remove_folder(path),
+    )
+
+
+def _read_document(path: Path) -> Document:
+    rig = read_rig(path)
+    if not len(rig.skeleton):
+        raise FileError(path, "holds no joints: there is nothing to show")
+    return build_document(rig)
+
+
+class _UploadGuard:
+    """Context for stopping an upload after a refusal."""
+
+    def __init__(self, session: Session, number: int | None = None) -> None:
+        self._session, self._number = session, number
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, PoiseError):
+            self._session.uploads.refuse()
+            self._session.outbox.send({"kind": "upload", "id": self._number, "go": False})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def greet_page(session: Session, args: dict[str, Any]) -> None:
     """Send a new page the complete state."""
     session.uploads.cancel()  # the previous page left during an upload
-    session.outbox.say(welcome(text(args, "key"), version("poise")))
-    session.say_busy()
-    wanted = text_or_none(args, "scene")
-    if wanted is not None and wanted != session.document.scene:
-        before = session.document.rig
+    session.outbox.send(build_welcome(read_text(args, "key"), version("poise")))
+    session.show_busy()
+    scene_name = read_optional_text(args, "scene")
+    if scene_name is not None and scene_name != session.document.scene:
+        previous_rig = session.document.rig
         try:
-            scene(session, {"name": wanted})
+            open_scene(session, {"name": scene_name})
         except PoiseError as error:  # an invalid name in the address
-            session.say("error", str(error))
-        if session.document.rig is not before:
+            session.show_message("error", str(error))
+        if session.document.rig is not previous_rig:
             return  # everything was sent; scenes of one rig send only differences
     send_model(session)
     send_terrain(session)
     send_marks(session)
-    session.tell(at_once=True)
-    session.stage.touch()
+    session.send_state(at_once=True)
+    session.pose_state.mark_dirty()
 
 
-def select(session: Session, args: dict[str, Any]) -> None:
+def select_joint(session: Session, args: dict[str, Any]) -> None:
     """Select a joint for detailed answers, or none with null."""
-    joint = text_or_none(args, "joint")
+    joint = read_optional_text(args, "joint")
     names = session.document.skeleton
-    session.stage.selected = None if joint is None else names.names[names.index(joint)]
-    session.stage.say_again()
+    session.pose_state.selected = None if joint is None else names.names[names.index(joint)]
+    session.pose_state.request_answer()
 
 
-def step(session: Session, _: dict[str, Any]) -> None:
+def run_step(session: Session, _: dict[str, Any]) -> None:
     """Run one iteration and switch to single steps.
 
     Raise InputError where a program shows the poses.
@@ -54,135 +331,140 @@ def step(session: Session, _: dict[str, Any]) -> None:
         message = "a program shows the poses: there is nothing to step"
         raise InputError(message)
     if session.document.run != "step":
-        session.history.add("change pace", session.moment())
-        session.put(session.document.but(run="step"))
-    session.stage.steps += 1
+        session.history.add("change pace", session.take_snapshot())
+        session.set_document(session.document.replace(run="step"))
+    session.pose_state.steps += 1
 
 
-def reset(session: Session, _: dict[str, Any]) -> None:
+def reset_pose(session: Session, _: dict[str, Any]) -> None:
     """Return to the start pose.
 
     In the live mode targets move to their tips; otherwise the solver would move the pose back at once.
     """
     document = session.document
-    session.history.add("reset", session.moment())
-    session.stage.reset()
+    session.history.add("reset", session.take_snapshot())
+    session.pose_state.reset()
     if document.run == "live":
-        document = document.but(chains=tuple(chain.placed(document.started) for chain in document.chains))
-    session.put(document)
+        document = document.replace(
+            chains=tuple(chain.with_target_at(document.solver_start) for chain in document.chains)
+        )
+    session.set_document(document)
 
 
-def keep_start(session: Session, _: dict[str, Any]) -> None:
+def set_start_pose(session: Session, _: dict[str, Any]) -> None:
     """Make the displayed pose the start pose. Limits are kept."""
-    before, stage = session.moment(), session.stage
-    shown = stage.pose_of(0)
-    session.history.add("keep pose as start", before)
-    session.put(session.document.but(start=shown))
+    snapshot, stage = session.take_snapshot(), session.pose_state
+    displayed_pose = stage.build_view_pose(0)
+    session.history.add("keep pose as start", snapshot)
+    session.set_document(session.document.replace(start=displayed_pose))
 
 
-def play(session: Session, args: dict[str, Any]) -> None:
+def switch_playing(session: Session, args: dict[str, Any]) -> None:
     """Play or pause the clip."""
-    on = truth(args, "on")
+    on = read_bool(args, "on")
     if on:
-        session.stage.playhead.seek(session.stage.playhead.time)
-    session.stage.playhead.playing = on
-    session.stage.touch()
-    session.tell()
+        session.pose_state.playhead.seek(session.pose_state.playhead.time)
+    session.pose_state.playhead.playing = on
+    session.pose_state.mark_dirty()
+    session.send_state()
 
 
-def seek(session: Session, args: dict[str, Any]) -> None:
+def seek_clip(session: Session, args: dict[str, Any]) -> None:
     """Show the clip at a time [s]."""
-    session.stage.playhead.seek(number(args, "time", 0.0))
-    session.stage.touch()
+    session.pose_state.playhead.seek(read_number(args, "time", 0.0))
+    session.pose_state.mark_dirty()
 
 
-def speed(session: Session, args: dict[str, Any]) -> None:
+def set_speed(session: Session, args: dict[str, Any]) -> None:
     """Set the playback speed."""
-    session.stage.playhead.speed = number(args, "value", SLOWEST, FASTEST)
-    session.tell()
+    session.pose_state.playhead.speed = read_number(args, "value", MIN_SPEED, MAX_SPEED)
+    session.send_state()
 
 
 def undo(session: Session, _: dict[str, Any]) -> None:
     """Go one step back."""
-    _restore(session, session.history.undo)
+    _restore_snapshot(session, session.history.undo)
 
 
 def redo(session: Session, _: dict[str, Any]) -> None:
     """Go one step forward again."""
-    _restore(session, session.history.redo)
+    _restore_snapshot(session, session.history.redo)
 
 
-def _restore(session: Session, go: Callable[[Any], Any]) -> None:
-    now = session.document
+def _restore_snapshot(session: Session, move: Callable[[Any], Any]) -> None:
+    current = session.document
     try:
-        document, shown, outcomes = go(session.moment())
+        document, shown, outcomes = move(session.take_snapshot())
     except InputError as nothing:  # pressing undo without steps is no error
-        session.say("note", str(nothing))
+        session.show_message("note", str(nothing))
         return
-    document = document.of_program(now)
-    if now.driven:  # poses and handles of a program are not undone
-        document = document.but(driven=True, places=now.places, handles=now.handles)
-    session.put(document, quiet=True)
-    session.stage.restore(shown, outcomes)
-    session.tell()
+    document = document.of_program(current)
+    if current.driven:  # poses and handles of a program are not undone
+        document = document.but(driven=True, places=current.places, handles=current.handles)
+    session.set_document(document, quiet=True)
+    session.pose_state.restore(shown, outcomes)
+    session.send_state()
 
 
-def scene(session: Session, args: dict[str, Any]) -> None:
+def open_scene(session: Session, args: dict[str, Any]) -> None:
     """Open a demo scene, or with null the initial document."""
-    name = text_or_none(args, "name")
-    document = session.opened if name is None else scenes.scene(name)
-    opening.open_document(session, document)
+    name = read_optional_text(args, "name")
+    document = session.opened_document if name is None else scenes.build_scene(name)
+    open_document(session, document)
 
 
-def save(session: Session, args: dict[str, Any]) -> None:
+def save_file(session: Session, args: dict[str, Any]) -> None:
     """Build a file of the displayed pose and offer it."""
-    from poise.viewer.session.saves import saved  # noqa: PLC0415  (only for saving)
+    from poise.viewer.session.downloads import build_download  # noqa: PLC0415  (only for saving)
 
-    wanted, stage, document = text(args, "format"), session.stage, session.document
-    pose, clip = stage.poses(), stage.playhead.clip
+    format_name, stage, document = read_text(args, "format"), session.pose_state, session.document
+    pose, clip = stage.build_poses(), stage.playhead.clip
 
-    def offer(made: Any) -> None:
-        name, mime, contents = made
-        session.files += 1
-        session.kept.append(document)
-        session.tell()
-        message = {"kind": "file", "id": session.files, "name": name, "mime": mime}
-        session.outbox.say(message, pack_download(session.files, contents))
-        session.say("done", f"saved {name}")
+    def offer_file(download: Any) -> None:
+        name, mime, contents = download
+        session.file_count += 1
+        session.saved_documents.append(document)
+        session.send_state()
+        message = {"kind": "file", "id": session.file_count, "name": name, "mime": mime}
+        session.outbox.send(message, pack_download(session.file_count, contents))
+        session.show_message("done", f"saved {name}")
 
-    session.job(f"saving {wanted} ...", lambda: saved(document, pose, clip, wanted), offer)
+    session.start_job(
+        f"saving {format_name} ...", lambda: build_download(document, pose, clip, format_name), offer_file
+    )
 
 
-def cancel(session: Session, _: dict[str, Any]) -> None:
+def cancel_solve(session: Session, _: dict[str, Any]) -> None:
     """Cancel the running solve. The session thread has done so on arrival of the message."""
-    session.stage.say_again()
+    session.pose_state.request_answer()
 
 
-def call(session: Session, args: dict[str, Any]) -> None:
+def apply_change(session: Session, args: dict[str, Any]) -> None:
     """Apply a change of a program to the document."""
-    session.put(args["change"](session.document))
+    session.set_document(args["change"](session.document))
 
 
-def after(session: Session, args: dict[str, Any]) -> None:
+def finish_job(session: Session, args: dict[str, Any]) -> None:
     """Finish a background job."""
     del session
     args["work"]()
 
 
-def show(session: Session, args: dict[str, Any]) -> None:
+def show_pose(session: Session, args: dict[str, Any]) -> None:
     """Show a pose, or a batch side by side, of a program."""
-    session.stage.driven = args["pose"]
-    session.stage.touch()
+    session.pose_state.driven = args["pose"]
+    session.pose_state.mark_dirty()
 
 
 COMMANDS: dict[str, Callable[[Session, dict[str, Any]], None]] = {
-    "select": select, "step": step, "reset": reset, "keep_start": keep_start, "play": play, "seek": seek,
-    "speed": speed, "undo": undo, "redo": redo, "scene": scene, "save": save, "cancel": cancel,
-    "upload": opening.upload, "upload_file": opening.upload_file, "upload_done": opening.upload_done,
-    "upload_cancel": opening.upload_cancel,
+    "select": select_joint, "step": run_step, "reset": reset_pose, "keep_start": set_start_pose,
+    "play": switch_playing, "seek": seek_clip,
+    "speed": set_speed, "undo": undo, "redo": redo, "scene": open_scene, "save": save_file, "cancel": cancel_solve,
+    "upload": begin_upload, "upload_file": begin_upload_file, "upload_done": finish_upload,
+    "upload_cancel": cancel_upload,
 }  # fmt: skip
 
 #: Commands of the server and of programs, not of the page.
 INTERNAL: dict[str, Callable[[Session, dict[str, Any]], None]] = {
-    "hello": hello, "call": call, "after": after, "show": show, "chunk": opening.chunk,
+    "hello": greet_page, "call": apply_change, "after": finish_job, "show": show_pose, "chunk": receive_chunk,
 }  # fmt: skip

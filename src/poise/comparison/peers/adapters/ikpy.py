@@ -6,16 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from poise.comparison.peers.library import InProcess, Library, as_place, checked, clipped
-from poise.comparison.peers.serial import Segment, SerialArm, roll_pitch_yaw
+from poise.comparison.peers.adapter_base import (
+    InProcessAdapter,
+    OptionalLibrary,
+    check_goal_kind,
+    clip_values,
+    make_transform,
+)
+from poise.comparison.peers.serial_chain import ChainLink, SerialArm, compute_roll_pitch_yaw
 from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
 
-_LIBRARY = Library("ikpy.chain", "ikpy")
-_MOST = 60  # links: a target takes seconds at this number, a minute at three times it, and cannot be interrupted
+_LIBRARY = OptionalLibrary("ikpy.chain", "ikpy")
+_MAX_LINKS = 60  # links: a target takes seconds at this number, a minute at three times it, and cannot be interrupted
 
 
-class Ikpy(InProcess):
+class Ikpy(InProcessAdapter):
     """`Chain.inverse_kinematics_frame` on links made from the arm."""
 
     name = "ikpy"
@@ -30,15 +36,15 @@ class Ikpy(InProcess):
     library = _LIBRARY
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        checked(self.name, self.goals, kind)
-        if len(arm.links) > _MOST:
+        check_goal_kind(self.name, self.goals, kind)
+        if len(arm.links) > _MAX_LINKS:
             raise UnsupportedError(
-                f"ikpy is limited to {_MOST} hinges, with seconds a target; this chain has {len(arm.links)}"
+                f"ikpy is limited to {_MAX_LINKS} hinges, with seconds a target; this chain has {len(arm.links)}"
             )
-        links, chain = Library("ikpy.link", "ikpy").load(), _LIBRARY.load()
-        parts = [_link(links, link) for link in arm.links]
-        turn = roll_pitch_yaw(arm.tip[:3, :3])
-        end = links.URDFLink("tip", arm.tip[:3, 3], turn, joint_type="fixed")
+        links, chain = OptionalLibrary("ikpy.link", "ikpy").load(), _LIBRARY.load()
+        parts = [_make_link(links, link) for link in arm.links]
+        tip_angles = compute_roll_pitch_yaw(arm.tip[:3, :3])
+        end = links.URDFLink("tip", arm.tip[:3, 3], tip_angles, joint_type="fixed")
         self.moves = np.array([False, *[True] * len(parts), False])
         self.chain = chain.Chain([links.OriginLink(), *parts, end], active_links_mask=self.moves)
         self.arm, self.mode = arm, "all" if kind == "Place" else None
@@ -46,14 +52,14 @@ class Ikpy(InProcess):
     def solve(self, target: Floats, values: Floats) -> Any:
         """Call the library once from the start."""
         every = np.zeros(len(self.moves))
-        every[self.moves] = clipped(self.arm, values)
-        found = self.chain.inverse_kinematics_frame(
-            as_place(target), initial_position=every, orientation_mode=self.mode
+        every[self.moves] = clip_values(self.arm, values)
+        output = self.chain.inverse_kinematics_frame(
+            make_transform(target), initial_position=every, orientation_mode=self.mode
         )
-        return np.asarray(found)[self.moves], None, None
+        return np.asarray(output)[self.moves], None, None
 
 
-def _link(links: Any, link: Segment) -> Any:
-    turn = roll_pitch_yaw(link.place[:3, :3])
+def _make_link(links: Any, link: ChainLink) -> Any:
+    angles = compute_roll_pitch_yaw(link.place[:3, :3])
     how = {"translation": link.axis, "joint_type": "prismatic"} if link.slide else {"rotation": link.axis}
-    return links.URDFLink(link.name, link.place[:3, 3], turn, bounds=(link.low, link.high), **how)
+    return links.URDFLink(link.name, link.place[:3, 3], angles, bounds=(link.low, link.high), **how)

@@ -8,16 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from poise.comparison.peers.library import InProcess, Library, as_place, checked, clipped
-from poise.comparison.peers.serial import SerialArm
+from poise.comparison.peers.adapter_base import (
+    InProcessAdapter,
+    OptionalLibrary,
+    check_goal_kind,
+    clip_values,
+    make_transform,
+)
+from poise.comparison.peers.serial_chain import SerialArm
 from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
 
-_LIBRARY = Library("optik", "optik-py")
-_NUDGE = 1e-8  # [rad, arm units] start offset: at zero rotation error its gradient is NaN
+_LIBRARY = OptionalLibrary("optik", "optik-py")
+_START_OFFSET = 1e-8  # [rad, arm units] start offset: at zero rotation error its gradient is NaN
 
 
-class Optik(InProcess):
+class Optik(InProcessAdapter):
     """`Robot.ik` on the arm's URDF."""
 
     name = "optik"
@@ -33,23 +39,23 @@ class Optik(InProcess):
     library = _LIBRARY
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        checked(self.name, self.goals, kind)
+        check_goal_kind(self.name, self.goals, kind)
         slide = next((link.name for link in arm.links if link.slide), None)
         if slide is not None:  # otherwise it ends the whole process
             raise UnsupportedError(f"optik supports hinges only; {slide!r} is a slide")
         optik = _LIBRARY.load()
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "chain.urdf"
-            path.write_text(arm.urdf(continuous=False), encoding="utf-8")
+            path.write_text(arm.format_urdf(continuous=False), encoding="utf-8")
             self.robot = optik.Robot.from_urdf_file(str(path), "base", "tip")
         self.robot.set_parallelism(1)
         distance, angle = tolerance[0] / arm.unit, tolerance[1]
         close = distance if kind == "Position" else min(distance, angle)
         weights = {"angular_weight": np.zeros(3)} if kind == "Position" else {}
         self.config = optik.SolverConfig(solution_mode="speed", max_time=0.1, tol_f=0.25 * close**2, **weights)
-        self.arm, self.nudge = arm, _NUDGE * np.arange(1, len(arm.links) + 1)
+        self.arm, self.start_offsets = arm, _START_OFFSET * np.arange(1, len(arm.links) + 1)
 
     def solve(self, target: Floats, values: Floats) -> Any:
         """Call the library once from the start."""
-        found = self.robot.ik(self.config, as_place(target), clipped(self.arm, values + self.nudge))
-        return (None, False, None) if found is None else (np.array(found[0]), True, None)
+        output = self.robot.ik(self.config, make_transform(target), clip_values(self.arm, values + self.start_offsets))
+        return (None, False, None) if output is None else (np.array(output[0]), True, None)

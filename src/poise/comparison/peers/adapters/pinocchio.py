@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.comparison.peers.library import InProcess, Library, checked
-from poise.comparison.peers.serial import SerialArm
+from poise.comparison.peers.adapter_base import InProcessAdapter, OptionalLibrary, check_goal_kind
+from poise.comparison.peers.serial_chain import SerialArm
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.euler import from_quaternion, to_quaternion
 
-_LIBRARY = Library("pinocchio", "pin")
+_LIBRARY = OptionalLibrary("pinocchio", "pin")
 _DAMPING = 1e-6
-_STEPS, _TRIES = 100, 20
-_LONGEST = 1.0  # [rad] maximum step of all joints together
+_MAX_STEPS, _MAX_TRIES = 100, 20
+_MAX_STEP_RAD = 1.0  # [rad] maximum step of all joints together
 
 
-class Pinocchio(InProcess):
+class Pinocchio(InProcessAdapter):
     """Damped least squares in Python, with spherical joints for balls."""
 
     name = "pinocchio"
@@ -34,34 +34,34 @@ class Pinocchio(InProcess):
     library = _LIBRARY
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        checked(self.name, self.goals, kind)
+        check_goal_kind(self.name, self.goals, kind)
         self.pin = _LIBRARY.load()
-        self.arm, self.near = arm, (0.9 * tolerance[0] / arm.unit, 0.9 * tolerance[1])
-        self.turns = kind == "Place"
-        self.model, self.columns, self.turn_columns, tip = _model(self.pin, arm)
+        self.arm, self.tolerances = arm, (0.9 * tolerance[0] / arm.unit, 0.9 * tolerance[1])
+        self.has_rotation = kind == "Place"
+        self.model, self.columns, self.turn_columns, tip = _build_model(self.pin, arm)
         self.data, self.frame = self.model.createData(), tip
         singles = [i for i in range(len(arm.links)) if not any(ball <= i < ball + 3 for ball in arm.balls)]
         self.singles = np.array(singles, dtype=np.int64)
         self.low, self.high = arm.low[self.singles], arm.high[self.singles]
-        self.draw = (
+        self.sample_ranges = (
             np.where(np.isfinite(self.low), self.low, -np.pi),
             np.where(np.isfinite(self.high), self.high, np.pi),
         )
-        self.damping = _DAMPING * np.eye(6 if self.turns else 3)
+        self.damping = _DAMPING * np.eye(6 if self.has_rotation else 3)
         self.rng = np.random.default_rng(0)
 
     def solve(self, target: Floats, values: Floats) -> Any:
         """Solve from the start, then from random values."""
-        wanted = self.pin.SE3(target[:3, :3], target[:3, 3]) if self.turns else target
-        begin, taken, nearest = self._theirs(values), 0, (np.inf, values)
-        for _ in range(_TRIES):
-            configuration, left, steps = self._descend(wanted, begin)
+        wanted = self.pin.SE3(target[:3, :3], target[:3, 3]) if self.has_rotation else target
+        begin, taken, nearest = self._to_library_q(values), 0, (np.inf, values)
+        for _ in range(_MAX_TRIES):
+            configuration, remaining, steps = self._descend(wanted, begin)
             taken += steps
-            if left <= 1.0:
-                return self._ours(configuration), True, taken
-            if left < nearest[0]:
-                nearest = left, self._ours(configuration)
-            begin = self._anywhere()
+            if remaining <= 1.0:
+                return self._to_values(configuration), True, taken
+            if remaining < nearest[0]:
+                nearest = remaining, self._to_values(configuration)
+            begin = self._sample_q()
         return nearest[1], False, taken
 
     def _descend(self, wanted: Any, at: Floats) -> tuple[Floats, float, int]:
@@ -69,37 +69,39 @@ class Pinocchio(InProcess):
 
         Returns the configuration, the remaining error in tolerances and the number of steps.
         """
-        for step in range(_STEPS):
-            error, jacobian = self._linear(wanted, at)
-            left = self._left(error)
-            if left <= 1.0:
-                return at, left, step
+        for step in range(_MAX_STEPS):
+            error, jacobian = self._linearize(wanted, at)
+            remaining = self._compute_error(error)
+            if remaining <= 1.0:
+                return at, remaining, step
             move = jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + self.damping, error)
             length = float(np.linalg.norm(move))
-            at = self.pin.integrate(self.model, at, move if length <= _LONGEST else move * (_LONGEST / length))
+            at = self.pin.integrate(
+                self.model, at, move if length <= _MAX_STEP_RAD else move * (_MAX_STEP_RAD / length)
+            )
             at[self.columns] = np.minimum(np.maximum(at[self.columns], self.low), self.high)
-        return at, self._left(self._linear(wanted, at)[0]), _STEPS
+        return at, self._compute_error(self._linearize(wanted, at)[0]), _MAX_STEPS
 
-    def _linear(self, wanted: Any, at: Floats) -> tuple[Floats, Floats]:
+    def _linearize(self, wanted: Any, at: Floats) -> tuple[Floats, Floats]:
         """Compute the error and its Jacobian.
 
         A transform's error is its logarithm, a point's is in the axes of the base.
         """
         pin, model, data = self.pin, self.model, self.data
         pin.framesForwardKinematics(model, data, at)
-        here = data.oMf[self.frame]
-        if not self.turns:
+        tip = data.oMf[self.frame]
+        if not self.has_rotation:
             jacobian = pin.computeFrameJacobian(model, data, at, self.frame, pin.LOCAL_WORLD_ALIGNED)
-            return wanted - here.translation, jacobian[:3]
-        left = here.actInv(wanted)
+            return wanted - tip.translation, jacobian[:3]
+        target_in_tip = tip.actInv(wanted)
         jacobian = pin.computeFrameJacobian(model, data, at, self.frame)
-        return pin.log6(left).vector, pin.Jlog6(left.inverse()) @ jacobian
+        return pin.log6(target_in_tip).vector, pin.Jlog6(target_in_tip.inverse()) @ jacobian
 
-    def _left(self, error: Floats) -> float:
-        distance = float(np.linalg.norm(error[:3])) / self.near[0]
-        return max(distance, float(np.linalg.norm(error[3:])) / self.near[1]) if self.turns else distance
+    def _compute_error(self, error: Floats) -> float:
+        distance = float(np.linalg.norm(error[:3])) / self.tolerances[0]
+        return max(distance, float(np.linalg.norm(error[3:])) / self.tolerances[1]) if self.has_rotation else distance
 
-    def _theirs(self, values: Floats) -> Floats:
+    def _to_library_q(self, values: Floats) -> Floats:
         """Convert values to the library's configuration. Each ball joint has a quaternion x y z w."""
         result = np.empty(self.model.nq)
         result[self.columns] = values[self.singles]
@@ -107,35 +109,35 @@ class Pinocchio(InProcess):
             result[column : column + 4] = np.roll(to_quaternion(values[ball : ball + 3], "XYZ"), -1)
         return result
 
-    def _ours(self, configuration: Floats) -> Floats:
+    def _to_values(self, configuration: Floats) -> Floats:
         result = np.empty(len(self.arm.links))
         result[self.singles] = configuration[self.columns]
         for ball, column in zip(self.arm.balls, self.turn_columns, strict=True):
             result[ball : ball + 3] = from_quaternion(np.roll(configuration[column : column + 4], 1), "XYZ")
         return result
 
-    def _anywhere(self) -> Floats:
+    def _sample_q(self) -> Floats:
         result = np.empty(self.model.nq)
-        result[self.columns] = self.rng.uniform(*self.draw)
+        result[self.columns] = self.rng.uniform(*self.sample_ranges)
         for column in self.turn_columns:
             result[column : column + 4] = rotations.normalised(self.rng.normal(size=4))
         return result
 
 
-def _model(pin: Any, arm: SerialArm) -> tuple[Any, NDArray[np.int64], list[int], int]:
+def _build_model(pin: Any, arm: SerialArm) -> tuple[Any, NDArray[np.int64], list[int], int]:
     """Build the library's model of the arm.
 
     Also returns the columns of values and quaternions in its configuration, and the frame number of the tip.
     """
     model, parent, i = pin.Model(), 0, 0
     columns: list[int] = []
-    turns: list[int] = []
+    rotation_columns: list[int] = []
     while i < len(arm.links):
         link, ball = arm.links[i], i in arm.balls
         kind = pin.JointModelPrismaticUnaligned if link.slide else pin.JointModelRevoluteUnaligned
         joint = pin.JointModelSpherical() if ball else kind(link.axis)
         parent = model.addJoint(parent, joint, pin.SE3(link.place), link.name)
-        (turns if ball else columns).append(model.joints[parent].idx_q)
+        (rotation_columns if ball else columns).append(model.joints[parent].idx_q)
         i += 3 if ball else 1
     frame = model.addFrame(pin.Frame("tip", parent, 0, pin.SE3(arm.tip), pin.FrameType.OP_FRAME))
-    return model, np.array(columns, dtype=np.int64), turns, frame
+    return model, np.array(columns, dtype=np.int64), rotation_columns, frame

@@ -9,19 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from poise.comparison.peers.library import InProcess, Library, checked, clipped, quietly, silence
-from poise.comparison.peers.serial import SerialArm, ends
+from poise.comparison.peers.adapter_base import (
+    InProcessAdapter,
+    OptionalLibrary,
+    check_goal_kind,
+    clip_values,
+    isolate_global_state,
+    silence_output,
+)
+from poise.comparison.peers.serial_chain import SerialArm, find_finite_limits
 from poise.errors import UnsupportedError
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 
-_LIBRARY = Library("pybullet", "pybullet", prints=True)
-_CALLS, _ITERATIONS = 20, 100
-_FLOAT_ANGLE = 3e-8  # [rad] resolution of its arc cosine of a quaternion product
-_MOST = 127  # maximum links of a body
+_LIBRARY = OptionalLibrary("pybullet", "pybullet", prints=True)
+_MAX_CALLS, _CALL_ITERATIONS = 20, 100
+_MIN_ANGLE_RAD = 3e-8  # [rad] resolution of its arc cosine of a quaternion product
+_MAX_LINKS = 127  # maximum links of a body
 
 
-class Pybullet(InProcess):
+class Pybullet(InProcessAdapter):
     """Null-space call for limited joints, else damped least squares."""
 
     name = "pybullet"
@@ -37,66 +44,71 @@ class Pybullet(InProcess):
     library = _LIBRARY
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        checked(self.name, self.goals, kind)
-        if len(arm.links) >= _MOST:
-            raise UnsupportedError(f"pybullet takes bodies of up to {_MOST} links; this chain has {len(arm.links) + 1}")
+        check_goal_kind(self.name, self.goals, kind)
+        if len(arm.links) >= _MAX_LINKS:
+            raise UnsupportedError(
+                f"pybullet takes bodies of up to {_MAX_LINKS} links; this chain has {len(arm.links) + 1}"
+            )
         self.bullet = _LIBRARY.load()
-        self.arm, self.turns = arm, kind == "Place"
-        self.near = 0.9 * tolerance[0] / arm.unit, max(0.9 * tolerance[1], _FLOAT_ANGLE)
+        self.arm, self.has_rotation = arm, kind == "Place"
+        self.tolerances = 0.9 * tolerance[0] / arm.unit, max(0.9 * tolerance[1], _MIN_ANGLE_RAD)
         self.world = self.bullet.connect(self.bullet.DIRECT)
-        self.end = weakref.finalize(self, self.bullet.disconnect, self.world)
-        self.body = self._read(arm)
-        self.limits = self._limits(arm)
+        self.disconnect = weakref.finalize(self, self.bullet.disconnect, self.world)
+        self.body = self._load_body(arm)
+        self.limits = self._make_limit_options(arm)
 
-    def _read(self, arm: SerialArm) -> int:
-        with tempfile.TemporaryDirectory() as folder, quietly(), silence():
+    def _load_body(self, arm: SerialArm) -> int:
+        with tempfile.TemporaryDirectory() as folder, isolate_global_state(), silence_output():
             path = Path(folder) / "chain.urdf"
-            path.write_text(arm.urdf(), encoding="utf-8")
+            path.write_text(arm.format_urdf(), encoding="utf-8")
             return self.bullet.loadURDF(str(path), useFixedBase=True, physicsClientId=self.world)
 
     @staticmethod
-    def _limits(arm: SerialArm) -> dict[str, list[float]]:
+    def _make_limit_options(arm: SerialArm) -> dict[str, list[float]]:
         """Make the arguments of the call with limits. Lists, because version 3.2.7 crashes on arrays here."""
         if not (np.isfinite(arm.low) | np.isfinite(arm.high)).any():
             return {}
-        pairs = [ends(link) for link in arm.links]
+        pairs = [find_finite_limits(link) for link in arm.links]
         low, high = ([pair[i] for pair in pairs] for i in (0, 1))
         return {"lowerLimits": low, "upperLimits": high, "jointRanges": [b - a for a, b in pairs]}
 
     def solve(self, target: Floats, values: Floats) -> Any:
         """Repeat the call until the tip reaches its target. The library's own forward kinematics decides."""
-        point, turn = target, None
-        if self.turns:
-            point, turn = target[:3, 3], np.roll(rotations.from_matrix(target[:3, :3]), -1)
-        for call in range(_CALLS):
-            if self._there(values, point, turn):
-                return values, True, call * _ITERATIONS
-            values = clipped(self.arm, self._call(point, turn, values))
-        return values, self._there(values, point, turn), _CALLS * _ITERATIONS
+        point, rotation = target, None
+        if self.has_rotation:
+            point, rotation = target[:3, 3], np.roll(rotations.from_matrix(target[:3, :3]), -1)
+        for call in range(_MAX_CALLS):
+            if self._is_at_target(values, point, rotation):
+                return values, True, call * _CALL_ITERATIONS
+            values = clip_values(self.arm, self._call_solver(point, rotation, values))
+        return values, self._is_at_target(values, point, rotation), _MAX_CALLS * _CALL_ITERATIONS
 
-    def _call(self, point: Floats, turn: Floats | None, values: Floats) -> Floats:
+    def _call_solver(self, point: Floats, rotation: Floats | None, values: Floats) -> Floats:
         more: dict[str, Any] = dict(self.limits)
         if self.limits:
             more["restPoses"] = values.tolist()
-        if turn is not None:
-            more["targetOrientation"] = turn
-        found = self.bullet.calculateInverseKinematics(
-            self.body, len(self.arm.links), point, maxNumIterations=_ITERATIONS, residualThreshold=self.near[0],
+        if rotation is not None:
+            more["targetOrientation"] = rotation
+        output = self.bullet.calculateInverseKinematics(
+            self.body, len(self.arm.links), point, maxNumIterations=_CALL_ITERATIONS,
+            residualThreshold=self.tolerances[0],
             physicsClientId=self.world, **more,
         )  # fmt: skip
-        return np.array(found)
+        return np.array(output)
 
-    def _there(self, values: Floats, point: Floats, turn: Floats | None) -> bool:
+    def _is_at_target(self, values: Floats, point: Floats, rotation: Floats | None) -> bool:
         """Set the joints and compare the tip with its target."""
         for joint, value in enumerate(values.tolist()):
             self.bullet.resetJointState(self.body, joint, value, physicsClientId=self.world)
         state = self.bullet.getLinkState(
             self.body, len(self.arm.links), computeForwardKinematics=True, physicsClientId=self.world
         )
-        if not np.linalg.norm(np.subtract(state[4], point)) < self.near[0]:
+        if not np.linalg.norm(np.subtract(state[4], point)) < self.tolerances[0]:
             return False
-        return turn is None or 2.0 * np.arccos(min(1.0, abs(float(np.dot(state[5], turn))))) < self.near[1]
+        return (
+            rotation is None or 2.0 * np.arccos(min(1.0, abs(float(np.dot(state[5], rotation))))) < self.tolerances[1]
+        )
 
     def close(self) -> None:
         """Disconnect from the physics server."""
-        self.end()
+        self.disconnect()

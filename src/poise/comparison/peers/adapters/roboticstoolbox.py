@@ -6,16 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from poise.comparison.peers.library import InProcess, Library, as_place, checked, clipped
-from poise.comparison.peers.serial import SerialArm, ends, rigid_inverse
+from poise.comparison.peers.adapter_base import (
+    InProcessAdapter,
+    OptionalLibrary,
+    check_goal_kind,
+    clip_values,
+    make_transform,
+)
+from poise.comparison.peers.serial_chain import SerialArm, find_finite_limits, invert_rigid
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 
-_LIBRARY = Library("roboticstoolbox", "roboticstoolbox-python")
+_LIBRARY = OptionalLibrary("roboticstoolbox", "roboticstoolbox-python")
 _Z = np.array([0.0, 0.0, 1.0])
 
 
-class Roboticstoolbox(InProcess):
+class Roboticstoolbox(InProcessAdapter):
     """`ETS.ik_LM` on elementary transforms made from the arm."""
 
     name = "roboticstoolbox"
@@ -30,29 +36,33 @@ class Roboticstoolbox(InProcess):
     library = _LIBRARY
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        checked(self.name, self.goals, kind)
+        check_goal_kind(self.name, self.goals, kind)
         toolbox = _LIBRARY.load()
-        self.arm, self.chain = arm, _chain(toolbox, arm)
+        self.arm, self.chain = arm, _build_chain(toolbox, arm)
         distance, angle = tolerance[0] / arm.unit, tolerance[1]
         self.residual = 0.25 * (distance if kind == "Position" else min(distance, angle)) ** 2
         self.mask = np.array([1.0, 1, 1, 0, 0, 0]) if kind == "Position" else np.ones(6)
 
     def solve(self, target: Floats, values: Floats) -> Any:
         """Call the library once from the start."""
-        found = self.chain.ik_LM(
-            as_place(target), q0=clipped(self.arm, values), tol=self.residual, mask=self.mask, joint_limits=True
+        output = self.chain.ik_LM(
+            make_transform(target),
+            q0=clip_values(self.arm, values),
+            tol=self.residual,
+            mask=self.mask,
+            joint_limits=True,
         )
-        return np.array(found.q), bool(found.success), int(found.iterations)
+        return np.array(output.q), bool(output.success), int(output.iterations)
 
 
-def _chain(toolbox: Any, arm: SerialArm) -> Any:
+def _build_chain(toolbox: Any, arm: SerialArm) -> Any:
     """Convert the arm to elementary transforms. They rotate about z and slide along z only."""
     ET, parts, back = toolbox.ET, [], np.eye(4)  # noqa: N806  (its own name)
     for link in arm.links:
         to_axis = np.eye(4)
         to_axis[:3, :3] = rotations.as_matrix(rotations.rotation_between(_Z, link.axis))
         free = not link.slide and np.isinf(link.low) and np.isinf(link.high)
-        within = [-np.pi, np.pi] if free else list(ends(link))
+        within = [-np.pi, np.pi] if free else list(find_finite_limits(link))
         parts += [ET.SE3(back @ link.place @ to_axis), (ET.tz if link.slide else ET.Rz)(qlim=within)]
-        back = rigid_inverse(to_axis)
+        back = invert_rigid(to_axis)
     return toolbox.ETS([*parts, ET.SE3(back @ arm.tip)])

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from poise.errors import FileError, InputError, listed
+from poise.errors import FileError, InputError, join_names
 from poise.ground.terrain.files.needs import needed, said
-from poise.io.files import read_bytes
-from poise.io.motion.archive import HEIGHTS
-from poise.io.paths import as_path
+from poise.io.files import as_path, read_bytes
+from poise.io.motion_tables import HEIGHT_NAMES
 from poise.maths.arrays import Floats
 
 _MOST = 2**26  # posts: half a GB as floats
@@ -95,9 +94,9 @@ def _brightness(path: Path, picture: Any, bits: int) -> Floats:
 
 def _archive(path: Path, data: bytes, up: str) -> Sheet:
     arrays = _arrays(path, data)
-    found = [name for name in HEIGHTS if name in arrays]
+    found = [name for name in HEIGHT_NAMES if name in arrays]
     if len(found) != 1:
-        names = listed(arrays)
+        names = join_names(arrays)
         raise FileError(path, f"holds {'both' if found else 'neither'} of heights and elevation; its arrays: {names}")
     values = arrays[found[0]]
     if values.dtype.kind not in "iuf":
@@ -120,12 +119,12 @@ def _arrays(path: Path, data: bytes) -> dict[str, Any]:
     """The arrays of an npz file that make a height map; an error if one is larger than a height map may be."""
     try:
         sizes = _sizes(data)
-        ours = [name for name in sizes if name in (*HEIGHTS, *_FACTS) and sizes[name] <= _LARGEST]
+        ours = [name for name in sizes if name in (*HEIGHT_NAMES, *_FACTS) and sizes[name] <= _LARGEST]
         with np.load(io.BytesIO(data), allow_pickle=False) as content:
             arrays = dict.fromkeys(sizes) | {name: np.asarray(content[name]) for name in ours}
     except Exception as error:  # zipfile and NumPy raise what comes
         raise FileError(path, f"is not an npz file that can be read: {said(error)}") from error
-    for name in (*HEIGHTS, *_FACTS):
+    for name in (*HEIGHT_NAMES, *_FACTS):
         if sizes.get(name, 0) > _LARGEST:
             raise FileError(path, f"is too large; a height map has at most {_MOST} posts", place=name)
     return arrays
@@ -137,7 +136,7 @@ def _sizes(data: bytes) -> dict[str, int]:
         entries = archive.infolist()
     sizes = {entry.filename.removesuffix(".npy"): entry.file_size for entry in entries}
     if len(sizes) < len(entries):
-        message = f"two arrays have one name: {listed(entry.filename for entry in entries)}"
+        message = f"two arrays have one name: {join_names(entry.filename for entry in entries)}"
         raise ValueError(message)
     return sizes
 

@@ -14,8 +14,8 @@ from poise.errors import FileError, InputError
 from poise.ground.terrain.files.map_files import FARTHEST, Sheet, check_shape, read_map
 from poise.ground.terrain.heightmap import HeightMap
 from poise.ground.terrain.rays.plan_grid import PlanGrid
-from poise.maths.arrays import Bools, Floats, finite, real, short
-from poise.maths.options import truth
+from poise.maths.arguments import check_bool
+from poise.maths.arrays import Bools, Floats, abbreviate, finite, real
 
 
 def map_of(
@@ -79,7 +79,7 @@ def _array(source: Any) -> Floats:
     except (TypeError, ValueError):  # rows of different lengths
         values = np.empty(0, dtype=object)
     if values.dtype.kind not in "iuf":
-        given = f"an array of {source.dtype}" if isinstance(source, np.ndarray) else short(source)
+        given = f"an array of {source.dtype}" if isinstance(source, np.ndarray) else abbreviate(source)
         message = f"a height map is a path or an array (rows, cols) of numbers, not {given}"
         raise InputError(message)
     return values.astype(np.float64)
@@ -88,7 +88,7 @@ def _array(source: Any) -> Floats:
 def _checked(values: Floats, *, holes: bool) -> tuple[Floats, Bools | None]:
     """The posts, and which are missing, or None; sizes and values that make no ground are refused."""
     check_shape(values)
-    holes = truth("holes", holes)
+    holes = check_bool("holes", holes)
     wrong = np.isinf(values) if holes else ~np.isfinite(values)
     if wrong.any():
         row, col = np.argwhere(wrong)[0]
@@ -110,7 +110,9 @@ def _extent(size: ArrayLike | None, sheet: Sheet, rows: int, cols: int) -> tuple
         return sheet.size or (float(cols - 1), float(rows - 1))
     given = finite(size, "the size of a height map")
     if given.shape not in ((), (1,), (2,)) or not (given > 0.0).all():
-        message = f"the size of a height map is one length or two (along x, along rows), above 0; got {short(size)}"
+        message = (
+            f"the size of a height map is one length or two (along x, along rows), above 0; got {abbreviate(size)}"
+        )
         raise InputError(message)
     wide = float(given.flat[0])
     extent = wide, float(given[1]) if given.size > 1 else wide * (rows - 1) / (cols - 1)

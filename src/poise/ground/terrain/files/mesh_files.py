@@ -13,11 +13,9 @@ from poise.errors import FileError
 from poise.ground.terrain.files.map_files import FARTHEST
 from poise.ground.terrain.files.needs import in_ascii, needed, said
 from poise.ground.terrain.mesh import Mesh
-from poise.io.files import read_bytes
-from poise.io.gltf.buffers import read_inside
-from poise.io.gltf.container import unpack
-from poise.io.gltf.json import BrokenError, strings
-from poise.io.paths import as_path
+from poise.io.files import as_path, read_bytes
+from poise.io.gltf.container import read_inside, unpack_document
+from poise.io.gltf.json_checks import BrokenError, read_strings
 from poise.maths.arrays import Bools, Floats
 
 UPS = {".glb": "y", ".gltf": "y", ".obj": "y", ".stl": "z"}
@@ -77,7 +75,7 @@ def _triangles(path: Path) -> Floats:
 
 def _check_gltf(data: bytes, suffix: str) -> None:
     """Say what is wrong with a file where trimesh is less clear, or reads on without what it does not know."""
-    for name in strings(unpack(data, suffix).json, "extensionsRequired"):
+    for name in read_strings(unpack_document(data, suffix).json, "extensionsRequired"):
         if not name.startswith(_LOOKS):
             raise BrokenError("extensionsRequired", f"{name[:80]!a} is not read; save the mesh without it")
 

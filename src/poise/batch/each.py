@@ -1,0 +1,248 @@
+"""each(): one job per file, on every core or a cluster. Errors are returned as values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from poise.batch.process_pool import FileTask, JobResult, ProcessPool, run_job
+from poise.errors import InputError, UnsupportedError, quote_value
+from poise.maths.arrays import abbreviate
+from poise.maths.formatting import format_fields
+
+_MAX_AHEAD_PER_PROCESS = (
+    32  # files per process started ahead of the oldest unfinished one; their results wait in memory
+)
+_EXECUTOR_CAPACITY = 512  # concurrent tasks of an executor of unknown size
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Result of one file.
+
+    Parameters
+    ----------
+    file
+        The file, as passed to `each`.
+    value
+        What the job returned; None where it failed.
+    error
+        What the job raised; None where it did not.
+    """
+
+    __repr__ = format_fields
+
+    file: Any
+    value: Any
+    error: Exception | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the job succeeded."""
+        return self.error is None
+
+    def require(self) -> Any:
+        """Return the value, or raise the error."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+def each(
+    files: Iterable[Any],
+    job: Callable[[Any], Any],
+    *,
+    executor: Executor | None = None,
+    processes: int | None = None,
+) -> Iterator[Finished]:
+    """Run a job for each file in worker processes. Yield the results in the order of the files.
+
+    Parameters
+    ----------
+    files
+        Paths, or other picklable values. They are consumed as the work proceeds.
+    job
+        A function of a module, or another picklable callable, called with a file. Its result is pickled and should be
+        small.
+    executor
+        Any executor of `concurrent.futures`, such as that of a cluster. By default worker processes are started.
+    processes
+        Number of processes, without an executor; by default one per core.
+
+    Yields
+    ------
+    Finished
+        For each file the value or the error.
+
+    Raises
+    ------
+    InputError
+        For a job that cannot be pickled.
+
+    Notes
+    -----
+    An error affects its own file only. The file of a process that dies is retried once in another process. The
+    processes end when the iterator is closed, or with the caller. They import the main module of the program: a script
+    must call `each` below `if __name__ == "__main__":`. Call `poise.warmup()` first, to compile the kernels once and
+    not in every process.
+    """
+    waiting: dict[int, Finished] = {}
+    next_number = 0
+    for number, finished in iterate_completed(files, job, executor=executor, processes=processes):
+        waiting[number] = finished
+        while next_number in waiting:
+            yield waiting.pop(next_number)
+            next_number += 1
+
+
+def iterate_completed(
+    files: Iterable[Any],
+    job: Callable[[Any], Any],
+    *,
+    executor: Executor | None = None,
+    processes: int | None = None,
+) -> Generator[tuple[int, Finished]]:
+    """Run `each` and yield (number, result) in completion order."""
+    if not callable(job):
+        raise InputError(f"each() takes a job that is called with each file, not a {type(job).__name__}")
+    if isinstance(files, str):
+        raise InputError(f"each() takes several files, such as [{quote_value(files)}], not one path")
+    try:
+        files = iter(files)
+    except TypeError as error:
+        raise InputError(
+            f"each() takes several files, such as folder.glob('*.bvh'), not {abbreviate(files)}"
+        ) from error
+    if not (executor is None or isinstance(executor, Executor)):
+        raise InputError(f"executor is one of concurrent.futures, not a {type(executor).__name__}")
+    if processes is not None and (isinstance(processes, bool) or not isinstance(processes, int) or processes < 1):
+        raise InputError(f"processes must be a whole number from 1 on, not {abbreviate(processes)}")
+    workers = ProcessPool(job, processes or count_cores()) if executor is None else _ExecutorPool(job, executor)
+    try:
+        yield from _run_tasks(files, workers)
+    finally:
+        workers.close()
+
+
+def count_cores() -> int:
+    """Return the number of cores available to this process."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _WorkerPool(Protocol):
+    """Pool of workers with `capacity` tasks at once."""
+
+    capacity: int
+
+    def submit(self, task: FileTask) -> None: ...
+    def collect_results(self) -> Iterator[JobResult]: ...
+    def close(self) -> None: ...
+
+
+def _run_tasks(files: Iterable[Any], workers: _WorkerPool) -> Iterator[tuple[int, Finished]]:
+    """Run all tasks and keep the workers busy.
+
+    None is further ahead of the oldest open file than `_MAX_AHEAD_PER_PROCESS` allows.
+    """
+    remaining = enumerate(files)
+    running: dict[int, Any] = {}
+    following = next(remaining, None)
+    while running or following is not None:
+        while following is not None and len(running) < workers.capacity:
+            number, file = following
+            if running and number - min(running) >= _MAX_AHEAD_PER_PROCESS * workers.capacity:
+                break
+            running[number] = file
+            workers.submit(FileTask(number, file))
+            following = next(remaining, None)
+        for result in workers.collect_results():
+            yield result.number, Finished(running.pop(result.number), result.value, result.error)
+
+
+class _ExecutorPool:
+    """Pool over a foreign executor. Its worker count is unknown, so many tasks are submitted at once."""
+
+    def __init__(self, job: Callable[[Any], Any], executor: Executor) -> None:
+        self._job, self._executor = job, executor
+        self.capacity = _EXECUTOR_CAPACITY
+        self._tasks: dict[Future[JobResult], FileTask] = {}
+        self._retried: set[int] = set()
+
+    def submit(self, task: FileTask) -> None:
+        try:
+            future = self._executor.submit(run_job, self._job, task)
+        except Exception as error:  # noqa: BLE001  (a broken pool accepts no tasks)
+            future = Future[JobResult]()
+            future.set_exception(error)
+        self._tasks[future] = task
+
+    def collect_results(self) -> Iterator[JobResult]:
+        finished, _ = wait(self._tasks, return_when=FIRST_COMPLETED)
+        for future in finished:
+            task = self._tasks.pop(future)
+            try:
+                yield future.result()
+            except CancelledError as error:
+                yield JobResult(task.number, None, RuntimeError(f"was cancelled {error}".strip()))
+            except Exception as error:  # noqa: BLE001  (the executor's own error: a dead worker)
+                if task.number in self._retried:
+                    yield JobResult(task.number, None, error)
+                    continue
+                self._retried.add(task.number)
+                self.submit(task)
+
+    def close(self) -> None:
+        """Cancel pending tasks. The executor stays open for its owner."""
+        for future in self._tasks:
+            future.cancel()
+
+
+# --- Dask executors, on an existing or a local cluster (extra `open_cluster`) ----------------------------------------
+
+
+LOCAL = "local"
+_MAX_WORKER_DEATHS = 3  # worker deaths tolerated for one task
+_CONNECT_TIMEOUT = "20s"  # timeout of the connection to the scheduler
+
+
+@contextmanager
+def open_cluster(address: str, *, processes: int | None = None) -> Generator[Executor]:
+    """Open a Dask executor while the block runs.
+
+    address    tcp://HOST:PORT of the scheduler, or "local": a scheduler with workers on this machine
+    processes  number of workers of a local scheduler
+
+    UnsupportedError if Dask is not installed, InputError if the scheduler does not answer.
+    """
+    try:
+        import distributed  # noqa: PLC0415  (the extra `cluster`)
+    except ImportError as error:
+        message = "a cluster needs Dask: pip install 'poise[cluster]'"
+        raise UnsupportedError(message) from error
+    from dask.config import set as set_config  # noqa: PLC0415
+
+    with set_config({"distributed.scheduler.allowed-failures": _MAX_WORKER_DEATHS}):
+        if address == LOCAL:
+            # The dashboard is local, at any free port: the default port may be in use.
+            with (
+                distributed.LocalCluster(
+                    n_workers=processes, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+                ) as local_cluster,
+                distributed.Client(local_cluster) as client,
+            ):
+                yield client.get_executor(pure=False)
+        else:
+            with _connect_client(distributed, address) as client:
+                yield client.get_executor(pure=False)
+
+
+def _connect_client(distributed: Any, address: str) -> Any:
+    try:
+        return distributed.Client(address, timeout=_CONNECT_TIMEOUT)
+    except (OSError, ValueError, TimeoutError) as error:
+        reason = str(error) or type(error).__name__
+        raise InputError(f"no scheduler of Dask answers at {address!r}: {reason}") from error

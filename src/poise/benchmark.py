@@ -1,0 +1,243 @@
+"""Benchmarks of the library with the bundled rigs: `poise bench`.
+
+Targets are computed by forward kinematics of random poses, so each is reachable. Success is evaluated independently of
+the solver. Times are medians over repeats, with compiled kernels.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise.io import samples
+from poise.io.registry import load
+from poise.maths import rotations
+from poise.maths.arrays import Floats, find_simd_width
+from poise.maths.formatting import format_count
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import Place, Position
+from poise.solving.solve import prepare, solve
+
+_REPEATS = 5
+_HUMANOID_TIPS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
+_PERTURBATION_RAD = 0.25  # [rad] standard deviation of the random rotations along each axis
+_CHARACTER_TOLERANCE = 1e-6  # [m, rad]; the bundled character is in metres
+_CHAIN_BONES = 10
+_CHAIN_TOLERANCE = 1e-3  # tolerance for a chain of length 10, as in the CCD comparisons of the README
+
+
+class BenchSize(NamedTuple):
+    """Problem sizes of a benchmark run."""
+
+    arm: int
+    calls: int
+    character: int
+    chain: int
+    poses: int
+
+
+FULL = BenchSize(arm=100_000, calls=2000, character=2000, chain=1000, poses=100_000)
+QUICK = BenchSize(arm=200, calls=20, character=8, chain=20, poses=100)
+
+
+class Measurement(NamedTuple):
+    """One measurement.
+
+    It has the label, the solved share [%] or None, the median, the 99th percentile or None, and their unit.
+    """
+
+    what: str
+    solved: float | None
+    median: float
+    p99: float | None
+    unit: str
+
+
+def read_machine_info() -> dict[str, str | int]:
+    """Read processor, core count and versions."""
+    return {
+        "cpu": _read_processor_name(),
+        "cores": os.cpu_count() or 1,
+        "lanes": find_simd_width(),
+        "python": platform.python_version(),
+        "numba": version("numba"),
+        "numpy": version("numpy"),
+        "poise": version("poise"),
+    }
+
+
+def _read_processor_name() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def list_benchmarks() -> list[tuple[str, Callable[[BenchSize], list[Measurement]]]]:
+    """List the benchmarks as (name, function) pairs."""
+    return [
+        ("arm", measure_arm),
+        ("figure", measure_character),
+        ("bones", measure_chain),
+        ("forward kinematics", measure_kinematics),
+    ]
+
+
+def measure_arm(size: BenchSize) -> list[Measurement]:
+    """Measure Place goals of the bundled six-hinge arm. There is a batch, single calls from its rest, and a path."""
+    start = load(samples.path("arm.urdf")).rest
+    low, high = start.skeleton.value_ranges.T
+    q = np.random.default_rng(1).uniform(low, high, (size.arm, len(low)))
+    tool = Pose(start.skeleton, q).world_of("tool")
+    targets = np.concatenate([tool.positions, tool.rotations], axis=-1)
+    goal = Place("tool", targets[:, :3], targets[:, 3:])
+    cores = os.cpu_count() or 1
+    rows = [
+        _measure_batch(f"arm, {size.arm:,} targets, {format_count(count, 'thread')}", start, goal, threads=count)
+        for count in sorted({1, cores})
+    ]
+    example = goal.with_target(targets[0])
+    single = list(targets[: size.calls])
+    rows.append(_measure_calls("arm, prepared call", prepare(start, example), single))
+    rows.append(_measure_calls("arm, plain solve", lambda target: solve(start, goal.with_target(target)), single))
+    rows.append(
+        _measure_calls("arm, tracking a circle, waypoint", _PathFollower(start), list(_build_circle(start, size.calls)))
+    )
+    return rows
+
+
+class _PathFollower:
+    """Solver of a path, each waypoint from the previous result."""
+
+    def __init__(self, start: Pose) -> None:
+        self.prepared = prepare(start, Place("tool", (0, 0, 0), (1, 0, 0, 0)))
+        self.q = start.q
+
+    def __call__(self, waypoint: Floats) -> Any:
+        result = self.prepared(waypoint, self.q)
+        self.q = result.q
+        return result
+
+
+def _build_circle(start: Pose, count: int) -> Iterator[Floats]:
+    """Build placements (7,) on a level circle of 10 cm radius.
+
+    The tool keeps its rotation in a pose with bent joints.
+    """
+    bent = start.replace({"shoulder": 0.4, "elbow": 0.9, "wrist_bend": -0.8})
+    at = bent.world["tool"]
+    for angle in np.linspace(0.0, 2 * np.pi, count):
+        yield np.concatenate([at.positions + 0.1 * np.array([np.cos(angle) - 1, np.sin(angle), 0.0]), at.rotations])
+
+
+def measure_character(size: BenchSize) -> list[Measurement]:
+    """Measure five Place goals of a whole character.
+
+    It is without limits, root included: hands, feet and head, from rest.
+    """
+    rig = load(samples.path("humanoid.bvh"))
+    skeleton = rig.skeleton.limited(dict.fromkeys(_list_limited_joints(rig.skeleton)))
+    start = Pose(skeleton, skeleton.rest_q)
+    poses = Pose(skeleton, _perturb_poses(start, size.character))
+    goals = [_build_place_goal(poses, joint) for joint in _HUMANOID_TIPS]
+    label = f"figure, {len(goals)} places, {size.character:,} frames"
+    options: dict[str, Any] = {
+        "free_root": True,
+        "tolerance": _CHARACTER_TOLERANCE,
+        "angle_tolerance": _CHARACTER_TOLERANCE,
+    }
+    cores = os.cpu_count() or 1
+    return [
+        _measure_batch(f"{label}, {format_count(count, 'thread')}", start, goals, threads=count, **options)
+        for count in sorted({1, cores})
+    ]
+
+
+def _list_limited_joints(skeleton: Skeleton) -> list[str]:
+    return [name for name, limit in zip(skeleton.names, skeleton.limits, strict=True) if limit]
+
+
+def _build_place_goal(poses: Pose, joint: str) -> Place:
+    """Build a Place goal at a joint's pose. Its root is the first joint: the spine moves too."""
+    at = poses.world[joint]
+    return Place(joint, at.positions, at.rotations, root=poses.skeleton.names[0])
+
+
+def _perturb_poses(start: Pose, count: int) -> Floats:
+    """Perturb the ball and free joints: q (count, nq). Rotation vectors are normal with 0.25 rad along each axis."""
+    skeleton, rng = start.skeleton, np.random.default_rng(2)
+    q = np.repeat(start.q[None], count, axis=0)
+    for row in np.flatnonzero(skeleton.kinds >= Kind.BALL):
+        vector = rng.normal(scale=_PERTURBATION_RAD, size=(count, 3))
+        half = np.linalg.norm(vector, axis=1, keepdims=True) / 2
+        rotation = np.concatenate([np.cos(half), vector * np.sinc(half / np.pi) / 2], axis=1)
+        columns = skeleton.q_slice(skeleton.names[row])
+        where = slice(columns.stop - 4, columns.stop)
+        q[:, where] = rotations.multiply(rotation, q[:, where])
+    return q
+
+
+def measure_chain(size: BenchSize) -> list[Measurement]:
+    """Measure Position goals of ten ball joints with ccd.
+
+    The chain is straight at the start, targets are within reach.
+    """
+    names = [*(f"bone_{i}" for i in range(_CHAIN_BONES)), "tip"]
+    kinds = [Kind.BALL] * _CHAIN_BONES + [Kind.FIXED]
+    offsets = [[0.0, float(i > 0), 0.0] for i in range(_CHAIN_BONES + 1)]
+    skeleton = Skeleton.build(names, range(-1, _CHAIN_BONES), kinds, offsets=offsets)
+    start, rng = Pose(skeleton, skeleton.rest_q), np.random.default_rng(3)
+    direction = rng.normal(size=(size.chain, 3))
+    distance = 0.95 * _CHAIN_BONES * rng.random((size.chain, 1)) ** (1 / 3)
+    goal = Position("tip", distance * direction / np.linalg.norm(direction, axis=1, keepdims=True), root="bone_0")
+    return [
+        _measure_batch(f"ten bones, ccd, {size.chain:,} targets", start, goal, solver="ccd", tolerance=_CHAIN_TOLERANCE)
+    ]
+
+
+def measure_kinematics(size: BenchSize) -> list[Measurement]:
+    """Measure world transforms of all joints of many poses."""
+    rows: list[Measurement] = []
+    for name in ("arm.urdf", "humanoid.bvh"):
+        start = load(samples.path(name)).rest
+        q = np.repeat(start.q[None], size.poses, axis=0)
+        times = [_measure_seconds(lambda q=q, s=start.skeleton: Pose(s, q).world) / size.poses for _ in range(_REPEATS)]
+        label = f"{name}, {len(start.skeleton)} joints, all world transforms, pose"
+        rows.append(Measurement(label, None, float(np.median(times)) * 1e9, None, "ns"))
+    return rows
+
+
+def _measure_batch(label: str, start: Pose, goals: Any, **options: Any) -> Measurement:
+    """Measure a batch solve: microseconds per target."""
+    result = solve(start, goals, **options)
+    times = [_measure_seconds(lambda: solve(start, goals, **options)) / len(result) for _ in range(_REPEATS)]
+    return Measurement(label, 100.0 * float(np.mean(result.reached)), float(np.median(times)) * 1e6, None, "us")
+
+
+def _measure_calls(label: str, call: Callable[[Floats], Any], targets: list[Floats]) -> Measurement:
+    """Measure single solves: microseconds per call."""
+    times, reached = np.zeros(len(targets)), 0
+    call(targets[0])
+    for i, target in enumerate(targets):
+        began = time.perf_counter()
+        result = call(target)
+        times[i] = time.perf_counter() - began
+        reached += bool(result.reached)
+    solved = 100.0 * reached / len(targets)
+    return Measurement(label, solved, float(np.median(times)) * 1e6, float(np.percentile(times, 99)) * 1e6, "us")
+
+
+def _measure_seconds(work: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began

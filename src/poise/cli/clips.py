@@ -1,0 +1,154 @@
+"""Clips of a command: selection, output files, name conflicts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import chain, count
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from poise.cli import output_paths
+from poise.errors import InputError, PoiseError
+from poise.io.clip_files import ALL_CLIPS, build_clip_paths, is_single_clip_format
+from poise.io.registry import find_reader, find_writer, read_rig
+from poise.model.clip import Clip
+from poise.model.rig import Rig
+
+ClipOption = Annotated[
+    str | None,
+    typer.Option("--clip", metavar="NAME", help="name of the clip, if the file has several; all: every clip"),
+]
+
+
+def select_clip(rig: Rig, name: str | None, option: str = "--every-frame") -> Clip:
+    """Select the named clip, or the only one. InputError lists the clips."""
+    if name is not None:
+        return rig.clip(name)
+    if not rig.clips:
+        raise InputError(f"{option} needs a clip, and there is none in this file")
+    if len(rig.clips) != 1:
+        names = ", ".join(repr(clip.name) for clip in rig.clips)
+        raise InputError(f"{option} needs --clip NAME: this file has {len(rig.clips)} clips: {names}")
+    return rig.clips[0]
+
+
+def reject_all_clips(name: str | None, reason: str) -> None:
+    """Raise InputError for `--clip all` where one clip is needed."""
+    if name == ALL_CLIPS:
+        raise InputError(f"--clip all: {reason}; give --clip NAME")
+
+
+# --- Output files of `--clip all`: checks, names, writing ------------------------------------------------------------
+
+
+def list_output_paths(out: Path, clips: Sequence[Clip]) -> list[Path]:
+    """List the output file of each clip. Formats of several clips share one file."""
+    names = [clip.name for clip in clips]
+    return build_clip_paths(out, names) if is_single_clip_format(out) else [out] * len(names)
+
+
+def find_free_names(names: Sequence[str], out: Path | None, rig: Rig) -> list[str]:
+    """Find unused clip names for a new file. A file with an old walk gets walk_1."""
+    if out is None or is_single_clip_format(out):
+        return list(names)
+    used = {clip.name for clip in rig.clips} if _is_document_preserved(rig, out) else set[str]()
+    free: list[str] = []
+    for name in names:
+        others = (f"{name}_{i}" for i in count(1))
+        free.append(next(one for one in chain([name], others) if one not in used))
+        used.add(free[-1])
+    return free
+
+
+def _is_document_preserved(rig: Rig, out: Path) -> bool:
+    """Return whether the source document is preserved in a new file."""
+    return rig.path is not None and find_reader(rig.path) is find_writer(out)
+
+
+def check_distinct_files(files: dict[str, list[Path]]) -> None:
+    """Check before any work for two options with the same file.
+
+    Parameters
+    ----------
+    files
+        The file of each clip by option; an option with one file repeats it for every clip.
+    """
+    taken: dict[str, str] = {}
+    for option, paths in files.items():
+        for path in paths:
+            output_paths.check_writable(path)
+            other = taken.setdefault(os.path.realpath(path).casefold(), option)
+            if other != option:
+                raise InputError(f"{other} and {option} would both write {path}: give two files")
+
+
+def save_clips(clip_files: Sequence[tuple[Clip, Path]], rig: Rig) -> None:
+    """Write each clip into its file.
+
+    Clips of one file are written together, with the old ones if the document is preserved.
+    """
+    for out in dict.fromkeys(path for _, path in clip_files):
+        clips = [clip for clip, path in clip_files if path == out]
+        if len(clips) == 1:
+            output_paths.save_with_note(clips[0], out, rig)
+            continue
+        old = rig.clips if _is_document_preserved(rig, out) else ()
+        merged = Rig(rig.skeleton, rig.pose, (*old, *clips), rig.skins, rig.humanoid)
+        output_paths.save_with_note(merged, out, rig)
+
+
+def format_failure(clip: Clip, error: PoiseError) -> str:
+    """Format the failure of a clip."""
+    return f"failed: clip {clip.name!r}: {error}"
+
+
+# --- Output conflicts of `--clip all` with many files ----------------------------------------------------------------
+
+
+def check_batch_outputs(pairs: Sequence[tuple[Path, Path]], *, overwrite: bool) -> None:
+    """Check a batch with `--clip all` for output conflicts.
+
+    A conflict is a file written twice, or an existing file overwritten.
+
+    Clip names are in the files. Only files with possible conflicts are read: outputs named A and A_B, or an existing
+    file A_B.
+    """
+    single_clip_pairs = [pair for pair in pairs if is_single_clip_format(pair[1])]
+    similar = _find_similar_outputs([out for _, out in single_clip_pairs])
+    taken: dict[str, Path] = {}
+    for file, out in single_clip_pairs:
+        for path in _list_file_outputs(file, out) if _build_name_key(out) in similar else [out]:
+            other = taken.setdefault(str(path).casefold(), file)
+            if other is not file:
+                raise InputError(f"{other} and {file} would both be written to {path}: rename one, or give them apart")
+            if path.exists() and not overwrite:
+                raise InputError(f"there already: {path}; --overwrite writes it anew")
+
+
+def _build_name_key(out: Path) -> tuple[str, str]:
+    return str(out.parent), out.stem.casefold()
+
+
+def _find_similar_outputs(outs: Sequence[Path]) -> set[tuple[str, str]]:
+    """Find outputs with a common name prefix. They are compared with each other and with existing files."""
+    keys = {_build_name_key(out) for out in outs}
+    existing = {
+        _build_name_key(path) for folder in {out.parent for out in outs} if folder.is_dir() for path in folder.iterdir()
+    }
+    similar: set[tuple[str, str]] = set()
+    for folder, stem in keys | existing:
+        starts = {(folder, stem[:i]) for i, letter in enumerate(stem) if letter == "_"} & keys
+        similar |= starts
+        if starts:
+            similar.add((folder, stem))
+    return similar & keys
+
+
+def _list_file_outputs(file: Path, out: Path) -> list[Path]:
+    try:
+        return list_output_paths(out, read_rig(file).clips)
+    except PoiseError:  # reported when the file is processed
+        return [out]

@@ -1,1 +1,0 @@
-"""Inputs of a command: goals, targets, rigs, contacts."""

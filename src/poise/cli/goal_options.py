@@ -1,0 +1,345 @@
+"""Goals and solver from the options of `poise solve`, with repeated --joint.
+
+Example: `--goal "position LeftHand 0.4 1.2 0.3 weight=2"`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand
+
+from poise import solvers
+from poise.errors import InputError, UnknownNameError
+from poise.io.text_parsing import parse_number
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind
+from poise.problem.goals import GOALS, Balance, Direction, Goal, LookAt, Near, Orientation, Place, Pole, Position
+from poise.solvers.base.interface import Prefer, replace_finisher
+from poise.solvers.base.option_parsing import Parameter, list_parameters, parse_options
+from poise.solving.solve import choose_solver
+
+_ARRAY_SIZES = {"rotation": 4}  # length of an array argument; the default is three
+
+
+def format_goal_kind(kind: type) -> str:
+    """Format a goal class as its command line word: "look-at"."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
+
+
+_GOAL_KINDS = {format_goal_kind(kind): kind for kind in GOALS}
+
+GOAL_HELP = (
+    f"a goal in words, KIND JOINT NUMBERS name=value: {', '.join(_GOAL_KINDS)}. May be given several times: "
+    '--goal "direction LeftHand 0 1 0 axis=1,0,0" --goal "near weight=0.5"'
+)
+
+
+def parse_goal(text: str, start: Pose) -> Goal:
+    """Parse a goal. The text is its kind, its joint, the numbers of its target, then name=value options.
+
+    A Near has no joint and no numbers: it refers to the start pose. A Balance takes the supporting joints, or none.
+    """
+    words = _split_words(text)
+    if not words:
+        raise InputError("an empty goal; write KIND JOINT NUMBERS, such as 'position LeftHand 0.4 1.2 0.3'")
+    kind = _GOAL_KINDS.get(words[0].lower())
+    if kind is None:
+        raise UnknownNameError("goal", words[0], tuple(_GOAL_KINDS))
+    arguments = [word for word in words[1:] if not _is_option(word, kind)]
+    options = parse_options(kind, [word for word in words[1:] if _is_option(word, kind)], f"a {words[0].lower()} goal")
+    if kind is Near:
+        if arguments:
+            raise InputError(f"near takes no joint and no numbers, only joints=a,b and weight=w; not {arguments[0]!r}")
+        return Near(start, **options)
+    if kind is Balance:
+        for name in arguments:
+            start.skeleton.index(name)
+        return Balance(arguments or None, **options)
+    return kind(*_parse_arguments(words[0], kind, arguments, start), **options)
+
+
+def _split_words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise InputError(f"cannot read the goal {text!r}: {error}") from error
+
+
+def _is_option(word: str, kind: type) -> bool:
+    """Return whether a word is name=value. Joint names may contain an = as well."""
+    name, equals, _ = word.partition("=")
+    return bool(equals) and (name.isidentifier() or name.replace("-", "_") in {p.name for p in list_parameters(kind)})
+
+
+def _parse_arguments(word: str, kind: type, arguments: Sequence[str], start: Pose) -> list[Any]:
+    """Parse the joint and the arrays of a goal."""
+    required = [p for p in list_parameters(kind) if p.required]
+    sizes = [_ARRAY_SIZES.get(p.name, 3) for p in required[1:]]
+    usage = f"{word} JOINT" + "".join(f" {_format_placeholder(p)}" for p in required[1:])
+    if len(arguments) != 1 + sum(sizes):
+        raise InputError(
+            f"a goal is written '{usage}'; got {len(arguments)} words after {word!r}: {' '.join(arguments)}"
+        )
+    start.skeleton.index(arguments[0])  # report an unknown joint before invalid numbers
+    numbers = [_parse_number(word, usage) for word in arguments[1:]]
+    arrays: list[Any] = [arguments[0]]
+    for size in sizes:
+        arrays.append(numbers[:size])
+        numbers = numbers[size:]
+    return arrays
+
+
+def _format_placeholder(parameter: Parameter) -> str:
+    return "W X Y Z" if _ARRAY_SIZES.get(parameter.name) else "X Y Z"
+
+
+def _parse_number(word: str, usage: str) -> float:
+    try:
+        return parse_number(word)
+    except ValueError as error:
+        raise InputError(f"a goal is written '{usage}'; {word!r} is no number") from error
+
+
+# --- Goals and solver from the options of `poise solve` --------------------------------------------------------------
+
+
+Numbers = tuple[float, ...]
+
+
+class GoalOptions(NamedTuple):
+    """Values of the goal options. Unset options are None or ()."""
+
+    joint: str | None
+    root: str | None
+    to: Numbers | None
+    rotation: Numbers | None
+    direction: Numbers | None
+    axis: Numbers | None
+    look_at: Numbers | None
+    pole: Numbers | None
+    near: bool
+    words: Sequence[str]
+
+    def build_joint_goals(self, start: Pose, *, main: bool = True) -> list[Goal]:
+        """Build the goals of --joint, the main one first.
+
+        Without `main` only the further goals, for use with a table of targets.
+        """
+        return [*(self._build_main_goals() if main else ()), *self._build_other_goals(start)]
+
+    def build_word_goals(self, start: Pose) -> list[Goal]:
+        """Build the goals of --goal and --near."""
+        return [*(parse_goal(text, start) for text in self.words), *([Near(start)] if self.near else [])]
+
+    def _build_main_goals(self) -> list[Goal]:
+        if self.to is None and self.rotation is None:
+            return []
+        joint = self._require_joint("--to" if self.to is not None else "--rotation")
+        if self.rotation is None:
+            return [Position(joint, self.to or (), root=self.root)]
+        if self.to is None:
+            return [Orientation(joint, self.rotation, root=self.root)]
+        return [Place(joint, self.to, self.rotation, root=self.root)]
+
+    def _build_other_goals(self, start: Pose) -> list[Goal]:
+        """Build the further goals of the same joint."""
+        goals: list[Goal] = []
+        axis_option: dict[str, Any] = {} if self.axis is None else {"axis": self.axis}
+        if self.axis is not None and self.direction is None and self.look_at is None:
+            raise InputError(
+                "--axis says which axis of the joint --direction or --look-at X Y Z means: give one of them"
+            )
+        if self.direction is not None:
+            goals.append(Direction(self._require_joint("--direction"), self.direction, root=self.root, **axis_option))
+        if self.look_at is not None:
+            if self.root is not None and not (self.to or self.rotation or self.direction or self.pole):
+                raise InputError("--look-at takes no --root; --goal 'look-at JOINT X Y Z over=a,b' names what turns")
+            goals.append(LookAt(self._require_joint("--look-at"), self.look_at, **axis_option))
+        if self.pole is not None:
+            tip = self._require_joint("--pole")
+            goals.append(Pole(self._find_bend_joint(start, tip), self.pole, root=self.root, tip=tip))
+        return goals
+
+    def _find_bend_joint(self, start: Pose, tip: str) -> str:
+        """Find the bend joint of --pole. It is the last moving joint above the tip."""
+        skeleton = start.skeleton
+        chain = [name for name in skeleton.chain(self.root, tip) if skeleton[name].kind != Kind.FIXED]
+        if len(chain) < 2:  # noqa: PLR2004
+            raise InputError(f"--pole turns a limb of two joints or more; above {tip!r} there are {len(chain)}")
+        return chain[-1]
+
+    def _require_joint(self, option: str) -> str:
+        if self.joint is None:
+            raise InputError(f"{option} needs --joint JOINT: it is that joint's target")
+        return self.joint
+
+
+def build_goals(
+    first: GoalOptions, others: Sequence[GoalOptions], start: Pose, *, main: bool = True
+) -> tuple[Goal, ...]:
+    """Build the goals of all --joint groups, in order.
+
+    The goals of --goal and --near follow; InputError if there is none.
+
+    Without `main` the targets of the first --joint are in a table.
+    """
+    parts = [first.build_joint_goals(start, main=main), *(each.build_joint_goals(start) for each in others)]
+    for each, goals in zip((first, *others), parts, strict=True):
+        if others and main and not goals:
+            raise InputError(
+                f"--joint {each.joint} has no target of its own: --to, --rotation, --direction and --look-at belong to "
+                "the --joint before them"
+            )
+    collected = [goal for goals in parts for goal in goals]
+    collected += first.build_word_goals(start)
+    if main and all(isinstance(goal, Near) for goal in collected):
+        raise InputError(
+            "give a target: --joint JOINT with --to X Y Z, --rotation W X Y Z, --direction or --look-at; "
+            "--goal 'KIND JOINT NUMBERS'; or many with --targets FILE"
+        )
+    return tuple(collected)
+
+
+def make_solver(
+    name: str,
+    start: Pose,
+    goals: tuple[Goal, ...],
+    prefer: Prefer,
+    options: Sequence[str] = (),
+    *,
+    free_root: bool = False,
+    natural: bool | None = None,
+    **flags: Any,
+) -> solvers.Solver:
+    """Build the solver from its name and options.
+
+    `options` are texts name=value, `flags` the options with a flag of their own (None: unset).
+
+    "auto" selects the default solver; if it lacks an option, the first of its engine, levenberg_marquardt, ccd and the
+    others with that option. InputError for an option unknown to the named solver, or for "auto" to every solver.
+    """
+    values = {
+        key: value.value if isinstance(value, StrEnum) else value for key, value in flags.items() if value is not None
+    }
+    if name != "auto":
+        choose_solver(name, start, goals, prefer, natural=natural)  # raises if natural poses are not available
+        _check_option_names(name, values)
+        return solvers.named(name, **_merge_options(name, options, values))
+    if options:
+        raise InputError("--option needs --solver NAME: it is that solver's own; `poise solvers` lists them")
+    default_solver = choose_solver("auto", start, goals, prefer, free_root=free_root, natural=natural)
+    for candidate in (default_solver.name, "levenberg_marquardt", "ccd", *solvers.names()):
+        if values.keys() <= _list_option_names(candidate):
+            return replace_finisher(default_solver, solvers.named(candidate, **values))
+    raise InputError(
+        f"no solver has all of {_format_flags(values)}; name one with --solver: {', '.join(solvers.names())}"
+    )
+
+
+def _merge_options(name: str, options: Sequence[str], flags: dict[str, Any]) -> dict[str, Any]:
+    """Merge both kinds of options. InputError for an option given twice."""
+    read = parse_options(type(solvers.named(name)), options, name)
+    twice = sorted(read.keys() & flags.keys())
+    if twice:
+        raise InputError(f"the option {twice[0]} is given twice: as --{twice[0]} and as --option {twice[0]}=...")
+    return {**read, **flags}
+
+
+def _check_option_names(name: str, flags: dict[str, Any]) -> None:
+    foreign = flags.keys() - _list_option_names(name)
+    if foreign:
+        raise InputError(f"the solver {name} has no {_format_flags(foreign)}")
+
+
+def _list_option_names(name: str) -> set[str]:
+    return {parameter.name for parameter in list_parameters(type(solvers.named(name)))}
+
+
+def _format_flags(names: Any) -> str:
+    return ", ".join(f"--{name}" for name in sorted(names))
+
+
+# --- Repeated --joint options ----------------------------------------------------------------------------------------
+#
+# Each one begins a group; the target options after it belong to that group.
+
+
+_GROUP_OPTION = "--joint"
+_GROUP_OPTION_NAMES = (
+    "joint",
+    "root",
+    "to",
+    "rotation",
+    "direction",
+    "axis",
+    "look_at",
+    "pole",
+)  # parameter names of a group
+_META_KEY = "poise.groups"  # key of the further groups in the context's meta
+
+
+class SplitArguments(NamedTuple):
+    """Split command line: words of the first group, and further groups."""
+
+    first_words: list[str]
+    groups: list[list[str]]
+
+
+class GroupedCommand(TyperCommand):
+    """Command with repeatable --joint. `read_groups` returns the groups after the first."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the first group with all shared options. Each further group is parsed by itself."""
+        group_options = [option for option in self.params if option.name in _GROUP_OPTION_NAMES]
+        words, groups = split_groups(args, {text: option.nargs for option in group_options for text in option.opts})
+        lone = TyperCommand(self.name, params=group_options)
+        ctx.meta[_META_KEY] = [lone.make_context(ctx.info_name, group, parent=ctx.parent).params for group in groups]
+        return super().parse_args(ctx, words)
+
+
+def split_groups(words: Sequence[str], counts: dict[str, int]) -> SplitArguments:
+    """Split a command line at repeated --joint options.
+
+    Parameters
+    ----------
+    words
+        The words after the command.
+    counts
+        Number of values of each option of a group.
+
+    Raises
+    ------
+    InputError
+        For an option repeated within a group.
+    """
+    shared_words: list[str] = []
+    groups: list[list[str]] = [[]]
+    used_options: set[str] = set()
+    remaining = list(words)
+    while remaining:
+        option, equals, _ = remaining[0].partition("=")
+        if option not in counts:
+            shared_words.append(remaining.pop(0))
+            continue
+        if option == _GROUP_OPTION and option in used_options:
+            groups.append([])
+            used_options = set()
+        if option in used_options:
+            raise InputError(f"{option} is given twice for one --joint; it belongs to the --joint before it")
+        used_options.add(option)
+        count = 1 + counts[option] - bool(equals)
+        groups[-1] += remaining[:count]
+        remaining = remaining[count:]
+    return SplitArguments(shared_words + groups[0], groups[1:])
+
+
+def read_groups(context: typer.Context) -> list[GoalOptions]:
+    """Return the goal options of the groups after the first."""
+    group_params: list[dict[str, Any]] = context.meta.get(_META_KEY, [])
+    return [GoalOptions(**params, near=False, words=()) for params in group_params]

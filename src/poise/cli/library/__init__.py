@@ -1,1 +1,0 @@
-"""Batch processing: many files in, a folder and a result table out."""

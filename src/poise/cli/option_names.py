@@ -1,0 +1,128 @@
+"""Names of options: help panels, and old names with their replacements.
+
+They work for one version more, with a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from poise.cli.terminal import say
+from poise.errors import InputError
+
+
+class RenamedOption(NamedTuple):
+    """Old option: its number of values, and its replacement.
+
+    `{0}` in the replacement is its first value.
+    """
+
+    value_count: int
+    replacement: tuple[str, ...]
+
+    def format_words(self, values: Sequence[str]) -> list[str]:
+        """Format the replacement words for values or placeholder names."""
+        return [word.format(*values) for word in self.replacement]
+
+
+_FROM_CLIP = {"--from-clip": RenamedOption(1, ("--clip", "{0}"))}
+_QUICK_EFFORT = {"--quick": RenamedOption(0, ("--effort", "quick"))}
+RENAMED_OPTIONS: dict[str, dict[str, RenamedOption]] = {
+    "solve": _FROM_CLIP,
+    "plant": _FROM_CLIP,
+    "lock": _FROM_CLIP,
+    "compare": {
+        "--chain": RenamedOption(2, ("--root", "{0}", "--joint", "{1}")),
+        **_QUICK_EFFORT,
+        "--full": RenamedOption(0, ("--effort", "full")),
+    },
+    "bench": _QUICK_EFFORT,
+}
+
+
+def replace_old_options(verb: str, words: Sequence[str]) -> list[str]:
+    """Replace old option names of a command line.
+
+    A warning on standard error is printed for each old name.
+
+    Parameters
+    ----------
+    verb
+        The command.
+    words
+        The words after it on the command line.
+
+    Raises
+    ------
+    InputError
+        For an old option without its values, or given together with its new name.
+    """
+    renamed_options, remaining, new_words, replaced = (
+        RENAMED_OPTIONS.get(verb, {}),
+        list(words),
+        list[str](),
+        dict[str, str](),
+    )
+    while remaining and remaining[0] != "--":
+        name, equals, value = remaining[0].partition("=")
+        if name not in renamed_options:
+            new_words.append(remaining.pop(0))
+            continue
+        del remaining[0]
+        values = ([value] if equals else []) + remaining
+        renamed = renamed_options[name]
+        usage = " ".join(renamed.format_words(("ROOT", "JOINT") if renamed.value_count > 1 else ("NAME",)))
+        if len(values) < renamed.value_count:
+            raise InputError(f"{name} is written {usage} now; its values are missing")
+        if renamed.replacement[0] in replaced:
+            raise InputError(f"give {replaced[renamed.replacement[0]]} or {name}, not both")
+        replaced |= {word: name for word in renamed.replacement if word.startswith("--")}
+        new_words += renamed.format_words(values)
+        remaining = values[renamed.value_count :]
+        say(f"note: {name} is written {usage} now; the next version does not know the old name", err=True)
+    options = {word.partition("=")[0] for word in words[: len(words) - len(remaining)]}
+    for usage, name in replaced.items():
+        if usage in options:
+            raise InputError(f"give {name} or {usage}, not both")
+    return new_words + remaining
+
+
+# --- Help panels of options ------------------------------------------------------------------------------------------
+#
+# A panel has the same title and options in every command.
+
+
+_MAX_UNGROUPED_OPTIONS = 14  # options; the help of a command with at most this many fits on one screen, without panels
+
+PANELS: dict[str, tuple[str, ...]] = {
+    "Joints and goals": (
+        "joint", "root", "to", "rotation", "direction", "axis", "look_at", "pole", "near", "goal", "targets",
+    ),
+    "Start": ("clip", "from_pose", "time", "every_frame", "scene"),
+    "Solver": (
+        "solver", "option", "iterations", "restarts", "damping", "order", "hinge", "prefer", "seeds", "threads",
+        "tolerance", "angle_tolerance", "natural", "free_root", "limits", "no_limits",
+    ),
+    "Measurement": ("peers", "effort", "seed"),
+    "Terrain": (
+        "terrain", "terrain_size", "terrain_height", "terrain_origin", "terrain_up", "terrain_unit",
+        "terrain_direction", "plant",
+    ),
+    "Feet": ("feet_names", "contacts", "in_place", "stride", "feet_only", "stretch", "strict"),
+    "Character": ("fps", "scale", "up", "rest", "metre"),
+    "Input": ("include_root", "package_path"),
+    "Output": ("out", "plot", "report", "save_contacts", "html", "as_json"),
+    "Batch": ("suffix", "overwrite", "processes", "cluster"),
+    "Server": ("host", "port", "no_browser", "list_scenes"),
+}  # fmt: skip
+_PANEL_BY_OPTION = {name: title for title, names in PANELS.items() for name in names}
+
+
+def arrange_panels(command: Any) -> Any:
+    """Assign the options of a command to help panels. Return the command; a command of few options has no panels."""
+    options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
+    if len(options) > _MAX_UNGROUPED_OPTIONS:
+        for option in options:
+            option.rich_help_panel = _PANEL_BY_OPTION.get(option.name)
+    return command

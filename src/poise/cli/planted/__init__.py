@@ -1,1 +1,0 @@
-"""Foot planting of one clip, and of every clip of a file."""

@@ -1,0 +1,222 @@
+"""Target files (.csv, .npy), read in chunks. Rows are points, rotations or both; files may be larger than memory."""
+
+from __future__ import annotations
+
+import csv
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any
+
+import numpy as np
+
+from poise.errors import FileError, InputError, join_names
+from poise.io.files import suggest_similar_paths
+from poise.io.text_parsing import parse_table
+from poise.maths.arrays import Floats
+from poise.problem.goals import Orientation, Place, Position
+
+CHUNK = 16_384  # rows in memory at once
+
+_TARGET_SUFFIXES = (".csv", ".npy")
+_POINT_COLUMNS, _QUATERNION_COLUMNS = ("x", "y", "z"), ("qw", "qx", "qy", "qz")
+_KIND_BY_WIDTH = {3: "position", 4: "orientation", 7: "place"}
+_KIND_BY_SHAPE = {
+    (3,): "position",
+    (4,): "orientation",
+    (3, 3): "orientation",
+    (7,): "place",
+    (3, 4): "place",
+    (4, 4): "place",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class TargetTable:
+    """Validated rows of a target file.
+
+    There are `count` of them; iteration reads CHUNK rows at a time, in the layout of `goal`.
+
+    goal  goal of the kind of the rows; its own target is a placeholder
+    """
+
+    goal: Position | Orientation | Place
+    count: int
+    read: Callable[[], Iterator[Floats]]
+
+    def __iter__(self) -> Iterator[Floats]:
+        return self.read()
+
+
+def open_target_table(path: Path, joint: str, root: str | None) -> TargetTable:
+    """Open a target file, detect its kind and check every row.
+
+    .npy  (k, 3) points, (k, 4) quaternions w x y z, (k, 7) both, (k, 3, 3) rotation matrices, (k, 4, 4) or (k, 3, 4)
+          transforms
+    .csv  columns x y z, qw qx qy qz or both, named in the first row among any others; or 3, 4 or 7 without names
+
+    A table without rows is valid: count is 0. FileError names the file, the target and the reason.
+    """
+    if path.suffix.lower() not in _TARGET_SUFFIXES:
+        raise FileError(path, "targets are read from .csv or .npy files")
+    _check_regular_file(path)
+    kind, read = _open_npy(path) if path.suffix.lower() == ".npy" else _open_csv(path)
+    goal = build_placeholder_goal(kind, joint, root)
+    return TargetTable(goal, _count_valid_rows(path, goal, read), read)
+
+
+def _check_regular_file(path: Path) -> None:
+    try:
+        status = path.stat()
+    except FileNotFoundError as error:
+        raise FileError(path, f"{error.strerror}{suggest_similar_paths(path, _TARGET_SUFFIXES)}") from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise FileError(path, getattr(error, "strerror", None) or str(error)) from error
+    if not stat.S_ISREG(status.st_mode):
+        raise FileError(path, "is not a regular file")
+    if not status.st_size:
+        raise FileError(path, "the file is empty")
+
+
+def build_placeholder_goal(kind: str, joint: str, root: str | None) -> Position | Orientation | Place:
+    """Build a goal of a kind with a placeholder target."""
+    if kind == "position":
+        return Position(joint, (0, 0, 0), root=root)
+    if kind == "orientation":
+        return Orientation(joint, (1, 0, 0, 0), root=root)
+    return Place(joint, (0, 0, 0), (1, 0, 0, 0), root=root)
+
+
+def _count_valid_rows(path: Path, goal: Position | Orientation | Place, read: Callable[[], Iterator[Floats]]) -> int:
+    """Count the rows. FileError for the first invalid target."""
+    count = 0
+    for rows in read():
+        try:
+            goal.parse(rows)
+        except InputError:
+            for i, row in enumerate(rows):
+                try:
+                    goal.parse(row)
+                except InputError as error:
+                    raise FileError(path, str(error), place=f"target {count + i}") from error
+        count += len(rows)
+    return count
+
+
+# --- .npy --------------------------------------------------------------------------------------------------------
+
+
+def _open_npy(path: Path) -> tuple[str, Callable[[], Iterator[Floats]]]:
+    shape = _map_npy(path).shape
+    kind = _KIND_BY_SHAPE.get(shape[1:])
+    if kind is None:
+        raise FileError(path, f"targets need the shape (k, 3), (k, 4), (k, 7), (k, 4, 4) or (k, 3, 4), not {shape}")
+
+    def read() -> Iterator[Floats]:
+        for first in range(0, shape[0], CHUNK):  # mapped again for each chunk: pages already read count as memory
+            yield np.array(_map_npy(path)[first : first + CHUNK], dtype=np.float64)
+
+    return kind, read
+
+
+def _map_npy(path: Path) -> np.ndarray:
+    try:
+        array: Any = np.load(path, allow_pickle=False, mmap_mode="r")  # mapped: a forged header cannot allocate memory
+    except (ValueError, TypeError, EOFError, OSError, SyntaxError, TokenError) as error:
+        raise FileError(path, f"not a numeric .npy file: {error}") from error
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf":
+        raise FileError(path, f"not a numeric .npy file: it holds {getattr(array, 'dtype', 'an archive')}")
+    return array
+
+
+# --- .csv --------------------------------------------------------------------------------------------------------
+
+
+def _open_csv(path: Path) -> tuple[str, Callable[[], Iterator[Floats]]]:
+    first = next(_read_lines(path), [])
+    names = [cell.strip().lower() for cell in first]
+    is_header = not {*_POINT_COLUMNS, *_QUATERNION_COLUMNS}.isdisjoint(names)
+    if is_header:
+        columns = _find_columns(path, names)
+    elif first and not any(map(_is_float, first)):
+        reason = f"columns: {join_names(names)} (named in the first row, commas between)"
+        raise FileError(path, f"no column {' '.join(_POINT_COLUMNS)} or {' '.join(_QUATERNION_COLUMNS)}; {reason}")
+    else:
+        columns = list(range(len(first)))
+        if len(columns) not in _KIND_BY_WIDTH:
+            reason = f"three numbers (x y z), four (qw qx qy qz) or seven expected, not {first!r}"
+            raise FileError(path, reason, place="target 0")
+
+    def read() -> Iterator[Floats]:
+        lines, count = islice(_read_lines(path), int(is_header), None), 0
+        while block := list(islice(lines, CHUNK)):
+            yield _parse_rows(path, block, columns, len(first), count)
+            count += len(block)
+
+    return _KIND_BY_WIDTH[len(columns)], read
+
+
+def _is_float(cell: str) -> bool:
+    """Return whether a cell is a number, nan and inf included."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_lines(path: Path) -> Iterator[list[str]]:
+    """Iterate over the rows, without blank ones."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            yield from filter(None, csv.reader(file))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FileError(path, f"not a CSV text file: {error}") from error
+    except OSError as error:
+        raise FileError(path, error.strerror or str(error)) from error
+
+
+def _find_columns(path: Path, names: list[str]) -> list[int]:
+    """Find the columns of the point and the quaternion."""
+    needed = [
+        name for group in (_POINT_COLUMNS, _QUATERNION_COLUMNS) if not set(group).isdisjoint(names) for name in group
+    ]
+    missing = [name for name in needed if name not in names]
+    if missing:
+        columns_text = (
+            f"targets have {' '.join(_POINT_COLUMNS)}, {' '.join(_QUATERNION_COLUMNS)} or both; columns: "
+            f"{join_names(names)}"
+        )
+        raise FileError(path, f"no column {', '.join(missing)}: {columns_text}")
+    repeated = [name for name in needed if names.count(name) > 1]
+    if repeated:
+        raise FileError(path, f"two columns are called {repeated[0]}")
+    return [names.index(name) for name in needed]
+
+
+def _parse_rows(path: Path, rows: list[list[str]], columns: list[int], width: int, first: int) -> Floats:
+    """Parse rows of text to numbers (k, columns). Each row has `width` cells; the first row is target `first`."""
+    pick = itemgetter(*columns)
+    for i, row in enumerate(rows):
+        if len(row) != width:
+            raise FileError(path, f"{len(row)} values under {width} columns", place=f"target {first + i}")
+    try:
+        return parse_table([pick(row) for row in rows])
+    except ValueError as error:
+        i, reason = next((i, error_text) for i, row in enumerate(rows) if (error_text := _find_number_error(pick(row))))
+        how_many = {3: "three", 4: "four", 7: "seven"}[len(columns)]
+        message = f"{how_many} numbers expected, not {rows[i]!r}: {reason}"
+        raise FileError(path, message, place=f"target {first + i}") from error
+
+
+def _find_number_error(cells: Sequence[str]) -> str:
+    """Return the error of invalid numbers, or an empty text."""
+    try:
+        parse_table([cells])
+    except ValueError as error:
+        return str(error)
+    return ""

@@ -1,1 +1,0 @@
-"""Output of a command: results, tables, progress, output paths."""

@@ -1,0 +1,431 @@
+"""Comparison data, its columns, the text table and the verdict.
+
+Every table, page and JSON file reads its columns from here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+
+from poise.comparison.metrics import NAN, MethodMetrics
+from poise.comparison.runs import fit_exponent
+from poise.comparison.task import TOLERANCE_LEVELS, Task
+from poise.errors import InputError, UnknownNameError
+from poise.maths.arrays import Floats
+from poise.maths.formatting import format_number
+from poise.problem.goals import Orientation, Position
+from poise.solvers.base.solver_calls import join_words
+
+
+@dataclass(frozen=True)
+class Column:
+    """One numeric column: key, heading, unit, meaning and function.
+
+    The key is that of the JSON file; NaN stands for a missing value.
+    """
+
+    key: str
+    title: str
+    unit: str
+    text: str
+    compute: Callable[[MethodMetrics], float]
+
+
+def _make_solved_share(level: float) -> Callable[[MethodMetrics], float]:
+    return lambda method: _to_percent(method.solved(level))
+
+
+def _compute_quantile(values: Floats, share: float) -> float:
+    """Compute a quantile. It is inf next to an infinite value, because those targets have no answer."""
+    if not values.size:
+        return NAN
+    with np.errstate(invalid="ignore"):  # inf - inf
+        quantile = float(np.quantile(values, share))
+    return float("inf") if np.isnan(quantile) and not np.isnan(values).any() else quantile
+
+
+def _to_percent(share: float) -> float:
+    return 100.0 * share
+
+
+_COUNT_COLUMN = Column(
+    "targets", "targets", "", "number of targets; a slow method gets a random part of them",
+    lambda m: NAN if m.main is None else float(len(m.main)),
+)  # fmt: skip
+_LEVEL_COLUMNS: tuple[Column, ...] = tuple(
+    Column(
+        f"solved_{level:g}", f"solved {level:g}x", "%",
+        f"targets within {level:g} times the tolerance, by forward kinematics", _make_solved_share(level),
+    )
+    for level in TOLERANCE_LEVELS
+)  # fmt: skip
+_OTHER_COLUMNS: tuple[Column, ...] = (
+    Column("call", "a call", "us", "median time of a call for one target, from the start pose",
+           lambda m: _compute_quantile(m.call_times, 0.5)),
+    Column("call_p99", "p99", "us", "99th percentile of the call times for all targets", lambda m: m.call_p99),
+    Column("batch", "in a batch", "us", "time of one target in the largest affordable batch, in one call on one core",
+           lambda m: m.batch_time),
+    Column("iterations", "iterations", "", "median; each method defines its own iteration",
+           lambda m: m.iterations()),
+    Column("left", "left", "distance", "median distance left",
+    lambda m: _compute_quantile(m.compute_residuals(is_position=True), 0.5)),
+    Column("left_p99", "left, p99", "distance", "99th percentile of the distance left",
+           lambda m: _compute_quantile(m.compute_residuals(is_position=True), 0.99)),
+    Column("turn", "turn left", "rad", "median angle left",
+    lambda m: _compute_quantile(m.compute_residuals(is_position=False), 0.5)),
+    Column("turn_p99", "turn left, p99", "rad", "99th percentile of the angle left",
+           lambda m: _compute_quantile(m.compute_residuals(is_position=False), 0.99)),
+    Column("violation", "limits left by", "rad", "largest limit violation of any answer",
+           lambda m: m.violation),
+    Column("violated", "outside limits", "%", "answers outside a limit by more than 1e-6",
+           lambda m: _to_percent(m.violated)),
+    Column("travel", "travel", "rad", "median distance of a solution from the start: root of the sum of squared angles",
+           lambda m: m.travel),
+    Column("path", "path", "%", "frames of the path solved, each from the previous answer",
+           lambda m: _to_percent(m.solved(name="path"))),
+    Column("step", "step", "rad", "largest rotation of a joint between two frames of the path",
+           lambda m: m.smooth("path").step),
+    Column("acceleration", "acceleration", "rad", "largest second difference of joint rotation along the path",
+           lambda m: m.smooth("path").acceleration),
+    Column("jerk", "jerk", "rad", "largest third difference of joint rotation along the path",
+           lambda m: m.smooth("path").jerk),
+    Column("singular", "singular", "%", "targets of nearly singular poses solved",
+           lambda m: _to_percent(m.solved(name="singular"))),
+    Column("stretched", "stretched", "%", "targets of nearly extended poses solved",
+           lambda m: _to_percent(m.solved(name="stretched"))),
+    Column("stretched_iterations", "iterations stretched", "", "median for nearly extended poses",
+           lambda m: m.iterations("stretched")),
+    Column("leaving_step", "step beyond reach", "rad",
+           "largest rotation of a joint between two frames while the target leaves the reach and returns",
+           lambda m: m.smooth("leaving").step),
+    Column("growth", "growth", "", "exponent of the time over the number of joints (1: a constant cost per joint)",
+           lambda m: fit_exponent(m.growth)),
+    Column("wrong_claims", "claims wrongly", "%", "targets claimed as met but missed by forward kinematics",
+           lambda m: _to_percent(m.wrong_claims)),
+)  # fmt: skip
+COLUMNS = (_COUNT_COLUMN, *_LEVEL_COLUMNS, *_OTHER_COLUMNS)
+
+
+# --- Everything measured in a comparison, as plain data --------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ComparisonData:
+    """Task, machine and metrics of the compared methods.
+
+    task      the task of all methods
+    methods   in order of rank, methods unable to do the task last
+    machine   processor and software versions
+    settings  effort and seed
+    seconds   duration of the comparison
+    """
+
+    task: Task
+    methods: tuple[MethodMetrics, ...]
+    machine: dict[str, str | int]
+    settings: dict[str, Any]
+    seconds: float
+
+    @property
+    def compared(self) -> tuple[MethodMetrics, ...]:
+        """The methods measured on the task, best first."""
+        return tuple(method for method in self.methods if method.refused is None)
+
+    @property
+    def refused(self) -> tuple[MethodMetrics, ...]:
+        """The methods unable to do the task, each with its reason."""
+        return tuple(method for method in self.methods if method.refused is not None)
+
+    @property
+    def best(self) -> MethodMetrics:
+        """The method of the first rank. InputError where no method took the task."""
+        if not self.compared:
+            raise InputError(f"no method takes this task: {self.methods[0].refused if self.methods else 'none given'}")
+        return self.compared[0]
+
+    def __getitem__(self, name: str) -> MethodMetrics:
+        """Return a method by its name."""
+        for method in self.methods:
+            if method.name == name:
+                return method
+        raise UnknownNameError("method", name, [method.name for method in self.methods])
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns with a value for any method."""
+        return tuple(c for c in COLUMNS if any(not math.isnan(c.compute(method)) for method in self.compared))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a dictionary for each method. It holds the name, ranks, and a number or None for each column."""
+        return [self._build_row(method) for method in self.methods]
+
+    def _build_row(self, method: MethodMetrics) -> dict[str, Any]:
+        row: dict[str, Any] = {"method": method.name, "family": method.family, "refused": method.refused}
+        if method.refused is not None:
+            return row
+        row["ranks"] = None if method.ranks is None else method.ranks._asdict()
+        return row | {column.key: _to_json_number(column.compute(method)) for column in COLUMNS}
+
+    def document(self) -> dict[str, Any]:
+        """Return the whole comparison as JSON data. It holds the task, the columns, the rows and the curves."""
+        task = self.task
+        return {
+            "task": {
+                "rig": task.name, "joint": task.goal.joint, "goal": type(task.goal).__name__,
+                "joints": list(task.joints), "tolerance": task.tolerance.distance,
+                "angle_tolerance": task.tolerance.angle, "levels": list(TOLERANCE_LEVELS),
+                "sets": {one.name: {"targets": len(one), "text": one.text} for one in task.sets.values()},
+            },
+            "machine": self.machine,
+            "settings": self.settings,
+            "seconds": self.seconds,
+            "columns": {c.key: {"title": c.title, "unit": c.unit, "text": c.text} for c in COLUMNS},
+            "methods": [self._build_row(method) | _build_curves(method) for method in self.methods],
+        }  # fmt: skip
+
+
+def _to_json_number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _build_curves(method: MethodMetrics) -> dict[str, Any]:
+    """Collect the curves of a method for JSON."""
+    data: dict[str, Any] = {"text": method.text, "options": method.options}
+    data["growth"] = [
+        {"joints": g.joints, "solved": g.solved, "call": _to_json_number(g.call), "batch": _to_json_number(g.batch)}
+        for g in method.growth
+    ]
+    data["batches"] = [{"size": size, "us": time} for size, time in method.batch_times.items()]
+    if method.convergence is not None:
+        low, middle, high = method.convergence.quantiles().tolist()
+        data["convergence"] = {"quarter": low, "median": middle, "three_quarters": high}
+    return data
+
+
+# --- Format a comparison as a plain text table -----------------------------------------------------------------------
+#
+# It shows as many columns as fit into the width.
+
+
+_MICROSECONDS = "\N{MICRO SIGN}s"
+_MIN_HEADING_CHARS = 9  # characters, smallest width of a heading
+TABLE_COLUMNS = (
+    "solved_100",
+    "solved_10",
+    "solved_1",
+    "call",
+    "call_p99",
+    "batch",
+    "iterations",
+    "left",
+    "violated",
+    "path",
+    "step",
+)
+
+
+def format_value(column: Column, value: float) -> str:
+    """Format a number with the usual digits of its unit. A dash stands for a missing value."""
+    if math.isnan(value):
+        return "-"
+    if math.isinf(value):
+        return "none"
+    if column.unit == "%":
+        return f"{value:.4g}" if value < 100 else "100"  # noqa: PLR2004
+    if abs(value) >= 1000:  # noqa: PLR2004
+        return f"{value:,.0f}"
+    return format_number(value, 3)
+
+
+def format_heading(column: Column, distance: str = "") -> str:
+    """Format the title with its unit in brackets. `distance` is the unit of lengths."""
+    unit = {"us": _MICROSECONDS, "distance": distance}.get(column.unit, column.unit)
+    return f"{column.title} [{unit}]" if unit else column.title
+
+
+def format_table(data: ComparisonData, width: int = 120) -> str:
+    """Format the title, method rows and refusals. Columns beyond `width` characters are left out."""
+    target_counts = {len(method.main) for method in data.compared if method.main is not None}
+    shown = ("targets", *TABLE_COLUMNS) if len(target_counts) > 1 else TABLE_COLUMNS
+    columns = [column for column in data.columns if column.key in shown]
+    cells = [["rank", *_format_ranks(data)], ["method", *(method.name for method in data.compared)]]
+    cells += [[_format_column_heading(column, data), *_format_column(column, data)] for column in columns]
+    lines = _join_columns(cells, width) if data.compared else []
+    lines += (
+        [f"\nsolved 1x: within {format_tolerance(data)}, by forward kinematics; times are medians"] if lines else []
+    )
+    refused = [f"{method.name}: {method.refused}" for method in data.refused]
+    return "\n".join([data.task.title, *([""] if lines else []), *lines, *([""] if refused else []), *refused])
+
+
+def format_tolerance(data: ComparisonData) -> str:
+    """Format the tolerance: `1e-06 m and 1e-06 rad`."""
+    task = data.task
+    parts = [f"{task.tolerance.distance:.3g} {find_length_unit(data)}"] * (not isinstance(task.goal, Orientation))
+    parts += [f"{task.tolerance.angle:.3g} rad"] * (not isinstance(task.goal, Position))
+    return " and ".join(parts)
+
+
+def find_length_unit(data: ComparisonData) -> str:
+    """Return the rig's unit of length. "m" where the rig is known to be in metres, else "units"."""
+    return "m" if data.task.start.skeleton.metres_per_unit == 1 else "units"
+
+
+def _format_ranks(data: ComparisonData) -> list[str]:
+    return ["" if method.ranks is None else str(method.ranks.overall) for method in data.compared]
+
+
+def _format_column_heading(column: Column, data: ComparisonData) -> str:
+    return format_heading(column, find_length_unit(data))
+
+
+def _format_column(column: Column, data: ComparisonData) -> list[str]:
+    return [format_value(column, column.compute(method)) for method in data.compared]
+
+
+def _join_columns(columns: list[list[str]], width: int) -> list[str]:
+    """Join columns side by side. Long headings are wrapped, and the second column is left-aligned."""
+    heads = [
+        wrap(column[0], max(_MIN_HEADING_CHARS, *(len(cell) for cell in column[1:])), break_long_words=False)
+        for column in columns
+    ]
+    heading_lines = max(map(len, heads))
+    lines = [""] * (heading_lines + len(columns[0]) - 1)
+    for i, (head, column) in enumerate(zip(heads, columns, strict=True)):
+        cells = [*[""] * (heading_lines - len(head)), *head, *column[1:]]
+        wide = max(map(len, cells))
+        if i > 1 and len(lines[0]) + 2 + wide > width:
+            break
+        lines = [
+            f"{line}{'  ' if i else ''}{cell.ljust(wide) if i == 1 else cell.rjust(wide)}"
+            for line, cell in zip(lines, cells, strict=True)
+        ]
+    return [line.rstrip() for line in lines]
+
+
+# --- Describe the main findings of a comparison in sentences ---------------------------------------------------------
+
+
+_MIN_SOLVED_SHARE = 0.95  # share solved below which a method is mentioned
+_EQUAL_RATIO = 1.1  # ratio up to which two values count as equal
+
+
+def format_verdict(data: ComparisonData) -> str:
+    """Describe ranks, misses, limit violations, wrong claims and refusals."""
+    if not data.compared:
+        return "No method takes this task."
+    writers = (
+        _describe_first,
+        _describe_batches,
+        _describe_smoothness,
+        _describe_unsolved,
+        _describe_violations,
+        _describe_wrong_claims,
+        _describe_errors,
+        _describe_start,
+        _describe_refused,
+    )
+    sentences = [sentence(data) for sentence in writers]
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _describe_first(data: ComparisonData) -> str:
+    top = [m for m in data.compared if m.ranks is not None and m.ranks.overall == 1]
+    if not any(m.solved() > 0 for m in data.compared):
+        return f"No method solves any of {len(data.task.main)} targets."
+    target_counts = sorted({len(m.main) for m in top if m.main is not None})
+    solved = sorted({_format_percent(m.solved()).removesuffix(" %") for m in top}, key=float)
+    times = sorted(float(np.median(m.call_times)) for m in top if m.call_times.size)
+    spent = f", {_format_range([f'{time:.3g}' for time in times])} \N{MICRO SIGN}s a call" if times else ""
+    ranks = "ranks first" if len(top) == 1 else "share rank one"
+    return (
+        f"{join_words(m.name for m in top)} {ranks}: {_format_range(solved)} % of "
+        f"{_format_range([str(n) for n in target_counts])} targets "
+        f"solved{spent}."
+    )
+
+
+def _format_range(words: Sequence[str]) -> str:
+    return words[0] if words[0] == words[-1] else f"{words[0]} to {words[-1]}"
+
+
+def _describe_batches(data: ComparisonData) -> str:
+    """Name the fastest methods in large batches."""
+    honest = [m for m in data.compared if m.ranks is not None and m.ranks.batch and m.solved() >= _MIN_SOLVED_SHARE]
+    best = min((m.ranks.batch or 0 for m in honest if m.ranks is not None), default=0)
+    first = [m for m in honest if m.ranks is not None and m.ranks.batch == best]
+    times = sorted(m.batch_time for m in first)
+    if len(first) in (0, len(honest)):
+        return ""
+    spent = _format_range([f"{time:.3g}" for time in times])
+    verb = "is" if len(first) == 1 else "are"
+    return f"In a batch {join_words(m.name for m in first)} {verb} quickest: {spent} \N{MICRO SIGN}s a target."
+
+
+def _describe_smoothness(data: ComparisonData) -> str:
+    """Name the methods with the least jerk along the path.
+
+    Only methods that follow the path count; "" without a clear difference.
+    """
+    jerks = {m.name: m.smooth("path").jerk for m in data.compared if m.solved(name="path") >= _MIN_SOLVED_SHARE}
+    jerks = {name: jerk for name, jerk in jerks.items() if math.isfinite(jerk)}
+    if len(jerks) < 2 or max(jerks.values()) <= _EQUAL_RATIO * min(jerks.values()):  # noqa: PLR2004
+        return ""
+    best = [name for name, jerk in jerks.items() if jerk <= _EQUAL_RATIO * min(jerks.values())]
+    rough = max(jerks, key=lambda name: jerks[name])
+    return (
+        f"Along the path {join_words(best)} {'moves' if len(best) == 1 else 'move'} most smoothly "
+        f"(jerk {min(jerks.values()):.3g} rad a frame^3), {rough} least ({jerks[rough]:.3g})."
+    )
+
+
+def _describe_unsolved(data: ComparisonData) -> str:
+    few = [m for m in data.compared if m.solved() < _MIN_SOLVED_SHARE]
+    parts = [f"{m.name} {_format_percent(m.solved())}" for m in few]
+    return f"Fewer are solved by {join_words(parts)}." if parts else ""
+
+
+def _describe_violations(data: ComparisonData) -> str:
+    parts = [f"{m.name} in {_format_percent(m.violated)}" for m in data.compared if m.violated > 0]
+    return f"Limits are left by {join_words(parts)} of the answers." if parts else ""
+
+
+def _describe_wrong_claims(data: ComparisonData) -> str:
+    parts = [_describe_claim(m) for m in data.compared if m.wrong_claims > 0]
+    return " ".join(parts)
+
+
+def _describe_claim(method: MethodMetrics) -> str:
+    """Describe a wrong claim with its true error."""
+    run = method.main
+    assert run is not None
+    worst = float(run.scores[run.wrong_claims].max())
+    residual = f"{worst:.3g} times the tolerance" if math.isfinite(worst) else "no pose at all"
+    return (
+        f"{method.name} says that it met {_format_percent(method.wrong_claims)} of the targets and did not: "
+        f"forward kinematics finds up to {residual}."
+    )
+
+
+def _describe_errors(data: ComparisonData) -> str:
+    return " ".join(f"{m.name}: {m.trouble}." for m in data.compared if m.trouble)
+
+
+def _describe_start(data: ComparisonData) -> str:
+    names = data.task.moved_inside
+    return f"The start was outside the limits of {join_words(names)} and was moved inside first." if names else ""
+
+
+def _describe_refused(data: ComparisonData) -> str:
+    names = [m.name for m in data.refused]
+    return f"{join_words(names)} {'does' if len(names) == 1 else 'do'} not take this task." if names else ""
+
+
+def _format_percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

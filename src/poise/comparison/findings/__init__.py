@@ -1,1 +1,0 @@
-"""Metrics, ranks, tables and the verdict of a comparison."""

@@ -1,0 +1,485 @@
+"""Metrics and ranks of compared methods. Ranks are reproducible: methods with overlapping 95 % intervals share one.
+
+Shares have Wilson's interval (E. B. Wilson, JASA 22, 1927). Times have the interval of a median between order
+statistics, which assumes no distribution: of 9 rounds the second smallest and the second largest (1 - 2 (1 + 9) / 2^9 =
+96 %; fewer than six rounds, as in a quick comparison, give less). The slowdown of each round relative to the others,
+taken from the median method, is subtracted, because a busy machine slows all methods.
+
+Repeated runs of the same program differ by a few per cent for other reasons (memory layout, processor temperature).
+Intervals are therefore never narrower than 5 to 12 % on either side; the width is chosen so that no two neighbours are
+close to the border between shared and separate ranks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise.comparison.method import PreparedMethod
+from poise.comparison.runs import MAX_VIOLATION, MethodRun, ScalingPoint, measure_answers, run_or_catch
+from poise.comparison.task import Task
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.model.skeleton import Kind
+from poise.problem.dof_layout import POSITION
+
+_NORMAL_QUANTILE = 1.959963984540054  # 97.5 % quantile of the normal distribution
+_MAX_MISS_PROBABILITY = 0.05  # probability that an interval misses the true value
+# log ratio, bounds of the smallest full width of an interval
+_MIN_INTERVAL_LOG, _MAX_INTERVAL_LOG = 2 * math.log(1.05), 2 * math.log(1.12)
+
+
+class Interval(NamedTuple):
+    """95 % confidence interval."""
+
+    low: float
+    high: float
+
+
+def compute_share_interval(good: int, count: int) -> Interval:
+    """Compute Wilson's interval of a share."""
+    if count == 0:
+        return Interval(0.0, 1.0)
+    share, z2 = good / count, _NORMAL_QUANTILE * _NORMAL_QUANTILE
+    middle = (share + z2 / (2 * count)) / (1 + z2 / count)
+    half = _NORMAL_QUANTILE / (1 + z2 / count) * math.sqrt(share * (1 - share) / count + z2 / (4 * count * count))
+    return Interval(max(middle - half, 0.0), min(middle + half, 1.0))
+
+
+def compute_time_intervals(rounds: Sequence[Floats]) -> list[Interval]:
+    """Compute intervals of the logarithm of each method's times. Times (r,) belong to the same rounds for each.
+
+    NaN marks a skipped round. A method with an infinite time, or without any time, ranks behind all others: its
+    interval is infinity alone.
+    """
+    able = [i for i, one in enumerate(rounds) if np.isfinite(one).any() and not np.isinf(one).any()]
+    intervals = [Interval(math.inf, math.inf)] * len(rounds)
+    if not able:
+        return intervals
+    logs = np.log(np.array([rounds[i] for i in able]))
+    logs = logs[:, np.isfinite(logs).any(axis=0)]
+    busy = np.nanmedian(logs - np.nanmedian(logs, axis=1, keepdims=True), axis=0)
+    relative = logs - busy
+    half = _choose_half_width(np.nanmedian(relative, axis=1))
+    for i, values in zip(able, relative, strict=True):
+        row = np.sort(values[np.isfinite(values)])
+        rank, middle = _find_order_statistic(len(row)), float(np.median(row))
+        intervals[i] = Interval(min(float(row[rank]), middle - half), max(float(row[-1 - rank]), middle + half))
+    return intervals
+
+
+def _choose_half_width(middles: Floats) -> float:
+    """Choose the half width with the clearest ranking.
+
+    With it no gap between neighbours is nearly as wide as an interval.
+    """
+    gaps = np.sort(np.diff(np.sort(middles)))
+    between = 0.5 * (gaps[1:] + gaps[:-1])
+    widths = np.r_[
+        _MIN_INTERVAL_LOG, between[(between > _MIN_INTERVAL_LOG) & (between < _MAX_INTERVAL_LOG)], _MAX_INTERVAL_LOG
+    ]
+    if not gaps.size:
+        return 0.5 * _MIN_INTERVAL_LOG
+    clearance = np.abs(widths[:, None] - gaps).min(axis=1)
+    return 0.5 * float(widths[clearance.argmax()])
+
+
+def _find_order_statistic(count: int) -> int:
+    """Find the order statistic bounding a median with 95 %. It is counted from either end of `count` values."""
+    tail, rank = 0.0, 0
+    for k in range(count // 2):
+        tail += math.comb(count, k) / 2.0**count
+        if 2 * tail > _MAX_MISS_PROBABILITY:
+            break
+        rank = k
+    return rank
+
+
+def compute_shared_ranks(intervals: Sequence[Interval], wide: Collection[int] = ()) -> list[int]:
+    """Rank intervals from 1, low values first.
+
+    Methods with intervals that overlap, directly or through others, share a rank.
+
+    wide  indices of intervals that are wide for lack of data and therefore connect no others: each shares the first
+          rank that it overlaps, or has one of its own
+    """
+    firm = sorted((i for i in range(len(intervals)) if i not in wide), key=lambda i: intervals[i])
+    groups: list[list[int]] = []
+    end = -math.inf
+    for i in firm:
+        if intervals[i].low > end or not groups:
+            groups.append([])
+        end = max(end, intervals[i].high)
+        groups[-1].append(i)
+    for i in sorted(set(range(len(intervals))) - set(firm), key=lambda i: intervals[i]):
+        home = next((g for g in groups if any(_has_overlap(intervals[i], intervals[j]) for j in g)), None)
+        if home is None:
+            groups.append([i])
+            groups.sort(key=lambda group: min(intervals[j] for j in group))
+        else:
+            home.append(i)
+    ranks = {i: rank for rank, group in enumerate(groups, start=1) for i in group}
+    return [ranks[i] for i in range(len(intervals))]
+
+
+def _has_overlap(a: Interval, b: Interval) -> bool:
+    return a.low <= b.high and b.low <= a.high
+
+
+def rank_by_keys(*keys: Sequence[int]) -> list[int]:
+    """Rank from 1 by the first key, then the next. Equal keys give an equal rank."""
+    pairs = list(zip(*keys, strict=True))
+    ranks = {pair: rank for rank, pair in enumerate(sorted(set(pairs)), start=1)}
+    return [ranks[pair] for pair in pairs]
+
+
+# --- Measure the error after each iteration --------------------------------------------------------------------------
+#
+# It is computed from the configurations passed through.
+
+
+_MIN_ERROR_SHARE = 1e-12  # share of the first error, lower bound of shown errors
+
+
+class Convergence(NamedTuple):
+    """Errors after each iteration as a share of the first error.
+
+    curves     (targets, iterations + 1) the least error so far, constant after the last iteration
+    rises      share of iterations with an increase of the error
+    stalled    share of targets that stayed above the tolerance
+    """
+
+    curves: Floats
+    rises: float
+    stalled: float
+
+    def quantiles(self) -> Floats:
+        """Quartiles (3, iterations + 1) of the targets' errors."""
+        return np.quantile(self.curves, (0.25, 0.5, 0.75), axis=0)
+
+
+def measure_convergence(
+    method: PreparedMethod, task: Task, rows: Floats, max_iterations: int, seconds: float
+) -> Convergence | None:
+    """Trace the method's iterations for targets (k, W).
+
+    Stops after `seconds`; None for a method without visible iterations.
+    """
+    paths: list[Any] = []
+    end = time.perf_counter() + seconds
+    for row in rows:
+        if not paths or time.perf_counter() < end:
+            paths.append(run_or_catch(method.trace_path, row))
+    scores = [
+        task.compute_scores(measure_answers(task, path, np.broadcast_to(row, (len(path), len(row))))[0])
+        for path, row in zip(paths, rows, strict=False)
+        if isinstance(path, np.ndarray) and len(path) and np.isfinite(path[0]).all()
+    ]
+    if not scores:
+        return None
+    length = min(max(len(one) for one in scores), max_iterations + 1)
+    curves = np.ones((len(scores), length))
+    steps, rises = 0, 0
+    for curve, one in zip(curves, scores, strict=True):
+        shares = np.maximum(one / one[0], _MIN_ERROR_SHARE) if one[0] > 0 else np.full(len(one), _MIN_ERROR_SHARE)
+        least = np.minimum.accumulate(shares)[:length]
+        curve[: len(least)] = least
+        curve[len(least) :] = least[-1]
+        steps, rises = steps + len(one) - 1, rises + int((np.diff(one) > 0).sum())
+    missed = sum(float(one.min()) > 1.0 for one in scores)
+    return Convergence(curves, rises / max(steps, 1), missed / len(scores))
+
+
+# --- Measure joint motion and its smoothness along a path ------------------------------------------------------------
+
+
+class Smoothness(NamedTuple):
+    """Largest first, second and third joint differences along a path.
+
+    Differences are from frame to frame, for any joint.
+
+    step          [rad a frame]
+    acceleration  [rad a frame^2]
+    jerk          [rad a frame^3]
+    """
+
+    step: float
+    acceleration: float
+    jerk: float
+
+
+def compute_displacements(task: Task, a: Floats, b: Floats) -> Floats:
+    """Compute joint displacements (k, joints, 3) between configurations.
+
+    They are a and b, (k, nq). Only moving joints count.
+
+    A ball joint has the rotation vector b a^-1 [rad]. Hinges and slides use the first component: an angle [rad] (the
+    shorter way round if no limit forbids it), or a distance as a share of the chain's length.
+    """
+    skeleton, length = task.start.skeleton, _read_chain_length(task)
+    out = np.zeros((len(a), len(task.joints), 3))
+    for i, name in enumerate(task.joints):
+        joint, first = skeleton[name], skeleton.q_slice(name).start
+        coupling = skeleton.couplings[skeleton.index(name)]
+        factor = 1.0 if coupling is None else coupling.ratio
+        if joint.kind == Kind.HINGE:
+            angle = factor * (b[:, first] - a[:, first])
+            free = np.isinf(skeleton.value_ranges[first]).all() and factor == 1.0
+            out[:, i, 0] = (angle + np.pi) % (2 * np.pi) - np.pi if free else angle
+        elif joint.kind == Kind.SLIDE:
+            out[:, i, 0] = factor * (b[:, first] - a[:, first]) / length
+        elif joint.kind in (Kind.BALL, Kind.FREE):
+            at = slice(skeleton.q_slice(name).stop - 4, skeleton.q_slice(name).stop)
+            out[:, i] = rotations.as_vector(rotations.multiply(b[:, at], rotations.inverse(a[:, at])))
+    return out
+
+
+def compute_travel(task: Task, q: Floats, starts: Floats) -> Floats:
+    """Compute distances (k,) of poses q (k, nq) from their starts.
+
+    It is the root of the sum of squared joint rotations [rad].
+    """
+    return np.sqrt((compute_displacements(task, np.broadcast_to(starts, q.shape), q) ** 2).sum(axis=(1, 2)))
+
+
+def compute_smoothness(task: Task, q: Floats) -> Smoothness:
+    """Measure the smoothness of poses q (k, nq) along a path.
+
+    NaN for too few frames or for an answer without numbers.
+    """
+    steps = compute_displacements(task, q[:-1], q[1:])
+    largest: list[float] = []
+    for _ in range(3):
+        sizes = np.sqrt((steps**2).sum(axis=-1))
+        largest.append(float(sizes.max()) if sizes.size else float("nan"))
+        steps = np.diff(steps, axis=0)
+    return Smoothness(*largest)
+
+
+def _read_chain_length(task: Task) -> float:
+    """Return the chain's length [file units], or 1 without one."""
+    return task.problem.plan.max_reach or 1.0
+
+
+# --- Metrics of one method -------------------------------------------------------------------------------------------
+
+
+NAN = float("nan")
+MIN_PATH_SHARE = 0.95  # share of solved frames from which a method counts as following the path
+
+
+class MethodRanks(NamedTuple):
+    """Ranks from 1, shared where 95 % intervals overlap.
+
+    They are of the share solved, of the time of a call and of a batch.
+
+    `overall` is by the share solved, then by the time of a call. `batch` is None without batches.
+    """
+
+    overall: int
+    solved: int
+    call: int
+    batch: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class MethodMetrics:
+    """Description and metrics of one method.
+
+    Parameters
+    ----------
+    name
+        Name of the method, with its non-default options if needed.
+    family
+        Origin: "poise", or "peer" for another library.
+    text
+        One-line description.
+    options
+        Non-default options, as text.
+    does
+        Capabilities by name.
+    task
+        The task of the comparison.
+    refused
+        Reason for refusing the task, or None.
+    runs
+        Runs by name of the set of targets.
+    calls
+        (rounds, k) times of single calls in interleaved rounds [us]; NaN in skipped rounds.
+    batches
+        (rounds,) times of one target by batch size [us]; NaN in skipped rounds.
+    batch_trouble
+        Error message of failed batches, or None.
+    convergence
+        Error after each iteration, if the method reports it.
+    growth
+        Times on chains of other lengths.
+    ranks
+        Ranks among the methods.
+    """
+
+    name: str
+    family: str
+    text: str
+    options: dict[str, str]
+    does: dict[str, bool]
+    task: Task
+    refused: str | None = None
+    runs: dict[str, MethodRun] = field(default_factory=dict[str, MethodRun])
+    calls: Floats | None = None
+    batches: dict[int, Floats] = field(default_factory=dict[int, Floats])
+    batch_trouble: str | None = None
+    convergence: Convergence | None = None
+    growth: tuple[ScalingPoint, ...] = ()
+    ranks: MethodRanks | None = None
+
+    def __repr__(self) -> str:
+        text = self.refused or f"{100 * self.solved():.3g} % solved"
+        return f"Measured({self.name}: {text})"
+
+    @property
+    def main(self) -> MethodRun | None:
+        """The run on the main set, or None."""
+        return self.runs.get(self.task.main.name)
+
+    def solved(self, level: float = 1.0, name: str | None = None) -> float:
+        """Return the share of a set's targets solved at a level. NaN where the set was not run."""
+        run = self.main if name is None else self.runs.get(name)
+        return NAN if run is None or not len(run) else float(run.find_solved(level).mean())
+
+    @cached_property
+    def call_times(self) -> Floats:
+        """Median times [us] of successful single calls, by target. The median is over the rounds."""
+        if self.calls is None:
+            return np.zeros(0)
+        answered = self.calls[:, ~np.isinf(self.calls).any(axis=0)]
+        return np.nanmedian(answered, axis=0) if answered.size else np.zeros(0)
+
+    @property
+    def call_p99(self) -> float:
+        """99th percentile [us] of call times on the main set. NaN without any."""
+        run = self.main
+        return NAN if run is None or not len(run) else float(np.quantile(run.microseconds, 0.99))
+
+    @cached_property
+    def batch_times(self) -> dict[int, float]:
+        """Median time [us] of one target by batch size. The median is over the rounds."""
+        return {size: float(np.nanmedian(times)) for size, times in self.batches.items()}
+
+    @property
+    def batch_time(self) -> float:
+        """Time [us] of one target in the largest batch."""
+        return self.batch_times[max(self.batches)] if self.batches else NAN
+
+    def compute_residuals(self, *, is_position: bool) -> Floats:
+        """Compute the remaining errors on the main set.
+
+        They are the largest distance [file units] or angle [rad] of each target.
+        """
+        run = self.main
+        columns = [i for i, m in enumerate(self.task.problem.measures) if (m.kind == POSITION) == is_position]
+        if run is None or not columns:
+            return np.zeros(0)
+        return np.nan_to_num(run.errors[:, columns].max(axis=1), nan=np.inf)
+
+    def smooth(self, name: str) -> Smoothness:
+        """Measure the smoothness along a set of successive targets.
+
+        NaN for an incomplete run or a method that does not follow the path: standing still would count as smooth.
+        """
+        run = self.runs.get(name)
+        if run is None or len(run) < run.target_count or not self.solved(name="path") >= MIN_PATH_SHARE:
+            return Smoothness(NAN, NAN, NAN)
+        return compute_smoothness(self.task, run.q)
+
+    @property
+    def travel(self) -> float:
+        """Median distance [rad] of solving poses from their starts."""
+        run = self.main
+        if run is None or not run.find_solved().any():
+            return NAN
+        return float(np.median(compute_travel(self.task, run.q[run.find_solved()], run.begins[run.find_solved()])))
+
+    @property
+    def violation(self) -> float:
+        """The largest limit violation in any set [rad, file units]."""
+        return max((float(run.violations.max(initial=0.0)) for run in self.runs.values()), default=NAN)
+
+    @property
+    def violated(self) -> float:
+        """Share of main-set answers outside limits by more than 1e-6."""
+        return NAN if self.main is None else float((self.main.violations > MAX_VIOLATION).mean())
+
+    @property
+    def wrong_claims(self) -> float:
+        """Share of main-set targets wrongly claimed as reached. NaN for a method without such claims."""
+        run = self.main
+        return NAN if run is None or run.claimed is None else float(run.wrong_claims.mean())
+
+    def iterations(self, name: str | None = None) -> float:
+        """Return the median iterations of solved targets. NaN where the method does not report them."""
+        run = self.main if name is None else self.runs.get(name)
+        counts = np.zeros(0) if run is None else run.iterations[run.find_solved() & np.isfinite(run.iterations)]
+        return float(np.median(counts)) if counts.size else NAN
+
+    @property
+    def trouble(self) -> str | None:
+        """The first error message, or None."""
+        raised = next((run.trouble for run in self.runs.values() if run.trouble), None)
+        return raised or self.batch_trouble
+
+
+# --- Rank methods by share solved, call time and batch time ----------------------------------------------------------
+
+
+_MIN_TARGET_SHARE = 0.5  # share of the targets: below it the interval is wide only for lack of time
+
+
+def rank_methods(metrics: Sequence[MethodMetrics]) -> list[MethodMetrics]:
+    """Rank the methods.
+
+    The share solved (largest first), calls and batches (shortest first) have ranks of their own; the overall rank
+    follows from the first two.
+    """
+    if not metrics:
+        return []
+    solved = _rank_by_share(metrics)
+    calls = compute_shared_ranks(compute_time_intervals([_compute_round_medians(one.calls) for one in metrics]))
+    size = max((max(one.batches) for one in metrics if one.batches), default=0)
+    with_batch = [i for i, one in enumerate(metrics) if size in one.batches]
+    many = compute_shared_ranks(compute_time_intervals([metrics[i].batches[size] for i in with_batch]))
+    batch_ranks = dict(zip(with_batch, many, strict=True))
+    overall = rank_by_keys(solved, calls)
+    return [
+        dataclasses.replace(one, ranks=MethodRanks(overall[i], solved[i], calls[i], batch_ranks.get(i)))
+        for i, one in enumerate(metrics)
+    ]
+
+
+def _rank_by_share(metrics: Sequence[MethodMetrics]) -> list[int]:
+    counts = [
+        (int(run.find_solved().sum()), len(run), run.target_count)
+        for run in (one.main for one in metrics)
+        if run is not None
+    ]
+    shares = [compute_share_interval(good, count) for good, count, _ in counts]
+    few = {i for i, (_, count, target_count) in enumerate(counts) if count < _MIN_TARGET_SHARE * target_count}
+    return compute_shared_ranks([Interval(-share.high, -share.low) for share in shares], few)
+
+
+def _compute_round_medians(calls: Floats | None) -> Floats:
+    """Compute the median call of each round.
+
+    NaN where the method skipped the round, infinite where no call succeeded.
+    """
+    if calls is None:
+        return np.full(1, np.inf)
+    answered = ~np.isinf(calls).any(axis=0)
+    return np.median(calls[:, answered], axis=1) if answered.any() else np.full(len(calls), np.inf)

@@ -1,0 +1,181 @@
+"""Shared parts of the adapters. Detect a library and its version, and import it without side effects."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import logging
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise.comparison.peers import AdapterResult, NotInstalledError
+from poise.comparison.peers.serial_chain import SerialArm
+from poise.errors import UnsupportedError
+from poise.maths.arrays import Floats
+
+_lock = threading.Lock()
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGFPE, signal.SIGSEGV)
+
+
+class OptionalLibrary(NamedTuple):
+    """Optional Python library.
+
+    Holds the module to import, its package name, further modules it needs, and whether the import prints.
+    """
+
+    module: str
+    package: str
+    extra_modules: tuple[str, ...] = ()
+    prints: bool = False
+
+    def missing(self) -> str | None:
+        """Return the installation hint, or None if installed."""
+        for module in (self.module.partition(".")[0], *self.extra_modules):
+            if importlib.util.find_spec(module) is None:
+                return f"{self.package} is not installed (no module {module!r}): pip install {self._pip_packages}"
+        return None
+
+    @property
+    def _pip_packages(self) -> str:
+        return " ".join([self.package, *self.extra_modules])
+
+    @property
+    def version(self) -> str:
+        """The installed version, or ""."""
+        try:
+            return metadata.version(self.package)
+        except metadata.PackageNotFoundError:
+            return ""
+
+    def label(self, name: str) -> str:
+        """Return `name version`."""
+        return f"{name} {self.version}".strip()
+
+    def load(self) -> Any:
+        """Import the library.
+
+        Raises NotInstalledError with the sentence of `missing`, or the reason of a failed import.
+        """
+        sentence = self.missing()
+        if sentence is not None:
+            raise NotInstalledError(sentence)
+        try:
+            with isolate_global_state(), silence_output() if self.prints else nullcontext():
+                return importlib.import_module(self.module)
+        except ImportError as error:
+            raise NotInstalledError(
+                f"{self.package} cannot be imported ({error}): pip install {self._pip_packages}"
+            ) from error
+
+
+@contextmanager
+def isolate_global_state() -> Generator[None]:
+    """Suppress warnings and restore global settings afterwards.
+
+    Some libraries change them on import, such as NumPy's print formats.
+    """
+    with _lock, np.errstate(), np.printoptions(), warnings.catch_warnings(), _restore_settings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextmanager
+def _restore_settings() -> Generator[None]:
+    """Restore the environment, the root logger and signal handlers. Only the main thread may set the handlers."""
+    environment, level, handlers = dict(os.environ), logging.root.level, list(logging.root.handlers)
+    main = threading.current_thread() is threading.main_thread()
+    signals = {number: signal.getsignal(number) for number in _SIGNALS} if main else {}
+    try:
+        yield
+    finally:
+        for name in set(os.environ) - set(environment):
+            del os.environ[name]
+        os.environ.update(environment)
+        logging.root.setLevel(level)
+        logging.root.handlers[:] = handlers
+        for number, handler in signals.items():
+            if handler is not None and signal.getsignal(number) != handler:
+                signal.signal(number, handler)
+
+
+@contextmanager
+def silence_output() -> Generator[None]:
+    """Discard output on the process's own channels. This covers the output of C code."""
+    _flush()
+    kept = {channel: os.dup(channel) for channel in (1, 2) if _is_open(channel)}
+    try:
+        with Path(os.devnull).open("wb") as nowhere:
+            for channel in kept:
+                os.dup2(nowhere.fileno(), channel)
+        yield
+        _flush()
+    finally:
+        for channel, saved in kept.items():
+            os.dup2(saved, channel)
+            os.close(saved)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # pyright: ignore[reportUnnecessaryComparison]  (programs without a console have none)
+            stream.flush()
+
+
+def _is_open(channel: int) -> bool:
+    try:
+        os.fstat(channel)
+    except OSError:
+        return False
+    return True
+
+
+def check_goal_kind(name: str, goals: tuple[str, ...], kind: str) -> None:
+    """Refuse a goal kind unsupported by the library."""
+    if kind not in goals:
+        raise UnsupportedError(f"{name} solves {' and '.join(goals)} goals, not {kind}")
+
+
+def make_transform(target: Floats) -> Floats:
+    """Convert a target to a transform (4, 4). A point (3,) gets the identity as its rotation, which does not count."""
+    if target.shape != (3,):
+        return target
+    transform = np.eye(4)
+    transform[:3, 3] = target
+    return transform
+
+
+def clip_values(arm: SerialArm, values: Floats) -> Floats:
+    """Clip values (n,) to the arm's limits. Some libraries refuse a value outside by a rounding error."""
+    return np.clip(values, arm.low, arm.high)
+
+
+class InProcessAdapter:
+    """Shared base of adapters to Python libraries."""
+
+    library: OptionalLibrary
+
+    @classmethod
+    def missing(cls) -> str | None:
+        """Return the installation hint, or None if installed."""
+        return cls.library.missing()
+
+    def read(self, raw: Any) -> AdapterResult:
+        """Read the output of `solve`, already an AdapterResult."""
+        return AdapterResult(*raw)
+
+    def read_seconds(self, raw: Any) -> float | None:
+        """Return None: the caller measures the time."""
+        return None
+
+    def close(self) -> None:
+        """Do nothing: no process was started."""

@@ -1,0 +1,104 @@
+"""Other libraries as methods of a comparison. This connects the adapters of peers/ to the Method protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from poise.comparison import peers
+from poise.comparison.method import Method, MethodOutput, PreparedMethod
+from poise.comparison.peers.serial_chain import SerialArm, build_serial_chain
+from poise.comparison.task import Task
+from poise.errors import InputError, PoiseError, UnsupportedError, quote_value
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.problem.goals import NAMES as GOALS
+from poise.problem.goals import Orientation, Place
+
+
+def build_peer_methods(chosen: str | Iterable[str]) -> list[Method]:
+    """Build the methods of the requested peers, or all.
+
+    A peer that is not installed refuses every task with an installation hint.
+    """
+    if isinstance(chosen, str) and chosen != "all":
+        raise InputError(
+            f'peers is a list of names, or "all", not {quote_value(chosen)}; there are: {", ".join(peers.names())}'
+        )
+    return [LibraryMethod(peers.named(name)) for name in (peers.names() if chosen == "all" else dict.fromkeys(chosen))]
+
+
+class LibraryMethod:
+    """Other library, through its own call."""
+
+    family = "peer"
+
+    def __init__(self, peer: type[peers.LibraryAdapter]) -> None:
+        """Take an adapter class."""
+        self.peer = peer
+        self.name = peer.label
+        self.text = f"{peer.source}; {peer.notes}"
+        self.options: dict[str, str] = {}
+        self.does = {goal: goal in peer.goals for goal in GOALS} | {"Range": peer.keeps_limits}
+
+    def prepare(self, task: Task) -> PreparedMethod:
+        """Pass the chain to the library."""
+        missing = self.peer.missing()
+        if missing is not None:
+            raise UnsupportedError(missing)
+        if isinstance(task.goal, Orientation):
+            raise UnsupportedError(f"{self.peer.name} is compared for Position and Place goals, not for Orientation")
+        arm = build_serial_chain(task.start, task.goal)
+        return _PreparedLibraryMethod(self._make_adapter(arm, task), arm, task)
+
+    def _make_adapter(self, arm: SerialArm, task: Task) -> peers.LibraryAdapter:
+        """Make the adapter on this arm. Any failure becomes the reason of a refusal."""
+        try:
+            return self.peer(arm, type(task.goal).__name__, (task.tolerance.distance, task.tolerance.angle))
+        except (PoiseError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # a panic of compiled code is no Exception
+            raise UnsupportedError(f"{self.peer.name} cannot take this chain: {error}") from error
+
+
+class _PreparedLibraryMethod:
+    def __init__(self, peer: peers.LibraryAdapter, arm: SerialArm, task: Task) -> None:
+        self.peer, self.arm, self.task = peer, arm, task
+        self.start = arm.q_to_values(task.start.q)
+
+    def pack_target(self, target: Floats, q: Floats | None) -> tuple[Any, ...]:
+        """Convert to the arm's frame, units and values."""
+        values = self.start if q is None else self.arm.q_to_values(q)
+        return self.arm.to_arm_frame(self._make_target_matrix(target)), values
+
+    def _make_target_matrix(self, target: Floats) -> Floats:
+        if not isinstance(self.task.goal, Place):
+            return target
+        matrix = np.eye(4)
+        matrix[:3, :3], matrix[:3, 3] = rotations.as_matrix(target[3:]), target[:3]
+        return matrix
+
+    def solve(self, *arguments: Any) -> Any:
+        return self.peer.solve(*arguments)
+
+    def read(self, raw: Any) -> MethodOutput:
+        answer = self.peer.read(raw)
+        q = np.full(len(self.task.start.q), np.nan) if answer.values is None else self.arm.values_to_q(answer.values)
+        return MethodOutput(q, answer.claims, answer.iterations, self.peer.read_seconds(raw))
+
+    def solve_many(self, rows: Floats) -> Floats | None:
+        """Return None: these libraries have no batch call."""
+        del rows
+
+    def read_claims(self, rows: Floats, begins: Floats) -> Bools | None:
+        """Return None: claims come with each answer."""
+        del rows, begins
+
+    def trace_path(self, target: Floats) -> Floats | None:
+        """Return None: these libraries do not show their iterations."""
+        del target
+
+    def close(self) -> None:
+        self.peer.close()

@@ -1,0 +1,370 @@
+"""Text and tables of the report page.
+
+Text holds the task, further findings, the methodology and the repeating call. Text is plain and not escaped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from poise import solvers
+from poise.comparison.data import (
+    Column,
+    ComparisonData,
+    find_length_unit,
+    format_heading,
+    format_tolerance,
+    format_value,
+)
+from poise.comparison.method import list_ability_groups
+from poise.comparison.metrics import MethodMetrics
+from poise.comparison.report.charts import MethodStyle, format_breakable, format_method
+from poise.comparison.runs import EFFORTS
+from poise.maths.formatting import format_count, format_number
+from poise.problem.dof_layout import POSITION
+from poise.problem.goals import Orientation, Position
+from poise.solvers.base.solver_calls import join_words
+
+RANKS_TEXT = (
+    "Ranks go by the share of targets solved, then by the time of a call; "
+    "where 95 % intervals overlap, methods share a rank."
+)
+_MICROSECONDS = "\N{MICRO SIGN}s"
+_MAX_VIOLATION = 1e-6  # [rad, file units] violation that counts
+_MAX_LISTED_JOINTS = 8  # joints listed by name
+_TIME_UNITS = ((1e6, "s"), (1e3, "ms"))  # microseconds from which a unit is used
+
+
+def format_percent(share: float) -> str:
+    """Format a share in per cent, without the sign. A value below 1 never reads 100."""
+    return "\N{EN DASH}" if math.isnan(share) else f"{math.floor(1000 * share + 1e-9) / 10:g}"
+
+
+def format_time(microseconds: float) -> str:
+    """Format a time with three digits and its unit."""
+    for size, unit in _TIME_UNITS:
+        if microseconds >= 0.9995 * size:
+            return f"{microseconds / size:.3g} {unit}"
+    return f"{microseconds:.3g} {_MICROSECONDS}"
+
+
+def describe_task(data: ComparisonData) -> list[tuple[str, str]]:
+    """Describe the task as (term, text) pairs."""
+    task, machine = data.task, data.machine
+    joints = task.joints if len(task.joints) <= _MAX_LISTED_JOINTS else (*task.joints[:2], "...", *task.joints[-2:])
+    pairs = [
+        ("goal", f"{type(task.goal).__name__} of {task.goal.joint}"),
+        ("may move", f"{format_count(len(task.joints), 'joint')}: {', '.join(joints)}"),
+        ("solved is", f"within {format_tolerance(data)}, measured by forward kinematics"),
+        ("targets", f"{len(task.main):,}: {task.main.text}"),
+        ("machine", f"{machine.get('cpu', 'unknown')}, {machine.get('cores', '?')} cores; {_format_versions(machine)}"),
+    ]
+    how = f"{data.seconds:.0f} s, effort {find_effort_name(data)}, seed {read_seed(data)}"
+    return [*pairs, ("measured in", how)]
+
+
+def _format_versions(machine: dict[str, str | int]) -> str:
+    names = [name for name in ("Poise", "Python", "NumPy", "Numba") if name.lower() in machine]
+    return ", ".join(f"{name} {machine[name.lower()]}" for name in names)
+
+
+def find_effort_name(data: ComparisonData) -> str:
+    """Find the name of the effort. `of its own` stands for an effort without one."""
+    effort_values = data.settings.get("effort")
+    return next((name for name, effort in EFFORTS.items() if dataclasses.asdict(effort) == effort_values), "of its own")
+
+
+def read_seed(data: ComparisonData) -> str:
+    """Read the seed of the targets."""
+    return str(data.settings.get("seed", "unknown"))
+
+
+def list_more_findings(data: ComparisonData) -> list[str]:
+    """List findings beyond the verdict.
+
+    They are fast methods with fewer solved targets, true errors, limit violations and missing answers.
+    """
+    sentences = [_describe_quicker(data)]
+    sentences += [_describe_claimed(method, data) for method in data.compared]
+    sentences += [_describe_limits(data), _describe_unanswered(data), _describe_slow(data)]
+    return [sentence for sentence in sentences if sentence]
+
+
+def _describe_quicker(data: ComparisonData) -> str:
+    """Name the methods with faster calls than the first rank."""
+    ranked = [m for m in data.compared if m.ranks is not None]
+    first = min((m.ranks.call for m in ranked if m.ranks and m.ranks.overall == 1), default=0)
+    quick = [
+        f"{m.name} ({format_time(float(np.median(m.call_times)))}, {format_percent(m.solved())} % solved)"
+        for m in ranked
+        if m.ranks and m.ranks.call < first
+    ]
+    return f"Quicker, but with fewer targets solved: {join_words(quick)}." if quick else ""
+
+
+def _describe_claimed(method: MethodMetrics, data: ComparisonData) -> str:
+    """Describe the true errors of wrong claims."""
+    run = method.main
+    if run is None or not run.wrong_claims.any():
+        return ""
+    wrong, measures = run.wrong_claims, data.task.problem.measures
+    worst: list[str] = []
+    for is_position, unit in ((True, find_length_unit(data)), (False, "rad")):
+        columns = [i for i, m in enumerate(measures) if (m.kind == POSITION) == is_position]
+        residuals = run.errors[wrong][:, columns]
+        if columns and np.isfinite(residuals).any():
+            worst.append(f"{format_number(float(np.nanmax(residuals)), 3)} {unit}")
+    truth = f"the true error is up to {join_words(worst)}" if worst else "it gave no pose at all"
+    count = format_count(int(wrong.sum()), "target")
+    return f"{method.name} claims wrongly: it says that it met {count} that it did not; {truth}."
+
+
+def _describe_limits(data: ComparisonData) -> str:
+    parts = [f"{m.name} by up to {m.violation:.3g}" for m in data.compared if m.violation > _MAX_VIOLATION]
+    if parts:
+        return f"Over all sets of targets, limits are left by {join_words(parts)} [rad, file units]."
+    return f"No answer leaves a limit by more than {_MAX_VIOLATION:g}." if data.compared else ""
+
+
+def _describe_unanswered(data: ComparisonData) -> str:
+    runs = [(m.name, m.main) for m in data.compared if m.main is not None]
+    missing = [(name, int((~np.isfinite(run.q).all(axis=1)).sum())) for name, run in runs]
+    parts = [f"{name} for {format_count(count, 'target')}" for name, count in missing if count]
+    return f"No answer came from {join_words(parts)}." if parts else ""
+
+
+def _describe_slow(data: ComparisonData) -> str:
+    runs = [(m.name, m.main) for m in data.compared if m.main is not None]
+    parts = [f"{name} {len(run)}" for name, run in runs if len(run) < run.target_count]
+    return f"Slow methods got the first targets only: {join_words(parts)}." if parts else ""
+
+
+# --- Describe the methods, the measurement and the repeating call ----------------------------------------------------
+#
+# This is the end of the page.
+
+
+_METHODOLOGY = (
+    (
+        "All methods get the same targets in the same order. Errors are measured by forward kinematics of the pose of "
+        "each answer; claims of a method about its own answer are only shown next to them."
+    ),
+    (
+        "Times are those of the user's call, after a warm-up, on one core. All methods take part in each round, so "
+        "that a disturbance of the machine affects all of them; numbers are medians over the rounds."
+    ),
+    (
+        f"{RANKS_TEXT} Shares have Wilson's interval, times that of a median between order statistics, 10 % "
+        "either way or more."
+    ),
+    (
+        "Other libraries are set up once and called in their own frame and units; the conversion between them and this "
+        "rig is not timed."
+    ),
+)
+
+
+def format_method_list(data: ComparisonData) -> str:
+    """List the methods with non-default options. Other libraries are listed separately."""
+    own = [_format_list_item(method) for method in data.methods if method.family != "peer"]
+    beside = [_format_list_item(method) for method in data.methods if method.family == "peer"]
+    parts = [f"<ul>{''.join(own)}</ul>"] if own else []
+    parts += [f"<h3>Other libraries and their settings</h3><ul>{''.join(beside)}</ul>"] if beside else []
+    return "".join(parts)
+
+
+def _format_list_item(method: MethodMetrics) -> str:
+    options = ", ".join(f"{name}={value}" for name, value in method.options.items())
+    options_text = f" Options: <code>{escape(options)}</code>." if options else ""
+    return f"<li><b>{escape(method.name)}</b>: {escape(method.text)}{options_text}</li>"
+
+
+def format_methodology(data: ComparisonData) -> str:
+    """Describe the methodology and the sets of targets."""
+    sets = "".join(
+        f"<li><b>{escape(one.name)}</b> ({len(one):,} targets): {escape(one.text)}</li>"
+        for one in data.task.sets.values()
+    )
+    facts = "".join(f"<li>{escape(fact)}</li>" for fact in _METHODOLOGY)
+    return f"<ul>{facts}</ul><h3>Sets of targets</h3><ul>{sets}</ul>"
+
+
+def format_repeat_code(data: ComparisonData) -> str:
+    """Format the code for repeating the comparison."""
+    task, goal = data.task, data.task.goal
+    parts = ["(0, 0, 0)"] * (not isinstance(goal, Orientation)) + ["(1, 0, 0, 0)"] * (not isinstance(goal, Position))
+    target = ", ".join(parts)
+    extra = "" if goal.root is None else f", root={goal.root!r}"
+    offset = getattr(goal, "offset", (0.0, 0.0, 0.0))
+    extra += f", offset={tuple(map(float, offset))}" if any(offset) else ""
+    name = find_effort_name(data)
+    effort = f'effort="{name}", ' if " " not in name else ""
+    method_names = dict.fromkeys(method.name.partition("(")[0] for method in data.methods if method.family != "peer")
+    own = [name for name in method_names if name in solvers.names()]
+    chosen = "" if set(own) == set(solvers.names()) else f", solvers={own}"
+    chosen += ', targets="path"' if task.main.name == "path" else ""
+    tolerances = f"tolerance={task.tolerance.distance:.6g}, angle_tolerance={task.tolerance.angle:.6g}"
+    lines = [
+        f"rig = poise.load({task.name or 'FILE'!r})",
+        f"goal = poise.{type(goal).__name__}({goal.joint!r}, {target}{extra})",
+        f"found = poise.compare(rig.rest, goal{chosen},",
+        f"                      {tolerances}, {effort}seed={read_seed(data)})",
+        'found.save("report.html")',
+    ]
+    words = (
+        "The same seed gives the same targets; times depend on the machine, ranks hardly. Add options, limits, a start "
+        "other than rest, a clip for the path, other libraries and given targets in the same way."
+    )
+    return f"<pre>{escape(chr(10).join(lines))}</pre><p class='muted'>{words}</p>"
+
+
+# --- Tables of all columns, refusals and capabilities ----------------------------------------------------------------
+
+
+COLUMN_GROUPS: dict[str, tuple[str, ...]] = {
+    "Solved": ("targets", "solved_100", "solved_10", "solved_1"),
+    "Time": ("call", "call_p99", "batch", "growth"),
+    "Answers": (
+        "iterations", "left", "left_p99", "turn", "turn_p99", "violation", "violated", "travel", "wrong_claims",
+    ),
+    "Path": ("path", "step", "acceleration", "jerk"),
+    "Hard cases": ("singular", "stretched", "stretched_iterations", "leaving_step"),
+}  # fmt: skip
+_MORE_IS_BETTER = {"path", "singular", "stretched"}  # larger is better, as in columns that begin with "solved"
+# columns without a best value: their costs are not comparable
+_WITHOUT_BEST = {"targets", "iterations", "stretched_iterations"}
+_MIN_SOLVED_SHARE = 0.5  # share of solved targets
+_LIMIT_ROUNDING = 1e-9  # [rad, file units] violations below it count as none
+_DASH = "\N{EN DASH}"
+_RANK_COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
+    "Solved": (("overall", "rank"), ("solved", "rank, solved")),
+    "Time": (("call", "rank, call"), ("batch", "rank, batch")),
+}
+_RANK_TEXTS = {
+    "overall": "by the share solved, then by the time of a call; shared where 95 % intervals overlap",
+    "solved": "of the share solved",
+    "call": "of the time of a call",
+    "batch": "of the time in the largest batch",
+}
+
+
+def format_tables(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
+    """Format a table for each group of columns."""
+    known = {key for keys in COLUMN_GROUPS.values() for key in keys}
+    left_over = tuple(column.key for column in data.columns if column.key not in known)
+    groups = COLUMN_GROUPS | ({"More": left_over} if left_over else {})
+    parts: list[str] = []
+    for title, keys in groups.items():
+        columns = [column for column in data.columns if column.key in keys]
+        if columns and styles:
+            parts.append(_format_group(title, columns, data, styles))
+    return f'<div class="tables">{"".join(parts)}</div>'
+
+
+def format_legend(data: ComparisonData) -> str:
+    """Format the meaning of each column, for print."""
+    unit = find_length_unit(data)
+    items = [f"<li><b>{escape(format_heading(c, unit))}</b>: {escape(c.text)}</li>" for c in data.columns]
+    ranks = "".join(f"<li><b>rank, {escape(key)}</b>: {escape(words)}</li>" for key, words in _RANK_TEXTS.items())
+    return f"<h3>What the columns mean</h3><ul class='muted columns'>{''.join(items)}{ranks}</ul>"
+
+
+def _format_group(title: str, columns: Sequence[Column], data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
+    unit = find_length_unit(data)
+    ranks = [key for key, _ in _RANK_COLUMNS.get(title, ())]
+    head = "".join(
+        f'<th class="n" title="{escape(_RANK_TEXTS[key])}">{words}</th>' for key, words in _RANK_COLUMNS.get(title, ())
+    )
+    for column in columns:
+        name, _, unit_text = format_heading(column, unit).partition(" [")
+        small = f"<br><small>[{escape(unit_text)}</small>" if unit_text else ""
+        head += f'<th class="n" title="{escape(column.text)}">{escape(name)}{small}</th>'
+    lines = [f"<caption>{escape(title)}</caption><thead><tr><th>method</th>{head}</tr></thead><tbody>"]
+    able = _select_able(data.compared)
+    best = {column.key: _find_best(column, able) for column in columns}
+    for style in styles:
+        cells = "".join(f'<td class="n rank">{_format_rank(style.method, key)}</td>' for key in ranks)
+        for column in columns:
+            text = _format_cell(column, style.method)
+            mark = " best" if style.method in able and text == best[column.key] else ""
+            cells += f'<td class="n{mark}">{escape(text)}</td>'
+        lines.append(f'<tr class="{style.css_class}"><th scope="row">{format_method(style)}</th>{cells}</tr>')
+    return f'<div class="wide"><table>{"".join(lines)}</tbody></table></div>'
+
+
+def _format_rank(method: MethodMetrics, key: str) -> str:
+    rank = None if method.ranks is None else method.ranks._asdict()[key]
+    return _DASH if rank is None else str(rank)
+
+
+def _format_cell(column: Column, method: MethodMetrics) -> str:
+    value = column.compute(method)
+    return _DASH if math.isnan(value) else format_value(column, value)
+
+
+def _select_able(methods: Sequence[MethodMetrics]) -> list[MethodMetrics]:
+    """Select methods with half of the targets solved, or all.
+
+    A method that never moves would otherwise have the best smoothness.
+    """
+    return [method for method in methods if method.solved() >= _MIN_SOLVED_SHARE] or list(methods)
+
+
+def _find_best(column: Column, able: Sequence[MethodMetrics]) -> str | None:
+    """Find the best number of a column as shown. None where no number is better than another."""
+    values = {_format_cell(column, m): column.compute(m) for m in able if math.isfinite(column.compute(m))}
+    equal = len({_format_cell(column, m) for m in able} - {_DASH}) < 2  # noqa: PLR2004
+    kept = column.key == "violation" and max(values.values(), default=0.0) <= _LIMIT_ROUNDING
+    if not values or equal or kept or column.key in _WITHOUT_BEST:
+        return None
+    best = max if column.key in _MORE_IS_BETTER or column.key.startswith("solved") else min
+    return best(values, key=lambda text: values[text])
+
+
+def format_refused(data: ComparisonData) -> str:
+    """Format a row for each refusal, with its reason."""
+    if not data.refused:
+        return ""
+    lines = [f"<tr><th>{format_breakable(m.name)}</th><td>{escape(m.refused or '')}</td></tr>" for m in data.refused]
+    return (
+        "<h3>Do not take this task</h3><table><thead><tr><th>method</th><th>why</th></tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def format_support(data: ComparisonData) -> str:
+    """Format the capabilities of each method.
+
+    They cover goals, joints, limits and modes; solvers of Poise declare theirs.
+    """
+    groups = list_ability_groups()
+    head = "".join(
+        f'<th class="{"edge" if i == 0 else ""}"><span>{escape(name)}</span></th>'
+        for _, names in groups
+        for i, name in enumerate(names)
+    )
+    over = "".join(f'<th colspan="{len(names)}" class="edge">{title}</th>' for title, names in groups)
+    lines = [f"<thead><tr><td></td>{over}</tr><tr><th>method</th>{head}</tr></thead><tbody>"]
+    for method in data.methods:
+        does = method.does
+        cells = "".join(
+            _format_mark(does.get(name), edge=i == 0) for _, names in groups for i, name in enumerate(names)
+        )
+        lines.append(f"<tr><th scope='row'>{format_breakable(method.name)}</th>{cells}</tr>")
+    words = (
+        "\N{CHECK MARK} supported, \N{EN DASH} not supported: the method refuses it with a reason. Empty: "
+        "unknown. The engine, levenberg_marquardt, supports what others refuse."
+    )
+    table = f'<table class="support">{"".join(lines)}</tbody></table>'
+    return f'<div class="wide">{table}</div><p class="muted">{words}</p>'
+
+
+def _format_mark(does: bool | None, *, edge: bool) -> str:
+    style = " ".join((["edge"] if edge else []) + (["no"] if does is False else []))
+    sign, words = ("", "not said") if does is None else ("\N{CHECK MARK}", "yes") if does else ("\N{EN DASH}", "no")
+    return f'<td class="{style}" title="{words}">{sign}</td>'

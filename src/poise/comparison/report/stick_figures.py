@@ -1,0 +1,225 @@
+"""Stick figures of final poses, side by side. They show an easy, a median and the hardest target for each method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.comparison.data import ComparisonData, find_length_unit
+from poise.comparison.report.charts import MethodStyle, format_method, open_svg
+from poise.comparison.runs import MAX_VIOLATION, MethodRun
+from poise.comparison.task import Task
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.formatting import format_number
+from poise.model.pose import Pose
+from poise.plot.scene import Panel, find_z_up_order, prepare_scene, project_points
+from poise.problem.dof_layout import POSITION
+from poise.problem.goal_errors import compute_goal_point
+from poise.problem.goals import Orientation, Position
+
+_LONG_SIDE, _MIN_SIDE = 190.0, 110.0  # px, longer side of a picture and lower bound of the shorter one
+_CROP_MARGIN_SHARE = 0.2  # margin as a share of the chain extent
+_AXIS_LENGTH_SHARE = 0.13  # length of drawn rotation axes as a share of the picture
+_MIN_SCORE, _MAX_SCORE = 1e-6, 1e6  # tolerances: scores are clipped to this range
+_TITLES = ("An easy target", "A middling target", "The hardest target")
+
+
+class _MethodPose(NamedTuple):
+    """Method with its run and its final pose. The pose is that for the drawn target."""
+
+    style: MethodStyle
+    run: MethodRun
+    pose: Pose | None
+
+
+class _Crop(NamedTuple):
+    """Visible part of the projection. Holds its middle (2,), the sides of the drawing (2,) and the scale."""
+
+    middle: Floats
+    sides: Floats
+    scale: float
+
+    def to_drawing(self, points: Floats) -> Floats:
+        """Convert points (..., 2) to the drawing."""
+        return 0.5 * self.sides + self.scale * (points - self.middle) * [1.0, -1.0]
+
+
+class _PictureScene(NamedTuple):
+    """Shared content of the pictures of one target.
+
+    Holds the start, the rows of the chain, the moving rows and the target.
+
+    `target` is a point of the drawing (2,), `target_rotation` is w x y z; either may be None.
+    """
+
+    start: Panel
+    chain: Ints
+    moving: Ints
+    crop: _Crop
+    target: Floats | None
+    target_rotation: Floats | None
+
+
+def draw_stick_figures(data: ComparisonData, styles: Sequence[MethodStyle]) -> str:
+    """Draw three rows of stick figures."""
+    task, runs = data.task, [(look, look.method.main) for look in styles]
+    some = [(look, run) for look, run in runs if run is not None and len(run)]
+    if not some or not task.joints:
+        return "<p>There are no poses to show.</p>"
+    words = "Dashed: the chain in the start pose. Coloured: where the method ends. "
+    words += "" if isinstance(task.goal, Orientation) else "Ring with a cross: the target. "
+    words += "" if isinstance(task.goal, Position) else "Small axes: the rotation wanted, and the one reached. "
+    parts = [f'<p class="muted">{words}The rest of the figure is grey, and cut where it is far from the chain.</p>']
+    for title, row in zip(_TITLES, _choose_targets([run for _, run in some]), strict=False):
+        ended = [_MethodPose(look, run, _make_pose(task, run.q[row])) for look, run in some]
+        parts += [f"<h3>{title} (number {row + 1})</h3>", _draw_methods(task, ended, row, find_length_unit(data))]
+    return "".join(parts)
+
+
+def _choose_targets(runs: Sequence[MethodRun]) -> list[int]:
+    """Choose the targets of smallest, median and largest error.
+
+    Errors are averaged over the methods; duplicates are dropped.
+    """
+    count = min(len(run) for run in runs)
+    scores = np.array([run.scores[:count] for run in runs])
+    missed = np.sum([~run.find_solved()[:count] for run in runs], axis=0)
+    logs = np.log10(np.clip(np.nan_to_num(scores, nan=_MAX_SCORE, posinf=_MAX_SCORE), _MIN_SCORE, _MAX_SCORE)).mean(
+        axis=0
+    )
+    order = np.lexsort((logs, missed))
+    return list(dict.fromkeys(int(order[i]) for i in (0, count // 2, count - 1)))
+
+
+def _make_pose(task: Task, q: Floats) -> Pose | None:
+    return task.problem.posed(q[None])[0] if np.isfinite(q).all() else None
+
+
+def _draw_methods(task: Task, ended: Sequence[_MethodPose], row: int, unit: str) -> str:
+    """Draw the poses of all methods for one target."""
+    point = None if isinstance(task.goal, Orientation) else task.main.rows[row, :3]
+    chain = _list_chain(task)
+    poses = [one.pose for one in ended if one.pose is not None]
+    panels, scene = prepare_scene([("", task.start), *(("", pose) for pose in poses)], point, chain)
+    projections = [project_points(panel.points[panel.chain]) for panel in panels]
+    target = None if scene.target is None else project_points(scene.target)
+    crop = _compute_crop(np.concatenate([*projections, *([] if target is None else [target[None]])]))
+    moving = np.array([task.start.skeleton.index(name) for name in task.joints])
+    rotation = None if isinstance(task.goal, Position) else task.main.rows[row, -4:]
+    shared = _PictureScene(
+        panels[0], panels[0].chain, moving, crop, None if target is None else crop.to_drawing(target), rotation
+    )
+    method_panels, cells = iter(panels[1:]), list[str]()
+    for one in ended:
+        svg = _draw_pose(task, one, shared, None if one.pose is None else next(method_panels))
+        residual = escape(_format_residual(task, one.run, row, unit))
+        cells.append(
+            f'<figure class="{one.style.css_class}">{svg}'
+            f"<figcaption>{format_method(one.style)}<br>{residual}</figcaption></figure>"
+        )
+    return f'<div class="small" style="--least: 160px">{"".join(cells)}</div>'
+
+
+def _list_chain(task: Task) -> list[str]:
+    """List the joints from the first moving one to the goal's. Fixed joints between them count."""
+    skeleton, first = task.start.skeleton, task.start.skeleton.index(task.joints[0])
+    row, rows = skeleton.index(task.goal.joint), list[int]()
+    while row >= 0:
+        rows.append(row)
+        if row == first:
+            break
+        row = int(skeleton.parents[row])
+    return [skeleton.names[row] for row in reversed(rows)]
+
+
+def _format_residual(task: Task, run: MethodRun, row: int, unit: str) -> str:
+    """Format the remaining error of a target."""
+    errors, beyond = run.errors[row], float(run.violations[row])
+    if not np.isfinite(errors).all():
+        return "no answer"
+    if run.find_solved()[row]:
+        return "solved"
+    if beyond > MAX_VIOLATION:
+        return f"a limit left by {beyond:.2g} rad or {unit}"
+    units = [unit if measure.kind == POSITION else "rad" for measure in task.problem.measures]
+    return f"{', '.join(f'{format_number(error, 2)} {unit}' for error, unit in zip(errors, units, strict=True))} left"
+
+
+def _compute_crop(points: Floats) -> _Crop:
+    low, high = points.min(axis=0), points.max(axis=0)
+    extent = high - low + 2 * _CROP_MARGIN_SHARE * max(float((high - low).max()), 1e-9)
+    scale = _LONG_SIDE / float(extent.max())
+    return _Crop(0.5 * (low + high), np.maximum(scale * extent, _MIN_SIDE), scale)
+
+
+def _draw_pose(task: Task, one: _MethodPose, scene: _PictureScene, panel: Panel | None) -> str:
+    """Draw one pose with the target.
+
+    The body is grey; the chain is shown before and after, and the gap to the target.
+    """
+    shown, crop = scene.start if panel is None else panel, scene.crop
+    points, before = crop.to_drawing(project_points(shown.points)), crop.to_drawing(project_points(scene.start.points))
+    near = (
+        _find_visible(points, shown.bones, crop.sides) & ~np.isin(shown.bones, scene.chain).all(axis=1) & ~shown.faint
+    )
+    wide, high = crop.sides.tolist()
+    parts = [open_svg(wide, high, f"{one.style.method.name}: the pose that it ends in")]
+    parts += [_draw_bones("bone", points, shown.bones[near]), _draw_line("was", before[scene.chain])]
+    tip = points[scene.chain[-1]]
+    if one.pose is not None:
+        joint, tip = tip, _find_tip(task, one.pose, crop)
+        parts += [_draw_line("limb", points[scene.chain]), _draw_line("limb", np.array([joint, tip]))]
+        parts += [f'<circle class="joint" cx="{x:.1f}" cy="{y:.1f}" r="2.6"/>' for x, y in points[scene.moving]]
+        if scene.target_rotation is not None:
+            parts.append(_draw_axes("is", one.pose, one.pose.world[task.goal.joint].rotations, tip, crop))
+        if scene.target is not None:
+            parts.append(_draw_line("gap", np.array([tip, scene.target])))
+    if scene.target_rotation is not None:
+        parts.append(
+            _draw_axes("wanted", task.start, scene.target_rotation, tip if scene.target is None else scene.target, crop)
+        )
+    return "".join([*parts, "" if scene.target is None else _draw_target(scene.target), "</svg>"])
+
+
+def _find_tip(task: Task, pose: Pose, crop: _Crop) -> Floats:
+    """Project the goal's point of a pose, offset included."""
+    measures = {measure.kind: measure for measure in task.problem.measures}
+    if POSITION in measures:
+        point = compute_goal_point(task.problem.posed(pose.q[None]), measures[POSITION], task.goal)[0]
+    else:
+        point = pose.world[task.goal.joint].positions
+    return crop.to_drawing(project_points(point[find_z_up_order(pose)]))
+
+
+def _draw_target(target: Floats) -> str:
+    """Draw the target as a ring with a cross."""
+    x, y = target.tolist()
+    cross = f'<path class="target" d="M{x - 6:.1f} {y:.1f}h12M{x:.1f} {y - 6:.1f}v12"/>'
+    return f'{cross}<circle class="target" cx="{x:.1f}" cy="{y:.1f}" r="4.2"/>'
+
+
+def _draw_axes(style: str, pose: Pose, rotation: Floats, at: Floats, crop: _Crop) -> str:
+    """Draw the axes of a rotation at a point. The rotation is w x y z."""
+    ends = rotations.rotate(np.broadcast_to(rotation, (3, 4)), np.eye(3))[:, find_z_up_order(pose)]
+    directions = project_points(ends) * [1.0, -1.0] * _AXIS_LENGTH_SHARE * float(crop.sides.max())
+    path = "".join(f"M{at[0]:.1f} {at[1]:.1f}l{x:.1f} {y:.1f}" for x, y in directions)
+    return f'<path class="axes {style}" d="{path}"/>'
+
+
+def _find_visible(points: Floats, bones: Ints, sides: Floats) -> Bools:
+    """Find bones with an end inside the picture."""
+    within: Bools = np.asarray(((points >= 0) & (points <= sides)).all(axis=1))
+    return np.asarray(within[bones.reshape(-1, 2)].any(axis=1))
+
+
+def _draw_line(style: str, points: Floats) -> str:
+    return f'<path class="{style}" d="M{"L".join(f"{x:.1f} {y:.1f}" for x, y in points)}"/>'
+
+
+def _draw_bones(style: str, points: Floats, bones: Ints) -> str:
+    path = "".join(f"M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" for (a, b), (c, d) in points[bones])
+    return f'<path class="{style}" d="{path}"/>' if path else ""

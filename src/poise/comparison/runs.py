@@ -1,0 +1,523 @@
+"""Run and time methods on sets of targets.
+
+Errors are measured by forward kinematics. Times of calls and batches are taken in interleaved rounds, and times on
+longer chains show how the cost scales. Effort sets the amount of measurement.
+"""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise.comparison.method import Method, MethodOutput, PreparedMethod
+from poise.comparison.task import SetSizes, TargetSet, Task
+from poise.errors import InputError, PoiseError
+from poise.maths.arrays import Bools, Floats, abbreviate
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import Position
+from poise.problem.problem import Problem
+from poise.solving.diagnosis import compute_max_violation
+from poise.timing import count_seconds
+
+ProgressReport = Callable[[str], None]
+WARM_UP_CALLS = 2  # calls before the measurement
+MAX_VIOLATION = 1e-6  # [rad, file units] largest violation of an accepted answer
+_CLAIM_TOLERANCES = 1.1  # tolerances: margin for a method that measures its error in other numbers
+
+
+@dataclass(frozen=True, eq=False)
+class MethodRun:
+    """Run of a method on a set of targets. A slow method solves only the first n of them.
+
+    q             (n, nq) answers; NaN without an answer
+    begins        (n, nq) starts
+    scores        (n,) largest error by forward kinematics, in units of its tolerance
+    errors        (n, c) distances [file units] and angles [rad]; NaN without an answer
+    violations    (n,) limit violations [rad, file units]
+    microseconds  (n,) times of one call
+    iterations    (n,) iterations; NaN if not reported
+    claimed       (n,) claims to have met the target, or None; Poise's solvers are asked for the main set only
+    target_count  number of targets in the set
+    trouble       first error message, or None
+    """
+
+    q: Floats
+    begins: Floats
+    scores: Floats
+    errors: Floats
+    violations: Floats
+    microseconds: Floats
+    iterations: Floats
+    claimed: Bools | None
+    target_count: int
+    trouble: str | None
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def find_solved(self, level: float = 1.0) -> Bools:
+        """Return a mask (n,) of solved targets. They are met at a level of the tolerance with all limits kept."""
+        return (self.scores <= level) & (self.violations <= MAX_VIOLATION)
+
+    @property
+    def wrong_claims(self) -> Bools:
+        """Mask (n,) of targets wrongly claimed as met. The error must exceed the tolerance by more than a tenth."""
+        return (
+            np.zeros(len(self), dtype=bool)
+            if self.claimed is None
+            else self.claimed & ~(self.scores <= _CLAIM_TOLERANCES)
+        )
+
+
+def run_method(method: PreparedMethod, task: Task, targets: TargetSet, seconds: float) -> MethodRun:
+    """Solve targets one by one for about `seconds`. A raised error counts as no answer."""
+    start, nothing = targets.start, MethodOutput(np.full_like(targets.start, np.nan))
+    for row in targets.rows[:WARM_UP_CALLS]:
+        time_call(method, row, _choose_start(start, task))
+    outputs: list[tuple[Floats, MethodOutput, float]] = []
+    end, trouble = time.perf_counter() + seconds, None
+    for row in targets.rows:
+        answer, spent = time_call(method, row, _choose_start(start, task))
+        if isinstance(answer, Exception):
+            trouble, answer = trouble or f"{type(answer).__name__}: {answer}", nothing
+        outputs.append((start, answer if answer.q.shape == start.shape else nothing, spent))
+        if targets.follows and np.isfinite(outputs[-1][1].q).all():
+            start = outputs[-1][1].q
+        if time.perf_counter() > end:
+            break
+    return _measure_run(method, task, targets, outputs, trouble)
+
+
+def _choose_start(start: Floats, task: Task) -> Floats | None:
+    """Return the start for a method, or None. None stands for the start of the task."""
+    return None if start is task.start.q else start
+
+
+def run_or_catch(call: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a method and return its output or its error. An error of one method must not stop the others."""
+    try:
+        return call(*arguments)
+    except Exception as error:  # noqa: BLE001
+        return error
+
+
+def time_call(method: PreparedMethod, row: Floats, start: Floats | None) -> tuple[MethodOutput | Exception, float]:
+    """Time one call. Returns the output and its seconds, by the method's own clock where it has one."""
+    arguments = method.pack_target(row, start)
+    began = time.perf_counter()
+    raw = run_or_catch(method.solve, *arguments)
+    spent = count_seconds(began)
+    answer = raw if isinstance(raw, Exception) else run_or_catch(method.read, raw)
+    own = None if isinstance(answer, Exception) else answer.seconds
+    return answer, spent if own is None else max(own, _MIN_CALL_S)
+
+
+_MIN_CALL_S = 1e-9  # [s] lower bound of a measured time
+
+
+def _measure_run(
+    method: PreparedMethod,
+    task: Task,
+    targets: TargetSet,
+    outputs: Sequence[tuple[Floats, MethodOutput, float]],
+    trouble: str | None,
+) -> MethodRun:
+    """Measure the answers of a run. `outputs` holds the start, the output and the seconds of each call."""
+    begins, q = np.array([begin for begin, _, _ in outputs]), np.array([answer.q for _, answer, _ in outputs])
+    rows = targets.rows[: len(outputs)]
+    errors, violations = measure_answers(task, q, rows)
+    counts = [np.nan if answer.iterations is None else float(answer.iterations) for _, answer, _ in outputs]
+    times = np.array([spent for _, _, spent in outputs]) * 1e6
+    claims = _collect_claims(
+        method if targets is task.main else None, rows, begins, [answer.claimed for _, answer, _ in outputs]
+    )
+    return MethodRun(
+        q,
+        begins,
+        task.compute_scores(errors),
+        errors,
+        violations,
+        times,
+        np.array(counts),
+        claims,
+        len(targets),
+        trouble,
+    )
+
+
+def measure_answers(task: Task, q: Floats, rows: Floats) -> tuple[Floats, Floats]:
+    """Measure errors and limit violations of answers q (n, nq).
+
+    Errors are (n, c), violations (n,). Errors are NaN where q has no numbers.
+    """
+    problem = task.problem
+    usable = np.isfinite(q).all(axis=1)
+    errors, violations = np.full((len(q), len(problem.measures)), np.nan), np.zeros(len(q))
+    if usable.any():
+        errors[usable] = problem.errors(np.ascontiguousarray(q[usable]), rows[usable])
+        violations[usable] = [compute_max_violation(problem.skeleton, one[None]) for one in q[usable]]
+    return errors, violations
+
+
+def _collect_claims(
+    method: PreparedMethod | None, rows: Floats, begins: Floats, stated: Sequence[bool | None]
+) -> Bools | None:
+    """Collect the claims to have met the targets.
+
+    They come with the answers or from the method; `method` is None where the method must not be called.
+    """
+    if any(claim is not None for claim in stated):
+        return np.array([bool(claim) for claim in stated])
+    if method is None:
+        return None
+    claims = run_or_catch(method.read_claims, rows, begins)
+    return None if isinstance(claims, Exception) else claims
+
+
+def prepare_methods(
+    methods: Sequence[Method], task: Task
+) -> tuple[list[tuple[Method, PreparedMethod]], dict[str, str]]:
+    """Prepare the methods able to do the task. Also returns the reasons of the others, by name."""
+    prepared: list[tuple[Method, PreparedMethod]] = []
+    refused: dict[str, str] = {}
+    for method in methods:
+        try:
+            prepared.append((method, method.prepare(task)))
+        except PoiseError as error:
+            refused[method.name] = str(error)
+    return prepared, refused
+
+
+# --- Time calls and batches in interleaved rounds --------------------------------------------------------------------
+#
+# A disturbance of the machine then affects all methods alike.
+
+
+_MAX_SOLVED_LOSS = 0.1  # share of the targets: a batch that solves this many fewer than single calls is not timed
+_MIN_ROUND_ROWS = 3  # minimum targets of a round
+_MIN_ROUNDS = 9  # minimum rounds: the interval of fewer is not robust to one disturbed round
+_MAX_BATCH_FACTOR = 3.0  # factor of the time of a part that a batch may take
+ROUNDS_PER_REPORT = 5  # rounds per progress report
+
+
+class TimedMethod(NamedTuple):
+    """Method to time: targets (k, W), starts and share solved. A start of None is the start of the task."""
+
+    method: PreparedMethod
+    rows: Floats
+    begins: Sequence[Floats | None]
+    solved: float
+
+    def take_first(self, count: int) -> TimedMethod:
+        """Keep the first targets only."""
+        return self._replace(rows=self.rows[:count], begins=self.begins[:count])
+
+
+class BatchTimes(NamedTuple):
+    """Times (rounds,) of one target [us] by batch size. `trouble` is an error message, or None."""
+
+    times: dict[int, Floats]
+    trouble: str | None
+
+
+def time_calls(methods: Sequence[TimedMethod], rounds: int, seconds: float, report: ProgressReport) -> list[Floats]:
+    """Time single calls [us] in interleaved rounds, (rounds, k) for each method.
+
+    In a round each method solves all its rows.
+
+    The order rotates from round to round. A method that would need more than about `seconds` in total takes part in
+    fewer rounds, with NaN in the others, and if necessary with fewer rows. A call that raises has the time inf.
+    """
+    counts = [_choose_counts(one, rounds, seconds) for one in methods]
+    times = [np.full((rounds, count.rows), np.nan) for count in counts]
+    for round_index in range(rounds):
+        for i in np.roll(np.arange(len(methods)), -round_index).tolist():
+            one = methods[i]
+            for k in range(counts[i].rows if _is_in_round(round_index, counts[i].rounds, rounds) else 0):
+                answer, spent = time_call(one.method, one.rows[k], one.begins[k])
+                times[i][round_index, k] = np.inf if isinstance(answer, Exception) else spent * 1e6
+        if (round_index + 1) % ROUNDS_PER_REPORT == 0:
+            report("times in turns")
+    return times
+
+
+class _RoundCount(NamedTuple):
+    """Number of rounds and rows of a method."""
+
+    rounds: int
+    rows: int
+
+
+def _is_in_round(round_index: int, own: int, rounds: int) -> bool:
+    """Return whether a method takes part in a round. It takes part in `own` of the rounds, evenly spread."""
+    return (round_index * own) // rounds != ((round_index - 1) * own) // rounds
+
+
+def _choose_counts(one: TimedMethod, rounds: int, seconds: float) -> _RoundCount:
+    some = one.rows[:WARM_UP_CALLS]
+    each = sum(time_call(one.method, row, begin)[1] for row, begin in zip(some, one.begins, strict=False)) / len(some)
+    least = min(_MIN_ROUNDS, rounds)
+    rows = int(np.clip(seconds / (least * max(each, 1e-9)), min(_MIN_ROUND_ROWS, len(one.rows)), len(one.rows)))
+    return _RoundCount(_choose_rounds(each * rows, rounds, seconds), rows)
+
+
+def _choose_rounds(each: float, rounds: int, seconds: float) -> int:
+    """Choose the affordable number of rounds. There are never fewer than an interval needs."""
+    return int(np.clip(seconds / max(each, 1e-9), min(_MIN_ROUNDS, rounds), rounds))
+
+
+def time_batches(
+    methods: Sequence[TimedMethod],
+    task: Task,
+    sizes: Sequence[int],
+    rounds: int,
+    seconds: float,
+    report: ProgressReport,
+) -> list[BatchTimes]:
+    """Time one target in batches of these sizes, in interleaved rounds.
+
+    Times are (rounds,), NaN where a method did not take part.
+
+    Methods without batch solving have none; one that would take much longer than `seconds` for a size skips the larger
+    ones. The answers of each size are measured before it is timed: a batch that solves too little has no time.
+    """
+    times: list[dict[int, Floats]] = [{} for _ in methods]
+    troubles: list[str | None] = [None] * len(methods)
+    counts = [rounds] * len(methods)
+    for size in sizes:
+        for i, one in enumerate(methods):
+            last = max(times[i], default=0)
+            each = float(np.nanmedian(times[i][last])) * 1e-6 * size if last else 0.0
+            late = each * min(_MIN_ROUNDS, rounds) > _MAX_BATCH_FACTOR * seconds
+            if counts[i] and not late:
+                troubles[i] = _check_batch(one, task, size)
+            counts[i] = 0 if late or troubles[i] or not counts[i] else _choose_rounds(each, rounds, seconds)
+        _time_batch_rounds(methods, times, counts, size, rounds)
+        report(f"batches of {size}")
+    reported = [None if trouble == _NO_BATCH_TEXT else trouble for trouble in troubles]
+    return [
+        BatchTimes({} if trouble else method_times, trouble)
+        for method_times, trouble in zip(times, reported, strict=True)
+    ]
+
+
+def _time_batch_rounds(
+    methods: Sequence[TimedMethod], times: Sequence[dict[int, Floats]], counts: Sequence[int], size: int, rounds: int
+) -> None:
+    for round_index in range(rounds):
+        for i in np.roll(np.arange(len(methods)), -round_index).tolist():
+            if counts[i] and _is_in_round(round_index, counts[i], rounds):
+                spent = _time_batch(methods[i], size) / size * 1e6
+                times[i].setdefault(size, np.full(rounds, np.nan))[round_index] = spent
+
+
+_NO_BATCH_TEXT = "it solves no batches"
+
+
+def _repeat_rows(one: TimedMethod, size: int) -> Floats:
+    return one.rows[np.arange(size) % len(one.rows)]
+
+
+def _time_batch(one: TimedMethod, size: int) -> float:
+    rows = _repeat_rows(one, size)
+    began = time.perf_counter()
+    run_or_catch(one.method.solve_many, rows)
+    return count_seconds(began)
+
+
+def _check_batch(one: TimedMethod, task: Task, size: int) -> str | None:
+    """Check the answers to a batch. Returns an error message or None; the call is also the warm-up."""
+    rows = _repeat_rows(one, size)
+    q = run_or_catch(one.method.solve_many, rows)
+    if q is None:
+        return _NO_BATCH_TEXT
+    if isinstance(q, Exception):
+        return f"{type(q).__name__}: {q}"
+    if not isinstance(q, np.ndarray) or q.shape != (size, len(task.start.q)):
+        return f"answers to a batch of {size} have the shape {np.shape(q)}"
+    errors, violations = measure_answers(task, q, rows)
+    share = float(((task.compute_scores(errors) <= 1.0) & (violations <= MAX_VIOLATION)).mean())
+    if size >= len(one.rows) and share < one.solved - _MAX_SOLVED_LOSS:
+        return f"a batch of {size} solves {100 * share:.3g} %, single calls {100 * one.solved:.3g} %"
+    return None
+
+
+# --- Measure solve times on chains of growing length -----------------------------------------------------------------
+#
+# They have free ball joints and bones of length 1 and are straight at the start.
+
+
+CHAIN_SIZES, FULL_CHAIN_SIZES = (2, 5, 10, 20, 50), (2, 5, 10, 20, 50, 100, 200)
+ONLY_CHAIN_SIZE = {"autodiff": 10}  # it compiles for seconds at each length
+_SCALING_TARGETS, _SCALING_ROUNDS = 20, 3
+_MIN_SOLVED_SHARE = 0.5  # share solved: chains with less are left out
+_TOLERANCE_SHARE = 1e-4  # share of the chain length
+_MIN_DISTANCE_SHARE, _MAX_DISTANCE_SHARE = 0.2, 0.9  # shares of the chain length: range of target distances
+
+
+class ScalingPoint(NamedTuple):
+    """Share solved and times on a chain of `joints` joints. Times are of a call and of one target in a batch [us].
+
+    `batch` is NaN where a method solves no batches.
+    """
+
+    joints: int
+    solved: float
+    call: float
+    batch: float
+
+
+def measure_scaling(
+    methods: Sequence[Method], sizes: Sequence[int], seconds: float, report: ProgressReport
+) -> dict[str, list[ScalingPoint]]:
+    """Measure each method on each chain length. Methods that refuse a length are left out there."""
+    points: dict[str, list[ScalingPoint]] = {method.name: [] for method in methods}
+    for joints in sizes:
+        chosen = [method for method in methods if ONLY_CHAIN_SIZE.get(method.name, joints) == joints]
+        for name, grown in _measure_chain(chosen, _build_chain_task(joints), seconds):
+            points[name].append(grown)
+        report(f"{joints} joints")
+    return points
+
+
+def _measure_chain(methods: Sequence[Method], task: Task, seconds: float) -> list[tuple[str, ScalingPoint]]:
+    """Measure the methods able to solve one chain."""
+    usable, _ = prepare_methods(methods, task)
+    try:
+        runs = [run_method(ready, task, task.main, seconds) for _, ready in usable]
+        timed_methods = [
+            TimedMethod(ready, task.main.rows, [None] * len(task.main), float(done.find_solved().mean()))
+            for (_, ready), done in zip(usable, runs, strict=True)
+        ]
+        calls = time_calls(timed_methods, _SCALING_ROUNDS, seconds, lambda _: None)
+        many = time_batches(timed_methods, task, (_SCALING_TARGETS,), _SCALING_ROUNDS, seconds, lambda _: None)
+    finally:
+        for _, ready in usable:
+            ready.close()
+    points = [
+        (
+            method.name,
+            ScalingPoint(
+                len(task.joints), one.solved, _compute_median(call), _compute_median(batch.times.get(_SCALING_TARGETS))
+            ),
+        )
+        for (method, _), one, call, batch in zip(usable, timed_methods, calls, many, strict=True)
+    ]
+    return [(name, one) for name, one in points if np.isfinite(one.call)]
+
+
+def _compute_median(times: Floats | None) -> float:
+    """Compute the median of successful calls. NaN without any."""
+    finite = np.zeros(0) if times is None else times[np.isfinite(times)]
+    return float(np.median(finite)) if finite.size else float("nan")
+
+
+def fit_exponent(points: Sequence[ScalingPoint]) -> float:
+    """Fit the exponent of time against the number of joints.
+
+    It is the slope of a line through their logarithms, from 10 joints on.
+
+    An exponent of 1 means a constant cost per joint. NaN for fewer than two sizes. Times are from batches if there are
+    any: the overhead of a single call hides a few microseconds of arithmetic.
+    """
+    some = [one for one in points if one.joints >= 10 and one.solved >= _MIN_SOLVED_SHARE and one.call > 0]  # noqa: PLR2004
+    if len(some) < 2:  # noqa: PLR2004
+        return float("nan")
+    times = [one.call if np.isnan(one.batch) else one.batch for one in some]
+    return float(np.polyfit(np.log([one.joints for one in some]), np.log(times), 1)[0])
+
+
+def _build_chain_task(joints: int) -> Task:
+    names = [*(f"bone_{i}" for i in range(joints)), "tip"]
+    kinds = [Kind.BALL] * joints + [Kind.FIXED]
+    offsets = [[0.0, float(i > 0), 0.0] for i in range(joints + 1)]
+    skeleton = Skeleton.build(names, range(-1, joints), kinds, offsets=offsets)
+    start, goal = Pose(skeleton, skeleton.rest_q), Position("tip", (0, 0, 0), root="bone_0")
+    problem = Problem(start, (goal,))
+    targets = TargetSet("reachable", "evenly in a shell", _sample_shell(joints), follows=False, start=start.q)
+    return Task("", start, goal, problem.tolerance(_TOLERANCE_SHARE * joints, None), {targets.name: targets})
+
+
+def _sample_shell(joints: int) -> Floats:
+    """Sample targets (k, 3) in a shell around the base. Its radii are two shares of the reach."""
+    rng = np.random.default_rng(joints)
+    direction = rng.normal(size=(_SCALING_TARGETS, 3))
+    distance = joints * np.cbrt(rng.uniform(_MIN_DISTANCE_SHARE**3, _MAX_DISTANCE_SHARE**3, (_SCALING_TARGETS, 1)))
+    return distance * direction / np.linalg.norm(direction, axis=1, keepdims=True)
+
+
+# --- Amount of measurement in a comparison ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Amount of measurement in a comparison.
+
+    sizes    number of targets in each set
+    joints   chain lengths for the scaling measurement; () for none
+    batches  sizes of batches
+    rounds   number of interleaved timing rounds
+    timed    targets of a round
+    traced   targets with traced iterations; 0 for none
+    seconds  approximate time for each method in each part; a slow method gets fewer targets
+    """
+
+    sizes: SetSizes
+    joints: tuple[int, ...]
+    batches: tuple[int, ...]
+    rounds: int
+    timed: int
+    traced: int
+    seconds: float
+
+
+QUICK = Effort(SetSizes(20, 20, 10), joints=(), batches=(1, 10), rounds=5, timed=5, traced=3, seconds=0.3)
+NORMAL = Effort(
+    SetSizes(200, 120, 50), joints=CHAIN_SIZES, batches=(1, 10, 100, 1000), rounds=45, timed=20, traced=20, seconds=2.0
+)
+FULL = Effort(
+    SetSizes(1000, 240, 200),
+    joints=FULL_CHAIN_SIZES,
+    batches=(1, 10, 100, 1000, 10_000),
+    rounds=101,
+    timed=50,
+    traced=50,
+    seconds=10.0,
+)
+_MIN_PATH_FRAMES = 4  # frames: jerk needs at least these
+EFFORTS = {"quick": QUICK, "normal": NORMAL, "full": FULL}
+
+
+def parse_effort(effort: Any) -> Effort:
+    """Return the Effort of a name or value. Raises InputError for anything else."""
+    if isinstance(effort, str) and effort in EFFORTS:
+        return EFFORTS[effort]
+    if not isinstance(effort, Effort):
+        raise InputError(f"effort is one of {', '.join(map(repr, EFFORTS))} or an Effort, not {abbreviate(effort)}")
+    counts = [*effort.sizes, effort.rounds, effort.timed, *effort.joints, *effort.batches]
+    if min(counts) < 1 or effort.traced < 0 or not effort.seconds > 0 or effort.sizes.path < _MIN_PATH_FRAMES:
+        raise InputError(
+            f"the numbers of an effort are at least 1, its path at least {_MIN_PATH_FRAMES}; only traced may be "
+            f"0: {effort}"
+        )
+    return effort
+
+
+def check_seed(seed: Any) -> int:
+    """Check for a whole number of 0 or more.
+
+    Raises InputError for anything else, None included, so that a comparison can be repeated.
+    """
+    try:
+        number = -1 if isinstance(seed, bool) else operator.index(seed)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise InputError(f"seed must be a whole number of 0 or more, not {abbreviate(seed)}")
+    return number

@@ -1,1 +1,0 @@
-"""Tasks, methods, runs and timing of a comparison."""

@@ -1,0 +1,1 @@
+"""Conversion of rigs and clips between file formats."""

@@ -1,0 +1,505 @@
+"""Conversion of rigs between file formats, with a list of losses."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from poise.conversion.rig_edits import UnitChange, change_units, compute_axis_rotation, keep_one_root, rename_joints
+from poise.errors import InputError, PoiseError, PoiseWarning, UnsupportedError, join_names
+from poise.ground.figure.figure import up_of_legs
+from poise.io.clip_files import ALL_CLIPS, build_clip_paths, is_single_clip_format
+from poise.io.files import as_path
+from poise.io.registry import find_reader, find_writer, load, save
+from poise.io.vrm_animation import is_vrm_animation
+from poise.io.vrm_t_pose import find_vrm_frame
+from poise.maths import rotations
+from poise.maths.arguments import check_text, one_of
+from poise.maths.arrays import abbreviate, real
+from poise.maths.formatting import format_count, format_fields
+from poise.model.clip import Clip, KeyedClip
+from poise.model.frame_grid import find_frame_grid, measure_key_error
+from poise.model.pose import compute_local_transforms
+from poise.model.rig import Rig
+from poise.model.roles import search_roles
+from poise.model.skeleton import Kind, Skeleton
+
+# --- Losses of a conversion, found by reading the file back ----------------------------------------------------------
+#
+# No table of format features is needed.
+
+
+_MIN_MOTION = 1e-6  # [file units, or quaternion components] smaller changes are no motion
+_UNIT_SCALE_TOLERANCE = 1e-6  # deviation of a scale or unit from 1 that counts as none
+_UNIT_NAMES = {0.001: "millimetres", 0.01: "centimetres", 1.0: "metres"}
+
+
+def format_unit(metres: float) -> str:
+    """Format a unit: `centimetres`, or its length in metres."""
+    unit_name = next(
+        (name for size, name in _UNIT_NAMES.items() if abs(metres / size - 1.0) < _UNIT_SCALE_TOLERANCE), None
+    )
+    return unit_name or f"units of {metres:g} m"
+
+
+def find_losses(before: Rig, after: Rig | None, meshes: int) -> tuple[str, ...]:
+    """List the losses, a line each.
+
+    before  the expected content of the file
+    after   the content read back; None for a file of joint values only
+    meshes  number of meshes of the source file
+    """
+    if after is None:
+        return ("the skeleton: the file holds joint values only, and needs the rig as well",)
+    return tuple(_iterate_losses(before, after, meshes))
+
+
+def find_displaced_joints(clip: Clip, new: Skeleton) -> tuple[list[str], list[str]]:
+    """Find joints displaced by a missing moving ancestor.
+
+    Return the first ones of each chain, and all of them. A root of the new file keeps its old world position, so it is
+    not displaced.
+
+    A displaced joint is first of its chain if its parent in the new file is not displaced.
+    """
+    old, parts = clip.skeleton, compute_local_transforms(clip.poses)
+    ranges = [np.abs(part - part[:1]).max(axis=(0, 2), initial=0.0) for part in (parts.translation, parts.rotation)]
+    is_moving = np.maximum(*ranges) > _MIN_MOTION
+    is_displaced: list[bool] = []  # whether each joint is displaced
+    first: list[str] = []
+    for name, parent in zip(old.names, old.parents.tolist(), strict=True):
+        lost = parent >= 0 and bool(is_moving[parent]) and old.names[parent] not in new.names
+        is_root = name in new.names and new[name].parent is None
+        is_displaced.append(parent >= 0 and not is_root and (is_displaced[parent] or lost))
+        above = new[name].parent if name in new.names else None
+        if is_displaced[-1] and above is not None and not is_displaced[old.index(above)]:
+            first.append(name)
+    return first, [name for name, hung in zip(old.names, is_displaced, strict=True) if hung and name in new.names]
+
+
+def _iterate_losses(before: Rig, after: Rig, meshes: int) -> Iterator[str]:
+    old, new = before.skeleton, after.skeleton
+    missing = [name for name in old.names if name not in new.names]
+    if missing:
+        yield f"{format_count(len(missing), 'joint')}: {join_names(missing)}"
+    limit_counts = [_count_limits(skeleton) for skeleton in (old, new)]
+    if limit_counts[1] < limit_counts[0]:
+        yield f"limits of {format_count(limit_counts[0] - limit_counts[1], 'joint')}"
+    freed = [name for name in old.names if name in new.names and _is_freed(old, new, name)]
+    if freed:
+        yield (
+            f"the axes of {format_count(len(freed), 'hinge or slide', 'hinges or slides')}: in the file they turn "
+            "freely"
+        )
+    open_now = [loop.name for loop in old.loops if loop.name not in {kept.name for kept in new.loops}]
+    if open_now:
+        yield f"{format_count(len(open_now), 'closed loop')}, which other readers leave open: {join_names(open_now)}"
+    for label, count in _count_extras(old).items():
+        if _count_extras(new)[label] < count:
+            yield format_count(count - _count_extras(new)[label], label)
+    if count_meshes(after) < meshes:
+        yield f"{format_count(meshes - count_meshes(after), 'mesh', 'meshes')}, with materials and skins"
+    if before.humanoid and not after.humanoid:
+        yield f"the roles of {format_count(len(before.humanoid), 'joint')}"
+    if _is_scaled(before) and not _is_scaled(after):
+        yield "scale of joints: it was applied to the lengths"
+    if old.metres_per_unit is not None and new.metres_per_unit is None:
+        yield f"the unit: lengths are in {format_unit(old.metres_per_unit)}, which the file cannot store"
+    if old.up is not None and new.up is None:
+        yield f"which way is up: {old.up}, which the file cannot store"
+
+
+def _count_limits(skeleton: Skeleton) -> int:
+    return sum(limit is not None for limit in skeleton.limits)
+
+
+def _is_freed(old: Skeleton, new: Skeleton, name: str) -> bool:
+    """Return whether a hinge or slide became a ball or free joint."""
+    was, now = old[name].kind, new[name].kind
+    return was in (Kind.HINGE, Kind.SLIDE) and now in (Kind.BALL, Kind.FREE)
+
+
+def _count_extras(s: Skeleton) -> dict[str, int]:
+    coupled = sum(coupling is not None for coupling in s.couplings)
+    return {"coupling": coupled, "further name": len(s.aliases), "named chain": len(s.chains)}
+
+
+def count_meshes(rig: Rig) -> int:
+    """Count the meshes of a file. Without a document, count the known skins."""
+    source: Any = rig.skeleton.source
+    container, files = getattr(source, "container", None), getattr(source, "meshes", None)
+    if container is not None:
+        return len(container.json.get("meshes", ()))
+    return len(rig.skins) if files is None else sum(map(len, files.values()))
+
+
+def _is_scaled(rig: Rig) -> bool:
+    plain = np.eye(3, 4)
+    if (np.abs(rig.skeleton.B - plain) > _UNIT_SCALE_TOLERANCE).any():
+        return True
+    return any(_has_scale_keys(clip) for clip in rig.clips)
+
+
+def _has_scale_keys(clip: Clip) -> bool:
+    tracks: Any = getattr(clip, "tracks", None)
+    if tracks is not None:
+        return any(
+            track.path == "scale" and bool((np.abs(track.values - 1.0) > _UNIT_SCALE_TOLERANCE).any())
+            for track in tracks
+        )
+    return clip.poses.scales is not None and bool((np.abs(clip.poses.scales - 1.0) > _UNIT_SCALE_TOLERANCE).any())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+Rest = Literal["keep", "zero"]
+
+_METRE_SUFFIXES = (".gltf", ".glb", ".vrm", ".vrma")  # formats with metres as their unit
+_MIN_REPORTED_ERROR = 1e-4  # fraction of the character's size; larger errors at the keys are reported
+
+
+@dataclass(frozen=True)
+class Converted:
+    """Files written by `convert`, and losses.
+
+    Parameters
+    ----------
+    files
+        The files, one or, where `clip="all"` needs several, one for each clip.
+    clips
+        Names of the clips in them.
+    frames
+        Total number of frames or key times.
+    fps
+        Frames per second of the first clip; 0 without one.
+    off
+        The largest distance between a joint in the new file and in the old one, at the keys of the old one [units of
+        the new file]; None if the new file has no joints. Joints displaced by a missing moving parent are listed in
+        `lost` instead.
+    share
+        `off` as a fraction of the character's size.
+    lost
+        Losses of the new file, a line each.
+    notes
+        Changes during conversion: units, axes, times.
+    """
+
+    __repr__ = format_fields
+
+    files: tuple[Path, ...]
+    clips: tuple[str, ...]
+    frames: int
+    fps: float
+    off: float | None
+    share: float | None
+    lost: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def convert(
+    source: str | PathLike[str] | Rig,
+    out: str | PathLike[str],
+    *,
+    clip: str | None = None,
+    fps: float | None = None,
+    scale: float | None = None,
+    up: str | None = None,
+    rest: Rest | None = None,
+    root: str | None = None,
+    include_root: str | PathLike[str] | None = None,
+) -> Converted:
+    """Convert a rig or file to another file format.
+
+    Parameters
+    ----------
+    source
+        The file, or a rig.
+    out
+        The new file; its suffix selects the format.
+    clip
+        Name of the clip, or "all" for one file per clip (`NAME_CLIP.bvh`) where the format holds one. By default all
+        clips go into a file that holds several; other formats need a rig with one clip.
+    fps
+        Sample clips at this rate [frames/s] from time 0 on. By default keys are preserved; a BVH file gets the lowest
+        rate with a frame at each key.
+    scale
+        Factor of lengths. By default a rig of known unit is written to glTF in metres; otherwise the unit is kept.
+    up
+        Rotate the character to this up axis: "x", "y" or "z".
+    rest
+        For BVH: `"zero"` makes zero rotation the rest pose, as other programs expect, `"keep"` preserves the joint
+        frames. The default is "zero" for a rig of another format, "keep" for one from BVH.
+    root
+        Convert the joints below this root only. Single-root formats (BVH) get the tree of the hips by default.
+    include_root
+        A folder of permitted includes of the source, besides its own; see `poise.load`.
+
+    Returns
+    -------
+    Converted
+        The files, and a line for each loss.
+
+    Raises
+    ------
+    FileError
+        For a file that cannot be read or written.
+    UnsupportedError
+        For data the new format cannot hold, and for an ambiguous root with single-root formats.
+    InputError
+        For an invalid option, such as `up` for a rig of unknown up axis.
+    UnknownNameError
+        For an unknown clip.
+    """
+    path = as_path(out)
+    for option, value in (("clip", clip), ("root", root)):
+        if value is not None:
+            check_text(value, option)
+    for option, value, allowed in (("up", up, ("x", "y", "z")), ("rest", rest, ("zero", "keep"))):
+        if value is not None:
+            one_of(option, value, allowed)
+    module = find_writer(path)
+    rig, notes = _load_source(source, include_root)
+    chosen, selection_notes = _select_clip(rig, clip)
+    tree, lost_joints = keep_one_root(chosen, root, needed=getattr(module, "ONE_ROOT", False))
+    placed, unit_notes = _convert_units(tree, path, scale, up)
+    is_same = chosen.path is not None and find_reader(chosen.path) is module
+    keeps = is_same and placed.skeleton.source is chosen.skeleton.source
+    placed, name_notes = _rename_for_format(placed, module)
+    rest_mode = rest or ("zero" if "zero" in getattr(module, "RESTS", ()) and not keeps else "keep")
+    timed, time_notes = _resample_clips(placed, fps)
+    written = _write_files(timed, path, rest_mode, each=clip == ALL_CLIPS)
+    return _build_report(
+        written, count_meshes(rig), [*notes, *selection_notes, *unit_notes, *name_notes, *time_notes], lost_joints
+    )
+
+
+def _load_source(source: str | PathLike[str] | Rig, include_root: str | PathLike[str] | None) -> tuple[Rig, list[str]]:
+    if isinstance(source, Rig):
+        return source, []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PoiseWarning)  # they are in the rig's notes
+        rig = load(source, include_root=include_root)
+    return rig, list(rig.notes)
+
+
+def _select_clip(rig: Rig, name: str | None) -> tuple[Rig, list[str]]:
+    """Select the named clip of a rig, or all."""
+    if name is None or name == ALL_CLIPS:
+        return rig, []
+    clip = rig.clip(name)
+    others = [other.name for other in rig.clips if other is not clip]
+    notes = [f"not written: {join_names(others)}"] if others else []
+    return dataclasses.replace(rig, clips=(clip,)), notes
+
+
+# --- units and axes --------------------------------------------------------------------------------------------------
+
+
+def _convert_units(rig: Rig, path: Path, scale: float | None, up: str | None) -> tuple[Rig, list[str]]:
+    """Convert a rig to the requested unit and up axis. Return it with notes."""
+    if path.suffix.lower() == ".vrma" and scale is None and up is None and not is_vrm_animation(rig.skeleton):
+        return _convert_to_animation(rig)
+    s, notes = rig.skeleton, list[str]()
+    in_metres, metres = path.suffix.lower() in _METRE_SUFFIXES, s.metres_per_unit
+    factor = 1.0 if scale is None else real(scale, "scale")
+    if not 0.0 < factor < np.inf:
+        raise InputError(f"scale must be above zero and finite, not {abbreviate(scale)}")
+    if scale is None and in_metres and metres is not None and metres != 1.0:
+        factor, metres = metres, 1.0
+        notes.append(f"lengths were in {format_unit(s.metres_per_unit or 1.0)} and are in metres now")
+    elif scale is None and in_metres and metres is None:
+        notes.append(
+            "the unit is unknown: lengths were kept and count as metres in glTF; use scale 0.01 for centimetres"
+        )
+    elif scale is not None:
+        metres = 1.0 if in_metres else None
+    current_up = _find_up_axis(rig, requested=up) if in_metres or up is not None else s.up
+    rotation = rotations.IDENTITY
+    if up is not None and current_up != up:
+        rotation = compute_axis_rotation(current_up or up, up)
+        notes.append(f"rotated: {current_up} was up, {up} is now")
+    elif up is None and s.up is None and in_metres and current_up == "z":
+        notes.append("the character stands along z, but y is up in glTF: use up y to rotate it")
+    if factor == 1.0 and rotation is rotations.IDENTITY:
+        return rig, notes  # the source document is preserved
+    return change_units(rig, UnitChange(factor, rotation, up or s.up, metres)), notes
+
+
+def _convert_to_animation(rig: Rig) -> tuple[Rig, list[str]]:
+    """Convert a rig to the unit and axes of a VRM animation. The written file is compared in the same frame then."""
+    try:
+        factor, axes, is_guess = find_vrm_frame(rig.skeleton)
+    except UnsupportedError:  # the writer reports it, with the file name
+        return rig, []
+    notes = [f"unit guessed: {factor:.4g} m"] if is_guess else []
+    rotation = rotations.from_matrix(axes)
+    if factor == 1.0 and np.array_equal(axes, np.eye(3)):
+        return rig, notes
+    if not np.array_equal(axes, np.eye(3)):
+        notes.append("rotated: y is up now, and the character faces +z")
+    return change_units(rig, UnitChange(factor, rotation, "y", 1.0)), notes
+
+
+def _find_up_axis(rig: Rig, requested: str | None) -> str | None:
+    """Find the up axis from the file or the legs. InputError if it is unknown and `requested` is given."""
+    one_of("up", requested or "y", ("x", "y", "z"))
+    if rig.skeleton.up is not None:
+        return rig.skeleton.up
+    legs = search_roles(rig).legs
+    if legs:
+        return up_of_legs(rig.clips[0] if rig.clips and len(rig.clips[0].times) else rig.rest, legs)
+    if requested is not None:
+        raise InputError("up: the file has no up axis, and the character has no legs to infer it from")
+    return None
+
+
+def _rename_for_format(rig: Rig, module: Any) -> tuple[Rig, list[str]]:
+    """Rename the joints of a rig for the new file.
+
+    Return it with a note on the changed names.
+    """
+    if not hasattr(module, "names_of"):
+        return rig, []
+    names, note = module.names_of(rig)
+    return (rig, []) if names == rig.skeleton.names else (rename_joints(rig, names), [note])
+
+
+# --- times -----------------------------------------------------------------------------------------------------------
+
+
+def _resample_clips(rig: Rig, fps: float | None) -> tuple[Rig, list[str]]:
+    """Resample clips from time 0 on, at a rate if given."""
+    notes: list[str] = []
+    clips: list[Clip] = []
+    for clip in rig.clips:
+        start = float(clip.times[0]) if len(clip.times) else 0.0
+        if start < 0.0:
+            notes.append(f"clip {clip.name!r} began at {start:g} s and begins at 0 now")
+        clips.append(_shift_times(clip, min(start, 0.0)))
+        if fps is not None and len(clip.times):
+            grid = find_frame_grid(clips[-1], fps)
+            clips[-1] = Clip.at_rate(clips[-1].at(grid.times), fps, clip.name)
+    same = all(new is old for new, old in zip(clips, rig.clips, strict=True))
+    return (rig if same else dataclasses.replace(rig, clips=tuple(clips))), notes
+
+
+def _shift_times(clip: Clip, start: float) -> Clip:
+    if start == 0.0:
+        return clip
+    if isinstance(clip, KeyedClip):
+        tracks = tuple(track._replace(times=track.times - start) for track in clip.tracks)
+        return KeyedClip(clip.skeleton, tracks, clip.name)
+    return Clip(clip.times - start, clip.poses, clip.name)
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def _write_files(rig: Rig, path: Path, rest: Rest, *, each: bool) -> list[tuple[Path, Rig]]:
+    """Write one file, or one for each clip. Return each path with the rig it should hold."""
+    try:
+        _save_rig(rig, path, rest)
+    except UnsupportedError as error:
+        if len(rig.clips) < 2 or not is_single_clip_format(path):  # noqa: PLR2004  (selecting a clip would not help)
+            raise
+        single = [dataclasses.replace(rig, clips=(clip,)) for clip in rig.clips]
+        if not each:
+            names = join_names(repr(clip.name) for clip in rig.clips)
+            message = f"{path}: it holds one clip: select one by name, or give 'all' for one file per clip: {names}"
+            raise UnsupportedError(message) from error
+        files = list(zip(build_clip_paths(path, [clip.name for clip in rig.clips]), single, strict=True))
+        for file, part in files:
+            _save_rig(part, file, rest)
+        return files
+    return [(path, rig)]
+
+
+def _save_rig(rig: Rig, path: Path, rest: Rest) -> None:
+    """Write a rig, or its clip alone for motion formats."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PoiseWarning)  # errors at the keys are measured in the written file
+        try:
+            save(rig, path, rest=rest)
+        except UnsupportedError:
+            if len(rig.clips) != 1:
+                raise
+            save(rig.clips[0], path, like=rig, rest=rest)
+
+
+# --- report ----------------------------------------------------------------------------------------------------------
+
+
+def _build_report(written: list[tuple[Path, Rig]], meshes: int, notes: list[str], lost_joints: list[str]) -> Converted:
+    """Build the result by rereading and comparing the written files."""
+    read = [(expected, _reread_file(path)) for path, expected in written]
+    pairs = [pair for expected, reread in read for pair in _pair_clips(expected, reread)]
+    lost = dict.fromkeys(
+        [*lost_joints, *(line for expected, reread in read for line in find_losses(expected, reread, meshes))]
+    )
+    missing = [clip.name for clip, new in pairs if new is None]
+    if missing:
+        lost[f"clips: {join_names(missing)}"] = None
+    written_clips = [(clip, new) for clip, new in pairs if new is not None]
+    compared = [(clip, new) for clip, new in written_clips if new is not clip]
+    off, share, displaced, displaced_error = _measure_errors(compared)
+    if displaced and displaced_error:
+        label = f"the positions of these joints and their descendants: {join_names(displaced)}"
+        lost[f"{label} (off by {displaced_error:.2g} of the character's size at most)"] = None
+    if off is not None and share is not None and share > _MIN_REPORTED_ERROR:
+        lost[f"exact keys: {off:.3g} off at most ({share:.2g} of the character's size) at the clip's own keys"] = None
+    return Converted(
+        files=tuple(path for path, _ in written),
+        clips=tuple(clip.name for clip, _ in written_clips),
+        frames=sum(len(new.times) for _, new in written_clips),
+        fps=written_clips[0][1].fps if written_clips else 0.0,
+        off=off,
+        share=share,
+        lost=tuple(lost),
+        notes=tuple(notes),
+    )
+
+
+def _measure_errors(pairs: list[tuple[Clip, Clip]]) -> tuple[float | None, float | None, list[str], float]:
+    """Measure joint errors at the old keys.
+
+    Return the largest error, its fraction of the size, the joints displaced by lost parents, and their fraction.
+
+    Displaced joints are not counted in the first two.
+    """
+    errors: list[tuple[float, float]] = []
+    displaced, displaced_error = dict[str, None](), 0.0
+    for clip, new in pairs:
+        first, names = find_displaced_joints(clip, new.skeleton)
+        errors.append(measure_key_error(clip, new, [name for name in clip.skeleton.names if name not in names]))
+        distance, size = measure_key_error(clip, new, names) if names else (0.0, 1.0)
+        if size and distance / size > _MIN_REPORTED_ERROR:
+            displaced.update(dict.fromkeys(first))
+            displaced_error = max(displaced_error, distance / size)
+    off = max((distance for distance, _ in errors), default=None)
+    share = max((distance / size for distance, size in errors if size), default=None)
+    return off, share, list(displaced), displaced_error
+
+
+def _pair_clips(expected: Rig, reread: Rig | None) -> list[tuple[Clip, Clip | None]]:
+    """Pair the clips to write with the clips read back. A file of values only pairs a clip with itself."""
+    clips = [clip for clip in expected.clips if len(clip.times)]
+    reread_clips = clips if reread is None else reread.clips
+    return list(zip_longest(clips, reread_clips[: len(clips)]))
+
+
+def _reread_file(path: Path) -> Rig | None:
+    """Read a written file back. None for a file of values without joints."""
+    module: Any = find_writer(path)
+    try:
+        return module.read(path) if hasattr(module, "read") else None
+    except PoiseError:  # valid, but not readable by Poise
+        return None

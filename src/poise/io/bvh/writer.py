@@ -1,0 +1,562 @@
+"""BVH writer: into the source document, or under a new hierarchy.
+
+A new hierarchy is for a skeleton from another format.
+
+An unchanged clip gives the file's own bytes. In a clip as long as the file's, an unchanged joint keeps its numbers in a
+frame, and a changed one gets the angles nearest to the old ones; otherwise angles are continuous from frame to frame.
+Angles are printed to 1e-10 degrees, positions exactly.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.errors import UnsupportedError, WriteWarning, join_names
+from poise.io.bvh.reader import (
+    DEFAULT_FRAME_TIME_S,
+    MAX_JOINTS,
+    BvhDocument,
+    BvhName,
+    Channels,
+    complete_rotation_order,
+    is_usable_frame_time,
+    select_angles,
+)
+from poise.io.text_parsing import MAX_NAME_LENGTH, MAX_NUMBER, quote_excerpt
+from poise.maths import euler
+from poise.maths import rotations as turning
+from poise.maths.arrays import Bools, Floats
+from poise.model.clip import Clip
+from poise.model.frame_grid import find_frame_grid, measure_key_error
+from poise.model.joints import make_unique_names
+from poise.model.pose import Pose
+from poise.model.rig import Rig, Saveable
+from poise.model.skeleton import Skeleton
+
+# --- Joint names of a new BVH hierarchy: one word each ---------------------------------------------------------------
+
+
+# Blanks end a name in most readers, line breaks in all, braces open and close joints; control characters and direction
+# marks are invisible.
+_FORBIDDEN_CHARACTERS = re.compile("[\\s{}\\x00-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]+")
+_DEFAULT_NAME = "joint"
+
+
+def find_file_names(skeleton: Skeleton) -> tuple[str, ...]:
+    """Find the names of the joints in a new BVH hierarchy.
+
+    Blanks, line breaks, braces and control characters become `_`; a number is added if the result is in use. Names read
+    from a BVH file stay, and so do names in trees that are not written.
+
+    Parameters
+    ----------
+    skeleton
+        The joints.
+
+    Returns
+    -------
+    tuple of str
+        A name for each row.
+    """
+    rows, sources = _find_written_rows(skeleton), skeleton.source_ids or (None,) * len(skeleton)
+    wanted = [
+        _sanitize_name(name) if rows[i] and not isinstance(source, BvhName) else name
+        for i, (name, source) in enumerate(zip(skeleton.names, sources, strict=True))
+    ]
+    changed = [i for i, (old, new) in enumerate(zip(skeleton.names, wanted, strict=True)) if old != new]
+    if not changed:
+        return skeleton.names
+    kept = [name for name, new in zip(skeleton.names, wanted, strict=True) if name == new]
+    unique = make_unique_names([*kept, *(wanted[i] for i in changed)])[len(kept) :]
+    for i, name in zip(changed, unique, strict=True):
+        wanted[i] = name
+    return tuple(wanted)
+
+
+def describe_renames(old: tuple[str, ...], new: tuple[str, ...]) -> str:
+    """List the renamed joints in a sentence.
+
+    Parameters
+    ----------
+    old, new
+        The original names and those in the file, a pair for each joint.
+    """
+    pairs = join_names(f"{a} -> {b}" for a, b in zip(old, new, strict=True) if a != b)
+    return f"names in a BVH file have no blanks, line breaks or braces, so that joints are renamed: {pairs}"
+
+
+def find_moving_roots(skeleton: Skeleton) -> list[int]:
+    """Find the roots of moving trees, else the first root.
+
+    Trees without moving joints, such as a glTF's mesh nodes, hold no motion, and most programs refuse a BVH file with
+    several roots.
+    """
+    roots = np.flatnonzero(skeleton.parents < 0)
+    moving = [int(root) for root in roots if skeleton.moving_depth[root] > 0]
+    return moving or [int(root) for root in roots[:1]]
+
+
+def _find_written_rows(skeleton: Skeleton) -> list[bool]:
+    """Return for each row whether its tree is written."""
+    roots, is_written = set(find_moving_roots(skeleton)), list[bool]()
+    for row, parent in enumerate(skeleton.parents.tolist()):
+        is_written.append(row in roots if parent < 0 else is_written[parent])
+    return is_written
+
+
+def _sanitize_name(name: str) -> str:
+    return _FORBIDDEN_CHARACTERS.sub("_", name.strip()) or _DEFAULT_NAME
+
+
+# --- Motion rows as text, and rotations as Euler angles in degrees ---------------------------------------------------
+
+
+_DEGREE_DECIMALS = 10  # decimals of a degree (2e-12 rad); 30.000000000000004 is printed as 30.0
+
+
+def compute_euler_degrees(rotations: Floats, order: str, reference: Floats | None = None) -> Floats:
+    """Compute Euler angles (frames, joints, 3) [degrees] of rotations (frames, joints, 4).
+
+    They are nearest to the reference angles [rad] if given, else continuous from frame to frame.
+    """
+    angles: Floats = euler.from_quaternion(rotations, order)
+    angles = euler.unwrap_angles(angles) if reference is None else euler.find_nearest_angles(angles, reference)
+    degrees: Floats = np.degrees(angles)
+    return degrees.round(_DEGREE_DECIMALS) + 0.0  # + 0.0 turns -0.0 into 0.0
+
+
+def format_overflow(label: str) -> str:
+    """Write the message for a number too large for the reader."""
+    return f"{label} here is beyond {MAX_NUMBER:g}; no BVH file with such a number is read again"
+
+
+def format_motion_rows(values: Floats, newline: bytes) -> bytes:
+    """Format one line per frame. Each number has the fewest digits that read back as the same number.
+
+    UnsupportedError for a number too large for the reader.
+    """
+    if (np.abs(values) > MAX_NUMBER).any():
+        raise UnsupportedError(format_overflow("a position"))
+    lines = [" ".join(map(repr, row)).encode() for row in values.tolist()]
+    return b"".join(line + newline for line in lines)
+
+
+# --- New BVH hierarchy for a skeleton from another format ------------------------------------------------------------
+#
+# The root gets six channels, every other joint three rotation channels, or six where its distance from its parent
+# changes. A BVH offset has no rotation, so a joint's rotation is its whole rotation relative to its parent, rest
+# included. Uniform scale, such as the 0.01 of an armature node, is multiplied into the offsets below it.
+#
+# The file can also be written with zero as the rest pose, which most other programs expect: see `_align_rest_to_world`.
+
+
+_MAX_OFFSET_CHANGE = 1e-6  # relative to the longest bone; larger changes of a joint's position need position channels
+_MAX_SCALE_CHANGE = 1e-3  # relative tolerance of uniform scale; exported animation has noise of 1e-5
+_MAX_ROTATION_CHANGE = 1e-9  # tolerance of quaternion components for a joint without rotation
+_MAX_INDENT = 32  # maximum indent [tabs]; keeps the file of a chain of 3,000 joints small
+
+
+@dataclass(frozen=True, eq=False)
+class _HierarchyData:
+    """Joints of a new hierarchy: names and numbers. Lengths include the scale.
+
+    offsets (n, 3), positions (k, n, 3), rotations (k, n, 4)
+    """
+
+    skeleton: Skeleton
+    names: tuple[str, ...]
+    offsets: Floats
+    positions: Floats
+    rotations: Floats
+    has_positions: Bools
+    orders: tuple[str, ...]
+
+
+def encode_new_hierarchy(poses: Pose, frame_time: float, *, rest: str = "keep") -> bytes:
+    """Encode a BVH file with one frame per pose (k,). Zero is the rest pose if `rest` is "zero"."""
+    skeleton = poses.skeleton
+    _check_skeleton(skeleton)
+    parts = _align_rest_to_world(_build_hierarchy_data(poses)) if rest == "zero" else _build_hierarchy_data(poses)
+    lines, order = _format_hierarchy(parts)
+    count = sum(line.endswith("{") for line in lines)
+    if count > MAX_JOINTS:
+        message = f"{count:,} joints, End Sites included, are too many for a BVH file; {MAX_JOINTS:,} are read again"
+        raise UnsupportedError(message)
+    if (np.abs(parts.offsets) > MAX_NUMBER).any():
+        raise UnsupportedError(format_overflow("an offset"))
+    lines += ["MOTION", f"Frames: {len(poses)}", f"Frame Time: {frame_time!r}", ""]
+    return "\n".join(lines).encode() + format_motion_rows(_compute_motion_values(parts, order), b"\n")
+
+
+def _check_skeleton(skeleton: Skeleton) -> None:
+    roots = find_moving_roots(skeleton)
+    if len(roots) != 1:
+        names = join_names(skeleton.names[root] for root in roots)
+        message = (
+            f"a BVH file is written with one root, and this skeleton has {len(roots)}: {names}; "
+            "poise.convert() takes the one that is named as root"
+        )
+        raise UnsupportedError(message)
+    for name in find_file_names(skeleton):
+        if len(name.encode()) > MAX_NAME_LENGTH:
+            message = (
+                f"the joint name {quote_excerpt(name)} is too long for a BVH file; {MAX_NAME_LENGTH} bytes are "
+                "read again"
+            )
+            raise UnsupportedError(message)
+
+
+def _build_hierarchy_data(poses: Pose) -> _HierarchyData:
+    skeleton = poses.skeleton
+    rest = Pose(skeleton, skeleton.rest_q[None])
+    offsets = _compute_scaled_positions(rest)[0]
+    positions = _compute_scaled_positions(poses)
+    tolerance = _MAX_OFFSET_CHANGE * float(np.abs(offsets).max(initial=0.0))
+    has_positions = (np.abs(positions - offsets) > tolerance).any(axis=(0, 2)) | np.isin(skeleton.kinds, (2, 4))
+    has_positions[skeleton.parents < 0] = True
+    orders = tuple(complete_rotation_order(order) for order in skeleton.euler or ("",) * len(skeleton))
+    return _HierarchyData(
+        skeleton, find_file_names(skeleton), offsets, positions, poses.local_rotations, has_positions, orders
+    )
+
+
+def _align_rest_to_world(parts: _HierarchyData) -> _HierarchyData:
+    """Align the joint frames with the world at rest. Zero is then the rest pose, and the motion is the same.
+
+    With W_i the world rotation of joint i at rest and W_p its parent's, the new frame is R_i W_i^-1. A rotation r
+    relative to the parent becomes W_p r W_i^-1, and an offset or position o becomes W_p o. Joint positions do not
+    change.
+    """
+    skeleton = parts.skeleton
+    rest: Floats = Pose(skeleton, skeleton.rest_q).local_rotations
+    world_from_joint: Floats = np.zeros_like(rest)
+    world_from_parent: Floats = np.zeros_like(rest)
+    for i, parent in enumerate(skeleton.parents.tolist()):
+        world_from_parent[i] = world_from_joint[parent] if parent >= 0 else turning.IDENTITY
+        world_from_joint[i] = turning.normalised(turning.multiply(world_from_parent[i], rest[i]))
+    parent_rotations = np.broadcast_to(world_from_parent, parts.rotations.shape)
+    inverse_rotations = np.broadcast_to(turning.inverse(world_from_joint), parts.rotations.shape)
+    return dataclasses.replace(
+        parts,
+        offsets=turning.rotate(world_from_parent, parts.offsets),
+        positions=turning.rotate(parent_rotations, parts.positions),
+        rotations=turning.multiply(turning.multiply(parent_rotations, parts.rotations), inverse_rotations),
+    )
+
+
+def _compute_scaled_positions(poses: Pose) -> Floats:
+    """Compute local positions (k, n, 3) including the scale of all ancestors."""
+    skeleton = poses.skeleton
+    scales = _compute_uniform_scales(poses)
+    parent_scales = np.ones_like(scales)
+    for i, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            parent_scales[:, i] = parent_scales[:, parent] * scales[:, parent]
+    return poses.local_positions * parent_scales[..., None]
+
+
+def _compute_uniform_scales(poses: Pose) -> Floats:
+    """Compute one uniform scale per joint (k, n). UnsupportedError for other scales."""
+    skeleton = poses.skeleton
+    diagonal = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)
+    scales = np.broadcast_to(diagonal, (len(poses), len(skeleton), 3)) if poses.scales is None else poses.scales
+    first = scales[..., :1]
+    uneven = (np.abs(scales - first) > _MAX_SCALE_CHANGE * np.abs(first)).any(axis=2) | (first[..., 0] <= 0.0)
+    sheared = skeleton.B.copy()
+    sheared[:, [0, 1, 2], [0, 1, 2]] = 0.0
+    has_children = np.array(
+        [bool(children) for children in skeleton.children], dtype=bool
+    )  # a leaf's scale has no effect
+    bad = (uneven.any(axis=0) & has_children) | (np.abs(sheared) > _MAX_SCALE_CHANGE).any(axis=(1, 2))
+    if bad.any():
+        names = join_names(skeleton.names[i] for i in np.flatnonzero(bad))
+        message = (
+            f"a BVH file cannot hold scale that is zero, mirrored or differs by axis; these joints have it: {names}; "
+            "a .glb file holds it"
+        )
+        raise UnsupportedError(message)
+    return first[..., 0]
+
+
+def _is_end_site(parts: _HierarchyData, i: int) -> bool:
+    """Return whether a joint can be written as an End Site.
+
+    It is a leaf called `<parent>_end` that never rotates or moves.
+    """
+    skeleton = parts.skeleton
+    parent = int(skeleton.parents[i])
+    if parent < 0 or skeleton.children[i] or parts.has_positions[i]:
+        return False
+    if not re.fullmatch(re.escape(skeleton.names[parent]) + r"_end(_\d+)?", skeleton.names[i]):
+        return False
+    return bool((np.abs(parts.rotations[:, i, 1:]) <= _MAX_ROTATION_CHANGE).all())
+
+
+def _format_hierarchy(parts: _HierarchyData) -> tuple[list[str], list[int]]:
+    """Format the HIERARCHY block. Return its lines and the rows with channels, depth first as in the file."""
+    skeleton = parts.skeleton
+    lines, order = ["HIERARCHY"], list[int]()
+    root = find_moving_roots(skeleton)[0]
+    stack: list[tuple[int, int, bool]] = [(root, 0, False)]
+    while stack:
+        i, depth, done = stack.pop()
+        indent = "\t" * min(depth, _MAX_INDENT)
+        if done:
+            lines.append(indent + "}")
+            continue
+        stack.append((i, depth, True))
+        if _is_end_site(parts, i):
+            lines += [indent + "End Site", indent + "{", f"{indent}\tOFFSET {_format_vector(parts.offsets[i])}"]
+            continue
+        order.append(i)
+        lines += _format_joint(parts, i, indent)
+        stack += [(child, depth + 1, False) for child in reversed(skeleton.children[i])]
+    return lines, order
+
+
+def _format_joint(parts: _HierarchyData, i: int, indent: str) -> list[str]:
+    """Format the lines of a joint up to its children. A leaf gets an End Site at the joint itself."""
+    skeleton = parts.skeleton
+    word = "ROOT" if skeleton.parents[i] < 0 else "JOINT"
+    rotation_channels = " ".join(f"{letter}rotation" for letter in parts.orders[i])
+    channels = (
+        f"6 Xposition Yposition Zposition {rotation_channels}" if parts.has_positions[i] else f"3 {rotation_channels}"
+    )
+    lines = [
+        f"{indent}{word} {parts.names[i]}",
+        indent + "{",
+        f"{indent}\tOFFSET {_format_vector(parts.offsets[i])}",
+        f"{indent}\tCHANNELS {channels}",
+    ]
+    if not skeleton.children[i]:
+        lines += [f"{indent}\t{line}" for line in ("End Site", "{", "\tOFFSET 0.0 0.0 0.0", "}")]
+    return lines
+
+
+def _format_vector(values: Floats) -> str:
+    return " ".join(map(repr, (values + 0.0).tolist()))
+
+
+def _compute_motion_values(parts: _HierarchyData, order: list[int]) -> Floats:
+    """Compute motion values (k, width) in hierarchy order. Joints of one rotation order are converted together."""
+    start, width = dict[int, int](), 0
+    for i in order:
+        start[i] = width
+        width += 6 if parts.has_positions[i] else 3
+    values = np.zeros((len(parts.positions), width))
+    by_order: dict[str, list[int]] = {}
+    for i in order:
+        by_order.setdefault(parts.orders[i], []).append(i)
+        if parts.has_positions[i]:
+            values[:, start[i] : start[i] + 3] = parts.positions[:, i]
+    for letters, rows in by_order.items():
+        columns = np.array([start[i] + (3 if parts.has_positions[i] else 0) for i in rows])
+        values[:, columns[:, None] + np.arange(3)] = compute_euler_degrees(parts.rotations[:, rows], letters)
+    return values
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+_MAX_DROPPED_ANGLE_RAD = 1e-6  # [rad] smaller rotations about an axis without a channel are dropped
+_MAX_DROPPED_SHIFT = (
+    1e-6  # relative to the longest bone; smaller shifts of a joint without position channels are dropped
+)
+_MAX_TIME_DEVIATION = 0.01  # [frames] maximum deviation of evenly spaced times
+
+
+def encode_bvh(thing: Saveable, like: Skeleton, *, rest: str = "keep") -> bytes:
+    """Encode a BVH file of a rig, clip, pose or batch. A rig has one clip at most; a batch of poses becomes frames.
+
+    With `remainder` "zero" a new hierarchy has its rest pose where all angles are zero; a source document has it there
+    already. Names that BVH cannot hold are changed, with a WriteWarning; see `find_file_names`. UnsupportedError for
+    several clips, for motion without channels in the document, and for non-uniform scale.
+    """
+    motion = _select_motion(thing)
+    document = like.source
+    if isinstance(document, BvhDocument):
+        return _update_document(document, motion, like)
+    poses, frame_time = _build_frames(motion)
+    old, new = poses.skeleton.names, find_file_names(poses.skeleton)
+    if old != new:
+        warnings.warn(describe_renames(old, new), WriteWarning, stacklevel=2)
+    return encode_new_hierarchy(poses, frame_time or DEFAULT_FRAME_TIME_S, rest=rest)
+
+
+def _select_motion(thing: Saveable) -> Clip | Pose:
+    if not isinstance(thing, Rig):
+        return thing
+    if len(thing.clips) > 1:
+        names = join_names(repr(clip.name) for clip in thing.clips)
+        message = (
+            f"a BVH file holds one clip and this rig has {len(thing.clips)}: save one of them, rig.clip(NAME): {names}"
+        )
+        raise UnsupportedError(message)
+    return thing.clips[0] if thing.clips else thing.pose
+
+
+def _build_frames(motion: Clip | Pose) -> tuple[Pose, float | None]:
+    """Build a pose per frame (frames,) and the frame time [s]. The time is None for a pose or a single frame."""
+    if isinstance(motion, Pose):
+        return _flatten_batch(motion), None
+    times = motion.times
+    if len(times) < 2 or times[-1] == 0.0:  # noqa: PLR2004  (no step between frames)
+        return motion.poses, None
+    step = float(times[-1]) / (len(times) - 1)
+    if np.abs(times - step * np.arange(len(times))).max() <= _MAX_TIME_DEVIATION * step:
+        return motion.poses, _check_frame_time(step)
+    return _resample_clip(motion)
+
+
+def _resample_clip(clip: Clip) -> tuple[Pose, float]:
+    """Resample a clip at a steady rate through all its keys.
+
+    Where no such rate exists, a warning gives the error at the keys.
+    """
+    grid = find_frame_grid(clip)
+    poses, step = clip.at(grid.times), _check_frame_time(grid.step)
+    if not grid.hits_all_keys:
+        error, size = measure_key_error(clip, Clip(grid.times, poses))
+        share = f" ({error / size:.2g} of the character's size)" if size else ""
+        message = (
+            f"the keys of clip {clip.name!r} lie on no common frames: sampled at {1 / step:.6g} frames/s, it is up to "
+            f"{error:.3g}{share} off at its own keys"
+        )
+        warnings.warn(message, WriteWarning, stacklevel=2)
+    return poses, step
+
+
+def _check_frame_time(step: float) -> float:
+    """Check a frame time against the reader's range."""
+    if not is_usable_frame_time(step):
+        message = f"frames {step:g} s apart cannot stand in a BVH file that is to be read again"
+        raise UnsupportedError(message)
+    return step
+
+
+def _flatten_batch(pose: Pose) -> Pose:
+    """Flatten a batch to one axis."""
+    n, count = len(pose.skeleton), math.prod(pose.shape)
+    parts = [None if value is None else value.reshape(count, n, 3) for value in (pose.translations, pose.scales)]
+    return Pose(pose.skeleton, pose.q.reshape(count, pose.skeleton.nq), *parts)
+
+
+def _update_document(document: BvhDocument, motion: Clip | Pose, like: Skeleton) -> bytes:
+    """Return the document's bytes with other motion."""
+    if motion.skeleton.names != document.names:
+        message = "the joints differ from those of the BVH file to be kept; save without it to write a new hierarchy"
+        raise UnsupportedError(message)
+    if _is_unchanged(document, motion):
+        return document.data
+    poses, step = _build_frames(motion)
+    _reject_scales(poses)
+    values = _compute_document_values(document, poses, like)
+    same_pace = step is None or (len(document.times) > 1 and np.isclose(step, document.times[1], rtol=1e-12, atol=0.0))
+    time = None if same_pace else repr(step)
+    return document.replace_motion(len(values), time, format_motion_rows(values, document.newline))
+
+
+def _is_unchanged(document: BvhDocument, motion: Clip | Pose) -> bool:
+    """Return whether a clip or pose equals the content of the file.
+
+    A file without motion shows its rest pose.
+    """
+    poses = motion.poses if isinstance(motion, Clip) else motion
+    if motion.skeleton.source is not document or poses.translations is not None or poses.scales is not None:
+        return False
+    if isinstance(motion, Clip):
+        return np.array_equal(motion.times, document.times) and np.array_equal(poses.q, document.q)
+    return document.spans is None and np.array_equal(poses.q, motion.skeleton.rest_q)
+
+
+def _reject_scales(poses: Pose) -> None:
+    if poses.scales is not None and (np.abs(poses.scales - 1.0) > _MAX_DROPPED_SHIFT).any():
+        scaled = np.flatnonzero((np.abs(poses.scales - 1.0) > _MAX_DROPPED_SHIFT).any(axis=(0, 2)))
+        names = join_names(poses.skeleton.names[i] for i in scaled)
+        message = f"a BVH file cannot scale joints, and these are scaled: {names}"
+        raise UnsupportedError(message)
+
+
+def _compute_document_values(document: BvhDocument, poses: Pose, like: Skeleton) -> Floats:
+    """Compute motion values (frames, width) for the channels of the document."""
+    positions, rotations = poses.local_positions, poses.local_rotations
+    offsets = Pose(like, like.rest_q).local_positions
+    values = np.zeros((len(poses), document.width))
+    is_source = poses.skeleton.source is document
+    old_values = document.values if is_source and len(document.values) == len(poses) else None
+    tolerance = _MAX_DROPPED_SHIFT * float(np.abs(offsets).max())
+    for i, joint in enumerate(document.channels):
+        _write_positions(values, joint, positions[:, i], offsets[i], tolerance, document.names[i])
+    for order, rows in _group_by_order(document.channels).items():
+        old_angles = (
+            None if old_values is None else np.radians(select_angles(document.channels, rows, order, old_values))
+        )
+        complete = [at for at, i in enumerate(rows) if len(document.channels[i].rotations) == 3]  # noqa: PLR2004  (axes)
+        if complete:
+            reference = None if old_angles is None else old_angles[:, complete]
+            degrees = compute_euler_degrees(rotations[:, [rows[at] for at in complete]], order, reference)
+            for at, column in enumerate(complete):
+                values[:, list(document.channels[rows[column]].rotations.values())] = degrees[:, at]
+        for at, i in enumerate(rows):
+            if at not in complete:
+                _write_partial_rotation(values, document.channels[i], rotations[:, i], document.names[i])
+    return values if old_values is None else _restore_unchanged(document, poses, values)
+
+
+def _group_by_order(channels: tuple[Channels, ...]) -> dict[str, list[int]]:
+    rows: dict[str, list[int]] = {}
+    for i, joint in enumerate(channels):
+        rows.setdefault(joint.order, []).append(i)
+    return rows
+
+
+def _write_positions(
+    values: Floats, joint: Channels, positions: Floats, offset: Floats, tolerance: float, name: str
+) -> None:
+    for axis, letter in enumerate("XYZ"):
+        if letter in joint.positions:
+            values[:, joint.positions[letter]] = positions[:, axis]
+        elif (np.abs(positions[:, axis] - offset[axis]) > tolerance).any():
+            message = f"joint {name!r} moves along {letter} and the BVH file has no channel for it"
+            raise UnsupportedError(message)
+
+
+def _write_partial_rotation(values: Floats, joint: Channels, rotations: Floats, name: str) -> None:
+    """Write the angles of a joint without all rotation channels.
+
+    UnsupportedError for a rotation that needs the missing ones.
+    """
+    first = euler.from_quaternion(rotations, joint.order)
+    channel_count = len(joint.rotations)
+    both = np.stack([first, euler.compute_alternative(first)])
+    remainder = np.abs(euler.wrap_angles(both[..., channel_count:])).max(axis=-1)
+    if (remainder.min(axis=0, initial=np.inf) > _MAX_DROPPED_ANGLE_RAD).any():
+        channels = ", ".join(f"{letter}rotation" for letter in joint.rotations) or "no rotation channel"
+        message = f"joint {name!r} has {channels} in the BVH file, which cannot hold this rotation"
+        raise UnsupportedError(message)
+    angles = np.where((remainder[1] < remainder[0])[:, None], both[1], both[0])[:, :channel_count]
+    columns = list(joint.rotations.values())
+    values[:, columns] = np.round(np.degrees(np.unwrap(angles, axis=0)), 10) + 0.0
+
+
+def _restore_unchanged(document: BvhDocument, poses: Pose, values: Floats) -> Floats:
+    """Restore the file's numbers for joints unchanged in a frame."""
+    skeleton = poses.skeleton
+    same_q = poses.q == document.q
+    result = values.copy()
+    for i, joint in enumerate(document.channels):
+        columns = [*joint.positions.values(), *joint.rotations.values()]
+        start = int(skeleton.q_start[i])
+        size = 7 if joint.positions else 4
+        if not columns:
+            continue
+        same: Bools = same_q[:, start : start + size].all(axis=1)
+        for column in columns:
+            result[same, column] = document.values[same, column]
+    return result

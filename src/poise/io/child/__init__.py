@@ -1,1 +1,0 @@
-"""Readers in a separate process, safe from crashing libraries."""

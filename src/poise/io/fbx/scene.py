@@ -1,0 +1,381 @@
+"""Skeleton and clips of an FBX scene."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise.errors import FileError, join_names
+from poise.io.subprocess_reader import SubprocessReply, build_malformed_error
+from poise.io.text_parsing import MAX_NAME_LENGTH, MAX_NUMBER
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, freeze_array
+from poise.model.clip import Clip, KeyedClip, Track
+from poise.model.joints import make_unique_names
+from poise.model.limits import EulerBox, Limit, Range, unit_axis
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
+
+WXYZ = [6, 3, 4, 5]  # columns of the quaternion in ten numbers
+_XYZW = [3, 0, 1, 2]
+_UP_AXES = {"POSITIVE_X": "x", "POSITIVE_Y": "y", "POSITIVE_Z": "z"}
+_ORDERS = {"XYZ": "ZYX", "XZY": "YZX", "YZX": "XZY", "YXZ": "ZXY", "ZXY": "YXZ", "ZYX": "XYZ", "SPHERIC": "ZYX"}
+_IDENTITY_COSINE = 1.0 - 1e-12  # |w| of a quaternion; above it the rotation is the identity
+_REST_TOLERANCE = 1e-6  # quaternion difference; a limit exceeded by less in the rest pose is kept
+_MIN_SIZE_M, _MAX_SIZE_M = 0.01, 30.0  # usual size of characters [m]; a note reports others, probably in another unit
+
+
+@dataclass(frozen=True)
+class SceneNode:
+    """A node of the scene, as the worker reports it."""
+
+    name: str
+    parent: int
+    is_bone: bool
+    is_solid: bool
+    is_helper: bool
+    has_pivot: bool
+    order: str
+
+
+class _RowLimit(NamedTuple):
+    """Rotation limit of a row and the frame of its angles."""
+
+    row: int
+    limit: Limit | None
+    frame: Floats
+
+
+def parse_nodes(reply: SubprocessReply) -> list[SceneNode]:
+    """Parse the nodes; FileError for a malformed reply."""
+    try:
+        nodes = [SceneNode(*fields) for fields in reply.header["nodes"]]
+        good = all(isinstance(n.name, str) and -1 <= n.parent < i and n.order in _ORDERS for i, n in enumerate(nodes))
+    except (TypeError, KeyError) as error:
+        raise build_malformed_error(reply.path) from error
+    if not good:
+        raise build_malformed_error(reply.path)
+    return nodes
+
+
+def parse_rest(reply: SubprocessReply, count: int) -> Floats:
+    """Parse the local rest transforms (n, 10). FileError for numbers too large."""
+    rest = reply.read_block(reply.header.get("rest"), (count, 10))
+    if np.abs(rest).max(initial=0.0) > MAX_NUMBER:
+        raise FileError(reply.path, "it holds a position or scale with a number too large")
+    return rest
+
+
+def build_skeleton(
+    reply: SubprocessReply, nodes: list[SceneNode], rest: Floats, rotating_rows: set[int], notes: list[str]
+) -> Skeleton:
+    """Build the skeleton at rest (n, 10). `rotating_rows` are the rows rotated by a take."""
+    kinds = _choose_kinds(nodes, _find_joints(reply, nodes), rotating_rows)
+    rest_rotations = rotations.normalised(rest[:, WXYZ]) if len(nodes) else np.zeros((0, 4))
+    names = _choose_names(nodes, notes)
+    limits = _parse_limits(reply, nodes, kinds)
+    frames = rest_rotations.copy()  # rotations of A; with a limit, the frame of its angles
+    for row, limit in limits.items():
+        frames[row] = frames[row] if limit.limit is None else limit.frame
+    rest_motions = rotations.multiply(rotations.inverse(frames), rest_rotations)
+    rest_motions[(frames == rest_rotations).all(axis=1)] = rotations.IDENTITY
+    skeleton = Skeleton.build(
+        names,
+        [node.parent for node in nodes],
+        kinds,
+        offsets=rest[:, :3],
+        rotations=frames,
+        scales=rest[:, 7:],
+        rest_q=rest_motions[kinds == Kind.BALL].ravel(),
+        source_ids=[node.name for node in nodes],
+        euler=[_ORDERS[node.order] for node in nodes],
+        metres_per_unit=_parse_unit(reply, notes),
+        up=_parse_up(reply, notes),
+    )
+    return _apply_limits(skeleton, limits, notes)
+
+
+def _find_joints(reply: SubprocessReply, nodes: list[SceneNode]) -> set[int]:
+    """Find the rows of bones and of joints of skins."""
+    skinned = {row for skin in reply.header.get("skins", ()) for row in skin["joints"]}
+    return {row for row, node in enumerate(nodes) if node.is_bone} | skinned
+
+
+def _choose_kinds(nodes: list[SceneNode], joints: set[int], rotating_rows: set[int]) -> np.ndarray:
+    """Choose joint kinds.
+
+    Bones, skin joints and rotated nodes are balls, and so are nodes below one unless solid or a helper.
+    """
+    kinds = np.full(len(nodes), int(Kind.FIXED))
+    below = np.zeros(len(nodes), dtype=np.bool_)
+    parents = {node.parent for node in nodes}
+    for row, node in enumerate(nodes):
+        below[row] = node.parent >= 0 and (below[node.parent] or node.parent in joints)
+        inner = below[row] if joints else row in parents
+        if row in joints or row in rotating_rows or (inner and not (node.is_solid or node.is_helper)):
+            kinds[row] = Kind.BALL
+    return kinds
+
+
+def _choose_names(nodes: list[SceneNode], notes: list[str]) -> list[str]:
+    """Choose unique names. A helper with its parent's scale is named after the parent."""
+    wanted: list[str] = []
+    for row, node in enumerate(nodes):
+        own = f"{wanted[node.parent]}_scale" if node.is_helper else node.name[:MAX_NAME_LENGTH]
+        wanted.append(own or f"joint_{row}")
+    names = list(make_unique_names(wanted))
+    renamed = [
+        new
+        for new, old, node in zip(names, wanted, nodes, strict=True)
+        if new != old or not (node.name or node.is_helper)
+    ]
+    if renamed:
+        notes.append(f"nodes without a name or with a duplicate name were renamed: {join_names(renamed)}")
+    helpers = [names[node.parent] for node in nodes if node.is_helper]
+    if helpers:
+        notes.append(
+            "scale with a non-standard inheritance was moved to fixed joints NAME_scale of its own: "
+            f"{join_names(helpers)}"
+        )
+    with_pivot = [name for name, node in zip(names, nodes, strict=True) if node.has_pivot]
+    if with_pivot:
+        notes.append(
+            f"nodes rotate about a pivot away from their origin; their joint is at the pivot: {join_names(with_pivot)}"
+        )
+    return names
+
+
+# --- limits --------------------------------------------------------------------------------------
+
+
+def _parse_limits(reply: SubprocessReply, nodes: list[SceneNode], kinds: np.ndarray) -> dict[int, _RowLimit]:
+    """Parse the limits of rotating rows. A post-rotation in between leaves the limit out."""
+    try:
+        limits = [_parse_limit(entry, nodes) for entry in reply.header.get("limits", ())]
+    except (TypeError, ValueError, KeyError, IndexError) as error:
+        raise build_malformed_error(reply.path) from error
+    return {limit.row: limit for limit in limits if kinds[limit.row] == Kind.BALL}
+
+
+def _parse_limit(entry: dict[str, Any], nodes: list[SceneNode]) -> _RowLimit:
+    """Parse one limit; two angles held at zero make a hinge.
+
+    None for an empty limit, or one without a frame of its own.
+    """
+    row = range(len(nodes))[entry["row"]]
+    pre, post = (rotations.normalised(np.array(entry[name], dtype=np.float64)[_XYZW]) for name in ("pre", "post"))
+    ends: list[tuple[float, float]] = []
+    for axis in range(3):
+        low = math.radians(entry["low"][axis]) if entry["on"][axis] else -math.inf
+        high = math.radians(entry["high"][axis]) if entry["on"][axis + 3] else math.inf
+        ends.append((low, high))
+    if abs(post[0]) < _IDENTITY_COSINE or any(not low <= high for low, high in ends):
+        return _RowLimit(row, None, pre)
+    free = [axis for axis in range(3) if ends[axis] != (0.0, 0.0)]
+    if len(free) == 1:
+        return _RowLimit(row, Range(*ends[free[0]], axis=unit_axis(np.eye(3)[free[0]]), source="file"), pre)
+    order = _ORDERS[nodes[row].order]
+    return _RowLimit(row, EulerBox(order, x=ends[0], y=ends[1], z=ends[2], source="file"), pre)
+
+
+def _apply_limits(skeleton: Skeleton, row_limits: dict[int, _RowLimit], notes: list[str]) -> Skeleton:
+    """Apply limits satisfied by the rest pose. The rest pose does not change."""
+    limits = {skeleton.names[row]: row_limit.limit for row, row_limit in row_limits.items()}
+    legal: dict[str, Limit | None] = {name: limit for name, limit in limits.items() if limit is not None}
+    change = np.abs(skeleton.limited(legal).rest_q - skeleton.rest_q)
+    legal = {name: limit for name, limit in legal.items() if change[skeleton.q_slice(name)].max() <= _REST_TOLERANCE}
+    left_out = [name for name in limits if name not in legal]
+    if left_out:
+        notes.append(
+            f"rotation limits were left out because they are empty, the rest pose breaks them or they have a "
+            f"post-rotation: {join_names(left_out)}"
+        )
+    return skeleton.limited(legal)
+
+
+# --- units ---------------------------------------------------------------------------------------
+
+
+def _parse_unit(reply: SubprocessReply, notes: list[str]) -> float | None:
+    unit = reply.header.get("unit")
+    if isinstance(unit, float | int) and math.isfinite(unit) and 0.0 < unit < MAX_NUMBER:
+        return float(unit)
+    notes.append("the unit of the file is not a positive length; it is treated as unknown")
+    return None
+
+
+def _parse_up(reply: SubprocessReply, notes: list[str]) -> str | None:
+    axes = [str(axis) for axis in reply.header.get("axes", ())]
+    if len(axes) != 3:  # noqa: PLR2004  (right, up, front)
+        raise build_malformed_error(reply.path)
+    if any(axis not in _SIGNED_AXES for axis in axes):
+        notes.append("the file does not define its right, up and front axes; the up axis is treated as unknown")
+        return None
+    if np.linalg.det([_SIGNED_AXES[axis] for axis in axes]) < 0:
+        notes.append("the file's axes are left-handed; numbers are kept, so left and right are mirrored")
+    if axes[1] not in _UP_AXES:
+        notes.append(f"the file's up axis is {axes[1].replace('NEGATIVE_', '-').lower()}; it is treated as unknown")
+    return _UP_AXES.get(axes[1])
+
+
+_SIGNED_AXES = {
+    f"{sign}_{letter}": (np.eye(3)[k] * value).tolist()
+    for k, letter in enumerate("XYZ")
+    for sign, value in (("POSITIVE", 1.0), ("NEGATIVE", -1.0))
+}
+
+
+def check_size(skeleton: Skeleton, positions: Floats, bones: list[int]) -> list[str]:
+    """Check the size of the bones' box. Return a note where it is smaller or larger, in the unit of the file."""
+    if skeleton.metres_per_unit is None or len(bones) < 2:  # noqa: PLR2004  (one point has no size)
+        return []
+    size = float(np.ptp(positions[bones], axis=0).max()) * skeleton.metres_per_unit
+    if _MIN_SIZE_M <= size <= _MAX_SIZE_M or size == 0.0:
+        return []
+    unit = f"{skeleton.metres_per_unit:g} m"
+    return [f"with the file's unit ({unit}) the bones span {size:.3g} m; it was probably written with another scale"]
+
+
+# --- Keyed clips of sampled FBX takes --------------------------------------------------------------------------------
+#
+# FBX interpolates angles along curves, so motion between two frames is not linear. The worker also measures the slopes
+# at both ends of every frame and the midpoint. A cubic is used where it is nearer to the midpoint than a straight line;
+# at a jump within a frame its slopes are meaningless and the line is nearer. A cubic only approximates a curve of
+# angles and misses keys between two frames: docs/formats/fbx.md has the measured errors.
+
+
+_SLOPE_OFFSET = 1e-4  # distance [frames] of the slope samples from a frame, as in the worker
+_STRAIGHT_TOLERANCE = 1e-7  # share of the largest value; a midpoint error below it is linear; keys are 32-bit floats
+_STILL_TOLERANCE = 1e-12  # share of the largest value; a track with smaller differences from rest does not move
+_ROTATION_TOLERANCE = 1e-6  # quaternion difference from rest; below it a rotation is rounding and makes no joint
+_CHANNELS = {"translation": [0, 1, 2], "rotation": WXYZ, "scale": [7, 8, 9]}
+
+
+class FbxTake(NamedTuple):
+    """A take: start time, rows, times, samples and intermediate samples.
+
+    Times begin at 0, samples are (r, frames, 10), those between frames (3, r, frames - 1, 10).
+    """
+
+    name: str
+    begin: float
+    rows: list[int]
+    times: Floats
+    keys: Floats
+    between: Floats | None
+
+    def find_rotating_rows(self, rest: Floats) -> set[int]:
+        """Find the rows rotated away from rest (n, 10)."""
+        rotations, at_rest = self.keys[:, :, 3:7], rest[self.rows, None, 3:7]
+        changes = np.minimum(np.abs(rotations - at_rest), np.abs(rotations + at_rest)).max(axis=(1, 2), initial=0.0)
+        return {row for row, change in zip(self.rows, changes, strict=True) if change > _ROTATION_TOLERANCE}
+
+
+def parse_takes(reply: SubprocessReply, count: int) -> list[FbxTake]:
+    """Parse the takes of a reply about `count` nodes."""
+    try:
+        return [_parse_take(reply, entry, count) for entry in reply.header["takes"]]
+    except (TypeError, KeyError, ValueError, IndexError) as error:
+        raise build_malformed_error(reply.path) from error
+
+
+def _parse_take(reply: SubprocessReply, entry: dict[str, Any], count: int) -> FbxTake:
+    rows = [range(count)[row] for row in entry["rows"]]
+    frames = reply.blocks[entry["times"]].size
+    times = reply.read_block(entry["times"], (frames,))
+    keys = reply.read_block(entry["keys"], (len(rows), frames, 10))
+    between = None
+    if "between" in entry:
+        shape = (len(rows), max(frames - 1, 0), 10)
+        between = np.stack([reply.read_block(block, shape) for block in entry["between"]])
+    if not frames or (np.diff(times) <= 0).any():
+        raise FileError(reply.path, f"take {entry['name']!r} has times that do not increase")
+    if np.abs(keys).max(initial=0.0) > MAX_NUMBER:
+        raise FileError(reply.path, f"take {entry['name']!r} has numbers too large")
+    begin = float(entry["begin"])
+    times = times - begin
+    freeze_array(times)
+    return FbxTake(str(entry["name"]), begin, rows, times, keys, between)
+
+
+def build_clip(skeleton: Skeleton, rest: Floats, take: FbxTake, name: str) -> Clip:
+    """Build a clip with a key per frame of a take. If nothing moves it is the rest pose at these times."""
+    tracks = [
+        track
+        for k, row in enumerate(take.rows)
+        for path, columns in _CHANNELS.items()
+        if path != "rotation" or skeleton.kinds[row] == Kind.BALL
+        if (track := _build_track(take, k, row, path, columns, rest[row])) is not None
+    ]
+    if tracks:
+        return KeyedClip(skeleton, tuple(tracks), name)
+    q = np.broadcast_to(skeleton.rest_q, (len(take.times), skeleton.nq))
+    return Clip(take.times, Pose(skeleton, q), name)
+
+
+def _build_track(take: FbxTake, k: int, row: int, path: Any, columns: list[int], rest: Floats) -> Track | None:
+    """Build the track of one channel, or None at constant rest."""
+    keys = take.keys[k][:, columns]
+    size = float(np.abs(keys).max())
+    if np.abs(keys - rest[columns]).max() <= _STILL_TOLERANCE * size:
+        return None
+    if path == "rotation":
+        keys = _align_signs(keys)
+    if take.between is None or len(keys) < 2:  # noqa: PLR2004  (one key has no interval)
+        return _build_linear_track(row, path, take.times, keys)
+    after, before, middle = take.between[:, k][..., columns]
+    step = np.diff(take.times)[:, None]
+    if path == "rotation":
+        after, before, middle = (_flip_towards(part, keys[:-1]) for part in (after, before, middle))
+    first, last = (
+        (after - keys[:-1]) / (_SLOPE_OFFSET * step),
+        (keys[1:] - _flip_rotations_towards(before, keys[1:], path)) / (_SLOPE_OFFSET * step),
+    )
+    straight = _is_straight(keys, first, last, middle, step, path)
+    line = np.diff(keys, axis=0) / step
+    if _measure_error(0.5 * (keys[:-1] + keys[1:]), middle, path).max() <= _STRAIGHT_TOLERANCE * size:
+        return _build_linear_track(row, path, take.times, keys)
+    first, last = np.where(straight, line, first), np.where(straight, line, last)
+    values = np.stack([np.concatenate([last[:1] * 0.0, last]), keys, np.concatenate([first, first[:1] * 0.0])], axis=1)
+    freeze_array(values)
+    return Track(row, path, "CUBICSPLINE", take.times, values)
+
+
+def _build_linear_track(row: int, path: Any, times: Floats, keys: Floats) -> Track:
+    freeze_array(keys)
+    return Track(row, path, "LINEAR", times, keys)
+
+
+def _is_straight(keys: Floats, first: Floats, last: Floats, middle: Floats, step: Floats, path: str) -> Bools:
+    """Return whether a line fits the midpoints as well as the cubic. The result is (frames - 1, 1)."""
+    half = 0.5 * (keys[:-1] + keys[1:])
+    by_line = _measure_error(half, middle, path)
+    by_cubic = _measure_error(half + step / 8.0 * (first - last), middle, path)
+    return (by_line <= by_cubic)[:, None]
+
+
+def _measure_error(points: Floats, middle: Floats, path: str) -> Floats:
+    """Measure the distance (k,) of points from the midpoints. Rotations are scaled to unit length."""
+    if path == "rotation":
+        lengths = np.linalg.norm(points, axis=1, keepdims=True)
+        points = points / np.where(lengths > 0.0, lengths, 1.0)
+    return np.abs(points - middle).max(axis=1)
+
+
+def _align_signs(keys: Floats) -> Floats:
+    """Make signs of quaternions (k, 4) continuous, at unit length."""
+    keys = keys / np.linalg.norm(keys, axis=1, keepdims=True)
+    flips = np.cumprod(np.where((keys[:-1] * keys[1:]).sum(axis=1) < 0.0, -1.0, 1.0))
+    return keys * np.concatenate([[1.0], flips])[:, None]
+
+
+def _flip_towards(part: Floats, keys: Floats) -> Floats:
+    """Flip quaternions to the hemisphere of others."""
+    return np.where((part * keys).sum(axis=1, keepdims=True) < 0.0, -part, part)
+
+
+def _flip_rotations_towards(part: Floats, keys: Floats, path: str) -> Floats:
+    return _flip_towards(part, keys) if path == "rotation" else part

@@ -1,1 +1,0 @@
-"""Readers of a glTF document's skeleton, skins and clips."""

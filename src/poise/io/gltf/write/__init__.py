@@ -1,1 +1,0 @@
-"""Writers of rigs, clips and poses to glTF documents."""

@@ -1,0 +1,296 @@
+"""Joint values in files: column order and reader.
+
+Columns are the joints that move, in skeleton order, coupled ones included.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+import numpy as np
+
+from poise.errors import FileError, UnknownNameError, UnsupportedError, join_names
+from poise.io.files import as_path, read_bytes
+from poise.io.text_parsing import MAX_NUMBER, parse_json, parse_table, quote_excerpt
+from poise.kernels.layout import UNIT_SLACK
+from poise.maths import rotations
+from poise.maths.arguments import require
+from poise.maths.arrays import Floats
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
+
+_TARGET_COLUMNS = {"position": ("x", "y", "z"), "rotation": ("qw", "qx", "qy", "qz")}
+_ERROR_COLUMNS = {"position": "error", "rotation": "angle_error"}
+_COLUMN_SUFFIXES = {
+    Kind.HINGE: ("",), Kind.SLIDE: ("",), Kind.BALL: (".w", ".x", ".y", ".z"),
+    Kind.FREE: (".px", ".py", ".pz", ".w", ".x", ".y", ".z"),
+}  # fmt: skip
+
+
+def list_table_columns(measures: Sequence[str]) -> tuple[str, ...]:
+    """List the columns of solved targets before the joint values. They are the target and the solve's status.
+
+    measures  measures of the goal: "position", "rotation" or both
+    """
+    target = [name for measure in measures for name in _TARGET_COLUMNS[measure]]
+    return (*target, "status", *(_ERROR_COLUMNS[measure] for measure in measures), "iterations")
+
+
+TABLE_COLUMNS = list_table_columns(("position", "rotation"))
+"""All possible columns of a solved target."""
+
+
+def list_movable_joints(skeleton: Skeleton) -> list[tuple[int, int]]:
+    """List (row, number of values) of every non-fixed joint."""
+    sizes = [kind.nq for kind in Kind]
+    return [(i, sizes[kind]) for i, kind in enumerate(skeleton.kinds.tolist()) if kind != Kind.FIXED]
+
+
+def list_columns(skeleton: Skeleton) -> list[str]:
+    """List a column name for each number."""
+    return [
+        skeleton.names[i] + suffix
+        for i, _ in list_movable_joints(skeleton)
+        for suffix in _COLUMN_SUFFIXES[Kind(skeleton.kinds[i])]
+    ]
+
+
+def compute_joint_numbers(skeleton: Skeleton, q: Floats) -> Floats:
+    """Compute numbers (..., columns) from configurations (..., nq). Coupled joints get ratio * leader + offset."""
+    parts: list[Floats] = []
+    for i, size in list_movable_joints(skeleton):
+        start = int(skeleton.q_start[i])
+        part = q[..., start : start + size]
+        coupling = skeleton.couplings[i]
+        parts.append(part if coupling is None else coupling.ratio * part + coupling.offset)
+    return np.concatenate(parts, axis=-1) if parts else np.zeros((*q.shape[:-1], 0))
+
+
+def check_no_local_offsets(poses: Pose) -> None:
+    """Refuse local translations and scales other than the skeleton's. Joint values cannot hold them."""
+    skeleton = poses.skeleton
+    is_changed = np.zeros(len(skeleton), dtype=bool)
+    own_scales = np.diagonal(skeleton.B[:, :, :3], axis1=1, axis2=2)
+    for values, expected in ((poses.translations, skeleton.A[:, :3]), (poses.scales, own_scales)):
+        if values is not None:
+            is_changed |= (values != expected).reshape(-1, len(skeleton), 3).any(axis=(0, 2))
+    if is_changed.any():
+        names = join_names(skeleton.names[i] for i in np.flatnonzero(is_changed))
+        message = f"joint values hold no translation or scale of single joints, and these have one: {names}"
+        raise UnsupportedError(message)
+
+
+# --- Joint value reader for a known skeleton -------------------------------------------------------------------------
+
+
+_MAX_COUPLING_ERROR = 1e-6  # [rad, file units] maximum error of a coupled joint's value, which is only checked
+
+
+def read_values(path: str | PathLike[str], skeleton: Skeleton) -> Pose:
+    """Read a pose or a batch of joint values. A pose is JSON with "joints", a batch JSON with "poses", or CSV.
+
+    Parameters
+    ----------
+    path
+        The file.
+    skeleton
+        The skeleton. The file must have exactly its joints with numbers of their own; coupled joints may be left out.
+
+    Raises
+    ------
+    FileError
+        Naming the file, the place and the reason.
+
+    Notes
+    -----
+    A column `time`, the list "times" and the columns of `poise solve --targets` before the joint values (x y z qw qx qy
+    qz status error angle_error iterations) are ignored. Quaternions are scaled to unit length. Limits are not applied.
+    If the file has a position for a root that is a ball or fixed joint in the skeleton, the pose is on
+    `skeleton.with_free_root()`.
+    """
+    path = as_path(path)
+    require(skeleton, Skeleton, "the skeleton of read_values()")
+    return parse_values(path, read_bytes(path), skeleton)
+
+
+def parse_values(path: Path, data: bytes, skeleton: Skeleton) -> Pose:
+    """Parse the bytes of a joint value file."""
+    reader = _ValueReader(path, skeleton)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(path, f"is not UTF-8 text: {error.reason}") from error
+    return reader.parse_csv(text) if path.suffix.lower() == ".csv" else reader.parse_json(text)
+
+
+def build_poses(path: Path, skeleton: Skeleton, header: list[str], values: Floats) -> Pose:
+    """Build poses from numbers (k, columns) and column names.
+
+    The names are those of a .csv file; FileError names the place.
+    """
+    return _ValueReader(path, skeleton).build_named(header, values)
+
+
+def _find_free_joints(document: Any) -> list[str]:
+    """Find joints with a position and a rotation, seven numbers. The first pose of a JSON document is searched."""
+    first: Any = document.get("joints", document.get("poses")) if isinstance(document, dict) else None
+    first = first[0] if isinstance(first, list) and first else first
+    values = cast("dict[str, Any]", first) if isinstance(first, dict) else {}
+    return [name for name, value in values.items() if isinstance(value, list) and len(value) == Kind.FREE.nq]
+
+
+class _ValueReader:
+    def __init__(self, path: Path, skeleton: Skeleton) -> None:
+        self.path = path
+        self.skeleton = skeleton
+        names, couplings = skeleton.names, skeleton.couplings
+        self.sizes = {names[i]: size for i, size in list_movable_joints(skeleton)}
+        self.columns = list_columns(skeleton)
+        self.needed = [names[i] for i, _ in list_movable_joints(skeleton) if not couplings[i]]
+        self.coupled = {name for name, coupling in zip(names, couplings, strict=True) if coupling}
+
+    def _free_root(self, names: list[str]) -> None:
+        """Free the root where the file has a position for it. The skeleton itself only rotates it or holds it fixed."""
+        own = self.skeleton
+        candidates = [name for name in names if name in own.names and own[name].kind in (Kind.BALL, Kind.FIXED)]
+        if len(candidates) == 1 and own.freed is None:
+            self.__init__(self.path, own.with_free_root(candidates[0]))
+
+    def _fail(self, reason: str, place: str = "") -> NoReturn:
+        raise FileError(self.path, reason, place=place)
+
+    # --- JSON ------------------------------------------------------------------------------------
+
+    def parse_json(self, text: str) -> Pose:
+        """Parse {"joints": ...} or {"poses": [...]}."""
+        document = parse_json(self.path, text)
+        keys = set(cast("dict[str, Any]", document)) if isinstance(document, dict) else set[str]()
+        self._free_root(_find_free_joints(document))
+        if keys == {"joints"}:
+            return Pose(
+                self.skeleton, self._compute_q(self._parse_object(document["joints"], "joints")[None], ["joints"])[0]
+            )
+        if keys not in ({"poses"}, {"poses", "times"}) or not isinstance(document["poses"], list):
+            self._fail('joint values are {"joints": {name: value}} or {"poses": [{name: value}, ...]}')
+        places = [f"poses[{k}]" for k in range(len(document["poses"]))]
+        rows = [self._parse_object(pose, place) for pose, place in zip(document["poses"], places, strict=True)]
+        return self._build_poses(rows, places)
+
+    def _parse_object(self, data: Any, place: str) -> Floats:
+        """Parse the numbers (columns,) of an object. NaN where a coupled joint is left out."""
+        if not isinstance(data, dict):
+            self._fail("must be an object with a value per joint", place)
+        values = cast("dict[str, Any]", data)
+        if values.keys() != self.sizes.keys():
+            self._check_names(list(values), list(self.sizes), self.needed, place)
+        numbers: list[float] = []
+        for name, size in self.sizes.items():
+            numbers += self._parse_value(values[name], size, place, name) if name in values else [np.nan] * size
+        return np.array(numbers)
+
+    def _parse_value(self, value: Any, size: int, place: str, name: str) -> list[float]:
+        numbers = [value] if size == 1 else value
+        if not isinstance(numbers, list) or len(numbers) != size:
+            self._fail(f"needs {'a number' if size == 1 else f'a list of {size} numbers'}", f"{place}: {name!r}")
+        for one in numbers:
+            if (type(one) is not float and type(one) is not int) or not abs(one) <= MAX_NUMBER:
+                self._fail(f"{quote_excerpt(str(one))} is not a joint value", f"{place}: {name!r}")
+        return numbers
+
+    def _check_names(self, names: list[str], known: list[str], needed: list[str], place: str) -> None:
+        known_set = set(known)
+        for name in names:
+            if name not in known_set:
+                self._fail(str(UnknownNameError("joint value", name, known)), place)
+        have = set(names)
+        missing = [name for name in needed if name not in have]
+        if missing:
+            self._fail(f"no value for: {join_names(missing)}", place)
+
+    # --- CSV -------------------------------------------------------------------------------------
+
+    def parse_csv(self, text: str) -> Pose:
+        """Parse a header and a row per pose. Columns may be in any order."""
+        try:
+            lines = list(enumerate(csv.reader(io.StringIO(text), strict=True), start=1))
+        except csv.Error as error:
+            raise FileError(self.path, f"not a CSV file: {error}") from error
+        lines = [(k, row) for k, row in lines if row]
+        if not lines:
+            self._fail("the header is missing")
+        header = lines[0][1]
+        order = self._match_columns(header)
+        places = [f"row {k}" for k, _ in lines[1:]]
+        rows = [self._parse_row(row, header, order, place) for (_, row), place in zip(lines[1:], places, strict=True)]
+        return self._build_poses(rows, places)
+
+    def build_named(self, header: list[str], values: Floats) -> Pose:
+        """Build poses from numbers (k, columns) under these names."""
+        order = self._match_columns(header)
+        rows = np.full((len(values), len(self.columns)), np.nan)
+        rows[:, list(order)] = values[:, list(order.values())]
+        return Pose(self.skeleton, self._compute_q(rows, [f"frame {k}" for k in range(len(rows))]))
+
+    def _match_columns(self, header: list[str]) -> dict[int, int]:
+        """Match the skeleton's columns to those of the file. A coupled joint may be left out."""
+        self._free_root([column.removesuffix(".px") for column in header if column.endswith(".px")])
+        place_of = {name: k for k, name in enumerate(header)}
+        if len(place_of) < len(header):
+            self._fail("two columns have the same name", "header")
+        known = set(self.columns)
+        names = [name for name in header if name not in ("time", *TABLE_COLUMNS) or name in known]
+        needed = [column for column in self.columns if column not in self.coupled]
+        self._check_names(names, self.columns, needed, "header")
+        return {k: place_of[column] for k, column in enumerate(self.columns) if column in place_of}
+
+    def _parse_row(self, row: list[str], header: list[str], order: dict[int, int], place: str) -> Floats:
+        if len(row) != len(header):
+            self._fail(f"{len(row)} values under {len(header)} columns", place)
+        numbers = np.full(len(self.columns), np.nan)
+        try:
+            numbers[list(order)] = parse_table([[row[k] for k in order.values()]])[0]
+        except ValueError as error:
+            raise FileError(self.path, str(error), place=place) from error
+        return numbers
+
+    # --- both ------------------------------------------------------------------------------------
+
+    def _build_poses(self, rows: list[Floats], places: list[str]) -> Pose:
+        return Pose(self.skeleton, self._compute_q(np.array(rows).reshape(len(rows), len(self.columns)), places))
+
+    def _compute_q(self, numbers: Floats, places: list[str]) -> Floats:
+        """Compute configurations (k, nq) from numbers (k, columns).
+
+        A coupled joint's number must agree with its leader's.
+        """
+        skeleton = self.skeleton
+        q = np.zeros((len(numbers), skeleton.nq))
+        start = 0
+        for i, size in list_movable_joints(skeleton):
+            part = numbers[:, start : start + size].copy()
+            start += size
+            if skeleton.kinds[i] in (Kind.BALL, Kind.FREE):
+                part[:, -4:] = self._normalize(part[:, -4:], skeleton.names[i], places)
+            if not skeleton.couplings[i]:
+                at = int(skeleton.q_start[i])
+                q[:, at : at + size] = part
+        disagrees = np.abs(compute_joint_numbers(skeleton, q) - numbers) > _MAX_COUPLING_ERROR
+        column_of = {name: k for k, name in enumerate(self.columns)}
+        for i, coupling in enumerate(skeleton.couplings):
+            if coupling and disagrees[:, column_of[skeleton.names[i]]].any():
+                leader = skeleton.names[coupling.leader]
+                place = places[int(disagrees[:, column_of[skeleton.names[i]]].argmax())]
+                self._fail(f"{skeleton.names[i]!r} follows {leader!r} and its value does not agree", place)
+        return q
+
+    def _normalize(self, q: Floats, name: str, places: list[str]) -> Floats:
+        zero = ~q.any(axis=1)
+        if zero.any():
+            self._fail(f"{name!r} has a quaternion of zero length", places[int(zero.argmax())])
+        is_off = np.abs((q * q).sum(axis=1, keepdims=True) - 1.0) > UNIT_SLACK
+        return np.where(is_off, rotations.normalised(q), q)  # unit quaternions to rounding stay bit for bit

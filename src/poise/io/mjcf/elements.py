@@ -1,0 +1,387 @@
+"""MJCF elements: includes expanded, assets removed.
+
+As in MuJoCo 4, a path is relative to the folder of the main file or, if nothing is there, to that of the including
+file; a file is included once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from poise.errors import FileError
+from poise.io.files import guess_file_type, read_bytes
+from poise.io.include_folders import PermittedFolders
+from poise.io.text_parsing import MAX_NAME_LENGTH, MAX_NUMBER, is_number, quote_excerpt
+from poise.io.xml_files import Element, read_xml_tree
+
+MAX_DEPTH = 400  # nesting levels; MuJoCo's own limit is 500
+_MAX_ELEMENTS = 200_000  # elements of all files together
+_MAX_FILES = 1000
+_MAX_PATH_CHARS = 1024  # characters of a path, which a message quotes
+_ROOT_HINTS = {
+    "robot": "it is a URDF file: rename it to end in .urdf",
+    "sdf": "it is an SDF file: take the URDF of the same robot",
+    "COLLADA": "it is a COLLADA file: rename it to end in .dae",
+    "OpenSimDocument": "it is an OpenSim model: rename it to end in .osim",
+    "mujocoinclude": "it is a part of a model: read the file that includes it",
+}
+
+
+class ExpandedFile(NamedTuple):
+    """The <mujoco> element with includes expanded, and notes.
+
+    A note names an <include> with two possible files.
+    """
+
+    root: Element
+    notes: list[str]
+
+
+def read_expanded(path: Path, data: bytes, include_root: Path | None = None) -> ExpandedFile:
+    """Read the <mujoco> element and expand every <include>.
+
+    Parameters
+    ----------
+    path, data
+        The main file.
+    include_root
+        A folder of permitted includes, besides that of the main file.
+    """
+    looks_like = guess_file_type(data)
+    if looks_like and "XML" not in looks_like:
+        raise FileError(path, f"not an MJCF file; this looks like {looks_like}")
+    root = read_xml_tree(path, data, max_depth=MAX_DEPTH, max_elements=_MAX_ELEMENTS)
+    if root.tag != "mujoco":
+        hint = _ROOT_HINTS.get(root.tag, "a robot for MuJoCo begins with <mujoco>; read a URDF under the suffix .urdf")
+        raise FileError(path, f"not an MJCF file: its root element is <{quote_excerpt(root.tag)[1:-1]}>; {hint}")
+    includes = _IncludeResolver(path, root, include_root)
+    includes.resolve()
+    return ExpandedFile(root, includes.notes)
+
+
+class _IncludeResolver:
+    def __init__(self, path: Path, root: Element, include_root: Path | None) -> None:
+        self.folder = path.parent
+        self.permitted = PermittedFolders.from_path(path, include_root)
+        self.root = root
+        self.remaining = _MAX_ELEMENTS
+        self.included = {path.resolve()}
+        self.notes: list[str] = []
+
+    def resolve(self) -> None:
+        """Expand all includes, without recursion."""
+        open_elements = [self.root]
+        while open_elements:
+            element = open_elements.pop()
+            waiting = deque(element.children)
+            element.children = []
+            while waiting:
+                child = waiting.popleft()
+                if child.tag == "include":
+                    waiting.extendleft(reversed(self._read_included(child).children))
+                    continue
+                self.remaining -= 1
+                if self.remaining < 0:
+                    child.fail(f"more than {_MAX_ELEMENTS} elements in all files together")
+                element.children.append(child)
+                open_elements.append(child)
+
+    def _read_included(self, element: Element) -> Element:
+        name = element.attributes.get("file", "")
+        if not name:
+            element.fail("<include> names no file")
+        if element.children:
+            element.fail("<include> has elements of its own; MuJoCo takes none there")
+        target = self._find_file(element, name)
+        if target in self.included:
+            element.fail(f"{quote_excerpt(name)} is included a second time; MuJoCo includes a file once")
+        if len(self.included) > _MAX_FILES:
+            element.fail(f"more than {_MAX_FILES} files are included")
+        self.included.add(target)
+        try:
+            data = read_bytes(target)
+        except FileError as error:
+            raise FileError(element.path, f"<include>: {error}", place=f"line {element.line}") from error
+        root = read_xml_tree(target, data, max_depth=MAX_DEPTH, max_elements=self.remaining)
+        if root.tag in _ROOT_HINTS and root.tag != "mujocoinclude":
+            element.fail(f"{quote_excerpt(name)} is not MJCF: its root element is <{quote_excerpt(root.tag)[1:-1]}>")
+        if not root.children:
+            element.fail(f"{quote_excerpt(name)} holds no elements; MuJoCo includes at least one")
+        return root
+
+    def _find_file(self, element: Element, name: str) -> Path:
+        """Find the file of an <include>.
+
+        The folder of the main file is searched first, then that of the including file.
+        """
+        if len(name) > _MAX_PATH_CHARS or "\0" in name:
+            element.fail(f"<include>: {quote_excerpt(name)} is not the path of a file")
+        candidates = self._list_candidates(element, name)
+        permitted = [target for target in candidates if self.permitted.contains(target)]
+        path = next((target for target in permitted if os.path.exists(target)), None)  # noqa: PTH110  (never raises)
+        if path is None and len(permitted) < len(candidates):
+            element.fail(f"<include>: {self.permitted.format_refusal(quote_excerpt(name))}")
+        if path is None:
+            element.fail(
+                f"<include>: there is no file {quote_excerpt(name)}, neither from the main file's folder nor from here"
+            )
+        if candidates[0] not in permitted:
+            self.notes.append(
+                f"{quote_excerpt(name)} was included from the folder of {element.path.name}; the same path from "
+                "the main file "
+                "leads out of its folder and was not used"
+            )
+        return path
+
+    def _list_candidates(self, element: Element, name: str) -> list[Path]:
+        """List the possible files of an <include> in MuJoCo's order.
+
+        MuJoCo treats a backslash as a slash on every system.
+        """
+        try:
+            return [(folder / name.replace("\\", "/")).resolve() for folder in (self.folder, element.path.parent)]
+        except (OSError, RuntimeError) as error:  # a loop of symbolic links
+            element.fail(f"<include>: {quote_excerpt(name)} cannot be resolved: {error}")
+
+
+# --- Kinematic subset of an MJCF file: bodies, joints and sites ------------------------------------------------------
+#
+# MuJoCo gets nothing else, and no file name.
+#
+# Meshes, textures, actuators, tendons, sensors and options are omitted, so a model reads without its assets. Every used
+# number is checked, because MuJoCo accepts NaN and overflowing numbers.
+
+
+_MAX_COUNT_DIGITS = 15  # digits of a count; int() rejects some thousands
+_MAX_JOINTS = 10_000  # maximum number of bodies, joints and sites, with the copies of <replicate>
+
+_LOOP_TAGS = ("connect", "weld")
+_BODY_TAGS = {"worldbody", "body", "frame", "replicate"}
+_KEPT_TAGS = {
+    "mujoco": {"compiler", "default", "worldbody", "equality", "keyframe"},
+    "body": {"body", "frame", "replicate", "joint", "freejoint", "geom", "site", "inertial"},
+    "default": {"default", "joint", "geom", "site"},
+    "equality": {"joint", "connect", "weld"},
+    "keyframe": {"key"},
+}
+
+# Tags omitted without a note: they do not affect kinematics.
+_IGNORED_TAGS = {
+    "mujoco": {
+        "option", "size", "visual", "statistic", "asset", "deformable", "contact", "tendon", "actuator", "sensor",
+        "custom", "extension",
+    },
+    "body": {"camera", "light", "plugin"},
+    "default": {
+        "mesh", "material", "camera", "light", "pair", "equality", "tendon", "general", "motor", "position", "velocity",
+        "intvelocity", "damper", "cylinder", "muscle", "adhesion", "plugin", "dcmotor",
+    },
+    "keyframe": set[str](),
+}  # fmt: skip
+
+# Attributes of the kept elements: text for MuJoCo, and numbers, which are checked here. Attributes in neither table are
+# omitted if they are in `_UNUSED_ATTRIBUTES`; MuJoCo reads or rejects all others.
+_POSE_ATTRIBUTES = {"pos", "quat", "axisangle", "euler", "xyaxes", "zaxis"}
+_TEXT_ATTRIBUTES = {
+    "compiler": {"angle", "autolimits", "eulerseq", "inertiafromgeom"},
+    "default": {"class"},
+    "body": {"name", "childclass", "mocap"},
+    "frame": {"name", "childclass"},
+    "replicate": {"sep"},
+    "connect": {"name", "class", "active", "body1", "body2", "site1", "site2"},
+    "weld": {"name", "class", "active", "body1", "body2", "site1", "site2"},
+    "joint": {"name", "class", "type", "limited", "joint1", "joint2", "active"},
+    "freejoint": {"name", "align"},
+    "geom": {"name", "class", "type", "mesh", "hfield", "shellinertia"},
+    "site": {"name", "class", "type"},
+    "key": {"name"},
+}
+_NUMBER_ATTRIBUTES = {
+    "compiler": {"inertiagrouprange"},
+    "body": _POSE_ATTRIBUTES,
+    "frame": _POSE_ATTRIBUTES,
+    "replicate": {"count", "offset", "euler"},
+    "connect": {"anchor"},
+    "weld": {"anchor", "relpose"},
+    "joint": {"pos", "axis", "range", "ref", "polycoef"},
+    "geom": _POSE_ATTRIBUTES | {"size", "fromto", "mass", "density", "contype", "conaffinity", "group"},
+    "site": _POSE_ATTRIBUTES | {"size", "fromto"},
+    "inertial": _POSE_ATTRIBUTES | {"mass", "diaginertia", "fullinertia"},
+    "key": {"qpos"},
+}
+# Attributes without effect on kinematics, for simulation or display only.
+_CONTACT_ATTRIBUTES = {"solimp", "solref", "margin", "gap", "friction", "condim", "priority", "solmix"}
+_LOOK_ATTRIBUTES = {"material", "rgba", "user"}
+_UNUSED_ATTRIBUTES = {
+    "connect": {"solimp", "solref"},
+    "weld": {"solimp", "solref", "torquescale"},
+    "body": {"gravcomp", "sleep", "fuse", "simple", "user"},
+    "joint": {
+        "group", "user", "armature", "damping", "frictionloss", "margin", "solimp", "solref", "solimpfriction",
+        "solimplimit", "solreffriction", "solreflimit", "springdamper", "springref", "springyield", "stiffness",
+        "actuatorfrclimited", "actuatorfrcrange", "actuatorgravcomp",
+    },
+    "freejoint": {"group"},
+    "geom": _CONTACT_ATTRIBUTES | _LOOK_ATTRIBUTES | {
+        "adhesion", "castshadow", "fitscale", "fluidcoef", "fluidshape", "plugin", "surfacevel",
+    },
+    "site": _LOOK_ATTRIBUTES | {"group", "mesh"},
+    "key": {"act", "ctrl", "mpos", "mquat", "plastic", "qvel", "time"},
+}  # fmt: skip
+# Masses and armatures required by MuJoCo for simulation.
+_MODEL_HEADER = (
+    '<mujoco><compiler boundmass="1e-12" boundinertia="1e-12" balanceinertia="true"/>'
+    '<default><joint armature="1"/></default>'
+)
+_XML_ESCAPES = str.maketrans(
+    {letter: f"&#{ord(letter)};" for letter in "&<>\"'\n\r\t"}
+)  # importing xml.sax takes 0.1 s
+MIN_MASS = 1e-9  # [kg] smaller masses come from the header above
+
+
+class _TraversalStep(NamedTuple):
+    """One element of the traversal. None is the end of the element `tag`."""
+
+    tag: str
+    element: Element | None
+    depth: int
+    copies: int  # number of copies by <replicate>
+
+
+@dataclass
+class ModelSubset:
+    """Text for MuJoCo, with the element of each line. Omitted elements are counted."""
+
+    lines: list[str] = field(default_factory=list[str])
+    elements: list[Element | None] = field(default_factory=list[Element | None])
+    omitted: Counter[str] = field(default_factory=Counter[str])
+    unknown: Counter[str] = field(default_factory=Counter[str])
+    excluded: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def add_line(self, line: str, element: Element | None = None) -> None:
+        """Add a line of text with its element."""
+        self.lines.append(line)
+        self.elements.append(element)
+
+    def has_loops(self) -> bool:
+        """Return whether the model has loop constraints."""
+        return any(element is not None and element.tag in _LOOP_TAGS for element in self.elements)
+
+    def drop_loops(self) -> ModelSubset:
+        """Return a copy without <connect> and <weld>.
+
+        Each of these has two lines: start and end of the element.
+        """
+        starts = [i for i, element in enumerate(self.elements) if element is not None and element.tag in _LOOP_TAGS]
+        dropped = {i + end for i in starts for end in (0, 1)}
+        pairs = [pair for i, pair in enumerate(zip(self.lines, self.elements, strict=True)) if i not in dropped]
+        return replace(self, lines=[line for line, _ in pairs], elements=[element for _, element in pairs])
+
+
+def strip_model(root: Element) -> ModelSubset:
+    """Select the kinematic elements of a file. FileError for invalid numbers and too large counts."""
+    subset = ModelSubset()
+    subset.add_line(_MODEL_HEADER)
+    joint_count = 0
+    for step in _traverse(root, subset):
+        if step.element is None:
+            subset.add_line(f"</{step.tag}>")
+            continue
+        if step.tag in ("body", "joint", "freejoint", "site"):
+            joint_count += step.copies
+            if joint_count > _MAX_JOINTS:
+                step.element.fail(f"more than {_MAX_JOINTS} bodies, joints and sites")
+        subset.add_line(f"<{step.tag}{_format_attributes(step.element)}>", step.element)
+    subset.add_line("</mujoco>")
+    _record_omitted(root, subset)
+    return subset
+
+
+def _traverse(root: Element, subset: ModelSubset) -> Iterator[_TraversalStep]:
+    """Iterate over kept elements and their ends, in order. It is iterative."""
+    stack = _list_kept_children(root, 0, 1, subset)
+    while stack:
+        step = stack.pop()
+        yield step
+        if step.element is not None:
+            if step.depth > MAX_DEPTH:
+                step.element.fail(f"elements are nested more than {MAX_DEPTH} deep")
+            copies = step.copies * _read_copy_count(step.element)
+            stack.append(_TraversalStep(step.tag, None, step.depth, copies))
+            stack += _list_kept_children(step.element, step.depth, copies, subset)
+
+
+def _list_kept_children(element: Element, depth: int, copies: int, subset: ModelSubset) -> list[_TraversalStep]:
+    """List the kept children, the last first."""
+    tag = "body" if element.tag in _BODY_TAGS else element.tag
+    steps: list[_TraversalStep] = []
+    for child in reversed(element.children):
+        if child.tag in _KEPT_TAGS.get(tag, ()):
+            steps.append(_TraversalStep(child.tag, child, depth + 1, copies))
+        elif tag == "equality" or (tag == "body" and child.tag in ("composite", "flexcomp", "attach")):
+            subset.omitted[f"<{child.tag}>"] += 1
+        elif child.tag not in _IGNORED_TAGS.get(tag, {child.tag}):
+            subset.unknown[quote_excerpt(child.tag)[1:-1]] += 1
+    return steps
+
+
+def _read_copy_count(element: Element) -> int:
+    """Read the copy count of <replicate>. It is 1 for other elements."""
+    if element.tag != "replicate":
+        return 1
+    text = element.attributes.get("count", "").strip()
+    if not (text.isascii() and text.isdigit()):
+        element.fail(f"count of <replicate>: {quote_excerpt(text)} is not a count")
+    if len(text) > _MAX_COUNT_DIGITS or int(text) > _MAX_JOINTS:
+        element.fail(f"<replicate> makes {quote_excerpt(text)} copies; at most {_MAX_JOINTS} are read")
+    return int(text)
+
+
+def _format_attributes(element: Element) -> str:
+    """Format the kept attributes. FileError for an invalid number."""
+    attributes, tag = element.attributes, "body" if element.tag == "worldbody" else element.tag
+    words, numbers, unused = (
+        _TEXT_ATTRIBUTES.get(tag, set[str]()),
+        _NUMBER_ATTRIBUTES.get(tag, set[str]()),
+        _UNUSED_ATTRIBUTES.get(tag, set[str]()),
+    )
+    if tag == "compiler":
+        if attributes.get("coordinate", "local") != "local":
+            element.fail("coordinate='global' is of MuJoCo before version 2.3.4; save the model with a newer one")
+        unused = set(attributes) - words - numbers
+    for name, value in attributes.items():
+        if name in words and len(value) > MAX_NAME_LENGTH:
+            element.fail(f"{name} {quote_excerpt(value)} has more than {MAX_NAME_LENGTH} characters")
+        if name in numbers:
+            _check_numbers(element, name, value)
+    return "".join(
+        f' {name}="{value.translate(_XML_ESCAPES)}"' for name, value in attributes.items() if name not in unused
+    )
+
+
+def _check_numbers(element: Element, name: str, value: str) -> None:
+    """Reject words other than numbers and keywords. MuJoCo would read nan, inf and 0x10 as numbers."""
+    for word in value.split():
+        if is_number(word):
+            is_wrong = abs(float(word)) > MAX_NUMBER and name != "range"
+        else:
+            unsigned = word.lstrip("+-").lower()
+            is_infinite_range = unsigned in ("inf", "infinity") and name == "range"
+            is_wrong = not is_infinite_range and (unsigned in ("nan", "inf", "infinity") or not word.isalpha())
+        if is_wrong:
+            element.fail(f"{name} of <{element.tag}>: {quote_excerpt(word)} is not a number that can be used")
+
+
+def _record_omitted(root: Element, subset: ModelSubset) -> None:
+    """Count tendons and record excluded body pairs."""
+    for part in root.children:
+        if part.tag == "tendon":
+            subset.omitted.update("tendons" for _ in part.children)
+        elif part.tag == "contact":
+            pairs = [exclusion.attributes for exclusion in part.children if exclusion.tag == "exclude"]
+            subset.excluded += [(pair.get("body1", ""), pair.get("body2", "")) for pair in pairs]

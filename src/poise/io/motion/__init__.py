@@ -1,1 +1,0 @@
-"""Robot motion: root position, root rotation and joint values per frame."""

@@ -1,1 +1,0 @@
-"""Sidecar `<rig>.ik.toml`: chains, limits and roles of a rig."""

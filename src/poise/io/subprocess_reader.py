@@ -1,0 +1,121 @@
+"""Parent side of a reader process: start it and check its reply.
+
+Readers that can crash run in a process of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from poise.errors import FileError
+from poise.io.subprocess_worker import LENGTH, MAGIC
+from poise.maths.arrays import Floats
+
+TIMEOUT_S = 30.0  # [s] timeout of a reader; ten minutes of motion need a third of it
+_MIN_MEMORY_MB, _MEMORY_PER_BYTE = 2048, 8  # address space: minimum [MB], and additional bytes per byte of the file
+_LIMIT_SIGNALS = {getattr(signal, name, None) for name in ("SIGXCPU", "SIGKILL")}
+
+
+@dataclass(frozen=True, eq=False)
+class SubprocessReply:
+    """Reply of a reader process: a JSON object and blocks of numbers."""
+
+    path: Path
+    header: dict[str, Any]
+    blocks: list[Floats]
+
+    def read_block(self, number: object, shape: tuple[int, ...]) -> Floats:
+        """Return the numbers of a block in a shape. FileError for another count, or a number that is not finite."""
+        is_valid = isinstance(number, int) and 0 <= number < len(self.blocks)
+        if not is_valid or self.blocks[cast("int", number)].size != int(np.prod(shape)):
+            raise build_malformed_error(self.path)
+        values = self.blocks[cast("int", number)].reshape(shape)
+        if not np.isfinite(values).all():
+            raise FileError(self.path, "it holds numbers that are not finite")
+        return values
+
+
+def read_in_subprocess(
+    path: Path, data: bytes, module: str, *, reader: str, arguments: tuple[str, ...] = ()
+) -> SubprocessReply:
+    """Read the bytes of a file with a module in another process.
+
+    Parameters
+    ----------
+    path
+        The file, for messages.
+    data
+        Its bytes.
+    module
+        The worker module, such as `poise.io.fbx.worker`.
+    reader
+        Name of the library, for messages.
+    arguments
+        Further command-line arguments of the module.
+
+    Raises
+    ------
+    FileError
+        For a file that the module refuses, a crash, a timeout, and a malformed reply.
+    """
+    megabytes = _MIN_MEMORY_MB + (_MEMORY_PER_BYTE * len(data) >> 20)
+    limits = (str(int(TIMEOUT_S) + 1), str(megabytes))
+    # -P: no modules from the working folder; warnings of other packages are suppressed
+    command = [sys.executable or "python", "-P", "-W", "ignore", "-m", module, *limits, *arguments]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
+    try:
+        process = subprocess.run(  # noqa: S603  (no shell, and no argument comes from the file)
+            command, input=data, capture_output=True, timeout=TIMEOUT_S, env=environment, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise FileError(path, f"reading it took longer than {TIMEOUT_S:g} s and was stopped") from error
+    except OSError as error:
+        raise FileError(path, f"the reader {reader} could not be started: {error.strerror}") from error
+    if process.returncode:
+        raise FileError(path, _describe_exit(process.returncode, reader))
+    return _parse_reply(path, process.stdout)
+
+
+def _describe_exit(code: int, reader: str) -> str:
+    if code > 0:
+        return f"the reader {reader} ended with code {code} and gave no answer"
+    if -code in _LIMIT_SIGNALS:
+        return f"the reader {reader} was stopped by the system: the file takes too much time or memory"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    return f"the reader {reader} crashed on it ({name}); the file is probably damaged"
+
+
+def _parse_reply(path: Path, reply: bytes) -> SubprocessReply:
+    start = len(MAGIC) + LENGTH.size
+    if not reply.startswith(MAGIC) or len(reply) < start:
+        raise build_malformed_error(path)
+    length = LENGTH.unpack_from(reply, len(MAGIC))[0]
+    try:
+        header: Any = json.loads(reply[start : start + length])
+        sizes = header.pop("blocks")
+        ends = start + length + 8 * np.cumsum([0, *sizes], dtype=np.int64)
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
+        raise build_malformed_error(path) from error
+    if ends[-1] != len(reply) or min(sizes, default=0) < 0:
+        raise build_malformed_error(path)
+    if "refused" in header:
+        raise FileError(path, " ".join(str(header["refused"]).split()))
+    pairs = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+    return SubprocessReply(path, header, [np.frombuffer(reply[a:b], "<f8").astype(np.float64) for a, b in pairs])
+
+
+def build_malformed_error(path: Path) -> FileError:
+    """Build the error for a malformed reply."""
+    return FileError(path, "the reader gave an answer that cannot be understood; the file is probably damaged")

@@ -1,0 +1,425 @@
+"""XML of a URDF file: links, joints and visuals, after repairs. It is read in one pass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from poise.errors import FileError, join_names
+from poise.io.files import guess_file_type
+from poise.io.text_parsing import MAX_NAME_LENGTH, quote_excerpt
+from poise.io.xml_files import Attributes as Attributes
+from poise.io.xml_files import NotWellFormedError, XmlReader
+from poise.maths.arrays import Floats, Ints
+from poise.model.limits import Limit
+
+# --- URDF data: links and joints as written, and the source file -----------------------------------------------------
+
+
+@dataclass
+class JointElement:
+    """<joint> element as written.
+
+    A missing child element is None; `limit_byte` is where <limit> begins in the bytes.
+    """
+
+    name: str
+    type: str
+    line: int
+    parent: str = ""
+    child: str = ""
+    origin: Attributes | None = None
+    axis: Attributes | None = None
+    limit: Attributes | None = None
+    mimic: Attributes | None = None
+    safety_controller: Attributes | None = None
+    limit_byte: int = -1
+
+    @property
+    def has_value(self) -> bool:
+        """Return whether the joint has a single value to mimic."""
+        return self.type in ("revolute", "continuous", "prismatic")
+
+
+@dataclass
+class RobotElement:
+    """<robot> element: links, joints in file order, inertials. Links have the file names of their visual meshes.
+
+    notes  content ignored while reading, a sentence each
+    xacro  ignored xacro elements, with their lines
+    """
+
+    name: str = ""
+    links: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    joints: dict[str, JointElement] = field(default_factory=dict[str, JointElement])
+    inertials: dict[str, dict[str, Attributes]] = field(default_factory=dict[str, dict[str, Attributes]])
+    notes: list[str] = field(default_factory=list[str])
+    xacro: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfDocument:
+    """URDF file and the skeleton rows made from it. Writing compares them to find changes.
+
+    meshes      per link the file names of its visual meshes, as written
+    limit_byte  per row the byte of its <limit> element; -1 without a limit to change
+    inertials   per row's name, of links with mass: the mass [kg] and its centre in the row's frame [m]
+    """
+
+    data: bytes
+    robot: str
+    meshes: dict[str, tuple[str, ...]]
+    names: tuple[str, ...]
+    kinds: Ints
+    A: Floats
+    limits: tuple[Limit | None, ...]
+    limit_byte: tuple[int, ...]
+    inertials: dict[str, tuple[float, tuple[float, float, float]]] = field(
+        default_factory=dict[str, tuple[float, tuple[float, float, float]]]
+    )
+
+
+# --- Repair of small XML faults in URDF files ------------------------------------------------------------------------
+#
+# Faults that other readers tolerate are replaced by blanks or `_`; every byte keeps its position.
+
+
+_DECLARATION = re.compile(rb"\s*(<\?xml\s[^<>]*\?>)")
+_UTF8_BOM = b"\xef\xbb\xbf"  # byte order mark of UTF-8
+_NOT_NEWLINE = re.compile(rb"[^\r\n]")
+_ROBOT_TAG = re.compile(rb"<(/?)robot(?=[\s/>])[^<>]*>")
+_AMPERSAND = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);)")
+_CONTROL = re.compile(rb"[\x01-\x08\x0b\x0c\x0e-\x1f]")
+_REPLACEMENT = b"_"  # replaces a character that XML does not allow; names keep their length
+
+
+def repair_xml(data: bytes) -> tuple[bytes, list[str]]:
+    """Replace tolerable faults by blanks or `_`.
+
+    Return the bytes and a sentence for each kind of fault found. Faults are text before the first element, an XML
+    declaration that does not begin the file, dashes within comments, a bare `&`, control characters, and content after
+    the robot.
+    """
+    notes: list[str] = []
+    first = len(_UTF8_BOM) if data.startswith(_UTF8_BOM) else 0
+    begin = data.find(b"<", first)
+    if begin > first and data[first:begin].strip():
+        data = _blank_span(data, first, begin)
+        notes.append("the text before the first element is ignored")
+    start, end = first, first
+    while declaration := _DECLARATION.match(data, end):
+        start = declaration.end() if declaration.start(1) == first else start  # a declaration at the beginning is valid
+        end = declaration.end()
+    if end > start:
+        data = _blank_span(data, start, end)
+        notes.append("the XML declaration does not begin the file, and is ignored")
+    data, count = _blank_bad_comments(data)
+    if count:
+        notes.append(f"comments with two dashes in them, which XML does not allow, are ignored ({count})")
+    for fault, label in ((_AMPERSAND, "a bare &"), (_CONTROL, "a control character")):
+        data, count = fault.subn(_REPLACEMENT, data)
+        if count:
+            notes.append(f"XML does not allow {label}, which is read as _ ({count})")
+    end = _find_robot_end(data)
+    if end < len(data):
+        data = _blank_span(data, end, len(data))
+        notes.append("the content after the end of <robot> is ignored")
+    return data, notes
+
+
+def _blank_span(data: bytes, start: int, end: int) -> bytes:
+    return data[:start] + _NOT_NEWLINE.sub(b" ", data[start:end]) + data[end:]
+
+
+def _find_comments(data: bytes) -> Iterator[tuple[int, int]]:
+    """Find the start and the end of each comment. The time is linear in the file size, also for unclosed comments."""
+    end = 0
+    while (start := data.find(b"<!--", end)) >= 0 and (close := data.find(b"-->", start + 4)) >= 0:
+        end = close + 3
+        yield start, end
+
+
+def _blank_bad_comments(data: bytes) -> tuple[bytes, int]:
+    """Blank out comments with two dashes in them.
+
+    Return the bytes and the number of these comments.
+    """
+    bad = [
+        (a, b) for a, b in _find_comments(data) if b"--" in data[a + 4 : b - 3] or data[a + 4 : b - 3].endswith(b"-")
+    ]
+    return _blank_spans(data, bad), len(bad)
+
+
+def _blank_spans(data: bytes, spans: list[tuple[int, int]]) -> bytes:
+    parts: list[bytes] = []
+    done = 0
+    for start, end in spans:
+        parts += [data[done:start], _NOT_NEWLINE.sub(b" ", data[start:end])]
+        done = end
+    return b"".join([*parts, data[done:]])
+
+
+def _find_robot_end(data: bytes) -> int:
+    """Find the byte after the first <robot>. It is the end of the file if only blanks and comments follow."""
+    data = _blank_spans(data, list(_find_comments(data)))
+    depth = 0
+    for tag in _ROBOT_TAG.finditer(data):
+        depth += -1 if tag[1] else not tag[0].endswith(b"/>")
+        if depth <= 0:
+            return tag.end() if data[tag.end() :].strip() else len(data)
+    return len(data)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+_ROBOT_DEPTH, _PART_DEPTH, _DETAIL_DEPTH, _INERTIA_DEPTH, _MESH_DEPTH = (
+    0,
+    1,
+    2,
+    3,
+    4,
+)  # depths: <robot>, <link>, <inertial>, its <mass>, a <mesh>
+_MAX_DEPTH = 100  # maximum depth of elements; real files need ten; bounds the memory for a hostile file
+_MAX_JOINTS = 10_000
+_MAX_NOTES = 20  # maximum notes on second elements; more are only counted
+XACRO_MESSAGE = "is a xacro file, a template; run `xacro FILE > robot.urdf` first"
+_MAX_TAG_LENGTH = 40  # maximum length of a tag in a note [characters]
+_JOINT_DETAILS = ("origin", "axis", "limit", "mimic", "safety_controller")
+
+
+_HandlersT = TypeVar("_HandlersT", bound="UrdfHandlers")
+
+
+def parse_robot(path: Path, data: bytes) -> RobotElement:
+    """Parse the robot of a URDF file. FileError names the line of malformed XML.
+
+    Repairs, which other readers make as well, give a note.
+    """
+    looks_like = guess_file_type(data)
+    if looks_like and "XML" not in looks_like:
+        raise FileError(path, f"not a URDF file; this looks like {looks_like}")
+    return parse_with(UrdfHandlers, path, data).robot
+
+
+def parse_with(handlers: type[_HandlersT], path: Path, data: bytes) -> _HandlersT:
+    """Read a URDF file with these handlers.
+
+    A file that is not well formed is repaired first.
+    """
+    reader = handlers(path)
+    try:
+        reader.read(data)
+    except NotWellFormedError:
+        repaired, notes = repair_xml(data)
+        if not notes:
+            raise
+        reader = handlers(path)
+        reader.read(repaired)
+        reader.robot.notes[:0] = notes
+    reader.finish()
+    return reader
+
+
+class UrdfHandlers(XmlReader):
+    """Expat handlers of links and joints. Elements deeper than the meshes of a link are counted and ignored.
+
+    An expanded file may still have xacro elements. They and their content are ignored.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, _MAX_DEPTH)
+        self.robot = RobotElement()
+        self.joint: JointElement | None = None
+        self.link: str | None = None
+        self.detail_tag = ""  # tag of the open child of a link or joint
+        self.xacro_depth = 0  # number of open elements from the outermost xacro element on
+        self.expression = ""  # an attribute with an unexpanded xacro expression
+        self.duplicate_count = 0  # number of ignored second elements
+        self.parser.StartElementHandler = self._handle_open
+        self.parser.EndElementHandler = self._handle_close
+
+    def finish(self) -> None:
+        """Add notes on ignored elements.
+
+        FileError for a xacro template.
+        """
+        robot = self.robot
+        if self.duplicate_count > _MAX_NOTES:
+            robot.notes.append(f"{self.duplicate_count - _MAX_NOTES} more second elements of joints are ignored")
+        if not robot.xacro:
+            return
+        if self.expression or not robot.joints:
+            raise FileError(self.path, XACRO_MESSAGE, place=f"line {robot.xacro[0][1]}")
+        robot.notes.append(
+            f"xacro elements that were left in the file are ignored, and their content may be missing: "
+            f"{join_names([f'<{tag[:_MAX_TAG_LENGTH]}> in line {line}' for tag, line in robot.xacro])}"
+        )
+
+    def _handle_open(self, tag: str, attributes: Attributes) -> None:
+        if self.xacro_depth or tag.startswith("xacro:"):
+            if not self.xacro_depth:
+                self.robot.xacro.append((tag, self.parser.CurrentLineNumber))
+            self.xacro_depth += 1
+            if self.depth + self.xacro_depth > _MAX_DEPTH:
+                self._fail(f"elements are nested more than {_MAX_DEPTH} deep")
+            return
+        if not self.expression:
+            self.expression = next((value for value in attributes.values() if "${" in value), "")
+        self._handle_start(tag, attributes)
+
+    def _handle_close(self, tag: str) -> None:
+        if self.xacro_depth:
+            self.xacro_depth -= 1
+        else:
+            self._handle_end(tag)
+
+    def _handle_start(self, tag: str, attributes: Attributes) -> None:
+        super()._handle_start(tag, attributes)
+        if self.depth == _ROBOT_DEPTH:
+            if tag != "robot":
+                self._fail(f"not a URDF file: its root element is <{tag[:40]}>, not <robot>")
+            self.robot.name = attributes.get("name", "")
+        elif self.depth == _PART_DEPTH:
+            self._handle_part(tag, attributes)
+        elif self.depth == _DETAIL_DEPTH:
+            self.detail_tag = tag
+            if self.joint is not None:
+                self._handle_joint_detail(self.joint, tag, attributes)
+        elif self.depth == _INERTIA_DEPTH and self.detail_tag == "inertial" and self.link is not None:
+            self.robot.inertials.setdefault(self.link, {})[tag] = attributes
+        elif self.depth == _MESH_DEPTH and tag == "mesh" and self.detail_tag == "visual" and self.link is not None:
+            self.robot.links[self.link] += (attributes.get("filename", ""),)
+
+    def _handle_end(self, _tag: str) -> None:
+        if self.depth == _PART_DEPTH:
+            self.joint = self.link = None
+        super()._handle_end(_tag)
+
+    def _handle_part(self, tag: str, attributes: Attributes) -> None:
+        if tag not in ("link", "joint"):
+            return
+        name = attributes.get("name", "")
+        known = self.robot.links if tag == "link" else self.robot.joints
+        if not name:
+            self._fail(f"a {tag} has no name")
+        if len(name) > MAX_NAME_LENGTH:
+            self._fail(f"the name {quote_excerpt(name)} has more than {MAX_NAME_LENGTH} characters")
+        if "${" in name:
+            self._fail(XACRO_MESSAGE)
+        if name in known:
+            self._fail(f"a second {tag} is called {quote_excerpt(name)}")
+        if len(known) >= _MAX_JOINTS:
+            self._fail(f"more than {_MAX_JOINTS} {tag}s")
+        if tag == "link":
+            self.link = name
+            self.robot.links[name] = ()
+        else:
+            self.joint = JointElement(name, attributes.get("type", ""), self.parser.CurrentLineNumber)
+            self.robot.joints[name] = self.joint
+
+    def _handle_joint_detail(self, joint: JointElement, tag: str, attributes: Attributes) -> None:
+        if tag in ("parent", "child"):
+            if getattr(joint, tag):
+                self._ignore_duplicate(joint, tag, same=getattr(joint, tag) == attributes.get("link", ""))
+            else:
+                setattr(joint, tag, attributes.get("link", ""))
+        elif tag in _JOINT_DETAILS:
+            if getattr(joint, tag) is not None:
+                self._ignore_duplicate(joint, tag, same=getattr(joint, tag) == attributes)
+                return
+            setattr(joint, tag, attributes)
+            if tag == "limit":
+                joint.limit_byte = self.parser.CurrentByteIndex
+
+    def _ignore_duplicate(self, joint: JointElement, tag: str, *, same: bool) -> None:
+        """Ignore a second element, as other URDF readers do."""
+        self.duplicate_count += 1
+        if self.duplicate_count <= _MAX_NOTES:
+            label = "which is the same" if same else "which differs"
+            line = self.parser.CurrentLineNumber
+            self.robot.notes.append(f"the second <{tag}> of joint {joint.name!r} (line {line}), {label}, is ignored")
+
+
+# --- Visual elements of a URDF file's links --------------------------------------------------------------------------
+
+
+SHAPE_TAGS = ("mesh", "box", "cylinder", "sphere", "capsule")
+_MAX_VISUALS = 100_000  # maximum number of visual elements
+
+
+@dataclass
+class Visual:
+    """<visual> element as written: origin, shape and colour. The colour is the name of a material or an rgba."""
+
+    line: int
+    origin: Attributes = field(default_factory=dict[str, str])
+    shape: str = ""
+    attributes: Attributes = field(default_factory=dict[str, str])
+    material: str = ""
+    rgba: str = ""
+
+
+@dataclass
+class RobotVisuals:
+    """Visual elements per link, material colours, child link per joint."""
+
+    links: dict[str, list[Visual]]
+    materials: dict[str, str]
+    children: dict[str, str]
+
+
+def parse_visuals(path: Path, data: bytes) -> RobotVisuals:
+    """Parse the visual elements of a URDF file. FileError as in `parse_robot`."""
+    reader = parse_with(_VisualReader, path, data)
+    children = {joint.name: joint.child for joint in reader.robot.joints.values()}
+    return RobotVisuals(reader.visuals, reader.materials, children)
+
+
+class _VisualReader(UrdfHandlers):
+    """URDF handlers with visual elements and the robot's materials."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.visuals: dict[str, list[Visual]] = {}
+        self.materials: dict[str, str] = {}
+        self.visual: Visual | None = None
+        self.material = ""
+        self.count = 0
+
+    def _handle_start(self, tag: str, attributes: Attributes) -> None:
+        super()._handle_start(tag, attributes)
+        if self.depth == _PART_DEPTH:
+            self.material = attributes.get("name", "") if tag == "material" else ""
+        elif self.depth == _DETAIL_DEPTH:
+            self._handle_detail(tag, attributes)
+        elif self.visual is not None:
+            self._handle_inner(self.visual, tag, attributes)
+
+    def _handle_end(self, _tag: str) -> None:
+        if self.depth == _DETAIL_DEPTH:
+            self.visual = None
+        super()._handle_end(_tag)
+
+    def _handle_detail(self, tag: str, attributes: Attributes) -> None:
+        if tag == "color" and self.material:
+            self.materials[self.material] = attributes.get("rgba", "")
+        elif tag == "visual" and self.link is not None:
+            self.count += 1
+            if self.count > _MAX_VISUALS:
+                self._fail(f"more than {_MAX_VISUALS} visual elements")
+            self.visual = Visual(self.parser.CurrentLineNumber)
+            self.visuals.setdefault(self.link, []).append(self.visual)
+
+    def _handle_inner(self, visual: Visual, tag: str, attributes: Attributes) -> None:
+        if self.depth == _MESH_DEPTH and tag in SHAPE_TAGS:
+            visual.shape, visual.attributes = tag, attributes
+        elif self.depth == _MESH_DEPTH and tag == "color":
+            visual.rgba = attributes.get("rgba", "")
+        elif self.depth == _MESH_DEPTH - 1 and tag == "origin":
+            visual.origin = attributes
+        elif self.depth == _MESH_DEPTH - 1 and tag == "material":
+            visual.material = attributes.get("name", "")

@@ -1,0 +1,317 @@
+"""USD worker process: usd-core opens the stage and numbers are written.
+
+Before a stage is composed, every layer it would load is checked. A layer outside of the file's folder and of the
+permitted folder is refused without opening it. Matrices are 16 numbers for row vectors, as in USD.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from array import array
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from poise.io.include_folders import PermittedFolders
+from poise.io.subprocess_worker import UnreadableFileError, run_worker
+
+_MAX_LAYERS = 1000  # most layers of a stage
+_MAX_NUMBERS = 20_000_000  # most numbers of animation in a reply
+_MAX_MESSAGE_LENGTH, _MAX_PLACE_LENGTH = 200, 30  # most characters of a message of USD and of its place in the file
+_MESSAGE_PATTERNS = (  # patterns of source names in USD's messages, and their replacements
+    (r" matching pxrInternal.*?(?= at '|$)", ""), (r" in <[^>]*> ?'?$", ""), (r"pxrInternal\w*::", ""),
+    (r",? while reading @.*?@", ""), (r"Corrupt asset <[^>]*>: ", "corrupt: "), (r"<[^>\[]*\[([^]]*)\]>", r"\1"),
+)  # fmt: skip
+_JOINT_KINDS = {
+    "PhysicsRevoluteJoint": "revolute", "PhysicsPrismaticJoint": "prismatic", "PhysicsFixedJoint": "fixed",
+    "PhysicsSphericalJoint": "spherical", "PhysicsJoint": "free",
+}  # fmt: skip
+_CHANNELS = ("translations", "rotations", "scales")
+
+
+def read_usd(_: bytes) -> tuple[dict[str, Any], list[array[float]]]:
+    """Read skeletons, animations and joints as JSON and blocks of numbers."""
+    os.environ["PXR_WORK_THREAD_LIMIT"] = "1"
+    sdf, tf, usd = (import_pxr(name) for name in ("Sdf", "Tf", "Usd"))
+    # Undecodable bytes of a path, as Python represents them.
+    if any("\udc80" <= letter <= "\udcff" for letter in sys.argv[3]):
+        raise UnreadableFileError("usd-core opens no file with a path that is not UTF-8: rename it")
+    try:
+        layer = sdf.Layer.FindOrOpen(sys.argv[3])
+        if layer is None:
+            raise UnreadableFileError("usd-core cannot read it")
+        missing = _check_layers(layer, sdf)
+        stage = usd.Stage.Open(layer)
+    except tf.ErrorException as error:
+        raise UnreadableFileError(f"usd-core cannot read it: {_format_first_error(error)}") from error
+    try:
+        return _StageReport(stage, missing).build()
+    except (TypeError, ValueError, AttributeError) as error:  # such as a list of joints of another type than tokens
+        raise UnreadableFileError(
+            "a property of a skeleton, an animation or a joint has another type than USD gives it"
+        ) from error
+
+
+def import_pxr(name: str) -> Any:
+    """Import a module of usd-core. It is an extra without types everywhere; the parent process has checked for it."""
+    return import_module(f"pxr.{name}")
+
+
+def _format_first_error(error: Exception) -> str:
+    """Format the first error of USD without names of its sources. Lines and columns are the file's.
+
+    The text is `Error in 'FUNCTION' at line N in file SOURCE : 'WORDS' Error in ...`. Messages of its parser begin with
+    the file's path and `:LINE:COLUMN: `.
+    """
+    words = " ".join(str(error).split()).split(" : '", 1)[-1].split("' Error in '", 1)[0]
+    words = re.sub(r"^\S.*?:(\d+):(\d+): ", r"line \1, column \2: ", words.split("--", 1)[-1].strip())
+    for pattern, plain in _MESSAGE_PATTERNS:
+        words = re.sub(pattern, plain, words)
+    words, at, file_place = words.strip(" '").partition(" at '")
+    if words.endswith(" at"):
+        words = f"{words} the end of the file"
+    return f"{words}{f' at {file_place[:_MAX_PLACE_LENGTH]!r}' if at else ''}"[:_MAX_MESSAGE_LENGTH] or "unknown error"
+
+
+def _check_layers(first: Any, sdf: Any) -> list[str]:
+    """Refuse references outside the permitted folders; return the missing ones."""
+    permitted = PermittedFolders.from_path(Path(first.realPath), *map(Path, sys.argv[4:]))
+    missing: list[str] = []
+    waiting, known_layers = [first], {first.identifier}
+    while waiting:
+        layer = waiting.pop()
+        _refuse_clips(layer)
+        for asset in layer.GetCompositionAssetDependencies():
+            if not asset:
+                continue  # a prim of this layer
+            layer_path = layer.ComputeAbsolutePath(asset)
+            outer = Path(layer_path.split("[", 1)[0]).resolve()
+            if not permitted.contains(outer):
+                raise UnreadableFileError(
+                    f"its reference {permitted.format_refusal(repr(asset[:_MAX_MESSAGE_LENGTH]))}"
+                )
+            if layer_path in known_layers:
+                continue
+            known_layers.add(layer_path)
+            if len(known_layers) > _MAX_LAYERS:
+                raise UnreadableFileError(f"it refers to more than {_MAX_LAYERS:,} layers")
+            below = sdf.Layer.FindOrOpen(layer_path) if outer.is_file() else None
+            if below is None:
+                missing.append(asset)
+            else:
+                waiting.append(below)
+    return sorted(missing)
+
+
+def _refuse_clips(layer: Any) -> None:
+    """Refuse value clips. They open files when values are read, too late to check these."""
+    with_clips: list[str] = []
+
+    def visit(path: Any) -> None:
+        if _has_clips(layer, path):
+            with_clips.append(str(path))
+
+    layer.Traverse("/", visit)
+    if with_clips:
+        raise UnreadableFileError(f"{with_clips[0]} has value clips, which are not read; flatten the stage first")
+
+
+def _has_clips(layer: Any, path: Any) -> bool:
+    prim = layer.GetPrimAtPath(path) if path.IsPrimPath() else None
+    return prim is not None and prim.HasInfo("clips")
+
+
+class _StageReport:
+    """Report on a stage."""
+
+    def __init__(self, stage: Any, missing: list[str]) -> None:
+        self.stage, self.missing = stage, missing
+        self.prims = list(stage.Traverse(import_pxr("Usd").TraverseInstanceProxies()))
+        self.geom, self.skel = import_pxr("UsdGeom"), import_pxr("UsdSkel")
+        self.transforms = self.geom.XformCache()
+        self.blocks: list[array[float]] = []
+        self.count = 0
+        self.mistyped: list[str] = []  # attributes of another type than USD defines
+
+    def build(self) -> tuple[dict[str, Any], list[array[float]]]:
+        """Build the JSON header and the blocks of numbers."""
+        prims = self.prims
+        header: dict[str, Any] = {
+            "unit": self.geom.GetStageMetersPerUnit(self.stage),
+            "up": str(self.geom.GetStageUpAxis(self.stage)).lower(),
+            "rate": self.stage.GetTimeCodesPerSecond(),
+            "prims": len(prims),
+            "missing": self.missing,
+            "skeletons": [self._describe_skeleton(prim) for prim in prims if prim.IsA(self.skel.Skeleton)],
+            "animations": [self._describe_animation(prim) for prim in prims if prim.IsA(self.skel.Animation)],
+            "joints": [self._describe_joint(prim) for prim in prims if prim.GetTypeName() in _JOINT_KINDS],
+        }
+        header["odd"] = self.mistyped
+        header["others"] = sorted(
+            {
+                str(p.GetTypeName())
+                for p in prims
+                if "Joint" in str(p.GetTypeName()) and p.GetTypeName() not in _JOINT_KINDS
+            }
+        )
+        bodies = {path for joint in header["joints"] for path in joint["bodies"] if path}
+        prims = {path: self.stage.GetPrimAtPath(path) for path in sorted(bodies)}
+        header["bodies"] = {path: self._read_world_matrix(prim) for path, prim in prims.items()}
+        header["floating"] = [path for path, prim in prims.items() if self._is_dynamic(prim)]
+        return header, self.blocks
+
+    def _add_block(self, values: Iterator[float] | list[float]) -> int:
+        numbers = array("d", values)
+        self.count += len(numbers)
+        if self.count > _MAX_NUMBERS:
+            raise UnreadableFileError(
+                f"it has more than {_MAX_NUMBERS:,} numbers of animation; cut it into several files"
+            )
+        self.blocks.append(numbers)
+        return len(self.blocks) - 1
+
+    def _read_world_matrix(self, prim: Any) -> list[float]:
+        """Return the world matrix of a prim. The identity for a missing one."""
+        if not prim or not prim.IsA(self.geom.Xformable):
+            return [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
+        matrix: Any = self.transforms.GetLocalToWorldTransform(prim)
+        return [value for row in matrix for value in row]
+
+    def _is_dynamic(self, prim: Any) -> bool:
+        """Return whether a body is dynamic in simulation. It is an enabled rigid body without kinematic animation."""
+        physics = import_pxr("UsdPhysics").RigidBodyAPI
+        if not prim or not prim.HasAPI(physics):
+            return False
+        body = physics(prim)
+        return bool(body.GetRigidBodyEnabledAttr().Get()) and not body.GetKinematicEnabledAttr().Get()
+
+    def _describe_skeleton(self, prim: Any) -> dict[str, Any]:
+        skeleton = self.skel.Skeleton(prim)
+        joints = [str(joint) for joint in skeleton.GetJointsAttr().Get() or ()]
+        source = self.skel.BindingAPI(prim).GetInheritedAnimationSource()
+        return {
+            "path": str(prim.GetPath()),
+            "joints": joints,
+            "rest": self._add_block(_flatten_matrices(skeleton.GetRestTransformsAttr().Get())),
+            "bind": self._add_block(_flatten_matrices(skeleton.GetBindTransformsAttr().Get())),
+            "place": self._read_world_matrix(prim),
+            "moves": self.geom.Xformable(prim).TransformMightBeTimeVarying(),
+            "animation": str(source.GetPath()) if source else "",
+        }
+
+    def _describe_animation(self, prim: Any) -> dict[str, Any]:
+        """Describe an animation: joints, times [time codes], values of three channels. None for a missing channel."""
+        animation = self.skel.Animation(prim)
+        attributes = [getattr(animation, f"Get{name.capitalize()}Attr")() for name in _CHANNELS]
+        samples = sorted({time for attribute in attributes for time in attribute.GetTimeSamples()})
+        entry: dict[str, Any] = {"path": str(prim.GetPath()), "times": self._add_block(samples or [0.0])}
+        entry["joints"] = [str(joint) for joint in animation.GetJointsAttr().Get() or ()]
+        for name, attribute in zip(_CHANNELS, attributes, strict=True):
+            values = [attribute.Get(time) if samples else attribute.Get() for time in samples or [0.0]]
+            entry[name] = (
+                None if any(value is None for value in values) else self._add_block(_flatten_values(values, name))
+            )
+        return entry
+
+    def _describe_joint(self, prim: Any) -> dict[str, Any]:
+        attributes = _JointAttributes(prim, self.mistyped)
+        bodies = [[str(p) for p in prim.GetRelationship(f"physics:body{k}").GetTargets()] for k in (0, 1)]
+        return {
+            "path": str(prim.GetPath()),
+            "kind": _JOINT_KINDS[str(prim.GetTypeName())],
+            "bodies": [targets[0] if targets else "" for targets in bodies],
+            "places": [attributes.read_position(f"physics:localPos{k}") for k in (0, 1)],
+            "turns": [attributes.read_quaternion(f"physics:localRot{k}") for k in (0, 1)],
+            "axis": attributes.read_word("physics:axis", "X"),
+            "limits": {
+                name.removeprefix("limit:").removesuffix(":physics:low"): [
+                    attributes.read_number(name, 0.0), attributes.read_number(name.replace(":low", ":high"), 0.0)]
+                for name in map(str, prim.GetPropertyNames()) if name.startswith("limit:") and name.endswith(":low")
+            },
+            "low": attributes.read_number("physics:lowerLimit", float("-inf")),
+            "high": attributes.read_number("physics:upperLimit", float("inf")),
+            "apart": attributes.read_flag("physics:excludeFromArticulation", otherwise=False),
+            "on": attributes.read_flag("physics:jointEnabled", otherwise=True),
+            "cone": [attributes.read_number(f"physics:coneAngle{k}Limit", -1.0) for k in (0, 1)],
+        }  # fmt: skip
+
+
+class _JointAttributes:
+    """Attributes of a joint as plain numbers and words. A file may give them any type.
+
+    A value of the wrong type counts as absent and is listed in `mistyped`. In the frames of a joint it is refused.
+    """
+
+    def __init__(self, prim: Any, mistyped: list[str]) -> None:
+        self.prim, self.mistyped = prim, mistyped
+
+    def _read_value(self, name: str) -> Any:
+        attribute = self.prim.GetAttribute(name)
+        return attribute.Get() if attribute else None
+
+    def _read_typed(self, name: str, *kinds: type) -> Any:
+        value = self._read_value(name)
+        if value is None or isinstance(value, kinds):
+            return value
+        self.mistyped.append(self._format_attribute(name, value))
+        return None
+
+    def _format_attribute(self, name: str, value: Any) -> str:
+        return f"{name} of {self.prim.GetPath()} ({type(value).__name__})"
+
+    def read_number(self, name: str, otherwise: float) -> float:
+        """Read a number of any kind."""
+        value = self._read_typed(name, int, float)
+        return otherwise if value is None else float(value)
+
+    def read_flag(self, name: str, *, otherwise: bool) -> bool:
+        """Read a number as true unless it is zero."""
+        value = self._read_typed(name, int, float)
+        return otherwise if value is None else bool(value)
+
+    def read_word(self, name: str, otherwise: str) -> str:
+        """Read a token or text."""
+        value = self._read_typed(name, str)
+        return otherwise if value is None else str(value)
+
+    def read_position(self, name: str) -> list[float]:
+        """Read three numbers; zeros where the attribute is absent."""
+        value = self._read_value(name)
+        if value is None:
+            return [0.0, 0.0, 0.0]
+        if not isinstance(value, tuple(getattr(import_pxr("Gf"), f"Vec3{letter}") for letter in "dfhi")):
+            raise UnreadableFileError(f"{self._format_attribute(name, value)} is not a position of three numbers")
+        return [float(part) for part in value]
+
+    def read_quaternion(self, name: str) -> list[float]:
+        """Read a quaternion as w x y z.
+
+        The identity where the attribute is absent.
+        """
+        value = self._read_value(name)
+        if value is not None and not isinstance(
+            value, tuple(getattr(import_pxr("Gf"), f"Quat{letter}") for letter in "dfh")
+        ):
+            raise UnreadableFileError(f"{self._format_attribute(name, value)} is not a quaternion")
+        return _to_wxyz(value)
+
+
+def _flatten_matrices(matrices: Any) -> list[float]:
+    return [value for matrix in matrices or () for row in matrix for value in row]
+
+
+def _flatten_values(values: list[Any], name: str) -> Iterator[float]:
+    for sample in values:
+        for value in sample:
+            yield from _to_wxyz(value) if name == "rotations" else value
+
+
+def _to_wxyz(quaternion: Any) -> list[float]:
+    return [1.0, 0.0, 0.0, 0.0] if quaternion is None else [quaternion.GetReal(), *quaternion.GetImaginary()]
+
+
+if __name__ == "__main__":
+    run_worker(read_usd)

@@ -1,1 +1,0 @@
-"""Reader and columns of joint values."""

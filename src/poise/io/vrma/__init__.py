@@ -1,1 +1,0 @@
-"""VRM animations of humanoid characters: T pose, retargeting and documents."""

@@ -1,0 +1,355 @@
+"""Differentiable forward kinematics, configuration steps and goal residuals in JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError, UnsupportedError
+from poise.jax import quaternions
+from poise.maths import rotations
+from poise.maths.arrays import Floats, Ints
+from poise.maths.rotations import rotation_part
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.dof_layout import AIM, BALANCE, DIRECTION, POLE, POSITION, ROTATION, TARGET_SIZES, Measure
+from poise.problem.goals import AnyGoal, Goal
+from poise.problem.problem import Problem
+from poise.problem.tree_packing import read_axis, read_offset, read_weight
+
+
+class Frames(NamedTuple):
+    """World frames of the requested joints, in their order. j joints, leading axes of q in front.
+
+    Parameters
+    ----------
+    positions
+        (..., j, 3) world, file units.
+    rotations
+        (..., j, 4) w x y z, the rotations along the path without scale; the sign is not fixed. Equal to `Pose.world`
+        rotations for uniform scale.
+    affine
+        (..., j, 3, 4) world transforms, scale included.
+    """
+
+    positions: Array
+    rotations: Array
+    affine: Array
+
+
+def forward(
+    skeleton: Skeleton, joints: str | Iterable[str] | None = None, *, pose: Pose | None = None
+) -> Callable[[ArrayLike], Frames]:
+    """Build differentiable forward kinematics: a pure function from q to Frames. q is (..., nq).
+
+    Parameters
+    ----------
+    skeleton
+        The joints.
+    joints
+        A name (j is 1), several names, or None for all in the skeleton's order.
+    pose
+        A single pose. Its translations and scales are used, its q is ignored.
+
+    Returns
+    -------
+    function
+        It is compiled by `jax.jit` once per shape and inlined in functions you compile; unused parts of Frames cost
+        nothing there.
+
+    Raises
+    ------
+    UnknownNameError
+        For a joint that does not exist.
+    InputError
+        For a q of the wrong size or a pose of another skeleton.
+
+    Notes
+    -----
+    world_i = world_parent . A_i . J_i(q_i) . B_i, as in Pose. Quaternions in q are normalised inside, so any q is a
+    pose; one of zero length is the identity. Gradients are finite everywhere, including zero and half-turn rotations.
+    """
+    if pose is not None and (pose.shape or pose.skeleton != skeleton):
+        raise InputError("pose must be a single pose of the same skeleton")
+    names = skeleton.names if joints is None else (joints,) if isinstance(joints, str) else tuple(joints)
+    rows = np.array([skeleton.index(name) for name in names], dtype=np.int64)
+    table = _build_table(skeleton, pose)
+
+    @jax.jit
+    def compute_frames(q: Array) -> Frames:
+        linear, offsets, turned = _place_joints(table, q)
+        linear, offsets = linear[..., rows, :, :], offsets[..., rows, :]
+        return Frames(offsets, turned[..., rows, :], jnp.concatenate([linear, offsets[..., None]], axis=-1))
+
+    def compute_checked_frames(q: ArrayLike) -> Frames:
+        return compute_frames(check_q(skeleton, q))
+
+    return compute_checked_frames
+
+
+def retract(skeleton: Skeleton) -> Callable[[ArrayLike, ArrayLike], Array]:
+    """Build a pure function (q, v) -> q moved by v. q is (..., nq), v is (..., nv); it is differentiable at v = 0.
+
+    Parameters
+    ----------
+    skeleton
+        The joints.
+
+    Notes ----- Skeleton.v_start gives the layout of v. Hinges and slides add it, balls rotate by exp(v) about the axes
+    of their frame (q' = exp(v) q), free joints add the first three and rotate by the last three. `d forward(retract(q,
+    v)) / dv` at zero is Pose.jacobian. Use this parametrisation for optimisation: nv numbers, no constraint, no
+    singular quaternion. Limits are ignored; use Skeleton.legal for them.
+    """
+    kinds, is_independent = skeleton.kinds, np.array([coupling is None for coupling in skeleton.couplings])
+    is_single_dof = is_independent & ((kinds == Kind.HINGE) | (kinds == Kind.SLIDE))
+    free = kinds == Kind.FREE
+    flat_q = [skeleton.q_start[is_single_dof], (skeleton.q_start[free][:, None] + np.arange(3)).ravel()]
+    flat_v = [skeleton.v_start[is_single_dof], (skeleton.v_start[free][:, None] + np.arange(3)).ravel()]
+    added_q, added_v = np.concatenate(flat_q), np.concatenate(flat_v)
+    turn_q, turn_v = skeleton.turn_columns, _find_rotation_dofs(skeleton)
+
+    @jax.jit
+    def apply_velocity(q: Array, v: Array) -> Array:
+        q = jnp.broadcast_to(q, (*jnp.broadcast_shapes(q.shape[:-1], v.shape[:-1]), skeleton.nq))
+        q = q.at[..., added_q].add(v[..., added_v])
+        turned = quaternions.multiply(
+            quaternions.exp(quaternions.to_vec(v[..., turn_v])),
+            quaternions.normalise(quaternions.to_quat(q[..., turn_q])),
+        )
+        return q.at[..., turn_q].set(quaternions.stack(turned))
+
+    def apply_checked_velocity(q: ArrayLike, v: ArrayLike) -> Array:
+        q, v = check_q(skeleton, q), jnp.asarray(v)
+        if v.shape[-1:] != (skeleton.nv,):
+            raise InputError(f"v has {skeleton.nv} numbers in its last axis; got an array of shape {v.shape}")
+        return apply_velocity(q, v)
+
+    return apply_checked_velocity
+
+
+def check_q(skeleton: Skeleton, q: ArrayLike) -> Array:
+    """Check the size of q and convert it to floating point. Its precision is kept."""
+    array = jnp.asarray(q)
+    if not jnp.issubdtype(array.dtype, jnp.floating):
+        array = array.astype(jnp.result_type(float))
+    if array.shape[-1:] != (skeleton.nq,):
+        raise InputError(f"q has {skeleton.nq} numbers in its last axis; got an array of shape {array.shape}")
+    return array
+
+
+# --- rows of the skeleton ----------------------------------------------------------------------------------------
+
+
+class _JointTable(NamedTuple):
+    """Rows of a skeleton by joint kind, with their constants."""
+
+    skeleton: Skeleton
+    doubling_rounds: int
+    parents: Ints  # (n + 1,); row n is the world
+    hinges: Ints
+    slides: Ints
+    moves: Ints
+    before: Floats  # (n, 7) A
+    after: Floats  # (n, 3, 4) B
+    after_turns: Floats  # (n, 4) the rotation in B
+
+
+def _build_table(skeleton: Skeleton, pose: Pose | None) -> _JointTable:
+    kinds, n = skeleton.kinds, len(skeleton)
+    before, after = skeleton.A.copy(), skeleton.B.copy()
+    if pose is not None and pose.translations is not None:
+        before[:, :3] = np.where((kinds == Kind.FREE)[:, None], before[:, :3], pose.translations)
+    if pose is not None and pose.scales is not None:
+        after = np.concatenate([pose.scales[:, :, None] * np.eye(3), np.zeros((n, 3, 1))], axis=2)
+    depth = max((len(skeleton.way(row)) for row in range(n)), default=0)
+    return _JointTable(
+        skeleton=skeleton,
+        doubling_rounds=max(depth - 1, 0).bit_length(),
+        parents=np.append(np.where(skeleton.parents < 0, n, skeleton.parents), n).astype(np.int64),
+        hinges=np.flatnonzero(kinds == Kind.HINGE),
+        slides=np.flatnonzero(kinds == Kind.SLIDE),
+        moves=np.flatnonzero(kinds == Kind.FREE),
+        before=before,
+        after=after,
+        after_turns=rotations.from_matrix(rotation_part(after[:, :, :3])),
+    )
+
+
+def _find_rotation_dofs(skeleton: Skeleton) -> Ints:
+    """Find the columns (b, 3) of rotations in v. They belong to ball and free joints."""
+    balls = np.flatnonzero(skeleton.kinds >= Kind.BALL)
+    starts = skeleton.v_start[balls] + np.where(skeleton.kinds[balls] == Kind.FREE, 3, 0)
+    return starts[:, None] + np.arange(3)
+
+
+def _place_joints(table: _JointTable, q: Array) -> tuple[Array, Array, Array]:
+    """Compute linear parts, positions and rotations of all joints.
+
+    Their shapes are (..., n, 3, 3), (..., n, 3) and (..., n, 4).
+
+    Pointer doubling (Hillis and Steele, CACM 29(12), 1986): every round joins each row with its current
+    ancestor, so a tree of depth d takes log2 d rounds for any shape.
+    """
+    motion_rotations, motion_translations = _compute_motions(table, q)
+    n, dtype = len(table.before), q.dtype
+    before, after = jnp.asarray(table.before, dtype), jnp.asarray(table.after, dtype)
+    frame = quaternions.to_quat(before[:, 3:])
+    rotation = quaternions.multiply(frame, quaternions.to_quat(motion_rotations))
+    linear = quaternions.to_matrix(rotation)
+    offsets = (
+        before[:, :3]
+        + quaternions.stack(quaternions.rotate(frame, quaternions.to_vec(motion_translations)))
+        + _apply_linear(linear, after[:, :, 3])
+    )
+    linear = linear @ after[:, :, :3]
+    rotation = quaternions.stack(
+        quaternions.multiply(rotation, quaternions.to_quat(jnp.asarray(table.after_turns, dtype)))
+    )
+    world = (jnp.eye(3, dtype=dtype), jnp.zeros(3, dtype), jnp.array([1.0, 0.0, 0.0, 0.0], dtype))
+    batch = q.shape[:-1]
+    linear, offsets, rotation = (  # joints first, then the batch, for picking rows; the last row is the world
+        jnp.concatenate([jnp.moveaxis(part, len(batch), 0), jnp.broadcast_to(row, (1, *batch, *row.shape))])
+        for part, row in zip((linear, offsets, rotation), world, strict=True)
+    )
+    parents = table.parents
+    for _ in range(table.doubling_rounds):
+        above = quaternions.to_quat(rotation[parents])
+        rotation = quaternions.stack(quaternions.multiply(above, quaternions.to_quat(rotation)))
+        linear, offsets = linear[parents] @ linear, offsets[parents] + _apply_linear(linear[parents], offsets)
+        linear, offsets, rotation = map(
+            jax.lax.optimization_barrier, (linear, offsets, rotation)
+        )  # else recomputed next round
+        parents = parents[parents]
+    linear, offsets, rotation = (jnp.moveaxis(part[:n], 0, len(batch)) for part in (linear, offsets, rotation))
+    return linear, offsets, rotation
+
+
+def _compute_motions(table: _JointTable, q: Array) -> tuple[Array, Array]:
+    """Compute the rotation and translation of every motion. They are (..., n, 4) and (..., n, 3)."""
+    s, dtype, batch = table.skeleton, q.dtype, q.shape[:-1]
+    turned = jnp.broadcast_to(jnp.array([1.0, 0.0, 0.0, 0.0], dtype), (*batch, len(s), 4))
+    slid = jnp.zeros((*batch, len(s), 3), dtype)
+
+    def read_values(rows: Ints) -> tuple[Array, Array]:
+        ratio, offset = jnp.asarray(s.coupling_rows[rows].T, dtype)
+        return (ratio * q[..., s.q_start[rows]] + offset)[..., None], jnp.asarray(s.axes[rows], dtype)
+
+    if len(table.hinges):
+        angle, axes = read_values(table.hinges)
+        about = jnp.concatenate([jnp.cos(0.5 * angle), jnp.sin(0.5 * angle) * axes], axis=-1)
+        turned = turned.at[..., table.hinges, :].set(about)
+    if len(s.turn_columns):
+        balls = np.flatnonzero(s.kinds >= Kind.BALL)
+        unit = quaternions.normalise(quaternions.to_quat(q[..., s.turn_columns]))
+        turned = turned.at[..., balls, :].set(quaternions.stack(unit))
+    if len(table.slides):
+        along, axes = read_values(table.slides)
+        slid = slid.at[..., table.slides, :].set(along * axes)
+    if len(table.moves):
+        slid = slid.at[..., table.moves, :].set(q[..., s.q_start[table.moves][:, None] + np.arange(3)])
+    return turned, slid
+
+
+def _apply_linear(linear: Array, v: Array) -> Array:
+    return (linear * v[..., None, :]).sum(axis=-1)
+
+
+# --- Differentiable weighted residual of goals in JAX, in the engine's measure ---------------------------------------
+
+
+def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
+    """Build a pure residual function of q and targets.
+
+    (q (..., nq), targets (..., W)) -> (..., 3 m): three rows for each measured term of the goals.
+
+    Parameters
+    ----------
+    pose
+        A single pose. Its translations and scales are used, and a Pin holds its joint at this pose.
+    goals
+        One or several. Their targets are the default of the function's targets, which needs goals without batch axes.
+
+    Raises
+    ------
+    UnsupportedError
+        For a Pole.
+
+    Notes ----- `targets` are rows with the numbers of all goals, world, file units (Position, Aim and LookAt 3;
+    Orientation 4; Place 7; Direction 3; Pin 7, or 3 if only its position is held). Quaternions and directions in them
+    must have unit length. Rows of the result, times the goal's weight:
+
+    - position: (target - position) / size, with `size` about the rig's size, a power of two [file units];
+    - rotation: 2 sin(angle / 2) along the axis of the remaining rotation;
+    - direction: the same for the shortest rotation of the axis to the target;
+    - aim: the same for the shortest rotation of the axis to the direction from the goal's point to the target; zero
+      where these are one point. A LookAt is measured as an Aim; the solver chooses the joints' shares.
+
+    Near has no rows. Gradients are finite at the goal, at opposite directions and at rotations of half a turn; at the
+    last two the residual's length has a maximum and its gradient is zero.
+    """
+    goal_list = tuple(goals) if isinstance(goals, Sequence) else (goals,)
+    if pose.shape:
+        raise InputError("pose must be a single pose; q may have leading axes")
+    problem = Problem(pose, goal_list)
+    for measure in problem.measures:
+        if measure.kind in (POLE, BALANCE):
+            raise UnsupportedError(f"poise.jax has no residual for {type(goal_list[measure.goal]).__name__} goals")
+    names = tuple(dict.fromkeys(pose.skeleton.names[measure.row] for measure in problem.measures))
+    measured = [
+        (names.index(pose.skeleton.names[measure.row]), measure, goal, _read_axis(pose, measure, goal))
+        for measure, goal in ((measure, problem.goals[measure.goal]) for measure in problem.measures)
+    ]
+    compute_frames, size = forward(pose.skeleton, names, pose=pose), problem.plan.size
+    width = sum(TARGET_SIZES[measure.kind] for measure in problem.measures)
+    default_targets = None if any(goal.shape for goal in goal_list) else problem.targets(goal_list, 1)[0]
+
+    @jax.jit
+    def compute_rows(q: Array, targets: Array) -> Array:
+        at = compute_frames(q)
+        batch = jnp.broadcast_shapes(q.shape[:-1], targets.shape[:-1])
+        rows = [_compute_goal_rows(at, i, measure, goal, axis, targets, size) for i, measure, goal, axis in measured]
+        none = jnp.zeros((*batch, 0), q.dtype)
+        return jnp.concatenate([none, *(jnp.broadcast_to(part, (*batch, 3)) for part in rows)], axis=-1)
+
+    def compute_residual(q: ArrayLike, targets: ArrayLike | None = None) -> Array:
+        if targets is None and default_targets is None:
+            raise InputError("give targets: those of the goals are a batch")
+        at = check_q(pose.skeleton, q)
+        rows = jnp.asarray(default_targets if targets is None else targets, at.dtype)
+        if rows.shape[-1:] != (width,):
+            message = f"targets have {width} numbers in their last axis; got an array of shape {rows.shape}"
+            raise InputError(message)
+        return compute_rows(at, rows)
+
+    return compute_residual
+
+
+def _read_axis(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
+    """Return the local axis (3,) of a direction or aim. Zero for other measures."""
+    return np.array(read_axis(pose.skeleton, goal)) if measure.kind in (DIRECTION, AIM) else np.zeros(3)
+
+
+def _compute_goal_rows(
+    at: Frames, i: int, measure: Measure, goal: AnyGoal, local_axis: Floats, targets: Array, size: float
+) -> Array:
+    """Compute the weighted residual (..., 3) of one measure. It belongs to joint i of the frames."""
+    wanted = targets[..., measure.column : measure.column + TARGET_SIZES[measure.kind]]
+    affine, rotation = at.affine[..., i, :, :], quaternions.to_quat(at.rotations[..., i, :])
+    point = quaternions.to_vec(affine[..., :3] @ jnp.asarray(read_offset(goal), affine.dtype) + affine[..., 3])
+    if measure.kind == POSITION:
+        rows = quaternions.scale(quaternions.sub(quaternions.to_vec(wanted), point), 1.0 / size)
+    elif measure.kind == ROTATION:
+        rows = quaternions.rotation_error(quaternions.to_quat(wanted), rotation)
+    else:
+        axis = quaternions.rotate(rotation, quaternions.to_vec(jnp.asarray(local_axis, affine.dtype)))
+        direction = quaternions.to_vec(wanted)
+        rows = quaternions.direction_error(
+            quaternions.unit_direction(direction, point, axis) if measure.kind == AIM else direction, axis
+        )
+    return quaternions.stack(rows) * read_weight(goal, measure.kind)

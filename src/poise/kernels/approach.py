@@ -1,0 +1,152 @@
+# pyright: standard
+"""Move a configuration towards another with speed limits per joint. One call handles all joints.
+
+    rows  (j, PACE_ROW)  independent joints; see the columns PACE_ of layout.py
+    q     (nq,)          current configuration
+    goal  (nq,)          goal configuration
+    out   (nq,)          configuration after the given seconds; numbers without a row are those of the goal
+
+A distance decreases at the rate min(speed, distance ln 2 / half-life); see solving/tracker.py.
+"""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.jit import gil_kernel, inline
+from poise.kernels.lanes import round_half_even
+from poise.kernels.layout import (
+    BALL,
+    HINGE,
+    HINGED_BALL,
+    MOVE,
+    PACE_AXIS,
+    PACE_COLUMN,
+    PACE_HIGH,
+    PACE_KIND,
+    PACE_LOW,
+    PACE_SPEED,
+)
+from poise.kernels.limits import TWO_PI, clamp_angle, twist_angle
+from poise.kernels.vec_quat import Quat, from_axis_angle, normalise, read_quat_at, read_vec_at
+
+_LN2 = math.log(2.0)
+_SMALL_ANGLE_RAD = 1e-9  # [rad] below, slerp weights equal linear ones to rounding
+
+
+@inline
+def compute_remaining_distance(distance, seconds, speed, half_life):
+    """Compute the remaining distance after some seconds. A half-life of 0 and an infinite speed are no bounds."""
+    remaining, remaining_seconds = distance, seconds
+    if speed < math.inf:
+        # Linear down to the distance where both bounds are equal, exponential from there on.
+        corner = speed * half_life / _LN2
+        linear_seconds = min(max((distance - corner) / speed, 0.0), seconds)
+        remaining, remaining_seconds = distance - speed * linear_seconds, seconds - linear_seconds
+    if half_life > 0.0:
+        return remaining * 2.0 ** (-remaining_seconds / half_life)
+    return 0.0 if remaining_seconds > 0.0 else remaining
+
+
+@inline
+def compute_progress(distance, seconds, speed, half_life):
+    """Compute the covered fraction of a distance; 1 for distance 0."""
+    return 1.0 - compute_remaining_distance(distance, seconds, speed, half_life) / distance if distance > 0.0 else 1.0
+
+
+@inline
+def step_scalar(row, q, goal, seconds, half_life, out):
+    """Step a hinge or slide. A hinge takes the shorter direction where its range allows."""
+    column = int(row[PACE_COLUMN])
+    a, b = q[column], goal[column]
+    if row[PACE_KIND] == HINGE:
+        equivalent = b + TWO_PI * round_half_even((a - b) / TWO_PI)
+        if row[PACE_LOW] <= equivalent <= row[PACE_HIGH]:
+            b = equivalent
+    done = compute_progress(abs(b - a), seconds, row[PACE_SPEED], half_life)
+    out[column] = b if done >= 1.0 else a + done * (b - a)
+
+
+@inline
+def step_translation(row, q, goal, seconds, half_life, out):
+    """Step the translation of a free joint along a straight line."""
+    column = int(row[PACE_COLUMN])
+    x, y, z = goal[column] - q[column], goal[column + 1] - q[column + 1], goal[column + 2] - q[column + 2]
+    done = compute_progress(math.sqrt(x * x + y * y + z * z), seconds, row[PACE_SPEED], half_life)
+    if done < 1.0:
+        out[column], out[column + 1], out[column + 2] = (
+            q[column] + done * x,
+            q[column + 1] + done * y,
+            q[column + 2] + done * z,
+        )
+
+
+@inline
+def step_ball(row, q, goal, seconds, half_life):
+    """Step a ball joint by slerp.
+
+    Returns its rotation, and whether it has arrived; then the goal's own numbers are used.
+    """
+    a, b = read_quat_at(q, int(row[PACE_COLUMN])), read_quat_at(goal, int(row[PACE_COLUMN]))
+    if a.w * b.w + a.x * b.x + a.y * b.y + a.z * b.z < 0.0:
+        b = Quat(-b.w, -b.x, -b.y, -b.z)
+    chord = (a.w - b.w) ** 2 + (a.x - b.x) ** 2 + (a.y - b.y) ** 2 + (a.z - b.z) ** 2
+    both = (a.w + b.w) ** 2 + (a.x + b.x) ** 2 + (a.y + b.y) ** 2 + (a.z + b.z) ** 2
+    h = 2.0 * math.atan2(math.sqrt(chord), math.sqrt(both))  # from chord lengths: exact near 0, and 0 for equal ones
+    done = compute_progress(2.0 * h, seconds, row[PACE_SPEED], half_life)
+    weight_start, weight_goal = 1.0 - done, done
+    if h >= _SMALL_ANGLE_RAD:
+        weight_start, weight_goal = math.sin(weight_start * h) / math.sin(h), math.sin(done * h) / math.sin(h)
+    rotation = Quat(
+        weight_start * a.w + weight_goal * b.w,
+        weight_start * a.x + weight_goal * b.x,
+        weight_start * a.y + weight_goal * b.y,
+        weight_start * a.z + weight_goal * b.z,
+    )
+    return normalise(rotation), done >= 1.0
+
+
+@inline
+def compute_hinge_angle(row, rotation):
+    """Compute the angle of a hinged ball. It is the angle in its range nearest to the twist in (-pi, pi]."""
+    angle = twist_angle(rotation, read_vec_at(row, PACE_AXIS))
+    if angle > math.pi:
+        angle -= TWO_PI
+    elif angle <= -math.pi:
+        angle += TWO_PI
+    return clamp_angle(angle, row[PACE_LOW], row[PACE_HIGH])
+
+
+@inline
+def step_hinged_ball(row, q, goal, seconds, half_life):
+    """Step a hinged ball along its range. It never crosses forbidden angles."""
+    column = int(row[PACE_COLUMN])
+    a, b = compute_hinge_angle(row, read_quat_at(q, column)), compute_hinge_angle(row, read_quat_at(goal, column))
+    done = compute_progress(abs(b - a), seconds, row[PACE_SPEED], half_life)
+    return from_axis_angle(read_vec_at(row, PACE_AXIS), a + done * (b - a)), done >= 1.0
+
+
+@gil_kernel
+def step_towards(rows, q, goal, seconds, half_life, out):
+    """Step all joints towards the goal; fill `out`."""
+    for i in range(goal.shape[0]):
+        out[i] = goal[i]
+    for j in range(rows.shape[0]):
+        row = rows[j]
+        kind, column = int(row[PACE_KIND]), int(row[PACE_COLUMN])
+        if kind == MOVE:
+            step_translation(row, q, goal, seconds, half_life, out)
+        elif kind != BALL and kind != HINGED_BALL:
+            step_scalar(row, q, goal, seconds, half_life, out)
+        else:
+            if kind == BALL:
+                rotation, is_there = step_ball(row, q, goal, seconds, half_life)
+            else:
+                rotation, is_there = step_hinged_ball(row, q, goal, seconds, half_life)
+            if not is_there:
+                out[column], out[column + 1], out[column + 2], out[column + 3] = (
+                    rotation.w,
+                    rotation.x,
+                    rotation.y,
+                    rotation.z,
+                )

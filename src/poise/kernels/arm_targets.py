@@ -1,0 +1,198 @@
+# pyright: standard
+"""Solve world targets of a serial arm. Targets are converted to the base frame, solved, and converted back to q.
+
+One kernel solves one target or many, with the same bits. A call into compiled code costs about 30 ns per array and half
+a microsecond for a tuple of eight, while solving takes two microseconds. Constant data are therefore in two arrays:
+`numbers`, and `layout` with their offsets (the columns REACH_ of layout.py). The others are:
+
+    rows    (k, W)       world targets, W = 3, 4 or 7 numbers: x y z, w x y z
+    bases   (1|k, 12)    world transforms of the arm's base, without scale
+    q       (k + t, nq + 4)  starts, then solutions, each followed by REACH_RESULT numbers. The last t rows are for a
+                         trace, see arm_lm.py
+    work    flat         REACH_WORK_PER_TARGET and two per link, for each target from `first` to `last`; a single target
+                         needs none
+"""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.arm_lm import solve_range
+from poise.kernels.goal_errors import measure_batch
+from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.lanes import LANES4, LANES8, SCALAR, stack_array, view_lanes
+from poise.kernels.layout import (
+    ARM_LINK,
+    ARM_SETTINGS,
+    INVALID_TARGET,
+    MEASURE_KIND,
+    MEASURE_ROW,
+    PATH_ROW,
+    POSITION,
+    REACH_AT_GAINS,
+    REACH_AT_LINKS,
+    REACH_AT_MEASURES,
+    REACH_AT_POSES,
+    REACH_AT_RANGES,
+    REACH_AT_SEEDS,
+    REACH_AT_SETTINGS,
+    REACH_AT_TABLE,
+    REACH_AT_TOLERANCES,
+    REACH_AT_UNIT,
+    REACH_COLUMNS,
+    REACH_IS_HINGE,
+    REACH_LINKS,
+    REACH_MEASURES,
+    REACH_NQ,
+    REACH_ROWS,
+    REACH_SEEDS,
+    REACH_SPANS,
+    REACH_USED,
+    REACH_USES,
+    REACH_WIDTH,
+    REACH_WORK,
+    REACH_WORK_ONE_TARGET,
+    START_OUTSIDE_LIMITS,
+    TOLERANCE_SLACK,
+)
+from poise.kernels.limits import find_nearest_equivalent
+from poise.kernels.matrices import read_base_from_world, scale_to_unit
+from poise.kernels.vec_quat import Quat, Vec, multiply, rotate, sub
+
+_MAX_COORDINATE = 1e100  # file units; keeps squares finite
+
+
+@device_function
+def is_valid_target(row, width):
+    """Return whether a target is valid. It must be finite; its rotation is scaled to unit length."""
+    for i in range(width):
+        # Not `>`: a NaN is never less or equal, and is rejected.
+        if not abs(row[i]) <= _MAX_COORDINATE:
+            return False
+    return width == 3 or scale_to_unit(row, width - 4, 4)
+
+
+@device_function
+def is_in_ranges(q, ranges):
+    """Return whether q is inside all ranges; NaN is not."""
+    for i in range(q.shape[0]):
+        # NaN is outside.
+        if not ranges[2 * i] <= q[i] <= ranges[2 * i + 1]:
+            return False
+    return True
+
+
+@device_function
+def world_to_base(row, width, base, unit, target):
+    """Convert a world target to the base frame and kernel units (7,). `unit` is world units per kernel unit."""
+    base_from_world, p, q = read_base_from_world(base), Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
+    if width != 4:
+        p = rotate(base_from_world, sub(Vec(row[0], row[1], row[2]), Vec(base[3], base[7], base[11])))
+    if width != 3:
+        column = width - 4
+        q = multiply(base_from_world, Quat(row[column], row[column + 1], row[column + 2], row[column + 3]))
+    target[0], target[1], target[2] = p.x / unit, p.y / unit, p.z / unit
+    target[3], target[4], target[5], target[6] = q.w, q.x, q.y, q.z
+
+
+@device_function
+def write_solution(x, columns, is_hinge, gains, ranges, q):
+    """Write the solution into q. A hinge takes as few turns from the start as its range allows."""
+    for i in range(columns.shape[0]):
+        j = columns[i]
+        low, high = ranges[2 * j], ranges[2 * j + 1]
+        # Dividing by the gain may exceed a range by rounding.
+        value = min(max(x[i] / gains[i], low), high)
+        q[j] = find_nearest_equivalent(value, q[j], low, high) if is_hinge[i] > 0 else value
+
+
+@inline
+def measure_solution(numbers, layout, q, row):
+    """Measure whether q meets the target (1 or 0).
+
+    Also returns the two errors, measured along the skeleton's own path.
+    """
+    count, width = layout[REACH_MEASURES], layout[REACH_WIDTH]
+    work, out = stack_array(SCALAR, REACH_WORK), stack_array(SCALAR, 4)
+    rows = view_lanes(SCALAR, numbers, layout[REACH_AT_TABLE], layout[REACH_ROWS], PATH_ROW)
+    measures = view_lanes(SCALAR, numbers, layout[REACH_AT_MEASURES], count, MEASURE_ROW)
+    spans = layout[layout[REACH_SPANS] : layout[REACH_SPANS] + 2 * count].reshape(count, 2)
+    used = layout[layout[REACH_USES] : layout[REACH_USES] + layout[REACH_USED]]
+    one_q, one_target = view_lanes(SCALAR, q, 0, 1, layout[REACH_NQ]), view_lanes(SCALAR, row, 0, 1, width)
+    sines_cosines = view_lanes(SCALAR, out, 0, 1, 2, 2)
+    measure_batch(SCALAR, rows, spans, measures, one_q, used, one_target, work, sines_cosines)
+    is_reached, first, second = 1, 0.0, 0.0
+    for c in range(count):
+        error = (
+            sines_cosines[0, c, 0]
+            if measures[c, MEASURE_KIND] == POSITION
+            else 2.0 * math.atan2(sines_cosines[0, c, 0], sines_cosines[0, c, 1])
+        )
+        # Not `>`: a NaN is not met.
+        if not error <= numbers[layout[REACH_AT_TOLERANCES] + c] * (1.0 + TOLERANCE_SLACK):
+            is_reached = 0
+        if c == 0:
+            first = error
+        else:
+            second = error
+    return is_reached, first, second
+
+
+@inline
+def solve_targets(kind, numbers, layout, rows, bases, q, first, last, work):
+    """Solve targets first..last. With measuring paths in the layout, there is one target and it is validated first.
+
+    Returns for the first target: whether it is reached, or a negative status; its iterations; two errors.
+    """
+    m, nq, n, width = layout[REACH_LINKS], layout[REACH_NQ], last - first, layout[REACH_WIDTH]
+    is_lone = layout[REACH_ROWS] > 0
+    ranges = numbers[layout[REACH_AT_RANGES] : layout[REACH_AT_RANGES] + 2 * nq]
+    if is_lone and not is_valid_target(rows[0], width):
+        return INVALID_TARGET, 0, 0.0, 0.0
+    if is_lone and not is_in_ranges(q[0, :nq], ranges):
+        return START_OUTSIDE_LIMITS, 0, 0.0, 0.0
+    workspace = stack_array(SCALAR, REACH_WORK_ONE_TARGET) if n == 1 else work
+    targets = view_lanes(SCALAR, workspace, 0, n, 7)
+    x, starts = view_lanes(SCALAR, workspace, 7 * n, n, m), view_lanes(SCALAR, workspace, (7 + m) * n, n, m)
+    errors, counts = (
+        view_lanes(SCALAR, workspace, (7 + 2 * m) * n, n),
+        view_lanes(SCALAR, workspace, (8 + 2 * m) * n, n, 3),
+    )
+    columns = layout[layout[REACH_COLUMNS] : layout[REACH_COLUMNS] + m]
+    gains, unit = numbers[layout[REACH_AT_GAINS] : layout[REACH_AT_GAINS] + m], numbers[layout[REACH_AT_UNIT]]
+    for k in range(n):
+        base = bases[min(first + k, bases.shape[0] - 1)]
+        world_to_base(rows[first + k], width, base, unit, targets[k])
+        counts[k, 0], counts[k, 1], counts[k, 2] = 0.0, 0.0, 0.0
+        for i in range(m):
+            starts[k, i] = q[first + k, columns[i]] * gains[i]
+    links = view_lanes(SCALAR, numbers, layout[REACH_AT_LINKS], m + 1, ARM_LINK)
+    seeds = view_lanes(SCALAR, numbers, layout[REACH_AT_SEEDS], layout[REACH_SEEDS], m)
+    poses = numbers[layout[REACH_AT_POSES] : layout[REACH_AT_POSES] + 7 * layout[REACH_SEEDS]]
+    settings = numbers[layout[REACH_AT_SETTINGS] : layout[REACH_AT_SETTINGS] + ARM_SETTINGS]
+    trace = q[rows.shape[0] :, : m + 1]
+    solve_range(kind, links, seeds, poses, targets, starts, settings, 0, n, x, errors, counts, trace)
+    is_hinge = layout[layout[REACH_IS_HINGE] : layout[REACH_IS_HINGE] + m]
+    for k in range(n):
+        result = q[first + k]
+        # No iteration: the start meets the target, and q stays unchanged bit for bit.
+        if counts[k, 0] > 0.0:
+            write_solution(x[k], columns, is_hinge, gains, ranges, result)
+        result[nq], result[nq + 1], result[nq + 2] = counts[k, 0], counts[k, 1], counts[k, 2]
+        result[nq + 3] = errors[k]
+    if not is_lone:
+        return 0, 0, 0.0, 0.0
+    is_reached, one, other = measure_solution(numbers, layout, q[0, :nq], rows[0])
+    return is_reached, int(counts[0, 0]), one, other
+
+
+@kernel
+def solve_targets4(numbers, layout, rows, bases, q, first, last, work):
+    """Solve with four targets or attempts side by side."""
+    return solve_targets(LANES4, numbers, layout, rows, bases, q, first, last, work)
+
+
+@kernel
+def solve_targets8(numbers, layout, rows, bases, q, first, last, work):
+    """Solve with eight targets or attempts side by side."""
+    return solve_targets(LANES8, numbers, layout, rows, bases, q, first, last, work)

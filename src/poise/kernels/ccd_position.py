@@ -1,0 +1,446 @@
+"""Cyclic coordinate descent for a position goal, with O(n) sweeps.
+
+It rotates or slides the joint so that the tip comes nearest to the target.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise.kernels.chain_kinematics import (
+    KernelChain,
+    cache_all_sincos,
+    cache_sincos,
+    compute_tip_position,
+    copy_motions,
+    link_to_parent,
+    moved_to_link,
+    parent_to_link,
+    propagate_target,
+    read_link_offset,
+    record_trace,
+)
+from poise.kernels.chain_polish import polish_position
+from poise.kernels.chain_restarts import (
+    bend_if_straight,
+    clamp_balls,
+    descend_with_restarts,
+    extrapolate_sweep,
+    store_if_best,
+    store_initial,
+)
+from poise.kernels.jit import device_function, inline, kernel, never_inline
+from poise.kernels.layout import (
+    BALL,
+    BASE_FIRST,
+    EXACT,
+    HINGE,
+    LIMIT_KIND,
+    LIMIT_ROW,
+    MIN_LEVERAGE,
+    NO_LIMIT,
+    SLIDE,
+    TIP_FIRST,
+)
+from poise.kernels.limits import TWO_PI, cap_rotation, clamp, clamp_angle, clamp_rotation, twist_angle
+from poise.kernels.vec_quat import (
+    Quat,
+    add,
+    conjugate,
+    cross,
+    dot,
+    from_axis_angle,
+    has_directions,
+    multiply,
+    norm,
+    normalise,
+    read_quat,
+    read_vec,
+    rotate,
+    rotate_about_axis,
+    rotation_between,
+    scale,
+    sub,
+    write_quat,
+    write_vec,
+)
+
+MAX_HALVINGS = 3  # maximum halvings of a ball's step at its limit
+
+
+@inline
+def compute_best_hinge_angle(axis, value, low, high, max_turn, h, d):
+    """Compute the best hinge angle inside its range. It brings the tip h nearest to the target d.
+
+    Rotating h about a by phi gives |d - h|^2 = const - 2 [k1 (1 - cos phi) + k2 cos phi + k3 sin phi] with
+        k1 = (d.a)(h.a), k2 = d.h, k3 = a.(h x d): one cosine with its minimum at phi = atan2(k3, k2 - k1).
+    """
+    k21 = dot(d, h) - dot(d, axis) * dot(h, axis)
+    k3 = dot(axis, cross(h, d))
+    # Tip or target on the axis: all angles are equal, and an arc tangent of rounding errors would spin the hinge.
+    if k3 * k3 + k21 * k21 <= MIN_LEVERAGE * MIN_LEVERAGE:
+        return value
+    # max_turn narrows the range, which is exact: the best point of a cosine in a range is its minimum or the nearer
+    # end.
+    return clamp_angle(value + math.atan2(k3, k21), max(low, value - max_turn), min(high, value + max_turn))
+
+
+@inline
+def compute_projected_hinge_angle(axis, value, low, high, max_turn, h, d):
+    """Compute a hinge angle by projecting a free rotation.
+
+    Rotates freely, rotates back so that the axis returns, reads the angle and clamps it.
+
+    The result is the twist of the free rotation about the axis, a smaller angle than the best one
+    (`compute_best_hinge_angle`).
+    """
+    free_rotation = cap_rotation(rotation_between(h, d), max_turn)
+    rotated = multiply(free_rotation, from_axis_angle(axis, value))
+    axis_correction = rotation_between(rotate(rotated, axis), axis)
+    angle = twist_angle(multiply(axis_correction, rotated), axis)
+    full_turns = math.floor((angle - value) / TWO_PI + 0.5)
+    return clamp_angle(angle - full_turns * TWO_PI, low, high)
+
+
+@inline
+def halve_rotation(q):
+    """Halve a rotation."""
+    sign = -1.0 if q.w < 0.0 else 1.0
+    return normalise(Quat(1.0 + sign * q.w, sign * q.x, sign * q.y, sign * q.z))
+
+
+@device_function
+def step_limited_ball(limit, x, i, max_turn, point, d):
+    """Step a ball with a limit. A step whose clamped rotation would raise the error is halved, or not taken."""
+    q = read_quat(x, i)
+    h = rotate(q, point)
+    rotation, offset = cap_rotation(rotation_between(h, d), max_turn), sub(h, d)
+    max_squared_error = dot(offset, offset)
+    for _ in range(MAX_HALVINGS + 1):
+        legal = clamp_rotation(limit, normalise(multiply(rotation, q)))
+        h = rotate(legal, point)
+        offset = sub(h, d)
+        # The legal rotation nearest to the best one may raise the error: such a step is rejected.
+        if dot(offset, offset) <= max_squared_error:
+            write_quat(x, i, legal)
+            return h, rotate(conjugate(legal), d)
+        rotation = halve_rotation(rotation)
+    return rotate(q, point), rotate(conjugate(q), d)
+
+
+@inline
+def step_ball(x, i, max_turn, point, d):
+    """Step a ball joint without a limit."""
+    q = read_quat(x, i)
+    h = rotate(q, point)
+    rotation = rotation_between(h, d)
+    if max_turn < math.pi:
+        rotation = cap_rotation(rotation, max_turn)
+    q = multiply(rotation, q)
+    write_quat(x, i, q)
+    pp, dd = dot(point, point), dot(d, d)
+    if max_turn < math.pi or not has_directions(pp, dd):
+        return rotate(rotation, h), rotate(conjugate(q), d)
+    # Joint, tip and target are now collinear: their lengths give the positions, without waiting for the rotation.
+    return scale(d, math.sqrt(pp) / math.sqrt(dd)), scale(point, math.sqrt(dd) / math.sqrt(pp))
+
+
+@inline
+def step_hinge(axis, low, high, hinge_rule, max_turn, x, sincos, i, point, d):
+    """Step a hinge."""
+    value = x[i, 0]
+    h = rotate_about_axis(axis, sincos[i, 0], sincos[i, 1], point)
+    if hinge_rule == EXACT:
+        best = compute_best_hinge_angle(axis, value, low, high, max_turn, h, d)
+    else:
+        best = compute_projected_hinge_angle(axis, value, low, high, max_turn, h, d)
+    # Many hinges stay at an end of their range, with known cosine and sine.
+    if best != value:
+        x[i, 0] = best
+        cache_sincos(sincos, i, best)
+    return rotate_about_axis(axis, sincos[i, 0], sincos[i, 1], point), rotate_about_axis(
+        axis, sincos[i, 0], -sincos[i, 1], d
+    )
+
+
+@inline
+def step_joint(kind, axis, low, high, limit, hinge_rule, max_turn, x, sincos, i, point, d):
+    """Step joint i to bring the point nearest to d. `point` is in its moved frame, d in its frame.
+
+    Returns both after the step: the point in the joint's frame, d in the moved frame.
+    """
+    if kind == BALL:
+        if limit[LIMIT_KIND] == NO_LIMIT:
+            return step_ball(x, i, max_turn, point, d)
+        return step_limited_ball(limit, x, i, max_turn, point, d)
+    if kind == HINGE:
+        return step_hinge(axis, low, high, hinge_rule, max_turn, x, sincos, i, point, d)
+    if kind == SLIDE:
+        length = dot(axis, axis)
+        if length > 0.0:
+            h = add(point, scale(axis, x[i, 0]))
+            x[i, 0] = clamp(x[i, 0] + dot(axis, sub(d, h)) / length, low, high)
+        shift = scale(axis, x[i, 0])
+    else:
+        shift = sub(d, point)
+        write_vec(x, i, shift)
+    return add(point, shift), sub(d, shift)
+
+
+# --- CCD sweeps for a position goal, in O(n) -------------------------------------------------------------------------
+#
+# They transform points only, no frames.
+#
+# Moving a joint moves everything between it and the tip as one rigid body, and nothing between it and the base. A sweep
+# from the tip needs the target in every joint's frame, which does not depend on joints nearer to the tip: the target is
+# transformed from the base to the tip once, then the tip from joint to joint towards the base. A sweep from the base
+# transforms the tip towards the base once, then the target towards the tip. Both end with the remaining distance and
+# need no further forward kinematics. The textbook sweep, with forward kinematics after each joint, is O(n^2).
+
+
+@never_inline
+def sweep_from_tip(links, tip, target, hinge_rule, max_turn, x, sincos, points):
+    """Sweep tip to base; return the remaining distance.
+
+    `points` holds the target in each link's frame.
+    """
+    kinds, axes, ranges, limits, frames = links
+    m = kinds.shape[0]
+    propagate_target(kinds, axes, frames, target, x, sincos, points)
+    point = tip
+    for k in range(m):
+        i = m - 1 - k
+        low, high, d = ranges[i, 0], ranges[i, 1], read_vec(points, i)
+        # `points` has the target in the joint's frame, before the joint's own rotation.
+        point, _ = step_joint(
+            kinds[i], read_vec(axes, i), low, high, limits[i], hinge_rule, max_turn, x, sincos, i, point, d
+        )
+        point = link_to_parent(frames, i, point)
+    return norm(sub(target, point))
+
+
+@never_inline
+def sweep_from_base(links, tip, target, hinge_rule, max_turn, x, sincos, points):
+    """Sweep base to tip; return the remaining distance.
+
+    `points` holds the tip in each moved frame.
+    """
+    kinds, axes, ranges, limits, frames = links
+    m = kinds.shape[0]
+    point = tip
+    for k in range(m):
+        i = m - 1 - k
+        write_vec(points, i, point)
+        point = link_to_parent(frames, i, moved_to_link(kinds[i], read_vec(axes, i), x, sincos, i, point))
+    d = target
+    for i in range(m):
+        d = parent_to_link(frames, i, d)
+        low, high, point = ranges[i, 0], ranges[i, 1], read_vec(points, i)
+        # The joints towards the tip have not moved yet: `points` has the tip from before the sweep.
+        _, d = step_joint(
+            kinds[i], read_vec(axes, i), low, high, limits[i], hinge_rule, max_turn, x, sincos, i, point, d
+        )
+    return norm(sub(d, tip))
+
+
+# --- Cyclic coordinate descent for a position goal -------------------------------------------------------------------
+#
+# Each joint in turn brings the tip as near to its target as it alone can.
+#
+# This kernel handles a position goal only. It is three times as fast as the general one with all goals, stiffness and
+# windows (ccd_goals.py). Where sweeps converge slowly, a polish moves all joints at once (chain_polish.py). Where both
+# stall, the chain restarts from a perturbed pose (chain_restarts.py).
+
+
+LAG_SHARE = 0.2  # fraction of the error: after a smaller decrease, polish or sweep from the tip next
+MAX_EXTRAPOLATION = 32.0  # maximum extrapolation, in changes of the last sweep
+
+
+class CcdPositionOptions(NamedTuple):
+    """Solver options for a position goal, equal for every problem."""
+
+    tolerance: float  # distance, chain sizes
+    iterations: int  # maximum of sweeps and polish steps, over all attempts
+    order: int  # TIP_FIRST or BASE_FIRST
+    bend: float  # [rad] initial bend of a straight chain; 0: none
+    max_turn: float  # [rad] maximum rotation of a joint in one step
+    restarts: int
+    finish: bool  # whether to polish where sweeps converge slowly
+    hinge: int  # EXACT or PROJECT
+
+
+class CcdPositionWorkspace(NamedTuple):
+    """Workspace of one problem, (m, 4) each.
+
+    Not created in a `kernel`, which counts references: Numba then frees arrays in tuples too soon.
+    """
+
+    best: Any  # best motions
+    previous: Any  # motions before the last sweep; trial of the polish
+    origins: Any  # origins of links, or a point in each link's frame
+    rotations: Any  # rotations of links
+    turns: Any  # cosine and sine of hinges, see kernels/chain_kinematics.py
+    walls: Any  # normals of the active limits of balls, see kernels/chain_polish.py
+
+
+@kernel
+def solve(
+    kinds, axes, ranges, limits, frames, tips, reach, starts, targets, options, x_out, errors, counts, trace_x,
+    trace_error,
+):  # fmt: skip
+    """Solve k position targets (k, 3). Each has its own start (1|k, m, 4).
+
+    limits: (m, LIMIT_ROW) of balls. reach (1|k, 2): min and max distance of the tip from the first link's frame; there
+    are no restarts for targets outside. options: see `CcdPositionOptions`. errors (k, 2): the error, and 1 if met.
+    counts (k, 2): sweeps, single joint updates. trace_x (iterations + 1 or 0, m, 4) and trace_error are filled for the
+    last target.
+    """
+    scratch = np.empty((6, kinds.shape[0], 4))
+    for k in range(targets.shape[0]):
+        solve_one(
+            kinds, axes, ranges, limits, frames[min(k, frames.shape[0] - 1)], read_vec(tips, min(k, tips.shape[0] - 1)),
+            reach[min(k, reach.shape[0] - 1)], starts[min(k, starts.shape[0] - 1)], read_vec(targets, k), options,
+            x_out[k], errors[k], counts[k], scratch, trace_x, trace_error,
+        )  # fmt: skip
+
+
+@device_function
+def solve_one(
+    kinds, axes, ranges, limits, frames, tip, reach, start, target, options, x, best_error, count, scratch, trace_x,
+    trace_error,
+):  # fmt: skip
+    """Solve one target."""
+    links = KernelChain(kinds, axes, ranges, limits, frames)
+    settings = CcdPositionOptions(
+        options[0], int(options[1]), int(options[2]), options[3], options[4], int(options[5]),
+        options[6] > 0.0 and options[4] >= math.pi, int(options[7]),
+    )  # fmt: skip
+    workspace = CcdPositionWorkspace(scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5])
+    # Outside the reachable shell no restart can meet the target: one attempt finds the nearest pose.
+    is_reachable = kinds.shape[0] > 0 and reach[0] <= norm(sub(target, read_link_offset(frames, 0))) <= reach[1]
+    descend_with_restarts(
+        descend,
+        measure,
+        links,
+        tip,
+        target,
+        settings,
+        is_reachable,
+        start,
+        x,
+        best_error,
+        count,
+        workspace,
+        trace_x,
+        trace_error,
+    )
+
+
+@inline
+def measure(links, tip, target, settings, x):
+    """Measure the error, and whether it is within tolerance."""
+    error = norm(sub(target, compute_tip_position(links.kinds, links.axes, links.frames, tip, x)))
+    return error, error <= settings.tolerance
+
+
+@inline
+def descend(links, tip, target, settings, min_gain, x, best_error, count, workspace, trace_x, trace_error):
+    """Sweep until converged, stalled or out of sweeps. `best_error` and workspace.best hold the best pose.
+
+    After a sweep with a small decrease the polish runs as long as it converges.
+    """
+    m = links.kinds.shape[0]
+    if settings.bend > 0.0 and bend_if_straight(
+        links.kinds,
+        links.axes,
+        links.ranges,
+        links.frames,
+        tip,
+        settings.bend,
+        x,
+        workspace.origins,
+        workspace.rotations,
+    ):
+        clamp_balls(links.kinds, links.limits, x)
+        count[1] += m
+    error, is_met = measure(links, tip, target, settings, x)
+    store_initial(x, error, is_met, best_error, count, workspace.best, trace_x, trace_error)
+    cache_all_sincos(links.kinds, x, workspace.turns)
+    # slow: consecutive iterations with a small decrease; is_lagging: whether the last sweep had one; extrapolation: in
+    # changes of the last sweep.
+    slow, is_lagging, extrapolation = 0, False, 1.0
+    while count[0] < settings.iterations and error > settings.tolerance and slow < 3 and error < math.inf:
+        before, iterations = error, 1
+        # The polish counts its own iterations. Without progress it counts twice, because the sweep before it was slow.
+        if is_lagging and settings.finish:
+            error = polish_position(
+                links.kinds, links.axes, links.ranges, links.limits, links.frames, tip, target, settings.tolerance,
+                settings.iterations, x, count, workspace.previous, workspace.origins, workspace.rotations,
+                workspace.walls, trace_x,
+                trace_error,
+            )  # fmt: skip
+            cache_all_sincos(links.kinds, x, workspace.turns)
+            is_lagging, iterations = False, 2
+        else:
+            error, extrapolation = sweep(links, tip, target, settings, is_lagging, extrapolation, x, workspace)
+            is_lagging = before - error < LAG_SHARE * before
+            count[0] += 1
+            count[1] += m
+            record_trace(trace_x, trace_error, count[0], x, error)
+        slow = slow + iterations if before - error <= min_gain * before else 0
+        store_if_best(x, error, error <= settings.tolerance, best_error, workspace.best)
+
+
+@inline
+def sweep(links, tip, target, settings, is_lagging, extrapolation, x, workspace):
+    """Sweep once. A base-first sweep that lags is followed by one from the tip, and by an extrapolation of its change.
+
+    Returns the error and the next extrapolation.
+    """
+    copy_motions(x, workspace.previous)
+    # Sweeps from the base unroll a chain of 20 balls in 2.5 iterations, those from the tip in 41; where they converge
+    # slowly, the other order often helps.
+    if settings.order == TIP_FIRST or is_lagging:
+        error = sweep_from_tip(
+            links, tip, target, settings.hinge, settings.max_turn, x, workspace.turns, workspace.origins
+        )
+    else:
+        error = sweep_from_base(
+            links, tip, target, settings.hinge, settings.max_turn, x, workspace.turns, workspace.origins
+        )
+    if settings.order == BASE_FIRST and is_lagging and settings.max_turn >= math.pi:
+        # A successful extrapolation is doubled the next time, a failed one is reset to the last change.
+        new_error = extrapolate_sweep(links, tip, target, extrapolation, error, workspace.previous, x, workspace.turns)
+        return new_error, min(2.0 * extrapolation, MAX_EXTRAPOLATION) if new_error < error else 1.0
+    return error, extrapolation
+
+
+@kernel
+def measure_joint_leverage(kinds, axes, ranges, frames, tips, targets, x, errors):
+    """Measure the error within reach of each joint alone.
+
+    errors is (k, m, 2): with the joint's range, and without one.
+    """
+    m = kinds.shape[0]
+    points, sincos = np.empty((m, 3)), np.empty((m, 2))
+    one, one_sincos, free_ball = np.empty((1, 4)), np.empty((1, 2)), np.zeros(LIMIT_ROW)
+    for k in range(targets.shape[0]):
+        chain_frames = frames[min(k, frames.shape[0] - 1)]
+        cache_all_sincos(kinds, x[k], sincos)
+        propagate_target(kinds, axes, chain_frames, read_vec(targets, k), x[k], sincos, points)
+        point = read_vec(tips, min(k, tips.shape[0] - 1))
+        for j in range(m):
+            i = m - 1 - j
+            axis, d = read_vec(axes, i), read_vec(points, i)
+            for free in range(2):
+                low, high = (-math.inf, math.inf) if free == 1 else (ranges[i, 0], ranges[i, 1])
+                write_quat(one, 0, read_quat(x[k], i))
+                cache_all_sincos(kinds[i : i + 1], one, one_sincos)
+                nearest, _ = step_joint(
+                    kinds[i], axis, low, high, free_ball, EXACT, math.inf, one, one_sincos, 0, point, d
+                )
+                errors[k, i, free] = norm(sub(d, nearest))
+            point = link_to_parent(chain_frames, i, moved_to_link(kinds[i], axis, x[k], sincos, i, point))

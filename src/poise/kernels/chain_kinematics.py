@@ -1,0 +1,374 @@
+"""Kinematics and effector targets of a chain of links.
+
+Each link is a fixed transform, then a motion, from the base to the tip.
+
+    kinds   (m,)        BALL, HINGE, SLIDE or MOVE (translation along all three axes), see layout.py
+    axes    (m, 3)      hinge: unit axis; slide: displacement per unit of its value
+    ranges  (m, 2)      min and max value of a hinge [rad] or slide
+    frames  (1|k, m, 7) x y z w x y z: from the previous link's moved frame to this link's frame
+    tips    (1|k, 3)    the tip in the last link's moved frame
+    x       (m, 4)      the motion: w x y z of a ball; the value of a hinge or slide first; x y z of a move
+    sincos  (m, 2+)     workspace: cosine and sine of each hinge's value
+
+Everything is rigid and in units of the chain's size: the problem removes scale before.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.layout import BALL, HINGE, SLIDE
+from poise.kernels.vec_quat import (
+    Quat,
+    Vec,
+    add,
+    conjugate,
+    dot,
+    from_axis_angle,
+    multiply,
+    read_quat,
+    read_quat_at,
+    read_vec,
+    read_vec_at,
+    rotate,
+    rotate_about_axis,
+    scale,
+    sub,
+    write_quat,
+    write_vec,
+)
+
+
+class KernelChain(NamedTuple):
+    """Chain of one problem. limits: (m, LIMIT_ROW) of balls, see kernels/limits.py."""
+
+    kinds: Any
+    axes: Any
+    ranges: Any
+    limits: Any
+    frames: Any
+
+
+@inline
+def read_link_offset(frames, i):
+    """Return the translation of link i's fixed transform."""
+    return Vec(frames[i, 0], frames[i, 1], frames[i, 2])
+
+
+@inline
+def read_link_rotation(frames, i):
+    """Return the rotation of link i's fixed transform."""
+    return Quat(frames[i, 3], frames[i, 4], frames[i, 5], frames[i, 6])
+
+
+@inline
+def compute_motion_rotation(kind, axis, x, i):
+    """Compute the rotation part of link i's motion."""
+    if kind == BALL:
+        return read_quat(x, i)
+    if kind == HINGE:
+        return from_axis_angle(axis, x[i, 0])
+    return Quat(1.0, 0.0, 0.0, 0.0)
+
+
+@inline
+def move_point(kind, axis, x, i, point):
+    """Transform a point from link i's moved frame to its frame."""
+    if kind == BALL or kind == HINGE:
+        return rotate(compute_motion_rotation(kind, axis, x, i), point)
+    if kind == SLIDE:
+        return add(point, scale(axis, x[i, 0]))
+    return add(point, read_vec(x, i))
+
+
+@inline
+def move_frame(kind, axis, x, i, origin, rotation):
+    """Compute origin and rotation of link i's moved frame."""
+    if kind == BALL or kind == HINGE:
+        return origin, multiply(rotation, compute_motion_rotation(kind, axis, x, i))
+    return add(origin, rotate(rotation, move_point(kind, axis, x, i, Vec(0.0, 0.0, 0.0)))), rotation
+
+
+@inline
+def compose_link_frame(frames, i, origin, rotation):
+    """Compute link i's frame from the previous moved frame. Frames are origin and rotation."""
+    origin = add(origin, rotate(rotation, read_link_offset(frames, i)))
+    return origin, multiply(rotation, read_link_rotation(frames, i))
+
+
+@inline
+def link_to_parent(frames, i, point):
+    """Transform a point out of link i's frame. The result is in the previous moved frame."""
+    r = read_link_rotation(frames, i)
+    if r.x != 0.0 or r.y != 0.0 or r.z != 0.0:  # many links are only an offset
+        point = rotate(r, point)
+    return add(read_link_offset(frames, i), point)
+
+
+@inline
+def parent_to_link(frames, i, point):
+    """Transform a point into link i's frame. The point is in the previous moved frame."""
+    r = read_link_rotation(frames, i)
+    point = sub(point, read_link_offset(frames, i))
+    # The same short cut for the inverse.
+    if r.x != 0.0 or r.y != 0.0 or r.z != 0.0:
+        point = rotate(conjugate(r), point)
+    return point
+
+
+@inline
+def cache_sincos(sincos, i, angle):
+    """Cache cosine and sine of hinge i. Sweeps use them often, and they are expensive."""
+    sincos[i, 0] = math.cos(angle)
+    sincos[i, 1] = math.sin(angle)
+
+
+@device_function
+def cache_all_sincos(kinds, x, sincos):
+    """Cache cosines and sines of all hinges."""
+    for i in range(kinds.shape[0]):
+        if kinds[i] == HINGE:
+            cache_sincos(sincos, i, x[i, 0])
+
+
+@inline
+def moved_to_link(kind, axis, x, sincos, i, point):
+    """Transform a point out of link i's moved frame. Uses the cached cosines and sines."""
+    if kind == HINGE:
+        return rotate_about_axis(axis, sincos[i, 0], sincos[i, 1], point)
+    return move_point(kind, axis, x, i, point)
+
+
+@inline
+def link_to_moved(kind, axis, x, sincos, i, point):
+    """Transform a point from link i's frame to its moved frame."""
+    if kind == BALL:
+        return rotate(conjugate(read_quat(x, i)), point)
+    if kind == HINGE:
+        return rotate_about_axis(axis, sincos[i, 0], -sincos[i, 1], point)
+    if kind == SLIDE:
+        return sub(point, scale(axis, x[i, 0]))
+    return sub(point, read_vec(x, i))
+
+
+@device_function
+def compute_tip_position(kinds, axes, frames, tip, x):
+    """Compute the tip position in the base frame. The point is transformed from link to link down to the base."""
+    point = tip
+    for k in range(kinds.shape[0]):
+        # Transforming one point from the tip down is less work than computing every frame from the base up.
+        i = kinds.shape[0] - 1 - k
+        point = move_point(kinds[i], read_vec(axes, i), x, i, point)
+        point = link_to_parent(frames, i, point)
+    return point
+
+
+@device_function
+def store_frames(kinds, axes, frames, tip, x, origins, rotations):
+    """Store origin and rotation of every link's frame, before its motion. Returns the tip position."""
+    origin, rotation = Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
+    for i in range(kinds.shape[0]):
+        origin, rotation = compose_link_frame(frames, i, origin, rotation)
+        write_vec(origins, i, origin)
+        write_quat(rotations, i, rotation)
+        origin, rotation = move_frame(kinds[i], read_vec(axes, i), x, i, origin, rotation)
+    return add(origin, rotate(rotation, tip))
+
+
+@device_function
+def propagate_target(kinds, axes, frames, target, x, sincos, points):
+    """Store the target in every link's frame."""
+    d = target
+    for i in range(kinds.shape[0]):
+        d = parent_to_link(frames, i, d)
+        write_vec(points, i, d)
+        d = link_to_moved(kinds[i], read_vec(axes, i), x, sincos, i, d)
+
+
+@kernel
+def compute_tips(kinds, axes, frames, tip, x, out):
+    """Compute tip positions (k, 3) in the base frame. Motions x are (k, m, 4)."""
+    for k in range(x.shape[0]):
+        local = read_vec(tip, min(k, tip.shape[0] - 1))
+        write_vec(out, k, compute_tip_position(kinds, axes, frames[min(k, frames.shape[0] - 1)], local, x[k]))
+
+
+@inline
+def copy_motions(source, destination):
+    """Copy link motions; a slice assignment would cost seconds of compile time."""
+    for i in range(source.shape[0]):
+        write_quat(destination, i, read_quat(source, i))
+
+
+@inline
+def record_trace(trace_x, trace_error, row, x, error):
+    """Record the state after an iteration, if there is a trace."""
+    if row < trace_error.shape[0]:
+        copy_motions(x, trace_x[row])
+        trace_error[row] = error
+
+
+# --- Effector targets: a point, a rotation and a direction -----------------------------------------------------------
+#
+# They are transformed together from frame to frame.
+#
+# targets  (k, 10)      x y z, w x y z, x y z: the tip in the last link's moved frame, or a target in the base frame
+# weights  GoalWeights  squared weights of the three, 0 where unused; lengths in chain sizes
+#
+# The error is E = p |t - e|^2 + o (2 sin(a/2))^2 + d (2 sin(b/2))^2 with the weights p, o, d, the angle a between the
+# rotations and the angle b between the directions.
+
+
+class EffectorTarget(NamedTuple):
+    """Point, rotation and unit vector in one frame."""
+
+    point: Vec
+    turn: Quat
+    axis: Vec
+
+
+class GoalWeights(NamedTuple):
+    """Squared weights of point, rotation and direction."""
+
+    point: float
+    turn: float
+    axis: float
+
+
+class WeightedChain(NamedTuple):
+    """Chain of one problem with joint weights; see `KernelChain`. `ease` (m,) is 1 / (1 + stiffness) of each joint."""
+
+    kinds: Any
+    axes: Any
+    ranges: Any
+    limits: Any
+    frames: Any
+    ease: Any
+
+
+@inline
+def read_target(row):
+    """Read a target from a row of ten numbers."""
+    return EffectorTarget(read_vec_at(row, 0), read_quat_at(row, 3), read_vec_at(row, 7))
+
+
+@inline
+def write_target(row, target):
+    """Write a target into a row."""
+    row[0], row[1], row[2] = target.point.x, target.point.y, target.point.z
+    row[3], row[4], row[5], row[6] = target.turn.w, target.turn.x, target.turn.y, target.turn.z
+    row[7], row[8], row[9] = target.axis.x, target.axis.y, target.axis.z
+
+
+@inline
+def to_parent(target, offset, rotation):
+    """Transform a target to the parent frame. Offset and rotation are those of the local frame in it."""
+    return EffectorTarget(
+        add(offset, rotate(rotation, target.point)), multiply(rotation, target.turn), rotate(rotation, target.axis)
+    )
+
+
+@inline
+def to_local(target, offset, rotation):
+    """Transform a target from the parent to the local frame.
+
+    Offset and rotation are those of the local frame in the parent's.
+    """
+    parent_to_local = conjugate(rotation)
+    return EffectorTarget(
+        rotate(parent_to_local, sub(target.point, offset)),
+        multiply(parent_to_local, target.turn),
+        rotate(parent_to_local, target.axis),
+    )
+
+
+@inline
+def compute_motion(kind, axis, x, i):
+    """Compute link i's motion as an offset and a rotation."""
+    if kind == BALL:
+        return Vec(0.0, 0.0, 0.0), read_quat(x, i)
+    if kind == HINGE:
+        return Vec(0.0, 0.0, 0.0), from_axis_angle(axis, x[i, 0])
+    if kind == SLIDE:
+        return scale(axis, x[i, 0]), Quat(1.0, 0.0, 0.0, 0.0)
+    return read_vec(x, i), Quat(1.0, 0.0, 0.0, 0.0)
+
+
+@inline
+def compute_rotation_error(current, target):
+    """Compute the rotation from `current` to `target`, w >= 0."""
+    error = multiply(target, conjugate(current))
+    return Quat(-error.w, -error.x, -error.y, -error.z) if error.w < 0.0 else error
+
+
+@inline
+def compute_error_parts(current, target):
+    """Compute the three squared errors.
+
+    They are of the position, and (2 sin(angle / 2))^2 of rotation and direction.
+    """
+    # The chord between two unit vectors is 2 sin of half their angle: without arc cosine, and exact for small angles.
+    offset, direction_offset = sub(target.point, current.point), sub(target.axis, current.axis)
+    rotation_error = compute_rotation_error(current.turn, target.turn)
+    return GoalWeights(
+        dot(offset, offset),
+        4.0
+        * (
+            rotation_error.x * rotation_error.x
+            + rotation_error.y * rotation_error.y
+            + rotation_error.z * rotation_error.z
+        ),
+        dot(direction_offset, direction_offset),
+    )
+
+
+@inline
+def compute_squared_error(current, target, weights):
+    """Compute the weighted squared error E."""
+    parts = compute_error_parts(current, target)
+    return weights.point * parts.point + weights.turn * parts.turn + weights.axis * parts.axis
+
+
+@inline
+def is_met(current, target, weights, tolerances):
+    """Return whether all weighted parts are within tolerance. `tolerances` is a distance and 2 sin(angle / 2)."""
+    parts = compute_error_parts(current, target)
+    distance, chord = tolerances[0] * tolerances[0], tolerances[1] * tolerances[1]
+    return (
+        # Each part separately: a small weighted sum may hide a missed goal.
+        (weights.point == 0.0 or parts.point <= distance)
+        and (weights.turn == 0.0 or parts.turn <= chord)
+        and (weights.axis == 0.0 or parts.axis <= chord)
+    )
+
+
+@device_function
+def compute_tip_in_base(links, tip, x):
+    """Compute the tip in the base frame."""
+    effector = tip
+    for k in range(links.kinds.shape[0]):
+        i = links.kinds.shape[0] - 1 - k
+        offset, rotation = compute_motion(links.kinds[i], read_vec(links.axes, i), x, i)
+        effector = to_parent(
+            to_parent(effector, offset, rotation),
+            read_link_offset(links.frames, i),
+            read_link_rotation(links.frames, i),
+        )
+    return effector
+
+
+@device_function
+def compute_tip_and_frames(links, tip, x, origins, rotations):
+    """Compute the tip and all link frames.
+
+    The tip is in the base frame; stores origin and rotation of every link's frame, before its motion.
+    """
+    origin, rotation = Vec(0.0, 0.0, 0.0), Quat(1.0, 0.0, 0.0, 0.0)
+    for i in range(links.kinds.shape[0]):
+        origin, rotation = compose_link_frame(links.frames, i, origin, rotation)
+        write_vec(origins, i, origin)
+        write_quat(rotations, i, rotation)
+        origin, rotation = move_frame(links.kinds[i], read_vec(links.axes, i), x, i, origin, rotation)
+    return to_parent(tip, origin, rotation)

@@ -1,0 +1,351 @@
+# pyright: standard
+"""FABRIK for several effectors. At a branching joint each branch counts by the weight of its goals.
+
+A sweep has two passes. From the tips to the root each joint gets a wanted position at which the end of its bone would
+be right; a joint with several bones (a chest with two shoulders and a neck) gets the mean of its bones' wanted
+positions, weighted by the goals below each. From the root to the tips each joint is placed at its parent's end and
+rotated towards the wanted positions of its bones, inside its limit. A joint with one bone rotates by a shortest arc;
+one with several bones is rigid and gets the least-squares rotation of all of them.
+
+Aristidou and Lasenby, Graphical Models 73(5), 2011, section 4.2. There the bones of a sub-base are independent.
+
+    nodes, frames, terms, aims, targets  see kernels/tree_residual.py; no SLIDE or MOVE, all terms POSITION
+    first (n + 1,), bones (b, 2)         node i has the bones first[i]..first[i + 1]: kind of its end (0 a node, 1 a
+                                         term) and the end's number
+    shares (n + t,)                      total weight of the goals below each node; then of each term
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from poise.kernels.chain_polish import Sym3, add_ball, make_small_rotation, solve_sym3
+from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.layout import (
+    BALL,
+    DOF_HIGH,
+    DOF_LOW,
+    FIXED,
+    HINGE,
+    MIN_LEVERAGE,
+    NODE_DOF,
+    NODE_MOTION,
+    NODE_PARENT,
+    NODE_START,
+    TERM_NODE,
+    TERM_TARGET,
+)
+from poise.kernels.limits import clamp, clamp_angle, clamp_rotation
+from poise.kernels.vec_quat import (
+    Vec,
+    add,
+    conjugate,
+    cross,
+    dot,
+    from_axis_angle,
+    multiply,
+    norm,
+    normalise,
+    read_quat,
+    read_quat_at,
+    read_vec,
+    read_vec_at,
+    rotate,
+    rotation_between,
+    scale,
+    sub,
+    write_quat,
+    write_vec,
+)
+
+SLOW_SWEEP_RATIO = 0.7  # error ratio of a sweep above which sweeps end, if a finish follows
+FIT_STEPS = 3  # Gauss-Newton steps of a rotation fit; the next sweep fits again
+FIT_DAMPING = 1e-12  # damping of a fit relative to its trace; bones on one line leave a rotation about it undefined
+
+
+@inline
+def read_bone(frames, aims, bones, b):
+    """Return bone b in its node's moved frame."""
+    return read_vec_at(aims[bones[b, 1]], 0) if bones[b, 0] == 1 else read_vec_at(frames[bones[b, 1]], 0)
+
+
+@inline
+def read_bone_target(terms, target, wanted_positions, bones, b):
+    """Return the wanted end of bone b. It is a goal's target, or the wanted position of the next node."""
+    if bones[b, 0] == 1:
+        return read_vec_at(target, terms[bones[b, 1], TERM_TARGET])
+    return read_vec(wanted_positions, bones[b, 1])
+
+
+@inline
+def read_bone_weight(shares, n, bones, b):
+    """Return the total goal weight below bone b."""
+    return shares[n + bones[b, 1]] if bones[b, 0] == 1 else shares[bones[b, 1]]
+
+
+@device_function
+def fit_rotation(frames, terms, aims, first, bones, shares, target, wanted_positions, pivot, i, rotation):
+    """Fit node i's rotation to the wanted ends of its bones. The rotation is in the base frame."""
+    n, begin, end = first.shape[0] - 1, first[i], first[i + 1]
+    if end - begin == 1:
+        bone, d = (
+            read_bone(frames, aims, bones, begin),
+            sub(read_bone_target(terms, target, wanted_positions, bones, begin), pivot),
+        )
+        # A shortest arc keeps the twist about the bone; a fit would leave it undefined.
+        return normalise(multiply(rotation_between(rotate(rotation, bone), d), rotation))
+    for _ in range(FIT_STEPS):
+        a, push = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), Vec(0.0, 0.0, 0.0)
+        for b in range(begin, end):
+            weight = read_bone_weight(shares, n, bones, b)
+            h = rotate(rotation, read_bone(frames, aims, bones, b))
+            d = sub(read_bone_target(terms, target, wanted_positions, bones, b), pivot)
+            # The normal equations of a ball joint in the finish: h is the bone, d its wanted end.
+            a = add_ball(a, scale(h, math.sqrt(weight)))
+            push = add(push, scale(cross(h, d), weight))
+        damping = FIT_DAMPING * (a.xx + a.yy + a.zz)
+        # All bones have zero length or no goals below: nothing to fit.
+        if not damping > 0.0:
+            return rotation
+        rotation = normalise(multiply(make_small_rotation(solve_sym3(a, damping, push)), rotation))
+    return rotation
+
+
+@device_function
+def forward_pass(nodes, frames, terms, aims, first, bones, shares, target, points, rotations, wanted_positions):
+    """Run the pass from the tips to the root. Each node gets the weighted mean of its wanted positions."""
+    n = nodes.shape[0]
+    for k in range(n):
+        i = n - 1 - k
+        if nodes[i, NODE_MOTION] == FIXED:
+            continue
+        # Rotate first, then compute the wanted position: where a rotation is enough, the joint need not move.
+        point = read_vec(points, i)
+        rotation = fit_rotation(
+            frames, terms, aims, first, bones, shares, target, wanted_positions, point, i, read_quat(rotations, i)
+        )
+        write_quat(rotations, i, rotation)
+        total, sum_of = 0.0, Vec(0.0, 0.0, 0.0)
+        for b in range(first[i], first[i + 1]):
+            weight = read_bone_weight(shares, n, bones, b)
+            proposal = sub(
+                read_bone_target(terms, target, wanted_positions, bones, b),
+                rotate(rotation, read_bone(frames, aims, bones, b)),
+            )
+            total, sum_of = total + weight, add(sum_of, scale(proposal, weight))
+        write_vec(wanted_positions, i, scale(sum_of, 1.0 / total) if total > 0.0 else point)
+
+
+@inline
+def fit_hinge(frames, terms, aims, first, bones, shares, target, wanted_positions, point, frame, low, high, value, i):
+    """Fit a hinge value to the wanted ends of its bones. The hinge rotates about z of its frame."""
+    n, cosine, sine = first.shape[0] - 1, 0.0, 0.0
+    current = from_axis_angle(Vec(0.0, 0.0, 1.0), value)
+    for b in range(first[i], first[i + 1]):
+        h = rotate(current, read_bone(frames, aims, bones, b))
+        d = rotate(conjugate(frame), sub(read_bone_target(terms, target, wanted_positions, bones, b), point))
+        weight = read_bone_weight(shares, n, bones, b)
+        cosine += weight * (h.x * d.x + h.y * d.y)
+        sine += weight * (h.x * d.y - h.y * d.x)
+    # All bones lie along the axis: any angle is equal, and an arc tangent of rounding errors would spin the hinge.
+    if cosine * cosine + sine * sine <= MIN_LEVERAGE * MIN_LEVERAGE * shares[i] * shares[i]:
+        return value
+    return clamp_angle(value + math.atan2(sine, cosine), low, high)
+
+
+@inline
+def fit_ball(frames, terms, aims, first, bones, shares, target, wanted_positions, point, frame, limit, current, i):
+    """Fit a ball motion to the wanted ends of its bones. One bone alone gets the shortest arc, so its twist stays."""
+    if first[i + 1] - first[i] == 1:
+        bone, end = (
+            read_bone(frames, aims, bones, first[i]),
+            read_bone_target(terms, target, wanted_positions, bones, first[i]),
+        )
+        q = multiply(rotation_between(rotate(current, bone), rotate(conjugate(frame), sub(end, point))), current)
+    else:
+        rotation = fit_rotation(
+            frames, terms, aims, first, bones, shares, target, wanted_positions, point, i, multiply(frame, current)
+        )
+        q = multiply(conjugate(frame), rotation)
+    return clamp_rotation(limit, normalise(q))
+
+
+@device_function
+def backward_pass(
+    nodes, frames, dofs, limits, terms, aims, first, bones, shares, target, points, rotations, wanted_positions, u
+):  # fmt: skip
+    """Run the root-to-tips pass within the limits.
+
+    Each node follows its parent and rotates towards the wanted ends of its bones.
+    """
+    for i in range(nodes.shape[0]):
+        at, dof = nodes[i, NODE_START], nodes[i, NODE_DOF]
+        if nodes[i, NODE_PARENT] >= 0:
+            write_vec(points, i, compute_position(nodes, frames, points, rotations, i))
+        point, frame = read_vec(points, i), compute_frame(nodes, frames, rotations, i)
+        if nodes[i, NODE_MOTION] == HINGE:
+            low, high = dofs[dof, DOF_LOW], dofs[dof, DOF_HIGH]
+            one, other = compute_coupled_value(frames, low, i), compute_coupled_value(frames, high, i)
+            value = fit_hinge(
+                frames, terms, aims, first, bones, shares, target, wanted_positions, point, frame, min(one, other),
+                max(one, other), compute_coupled_value(frames, u[at], i), i,
+            )  # fmt: skip
+            # Division by the ratio may leave the range by rounding.
+            u[at] = clamp((value - frames[i, 8]) / frames[i, 7], low, high)
+        elif nodes[i, NODE_MOTION] == BALL:
+            q = fit_ball(
+                frames, terms, aims, first, bones, shares, target, wanted_positions, point, frame, limits[i],
+                read_quat_at(u, at), i
+            )  # fmt: skip
+            u[at], u[at + 1], u[at + 2], u[at + 3] = q.w, q.x, q.y, q.z
+        write_quat(rotations, i, multiply(frame, read_motion(nodes, frames, u, i)))
+
+
+@device_function
+def measure_error(terms, aims, target, points, rotations):
+    """Measure the largest tip error and the weighted sum.
+
+    The second is the root of the weighted sum of squares.
+    """
+    largest, total = 0.0, 0.0
+    for t in range(terms.shape[0]):
+        node = terms[t, TERM_NODE]
+        tip = add(read_vec(points, node), rotate(read_quat(rotations, node), read_vec_at(aims[t], 0)))
+        away = sub(read_vec_at(target, terms[t, TERM_TARGET]), tip)
+        largest = max(largest, norm(away))
+        total += aims[t, 7] * aims[t, 7] * dot(away, away)
+    return largest, math.sqrt(total)
+
+
+@inline
+def compute_frame(nodes, frames, rotations, i):
+    """Return the base-frame rotation of node i before its motion."""
+    r = read_quat_at(frames[i], 3)
+    return multiply(read_quat(rotations, nodes[i, NODE_PARENT]), r) if nodes[i, NODE_PARENT] >= 0 else r
+
+
+@inline
+def compute_coupled_value(frames, number, i):
+    """Compute hinge i's value from its number in u. The hinge may follow one outside all paths to goals."""
+    return frames[i, 7] * number + frames[i, 8]
+
+
+@inline
+def read_motion(nodes, frames, u, i):
+    """Return the motion of node i."""
+    if nodes[i, NODE_MOTION] == BALL:
+        return read_quat_at(u, nodes[i, NODE_START])
+    value = compute_coupled_value(frames, u[nodes[i, NODE_START]], i) if nodes[i, NODE_MOTION] == HINGE else 0.0
+    return from_axis_angle(Vec(0.0, 0.0, 1.0), value)
+
+
+@inline
+def compute_position(nodes, frames, points, rotations, i):
+    """Compute the position of node i from its parent's."""
+    parent = nodes[i, NODE_PARENT]
+    return add(read_vec(points, parent), rotate(read_quat(rotations, parent), read_vec_at(frames[i], 0)))
+
+
+@device_function
+def write_points(nodes, frames, u, points, rotations):
+    """Fill positions and moved-frame rotations of all nodes."""
+    for i in range(nodes.shape[0]):
+        is_root = nodes[i, NODE_PARENT] < 0
+        write_vec(
+            points, i, read_vec_at(frames[i], 0) if is_root else compute_position(nodes, frames, points, rotations, i)
+        )
+        write_quat(rotations, i, multiply(compute_frame(nodes, frames, rotations, i), read_motion(nodes, frames, u, i)))
+
+
+@kernel
+def solve(
+    nodes, frames, dofs, limits, terms, aims, first, bones, shares, starts, targets, options, u_out, counts, trace_u,
+    trace_error,
+):  # fmt: skip
+    """Solve k targets (k, width) within the limits. Each has its own start (1|k, nu).
+
+    options: tolerance, most sweeps, whether to end when sweeps converge slowly. counts (k, 3): sweeps, single joint
+    updates, 1 if all goals are met. trace_u (sweeps + 1 or 0, nu) and trace_error are filled for the last target.
+    """
+    n = nodes.shape[0]
+    points, rotations, wanted_positions, u = (
+        np.empty((n, 3)),
+        np.empty((n, 4)),
+        np.empty((n, 3)),
+        np.empty(starts.shape[1]),
+    )
+    for k in range(targets.shape[0]):
+        sweep_until_met(
+            nodes, frames[min(k, frames.shape[0] - 1)], dofs, limits, terms, aims, first, bones, shares,
+            starts[min(k, starts.shape[0] - 1)], targets[k], options, u_out[k], counts[k], points, rotations,
+            wanted_positions, u,
+            trace_u, trace_error,
+        )  # fmt: skip
+
+
+@device_function
+def sweep_until_met(
+    nodes, frames, dofs, limits, terms, aims, first, bones, shares, start, target, options, best, count, points,
+    rotations,
+    wanted_positions, u, trace_u, trace_error,
+):  # fmt: skip
+    """Sweep until goals are met, sweeps run out or progress ends. `best` gets the best configuration."""
+    tolerance, sweeps, has_finish = options[0], int(options[1]), options[2] > 0.0
+    copy_row(start, u)
+    copy_row(start, best)
+    write_points(nodes, frames, u, points, rotations)
+    largest, error = measure_error(terms, aims, target, points, rotations)
+    before, best_error = math.inf, error
+    count[0] = 0
+    record_trace(trace_u, trace_error, 0, u, error)
+    # If a finish follows, sweeps pay only while each reduces the error to 70 % or less.
+    while (
+        largest > tolerance
+        and error < math.inf
+        and count[0] < sweeps
+        and not (has_finish and error > SLOW_SWEEP_RATIO * before)
+    ):
+        before = error
+        forward_pass(nodes, frames, terms, aims, first, bones, shares, target, points, rotations, wanted_positions)
+        backward_pass(
+            nodes,
+            frames,
+            dofs,
+            limits,
+            terms,
+            aims,
+            first,
+            bones,
+            shares,
+            target,
+            points,
+            rotations,
+            wanted_positions,
+            u,
+        )
+        largest, error = measure_error(terms, aims, target, points, rotations)
+        count[0] += 1
+        # Conflicting limits and branches can let a sweep raise the error, so store the best.
+        if error < best_error or largest <= tolerance:
+            best_error = error
+            copy_row(u, best)
+        record_trace(trace_u, trace_error, count[0], u, error)
+    count[1] = count[0] * nodes.shape[0]
+    count[2] = 1 if largest <= tolerance else 0
+
+
+@inline
+def copy_row(source, to):
+    """Copy a configuration."""
+    for j in range(source.shape[0]):
+        to[j] = source[j]
+
+
+@inline
+def record_trace(trace_u, trace_error, row, u, error):
+    """Record the state after a sweep, if tracing."""
+    if row < trace_error.shape[0]:
+        copy_row(u, trace_u[row])
+        trace_error[row] = error

@@ -1,0 +1,239 @@
+# pyright: standard
+"""Goal errors by forward kinematics along joint paths. Several poses are measured side by side.
+
+    table   (r, 23)    rows of the skeleton from the root to each joint, path by path; see the columns
+    spans   (c, 2)     first and last row of the path of each measure
+    measures (c, 8)    kind of each measure, its first column in a target; 2-4: direction, aim: the joint's axis;
+                       pole: path lengths of the limb's first and middle joint (the path is that of its tip);
+                       5-7: position, aim: the point in the joint's frame
+    q       (k, nq)    poses
+    used    (u,)       the columns of q used by the table, which counts in these
+    targets (1|k, w)   world
+    out     (k, c, 2)  position: distance, 0. Rotation: |sin|, |cos| of half the angle. Others: |sin|, cos of the
+                       angle times a common factor; 0, 0 where an aim is at its target or a pole is undefined
+
+The kernels use the skeleton's own rows, independently of the solver's packed problem.
+"""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.jit import device_function, gil_kernel, inline, kernel
+from poise.kernels.lanes import (
+    LANES4,
+    LANES8,
+    SCALAR,
+    broadcast,
+    count_lanes,
+    get_lane,
+    half_angle_sincos,
+    maximum,
+    minimum,
+    select,
+    sqrt,
+    view_lanes,
+)
+from poise.kernels.layout import (
+    AIM,
+    BALL,
+    FREE,
+    HINGE,
+    MEASURE_COLUMN,
+    MEASURE_KIND,
+    MEASURE_POINT,
+    MEASURE_VECTOR,
+    MIN_DIVISOR,
+    PATH_AFTER,
+    PATH_AFTER_OFFSET,
+    PATH_AFTER_ROTATION,
+    PATH_AXIS,
+    PATH_KIND,
+    PATH_OFFSET,
+    PATH_RATIO,
+    PATH_ROTATION,
+    PATH_SCALE,
+    PATH_SHIFT,
+    PATH_START,
+    POLE,
+    POSITION,
+    ROTATION,
+    SAME_POINT_RATIO,
+    SLIDE,
+    STRAIGHT_RATIO,
+    TOLERANCE_SLACK,
+)
+from poise.kernels.vec_quat import (
+    Quat,
+    Vec,
+    add,
+    cross,
+    dot,
+    identity,
+    multiply,
+    read_quat_at,
+    read_vec_at,
+    rotate,
+    scale,
+    sub,
+)
+
+
+@inline
+def compute_transform(kind, table, first, last, numbers):
+    """Compute world position, rotation and scale at a path's end."""
+    zero = broadcast(kind, 0.0)
+    position, rotation, factor = Vec(zero, zero, zero), identity(kind), 1.0
+    for i in range(first, last):
+        row = table[i]
+        position = add(position, rotate(rotation, scale(read_vec_at(row, PATH_OFFSET), factor)))
+        rotation = multiply(rotation, read_quat_at(row, PATH_ROTATION))
+        # Every path starts at the root, even where paths share rows: paths are few, and nothing need be stored.
+        motion, column = int(row[PATH_KIND]), int(row[PATH_START])
+        if motion == HINGE:
+            axis = read_vec_at(row, PATH_AXIS)
+            s, c = half_angle_sincos(numbers[column] * row[PATH_RATIO] + row[PATH_SHIFT])
+            rotation = multiply(rotation, Quat(c, s * axis.x, s * axis.y, s * axis.z))
+        elif motion == SLIDE:
+            value = (numbers[column] * row[PATH_RATIO] + row[PATH_SHIFT]) * factor
+            position = add(position, rotate(rotation, scale(read_vec_at(row, PATH_AXIS), value)))
+        elif motion == BALL:
+            rotation = multiply(rotation, read_quat_at(numbers, column))
+        elif motion == FREE:
+            position = add(position, rotate(rotation, scale(read_vec_at(numbers, column), factor)))
+            rotation = multiply(rotation, read_quat_at(numbers, column + 3))
+        # B has a uniform scale here; otherwise the caller uses the full transforms instead.
+        if row[PATH_AFTER] > 0.0:
+            position = add(position, rotate(rotation, scale(read_vec_at(row, PATH_AFTER_OFFSET), factor)))
+            rotation = multiply(rotation, read_quat_at(row, PATH_AFTER_ROTATION))
+            factor = factor * row[PATH_SCALE]
+    return position, rotation, factor
+
+
+@inline
+def measure_error(kind, measure, target, position, rotation, factor):
+    """Measure the error of one goal term. Returns the two numbers of `out`."""
+    # Most goals measure the joint's origin, with no offset to rotate.
+    if measure[MEASURE_POINT] != 0.0 or measure[MEASURE_POINT + 1] != 0.0 or measure[MEASURE_POINT + 2] != 0.0:
+        position = add(position, rotate(rotation, scale(read_vec_at(measure, MEASURE_POINT), factor)))
+    if kind == POSITION:
+        offset = sub(read_vec_at(target, 0), position)
+        # Times zero gives a zero of the same type, number or lanes.
+        return sqrt(dot(offset, offset)), dot(offset, offset) * 0.0
+    if kind == ROTATION:
+        w = read_quat_at(target, 0)
+        x = w.x * rotation.w - w.w * rotation.x + w.z * rotation.y - w.y * rotation.z
+        y = w.y * rotation.w - w.w * rotation.y + w.x * rotation.z - w.z * rotation.x
+        z = w.z * rotation.w - w.w * rotation.z + w.y * rotation.x - w.x * rotation.y
+        cosine = w.w * rotation.w + w.x * rotation.x + w.y * rotation.y + w.z * rotation.z
+        # q and -q are the same rotation: the absolute cosine gives the smaller angle.
+        return sqrt(x * x + y * y + z * z), maximum(cosine, -cosine)
+    target_vector = read_vec_at(target, 0)
+    if kind == AIM:
+        away = sub(target_vector, position)
+        is_at_target = dot(away, away) <= SAME_POINT_RATIO * (
+            dot(target_vector, target_vector) + dot(position, position)
+        )
+        # At the target every direction is right: both numbers and the angle become zero.
+        target_vector = scale(away, select(is_at_target, dot(away, away) * 0.0, dot(away, away) * 0.0 + 1.0))
+    axis = rotate(rotation, read_vec_at(measure, MEASURE_VECTOR))
+    cross_product = cross(axis, target_vector)
+    return sqrt(dot(cross_product, cross_product)), dot(axis, target_vector)
+
+
+@inline
+def length(v):
+    """Return |v|."""
+    return sqrt(dot(v, v))
+
+
+@device_function
+def measure_pole_error(kind, table, start, end, measure, numbers, target):
+    """Measure the error of a pole.
+
+    Returns the two numbers of `out`, of the angle about the line from the limb's first joint to its tip.
+    """
+    first, _, _ = compute_transform(kind, table, start, start + int(measure[MEASURE_VECTOR]), numbers)
+    middle, _, _ = compute_transform(kind, table, start, start + int(measure[MEASURE_VECTOR + 1]), numbers)
+    tip, _, _ = compute_transform(kind, table, start, end, numbers)
+    line, bend, away = sub(tip, first), sub(middle, first), sub(read_vec_at(target, 0), first)
+    reach, limb = length(line), length(bend) + length(sub(tip, middle))
+    n = scale(line, 1.0 / maximum(reach, MIN_DIVISOR))
+    k, p = sub(bend, scale(n, dot(n, bend))), sub(away, scale(n, dot(n, away)))
+    # For a straight limb, a pole on its line or a tip at the first joint, the bend is undefined and the error zero.
+    straight = minimum(minimum(length(k), length(p)), reach) <= STRAIGHT_RATIO * limb
+    sine, cosine = dot(n, cross(k, p)), dot(k, p)
+    zero = sine * 0.0
+    return select(straight, zero, maximum(sine, -sine)), select(straight, zero, cosine)
+
+
+@inline
+def measure_batch(kind, table, spans, measures, q, used, targets, work, out):
+    """Measure all errors. `work` holds (used + 7) values, aligned to 64 bytes."""
+    w, k = count_lanes(kind), q.shape[0]
+    numbers = view_lanes(kind, work, 0, used.shape[0])
+    target = view_lanes(kind, work, used.shape[0] * w, 7)
+    for block in range((k + w - 1) // w):
+        gather_columns(work, 0, q, block, w, used)
+        for c in range(spans.shape[0]):
+            for j in range(4 if measures[c, MEASURE_KIND] == ROTATION else 3):
+                for l in range(w):
+                    # The last block repeats its last pose, and a single target serves all.
+                    i = min(block * w + l, k - 1, targets.shape[0] - 1)
+                    work[(used.shape[0] + j) * w + l] = targets[i, int(measures[c, MEASURE_COLUMN]) + j]
+            if measures[c, MEASURE_KIND] == POLE:
+                a, b = measure_pole_error(kind, table, spans[c, 0], spans[c, 1], measures[c], numbers, target)
+            else:
+                position, rotation, factor = compute_transform(kind, table, spans[c, 0], spans[c, 1], numbers)
+                a, b = measure_error(int(measures[c, MEASURE_KIND]), measures[c], target, position, rotation, factor)
+            for l in range(min(w, k - block * w)):
+                out[block * w + l, c, 0], out[block * w + l, c, 1] = get_lane(a, l), get_lane(b, l)
+
+
+@inline
+def gather_columns(work, start, q, block, w, used):
+    """Gather the used columns of w rows of q side by side. Rows beyond the last repeat it."""
+    for j in range(used.shape[0]):
+        for l in range(w):
+            work[start + j * w + l] = q[min(block * w + l, q.shape[0] - 1), used[j]]
+
+
+@kernel
+def measure4(table, spans, measures, q, used, targets, work, out):
+    """Measure errors of four poses side by side."""
+    measure_batch(LANES4, table, spans, measures, q, used, targets, work, out)
+
+
+@kernel
+def measure8(table, spans, measures, q, used, targets, work, out):
+    """Measure errors of eight poses side by side."""
+    measure_batch(LANES8, table, spans, measures, q, used, targets, work, out)
+
+
+@inline
+def compute_error(kind, a, b):
+    """Compute a distance or angle from the two numbers of `out`."""
+    if kind == POSITION:
+        return a
+    angle = 0.0 if a == 0.0 and b == 0.0 else math.atan2(abs(a), b)  # atan2(0, -0) is half a turn
+    return 2.0 * angle if kind == ROTATION else angle
+
+
+@gil_kernel
+def measure_one(table, spans, measures, used, allowed, q, target, work, errors):
+    """Measure errors (c,) of one pose q (nq,). The target is (1, w).
+
+    `work` has room for used + 7 + 2 c numbers.
+    """
+    c, at = spans.shape[0], used.shape[0] + 7
+    sines_cosines = view_lanes(SCALAR, work, at, 1, c, 2)
+    measure_batch(
+        SCALAR, table, spans, measures, view_lanes(SCALAR, q, 0, 1, q.shape[0]), used, target, work, sines_cosines
+    )
+    is_met = True
+    for i in range(c):
+        errors[i] = compute_error(int(measures[i, MEASURE_KIND]), sines_cosines[0, i, 0], sines_cosines[0, i, 1])
+        # NaN counts as not met.
+        if not errors[i] <= allowed[i] * (1.0 + TOLERANCE_SLACK):
+            is_met = False
+    return is_met

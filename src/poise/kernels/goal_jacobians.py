@@ -1,0 +1,344 @@
+"""Residual and Jacobian rows of each goal term.
+
+A function write_KIND(tree, lanes, t) writes the weighted residual of term t to lanes.e and its rows of every dof on the
+path to lanes.J. It returns the squared residual without the weight, for comparison with the squared tolerance.
+"""
+
+from __future__ import annotations
+
+from poise.kernels.jit import device_function, inline
+from poise.kernels.lanes import maximum, minimum, select, sqrt
+from poise.kernels.layout import (
+    AIM_AXIS,
+    AIM_FIRST_POINT,
+    AIM_MIDDLE_POINT,
+    AIM_SHARED,
+    AIM_WEIGHT,
+    BALL,
+    DOF_WEIGHT,
+    HINGE,
+    MIN_DIVISOR,
+    MOVE,
+    NODE_DOF,
+    NODE_MOTION,
+    SAME_POINT_RATIO,
+    STRAIGHT_RATIO,
+    TERM_FIRST,
+    TERM_FIRST_END,
+    TERM_MIDDLE,
+    TERM_MIDDLE_END,
+    TERM_NODE,
+    TERM_PATH,
+    TERM_PATH_END,
+    TERM_ROW,
+    TERM_TARGET,
+)
+from poise.kernels.vec_quat import (
+    Vec,
+    add,
+    cross,
+    dot,
+    multiply,
+    read_quat,
+    read_quat_at,
+    read_vec,
+    read_vec_at,
+    rotate,
+    rotation_error,
+    scale,
+    sub,
+)
+
+
+@inline
+def is_rotating(motion):
+    """Return whether a motion is a rotation."""
+    return motion == HINGE or motion == BALL
+
+
+@inline
+def count_dofs(motion):
+    """Return the number of dofs of a movable motion."""
+    return 3 if motion == BALL or motion == MOVE else 1
+
+
+@inline
+def write_residual(e, row, v, weight):
+    """Write three rows of the residual."""
+    e[row], e[row + 1], e[row + 2] = v.x * weight, v.y * weight, v.z * weight
+
+
+@inline
+def add_jacobian_rows(J, dof, row, rate, weight):
+    """Add a rate to the three rows of a dof. Coupled nodes on one path share a dof, and their rates add up."""
+    J[dof, row] = J[dof, row] + rate.x * weight
+    J[dof, row + 1] = J[dof, row + 1] + rate.y * weight
+    J[dof, row + 2] = J[dof, row + 2] + rate.z * weight
+
+
+# --- POSITION: a point of a node's moved frame is at a position ------------------------------------------------------
+#
+# Residual: wanted - point, kernel units.
+
+
+@device_function
+def write_position(tree, lanes, t):
+    """Write the rows of a POSITION term.
+
+    A rotation moves the point by axis x arm, with the arm from the rotating node to the point.
+    """
+    node, row, weight = tree.terms[t, TERM_NODE], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
+    offset = rotate(read_quat(lanes.rotations, node), read_vec_at(tree.aims[t], 0))
+    point = add(read_vec(lanes.positions, node), offset)
+    error = sub(read_vec_at(lanes.targets, tree.terms[t, TERM_TARGET]), point)
+    write_residual(lanes.e, row, error, weight)
+    for j in range(tree.terms[t, TERM_PATH], tree.terms[t, TERM_PATH_END]):
+        i = tree.paths[j]
+        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
+        arm = sub(point, read_vec(lanes.positions, i))
+        for c in range(count_dofs(motion)):
+            axis = read_vec(lanes.axes, 3 * i + c)
+            if is_rotating(motion):
+                add_jacobian_rows(lanes.J, dof + c, row, cross(axis, arm), weight)
+            else:
+                add_jacobian_rows(lanes.J, dof + c, row, axis, weight)
+    return dot(error, error)
+
+
+# --- ROTATION: a frame of a node has a wanted rotation ---------------------------------------------------------------
+#
+# Residual: 2 sin(angle / 2) times the axis of the rotation left.
+
+
+@device_function
+def write_rotation(tree, lanes, t):
+    """Write the rows of a ROTATION term.
+
+    A rotation changes the rotation vector by its axis: exact at the goal, where the residual is the rotation vector.
+    """
+    node, row, weight, at = (
+        tree.terms[t, TERM_NODE],
+        tree.terms[t, TERM_ROW],
+        tree.aims[t, AIM_WEIGHT],
+        tree.terms[t, TERM_TARGET],
+    )
+    local = read_quat_at(tree.aims[t], 3)
+    wanted = read_quat_at(lanes.targets, at)
+    error = rotation_error(wanted, multiply(read_quat(lanes.rotations, node), local))
+    write_residual(lanes.e, row, error, weight)
+    for j in range(tree.terms[t, TERM_PATH], tree.terms[t, TERM_PATH_END]):
+        i = tree.paths[j]
+        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
+        if is_rotating(motion):
+            for c in range(count_dofs(motion)):
+                add_jacobian_rows(lanes.J, dof + c, row, read_vec(lanes.axes, 3 * i + c), weight)
+    return dot(error, error)
+
+
+# --- DIRECTION: an axis of a node's moved frame points along a direction ---------------------------------------------
+#
+# The rotation about the axis is free.
+#
+# With the axis a, the wanted direction b and the angle between them: the residual is 2 sin(angle / 2) along a x b.
+
+
+OPPOSITE_SUM2 = 1e-24  # |a + b|^2; below it a + b has no usable direction
+
+
+@inline
+def find_perpendicular(a):
+    """Return a unit vector perpendicular to a unit vector. It has no branches (Duff et al., JCGT 6(1), 2017)."""
+    sign = select(a.z < 0.0, a.z * 0.0 - 1.0, a.z * 0.0 + 1.0)
+    # |sign + z| >= 1, so there is no division by a small number for any a.
+    k = -1.0 / (sign + a.z)
+    return Vec(1.0 + sign * a.x * a.x * k, sign * a.x * a.y * k, -(sign * a.x))
+
+
+@inline
+def direction_error(a, b):
+    """Return 2 sin(angle / 2) times the axis from a to b.
+
+    a and b are unit vectors; any perpendicular axis is taken where they are opposite.
+
+    a x b is 2 sin cos of half the angle, and |a + b| is 2 cos: 2 a x (a + b) / |a + b| loses no digits at any angle.
+    """
+    # Where a and b are opposite, take one of the perpendicular axes, or the residual of the largest error would vanish.
+    middle = add(a, b)
+    mm = dot(middle, middle)
+    opposite = mm < OPPOSITE_SUM2
+    error = scale(cross(a, middle), 2.0 / sqrt(maximum(mm, mm * 0.0 + OPPOSITE_SUM2)))
+    perpendicular = find_perpendicular(a)
+    return Vec(
+        select(opposite, 2.0 * perpendicular.x, error.x),
+        select(opposite, 2.0 * perpendicular.y, error.y),
+        select(opposite, 2.0 * perpendicular.z, error.z),
+    )
+
+
+@device_function
+def write_direction(tree, lanes, t):
+    """Write the rows of a DIRECTION term. A rotation w rotates the axis a by w - a (a . w)."""
+    node, row, weight = tree.terms[t, TERM_NODE], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
+    a = rotate(read_quat(lanes.rotations, node), read_vec_at(tree.aims[t], 0))
+    error = direction_error(a, read_vec_at(lanes.targets, tree.terms[t, TERM_TARGET]))
+    write_residual(lanes.e, row, error, weight)
+    for j in range(tree.terms[t, TERM_PATH], tree.terms[t, TERM_PATH_END]):
+        i = tree.paths[j]
+        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
+        if is_rotating(motion):
+            for c in range(count_dofs(motion)):
+                axis = read_vec(lanes.axes, 3 * i + c)
+                add_jacobian_rows(lanes.J, dof + c, row, sub(axis, scale(a, dot(a, axis))), weight)
+    return dot(error, error)
+
+
+# --- AIM: a ray from a node's point passes through a position --------------------------------------------------------
+#
+# The ray lies along an axis of the node's moved frame.
+#
+# With the axis a, the point p, the position x and b = (x - p) / |x - p|, the residual is that of DIRECTION, from a to
+# b. It changes with the rotation of a and with that of b: a velocity v of p rotates b by -b x v / |x - p|. Where x is p
+# to rounding, b is undefined: then b and the residual are zero.
+#
+# Where joints share the rotation (LookAt: spine, neck and head), they all rotate about one axis, each by a share given
+# by its ease. The point then moves as if all of them were at one position, the mean of their positions weighted by the
+# eases. So one rate serves all of them, and their steps stay in proportion to their eases.
+
+
+@inline
+def compute_mean_arm(tree, lanes, t, point):
+    """Compute the weighted mean arm of the rotating joints to the point. The weights are the joints' eases."""
+    mean, total = scale(point, 0.0), 0.0
+    for j in range(tree.terms[t, TERM_PATH], tree.terms[t, TERM_PATH_END]):
+        i = tree.paths[j]
+        if is_rotating(tree.nodes[i, NODE_MOTION]):
+            ease = tree.dofs[tree.nodes[i, NODE_DOF], DOF_WEIGHT]
+            mean, total = add(mean, scale(sub(point, read_vec(lanes.positions, i)), ease)), total + ease
+    return scale(mean, 1.0 / total) if total > 0.0 else mean
+
+
+@device_function
+def write_aim(tree, lanes, t):
+    """Write the rows of an AIM term.
+
+    A rotation moves the axis, and the point by axis x arm; a slide moves the point only.
+    """
+    node, row, weight = tree.terms[t, TERM_NODE], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
+    rotation = read_quat(lanes.rotations, node)
+    a = rotate(rotation, read_vec_at(tree.aims[t], AIM_AXIS))
+    point = add(read_vec(lanes.positions, node), rotate(rotation, read_vec_at(tree.aims[t], 0)))
+    wanted = read_vec_at(lanes.targets, tree.terms[t, TERM_TARGET])
+    to_target = sub(wanted, point)
+    zero, square = dot(a, a) * 0.0, dot(to_target, to_target)
+    # A joint at its target has no direction to it: the goal is met for every rotation.
+    is_at_target = square <= SAME_POINT_RATIO * (dot(wanted, wanted) + dot(point, point))
+    inverse_distance = select(is_at_target, zero, 1.0 / maximum(sqrt(square), MIN_DIVISOR))
+    b = scale(to_target, inverse_distance)
+    error = direction_error(a, b)
+    write_residual(lanes.e, row, error, weight)
+    shared = tree.aims[t, AIM_SHARED] > 0.0
+    mean = compute_mean_arm(tree, lanes, t, point) if shared else Vec(point.x, point.y, point.z)
+    for j in range(tree.terms[t, TERM_PATH], tree.terms[t, TERM_PATH_END]):
+        i = tree.paths[j]
+        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
+        # One arm for all joints sharing the rotation: with their own arms their shares would be unequal.
+        arm = mean if shared else sub(point, read_vec(lanes.positions, i))
+        for c in range(count_dofs(motion)):
+            axis = read_vec(lanes.axes, 3 * i + c)
+            if is_rotating(motion):
+                # A rotation of the axis also moves the point, and with it the direction to the target.
+                direction_rate = scale(cross(b, cross(axis, arm)), inverse_distance)
+                add_jacobian_rows(lanes.J, dof + c, row, add(direction_rate, sub(axis, scale(a, dot(a, axis)))), weight)
+            else:
+                add_jacobian_rows(lanes.J, dof + c, row, scale(cross(b, axis), inverse_distance), weight)
+    return dot(error, error)
+
+
+# --- POLE: a limb's middle joint lies on the side of a position ------------------------------------------------------
+#
+# The side is measured about the line from the limb's first joint to its tip.
+#
+# With the unit vector n along the line, the offset k of the middle joint and p of the position, both perpendicular to
+# n, and phi the angle from k to p about n, the residual is 2 sin(phi / 2) in the first of its three rows. The points
+# move with H' (first), K' (middle), T' (tip). With m_k = n x k / |k|^2 and t_k = the share of the line before the foot
+# of k (m_p and t_p alike) phi changes by
+#
+# m_p . (-(1 - t_p) H' - t_p T') - m_k . (K' - (1 - t_k) H' - t_k T')
+#
+# Where k, p or the line have zero length, the side is undefined and the goal is met. Near there the row fades
+# with each length relative to the limb's (FADE_SHARE), so every rate is bounded.
+
+
+FADE_SHARE = 1e-3  # share of the limb's length; below it a length fades the row
+
+
+@inline
+def compute_point(lanes, node, row, column):
+    """Return a point of a node's moved frame."""
+    return add(read_vec(lanes.positions, node), rotate(read_quat(lanes.rotations, node), read_vec_at(row, column)))
+
+
+@inline
+def vec_length(v):
+    """Return |v|."""
+    return sqrt(dot(v, v))
+
+
+@inline
+def divide_safely(a, b):
+    """Return a / b, finite where b is 0."""
+    return a / maximum(b, MIN_DIVISOR)
+
+
+@device_function
+def write_pole(tree, lanes, t):
+    """Write the rows of a POLE term.
+
+    A rotation moves each of the three points above it by axis x arm, a slide by its axis.
+    """
+    terms, aims, row, weight = tree.terms[t], tree.aims[t], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
+    first, middle = (
+        compute_point(lanes, terms[TERM_FIRST], aims, AIM_FIRST_POINT),
+        compute_point(lanes, terms[TERM_MIDDLE], aims, AIM_MIDDLE_POINT),
+    )
+    tip = compute_point(lanes, terms[TERM_NODE], aims, 0)
+    line, bend, away = sub(tip, first), sub(middle, first), sub(read_vec_at(lanes.targets, terms[TERM_TARGET]), first)
+    reach = vec_length(line)
+    n = scale(line, divide_safely(1.0, reach))
+    k, p = sub(bend, scale(n, dot(n, bend))), sub(away, scale(n, dot(n, away)))
+    k_long, p_long, limb = vec_length(k), vec_length(p), vec_length(bend) + vec_length(sub(tip, middle))
+    # The side of a nearly straight limb is ill-conditioned: its rate grows as 1 / |k|. Fading the row bounds it, and a
+    # straight limb has no side to miss.
+    fade = minimum(divide_safely(k_long, FADE_SHARE * limb), 1.0) * minimum(
+        divide_safely(p_long, FADE_SHARE * limb), 1.0
+    )
+    fade = fade * minimum(divide_safely(reach, FADE_SHARE * limb), 1.0) * weight
+    k_unit, p_unit = scale(k, divide_safely(1.0, k_long)), scale(p, divide_safely(1.0, p_long))
+    chord, side = vec_length(sub(k_unit, p_unit)), dot(n, cross(k_unit, p_unit))
+    zero = chord * 0.0
+    # Every term has three rows, so the blocks of the normal matrix stay 3 x 3.
+    lanes.e[row], lanes.e[row + 1], lanes.e[row + 2] = select(side < 0.0, -chord, chord) * fade, zero, zero
+    for_middle, of_pole = (
+        scale(cross(n, k_unit), divide_safely(fade, k_long)),
+        scale(cross(n, p_unit), divide_safely(fade, p_long)),
+    )
+    k_share, p_share = divide_safely(dot(n, bend), reach), divide_safely(dot(n, away), reach)
+    for_tip = sub(scale(of_pole, p_share), scale(for_middle, k_share))
+    for_first = sub(scale(of_pole, 1.0 - p_share), scale(for_middle, 1.0 - k_share))
+    for j in range(terms[TERM_PATH], terms[TERM_PATH_END]):
+        i = tree.paths[j]
+        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
+        at = read_vec(lanes.positions, i)
+        # Rate of phi under a translation or rotation of the three points, by the principle of virtual work: forces at
+        # points add up to a force and a torque about the joint.
+        push, twist = for_tip, cross(sub(tip, at), for_tip)
+        # The path leads to the tip; its first parts also move the middle joint and the first joint.
+        if j < terms[TERM_MIDDLE_END]:
+            push, twist = add(push, for_middle), add(twist, cross(sub(middle, at), for_middle))
+        if j < terms[TERM_FIRST_END]:
+            push, twist = add(push, for_first), add(twist, cross(sub(first, at), for_first))
+        for c in range(count_dofs(motion)):
+            axis = read_vec(lanes.axes, 3 * i + c)
+            lanes.J[dof + c, row] = lanes.J[dof + c, row] + dot(axis, twist if is_rotating(motion) else push)
+    straight = minimum(minimum(k_long, p_long), reach) <= STRAIGHT_RATIO * limb
+    return select(straight, zero, chord * chord)

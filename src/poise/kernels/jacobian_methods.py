@@ -1,0 +1,696 @@
+"""Batched Jacobian methods for a tree: step rules, finite differences, driver.
+
+It is the derivative of the residual itself. The analytic rows of rotations and directions are the rates of the
+remaining rotation. Both agree at the goal; far from it the analytic rows are longer, by 1 / cos(angle / 2) along the
+axis of the remaining rotation.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from poise.kernels.arm_lm import HUGE_ERROR, LANE_ATTEMPT, LANE_BEST, LANE_PROBLEM, LANE_SPENT, LANE_STALL, record_trace
+from poise.kernels.goal_jacobians import count_dofs, find_perpendicular
+from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.lanes import (
+    LANES4,
+    LANES8,
+    broadcast,
+    count_lanes,
+    get_lane,
+    mask_to_bits,
+    maximum,
+    minimum,
+    select,
+    sqrt,
+    view_lanes,
+)
+from poise.kernels.layout import (
+    ADAPTIVE,
+    BALL,
+    DAMPED,
+    DOF_HIGH,
+    DOF_LOW,
+    DOF_WEIGHT,
+    FIXED,
+    HINGE,
+    METHOD_BEND,
+    METHOD_FIRST,
+    METHOD_ITERATIONS,
+    METHOD_MAX_TURN,
+    METHOD_NUMERIC,
+    METHOD_PATIENCE,
+    METHOD_RESTARTS,
+    METHOD_RULE,
+    METHOD_SECOND,
+    NODE_DOF,
+    NODE_MOTION,
+    NODE_START,
+    OPTIMAL,
+    PSEUDO_INVERSE,
+    TERM_ROW,
+)
+from poise.kernels.matrices import diagonalise, factor_ldl_blocks, solve_ldl_rows
+from poise.kernels.tree_lm import (
+    MAX_RESTART_ANGLE_RAD,
+    RESTART_ANGLE_STEP_RAD,
+    randomize_start,
+    write_frames,
+    write_lane,
+)
+from poise.kernels.tree_residual import (
+    LAST_ERROR,
+    TreeArrays,
+    apply_step,
+    build_normal_matrix,
+    clamp_balls,
+    forward_kinematics,
+    freeze_balls,
+    freeze_dofs,
+    has_ball_limits,
+    make_views,
+    measure_residuals,
+    multiply_jacobian_row,
+)
+from poise.kernels.vec_quat import Quat, Vec, dot, multiply, read_quat_at, read_vec, read_vec_at, scale
+
+DIFFERENCE_STEP = 2.0**-17  # step [rad or kernel units]; truncation and rounding errors are then both 1e-11
+
+
+@inline
+def perturb_dof(kind, tree, lanes, i, c, amount):
+    """Move dof c of node i by a small amount, ignoring limits."""
+    at = tree.nodes[i, NODE_START]
+    if tree.nodes[i, NODE_MOTION] != BALL:
+        lanes.u[at + c] = lanes.u[at + c] + amount
+        return
+    half, zero = broadcast(kind, 0.5 * amount), broadcast(kind, 0.0)
+    rotation = Quat(broadcast(kind, 1.0), half if c == 0 else zero, half if c == 1 else zero, half if c == 2 else zero)
+    q = multiply(rotation, read_quat_at(lanes.u, at))
+    k = 1.0 / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z)
+    lanes.u[at], lanes.u[at + 1], lanes.u[at + 2], lanes.u[at + 3] = k * q.w, k * q.x, k * q.y, k * q.z
+
+
+@device_function
+def measure_at_offset(kind, tree, limits, lanes, home, i, c, amount):
+    """Fill e with one dof offset, then restore `home`. It is dof c of node i."""
+    perturb_dof(kind, tree, lanes, i, c, amount)
+    forward_kinematics(tree, lanes)
+    measure_residuals(kind, tree, limits, lanes)
+    for j in range(home.shape[0]):
+        lanes.u[j] = home[j]
+
+
+@device_function
+def measure_by_differences(kind, tree, limits, lanes, home, ahead, slopes):
+    """Measure residuals, with J by central differences. home (nu,), ahead (m,) and slopes (nd, m) are scratch."""
+    for j in range(home.shape[0]):
+        home[j] = lanes.u[j]
+    next_dof = 0
+    for i in range(tree.nodes.shape[0]):
+        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
+        # Coupled nodes share a dof, moved by forward kinematics in all of them at once: measure it with the first.
+        if motion == FIXED or dof < next_dof:
+            continue
+        next_dof = dof + count_dofs(motion)
+        for c in range(count_dofs(motion)):
+            step = DIFFERENCE_STEP * math.sqrt(tree.dofs[dof + c, DOF_WEIGHT])
+            measure_at_offset(kind, tree, limits, lanes, home, i, c, step)
+            for r in range(ahead.shape[0]):
+                # The residual is wanted minus actual, so its rate has the opposite sign: behind minus ahead.
+                ahead[r] = lanes.e[r]
+            measure_at_offset(kind, tree, limits, lanes, home, i, c, -step)
+            for r in range(ahead.shape[0]):
+                slopes[dof + c, r] = (lanes.e[r] - ahead[r]) * (0.5 / step)
+    forward_kinematics(tree, lanes)
+    result = measure_residuals(kind, tree, limits, lanes)
+    for d in range(tree.row_ranges.shape[0]):
+        for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
+            lanes.J[d, r] = slopes[d, r]
+    return result
+
+
+# --- Step rules of the Jacobian methods ------------------------------------------------------------------------------
+#
+# All of them step by J^T y and differ only in y:
+#
+# transpose        y = a e
+# pseudo-inverse   y = (J J^T)^+ e
+# damped           y = (J J^T + l I)^-1 e
+# selective        y = sum_i k_i (u_i . e) / s_i^2 u_i, with s_i, u_i the singular values and vectors of J
+#
+# `lanes.rest` is the clamped e; J has its rows frozen and scaled by `freeze_dofs`. Each rule fills lanes.y. Sources:
+# Buss, "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and damped least squares methods",
+# 2004; Buss and Kim, "Selectively damped least squares for inverse kinematics", J. Graphics Tools 10(3), 2005.
+
+
+MIN_DIVISOR = 1e-300  # smallest divisor of a length or a squared length
+RANK_TOLERANCE = 1e-12  # squared singular values below this share of the largest are rounding in J J^T
+
+
+@device_function
+def clamp_errors(tree, lanes, max_errors):
+    """Clamp each term's error in a step to max_errors (t,)."""
+    for t in range(tree.terms.shape[0]):
+        r = tree.terms[t, TERM_ROW]
+        x, y, z = lanes.rest[r], lanes.rest[r + 1], lanes.rest[r + 2]
+        length = sqrt(x * x + y * y + z * z)
+        # Buss's D_max: a distant target would otherwise exceed the linear model and dominate the rows of other goals.
+        share = minimum(max_errors[t] / maximum(length, MIN_DIVISOR + 0.0 * length), 1.0 + 0.0 * length)
+        lanes.rest[r], lanes.rest[r + 1], lanes.rest[r + 2] = x * share, y * share, z * share
+
+
+@device_function
+def solve_transpose(lanes, factor):
+    """Fill y with the gradient step, scaled by a factor."""
+    for r in range(lanes.y.shape[0]):
+        lanes.y[r] = factor * lanes.rest[r]
+
+
+@device_function
+def compute_optimal_gain(kind, tree, lanes):
+    """Compute the optimal gain a of a transpose step.
+
+    J a J^T e is then nearest to e: e . J J^T e / |J J^T e|^2 (Buss, equation 8).
+    """
+    zero, slope = broadcast(kind, 0.0), broadcast(kind, 0.0)
+    for r in range(lanes.y.shape[0]):
+        lanes.y[r] = zero
+    for d in range(tree.dofs.shape[0]):
+        # J J^T e, dof by dof: the matrix itself is not needed.
+        g = multiply_jacobian_row(kind, tree, lanes.J, d, lanes.rest)
+        slope = slope + g * g
+        for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
+            lanes.y[r] = lanes.y[r] + lanes.J[d, r] * g
+    size = zero
+    for r in range(lanes.y.shape[0]):
+        size = size + lanes.y[r] * lanes.y[r]
+    return select(size > 0.0, slope / maximum(size, zero + MIN_DIVISOR), zero)
+
+
+@device_function
+def solve_damped(kind, tree, lanes, damping):
+    """Solve the damped least-squares step."""
+    build_normal_matrix(kind, tree, lanes, damping)
+    factor_ldl_blocks(lanes.A, lanes.d)
+    solve_ldl_rows(lanes.A, lanes.d, lanes.rest, lanes.y)
+
+
+@device_function
+def decompose_jacobian(kind, tree, lanes, vectors):
+    """Decompose J into singular values and vectors.
+
+    lanes.d gets the squared values, the rows of `vectors` the u_i, y becomes zero. Returns the largest one.
+    """
+    m = lanes.d.shape[0]
+    # The eigenvectors of J J^T are the singular vectors of J in the space of the goals, its eigenvalues their squares:
+    # one m x m problem for any number of joints.
+    build_normal_matrix(kind, tree, lanes, broadcast(kind, 0.0))
+    for r in range(m):
+        for k in range(r + 1, m):
+            # The factorization reads only the lower triangle, the rotations both.
+            lanes.A[r, k] = lanes.A[k, r]
+    diagonalise(kind, lanes.A, vectors, lanes.d)
+    largest = broadcast(kind, 0.0)
+    for i in range(m):
+        largest = maximum(largest, lanes.d[i])
+        lanes.y[i] = broadcast(kind, 0.0)
+    return largest
+
+
+@inline
+def add_singular_part(lanes, vectors, i, amount):
+    """Add a multiple of singular vector i to y."""
+    for r in range(lanes.y.shape[0]):
+        lanes.y[r] = lanes.y[r] + amount * vectors[i, r]
+
+
+@inline
+def project_error(kind, lanes, vectors, i):
+    """Return u_i . e, the component of the error along u_i."""
+    share = broadcast(kind, 0.0)
+    for r in range(lanes.y.shape[0]):
+        share = share + vectors[i, r] * lanes.rest[r]
+    return share
+
+
+@device_function
+def solve_pseudo_inverse(kind, tree, lanes, vectors, cut):
+    """Solve the shortest step for e, without small singular values. Values below `cut` of the largest are left out."""
+    min_square = maximum(decompose_jacobian(kind, tree, lanes, vectors) * (cut * cut), broadcast(kind, MIN_DIVISOR))
+    for i in range(lanes.d.shape[0]):
+        # lanes.d has squares, so the cut is squared too.
+        is_kept = lanes.d[i] >= min_square
+        share = project_error(kind, lanes, vectors, i) / maximum(lanes.d[i], min_square)
+        add_singular_part(lanes, vectors, i, select(is_kept, share, 0.0 * share))
+
+
+@inline
+def sum_block_lengths(kind, row, first, last):
+    """Sum the lengths of a row's blocks of three."""
+    total = broadcast(kind, 0.0)
+    for r in range(first, last, 3):
+        total = total + sqrt(row[r] * row[r] + row[r + 1] * row[r + 1] + row[r + 2] * row[r + 2])
+    return total
+
+
+@device_function
+def solve_selective(kind, tree, lanes, vectors, goal_motions, max_step):
+    """Solve the selectively damped step (Buss and Kim, section 3).
+
+    goal_motions (nd,) is scratch: the sum of all goals' motions per unit of a dof. Along u_i the part v_i / s_i of
+    length u_i . e may rotate a joint by at most g_i = max_step min(1, N_i / M_i). N_i is the wanted motion of the goals
+    along u_i, M_i the sum of their motions by all joints, without cancellation.
+    """
+    zero = broadcast(kind, 0.0)
+    min_square = maximum(decompose_jacobian(kind, tree, lanes, vectors) * RANK_TOLERANCE, zero + MIN_DIVISOR)
+    for d in range(goal_motions.shape[0]):
+        goal_motions[d] = sum_block_lengths(kind, lanes.J[d], tree.row_ranges[d, 0], tree.row_ranges[d, 1])
+    for i in range(lanes.d.shape[0]):
+        square = maximum(lanes.d[i], min_square)
+        total_motion, widest = zero, zero
+        for d in range(goal_motions.shape[0]):
+            v = multiply_jacobian_row(kind, tree, lanes.J, d, vectors[i])  # s_i v_i
+            size = maximum(v, -v)
+            total_motion, widest = total_motion + size * goal_motions[d], maximum(widest, size)
+        wanted_motion = sum_block_lengths(kind, vectors[i], 0, lanes.d.shape[0])
+        limit = max_step * minimum(
+            wanted_motion * square / maximum(total_motion, zero + MIN_DIVISOR), zero + 1.0
+        )  # swung is s_i^2 M_i
+        share = project_error(kind, lanes, vectors, i) / square
+        angle = maximum(share, -share) * widest
+        # The whole error along u_i, or the share at which the largest joint angle equals its limit.
+        share = share * minimum(limit / maximum(angle, zero + MIN_DIVISOR), zero + 1.0)
+        add_singular_part(lanes, vectors, i, select(lanes.d[i] >= min_square, share, zero))
+
+
+@device_function
+def cap_step(kind, tree, lanes, max_step, share):
+    """Shorten y to move each dof by at most `max_step`. Then scale it by a share; units are rad or kernel units."""
+    largest = broadcast(kind, MIN_DIVISOR)
+    for d in range(tree.dofs.shape[0]):
+        step = multiply_jacobian_row(kind, tree, lanes.J, d, lanes.y)
+        largest = maximum(largest, maximum(step, -step))
+    share = share * minimum(max_step / largest, 1.0 + 0.0 * largest)
+    for r in range(lanes.y.shape[0]):
+        lanes.y[r] = lanes.y[r] * share
+
+
+# --- Batched Jacobian methods for a tree -----------------------------------------------------------------------------
+#
+# Each lane has one problem. The driver is that of kernels/tree_lm.py with a choice of step rules.
+#
+# kernels/tree_residual.py describes the arrays of a tree, kernels/tree_lm.py starts, seeds, u and trace. Further
+# arrays:
+#
+# clamps   (t,)         largest weighted residual of each term in one step
+# settings (9,)         the columns METHOD_ of codes.py
+# scratch               memory of compute_scratch_size numbers, 64-byte aligned like `work`
+# errors   (k,)         weighted squared error of each result; 1e300 where the residual was never a number
+# counts   (k, 3)       steps and attempts used; 1 where the goals were met
+#
+# The result is the best measured pose. A preferred configuration is ignored.
+
+
+# Rows of the book for these methods only:
+STEP_GAIN = 3  # factor of the step
+HAS_BENT = 4  # 1 once the lane's chain was bent, because no dof decreased its error
+MARK_ERROR = 5  # squared error at the last progress
+IS_LAST_ATTEMPT = 6  # 1 in the last attempt, which refines the best pose and undoes steps with an increased error
+# A squared error below this share of MARK_ERROR is progress; METHOD_PATIENCE steps without end an attempt.
+PROGRESS_SHARE = 0.95
+LAST_PROGRESS_SHARE = 1.0 - 1e-4  # the same share in the last attempt, which should converge
+GAIN_FACTOR = 4.0  # factor by which the gain of the last attempt grows and shrinks
+# Smallest cut of the last attempt's pseudo-inverse; smaller singular values help no unreachable goal.
+MIN_LAST_CUT = 0.01
+LAST_ATTEMPT_SHARE = 0.75  # share of the iterations after which only the last attempt may start
+STATIONARY_SLOPE2 = 1e-18  # squared slope per squared error below which no dof decreases the error
+MAX_SCRATCH_LANES = 8  # most lanes of a kernel
+
+
+class ExtraWorkspace(NamedTuple):
+    """Work memory beyond LaneView, as lanes.
+
+    best    (nu,)     best pose so far
+    home    (nu,), ahead (m,), slopes (nd, m): for finite differences
+    vectors (m, m)    singular vectors, one a row
+    sways   (nd,)     for the selective rule
+    """
+
+    best: Any
+    home: Any
+    ahead: Any
+    slopes: Any
+    vectors: Any
+    sways: Any
+
+
+class StepProblems(NamedTuple):
+    """Arrays of a batch: problems, step settings and results."""
+
+    frames: Any
+    targets: Any
+    starts: Any
+    seeds: Any
+    clamps: Any
+    settings: Any
+    u: Any
+    errors: Any
+    counts: Any
+
+
+def compute_scratch_size(nd: int, nu: int, rows: int) -> int:
+    """Return the scratch size for a tree. It counts float64 aligned to 64 bytes, enough for a kernel of any width."""
+    return MAX_SCRATCH_LANES * (2 * nu + rows + nd * rows + rows * rows + nd)
+
+
+@inline
+def make_extra_views(kind, scratch, nd, nu, m):
+    """Return the scratch as lanes."""
+    w = count_lanes(kind)
+    home = nu * w
+    ahead = home + nu * w
+    slopes = ahead + m * w
+    vectors = slopes + nd * m * w
+    sways = vectors + m * m * w
+    return ExtraWorkspace(
+        view_lanes(kind, scratch, 0, nu),
+        view_lanes(kind, scratch, home, nu),
+        view_lanes(kind, scratch, ahead, m),
+        view_lanes(kind, scratch, slopes, nd, m),
+        view_lanes(kind, scratch, vectors, m, m),
+        view_lanes(kind, scratch, sways, nd),
+    )
+
+
+# --- lanes and problems ------------------------------------------------------------------------------------------
+
+
+@device_function
+def start_attempt(run, flat, w, l, start):
+    """Start an attempt in lane l. The lane's previous state is cleared."""
+    write_lane(flat.u, w, l, start)
+    write_lane(flat.tested, w, l, start)
+    flat.book[LAST_ERROR * w + l], flat.book[MARK_ERROR * w + l] = HUGE_ERROR, HUGE_ERROR
+    flat.book[LANE_STALL * w + l], flat.book[HAS_BENT * w + l], flat.book[IS_LAST_ATTEMPT * w + l] = 0.0, 0.0, 0.0
+    flat.book[STEP_GAIN * w + l] = run.settings[METHOD_FIRST] if run.settings[METHOD_RULE] == ADAPTIVE else 1.0
+
+
+@device_function
+def load_problem(run, flat, w, l, k):
+    """Load problem k into lane l. The start is its result until a better one is found."""
+    start = run.starts[min(k, run.starts.shape[0] - 1)]
+    flat.book[LANE_PROBLEM * w + l], flat.book[LANE_ATTEMPT * w + l] = k, 0.0
+    flat.book[LANE_SPENT * w + l], flat.book[LANE_BEST * w + l] = 0.0, HUGE_ERROR
+    write_lane(flat.targets, w, l, run.targets[k])
+    if run.frames.shape[0] > 1:
+        write_frames(flat, w, l, run.frames[k])
+    start_attempt(run, flat, w, l, start)
+    run.errors[k] = HUGE_ERROR
+    for i in range(start.shape[0]):
+        run.u[k, i] = start[i]
+
+
+@device_function
+def write_result(run, flat, extra, l, w, is_met):
+    """Write the result of lane l to its problem."""
+    k = int(flat.book[LANE_PROBLEM * w + l])
+    run.counts[k, 0], run.counts[k, 1] = int(flat.book[LANE_SPENT * w + l]), int(flat.book[LANE_ATTEMPT * w + l]) + 1
+    run.counts[k, 2] = 1 if is_met else 0
+    run.errors[k] = flat.book[LANE_BEST * w + l]
+    # Still HUGE: the residual was never a number, and the start remains the result.
+    if run.errors[k] < HUGE_ERROR:
+        for i in range(run.u.shape[1]):
+            run.u[k, i] = get_lane(extra.best[i], l)
+
+
+@device_function
+def next_attempt(tree, limits, run, flat, extra, w, l, is_met, next_problem, last):
+    """Schedule lane l: restart, last attempt, or problem number `next_problem`.
+
+    The last attempt starts at the best pose.
+
+    Returns whether the lane took that problem; without any left it idles.
+    """
+    k, attempts, restarts = (
+        int(flat.book[LANE_PROBLEM * w + l]),
+        int(flat.book[LANE_ATTEMPT * w + l]) + 1,
+        run.settings[METHOD_RESTARTS],
+    )
+    spent, max_iterations, is_careful = (
+        flat.book[LANE_SPENT * w + l],
+        run.settings[METHOD_ITERATIONS],
+        flat.book[IS_LAST_ATTEMPT * w + l] > 0.0,
+    )
+    if (
+        not is_met
+        and not is_careful
+        and restarts > 0.0
+        and spent < max_iterations
+        and flat.book[LANE_BEST * w + l] < HUGE_ERROR
+    ):
+        flat.book[LANE_ATTEMPT * w + l] = attempts
+        start_attempt(run, flat, w, l, run.starts[min(k, run.starts.shape[0] - 1)])
+        if attempts <= restarts and spent < LAST_ATTEMPT_SHARE * max_iterations:
+            randomize_start(
+                tree,
+                run.seeds,
+                attempts - 1,
+                min(RESTART_ANGLE_STEP_RAD * attempts, MAX_RESTART_ANGLE_RAD),
+                flat.u,
+                w,
+                l,
+            )
+            clamp_balls(tree, limits, flat.u, w, l)
+            return False
+        flat.book[IS_LAST_ATTEMPT * w + l] = 1.0
+        for i in range(run.u.shape[1]):
+            flat.u[i * w + l] = get_lane(extra.best[i], l)
+        return False
+    write_result(run, flat, extra, l, w, is_met)
+    if next_problem < last:
+        load_problem(run, flat, w, l, next_problem)
+        return True
+    flat.book[LANE_PROBLEM * w + l] = -1.0
+    return False
+
+
+# --- an iteration ------------------------------------------------------------------------------------------------
+
+
+@device_function
+def evaluate_lanes(kind, tree, limits, lanes, extra, numeric):
+    """Compute the residual and Jacobian of every lane.
+
+    Returns the squared error, weighted, and whether every term is met.
+    """
+    if numeric:
+        # Central differences compute forward kinematics themselves, twice for every dof.
+        return measure_by_differences(kind, tree, limits, lanes, extra.home, extra.ahead, extra.slopes)
+    forward_kinematics(tree, lanes)
+    return measure_residuals(kind, tree, limits, lanes)
+
+
+@device_function
+def undo_steps(kind, lanes, error, settings):
+    """Undo steps with an increased error.
+
+    This applies to the adaptive rule and to a last attempt. Returns in which lanes.
+
+    The step's gain grows where the error decreased and shrinks where it increased.
+    """
+    one, before = broadcast(kind, 1.0), lanes.book[LAST_ERROR]
+    can_undo, factor, max_gain = lanes.book[IS_LAST_ATTEMPT] > 0.0, GAIN_FACTOR, 1.0
+    if settings[METHOD_RULE] == ADAPTIVE:
+        can_undo, factor, max_gain = one > 0.0, settings[METHOD_SECOND], HUGE_ERROR
+    # Before the first step the last error is HUGE, and neither holds.
+    rose, fell = can_undo & (error > before), can_undo & (error < before) & (before < HUGE_ERROR)
+    lanes.book[STEP_GAIN] = minimum(
+        lanes.book[STEP_GAIN] * select(rose, one / factor, select(fell, one * factor, one)), one * max_gain
+    )
+    if mask_to_bits(rose) != 0:
+        for i in range(lanes.u.shape[0]):
+            lanes.u[i] = select(rose, lanes.tested[i], lanes.u[i])
+    return rose
+
+
+@device_function
+def store_best(lanes, extra, error, met):
+    """Store the measured pose of each lane if it is the best.
+
+    `tested` gets the poses of all lanes, for comparison with the next ones.
+    """
+    # A pose within every tolerance beats one with a smaller weighted error.
+    better = met | (error < lanes.book[LANE_BEST])
+    lanes.book[LANE_BEST] = select(better, error, lanes.book[LANE_BEST])
+    for i in range(lanes.u.shape[0]):
+        lanes.tested[i] = lanes.u[i]
+        extra.best[i] = select(better, lanes.u[i], extra.best[i])
+
+
+@device_function
+def find_stationary_lanes(kind, tree, lanes, error):
+    """Find stationary lanes with a chain not yet bent. No dof lowers their error."""
+    steepest = broadcast(kind, 0.0)
+    for d in range(tree.dofs.shape[0]):
+        slope = multiply_jacobian_row(kind, tree, lanes.J, d, lanes.e)
+        steepest = maximum(steepest, slope * slope)
+    # A stationary point without goals met, as for a straight chain with the target on its line. Bend once only, or a
+    # chain out of reach of its target would bend forever.
+    return (steepest <= STATIONARY_SLOPE2 * error) & (lanes.book[HAS_BENT] <= 0.0)
+
+
+@device_function
+def find_bend_axis(kind, tree, lanes):
+    """Find an axis perpendicular to the largest residual. All balls bend about it."""
+    zero = broadcast(kind, 0.0)
+    largest, largest_square = Vec(zero, zero, zero + 1.0), zero
+    for t in range(tree.terms.shape[0]):
+        residual = read_vec_at(lanes.e, tree.terms[t, TERM_ROW])
+        size = dot(residual, residual)
+        larger = size > largest_square
+        largest_square = select(larger, size, largest_square)
+        largest = Vec(
+            select(larger, residual.x, largest.x),
+            select(larger, residual.y, largest.y),
+            select(larger, residual.z, largest.z),
+        )
+    return find_perpendicular(scale(largest, 1.0 / sqrt(maximum(dot(largest, largest), zero + 1.0 / HUGE_ERROR))))
+
+
+@device_function
+def bend_chain(kind, tree, lanes, bends, bend):
+    """Make the step bend the chains of the lanes `bends`.
+
+    Hinges bend into the wider part of their range, balls to one common side.
+    """
+    zero, angle = broadcast(kind, 0.0), select(bends, broadcast(kind, bend), broadcast(kind, 0.0))
+    for r in range(lanes.y.shape[0]):
+        # Lanes that bend take no other step; the other lanes take theirs, without any pull.
+        lanes.y[r] = select(bends, zero, lanes.y[r])
+    for d in range(tree.dofs.shape[0]):
+        lanes.pull[d] = zero
+    side = find_bend_axis(kind, tree, lanes)
+    for i in range(tree.nodes.shape[0]):
+        motion, d = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
+        if motion == HINGE:
+            value = lanes.u[tree.nodes[i, NODE_START]]
+            # Into the wider part of its range, where the hinge can rotate further.
+            opens_upwards = tree.dofs[d, DOF_HIGH] - value >= value - tree.dofs[d, DOF_LOW]
+            lanes.pull[d] = select(opens_upwards, angle, -angle)
+        elif motion == BALL:
+            for c in range(3):
+                # All balls rotate about one axis of the base frame: rotations about their own axes would cancel.
+                lanes.pull[d + c] = angle * dot(side, read_vec(lanes.axes, 3 * i + c))
+    lanes.book[HAS_BENT] = select(bends, zero + 1.0, lanes.book[HAS_BENT])
+    # A bend increases the error and must not be undone.
+    lanes.book[LAST_ERROR] = select(bends, zero + HUGE_ERROR, lanes.book[LAST_ERROR])
+
+
+@device_function
+def compute_step(kind, tree, lanes, extra, settings, error):
+    """Compute the step y by the rule and cap it. A last attempt scales it by its gain."""
+    rule, share = int(settings[METHOD_RULE]), lanes.book[STEP_GAIN]
+    if rule == ADAPTIVE:
+        solve_transpose(lanes, share)
+        share = broadcast(kind, 1.0)
+    elif rule == OPTIMAL:
+        solve_transpose(lanes, compute_optimal_gain(kind, tree, lanes))
+    elif rule == PSEUDO_INVERSE:
+        cut = broadcast(kind, settings[METHOD_FIRST])
+        # With goals out of reach, small singular values cause large useless steps, and the pose would not converge.
+        last_cut = maximum(cut, broadcast(kind, MIN_LAST_CUT))
+        solve_pseudo_inverse(kind, tree, lanes, extra.vectors, select(lanes.book[IS_LAST_ATTEMPT] > 0.0, last_cut, cut))
+    elif rule == DAMPED:
+        solve_damped(kind, tree, lanes, error * settings[METHOD_SECOND] + settings[METHOD_FIRST])
+    else:
+        solve_selective(kind, tree, lanes, extra.vectors, extra.sways, settings[METHOD_FIRST])
+    cap_step(kind, tree, lanes, settings[METHOD_MAX_TURN], share)
+
+
+@device_function
+def update_progress(book, error, met, settings):
+    """Update the progress of each lane by one iteration.
+
+    Returns the mask of ended attempts. The other lanes take a step, which counts.
+    """
+    zero = 0.0 * book[LANE_SPENT]
+    # Compare with the last mark, not the previous step: small decreases add up to progress, oscillation does not.
+    fell = error < book[MARK_ERROR] * select(
+        book[IS_LAST_ATTEMPT] > 0.0, zero + LAST_PROGRESS_SHARE, zero + PROGRESS_SHARE
+    )
+    book[MARK_ERROR] = select(fell, error, book[MARK_ERROR])
+    book[LANE_STALL] = select(fell, zero, book[LANE_STALL] + 1.0)
+    ends = met | (book[LANE_SPENT] >= settings[METHOD_ITERATIONS]) | (book[LANE_STALL] >= settings[METHOD_PATIENCE])
+    book[LANE_SPENT] = book[LANE_SPENT] + select(ends, zero, zero + 1.0)
+    return ends
+
+
+def make_kernel(kind, name="solve"):
+    """Make the kernel for lanes of this kind.
+
+    It solves problems first..last; it is a closure with a name, see kernels/tree_lm.py.
+    """
+
+    def solve(
+        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits, clamps,
+        settings, work, scratch, first, last, u, errors, counts, trace,
+    ):  # fmt: skip
+        tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on)
+        run = StepProblems(frames, targets, starts, seeds, clamps, settings, u, errors, counts)
+        w, nu, numeric, has_limits = (
+            count_lanes(kind),
+            starts.shape[1],
+            settings[METHOD_NUMERIC] > 0.0,
+            has_ball_limits(limits),
+        )
+        flat, lanes = make_views(kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1])
+        extra = make_extra_views(kind, scratch, dofs.shape[0], nu, 3 * terms.shape[0])
+        active = max(min(w, last - first), 0)
+        next_problem = first + active
+        for l in range(w if active > 0 else 0):
+            write_frames(flat, w, l, frames[0])
+            load_problem(run, flat, w, l, first + min(l, active - 1))
+            if l >= active:
+                flat.book[LANE_PROBLEM * w + l] = -1.0
+        while active > 0:
+            error, met = evaluate_lanes(kind, tree, limits, lanes, extra, numeric)
+            if mask_to_bits(undo_steps(kind, lanes, error, settings)) != 0:
+                # A lane with an undone step needs its previous residual and Jacobian again. Measuring the other lanes
+                # twice changes nothing.
+                error, met = evaluate_lanes(kind, tree, limits, lanes, extra, numeric)
+            lanes.book[LAST_ERROR] = error
+            store_best(lanes, extra, error, met)
+            if has_limits:
+                freeze_balls(kind, tree, limits, lanes, False)
+            freeze_dofs(kind, tree, lanes, False)
+            bends = find_stationary_lanes(kind, tree, lanes, error)
+            # A lane at its end steps along with the others; its result is stored already.
+            ends, reached = mask_to_bits(update_progress(lanes.book, error, met, settings)), mask_to_bits(met)
+            if trace.shape[0] > 0 and flat.book[LANE_PROBLEM * w] == first:
+                row = int(flat.book[LANE_SPENT * w] + flat.book[LANE_ATTEMPT * w]) - 1 + (ends & 1)
+                record_trace(trace, row, flat.tested, w, nu, get_lane(error, 0))
+            clamp_errors(tree, lanes, clamps)
+            compute_step(kind, tree, lanes, extra, settings, error)
+            # `apply_step` reads `pull` only where some lane bends, which is rare: other steps need not add zeros.
+            bent = settings[METHOD_BEND] > 0.0 and mask_to_bits(bends) != 0
+            if bent:
+                bend_chain(kind, tree, lanes, bends, settings[METHOD_BEND])
+            apply_step(kind, tree, lanes, bent)
+            for l in range(w if has_limits else 0):
+                clamp_balls(tree, limits, flat.u, w, l)
+            for l in range(w if ends != 0 else 0):
+                if (ends >> l) & 1 and flat.book[LANE_PROBLEM * w + l] >= 0.0:
+                    is_met = (reached >> l) & 1 == 1
+                    if next_attempt(tree, limits, run, flat, extra, w, l, is_met, next_problem, last):
+                        next_problem += 1
+                    elif flat.book[LANE_PROBLEM * w + l] < 0.0:
+                        active -= 1
+
+    solve.__qualname__ = name
+    return kernel(solve)
+
+
+solve4, solve8 = make_kernel(LANES4, "solve4"), make_kernel(LANES8, "solve8")
+free4, free8 = make_kernel(LANES4, "free4"), make_kernel(LANES8, "free8")  # for plain trees

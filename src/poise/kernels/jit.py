@@ -1,0 +1,445 @@
+"""Numba compiler of the kernels, and its decorators.
+
+Results for built-in numeric types and Poise's own types are looked up once.
+
+Numba tries all known cases of an operator, about forty, for each use in a kernel, and again when the kernel is lowered;
+and it compiles `min`, `max` and `int` as separate functions for every combination of argument types. Together they took
+a fifth of the compile time.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import hashlib
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+from llvmlite.binding import Linkage
+from numba import (
+    _dynfunc,  # pyright: ignore[reportAttributeAccessIssue]  (a C module without stubs)
+    njit,
+)
+from numba.core import entrypoints, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
+from numba.core.compiler_machinery import PassManager
+from numba.core.imputils import lower_builtin
+from numba.core.typed_passes import NopythonRewrites
+from numba.core.typing.templates import AbstractTemplate, signature
+from numba.core.untyped_passes import InlineClosureLikes
+from numba.cpython.builtins import do_minmax
+from numba.extending import models, register_model
+
+from poise.kernels import compilation, lazy_import
+
+
+class FixedOperatorType(types.Type):
+    """Base of Poise's own Numba types. Their operators never change, so their typing results are cached."""
+
+
+_FIXED_TYPES = types.Number, types.Boolean, FixedOperatorType, types.Array  # including literal types
+_OPERATORS = frozenset(each for each in vars(operator).values() if callable(each)) | {bool, int, min, max}
+
+
+def _has_fixed_operators(numba_type: Any) -> bool:
+    if isinstance(numba_type, types.UniTuple | types.Tuple):  # an index
+        return all(map(_has_fixed_operators, numba_type.types))
+    return isinstance(numba_type, _FIXED_TYPES)
+
+
+class _CachedOperator(types.Function):
+    """Operator with cached signatures."""
+
+    def __init__(self, template: Any) -> None:
+        super().__init__(template)
+        self._signatures: dict[Any, Any] = {}
+
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        """Return the signature for these argument types."""
+        key = tuple(args)
+        if kws or not all(map(_has_fixed_operators, key)):
+            return super().get_call_type(context, args, kws)
+        if key not in self._signatures:
+            self._signatures[key] = super().get_call_type(context, args, kws)
+        return self._signatures[key]
+
+
+register_model(_CachedOperator)(models.OpaqueModel)  # as for Numba's own functions
+
+
+class _InlinedBuiltin(AbstractTemplate):
+    """Python function on numbers, lowered in place."""
+
+    key: Any
+
+    def get_impl_key(self, sig: Any) -> Any:
+        """Return a key found by these kernels only."""
+        return f"poise.{self.key.__name__}"
+
+
+class _Extremum(_InlinedBuiltin):
+    def generic(self, args: Any, kws: Any) -> Any:
+        """Type all arguments as their common type."""
+        if kws or len(args) < 2 or not all(isinstance(each, types.Integer | types.Float) for each in args):
+            return None
+        unified = self.context.unify_types(*args)
+        return signature(unified, *[unified] * len(args))
+
+
+class _Min(_Extremum):
+    key = min
+
+
+class _Max(_Extremum):
+    key = max
+
+
+class _Int(_InlinedBuiltin):
+    key = int
+
+    def generic(self, args: Any, kws: Any) -> Any:
+        """Type the truncation of a float towards zero."""
+        return signature(types.intp, *args) if not kws and isinstance(args[0], types.Float) else None
+
+
+@lower_builtin("poise.min", types.VarArg(types.Any))
+def _lower_min(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return do_minmax(context, builder, sig.args, args, operator.lt)
+
+
+@lower_builtin("poise.max", types.VarArg(types.Any))
+def _lower_max(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return do_minmax(context, builder, sig.args, args, operator.gt)
+
+
+@lower_builtin("poise.int", types.Float)
+def _lower_int(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return context.cast(builder, args[0], sig.args[0], sig.return_type)
+
+
+_INLINED_TEMPLATES = {min: (_Min,), max: (_Max,), int: (_Int,)}
+
+
+@cache
+def _make_cached_operator(function: types.Function) -> _CachedOperator:
+    return _CachedOperator((*_INLINED_TEMPLATES.get(function.typing_key, ()), *function.templates))
+
+
+@cache
+def make_caching_context(context: Any) -> Any:
+    """Copy a typing context, with cached operators and attributes."""
+
+    def lookup_global(value: Any) -> Any:
+        found_type = lookup(value)
+        return (
+            _make_cached_operator(found_type)
+            if isinstance(found_type, types.Function) and found_type.typing_key in _OPERATORS
+            else found_type
+        )
+
+    def resolve_getattr(owner: Any, name: str) -> Any:
+        if isinstance(owner, types.Module):
+            return context.resolve_getattr(owner, name)
+        if (owner, name) not in attributes:
+            attributes[owner, name] = context.resolve_getattr(owner, name)
+        return attributes[owner, name]
+
+    attributes: dict[tuple[Any, str], Any] = {}
+    lookup = context._lookup_global  # noqa: SLF001
+    copied = copy.copy(context)
+    copied._lookup_global, copied.resolve_getattr = lookup_global, resolve_getattr  # noqa: SLF001
+    copied.refresh = context.refresh  # new definitions are registered in the original
+    return copied
+
+
+# --- Numba compiler of the kernels -----------------------------------------------------------------------------------
+#
+# A kernel contains all its callees and is optimised as a whole, once.
+#
+# Numba compiles every function separately and lets the loader choose, for a call that was not inlined, among the copies
+# in all kernels. Then the last bits of a result depend on the kernels loaded before, and on whether this process
+# compiled them or read them from disk. Here a kernel calls its own copies only, and device functions are kept as code
+# for inlining, which saves a sixth of the time.
+#
+# Numba has no public API for this: `tests/kernels/test_pipeline.py` checks each private attribute for its next release.
+
+
+class KernelCompiler(Compiler):
+    """Numba's compiler with the libraries and flags below."""
+
+    apart: ClassVar[bool] = False  # whether inlining is disabled
+
+    def __init__(
+        self, typingctx: Any, targetctx: Any, library: Any, args: Any, result: Any, flags: Any, own: Any
+    ) -> None:
+        super().__init__(typingctx, targetctx, library, args, result, _CachedFlags(flags), own)
+        context = self.state.targetctx = _make_fixed_target(self.state.targetctx)
+        context.typing_context = self.state.typingctx = make_caching_context(self.state.typingctx)
+        if flags.no_cpython_wrapper:
+            self.state.library = _DeviceLibrary(context.codegen(), "piece")
+            self.state.library.apart = self.apart
+            context.get_executable = _make_codeless_function
+        else:
+            self.state.library = _KernelLibrary(context.codegen(), "kernel")
+            self.state.library.enable_object_caching()
+
+    def define_pipelines(self) -> list[PassManager]:
+        """Return Numba's passes without the needless ones."""
+        standard = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        manager = PassManager("kernels")
+        manager.passes.extend(each for each in standard.passes if each[0] not in _SKIPPED_PASSES)
+        manager.finalize()
+        return [manager]
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function and its callees."""
+        with _disable_gc():
+            return super().compile_extra(func)
+
+
+_SKIPPED_PASSES = InlineClosureLikes, NopythonRewrites  # closures and comprehensions; whole-array arithmetic
+
+
+class NoInlineCompiler(KernelCompiler):
+    """Compiler of functions kept out of line.
+
+    They are faster where the optimiser does not mix them with the code around their calls.
+    """
+
+    apart = True
+
+
+class _KernelLibrary(JITCodeLibrary):
+    """Library of an entry kernel. Its own functions are visible from outside, its callees are not.
+
+    Mutually recursive device functions would have to be visible; there are none.
+    """
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if function.linkage == Linkage.linkonce_odr and not function.is_declaration:
+                function.linkage = Linkage.internal
+        super()._optimize_final_module()
+
+
+class _DeviceLibrary(JITCodeLibrary):
+    """Library of a device function. It is optimised, and turned into machine code, inside the kernels that call it."""
+
+    apart = False
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Add the function's own module."""
+        for function in ir_module.functions:
+            if self.apart and not function.is_declaration:
+                function.attributes.add("noinline")
+        super().add_ir_module(ir_module)
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        for function in self._final_module.functions:
+            if function.linkage == Linkage.external and not function.is_declaration:
+                function.linkage = Linkage.linkonce_odr
+        self._shared_module = self._final_module  # Numba would keep an additional copy with these linkages
+        self._finalized = True
+
+
+def _make_codeless_function(library: _DeviceLibrary, description: Any, environment: Any) -> Any:
+    """Make a function object without machine code. It represents a device function among Python's functions."""
+    library._ensure_finalized()  # noqa: SLF001  (Numba's own does it by asking for an address)
+    name = description.qualname.split(".")[-1]
+    return _dynfunc.make_function(description.lookup_module(), name, "", 0, environment, (library,))
+
+
+def _make_fixed_target(context: Any) -> Any:
+    """Copy a target context with fixed answers for one compilation.
+
+    Numba looks for new definitions after every failed lookup, as for every array, and lets LLVM read a module to find
+    the size of a type: each takes a fortieth of the compile time.
+    """
+
+    def refresh() -> None:
+        if not refreshed:
+            refreshed.append(True)
+            context.refresh()
+
+    def get_abi_sizeof(numba_type: Any) -> int:
+        name = str(numba_type)
+        if name not in sizes:
+            sizes[name] = context.get_abi_sizeof(numba_type)
+        return sizes[name]
+
+    refreshed: list[bool] = []  # outside of the copy, because Numba copies that again
+    sizes: dict[str, int] = {}
+    copied = copy.copy(context)
+    copied.refresh, copied.get_abi_sizeof = refresh, get_abi_sizeof
+    return copied
+
+
+@contextmanager
+def _disable_gc() -> Iterator[None]:
+    """Disable garbage collection. It finds next to nothing and takes a twelfth of the compile time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+_EMPTY_FLAGS_HASH = hash(Flags())
+
+
+class _CachedFlags(Flags):
+    """Compiler flags with cached values. The cache is cleared when a flag is set.
+
+    Numba uses flags as keys of overloads, tens of thousands of times per kernel, and reads them one by one each time,
+    which takes a fifteenth of the compile time.
+    """
+
+    __slots__ = ("_said",)
+
+    def values(self) -> dict[str, Any]:
+        """Return every flag by its name."""
+        if not hasattr(self, "_said"):
+            object.__setattr__(self, "_said", super().values())
+        return self._said
+
+    def __hash__(self) -> int:
+        return _EMPTY_FLAGS_HASH  # Numba's own hash also covers the names only: equal flags must have equal hashes
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        self._clear_cache()
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        self._clear_cache()
+
+    def discard(self, name: str) -> None:
+        """Set a flag back to its default."""
+        super().discard(name)
+        self._clear_cache()
+
+    def _clear_cache(self) -> None:
+        if hasattr(self, "_said"):
+            object.__delattr__(self, "_said")
+
+
+# --- Decorators compiling plain Python functions with Numba, cached on disk ------------------------------------------
+#
+# Numba stamps a cached function with its own file only: changing a callee in another file would go unnoticed, and old
+# machine code would run. Here every kernel is stamped with a hash over the whole kernel package instead: changing any
+# kernel file recompiles all of them.
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+entrypoints.init_all()  # Numba would read the entry points of all packages at its first compile
+
+# These modules import, report and cache kernels; nothing in them is compiled.
+_UNSTAMPED_FILES = {Path(str(module.__file__)) for module in (compilation, compilation, lazy_import)}
+
+
+def _compute_source_stamp() -> str:
+    digest = hashlib.sha256()
+    folder = Path(__file__).parent
+    # Sorted, because folders list files in any order; with the name, because a renamed file changes the program.
+    for path in sorted(folder.rglob("*.py")):
+        if path in _UNSTAMPED_FILES:
+            continue
+        digest.update(path.relative_to(folder).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+SOURCE_STAMP = _compute_source_stamp()
+
+
+# Division by zero gives inf or NaN. `a * b + c` may be rounded once, sums may be reordered and zeros may lose their
+# sign, which saves a third of the time. No other "fast math" flags: NaN and infinity keep their meaning.
+_ARITHMETIC_FLAGS: dict[str, Any] = {
+    "pipeline_class": KernelCompiler,
+    "error_model": "numpy",
+    "fastmath": {"contract", "reassoc", "nsz"},
+}
+
+
+_KERNEL_FLAGS: dict[str, Any] = {**_ARITHMETIC_FLAGS, "no_cfunc_wrapper": True}  # called by Python only
+
+
+def kernel(function: Function) -> Function:
+    """Compile an entry point for Python. It is cached on disk and releases the interpreter lock."""
+    compiled: Any = njit(nogil=True, **_KERNEL_FLAGS)(function)
+    return _add_disk_cache(compiled)
+
+
+def gil_kernel(function: Function) -> Function:
+    """Compile an entry point holding the interpreter lock.
+
+    For calls of a few microseconds: releasing the lock would cost a tenth of one.
+    """
+    compiled: Any = njit(**_KERNEL_FLAGS)(function)
+    return _add_disk_cache(compiled)
+
+
+# Device functions are called by kernels only. `KernelCompiler` recognises them by the missing Python wrapper; calling
+# one from Python would crash the interpreter. No reference counts: they own no array, and an atomic increment per array
+# and call would cost more than the arithmetic. Without `forceinline`, Numba would inherit the caller's.
+_DEVICE_FLAGS: dict[str, Any] = {
+    **_ARITHMETIC_FLAGS, "nogil": True, "_nrt": False, "forceinline": False,
+    "no_cfunc_wrapper": True, "no_cpython_wrapper": True,
+}  # fmt: skip
+_INLINE_FLAGS: dict[str, Any] = {**_DEVICE_FLAGS, "forceinline": True}
+_NEVER_INLINE_FLAGS: dict[str, Any] = {**_DEVICE_FLAGS, "pipeline_class": NoInlineCompiler}
+
+
+def inline(function: Function) -> Function:
+    """Compile a device function inlined into its callers.
+
+    For small functions and those called once. It must not allocate.
+    """
+    return njit(**_INLINE_FLAGS)(function)  # pyright: ignore[reportReturnType]
+
+
+def inline_ordered(function: Function) -> Function:
+    """Compile an inlined function with ordered sums."""
+    flags: dict[str, Any] = {**_INLINE_FLAGS, "fastmath": {"contract"}}
+    return njit(**flags)(function)  # pyright: ignore[reportReturnType]
+
+
+def inline_strict(function: Function) -> Function:
+    """Compile an inlined function without fast math.
+
+    It has the same bits in every kernel: operations are rounded one by one, in order.
+    """
+    flags: dict[str, Any] = {**_INLINE_FLAGS, "fastmath": False}
+    return njit(**flags)(function)  # pyright: ignore[reportReturnType]
+
+
+def device_function(function: Function) -> Function:
+    """Compile a device function; the optimizer decides about inlining.
+
+    For larger functions. Never call it from Python.
+    """
+    return njit(**_DEVICE_FLAGS)(function)  # pyright: ignore[reportReturnType]
+
+
+def never_inline(function: Function) -> Function:
+    """Compile a device function without inlining. For code that is faster with registers of its own."""
+    return njit(**_NEVER_INLINE_FLAGS)(function)  # pyright: ignore[reportReturnType]
+
+
+def _add_disk_cache(compiled: Any) -> Any:
+    """Give a compiled function its disk cache. A private attribute: a test guards it for each Numba release."""
+    if hasattr(compiled, "_cache"):  # absent with NUMBA_DISABLE_JIT=1
+        compiled._cache = compilation.make_disk_cache(compiled.py_func, SOURCE_STAMP)  # noqa: SLF001  (Numba has no public way)
+    return compiled

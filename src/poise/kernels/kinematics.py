@@ -1,0 +1,434 @@
+"""Forward kinematics and geometric Jacobians of a skeleton.
+
+world_i = world_parent . A_i . J_i(q_i) . B_i, in one loop: parents come first.
+
+Several poses are computed side by side (values/lanes.py). The constants A and B are multiplied into the motions:
+
+    hinge   A R(x) B = still + sin x  sine + cos x  cosine      with R = a a^T + sin x [a] + cos x (1 - a a^T)
+    slide   A T(x) B = still + x  sine
+    ball    A R(q) B, free A T R B: still holds A, sine B
+    fixed   still
+
+    table   (r, 41)     rows, parents first: see the columns. FK_PARENT is 0 for a root, else 1 + the row of the parent
+    q       (k, nq)     poses
+    used    (u,)        the columns of q that the table needs; FK_START counts in these
+    local_offsets (0|k, 6 r)  per pose and row: a translation added before A, a scale x y z after B; may be empty
+    world   (k, 12 m)   affine 3 x 4 of the last m rows
+"""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.lanes import (
+    LANES4,
+    LANES8,
+    broadcast,
+    count_lanes,
+    get_lane,
+    half_angle_sincos,
+    mask_to_bits,
+    maximum,
+    set_lane,
+    stack_array,
+    view_lanes,
+)
+from poise.kernels.layout import (
+    BALL,
+    FIXED,
+    FK_AFTER,
+    FK_CONSTANT,
+    FK_COSINE,
+    FK_KIND,
+    FK_PARENT,
+    FK_RATIO,
+    FK_SHIFT,
+    FK_SINE,
+    FK_START,
+    FREE,
+    HINGE,
+    JACOBIAN_AXES,
+    JACOBIAN_FIRST,
+    JACOBIAN_ORIGIN,
+    SLIDE,
+)
+from poise.kernels.matrices import find_nearest_rotation
+from poise.kernels.vec_quat import Quat, Vec, add, cross, from_axis_angle, multiply, read_vec_at, rotate, scale, sub
+
+MAX_EXACT_ANGLE_RAD = 1e5  # [rad] half_turn is exact up to this angle
+
+
+# --- several poses side by side ----------------------------------------------------------------------------------
+
+
+@device_function
+def wrap_angle(x):
+    """Wrap an angle to half a turn. Exact, and slow."""
+    return math.atan2(math.sin(x), math.cos(x))
+
+
+@inline
+def compute_sincos(kind, x):
+    """Compute sine and cosine of any angle [rad]."""
+    # Continuous joints may count turns; angles above a hundred thousand radians are rare and take the slow path.
+    huge = mask_to_bits(maximum(x, -x) > MAX_EXACT_ANGLE_RAD)
+    if huge != 0:
+        for l in range(count_lanes(kind)):
+            if (huge >> l) & 1:
+                x = set_lane(x, l, wrap_angle(get_lane(x, l)))
+    s, c = half_angle_sincos(x)
+    return 2.0 * (s * c), 1.0 - 2.0 * (s * s)
+
+
+@inline
+def compose(a, b, out):
+    """Compose affine maps: b first, then a. Each has twelve numbers; `out` is neither of them."""
+    for r in range(0, 12, 4):
+        for c in range(4):
+            out[r + c] = a[r] * b[c] + a[r + 1] * b[4 + c] + a[r + 2] * b[8 + c]
+        # The last row of an affine map is 0 0 0 1, and is not stored.
+        out[r + 3] = out[r + 3] + a[r + 3]
+
+
+@inline
+def write_rotation(m, q):
+    """Write the matrix of a unit quaternion into an affine map."""
+    xx, yy, zz = q.x * q.x, q.y * q.y, q.z * q.z
+    xy, yz, zx = q.x * q.y, q.y * q.z, q.z * q.x
+    wx, wy, wz = q.w * q.x, q.w * q.y, q.w * q.z
+    m[0], m[1], m[2] = 1.0 - 2.0 * (yy + zz), 2.0 * (xy - wz), 2.0 * (zx + wy)
+    m[4], m[5], m[6] = 2.0 * (xy + wz), 1.0 - 2.0 * (xx + zz), 2.0 * (yz - wx)
+    m[8], m[9], m[10] = 2.0 * (zx - wy), 2.0 * (yz + wx), 1.0 - 2.0 * (xx + yy)
+
+
+@inline
+def write_ball(kind, row, numbers, column, is_free, motion, before, m):
+    """Write the local map A . J . B of a ball or free joint. `motion` and `before` are workspace."""
+    for j in range(3, 12, 4):
+        motion[j] = broadcast(kind, 0.0)
+    if is_free:
+        motion[3], motion[7], motion[11] = numbers[column], numbers[column + 1], numbers[column + 2]
+        column += 3
+    write_rotation(motion, Quat(numbers[column], numbers[column + 1], numbers[column + 2], numbers[column + 3]))
+    # Most rigs have no B, which saves a matrix product.
+    if row[FK_AFTER] > 0.0:
+        compose(row[FK_CONSTANT:FK_SINE], motion, before)
+        compose(before, row[FK_SINE:FK_COSINE], m)
+    else:
+        compose(row[FK_CONSTANT:FK_SINE], motion, m)
+
+
+@inline
+def write_local(kind, row, numbers, motion, before, m):
+    """Write the local map A . J . B of one row. `motion` and `before` are workspace."""
+    kind_of_joint, column = int(row[FK_KIND]), int(row[FK_START])
+    if kind_of_joint == HINGE:
+        s, c = compute_sincos(kind, numbers[column] * row[FK_RATIO] + row[FK_SHIFT])
+        for j in range(12):
+            # Rodrigues' formula with A and B multiplied in beforehand: two products per number instead of two matrix
+            # products.
+            m[j] = s * row[FK_SINE + j] + c * row[FK_COSINE + j] + row[FK_CONSTANT + j]
+    elif kind_of_joint == SLIDE:
+        x = numbers[column] * row[FK_RATIO] + row[FK_SHIFT]
+        for j in range(12):
+            m[j] = x * row[FK_SINE + j] + row[FK_CONSTANT + j]
+    elif kind_of_joint == FIXED:
+        for j in range(12):
+            m[j] = broadcast(kind, row[FK_CONSTANT + j])
+    else:
+        write_ball(kind, row, numbers, column, kind_of_joint == FREE, motion, before, m)
+
+
+@inline
+def write_identity(kind, m):
+    """Write the identity map."""
+    for j in range(12):
+        m[j] = broadcast(kind, 1.0 if j % 5 == 0 else 0.0)
+
+
+@inline
+def apply_local_offsets(local_offsets, i, m):
+    """Apply the offset and scale of row i."""
+    for r in range(3):
+        m[4 * r + 3] = m[4 * r + 3] + local_offsets[6 * i + r]
+        for c in range(3):
+            m[4 * r + c] = m[4 * r + c] * local_offsets[6 * i + 3 + c]
+
+
+@inline
+def gather(work, start, rows, columns, first, count, w):
+    """Gather columns of several rows side by side.
+
+    Takes `count` rows from `first` on; further lanes repeat the last.
+    """
+    for l in range(w):
+        i = min(first + l, first + count - 1)
+        for j in range(columns.shape[0]):
+            work[start + j * w + l] = rows[i, columns[j]]
+
+
+@inline
+def gather_all(work, start, rows, first, count, w):
+    """Gather every column. A single row serves all poses."""
+    for l in range(w):
+        i = min(first + l, first + count - 1, rows.shape[0] - 1)
+        for j in range(rows.shape[1]):
+            work[start + j * w + l] = rows[i, j]
+
+
+@inline
+def scatter(work, start, first, count, w, out):
+    """Scatter lanes back to rows.
+
+    Writes `count` lanes from element `start` of the work array to rows of `out` from `first` on.
+    """
+    for l in range(count):
+        for j in range(out.shape[1]):
+            out[first + l, j] = work[start + j * w + l]
+
+
+@inline
+def compute_world_maps(kind, table, q, used, local_offsets, work, world):
+    """Compute world maps. `work` holds (u + 12 (r + 1) + 6 r) values, aligned to 64 bytes."""
+    w, k, r, u = count_lanes(kind), q.shape[0], table.shape[0], used.shape[0]
+    numbers, maps, end = view_lanes(kind, work, 0, u), view_lanes(kind, work, u * w, r + 1, 12), (u + 12 * (r + 1)) * w
+    extra = view_lanes(kind, work, end, 6 * r)
+    motion, before, local = stack_array(kind, 12), stack_array(kind, 12), stack_array(kind, 12)
+    write_identity(kind, maps[0])
+    for first in range(0, k, w):
+        count = min(w, k - first)
+        gather(work, 0, q, used, first, count, w)
+        if local_offsets.shape[0] > 0:
+            gather_all(work, end, local_offsets, first, count, w)
+        for i in range(r):
+            write_local(kind, table[i], numbers, motion, before, local)
+            if local_offsets.shape[0] > 0:
+                apply_local_offsets(extra, i, local)
+            # Roots have parent 0, the identity, so that no row needs a branch.
+            compose(maps[int(table[i, FK_PARENT])], local, maps[i + 1])
+        scatter(work, end - world.shape[1] * w, first, count, w, world)
+
+
+@kernel
+def compute_world_maps4(table, q, used, local_offsets, work, world):
+    """Compute world maps of four poses side by side."""
+    compute_world_maps(LANES4, table, q, used, local_offsets, work, world)
+
+
+@kernel
+def compute_world_maps8(table, q, used, local_offsets, work, world):
+    """Compute world maps of eight poses side by side."""
+    compute_world_maps(LANES8, table, q, used, local_offsets, work, world)
+
+
+# --- one pose after the other ------------------------------------------------------------------------------------
+
+
+@inline
+def compute_local_transform(kind, axis, A, i, q, start, ratio, offset):
+    """Compute position and rotation of A . J(q) in the parent's frame."""
+    p = Vec(A[i, 0], A[i, 1], A[i, 2])
+    r = Quat(A[i, 3], A[i, 4], A[i, 5], A[i, 6])
+    if kind == HINGE:
+        r = multiply(r, from_axis_angle(axis, ratio * q[start] + offset))
+    elif kind == SLIDE:
+        p = add(p, rotate(r, scale(axis, ratio * q[start] + offset)))
+    elif kind == BALL:
+        r = multiply(r, Quat(q[start], q[start + 1], q[start + 2], q[start + 3]))
+    elif kind == FREE:
+        p = add(p, rotate(r, Vec(q[start], q[start + 1], q[start + 2])))
+        r = multiply(r, Quat(q[start + 3], q[start + 4], q[start + 5], q[start + 6]))
+    return p, r
+
+
+@kernel
+def compute_local_transforms(kinds, axes, A, starts, couplings, q, positions, rotations):
+    """Compute the local transforms of k configurations q (k, nq).
+
+    Fills positions (k, n, 3) and rotations (k, n, 4) of A . J.
+    """
+    for k in range(q.shape[0]):
+        for i in range(kinds.shape[0]):
+            axis = Vec(axes[i, 0], axes[i, 1], axes[i, 2])
+            p, r = compute_local_transform(kinds[i], axis, A, i, q[k], starts[i], couplings[i, 0], couplings[i, 1])
+            positions[k, i, 0], positions[k, i, 1], positions[k, i, 2] = p.x, p.y, p.z
+            rotations[k, i, 0], rotations[k, i, 1], rotations[k, i, 2], rotations[k, i, 3] = r.w, r.x, r.y, r.z
+
+
+@inline
+def make_canonical(w, x, y, z):
+    """Normalise a quaternion w x y z, with w >= 0."""
+    k = math.copysign(1.0 / math.sqrt(w * w + x * x + y * y + z * z), w)
+    return Quat(w * k, x * k, y * k, z * k)
+
+
+@inline
+def matrix_to_quaternion(a, b, c, d, e, f, g, h, i):
+    """Convert a rotation matrix, row by row, to a quaternion. Divides by its largest component (Shepperd 1978)."""
+    trace = a + e + i
+    # Divide by the largest of 4 w^2, 4 x^2, 4 y^2, 4 z^2, never by a small number.
+    if trace >= max(2.0 * a, 2.0 * e, 2.0 * i) - trace:
+        return make_canonical(1.0 + trace, h - f, c - g, d - b)
+    if a >= e and a >= i:
+        return make_canonical(h - f, 1.0 + 2.0 * a - trace, b + d, c + g)
+    if e >= i:
+        return make_canonical(c - g, b + d, 1.0 + 2.0 * e - trace, f + h)
+    return make_canonical(d - b, c + g, f + h, 1.0 + 2.0 * i - trace)
+
+
+@device_function
+def near_similarity_to_quaternion(m):
+    """Find the rotation nearest to a near similarity.
+
+    Returns a quaternion, w >= 0, and whether the map is near enough to a rotation times a factor.
+    """
+    x, y, z, is_near = find_nearest_rotation(m)
+    if not is_near:
+        return Quat(-1.0, 0.0, 0.0, 0.0), False
+    return matrix_to_quaternion(x.x, y.x, z.x, x.y, y.y, z.y, x.z, y.z, z.z), True
+
+
+@inline
+def similarity_to_quaternion(m, tolerance):
+    """Find the rotation nearest to an affine map.
+
+    Returns a quaternion, w >= 0, and whether it is near: see `find_nearest_rotation`.
+
+    A rotation times a factor, which may be negative, is handled in closed form; its lengths and volume may deviate by
+    the fraction `tolerance`. Other maps use the polar decomposition; most of them deviate by single precision only.
+    """
+    a, b, c = m[0], m[1], m[2]
+    d, e, f = m[4], m[5], m[6]
+    g, h, i = m[8], m[9], m[10]
+    volume = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
+    x, y, z = math.sqrt(a * a + d * d + g * g), math.sqrt(b * b + e * e + h * h), math.sqrt(c * c + f * f + i * i)
+    longest, shortest = max(x, y, z), min(x, y, z)
+    cube = longest * longest * longest
+    alike = longest - shortest <= tolerance * longest and abs(abs(volume) - cube) <= tolerance * cube
+    if not (longest > 0.0 and alike):
+        return near_similarity_to_quaternion(m)
+    s = math.copysign(1.0 / longest, volume)
+    return matrix_to_quaternion(a * s, b * s, c * s, d * s, e * s, f * s, g * s, h * s, i * s), True
+
+
+@kernel
+def similarities_to_quaternions(world, tolerance, rotations):
+    """Find rotations nearest to affine maps (k, 12).
+
+    They are quaternions (k, 4), w >= 0; w is -1 where no rotation is near, for the caller to report.
+    """
+    for k in range(world.shape[0]):
+        q, is_near = similarity_to_quaternion(world[k], tolerance)
+        rotations[k, 0] = -1.0
+        if is_near:
+            rotations[k, 0], rotations[k, 1], rotations[k, 2], rotations[k, 3] = q.w, q.x, q.y, q.z
+
+
+# --- Geometric Jacobians of points on joints -------------------------------------------------------------------------
+#
+# table  (r, 41)     the path from the root to the joint; table, q, used and local_offsets as for world maps
+# dofs   (r, 13)     JACOBIAN_FIRST: the row's first column in the Jacobian; JACOBIAN_ORIGIN: A's translation;
+# JACOBIAN_AXES: the axis of a hinge or slide, or all three axes, turned by A
+# gains  (1|k, r)    1 / scale of each row's parent
+# points (1|k, 3)    in the joint's frame
+# out    (k, 6 nv)   rows: three of velocity, three of angular velocity, in world axes
+#
+# With x the point in the parent's frame, L the linear part of the parent's world map and a an axis rotated by A: a
+# rotation gives velocity L (a x (x - origin)) and angular velocity L a gain, a slide velocity L a. There is no inverse
+# and no difference of world positions: any affine B is exact, and no precision is lost far from the origin.
+
+
+@inline
+def apply_linear(m, v):
+    """Apply the linear part of an affine map to a vector."""
+    return Vec(
+        m[0] * v.x + m[1] * v.y + m[2] * v.z,
+        m[4] * v.x + m[5] * v.y + m[6] * v.z,
+        m[8] * v.x + m[9] * v.y + m[10] * v.z,
+    )
+
+
+@inline
+def add_column(columns, start, nv, v, factor):
+    """Add to three numbers of a column. Several joints may be coupled to the same degree of freedom."""
+    columns[start] = columns[start] + v.x * factor
+    columns[start + nv] = columns[start + nv] + v.y * factor
+    columns[start + 2 * nv] = columns[start + 2 * nv] + v.z * factor
+
+
+@inline
+def add_columns(row, dof, numbers, world_from_parent, gain, arm, nv, columns):
+    """Add the contribution of one row.
+
+    `world_from_parent` is the parent's world map, `arm` the point relative to A's origin in the parent's frame.
+    """
+    kind, column, ratio, first = int(row[FK_KIND]), int(row[FK_START]), row[FK_RATIO], int(dof[JACOBIAN_FIRST])
+    # A free joint translates along the axes of A, then rotates about its translated origin.
+    if kind in (SLIDE, FREE):
+        for c in range(1 if kind == SLIDE else 3):
+            direction = read_vec_at(dof, JACOBIAN_AXES + 3 * c)
+            add_column(columns, first + c, nv, apply_linear(world_from_parent, direction), ratio)
+            if kind == FREE:
+                # The rotation's lever arm starts at the translated origin.
+                arm = sub(arm, scale(direction, numbers[column + c]))
+    if kind in (SLIDE, FIXED):
+        return
+    if kind == FREE:
+        first += 3
+    for c in range(1 if kind == HINGE else 3):
+        axis = read_vec_at(dof, JACOBIAN_AXES + 3 * c)
+        add_column(columns, first + c, nv, apply_linear(world_from_parent, cross(axis, arm)), ratio)
+        # Angular velocities do not scale: divide by the parent's scale contained in L.
+        add_column(columns, first + c + 3 * nv, nv, apply_linear(world_from_parent, axis), gain * ratio)
+
+
+@inline
+def compute_jacobians(kind, table, dofs, q, used, local_offsets, gains, points, work, out):
+    """Compute Jacobians. `work` holds (u + 12 + 6 nv + 31 r + 3) values, aligned to 64 bytes."""
+    w, k, r, u, nv = count_lanes(kind), q.shape[0], table.shape[0], used.shape[0], out.shape[1] // 6
+    numbers, at_maps = view_lanes(kind, work, 0, u), u * w
+    maps, at_locals = view_lanes(kind, work, at_maps, r + 1, 12), at_maps + 12 * (r + 1) * w
+    locals_, at_offsets = view_lanes(kind, work, at_locals, r, 12), at_locals + 12 * r * w
+    extra, at_gains = view_lanes(kind, work, at_offsets, 6 * r), at_offsets + 6 * r * w
+    gain, at_point = view_lanes(kind, work, at_gains, r), at_gains + r * w
+    point, at_columns = view_lanes(kind, work, at_point, 3), at_point + 3 * w
+    columns = view_lanes(kind, work, at_columns, 6 * nv)
+    motion, before = stack_array(kind, 12), stack_array(kind, 12)
+    write_identity(kind, maps[0])
+    for first in range(0, k, w):
+        count = min(w, k - first)
+        gather(work, 0, q, used, first, count, w)
+        if local_offsets.shape[0] > 0:
+            gather_all(work, at_offsets, local_offsets, first, count, w)
+        gather_all(work, at_gains, gains, first, count, w)
+        gather_all(work, at_point, points, first, count, w)
+        for i in range(r):
+            write_local(kind, table[i], numbers, motion, before, locals_[i])
+            if local_offsets.shape[0] > 0:
+                apply_local_offsets(extra, i, locals_[i])
+            compose(maps[i], locals_[i], maps[i + 1])
+        for j in range(6 * nv):
+            columns[j] = broadcast(kind, 0.0)
+        x = Vec(point[0], point[1], point[2])
+        # From the joint to the root the point is transformed from frame to frame, without inverting a map.
+        for i in range(r - 1, -1, -1):
+            m = locals_[i]
+            x = add(apply_linear(m, x), Vec(m[3], m[7], m[11]))
+            arm = sub(x, read_vec_at(dofs[i], JACOBIAN_ORIGIN))
+            if local_offsets.shape[0] > 0:
+                arm = sub(arm, Vec(extra[6 * i], extra[6 * i + 1], extra[6 * i + 2]))
+            add_columns(table[i], dofs[i], numbers, maps[i], gain[i], arm, nv, columns)
+        scatter(work, at_columns, first, count, w, out)
+
+
+@kernel
+def compute_jacobians4(table, dofs, q, used, local_offsets, gains, points, work, out):
+    """Compute Jacobians of four poses side by side."""
+    compute_jacobians(LANES4, table, dofs, q, used, local_offsets, gains, points, work, out)
+
+
+@kernel
+def compute_jacobians8(table, dofs, q, used, local_offsets, gains, points, work, out):
+    """Compute Jacobians of eight poses side by side."""
+    compute_jacobians(LANES8, table, dofs, q, used, local_offsets, gains, points, work, out)

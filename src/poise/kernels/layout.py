@@ -1,0 +1,173 @@
+"""Constants shared by Python and the kernels. They are kinds, columns of packed rows, rules and workspace sizes.
+
+Python packs rows of numbers and kernels read them; both use the column numbers defined here. This module imports no
+Numba, so that packing does not wait for it. A kernel freezes these numbers when it is compiled, and its cache stamp
+covers this file: changing a number recompiles every kernel.
+
+Column names start with the kind of row (FK_, PATH_, NODE_, ...); names ending in _ROW or _SETTINGS are the row lengths.
+The heading of each group names the modules that document its arrays. Rows of a live frame, read by the grounder only,
+are defined in kernels/ground/grounder_walk.py.
+"""
+
+from __future__ import annotations
+
+import math
+
+# --- kinds of joints, tree nodes and chain links ----------------------------------------------------------------------
+
+FIXED, HINGE, SLIDE, BALL = 0, 1, 2, 3
+FREE = 4  # joint of a skeleton: a ball that also translates along three axes
+MOVE = 4  # node or link that translates along three axes; a free joint is packed as MOVE and BALL
+
+# --- goal terms: the measured quantity of a joint ---------------------------------------------------------------------
+
+POSITION, ROTATION, DIRECTION, AIM, POLE = 0, 1, 2, 3, 4
+
+# --- degenerate lengths: thresholds shared by Python and the kernels --------------------------------------------------
+
+STRAIGHT_RATIO = 1e-6  # fraction of a limb's length: shorter lines and pole offsets have no direction
+SAME_POINT_RATIO = 1e-24  # fraction of the squared lengths of two points: closer ones are the same point
+MIN_DIVISOR = 1e-150  # smallest divisor of a length; its square is still a number
+UNIT_SLACK = 1e-12  # largest deviation of a squared length from 1 that is rounding; such vectors are kept bit for bit
+MIN_LEVERAGE = 1e-14  # fraction of the squared size of a chain or tree: below, a hinge cannot reduce the error
+TOLERANCE_SLACK = 1e-9  # fraction of a tolerance: errors that exceed it by less count as reached
+
+# --- limits of balls (b, LIMIT_ROW): model/limit_bounds.py, kernels/limits.py -------------------------------------
+
+LIMIT_ROW = 14  # numbers of a row
+LIMIT_KIND = 0  # one of the four kinds below
+LIMIT_FRAME = 1  # w x y z of the frame in which the angles are measured
+LIMIT_BOUNDS = 5  # min and max of three angles [rad]; SWING_TWIST: x, y, twist; RANGE: of one value
+LIMIT_SOFT = 11  # weight of a soft limit; 0: hard
+LIMIT_TANGENTS = 12  # tangents of half the min and max twist, slightly inside; 1, -1: too large
+NO_LIMIT, SWING_TWIST, EULER_BOX, RANGE = 0.0, 1.0, 2.0, 3.0
+ANGLE_SLACK_RAD = 1e-12  # [rad] rotations closer than this to a legal one are kept, so that clamping is idempotent
+MAX_SWING_RAD = math.pi - 5e-3  # [rad] of clamped rotations: nearer to half a turn the twist is undefined
+MAX_ELLIPSE_STEPS = 20  # Newton iterations to the nearest point of an ellipse; usually 4 to 7
+MAX_BOX_SWEEPS = 8  # rounds over the angles of a box; usually 1 to 4
+
+# --- forward kinematics (r, FK_ROW): model/kinematics.py, kernels/kinematics.py ---------------------------------------
+
+FK_ROW = 41
+FK_KIND, FK_PARENT, FK_START, FK_RATIO, FK_SHIFT = 0, 1, 2, 3, 4  # kind, 1 + row of parent, first number, coupling
+FK_CONSTANT, FK_SINE, FK_COSINE = 5, 17, 29  # twelve numbers of an affine map each, row by row
+FK_AFTER = FK_COSINE  # of a ball or free joint, which has no cosine: 0 where B is the identity
+JACOBIAN_ROW = 13  # numbers of a row
+JACOBIAN_FIRST, JACOBIAN_ORIGIN, JACOBIAN_AXES = 0, 1, 4  # first column, A's translation, three axes
+
+# --- joint paths (r, PATH_ROW) and measures at their ends (c, MEASURE_ROW): problem/measuring, kernels/goal_errors.py -
+
+PATH_ROW = 23
+PATH_KIND, PATH_AXIS = 0, 1  # kind of the joint, and its axis
+PATH_OFFSET, PATH_ROTATION = 4, 7  # A: x y z and w x y z
+PATH_START, PATH_RATIO, PATH_SHIFT = 11, 12, 13  # first number, and the coupling: value = ratio number + shift
+PATH_AFTER = 14  # 1 where B is not the identity
+PATH_AFTER_OFFSET, PATH_AFTER_ROTATION, PATH_SCALE = 15, 18, 22  # B: x y z, w x y z and uniform scale
+MEASURE_ROW = 8
+MEASURE_KIND, MEASURE_COLUMN = 0, 1  # kind of term, and its first column in a target
+MEASURE_VECTOR = 2  # DIRECTION, AIM: the joint's axis; POLE: path lengths of the limb's first joint and middle joint
+MEASURE_POINT = 5  # POSITION, AIM: point in the joint's frame
+
+# --- speed-limited motion of joints (j, PACE_ROW): solving/tracker.py, kernels/approach.py ------------------------
+
+PACE_ROW = 8
+PACE_KIND = 0  # HINGE: shorter direction; SLIDE (also a leading hinge): straight; MOVE; BALL; hinged ball
+PACE_COLUMN, PACE_SPEED = 1, 2  # first column in q; maximum speed per second, or infinity
+PACE_LOW, PACE_HIGH = 3, 4  # range of a HINGE or hinged ball
+PACE_AXIS = 5  # of a hinged ball
+HINGED_BALL = 5  # additional kind: a ball reduced to a hinge by a range
+
+# --- a tree of motions: problem/packed.py, kernels/tree_residual.py ---------------------------------------------------
+
+NODE_PARENT, NODE_MOTION, NODE_START, NODE_DOF = 0, 1, 2, 3  # parent or -1, kind, first number, first dof
+DOF_LOW, DOF_HIGH, DOF_NUMBER, DOF_WEIGHT = 0, 1, 2, 3  # range, number in u or -1, weight of its step
+TERM_KIND, TERM_NODE, TERM_ROW, TERM_TARGET = 0, 1, 2, 3  # kind, node, first residual row, first column in a target
+TERM_PATH, TERM_PATH_END = 4, 5  # start and end of its path
+TERM_FIRST, TERM_MIDDLE, TERM_FIRST_END, TERM_MIDDLE_END = 6, 7, 8, 9  # POLE: two nodes and their path ends
+AIM_AXIS, AIM_SHARED = 3, 6  # AIM: unit axis; 1 where all path joints share the rotation. First: a point
+AIM_WEIGHT, AIM_TOLERANCE = 7, 8
+AIM_MIDDLE_POINT, AIM_FIRST_POINT = 9, 12  # POLE: middle and first joint of the limb, in their nodes' frames
+
+# --- settings of the damped engine on a tree: solvers/base/lm_engine.py, kernels/tree_lm.py ---------------------------
+
+TREE_SETTINGS = 6
+TREE_FACTOR, TREE_FLOOR = 0, 1  # damping = FACTOR |e|^2 + FLOOR
+TREE_ITERATIONS, TREE_RESTARTS = 2, 3  # maximum iterations of one attempt; maximum restarts
+TREE_POLISH = 4  # polish iterations of the best attempt where none met the goals
+TREE_PREFERENCE = 5  # fraction of the distance to the preferred configuration per step; 0: no preference
+
+# --- the Jacobian methods on a tree: solvers/base/jacobian_method.py, kernels/jacobian_methods.py ---------------------
+
+METHOD_SETTINGS = 9
+METHOD_RULE, METHOD_NUMERIC = 0, 1  # one of the rules below; 1: Jacobian by finite differences
+METHOD_ITERATIONS, METHOD_RESTARTS = 2, 3  # maximum steps of all attempts together; maximum restarts
+METHOD_PATIENCE = 4  # steps without progress before an attempt ends
+METHOD_BEND, METHOD_MAX_TURN = (
+    5,
+    6,
+)  # [rad] initial bend of a straight chain; maximum rotation of a joint in one step
+METHOD_FIRST, METHOD_SECOND = 7, 8  # two settings of the rule
+ADAPTIVE = 0  # transpose; initial gain, and its growth and decay
+OPTIMAL = 1  # transpose; no settings
+PSEUDO_INVERSE = 2  # smallest singular value used, as a fraction of the largest
+DAMPED = 3  # damping; damping per squared error
+SELECTIVE = 4  # maximum joint rotation of one singular direction [rad]
+
+# --- a serial arm: problem/arm.py, kernels/arm_lm.py ------------------------------------------------------------------
+
+LONG_PATH_JOINTS = 16.0  # joints of a path; longer paths get smaller steps and more damping, in proportion
+MAX_ARM_LINKS = 16  # maximum links of an arm, kept on the stack; longer chains are solved as trees
+ARM_LINK = 10  # numbers of a link: x y z, w x y z, and the three below
+ARM_LOW, ARM_HIGH, ARM_SLIDES = 7, 8, 9  # range; 1 for a slide, 0 for a hinge
+ARM_SETTINGS = 13
+ARM_DISTANCE, ARM_ANGLE = 0, 1  # squared tolerances: kernel units, and 2 sin(angle / 2)
+ARM_WEIGHTS = 2  # two weights: position and rotation
+ARM_FACTOR, ARM_FLOOR = 4, 5  # damping = FACTOR |e|^2 + FLOOR
+ARM_ITERATIONS, ARM_RESTARTS = 6, 7  # maximum iterations of one attempt; maximum restarts
+ARM_CANDIDATES, ARM_MAX_CANDIDATES = 8, 16  # seeds compared at a restart (a multiple of lanes); their maximum
+ARM_SHORTEST, ARM_LONGEST = 9, 10  # reach of the tip from the first link; outside it, few restarts are made
+ARM_POLISH = 11  # polish iterations of the best attempt where none reached the target
+ARM_RACE = 12  # 1: the first attempt to arrive wins a lone problem
+
+# --- targets of an arm: problem/arm.py, kernels/arm_targets.py. Indices into `layout` ---------------------------------
+
+REACH_LINKS, REACH_SEEDS, REACH_ROWS, REACH_MEASURES, REACH_USED, REACH_NQ = 0, 1, 2, 3, 4, 5  # counts
+REACH_AT_LINKS, REACH_AT_SEEDS, REACH_AT_POSES, REACH_AT_SETTINGS, REACH_AT_UNIT = 6, 7, 8, 9, 10  # in `numbers`
+REACH_AT_GAINS, REACH_AT_RANGES, REACH_AT_TABLE, REACH_AT_MEASURES, REACH_AT_TOLERANCES = 11, 12, 13, 14, 15
+REACH_COLUMNS, REACH_IS_HINGE, REACH_SPANS, REACH_USES = 16, 17, 18, 19  # offsets into `layout`
+REACH_WIDTH = 20  # numbers of a target: 3, 4 or 7
+REACH_HEAD = 21  # numbers before the lists
+REACH_WORK = 2048  # float64 of workspace on the stack; larger problems take the general path
+REACH_WORK_PER_TARGET = 11  # float64 per target, plus two per link: position, two rows of values, error, three counts
+REACH_WORK_ONE_TARGET = REACH_WORK_PER_TARGET + 2 * MAX_ARM_LINKS  # maximum for one target
+REACH_RESULT = 4  # numbers behind each solution: iterations, attempts, is met, weighted squared error
+INVALID_TARGET, START_OUTSIDE_LIMITS = -1, -2  # statuses: invalid target; start outside its limits
+
+# --- limbs of two bones: problem/limb.py, problem/limb.py, kernels/limb -----------------------------------------
+
+LIMB_ROW, LIMB_SETTINGS, PLANE_ROW = 78, 8, 37
+LIMB_WORK = LIMB_ROW + 23  # workspace per lane: a row, a target (7), a pole (3) and a solution (13)
+# Natural bend of a character's limb: kernels/posture.py, solvers/natural/limbs.py. Five directions: the first two
+# and the last in the body frame, the others in the tip frame; two weights; length of the limb and of its first bone;
+# built-in offset of the middle joint from the line. SIDE_UP is zero for a limb whose middle joint may be above both
+# ends.
+SIDE_ALONG, SIDE_BEND, SIDE_STRAIGHT, SIDE_AHEAD, SIDE_UP = 0, 3, 6, 9, 12
+SIDE_STRAIGHT_GAIN, SIDE_AHEAD_GAIN, SIDE_LENGTH, SIDE_UPPER, SIDE_BUILT_IN, SIDE_ROW = 15, 16, 17, 18, 19, 20
+BEND_MIN, BEND_THIGH, BEND_AXIS = 0.0, 1.0, 2.0  # rule of the rotation about the chord
+# Pose-independent data of a limb, kernels/limb_packing.py. POSED_MAPS: indices of the parent maps of first joint,
+# middle joint and tip, and of the tip's own map; -1 is the world
+POSED_MAPS = 0  # four offsets
+POSED_HINGE, POSED_TIP_ROTATES, POSED_BRANCH = 4, 5, 6  # middle joint is a hinge; tip rotates; side to bend to, or 0
+POSED_THIGH, POSED_SHIN = 7, 8  # weights of thigh and shin in the preferred bend
+POSED_JOINTS = 9  # three rows of POSED_JOINT: first joint, middle joint, tip
+POSED_JOINT = 16
+POSED_HAS_ANGLE, POSED_COLUMN = 0, 1  # 1: q holds an angle, 0: a rotation; its column in q
+POSED_TRANSLATION, POSED_SUPPLIED = 2, 3  # translation column in q, or -1; row among the supplied offsets
+POSED_OFFSET, POSED_ROTATION, POSED_AXIS, POSED_RANGE = 4, 7, 11, 14  # A: x y z, w x y z; hinge: axis, range
+
+# --- chains of joints: problem/chain.py, kernels/chain_kinematics.py --------------------------------------------------
+
+CHAIN_TARGET = 10  # numbers of an effector target: point, rotation w x y z, unit vector
+CHAIN_POINT, CHAIN_ROTATION, CHAIN_AXIS = 0, 3, 7
+TIP_FIRST, BASE_FIRST, WINDOW = 0, 1, 2  # orders of CCD sweeps; WINDOW grows from the tip
+EXACT, PROJECT = 0, 1  # CCD hinge rules: best angle, or projection of a ball's rotation

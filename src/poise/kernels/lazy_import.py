@@ -1,0 +1,23 @@
+# pyright: standard
+"""Lazy import of submodules. All kernels need Numba, whose import takes a quarter of a second."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from types import ModuleType
+
+from poise.timing import pause_clock
+
+
+def make_lazy_getattr(package: str, *names: str) -> Callable[[str], ModuleType]:
+    """Make the `__getattr__` of a package with lazy submodules."""
+
+    def import_submodule(name: str) -> ModuleType:
+        if name in names:
+            with pause_clock():
+                return importlib.import_module(f"{package}.{name}")
+        message = f"module {package!r} has no attribute {name!r}"
+        raise AttributeError(message)
+
+    return import_submodule

@@ -1,0 +1,185 @@
+# pyright: standard
+"""Conversion between skeleton coordinates and solver coordinates.
+
+q and world targets become u and targets in the base frame and unit of a plan, and u becomes q.
+
+u are the numbers of the moving joints in the kernels. Most of them are numbers of q. A ball joint limited to one axis
+is an angle in u, and the position of a free root is in units of the rig's size.
+"""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.jit import inline, kernel
+from poise.kernels.layout import BALL, DIRECTION, MOVE, ROTATION
+from poise.kernels.limits import TWO_PI, clamp_angle, find_nearest_equivalent, twist_angle
+from poise.kernels.matrices import read_base_from_world, scale_to_unit
+from poise.kernels.vec_quat import Vec, from_axis_angle, multiply, read_quat_at, read_vec_at, rotate, sub
+
+MAX_FINITE = 1.7e308  # largest finite number; goals report others
+
+
+@inline
+def read_hinge_angle(q, limits):
+    """Return the angle of a ball limited to axis limits[:3]. It lies in the range limits[3:5].
+
+    Angles a turn apart are the same pose: the soft range limits[5:7] selects the one inside it or nearest to it.
+    """
+    angle = twist_angle(q, read_vec_at(limits, 0))
+    angle = angle - TWO_PI if angle > math.pi else angle + TWO_PI if angle <= -math.pi else angle
+    low, high = limits[5], limits[6]
+    if low <= high:
+        angle += TWO_PI * math.floor((clamp_angle(angle, low, high) - angle) / TWO_PI + 0.5)
+    return clamp_angle(angle, limits[3], limits[4])
+
+
+@kernel
+def convert_q_to_u(q, same, bent, limits, moves, gains, u):
+    """Fill u (k, nu) from configurations q (k, nq).
+
+    same    (p, 2)  columns of q and u with the same number
+    bent    (h, 2)  column of q with the quaternion of a ball limited to one axis, column of u with its angle
+    limits  (h, 7)  its axis, its range, and its soft range (low above high: none)
+    moves   (m, 2)  columns of q and u with the position of a free joint
+    gains   (m,)    kernel units per file unit
+    """
+    for k in range(q.shape[0]):
+        for i in range(same.shape[0]):
+            u[k, same[i, 1]] = q[k, same[i, 0]]
+        for i in range(bent.shape[0]):
+            u[k, bent[i, 1]] = read_hinge_angle(read_quat_at(q[k], bent[i, 0]), limits[i])
+        for i in range(moves.shape[0]):
+            for j in range(3):
+                u[k, moves[i, 1] + j] = q[k, moves[i, 0] + j] * gains[i]
+
+
+@inline
+def unwrap_hinges(q, start, hinge_ranges):
+    """Shift hinges by multiples of 2 pi towards the start pose. hinge_ranges (h, 3): column of q, range."""
+    for i in range(hinge_ranges.shape[0]):
+        j = int(hinge_ranges[i, 0])
+        q[j] = find_nearest_equivalent(q[j], start[j], hinge_ranges[i, 1], hinge_ranges[i, 2])
+
+
+@kernel
+def unwrap_hinges_batch(q, starts, hinge_ranges):
+    """Unwrap hinges of many configurations: q (k, nq), starts (1|k, nq)."""
+    for k in range(q.shape[0]):
+        unwrap_hinges(q[k], starts[k if starts.shape[0] > 1 else 0], hinge_ranges)
+
+
+@kernel
+def convert_u_to_q(u, has_moved, starts, same, bent, limits, moves, gains, hinge_ranges, q):
+    """Fill q (k, nq) from u (k, nu) where `has_moved` (k,). Elsewhere copy the start (1|k, nq) bit for bit.
+
+    hinge_ranges  (h, 3)  see `unwrap_hinges`
+    """
+    for k in range(u.shape[0]):
+        row = k if starts.shape[0] > 1 else 0
+        for i in range(q.shape[1]):
+            q[k, i] = starts[row, i]
+        if not has_moved[k]:
+            continue
+        for i in range(same.shape[0]):
+            q[k, same[i, 0]] = u[k, same[i, 1]]
+        unwrap_hinges(q[k], starts[row], hinge_ranges)
+        for i in range(bent.shape[0]):
+            rotation, first = from_axis_angle(read_vec_at(limits[i], 0), u[k, bent[i, 1]]), bent[i, 0]
+            q[k, first], q[k, first + 1], q[k, first + 2], q[k, first + 3] = (
+                rotation.w,
+                rotation.x,
+                rotation.y,
+                rotation.z,
+            )
+        for i in range(moves.shape[0]):
+            for j in range(3):
+                q[k, moves[i, 0] + j] = u[k, moves[i, 1] + j] / gains[i]
+
+
+@kernel
+def convert_targets(rows, bases, unit, terms, out):
+    """Convert world targets (k, W) to base frame and kernel units. The result is out (k, N).
+
+    bases  (1|k, 12)  world transforms of the base row, without its scale
+    unit   world units per kernel unit; negative for a mirroring scale
+    terms  (t, 3)     kind, first column in `rows`, first column in `out`
+    """
+    base_from_world = read_base_from_world(bases[0])
+    for k in range(rows.shape[0]):
+        base = bases[k if bases.shape[0] > 1 else 0]
+        if bases.shape[0] > 1:
+            base_from_world = read_base_from_world(base)
+        for t in range(terms.shape[0]):
+            kind, first, column = terms[t, 0], terms[t, 1], terms[t, 2]
+            if kind == ROTATION:
+                r = multiply(base_from_world, read_quat_at(rows[k], first))
+                out[k, column], out[k, column + 1], out[k, column + 2], out[k, column + 3] = r.w, r.x, r.y, r.z
+                continue
+            v = read_vec_at(rows[k], first)
+            if kind != DIRECTION:
+                v = sub(v, Vec(base[3], base[7], base[11]))
+                v = Vec(v.x / unit, v.y / unit, v.z / unit)
+            v = rotate(base_from_world, v)
+            out[k, column], out[k, column + 1], out[k, column + 2] = v.x, v.y, v.z
+
+
+@kernel
+def normalise_target(row, terms, farthest):
+    """Normalise a target row (W,) and return whether it is usable.
+
+    Points must be finite and near; rotations are scaled to unit length.
+
+    terms     (t, 3)  as for `convert_targets`
+    farthest  the largest coordinate of a point
+    """
+    for t in range(terms.shape[0]):
+        kind, first = terms[t, 0], terms[t, 1]
+        if kind == ROTATION or kind == DIRECTION:
+            n = 4 if kind == ROTATION else 3
+            for j in range(first, first + n):
+                if not abs(row[j]) <= MAX_FINITE:
+                    return False
+            if not scale_to_unit(row, first, n):
+                return False
+        else:
+            for j in range(first, first + 3):
+                if not abs(row[j]) <= farthest:
+                    return False
+    return True
+
+
+@kernel
+def convert_u_to_motions(u, links, x):
+    """Fill the link motions x (k, m, 4) from u (k, nu).
+
+    links  (m, 6)  kind, column in u, ratio and offset of its value, and its range
+    """
+    for k in range(u.shape[0]):
+        for i in range(links.shape[0]):
+            kind, at = int(links[i, 0]), int(links[i, 1])
+            if kind == BALL:
+                for j in range(4):
+                    x[k, i, j] = u[k, at + j]
+            elif kind == MOVE:  # in kernel units already, no second gain
+                for j in range(3):
+                    x[k, i, j] = u[k, at + j]
+            else:
+                x[k, i, 0] = links[i, 2] * u[k, at] + links[i, 3]
+
+
+@kernel
+def convert_motions_to_u(x, links, u):
+    """Fill u (k, nu) from link motions x (k, m, 4). See `convert_u_to_motions`."""
+    for k in range(x.shape[0]):
+        for i in range(links.shape[0]):
+            kind, at = int(links[i, 0]), int(links[i, 1])
+            if kind == BALL:
+                for j in range(4):
+                    u[k, at + j] = x[k, i, j]
+            elif kind == MOVE:
+                for j in range(3):
+                    u[k, at + j] = x[k, i, j]
+            else:
+                value = (x[k, i, 0] - links[i, 3]) / links[i, 2]
+                u[k, at] = min(max(value, links[i, 4]), links[i, 5])

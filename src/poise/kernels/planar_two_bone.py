@@ -1,0 +1,196 @@
+# pyright: standard
+"""Planar two-bone limb: two parallel hinges with ranges, solved exactly.
+
+    limbs    (1|k, PLANE_ROW)  see PlaneRow; one row for all problems, or one each
+    targets  (k, 3)        world
+    columns, settings, starts, q, outcome: see kernels/two_bone.py
+
+The target is met where the law of cosines gives legal angles. Otherwise the smallest distance over the rectangle of
+legal angles has the limb aimed at the target with its middle joint at its optimum or at an end of its range, or lies on
+an edge of the first joint's range, where the error is one cosine of the other angle. All of these candidates are tried.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from poise.kernels.jit import device_function, inline, kernel
+from poise.kernels.limits import TWO_PI, clamp_angle
+from poise.kernels.two_bone import TIE_TOLERANCE, read_settings, soften_distance
+from poise.kernels.vec_quat import Vec, add, dot, from_axis_angle, norm, read_vec_at, sub, write_vec_at
+
+
+class PlaneRow(NamedTuple):
+    """A posed limb in its plane; file units and radians. x and y lie along `u` and `v`, z along the first joint's axis.
+
+    A row holds the fields in this order.
+    """
+
+    hip: Vec  # world position of the first joint
+    u: Vec  # unit vectors in the world; u and v lie in the plane
+    v: Vec
+    w: Vec  # the third: the first joint's axis
+    thigh: Vec  # from the first to the middle joint, in u, v, w
+    shin: Vec  # from there to the tip
+    longest2: float  # largest squared in-plane distance of the tip from the first joint, ignoring limits
+    shortest2: float  # smallest such squared distance, ignoring limits
+    gain: float  # 1 / (longest2 - shortest2); 0 where bending does not change the distance
+    reach: float  # largest distance within the middle joint's range
+    sense: float  # 1 or -1: the middle joint's axis is parallel or opposite to the first one's
+    side: float  # 1 or -1: bend direction from straight
+    straight: float  # middle joint's angle of the longest limb
+    first: Vec  # angle in the start pose, lowest, highest
+    middle: Vec
+    first_axis: Vec  # in the joint's frame before its motion
+    middle_axis: Vec
+
+
+@inline
+def read_plane(rows, i):
+    """Read row i as a PlaneRow."""
+    r = rows[i]
+    return PlaneRow(
+        read_vec_at(r, 0), read_vec_at(r, 3), read_vec_at(r, 6), read_vec_at(r, 9), read_vec_at(r, 12), read_vec_at(r,
+        15), r[18], r[19], r[20],
+        r[21], r[22], r[23], r[24], read_vec_at(r, 25), read_vec_at(r, 28), read_vec_at(r, 31), read_vec_at(r, 34),
+    )  # fmt: skip
+
+
+@inline
+def write_plane(r, limb):
+    """Write a PlaneRow as a row."""
+    write_vec_at(r, 0, limb.hip)
+    write_vec_at(r, 3, limb.u)
+    write_vec_at(r, 6, limb.v)
+    write_vec_at(r, 9, limb.w)
+    write_vec_at(r, 12, limb.thigh)
+    write_vec_at(r, 15, limb.shin)
+    r[18], r[19], r[20], r[21] = limb.longest2, limb.shortest2, limb.gain, limb.reach
+    r[22], r[23], r[24] = limb.sense, limb.side, limb.straight
+    write_vec_at(r, 25, limb.first)
+    write_vec_at(r, 28, limb.middle)
+    write_vec_at(r, 31, limb.first_axis)
+    write_vec_at(r, 34, limb.middle_axis)
+
+
+@inline
+def rotate_z(v, angle):
+    """Rotate a vector about z."""
+    c, s = math.cos(angle), math.sin(angle)
+    return Vec(c * v.x - s * v.y, s * v.x + c * v.y, v.z)
+
+
+@inline
+def angle_about_z(a, b):
+    """Return the angle about z from a to b."""
+    return math.atan2(a.x * b.y - a.y * b.x, a.x * b.x + a.y * b.y)
+
+
+@inline
+def clamp_joint_angle(angle, joint):
+    """Return the legal joint angle nearest to this one. Of equivalent angles use the one nearest to the posed angle."""
+    return clamp_angle(angle - TWO_PI * math.floor((angle - joint.x) / TWO_PI + 0.5), joint.y, joint.z)
+
+
+@inline
+def compute_chord(limb, middle):
+    """Return first joint to tip with the first joint as posed."""
+    return add(limb.thigh, rotate_z(limb.shin, limb.sense * (middle - limb.middle.x)))
+
+
+@inline
+def measure_error(limb, first, middle, r):
+    """Measure the in-plane distance from the tip to r for two angles."""
+    off = sub(r, rotate_z(compute_chord(limb, middle), first - limb.first.x))
+    return math.sqrt(off.x * off.x + off.y * off.y)
+
+
+@inline
+def aim_first_joint(limb, bend, r):
+    """Bend the middle joint by `bend` and aim the tip at r."""
+    middle = clamp_joint_angle(limb.straight + bend, limb.middle)
+    return clamp_joint_angle(limb.first.x + angle_about_z(compute_chord(limb, middle), r), limb.first), middle
+
+
+@inline
+def aim_middle_joint(limb, first, r):
+    """Fix the first joint and find the best middle angle."""
+    wanted = sub(rotate_z(r, limb.first.x - first), limb.thigh)
+    return first, clamp_joint_angle(limb.middle.x + limb.sense * angle_about_z(limb.shin, wanted), limb.middle)
+
+
+@device_function
+def find_best_angles(limb, r):
+    """Find the legal angles of both joints nearest to r. The preferred side wins ties."""
+    bend = 0.0
+    if limb.gain > 0.0:
+        d2 = r.x * r.x + r.y * r.y
+        sine2 = min(max((limb.longest2 - d2) * limb.gain, 0.0), 1.0)
+        cosine2 = min(max((d2 - limb.shortest2) * limb.gain, 0.0), 1.0)
+        bend = 2.0 * limb.side * math.atan2(math.sqrt(sine2), math.sqrt(cosine2))
+    tie = TIE_TOLERANCE * limb.reach
+    first, middle = aim_first_joint(limb, bend, r)
+    least_error = measure_error(limb, first, middle, r)
+    # If the bend to the preferred side is illegal, try the other side and both ends of the first range. The best of all
+    # is exact, because the distance is one cosine on each piece.
+    for attempt in range(3):
+        if least_error <= tie:
+            break
+        if attempt == 0:
+            a, b = aim_first_joint(limb, -bend, r)
+        else:
+            end = limb.first.y if attempt == 1 else limb.first.z
+            if not abs(end) < math.inf:
+                continue
+            a, b = aim_middle_joint(limb, end, r)
+        error = measure_error(limb, a, b, r)
+        # The gain must exceed rounding, or targets on a symmetry line would flip the limb from frame to frame.
+        if error < least_error - tie:
+            first, middle, least_error = a, b, error
+    return first, middle
+
+
+@inline
+def write_angle(row, column, is_angle, axis, angle):
+    """Write an angle, or the quaternion of a limited ball joint."""
+    if is_angle:
+        row[column] = angle
+    else:
+        rotation = from_axis_angle(axis, angle)
+        row[column], row[column + 1], row[column + 2], row[column + 3] = rotation.w, rotation.x, rotation.y, rotation.z
+
+
+@inline
+def solve_one(limbs, targets, columns, settings, starts, q, outcome, i):
+    """Solve problem i."""
+    options = read_settings(settings)
+    limb = read_plane(limbs, min(i, limbs.shape[0] - 1))
+    start = starts[min(i, starts.shape[0] - 1)]
+    for j in range(start.shape[0]):
+        q[i, j] = start[j]
+    away = sub(read_vec_at(targets[i], 0), limb.hip)
+    r = Vec(dot(away, limb.u), dot(away, limb.v), dot(away, limb.w))
+    off = norm(sub(r, add(limb.thigh, limb.shin)))
+    outcome[i, 0], outcome[i, 1] = not off <= options.tolerance, True
+    if not outcome[i, 0]:
+        return
+    distance = math.sqrt(r.x * r.x + r.y * r.y)
+    soft_distance = soften_distance(distance, limb.reach, options.soft)
+    aim = r if soft_distance == distance else Vec(r.x * soft_distance / distance, r.y * soft_distance / distance, r.z)
+    first, middle = find_best_angles(limb, aim)
+    error = measure_error(limb, first, middle, r)
+    # Parallel hinges never leave their plane: no angle changes the out-of-plane distance.
+    height = limb.thigh.z + limb.shin.z - r.z
+    outcome[i, 1] = error * error + height * height <= options.tolerance * options.tolerance and options.weight == 1.0
+    first = limb.first.x + options.weight * (first - limb.first.x)
+    middle = limb.middle.x + options.weight * (middle - limb.middle.x)
+    write_angle(q[i], columns[0], columns[3] > 0, limb.first_axis, first)
+    write_angle(q[i], columns[1], columns[4] > 0, limb.middle_axis, middle)
+
+
+@kernel
+def solve(limbs, targets, columns, settings, starts, q, outcome):
+    """Solve all problems. Fill `q` and `outcome`."""
+    for i in range(targets.shape[0]):
+        solve_one(limbs, targets, columns, settings, starts, q, outcome, i)

@@ -1,0 +1,565 @@
+"""Natural posture: bend directions, root displacement and crouch of a character.
+
+The body defines the bend direction of a limb in its usual direction `along`: towards `bend`. The smallest rotation from
+`along` to the actual limb direction carries the bend direction along. A leg swung forward then lifts its knee, a leg
+lifted sideways keeps it in front; a raised arm moves its elbow from behind to below and outward. The rotation is
+undefined opposite to `along`, a direction no limb points to. Near it the elbow would come above both
+shoulder and hand; it is rotated about the line between them until it is not.
+
+Two more terms count. A limb bent at the start with a nearby target keeps its bend direction, transported in the same
+way. A tip with a wanted rotation minimises its own joint rotation: that rotation is applied to `straight`, the
+direction of the bone above at rest, and `ahead`, the bend direction there.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from poise.kernels.jit import device_function, kernel
+from poise.kernels.layout import (
+    SIDE_AHEAD,
+    SIDE_AHEAD_GAIN,
+    SIDE_ALONG,
+    SIDE_BEND,
+    SIDE_BUILT_IN,
+    SIDE_LENGTH,
+    SIDE_STRAIGHT,
+    SIDE_STRAIGHT_GAIN,
+    SIDE_UP,
+    SIDE_UPPER,
+)
+from poise.kernels.vec_quat import (
+    Quat,
+    Vec,
+    add,
+    cross,
+    dot,
+    from_axis_angle,
+    multiply,
+    norm,
+    read_quat_at,
+    read_vec,
+    read_vec_at,
+    rotate,
+    scale,
+    sub,
+    write_quat_at,
+    write_vec_at,
+)
+
+MIN_LENGTH_SHARE = 1e-9  # share of the limb's length; shorter vectors have no direction
+OPPOSITE_COSINE_GAP = 1e-6  # 1 + cosine of the angle; below it the smallest rotation is undefined
+# Share of the limb's length from the middle joint to the chord, at a bend of 2 and 6 degrees: the current bend side
+# counts 0 below the first and fully above the second.
+MIN_BULGE_SHARE, FULL_BULGE_SHARE = 0.009, 0.026
+ELBOW_MARGIN = 0.01  # share of the elbow's vertical range; the elbow stays so far below the higher of shoulder and hand
+# Cosines of the rotation of the limb's chord: up to 10 degrees the current bend side counts fully, beyond 30 not at
+# all.
+FULL_KEEP_COSINE, NO_KEEP_COSINE = math.cos(math.radians(10.0)), math.cos(math.radians(30.0))
+
+# Most sweeps over all legs; a leg is in reach if its excess is below this share of its reach.
+MAX_PROJECTION_SWEEPS, PROJECTION_TOLERANCE = 60, 1e-4
+LEAN_STEPS = 32  # steps tried from standing to the deepest crouch
+# Trunk lean of the deepest crouch [rad]; hip movement back per movement down.
+MAX_LEAN_RAD, HIP_BACK_SHARE = math.radians(100.0), 0.4
+# Cosines of the angle between down and shoulder to target: a crouch starts at the first and is complete at the second.
+NO_CROUCH_COSINE, FULL_CROUCH_COSINE = -0.5, 0.7
+# Share of an arm's reach; a high target gets a crouch only if it is farther away than this extra reach.
+REACH_STRETCH = 0.05
+
+
+@device_function
+def map_direction(maps, at, v):
+    """Return a direction of map number `at` as a world unit vector."""
+    i = 12 * at
+    direction = Vec(
+        maps[i] * v.x + maps[i + 1] * v.y + maps[i + 2] * v.z,
+        maps[i + 4] * v.x + maps[i + 5] * v.y + maps[i + 6] * v.z,
+        maps[i + 8] * v.x + maps[i + 9] * v.y + maps[i + 10] * v.z,
+    )
+    size = norm(direction)
+    return scale(direction, 1.0 / size) if size > 0.0 else direction
+
+
+@device_function
+def read_origin(maps, at):
+    """Return the position of map number `at`."""
+    return Vec(maps[12 * at + 3], maps[12 * at + 7], maps[12 * at + 11])
+
+
+@device_function
+def perpendicular_part(v, axis):
+    """Return the part of v perpendicular to a unit vector."""
+    return sub(v, scale(axis, dot(v, axis)))
+
+
+@device_function
+def parallel_transport(a, b, v):
+    """Rotate v by the smallest rotation from unit vector a to b. Return v itself where a and b are opposite."""
+    grow = 1.0 + dot(a, b)
+    if grow < OPPOSITE_COSINE_GAP:
+        return v
+    axis = cross(a, b)
+    once = cross(axis, v)
+    return add(v, add(once, scale(cross(axis, once), 1.0 / grow)))
+
+
+@device_function
+def smoothstep_between(value, zero_at, one_at):
+    """Blend smoothly from 0 at `zero_at` to 1 at `one_at`. The slope is zero at both ends."""
+    t = min(max((value - zero_at) / (one_at - zero_at), 0.0), 1.0)
+    return t * t * (3.0 - 2.0 * t)
+
+
+@device_function
+def find_current_side(maps, joints, chord, length, built_in):
+    """Return the current bend side and its weight. The side is at the new chord, the weight 0 to 1.
+
+    built_in  the middle joint's distance from the chord in the rig's own rest pose; it is no choice of a side
+    """
+    first = read_origin(maps, joints[1])
+    before = sub(read_origin(maps, joints[3]), first)
+    size = norm(before)
+    if not size > MIN_LENGTH_SHARE * length:
+        return Vec(0.0, 0.0, 0.0), 0.0
+    before = scale(before, 1.0 / size)
+    bulge = perpendicular_part(sub(read_origin(maps, joints[2]), first), before)
+    off = norm(bulge)
+    counts = smoothstep_between((off - built_in) / length, MIN_BULGE_SHARE, FULL_BULGE_SHARE) * smoothstep_between(
+        dot(before, chord), NO_KEEP_COSINE, FULL_KEEP_COSINE
+    )
+    if not counts > 0.0:
+        return Vec(0.0, 0.0, 0.0), 0.0
+    return parallel_transport(before, chord, scale(bulge, 1.0 / off)), counts
+
+
+@device_function
+def lower_bend_side(side, chord, size, up, body):
+    """Rotate the bend side about the chord to lower the middle joint.
+
+    A limb bent that way then has its middle joint no higher than both its ends.
+
+    chord, size  unit vector from the limb's first joint to its tip, and their distance
+    up           unit vector; zero and an extended limb leave the side unchanged
+
+    Where every side is too high, return the lowest one.
+    """
+    length, upper = body[SIDE_LENGTH], body[SIDE_UPPER]
+    ahead = 0.5 * (size + (2.0 * upper - length) * length / size)  # upper^2 - lower^2 = (upper - lower) * length
+    radius2, rise = upper * upper - ahead * ahead, dot(up, chord)
+    across = perpendicular_part(up, chord)
+    level = norm(across)
+    if not (radius2 > 0.0 and level > MIN_LENGTH_SHARE):
+        return side
+    max_height = (max(size * rise, 0.0) - ahead * rise) / (math.sqrt(radius2) * level) - ELBOW_MARGIN
+    across = scale(across, 1.0 / level)
+    around = cross(chord, across)
+    high, aside = dot(side, across), dot(side, around)
+    whole = math.sqrt(high * high + aside * aside)
+    if high <= max_height * whole:
+        return side
+    max_height = max(max_height, -1.0)
+    sideways = math.copysign(math.sqrt(max(1.0 - max_height * max_height, 0.0)), aside)
+    return add(scale(across, max_height * whole), scale(around, sideways * whole))
+
+
+@device_function
+def find_natural_side(maps, joints, body, target, chord, size):
+    """Return the bend side preferred by the body and the tip's rotation. Its length is arbitrary."""
+    side = parallel_transport(
+        map_direction(maps, joints[0], read_vec_at(body, SIDE_ALONG)),
+        chord,
+        map_direction(maps, joints[0], read_vec_at(body, SIDE_BEND)),
+    )
+    side = lower_bend_side(
+        perpendicular_part(side, chord), chord, size, map_direction(maps, joints[0], read_vec_at(body, SIDE_UP)), body
+    )
+    if target.shape[0] > 3:
+        tip_rotation = read_quat_at(target, 3)
+        straight, ahead = (
+            rotate(tip_rotation, read_vec_at(body, SIDE_STRAIGHT)),
+            rotate(tip_rotation, read_vec_at(body, SIDE_AHEAD)),
+        )
+        side = add(side, scale(perpendicular_part(straight, chord), body[SIDE_STRAIGHT_GAIN]))
+        side = add(side, scale(perpendicular_part(ahead, chord), body[SIDE_AHEAD_GAIN]))
+    return side
+
+
+@kernel
+def compute_poles(maps, joints, body, targets, out):
+    """Fill out (k, 3) with pole points for the middle joints.
+
+    maps     (1|k, 12 n)  world transforms of joints in the start poses
+    joints   (4,)         numbers of the maps of body, first joint, middle joint and tip
+    body     (SIDE_ROW,)  the columns SIDE_ of codes.py
+    targets  (k, 3|7)     of the tip: x y z, w x y z
+    """
+    length = body[SIDE_LENGTH]
+    for k in range(targets.shape[0]):
+        row = maps[k if maps.shape[0] > 1 else 0]
+        first = read_origin(row, joints[1])
+        chord_vector = sub(read_vec_at(targets[k], 0), first)
+        size = norm(chord_vector)
+        # A target at the limb's first joint has no chord direction: keep the current one.
+        if not size > MIN_LENGTH_SHARE * length:
+            chord_vector = sub(read_origin(row, joints[3]), first)
+            size = max(norm(chord_vector), MIN_LENGTH_SHARE * length)
+        chord = scale(chord_vector, 1.0 / size)
+        side = find_natural_side(row, joints, body, targets[k], chord, size)
+        size = norm(side)
+        side = scale(side, 1.0 / size) if size > 0.0 else side
+        current_side, counts = find_current_side(row, joints, chord, length, body[SIDE_BUILT_IN])
+        side = add(scale(side, 1.0 - counts), scale(current_side, counts))
+        size = norm(side)
+        side = scale(side, length / size) if size > 0.0 else side
+        at = add(add(first, scale(chord_vector, 0.5)), side)
+        out[k, 0], out[k, 1], out[k, 2] = at.x, at.y, at.z
+
+
+@kernel
+def lower_raised_poles(maps, joints, body, out, raised):
+    """Mark `raised` (k,) limbs with their middle joint above both ends.
+
+    Limbs not marked on entry stay so; out (k, 3) gets the poles of the marked ones.
+
+    maps     (k, 12 n)    world transforms of joints in the poses
+    joints   (4,)         numbers of the maps of body, first joint, middle joint and tip
+    body     (SIDE_ROW,)  the columns SIDE_ of codes.py
+
+    The poles lower the middle joints by the smallest rotation. Returns the number of marked limbs.
+    """
+    length, count = body[SIDE_LENGTH], 0
+    for k in range(maps.shape[0]):
+        row = maps[k]
+        first, middle = read_origin(row, joints[1]), read_origin(row, joints[2])
+        chord_vector = sub(read_origin(row, joints[3]), first)
+        size = norm(chord_vector)
+        chord = scale(chord_vector, 1.0 / size) if size > MIN_LENGTH_SHARE * length else chord_vector
+        side = perpendicular_part(sub(middle, first), chord)
+        off = norm(side)
+        raised[k] = raised[k] and size > MIN_LENGTH_SHARE * length and off > MIN_LENGTH_SHARE * length
+        if raised[k]:
+            side = scale(side, 1.0 / off)
+            lower = lower_bend_side(side, chord, size, map_direction(row, joints[0], read_vec_at(body, SIDE_UP)), body)
+            raised[k] = norm(sub(lower, side)) > 0.0
+            at = add(add(first, scale(chord_vector, 0.5)), scale(lower, length))
+            out[k, 0], out[k, 1], out[k, 2] = at.x, at.y, at.z
+        count += 1 if raised[k] else 0
+    return count
+
+
+@device_function
+def find_root_shift(firsts, targets, reaches, is_leg):
+    """Find a small root shift to bring all legs within reach.
+
+    Alternating projections onto the balls around the targets (von Neumann; Gubin, Polyak and Raik, 1967) converge to a
+    point inside all of them, or between them where there is none.
+    """
+    shift = Vec(0.0, 0.0, 0.0)
+    for _ in range(MAX_PROJECTION_SWEEPS):
+        max_excess = 0.0
+        for j in range(targets.shape[0]):
+            leg_vector = sub(sub(read_vec_at(targets[j], 0), read_vec_at(firsts[j], 0)), shift)
+            size = norm(leg_vector)
+            if is_leg[j] and size > reaches[j]:
+                shift = add(shift, scale(leg_vector, 1.0 - reaches[j] / size))
+                max_excess = max(max_excess, size / reaches[j] - 1.0)
+        if max_excess < PROJECTION_TOLERANCE:
+            break
+    return shift
+
+
+@device_function
+def find_lean(arm, target, reach, deepest):
+    """Find the smallest rotation to bring `arm` within reach of a target.
+
+    The rotation is about the origin; also return whether it suffices.
+    """
+    r, d, identity = norm(arm), norm(target), Quat(1.0, 0.0, 0.0, 0.0)
+    if norm(sub(target, arm)) <= reach:
+        return identity, True
+    axis = cross(arm, target)
+    size = norm(axis)
+    if not size > MIN_LENGTH_SHARE * r * d:
+        return identity, False
+    angle = math.acos(min(max(dot(arm, target) / (r * d), -1.0), 1.0))
+    cosine = (d * d + r * r - reach * reach) / (2.0 * d * r)
+    needed = angle - math.acos(min(max(cosine, -1.0), 1.0))
+    done = cosine <= 1.0 and needed <= deepest
+    return from_axis_angle(scale(axis, 1.0 / size), min(max(needed, 0.0), deepest)), done
+
+
+@device_function
+def find_crouch_path(firsts, targets, is_leg, folded):
+    """Find the path of the root to the deepest crouch.
+
+    It is a vector down to the feet, as long as the leg nearest to its foot allows.
+    """
+    path, count, max_depth = Vec(0.0, 0.0, 0.0), 0.0, math.inf
+    for j in range(targets.shape[0]):
+        if is_leg[j]:
+            leg_vector = sub(read_vec_at(targets[j], 0), read_vec_at(firsts[j], 0))
+            path, count = add(path, leg_vector), count + 1.0
+            max_depth = min(max_depth, norm(leg_vector) - folded[j])
+    size = norm(path)
+    if not (count > 0.0 and size > 0.0 and max_depth > 0.0):
+        return Vec(0.0, 0.0, 0.0)
+    return scale(path, max_depth / size)
+
+
+@device_function
+def measure_crouch_share(firsts, targets, is_leg, reaches, down):
+    """Return the share of a crouch (0..1) useful for short arms. It grows with lower and more distant targets."""
+    size, crouch_share = norm(down), 0.0
+    if not size > 0.0:
+        return 1.0
+    for j in range(targets.shape[0]):
+        arm_vector = sub(read_vec_at(targets[j], 0), read_vec_at(firsts[j], 0))
+        distance = norm(arm_vector)
+        if not is_leg[j] and distance > reaches[j]:
+            short = smoothstep_between(distance, reaches[j], reaches[j] * (1.0 + REACH_STRETCH))
+            crouch_share = max(
+                crouch_share,
+                short
+                * smoothstep_between(dot(arm_vector, down) / (size * distance), NO_CROUCH_COSINE, FULL_CROUCH_COSINE),
+            )
+    return crouch_share
+
+
+@kernel
+def place_roots(roots, firsts, targets, is_leg, folded, reaches, out):
+    """Place roots (k, 7) for all limbs to reach their targets.
+
+    roots    (k, 3)     positions of the root
+    firsts   (k, l, 3)  positions of the limbs' first joints
+    targets  (k, l, 3)  positions of their tips' targets
+    is_leg   (l,)       whether a limb is a leg
+    folded   (l,)       smallest distance of a leg's first joint from its foot
+    reaches  (l,)       reach of each limb
+
+    out is position x y z and rotation w x y z. First the root moves until the legs reach their feet. Then, where an arm
+    is too short, the character crouches and leans step by step: the knees bend, the hips move back, the trunk rotates
+    about them, each by the same share of its maximum. The smallest share with all arms in reach is taken. High targets
+    cause no crouch, which would move the shoulder away from them.
+    """
+    for k in range(targets.shape[0]):
+        root, rotation = read_vec_at(roots[k], 0), Quat(1.0, 0.0, 0.0, 0.0)
+        shift = find_root_shift(firsts[k], targets[k], reaches, is_leg)
+        root = add(root, shift)
+        for j in range(targets.shape[1]):
+            at = add(read_vec_at(firsts[k, j], 0), shift)
+            firsts[k, j, 0], firsts[k, j, 1], firsts[k, j, 2] = at.x, at.y, at.z
+        down = find_crouch_path(firsts[k], targets[k], is_leg, folded)
+        crouch_share = measure_crouch_share(firsts[k], targets[k], is_leg, reaches, down)
+        at, down, farther = root, scale(down, crouch_share), 1.0 + REACH_STRETCH * (1.0 - crouch_share)
+        depth = norm(down)
+        for step in range(LEAN_STEPS + 1):
+            lean_share, all_reached = step / LEAN_STEPS, True
+            rotation, at = Quat(1.0, 0.0, 0.0, 0.0), add(root, scale(down, lean_share))
+            for j in range(targets.shape[1]):
+                if not is_leg[j]:
+                    target = sub(read_vec_at(targets[k, j], 0), at)
+                    if depth > 0.0:
+                        ahead = perpendicular_part(target, scale(down, 1.0 / depth))
+                        size = norm(ahead)
+                        back = scale(ahead, -HIP_BACK_SHARE * lean_share * depth / size) if size > 0.0 else ahead
+                        at, target = add(at, back), sub(target, back)
+                    arm = rotate(rotation, sub(read_vec_at(firsts[k, j], 0), root))
+                    lean, reached = find_lean(arm, target, reaches[j] * farther, MAX_LEAN_RAD * lean_share)
+                    rotation, all_reached = multiply(lean, rotation), all_reached and reached
+            if all_reached:
+                break
+        out[k, 0], out[k, 1], out[k, 2] = at.x, at.y, at.z
+        out[k, 3], out[k, 4], out[k, 5], out[k, 6] = rotation.w, rotation.x, rotation.y, rotation.z
+
+
+# --- Crouch of a standing character towards low targets --------------------------------------------------------------
+#
+# The knees bend, the hips move back and the trunk bends forward.
+#
+# The smallest rotation would let the trunk fall sideways to reach the floor beside a foot. People bend forward: the
+# lower the target, the less the trunk leans in another direction. The pelvis rotates by half of the forward bend, the
+# spine by the rest, because human hips bend no further with straight knees.
+#
+# Crouch and bend grow together, the bend with the square of the crouch's share, so the knees bend first. The
+# smallest share with all arms in reach is taken.
+
+
+CROUCH_STEPS = 32  # steps tried from standing to the deepest crouch
+# Forward bend of the deepest crouch [rad]; the pelvis' share of it.
+MAX_BOW_RAD, PELVIS_BOW_SHARE = math.radians(110.0), 0.5
+CROUCH_BACK_SHARE = 0.4  # hip movement back per movement down
+# Smallest hip to foot distance in leg lengths: high targets, targets on the floor.
+FOLDED_LEG_SHARE, SQUAT_LEG_SHARE = 0.45, 0.35
+# Largest lean besides the forward bend [rad], for targets at the hips and on the floor.
+MAX_SIDE_LEAN_HIGH_RAD, MAX_SIDE_LEAN_LOW_RAD = math.radians(100.0), math.radians(25.0)
+# Share of the height from hips to feet; the forward bend is complete for targets at this depth or below.
+FULL_BOW_DEPTH = 0.5
+REACH_SLACK = 1.0 + 1e-9  # factor on a reach; allows rounding
+MIN_HEIGHT_SHARE = 1e-9  # share of the height from hips to feet; shorter vectors have no direction
+
+
+class StandingBody(NamedTuple):
+    """A standing body: hips, three axes and its crouch parameters.
+
+    The axes are the level facing direction, up and across.
+
+    back, down  level unit vector of the hips' movement back, and their largest movement down
+    low         depth of its targets, 0 to 1
+    """
+
+    hips: Vec
+    ahead: Vec
+    up: Vec
+    across: Vec
+    back: Vec
+    down: float
+    low: float
+
+
+class Crouch(NamedTuple):
+    """A crouch: hip position, pelvis and spine bend, side lean.
+
+    `bow` is the forward rotation of the pelvis, `bend` that of each spine joint; `aside` follows both.
+
+    short  largest missing arm length; negative where all arms reach
+    """
+
+    hips: Vec
+    bow: float
+    bend: float
+    aside: Quat
+    short: float
+
+
+@device_function
+def average_points(points):
+    """Return the mean of points (n, 3)."""
+    total = Vec(0.0, 0.0, 0.0)
+    for i in range(points.shape[0]):
+        total = add(total, read_vec(points, i))
+    return scale(total, 1.0 / points.shape[0])
+
+
+@device_function
+def measure_target_depth(hips, feet, arms, hands, up, reaches):
+    """Measure the depth (0..1) of the lowest target out of reach. It is 0 above the hips and 1 far below."""
+    depth, target_depth = FULL_BOW_DEPTH * dot(sub(hips, average_points(feet)), up), 0.0
+    if not depth > 0.0:
+        return 0.0
+    for j in range(hands.shape[0]):
+        hand = read_vec(hands, j)
+        if norm(sub(hand, read_vec(arms, j))) > reaches[j]:
+            share = min(max(dot(sub(hips, hand), up) / depth, 0.0), 1.0)
+            target_depth = max(target_depth, share * share * (3.0 - 2.0 * share))
+    return target_depth
+
+
+@device_function
+def build_standing_body(hips, ahead, up, low, legs, feet, lengths, hands):
+    """Build the StandingBody of a character. It can descend until a leg is folded, and moves back from its targets.
+
+    The lower the targets, the more the hips move straight back.
+    """
+    size, max_descent = dot(sub(hips, average_points(feet)), up), math.inf
+    for j in range(legs.shape[0]):
+        folded = lengths[j] * (low * SQUAT_LEG_SHARE + (1.0 - low) * FOLDED_LEG_SHARE)
+        max_descent = min(max_descent, norm(sub(read_vec(feet, j), read_vec(legs, j))) - folded)
+    level = perpendicular_part(sub(average_points(hands), hips), up)
+    back = add(scale(level, low - 1.0), scale(ahead, -low * size))
+    length = norm(back)
+    back = scale(back, 1.0 / length) if length > MIN_HEIGHT_SHARE * size else Vec(0.0, 0.0, 0.0)
+    return StandingBody(hips, ahead, up, cross(up, ahead), back, max(max_descent, 0.0), low)
+
+
+@device_function
+def bend_forward(body, spine, arm, bow, bend):
+    """Return the arm's root relative to the hips after bending forward.
+
+    The pelvis rotates by `bow`, each joint of the spine by `bend`.
+
+    All rotations are about the lateral axis of the body: components along it stay, the rest rotates in a plane.
+    """
+    arm_vector, start, c, s = Vec(0.0, 0.0, 0.0), body.hips, math.cos(bow), math.sin(bow)
+    more, side = math.cos(bend), math.sin(bend)
+    for i in range(spine.shape[0] + 1):
+        end = read_vec(spine, i) if i < spine.shape[0] else arm
+        segment = sub(end, start)
+        ahead, up = dot(segment, body.ahead), dot(segment, body.up)
+        arm_vector = add(arm_vector, scale(body.across, dot(segment, body.across)))
+        arm_vector = add(arm_vector, add(scale(body.ahead, c * ahead + s * up), scale(body.up, c * up - s * ahead)))
+        start, c, s = end, c * more - s * side, s * more + c * side
+    return arm_vector
+
+
+@device_function
+def compute_crouch(body, spine, arms, hands, reaches, share, is_limited):
+    """Compute the crouch for a share of the deepest one.
+
+    With `is_limited` the trunk leans by at most its limit, otherwise as far as needed.
+    """
+    down, joints = body.down * share, spine.shape[0]
+    hips = add(body.hips, scale(sub(scale(body.back, CROUCH_BACK_SHARE), body.up), down))
+    bow, of_pelvis = body.low * MAX_BOW_RAD * share * share, PELVIS_BOW_SHARE if joints else 1.0
+    bend = bow * (1.0 - of_pelvis) / max(joints, 1)
+    max_lean = (body.low * MAX_SIDE_LEAN_LOW_RAD + (1.0 - body.low) * MAX_SIDE_LEAN_HIGH_RAD) * share
+    aside, short = Quat(1.0, 0.0, 0.0, 0.0), -math.inf
+    for j in range(hands.shape[0]):
+        arm = rotate(aside, bend_forward(body, spine, read_vec(arms, j), of_pelvis * bow, bend))
+        lean, _ = find_lean(arm, sub(read_vec(hands, j), hips), 0.0 if is_limited else reaches[j], max_lean)
+        aside = multiply(lean, aside)
+    for j in range(hands.shape[0]):
+        arm = rotate(aside, bend_forward(body, spine, read_vec(arms, j), of_pelvis * bow, bend))
+        short = max(short, norm(sub(sub(read_vec(hands, j), hips), arm)) - reaches[j] * REACH_SLACK)
+    return Crouch(hips, of_pelvis * bow, bend, aside, short)
+
+
+@device_function
+def find_min_crouch(body, spine, arms, hands, reaches):
+    """Find the smallest crouch share with all arms in reach. Return 1 where there is none.
+
+    It is interpolated linearly between two steps, so poses change continuously.
+    """
+    before = 0.0
+    for step in range(CROUCH_STEPS + 1):
+        short = compute_crouch(body, spine, arms, hands, reaches, step / CROUCH_STEPS, True).short
+        if short <= 0.0:
+            return (step - 1 + before / (before - short)) / CROUCH_STEPS if step else 0.0
+        before = short
+    return 1.0
+
+
+@kernel
+def compute_crouches(hips, spine, ahead, up, legs, feet, lengths, arms, hands, reaches, lows, out, bends):
+    """Fill lows (k,) with target depths and compute the crouches.
+
+    out (k, 7) and bends (k,) are filled only where the depth is above 0.
+
+    hips     (k, 3)     positions of the hips, the centre of the pelvis' rotation
+    spine    (k, s, 3)  positions of the spine joints, from the pelvis up
+    ahead    (k, 3)     facing direction of the pelvis: level, unit length
+    up       (3,)       against gravity
+    legs     (k, l, 3)  positions of the legs' first joints
+    feet     (k, l, 3)  positions of their feet
+    lengths  (l,)       of the legs
+    arms     (k, a, 3)  positions of the arms' first joints
+    hands    (k, a, 3)  targets of the hands
+    reaches  (a,)       reach of each arm
+    out      (k, 7)     position of the hips, and the pelvis' rotation about them
+    bends    (k,)       forward bend of each spine joint [rad], applied before the pelvis' rotation
+    """
+    against = Vec(up[0], up[1], up[2])
+    for k in range(hips.shape[0]):
+        low = measure_target_depth(read_vec(hips, k), feet[k], arms[k], hands[k], against, reaches)
+        lows[k] = low
+        if not low > 0.0:
+            continue
+        body = build_standing_body(
+            read_vec(hips, k), read_vec(ahead, k), against, low, legs[k], feet[k], lengths, hands[k]
+        )
+        share = find_min_crouch(body, spine[k], arms[k], hands[k], reaches)
+        result = compute_crouch(body, spine[k], arms[k], hands[k], reaches, share, False)
+        write_vec_at(out[k], 0, result.hips)
+        write_quat_at(out[k], 3, multiply(result.aside, from_axis_angle(body.across, result.bow)))
+        bends[k] = result.bend

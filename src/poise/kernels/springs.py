@@ -1,0 +1,108 @@
+# pyright: standard
+"""Critically damped springs with exact steps. One step equals two of half the time."""
+
+from __future__ import annotations
+
+import math
+
+from poise.kernels.jit import device_function, inline
+from poise.kernels.vec_quat import Quat, Vec, multiply
+
+# H with (1 + h) exp(-h) = 1/2: the half-life of an offset at rest is h / rate seconds.
+HALF_LIFE_FACTOR = 1.6783469900166605
+_BRAKING_SHARE = 0.8  # share of the largest acceleration; braking begins when stopping at zero needs more than this
+
+
+@inline
+def step_spring(x, v, rate, dt):
+    """Step a spring offset x with velocity v by dt seconds. x'' = -rate^2 x - 2 rate x'."""
+    j = v + rate * x
+    # The exact solution for any dt instead of an integration step: independent of the frame rate.
+    decay = math.exp(-rate * dt)
+    return decay * (x + j * dt), decay * (v - rate * j * dt)
+
+
+@inline
+def step_bounded_spring(x, v, rate, max_acceleration, dt):
+    """Step a spring with acceleration of at most `max_acceleration`.
+
+    A jump of x then starts a smooth path instead of a push.
+
+    It brakes in time: the acceleration v^2 / (2 x) stops it at zero.
+    """
+    if dt <= 0.0 or (x == 0.0 and v == 0.0):
+        return x, v
+    offset, velocity = step_spring(x, v, rate, dt)
+    steady = x + v * dt
+    pull = 2.0 * (offset - steady) / (dt * dt)
+    stop = 0.5 * v * v / max(abs(x), 1e-300) if x * v < 0.0 else 0.0
+    if abs(pull) <= max_acceleration and stop <= _BRAKING_SHARE * max_acceleration:
+        return offset, velocity
+    if stop > _BRAKING_SHARE * max_acceleration:
+        pull = math.copysign(1.0, x) * max(stop, math.copysign(pull, pull * x))
+    pull = min(max(pull, -max_acceleration), max_acceleration)
+    return steady + 0.5 * pull * dt * dt, v + pull * dt
+
+
+@device_function
+def step_spring_vec(x, v, rate, dt):
+    """Step a spring with a vector offset."""
+    decay = math.exp(-rate * dt)
+    jx, jy, jz = v.x + rate * x.x, v.y + rate * x.y, v.z + rate * x.z
+    k = rate * dt
+    return (
+        Vec(decay * (x.x + jx * dt), decay * (x.y + jy * dt), decay * (x.z + jz * dt)),
+        Vec(decay * (v.x - k * jx), decay * (v.y - k * jy), decay * (v.z - k * jz)),
+    )
+
+
+@device_function
+def step_bounded_spring_vec(x, v, rate, max_acceleration, dt):
+    """Step a vector spring with acceleration of at most `max_acceleration`. It does not brake before it must."""
+    if dt <= 0.0 or (x.x == x.y == x.z == 0.0 and v.x == v.y == v.z == 0.0):
+        return x, v
+    offset, velocity = step_spring_vec(x, v, rate, dt)
+    steady, k = Vec(x.x + v.x * dt, x.y + v.y * dt, x.z + v.z * dt), 2.0 / (dt * dt)
+    ax, ay, az = k * (offset.x - steady.x), k * (offset.y - steady.y), k * (offset.z - steady.z)
+    size = math.sqrt(ax * ax + ay * ay + az * az)
+    if size <= max_acceleration:
+        return offset, velocity
+    k, h = max_acceleration / size * dt, 0.5 * dt
+    return (
+        Vec(steady.x + k * h * ax, steady.y + k * h * ay, steady.z + k * h * az),
+        Vec(v.x + k * ax, v.y + k * ay, v.z + k * az),
+    )
+
+
+@device_function
+def follow_target(x, v, last_target, target, rate, dt):
+    """Step a value x on a spring towards a moving goal.
+
+    The goal goes in a straight line from `last_target` to `target` in dt seconds.
+
+    For a goal of constant speed u the spring lags by 2 u / rate; the difference from that lag decays.
+    """
+    if dt <= 0.0 or (x == target and last_target == target and v == 0.0):
+        return x, v
+    # Relative to the steady-state path the goal is at rest, and the spring is the one above.
+    u = (target - last_target) / dt
+    lag = 2.0 * u / rate
+    offset, speed = step_spring(x - last_target + lag, v - u, rate, dt)
+    return target - lag + offset, u + speed
+
+
+@device_function
+def exp_rotation(v):
+    """Return the rotation about v by |v|."""
+    angle = math.sqrt(v.x * v.x + v.y * v.y + v.z * v.z)
+    k = math.sin(0.5 * angle) / angle if angle > 1e-12 else 0.5
+    return Quat(math.cos(0.5 * angle), k * v.x, k * v.y, k * v.z)
+
+
+@device_function
+def log_rotation(a, b):
+    """Return the vector v with b = exp_rotation(v) a. It is at most half a turn long."""
+    q = multiply(b, Quat(a.w, -a.x, -a.y, -a.z))
+    s = math.sqrt(q.x * q.x + q.y * q.y + q.z * q.z)
+    k = 2.0 * math.atan2(math.copysign(s, q.w), abs(q.w)) / s if s > 1e-12 else math.copysign(2.0, q.w)
+    return Vec(k * q.x, k * q.y, k * q.z)

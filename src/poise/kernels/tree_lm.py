@@ -1,0 +1,384 @@
+# pyright: standard
+"""Batched Levenberg-Marquardt for a tree.
+
+Each lane has one problem; at its end it takes the next one.
+
+It works like the driver of serial arms, kernels/arm_lm.py. kernels/tree_residual.py describes the arrays of a tree.
+Further arrays:
+
+    starts   (1|k, nu)    configurations to start from
+    seeds    (s, nd)      numbers in 0..1 that define the restarts, the same for all problems
+    settings (6,)         the columns TREE_ of codes.py
+    work                  memory of compute_workspace_size numbers, 64-byte aligned; its content is arbitrary
+    u        (k, nu)      results
+    errors   (k,)         weighted squared error of each result; 1e300 where the residual was never a number
+    counts   (k, 3)       iterations and attempts used; 1 where the goals were met
+    trace    (t, nu + 1)  error and configuration of the first problem before each of its iterations; t may be 0
+
+A preferred configuration and soft limits have lower priority than the goals. An attempt begins with both, and ends
+where the goals are met and the step is zero. When it stalls, or its last iterations begin, the preferences are dropped
+and only the goals count.
+
+If the first attempt misses, its best pose is polished before any restart: the result is the nearest pose in the start's
+own basin. A restart replaces it if it meets the goals or has a clearly smaller error.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from poise.kernels.arm_lm import (
+    HUGE_ERROR,
+    LANE_ATTEMPT,
+    LANE_BEST,
+    LANE_MAX_ITERATIONS,
+    LANE_PROBLEM,
+    LANE_SPENT,
+    LANE_STALL,
+    STALL_COUNT,
+    STALL_SHARE,
+    compute_damping,
+    read_seed_value,
+    record_trace,
+    start_attempt,
+    store_best,
+    store_if_best,
+    update_caution,
+)
+from poise.kernels.jit import device_function, kernel
+from poise.kernels.lanes import LANES4, LANES8, count_lanes, get_lane, mask_to_bits, minimum, select
+from poise.kernels.layout import (
+    BALL,
+    DOF_HIGH,
+    DOF_LOW,
+    HINGE,
+    LONG_PATH_JOINTS,
+    NODE_DOF,
+    NODE_MOTION,
+    NODE_START,
+    SLIDE,
+    TREE_FACTOR,
+    TREE_FLOOR,
+    TREE_ITERATIONS,
+    TREE_POLISH,
+    TREE_PREFERENCE,
+    TREE_RESTARTS,
+)
+from poise.kernels.matrices import factor_ldl_blocks, solve_ldl_rows
+from poise.kernels.tree_residual import (
+    CAUTION,
+    LAST_ERROR,
+    PULL_SHARE,
+    RESTART_THRESHOLD,
+    START_BASIN_ERROR,
+    TreeArrays,
+    add_soft_limit_step,
+    apply_step,
+    build_normal_matrix,
+    clamp_balls,
+    fill_preference_step,
+    forward_kinematics,
+    freeze_balls,
+    freeze_dofs,
+    has_ball_limits,
+    make_views,
+    measure_residuals,
+)
+from poise.kernels.vec_quat import Quat, Vec, from_axis_angle, multiply, norm, scale
+
+# With a preferred configuration the error of the goals decreases slowly, and may increase first:
+PULLED_STALL_SHARE = 0.98  # error ratio of an iteration above which it counts as stalled, in place of STALL_SHARE
+PULLED_PATIENCE = 10.0  # iterations without progress allowed at the beginning of an attempt
+CONVERGED_STEP = 1e-7  # largest number of a converged step
+ROUNDING_STEP = 1e-14  # largest number of a step below rounding: a straight limb pushed along itself cannot bend
+FINAL_ITERATIONS = 8.0  # last iterations of an attempt, for the goals only
+MIN_IMPROVEMENT = 1e-3  # distance in rig sizes by which a restart must beat the result of the start's own basin
+RESTART_ANGLE_STEP_RAD, MAX_RESTART_ANGLE_RAD = 0.25, 2.0  # rotation of the balls per restart and its maximum [rad]
+
+
+class BatchProblems(NamedTuple):
+    """Arrays of a batch: problems, settings and results."""
+
+    frames: Any
+    targets: Any
+    starts: Any
+    seeds: Any
+    settings: Any
+    u: Any
+    errors: Any
+
+
+@device_function
+def write_lane(flat, w, l, numbers):
+    """Write numbers into lane l."""
+    for i in range(numbers.shape[0]):
+        flat[i * w + l] = numbers[i]
+
+
+@device_function
+def compute_length_factor(tree):
+    """Compute the longest path in units of LONG_WAY joints. It is at least 1.
+
+    For n joints J J^T grows with n^3 and the squared error with n^2, in link lengths. With damping proportional to the
+    error only, long chains would jump, and rotations as large as in a short chain would coil them around the base (500
+    free hinges: 12 % of targets missed; with both in proportion to n none).
+    """
+    longest_path = 0
+    for t in range(tree.terms.shape[0]):
+        longest_path = max(longest_path, tree.terms[t, 5] - tree.terms[t, 4])
+    return max(1.0, longest_path / LONG_PATH_JOINTS)
+
+
+@device_function
+def randomize_start(tree, seeds, number, max_angle, u, w, l):
+    """Randomize the start in lane l. Hinges and slides get any value in their range, balls stay near the start.
+
+    A hinge without a finite range rotates by up to half a turn in both directions, within its one end if any; such
+    slides and moves stay. In a long chain hinges and balls rotate less, see `compute_length_factor`.
+    """
+    spread = 1.0 / compute_length_factor(tree)
+    for i in range(tree.nodes.shape[0]):
+        motion, at, d = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_START], tree.nodes[i, NODE_DOF]
+        if motion == HINGE or motion == SLIDE:
+            low, high, before = tree.dofs[d, DOF_LOW], tree.dofs[d, DOF_HIGH], u[at * w + l]
+            # Both ends are finite: any value between them.
+            if high - low < HUGE_ERROR:
+                u[at * w + l] = low + read_seed_value(seeds, number, d) * (high - low)
+            elif motion == HINGE:
+                value = before + (2.0 * read_seed_value(seeds, number, d) - 1.0) * math.pi
+                u[at * w + l] = min(max(value, low), high)
+            if motion == HINGE and spread < 1.0:
+                u[at * w + l] = before + spread * (u[at * w + l] - before)
+        elif motion == BALL:
+            x, y, z = (
+                read_seed_value(seeds, number, d),
+                read_seed_value(seeds, number, d + 1),
+                read_seed_value(seeds, number, d + 2),
+            )
+            rotation_vector = Vec(2.0 * x - 1.0, 2.0 * y - 1.0, 2.0 * z - 1.0)
+            angle = norm(rotation_vector)
+            # Three numbers in -1..1 as a rotation vector. It is not uniform (corners are more likely), which is good
+            # enough for a restart.
+            j = at * w + l
+            old = Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w])
+            q = multiply(
+                from_axis_angle(scale(rotation_vector, 1.0 / max(angle, 1e-12)), spread * max_angle * angle), old
+            )
+            u[j], u[j + w], u[j + 2 * w], u[j + 3 * w] = q.w, q.x, q.y, q.z
+
+
+@device_function
+def restart_lane(flat, w, l, start, max_iterations, patience, pull, caution):
+    """Start an attempt in lane l. The multipliers of the lane's previous attempt are cleared."""
+    patience = patience if pull <= 0.0 else PULLED_PATIENCE
+    start_attempt(flat.book, flat.u, w, l, start, start.shape[0], max_iterations, patience)
+    flat.book[PULL_SHARE * w + l], flat.book[CAUTION * w + l], flat.book[LAST_ERROR * w + l] = pull, caution, HUGE_ERROR
+    # `compute_push` reads the multipliers of the previous step, which belong to another problem.
+    for r in range(flat.y.shape[0] // w):
+        flat.y[r * w + l] = 0.0
+
+
+@device_function
+def write_frames(flat, w, l, frames):
+    """Write the frames (n, 9) of a problem into lane l."""
+    for i in range(frames.shape[0]):
+        for j in range(9):
+            flat.frames[(9 * i + j) * w + l] = frames[i, j]
+
+
+@device_function
+def compute_restart_threshold(error):
+    """Compute the squared error of a winning restart. Only then does it replace the result of the start's own basin."""
+    distance = max(math.sqrt(error) - MIN_IMPROVEMENT, 0.0)
+    return distance * distance
+
+
+@device_function
+def load_problem(problems, flat, w, l, k):
+    """Load problem k into lane l. The start is its result until a better one is found."""
+    start = problems.starts[min(k, problems.starts.shape[0] - 1)]
+    flat.book[LANE_PROBLEM * w + l], flat.book[LANE_ATTEMPT * w + l] = k, 0.0
+    write_lane(flat.targets, w, l, problems.targets[k])
+    if problems.frames.shape[0] > 1:
+        write_frames(flat, w, l, problems.frames[k])
+    restart_lane(flat, w, l, start, problems.settings[TREE_ITERATIONS], 0.0, problems.settings[TREE_PREFERENCE], 0.0)
+    problems.errors[k] = HUGE_ERROR
+    for i in range(start.shape[0]):
+        problems.u[k, i] = start[i]
+
+
+@device_function
+def next_attempt(tree, limits, problems, flat, w, l, is_met, next_problem, last):
+    """Schedule lane l: restart, final polish, or problem number `next_problem`.
+
+    Returns whether the lane took that problem; without any left it idles.
+    """
+    k, attempts = int(flat.book[LANE_PROBLEM * w + l]), int(flat.book[LANE_ATTEMPT * w + l]) + 1
+    flat.book[LANE_ATTEMPT * w + l] = attempts
+    starts, seeds, settings = problems.starts, problems.seeds, problems.settings
+    restarts = int(settings[TREE_RESTARTS]) if seeds.shape[0] > 0 else 0
+    has_polish = settings[TREE_POLISH] > 0.0
+    if not is_met and attempts == 1 and has_polish:
+        # Polish the result of the start's own attempt, with a caution of 1, without preferences and without stalling.
+        restart_lane(flat, w, l, problems.u[k], settings[TREE_POLISH], settings[TREE_POLISH], 0.0, 1.0)
+        return False
+    restart = attempts - 1 if has_polish else attempts
+    if not is_met and restart == 1 and has_polish:
+        flat.book[START_BASIN_ERROR * w + l] = problems.errors[k]
+        flat.book[RESTART_THRESHOLD * w + l] = compute_restart_threshold(problems.errors[k])
+        problems.errors[k] = flat.book[RESTART_THRESHOLD * w + l]
+    if not is_met and restart <= restarts:
+        # Restart from the randomized start pose. The balls rotate farther with every attempt, so nearby poses are tried
+        # first.
+        restart_lane(
+            flat,
+            w,
+            l,
+            starts[min(k, starts.shape[0] - 1)],
+            settings[TREE_ITERATIONS],
+            0.0,
+            settings[TREE_PREFERENCE],
+            0.0,
+        )
+        randomize_start(
+            tree, seeds, restart - 1, min(RESTART_ANGLE_STEP_RAD * restart, MAX_RESTART_ANGLE_RAD), flat.u, w, l
+        )
+        clamp_balls(tree, limits, flat.u, w, l)
+        return False
+    # Polish the best pose of all restarts; the start's own is polished already.
+    if (
+        not is_met
+        and restart == restarts + 1
+        and has_polish
+        and problems.errors[k] < flat.book[RESTART_THRESHOLD * w + l]
+    ):
+        restart_lane(flat, w, l, problems.u[k], settings[TREE_POLISH], settings[TREE_POLISH], 0.0, 1.0)
+        return False
+    if not is_met and has_polish and problems.errors[k] == flat.book[RESTART_THRESHOLD * w + l]:
+        problems.errors[k] = flat.book[START_BASIN_ERROR * w + l]
+    if next_problem < last:
+        load_problem(problems, flat, w, l, next_problem)
+        return True
+    flat.book[LANE_PROBLEM * w + l] = -1.0
+    return False
+
+
+@device_function
+def update_progress(book, error, met, max_step):
+    """Update the progress of each lane by one iteration.
+
+    `max_step` is the largest number of its step. Returns the mask of ended attempts.
+
+    An attempt stalls when its error does not fall clearly below the best so far or, with a preference, below that of
+    the previous iteration.
+    """
+    pulled, none = book[PULL_SHARE] > 0.0, 0.0 * book[PULL_SHARE]
+    # Progress resets the count of iterations without progress; patience, a count below zero, stays.
+    share, better = select(pulled, none + PULLED_STALL_SHARE, none + STALL_SHARE), minimum(book[LANE_STALL], 0.0)
+    # Where the goals are met the error is rounding and no measure of progress; only the preference remains.
+    stall = select(met, better, select(error > book[LANE_BEST] * share, book[LANE_STALL] + 1.0, better))
+    is_stalled, is_final = stall >= STALL_COUNT, book[LANE_SPENT] >= book[LANE_MAX_ITERATIONS] - FINAL_ITERATIONS
+    goals_only = book[PULL_SHARE] <= 0.0
+    # Without a preference an attempt ends with its goals met or a step below rounding. With one it ends when converged;
+    # a stalled attempt drops its preference and continues.
+    ends = (
+        (met & (goals_only | (max_step <= CONVERGED_STEP)))
+        | ((is_stalled | (max_step <= ROUNDING_STEP)) & goals_only)
+        | (book[LANE_SPENT] >= book[LANE_MAX_ITERATIONS])
+    )
+    drops = pulled & (is_stalled | is_final)
+    # With a preference, compare with the previous iteration: the smallest error may precede the preference's effect.
+    book[LANE_BEST] = select(pulled, error, minimum(book[LANE_BEST], error))
+    book[LANE_STALL] = select(drops, none, stall)
+    book[PULL_SHARE] = select(drops, none, book[PULL_SHARE])
+    book[LANE_SPENT] = book[LANE_SPENT] + 1.0
+    return ends
+
+
+def make_kernel(kind, name="solve"):
+    """Make the kernel for lanes of this kind.
+
+    It solves problems first..last, with a preferred configuration only if TREE_PULL > 0.
+
+    It is a closure instead of a function called by kernels, because Numba optimises all code of a callee again in its
+    caller. Its name is that of its cache files: kernels of one name share an index, which Numba writes without a lock.
+    """
+
+    def solve(
+        nodes, frames, dofs, terms, aims, paths, row_ranges, targets, starts, seeds, near_u, near_on, limits, settings,
+        work, first, last, u, errors, counts, trace,
+    ):  # fmt: skip
+        tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on)
+        problems = BatchProblems(frames, targets, starts, seeds, settings, u, errors)
+        w, nu, has_preference, has_limits = (
+            count_lanes(kind),
+            starts.shape[1],
+            settings[TREE_PREFERENCE] > 0.0,
+            has_ball_limits(limits),
+        )
+        factor = settings[TREE_FACTOR] * compute_length_factor(tree)
+        flat, lanes = make_views(kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1])
+        active = max(min(w, last - first), 0)
+        next_problem = first + active
+        for l in range(w if active > 0 else 0):
+            write_frames(flat, w, l, frames[0])
+            load_problem(problems, flat, w, l, first + min(l, active - 1))
+            if l >= active:
+                flat.book[LANE_PROBLEM * w + l] = -1.0
+        while active > 0:
+            forward_kinematics(tree, lanes)
+            error, met = measure_residuals(kind, tree, limits, lanes)
+            for i in range(nu):
+                lanes.tested[i] = lanes.u[i]
+            # Constant during a call: without preferences no pull is computed.
+            if has_preference:
+                fill_preference_step(kind, tree, lanes)
+                add_soft_limit_step(kind, tree, limits, lanes)
+            # Before `freeze_dofs`, which scales J by the ease.
+            if has_limits:
+                freeze_balls(kind, tree, limits, lanes, has_preference)
+            freeze_dofs(kind, tree, lanes, has_preference)
+            lanes.book[CAUTION], lanes.book[LAST_ERROR] = (
+                update_caution(lanes.book[CAUTION], lanes.book[LAST_ERROR], error),
+                error,
+            )
+            damping = compute_damping(lanes.book[CAUTION], error, factor, settings[TREE_FLOOR])
+            build_normal_matrix(kind, tree, lanes, damping)
+            factor_ldl_blocks(lanes.A, lanes.d)
+            solve_ldl_rows(lanes.A, lanes.d, lanes.rest, lanes.y)
+            # The next iteration computes the residual of the new pose: `tested` holds the configuration of this error.
+            max_step = apply_step(kind, tree, lanes, has_preference)
+            if has_limits:
+                for l in range(w):
+                    clamp_balls(tree, limits, flat.u, w, l)
+            if trace.shape[0] > 0 and flat.book[LANE_PROBLEM * w] == first:
+                record_trace(
+                    trace,
+                    counts[first, 0] + counts[first, 1] + int(flat.book[LANE_SPENT * w]),
+                    flat.tested,
+                    w,
+                    nu,
+                    get_lane(error, 0),
+                )
+            ends, reached = mask_to_bits(update_progress(lanes.book, error, met, max_step)), mask_to_bits(met)
+            for l in range(w):
+                if flat.book[LANE_PROBLEM * w + l] < 0.0:
+                    continue
+                store_if_best(
+                    flat.book, flat.tested, w, l, nu, flat.book[CAUTION * w + l], get_lane(error, l), u, errors
+                )
+                if (ends >> l) & 1:
+                    is_met = (reached >> l) & 1 == 1
+                    store_best(flat.book, flat.tested, w, l, nu, get_lane(error, l), is_met, u, errors, counts)
+                    if next_attempt(tree, limits, problems, flat, w, l, is_met, next_problem, last):
+                        next_problem += 1
+                    elif flat.book[LANE_PROBLEM * w + l] < 0.0:
+                        active -= 1
+
+    solve.__qualname__ = name
+    return kernel(solve)
+
+
+solve4, solve8 = make_kernel(LANES4, "solve4"), make_kernel(LANES8, "solve8")
+free4, free8 = make_kernel(LANES4, "free4"), make_kernel(LANES8, "free8")  # for plain trees

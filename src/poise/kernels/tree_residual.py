@@ -1,0 +1,602 @@
+"""Arrays, forward kinematics, residual and damped step of a packed tree.
+
+Lengths are in kernel units, coordinates in the base frame. n nodes, nu numbers, nd degrees of freedom (dofs), t terms,
+m = 3 t rows, k problems; `1|k` is 1 for an array shared by all problems.
+
+    nodes      (n, 4)     parent (-1: the base frame), kind of motion, first of its numbers in u, first of its dofs;
+                          parents first. Hinges and slides with a common number and dof are coupled
+    frames     (1|k, n, 9) x y z, w x y z from the parent's moved frame to this node's frame; ratio and offset:
+                          the value of a hinge or slide is ratio u + offset (balls and moves do not read these two)
+    dofs       (nd, 4)    lowest and highest number; its index in u, -1 in balls and moves; ease 0 < s <= 1, the
+                          inverse stiffness: a dof of low ease moves less
+    terms      (t, 6|10)  kind, node, first row, first number in a target, begin and end of its range in paths; in
+                          depth-first order of the nodes. POLE (node: the limb's tip) has also the nodes of its first
+                          and its middle joint, and the ends of their ranges in paths
+    aims       (t, 9|15)  0-2: POSITION, AIM, POLE a point, DIRECTION a unit vector; 3-6: ROTATION w x y z, AIM a unit
+                          vector and whether the path shares the rotation (1); all in the node's moved frame;
+                          7: weight; 8: squared tolerance of a distance or of 2 sin(angle / 2); 9-14: POLE the points
+                          of its middle and its first joint, in their nodes' moved frames
+    paths      (p,)       for each term, the nodes moving its node, itself included, from the base on
+    row_ranges (nd, 2)    begin and end of the rows affected by a dof; whole terms
+    targets    (k, width) per term: POSITION, AIM, POLE x y z, ROTATION w x y z, DIRECTION a unit vector
+    near_u     (nu,)      a preferred configuration
+    near_on    (nd,)      strength of each dof's preference; 0: none
+    limits     (n, LIMIT) limits of balls and soft limits of any motion, see kernels/limits.py; None for a
+                          plain tree without such limits and without AIM or DIRECTION terms: Numba then leaves out
+                          their code, nearly half of the kernel
+
+HINGE rotates about the z axis of its node's frame, SLIDE moves along it. BALL rotates by its unit quaternion w x y z;
+its three dofs rotate it about x, y and z of the node's frame. MOVE translates along them. FIXED has no numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from poise.kernels import goal_jacobians
+from poise.kernels import goal_jacobians as position
+from poise.kernels import goal_jacobians as rotation
+from poise.kernels.jit import device_function, inline
+from poise.kernels.lanes import (
+    SCALAR,
+    broadcast,
+    count_lanes,
+    get_lane,
+    half_angle_sincos,
+    maximum,
+    minimum,
+    select,
+    set_lane,
+    sqrt,
+    view_lanes,
+)
+from poise.kernels.layout import (
+    AIM,
+    AIM_TOLERANCE,
+    AIM_WEIGHT,
+    BALL,
+    DOF_HIGH,
+    DOF_LOW,
+    DOF_NUMBER,
+    DOF_WEIGHT,
+    FIXED,
+    HINGE,
+    LIMIT_BOUNDS,
+    LIMIT_KIND,
+    LIMIT_SOFT,
+    MOVE,
+    NO_LIMIT,
+    NODE_DOF,
+    NODE_MOTION,
+    NODE_PARENT,
+    NODE_START,
+    POLE,
+    POSITION,
+    RANGE,
+    ROTATION,
+    SLIDE,
+    TERM_KIND,
+)
+from poise.kernels.limits import clamp_rotation, find_blocked_directions, has_hard_limit, is_clearly_inside
+from poise.kernels.vec_quat import (
+    Quat,
+    Vec,
+    add,
+    conjugate,
+    dot,
+    multiply,
+    read_quat,
+    read_quat_at,
+    read_vec,
+    read_vec_at,
+    rotate,
+    rotate_about_z,
+    scale,
+    sub,
+    write_quat,
+    write_vec,
+    x_axis,
+    y_axis,
+    z_axis,
+)
+
+BOOK_ROWS = 14  # rows of the lanes' book, see kernels/arm_lm.py
+# Rows of the book for trees, where arms have their target: share of the difference to the preferred configuration in a
+# step; damping factor (0: 1); squared error of the previous iteration; squared error below which a restart replaces the
+# result of the start's own basin, and that result's squared error.
+PULL_SHARE, CAUTION, LAST_ERROR, RESTART_THRESHOLD, START_BASIN_ERROR = 0, 1, 2, 3, 4
+MAX_LANES = 8  # most lanes of a kernel
+
+
+class TreeArrays(NamedTuple):
+    """Arrays shared by all problems."""
+
+    nodes: Any
+    dofs: Any
+    terms: Any
+    aims: Any
+    paths: Any
+    row_ranges: Any
+    near_u: Any
+    near_on: Any
+
+
+class ScalarView(NamedTuple):
+    """Work memory as single numbers: float64 (size,).
+
+    Number i of lane l is at i width + l; the driver reads and writes single lanes here.
+    """
+
+    book: Any
+    frames: Any
+    targets: Any
+    u: Any
+    tested: Any
+    y: Any
+
+
+class LaneView(NamedTuple):
+    """Work memory as lanes.
+
+    book      (14,)     driver state of each lane
+    frames    (n, 9), targets (width,), u (nu,): the problems
+    tested    (nu,)     u before the step
+    positions (n, 3)    of the moved frames
+    rotations (n, 4)    of the moved frames
+    axes      (3 n, 3)  three rows a node: velocity or angular velocity per unit of each of its dofs
+    J         (nd, m)   rows of the residual per unit of each dof, weighted; undefined outside its row_range
+    e         (m,)      weighted residual
+    rest      (m,)      e minus the effect of the pull towards the preferred configuration
+    A, d      (m, m), (m,)  the system of the step, factored
+    y         (m,)      its solution
+    pull      (nd,)     step towards the preferred configuration
+    """
+
+    book: Any
+    frames: Any
+    targets: Any
+    u: Any
+    tested: Any
+    positions: Any
+    rotations: Any
+    axes: Any
+    J: Any
+    e: Any
+    rest: Any
+    A: Any
+    d: Any
+    y: Any
+    pull: Any
+
+
+def compute_workspace_size(n: int, nd: int, nu: int, rows: int, width_of_targets: int) -> int:
+    """Return the work memory size for a tree.
+
+    It counts float64 aligned to 64 bytes, enough for a kernel of any width.
+    """
+    return MAX_LANES * (BOOK_ROWS + 25 * n + nd * (rows + 1) + 2 * nu + width_of_targets + rows * (rows + 4))
+
+
+@inline
+def make_views(kind, work, n, nd, nu, m, targets):
+    """Return both views of the work memory: (ScalarView, LaneView)."""
+    w = count_lanes(kind)
+    book = 0
+    frames = book + BOOK_ROWS * w
+    targets_start = frames + 9 * n * w
+    u = targets_start + targets * w
+    tested = u + nu * w
+    y = tested + nu * w
+    positions = y + m * w
+    rotations = positions + 3 * n * w
+    axes = rotations + 4 * n * w
+    J = axes + 9 * n * w
+    e = J + nd * m * w
+    rest = e + m * w
+    A = rest + m * w
+    d = A + m * m * w
+    pull = d + m * w
+    # Two views of the same memory: whole lanes for arithmetic, single numbers for reading and writing one lane.
+    # No slices: they hold a reference, and functions without reference counts must not return one.
+    flat = ScalarView(
+        view_lanes(SCALAR, work, book, BOOK_ROWS * w),
+        view_lanes(SCALAR, work, frames, 9 * n * w),
+        view_lanes(SCALAR, work, targets_start, targets * w),
+        view_lanes(SCALAR, work, u, nu * w),
+        view_lanes(SCALAR, work, tested, nu * w),
+        view_lanes(SCALAR, work, y, m * w),
+    )
+    return flat, LaneView(
+        view_lanes(kind, work, book, BOOK_ROWS),
+        view_lanes(kind, work, frames, n, 9),
+        view_lanes(kind, work, targets_start, targets),
+        view_lanes(kind, work, u, nu),
+        view_lanes(kind, work, tested, nu),
+        view_lanes(kind, work, positions, n, 3),
+        view_lanes(kind, work, rotations, n, 4),
+        view_lanes(kind, work, axes, 3 * n, 3),
+        view_lanes(kind, work, J, nd, m),
+        view_lanes(kind, work, e, m),
+        view_lanes(kind, work, rest, m),
+        view_lanes(kind, work, A, m, m),
+        view_lanes(kind, work, d, m),
+        view_lanes(kind, work, y, m),
+        view_lanes(kind, work, pull, nd),
+    )
+
+
+# --- Forward kinematics, residual and damped step of a packed tree ---------------------------------------------------
+#
+# It has hinges, slides, balls and moves, and any number of goals.
+#
+# The step is Levenberg and Marquardt's in its dual form,
+#
+# delta = S J^T y + b,  (J S J^T + damping I) y = e - J b
+#
+# The system has one row per row of the goals, for any number of joints. S is the ease of the dofs (inverse stiffness).
+# b is a step towards a preferred configuration; the system compensates its effect on the goals, so preferences never
+# compete with goals. As for serial arms (kernels/arm_lm.py) the damping follows the squared error, and dofs pushed out
+# of a limit are frozen.
+
+
+# --- forward kinematics ------------------------------------------------------------------------------------------
+
+
+@device_function
+def forward_kinematics(tree, lanes):
+    """Compute positions, rotations and motion axes of all nodes at lanes.u."""
+    for i in range(tree.nodes.shape[0]):
+        parent, motion, at = tree.nodes[i, NODE_PARENT], tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_START]
+        frame = lanes.frames[i]
+        position, rotation = read_vec_at(frame, 0), read_quat_at(frame, 3)
+        # Parents come first, so one loop is enough; the frame of a root is in the base frame already.
+        if parent >= 0:
+            parent_rotation = read_quat(lanes.rotations, parent)
+            position = add(read_vec(lanes.positions, parent), rotate(parent_rotation, position))
+            rotation = multiply(parent_rotation, rotation)
+        if motion == HINGE or motion == SLIDE:
+            # Motions are about or along z of the node's frame, by the choice of frames in packing.
+            axis, ratio = z_axis(rotation), frame[7]
+            value = ratio * lanes.u[at] + frame[8]
+            # Rate per unit of the node's number in u: a coupled joint moves by its ratio.
+            write_vec(lanes.axes, 3 * i, scale(axis, ratio))
+            if motion == HINGE:
+                s, c = half_angle_sincos(value)
+                rotation = rotate_about_z(rotation, s, c)
+            else:
+                position = add(position, scale(axis, value))
+        elif motion != FIXED:
+            write_vec(lanes.axes, 3 * i, x_axis(rotation))
+            write_vec(lanes.axes, 3 * i + 1, y_axis(rotation))
+            write_vec(lanes.axes, 3 * i + 2, z_axis(rotation))
+            if motion == BALL:
+                rotation = multiply(rotation, read_quat_at(lanes.u, at))
+            else:
+                position = add(position, rotate(rotation, read_vec_at(lanes.u, at)))
+        write_vec(lanes.positions, i, position)
+        write_quat(lanes.rotations, i, rotation)
+
+
+# --- residual and Jacobian ----------------------------------------------------------------------------------------
+
+
+@inline
+def write_view_term(tree, limits, lanes, t):
+    """Write the rows of an AIM or DIRECTION term."""
+    if limits is None:
+        return tree.aims[t, AIM_WEIGHT] * lanes.e[0]  # never executed: a plain tree has no such terms
+    if tree.terms[t, TERM_KIND] == AIM:
+        return goal_jacobians.write_aim(tree, lanes, t)
+    return goal_jacobians.write_direction(tree, lanes, t)
+
+
+@device_function
+def measure_residuals(kind, tree, limits, lanes):
+    """Fill e and J from the placed nodes. Returns the squared error, weighted, and whether every term is met.
+
+    A plain tree (limits is None) has no terms of AIM and DIRECTION.
+    """
+    zero = broadcast(kind, 0.0)
+    for d in range(tree.row_ranges.shape[0]):
+        for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
+            # Terms add their rates, because coupled nodes share a dof. Only rows in a dof's range are ever read.
+            lanes.J[d, r] = zero
+    error, met = zero, zero <= 0.0
+    for t in range(tree.terms.shape[0]):
+        if tree.terms[t, TERM_KIND] == POSITION:
+            square = position.write_position(tree, lanes, t)
+        elif tree.terms[t, TERM_KIND] == ROTATION:
+            square = rotation.write_rotation(tree, lanes, t)
+        elif tree.terms[t, TERM_KIND] == POLE:
+            square = goal_jacobians.write_pole(tree, lanes, t)
+        else:
+            square = write_view_term(tree, limits, lanes, t)
+        # Tolerances apply without weights, the step with them: a goal of low weight must be met too.
+        error = error + square * (tree.aims[t, AIM_WEIGHT] * tree.aims[t, AIM_WEIGHT])
+        met = met & (square <= tree.aims[t, AIM_TOLERANCE])
+    return error, met
+
+
+@device_function
+def fill_preference_step(kind, tree, lanes):
+    """Fill pull with steps towards the preferred configuration. Each is the lane's share of the whole difference."""
+    zero, share = broadcast(kind, 0.0), lanes.book[PULL_SHARE]
+    for d in range(tree.dofs.shape[0]):
+        # Dofs of balls and moves have no number of their own in u; they follow below.
+        lanes.pull[d] = zero
+        at = int(tree.dofs[d, DOF_NUMBER])
+        if at >= 0:
+            lanes.pull[d] = (tree.near_u[at] - lanes.u[at]) * minimum(share * tree.near_on[d], zero + 1.0)
+    for i in range(tree.nodes.shape[0]):
+        motion, at, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_START], tree.nodes[i, NODE_DOF]
+        if motion == BALL:
+            error = multiply(read_quat_at(tree.near_u, at), conjugate(read_quat_at(lanes.u, at)))
+            # The shorter arc. Twice the vector part is the rotation vector, as in the residual of a rotation.
+            k = select(error.w < 0.0, zero - 2.0, zero + 2.0) * minimum(share * tree.near_on[dof], zero + 1.0)
+            lanes.pull[dof], lanes.pull[dof + 1], lanes.pull[dof + 2] = k * error.x, k * error.y, k * error.z
+        elif motion == MOVE:
+            k = minimum(share * tree.near_on[dof], zero + 1.0)
+            for c in range(3):
+                lanes.pull[dof + c] = (tree.near_u[at + c] - lanes.u[at + c]) * k
+
+
+@device_function
+def add_soft_limit_step(kind, tree, limits, lanes):
+    """Add steps towards the soft limits to pull. They use the same share, times the limits' weights."""
+    if limits is None:
+        return
+    zero, share = broadcast(kind, 0.0), lanes.book[PULL_SHARE]
+    for i in range(tree.nodes.shape[0]):
+        limit = limits[i]
+        if limit[LIMIT_SOFT] == 0.0 or limit[LIMIT_KIND] == NO_LIMIT:
+            continue
+        at, dof = tree.nodes[i, NODE_START], tree.nodes[i, NODE_DOF]
+        k = minimum(share * limit[LIMIT_SOFT], zero + 1.0)
+        if limit[LIMIT_KIND] == RANGE:
+            # No pull inside the soft range.
+            inside = minimum(maximum(lanes.u[at], zero + limit[LIMIT_BOUNDS]), zero + limit[LIMIT_BOUNDS + 1])
+            lanes.pull[dof] = lanes.pull[dof] + (inside - lanes.u[at]) * k
+            continue
+        u = read_quat_at(lanes.u, at)
+        x, y, z = zero, zero, zero
+        for l in range(count_lanes(kind)):
+            # Limits of balls branch, so lanes are handled one by one.
+            q = Quat(get_lane(u.w, l), get_lane(u.x, l), get_lane(u.y, l), get_lane(u.z, l))
+            error = multiply(clamp_rotation(limit, q), conjugate(q))
+            x, y, z = set_lane(x, l, 2.0 * error.x), set_lane(y, l, 2.0 * error.y), set_lane(z, l, 2.0 * error.z)
+        lanes.pull[dof], lanes.pull[dof + 1] = lanes.pull[dof] + k * x, lanes.pull[dof + 1] + k * y
+        lanes.pull[dof + 2] = lanes.pull[dof + 2] + k * z
+
+
+# --- the step ----------------------------------------------------------------------------------------------------
+
+
+@inline
+def multiply_jacobian_row(kind, tree, J, d, y):
+    """Multiply row d of J by y (m,)."""
+    total = broadcast(kind, 0.0)
+    for r in range(tree.row_ranges[d, 0], tree.row_ranges[d, 1]):
+        total = total + J[d, r] * y[r]
+    return total
+
+
+@inline
+def compute_push(kind, tree, lanes, d, has_preference):
+    """Compute the push of a dof; its sign matters.
+
+    Without a preferred configuration it is the gradient J e; with one it is the step from the last multipliers y,
+    because near the goal e vanishes.
+    """
+    push = multiply_jacobian_row(kind, tree, lanes.J, d, lanes.e)
+    if has_preference:
+        # y of the previous iteration is nearly right and known before this one is solved.
+        step = lanes.pull[d] + tree.dofs[d, DOF_WEIGHT] * multiply_jacobian_row(kind, tree, lanes.J, d, lanes.y)
+        push = select(lanes.book[PULL_SHARE] > 0.0, step, push)
+    return push
+
+
+@device_function
+def freeze_dofs(kind, tree, lanes, has_preference):
+    """Freeze dofs at their limits and scale J by the ease.
+
+    Rows of dofs held at a limit become zero, all others are multiplied by the root of the ease; also fill rest.
+
+    A dof at a limit is frozen if it is pushed outwards.
+    """
+    zero = broadcast(kind, 0.0)
+    for r in range(lanes.e.shape[0]):
+        lanes.rest[r] = lanes.e[r]
+    for d in range(tree.dofs.shape[0]):
+        first, last = tree.row_ranges[d, 0], tree.row_ranges[d, 1]
+        at, ease = int(tree.dofs[d, DOF_NUMBER]), tree.dofs[d, DOF_WEIGHT]
+        if at >= 0:
+            push = compute_push(kind, tree, lanes, d, has_preference)
+            low, high = lanes.u[at] <= tree.dofs[d, DOF_LOW], lanes.u[at] >= tree.dofs[d, DOF_HIGH]
+            free_mask = select((low & (push < 0.0)) | (high & (push > 0.0)), zero, zero + 1.0)
+            for r in range(first, last):
+                # A frozen dof has no part in the goals' step and no pull.
+                lanes.J[d, r] = lanes.J[d, r] * free_mask
+            if has_preference:
+                lanes.pull[d] = lanes.pull[d] * free_mask
+        if has_preference:
+            for r in range(first, last):
+                # The goals compensate the effect of the pull. This needs the unscaled J, before the ease.
+                lanes.rest[r] = lanes.rest[r] - lanes.J[d, r] * lanes.pull[d]
+        if ease != 1.0:
+            for r in range(first, last):
+                # J S J^T is the product of the scaled rows with themselves, so `build_normal_matrix` does not need S.
+                lanes.J[d, r] = lanes.J[d, r] * math.sqrt(ease)
+
+
+@device_function
+def is_inside_in_all_lanes(kind, tree, limits, lanes, i):
+    """Return whether node i's ball is clearly inside its limit everywhere."""
+    u = read_quat_at(lanes.u, tree.nodes[i, NODE_START])
+    for l in range(count_lanes(kind)):
+        if not is_clearly_inside(
+            limits[i], Quat(get_lane(u.w, l), get_lane(u.x, l), get_lane(u.y, l), get_lane(u.z, l))
+        ):
+            return False
+    return True
+
+
+@device_function
+def freeze_balls(kind, tree, limits, lanes, has_preference):
+    """Remove outward motion of limited balls from J. Call it before `freeze_dofs`, the counterpart for other dofs."""
+    if limits is None:
+        return
+    zero = broadcast(kind, 0.0)
+    for i in range(tree.nodes.shape[0]):
+        # Most balls are inside their limits most of the time; this check needs no angle.
+        if not has_hard_limit(limits[i]) or is_inside_in_all_lanes(kind, tree, limits, lanes, i):
+            continue
+        at, dof = tree.nodes[i, NODE_START], tree.nodes[i, NODE_DOF]
+        x, y = (
+            compute_push(kind, tree, lanes, dof, has_preference),
+            compute_push(kind, tree, lanes, dof + 1, has_preference),
+        )
+        z = compute_push(kind, tree, lanes, dof + 2, has_preference)
+        ax, ay, az, bx, by, bz, cx, cy, cz = zero, zero, zero, zero, zero, zero, zero, zero, zero
+        for l in range(count_lanes(kind)):
+            u = read_quat_at(lanes.u, at)
+            q = Quat(get_lane(u.w, l), get_lane(u.x, l), get_lane(u.y, l), get_lane(u.z, l))
+            # A ball at the edge of its cone may still move along it: only outward directions are blocked, at most
+            # three.
+            a, b, c = find_blocked_directions(limits[i], q, Vec(get_lane(x, l), get_lane(y, l), get_lane(z, l)))
+            ax, ay, az = set_lane(ax, l, a.x), set_lane(ay, l, a.y), set_lane(az, l, a.z)
+            bx, by, bz = set_lane(bx, l, b.x), set_lane(by, l, b.y), set_lane(bz, l, b.z)
+            cx, cy, cz = set_lane(cx, l, c.x), set_lane(cy, l, c.y), set_lane(cz, l, c.z)
+        a, b, c = Vec(ax, ay, az), Vec(bx, by, bz), Vec(cx, cy, cz)
+        for r in range(tree.row_ranges[dof, 0], tree.row_ranges[dof, 1]):
+            v = remove_components(Vec(lanes.J[dof, r], lanes.J[dof + 1, r], lanes.J[dof + 2, r]), a, b, c)
+            lanes.J[dof, r], lanes.J[dof + 1, r], lanes.J[dof + 2, r] = v.x, v.y, v.z
+        if has_preference:
+            v = remove_components(Vec(lanes.pull[dof], lanes.pull[dof + 1], lanes.pull[dof + 2]), a, b, c)
+            lanes.pull[dof], lanes.pull[dof + 1], lanes.pull[dof + 2] = v.x, v.y, v.z
+
+
+@inline
+def remove_components(v, a, b, c):
+    """Remove components of v along perpendicular vectors. They have length one or zero."""
+    return sub(v, add(scale(a, dot(a, v)), add(scale(b, dot(b, v)), scale(c, dot(c, v)))))
+
+
+@inline
+def add_block(J, d, end, r, k, A):
+    """Add dofs d..end to block (r, k) of J J^T. A block is 3 x 3. The nine sums stay in registers."""
+    a, b, c = A[r, k], A[r, k + 1], A[r, k + 2]
+    f, g, h = A[r + 1, k], A[r + 1, k + 1], A[r + 1, k + 2]
+    o, p, q = A[r + 2, k], A[r + 2, k + 1], A[r + 2, k + 2]
+    # Nine sums at once in registers: every element of J is read once for three of them.
+    for i in range(d, end):
+        x, y, z = J[i, r], J[i, r + 1], J[i, r + 2]
+        u, v, w = J[i, k], J[i, k + 1], J[i, k + 2]
+        a, b, c = a + x * u, b + x * v, c + x * w
+        f, g, h = f + y * u, g + y * v, h + y * w
+        o, p, q = o + z * u, p + z * v, q + z * w
+    A[r, k], A[r, k + 1], A[r, k + 2] = a, b, c
+    A[r + 1, k], A[r + 1, k + 1], A[r + 1, k + 2] = f, g, h
+    A[r + 2, k], A[r + 2, k + 1], A[r + 2, k + 2] = o, p, q
+
+
+@device_function
+def build_normal_matrix(kind, tree, lanes, damping):
+    """Build A = J J^T + damping I.
+
+    Only its lower triangle and diagonal blocks are filled, over the rows of each dof.
+    """
+    ranges, zero = tree.row_ranges, broadcast(kind, 0.0)
+    # Only the lower triangle, but whole 3 x 3 blocks on the diagonal: `add_block` writes nine elements.
+    for r in range(lanes.e.shape[0]):
+        for k in range(r - r % 3 + 3):
+            lanes.A[r, k] = zero
+        lanes.A[r, r] = damping
+    end = 0
+    for d in range(ranges.shape[0]):
+        if d < end:
+            continue  # added already with an earlier dof of the same rows
+        end = d + 1
+        # Dofs of one branch are consecutive and have the same rows: add their blocks at once.
+        while end < ranges.shape[0] and ranges[end, 0] == ranges[d, 0] and ranges[end, 1] == ranges[d, 1]:
+            end += 1
+        for r in range(ranges[d, 0], ranges[d, 1], 3):
+            for k in range(ranges[d, 0], r + 3, 3):
+                add_block(lanes.J, d, end, r, k, lanes.A)
+
+
+@inline
+def compute_dof_step(kind, tree, lanes, d, has_preference):
+    """Compute the step of a dof. It is sqrt(s) J y + b, with J scaled by sqrt(s) already."""
+    step = multiply_jacobian_row(kind, tree, lanes.J, d, lanes.y)
+    if tree.dofs[d, DOF_WEIGHT] != 1.0:
+        step = step * math.sqrt(tree.dofs[d, DOF_WEIGHT])
+    return step + lanes.pull[d] if has_preference else step
+
+
+@device_function
+def apply_step(kind, tree, lanes, has_preference):
+    """Apply the step within the limits.
+
+    Hinges and slides are clamped, balls become exp(delta) u. Returns the largest part of it.
+
+    exp is approximated by (1, delta / 2) normalised, a rotation by 2 atan(|delta| / 2): equal to second order, without
+    a sine, and below half a turn for any step.
+    """
+    max_step = broadcast(kind, 0.0)
+    for d in range(tree.dofs.shape[0]):
+        at = int(tree.dofs[d, DOF_NUMBER])
+        if at >= 0:
+            unclamped = lanes.u[at] + compute_dof_step(kind, tree, lanes, d, has_preference)
+            # The change counts after clamping: a number held by its limit has converged.
+            value = minimum(maximum(unclamped, tree.dofs[d, DOF_LOW]), tree.dofs[d, DOF_HIGH])
+            # In the metric of the step: a slide counts in rig lengths for any unit.
+            change = maximum(value - lanes.u[at], lanes.u[at] - value)
+            if tree.dofs[d, DOF_WEIGHT] != 1.0:
+                change = change * (1.0 / math.sqrt(tree.dofs[d, DOF_WEIGHT]))
+            max_step = maximum(max_step, change)
+            lanes.u[at] = value
+    for i in range(tree.nodes.shape[0]):
+        motion, at, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_START], tree.nodes[i, NODE_DOF]
+        if motion == BALL or motion == MOVE:
+            x, y = (
+                compute_dof_step(kind, tree, lanes, dof, has_preference),
+                compute_dof_step(kind, tree, lanes, dof + 1, has_preference),
+            )
+            z = compute_dof_step(kind, tree, lanes, dof + 2, has_preference)
+            max_step = maximum(max_step, maximum(maximum(maximum(x, -x), maximum(y, -y)), maximum(z, -z)))
+            if motion == BALL:
+                # On the left: the dofs of a ball rotate about the axes of its own frame.
+                q = multiply(Quat(broadcast(kind, 1.0), 0.5 * x, 0.5 * y, 0.5 * z), read_quat_at(lanes.u, at))
+                k = 1.0 / sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z)
+                lanes.u[at], lanes.u[at + 1], lanes.u[at + 2], lanes.u[at + 3] = k * q.w, k * q.x, k * q.y, k * q.z
+            else:
+                p = add(read_vec_at(lanes.u, at), Vec(x, y, z))
+                lanes.u[at], lanes.u[at + 1], lanes.u[at + 2] = p.x, p.y, p.z
+    return max_step
+
+
+# --- balls inside their limits -----------------------------------------------------------------------------------
+
+
+@device_function
+def has_ball_limits(limits):
+    """Return whether a hard limit applies to any ball."""
+    if limits is None:
+        return False
+    for i in range(limits.shape[0]):
+        if has_hard_limit(limits[i]):
+            return True
+    return False
+
+
+@device_function
+def clamp_balls(tree, limits, u, w, l):
+    """Clamp the balls of lane l to their limits. Number i of a lane is at u[i w + l]."""
+    if limits is None:
+        return
+    for i in range(tree.nodes.shape[0]):
+        if has_hard_limit(limits[i]):
+            j = tree.nodes[i, NODE_START] * w + l
+            q = clamp_rotation(limits[i], Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w]))
+            u[j], u[j + w], u[j + 2 * w], u[j + 3 * w] = q.w, q.x, q.y, q.z

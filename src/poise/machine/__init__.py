@@ -1,1 +1,0 @@
-"""Kernel compilation and benchmarks of this machine."""

@@ -1,0 +1,123 @@
+"""Cache of results derived from immutable values, safe in forked processes.
+
+Fork copies no threads, so locks held by them would never be released.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Hashable, Iterable
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+_held_locks: list[Any] = []
+
+
+def register_fork_handlers() -> None:
+    """Register handlers keeping forked processes free of held locks. Called once.
+
+    Numba's lock is held while a kernel is compiled, or read from the disk: fork waits until it is free.
+    """
+    if not hasattr(os, "register_at_fork"):
+        return  # Windows has no fork
+    os.register_at_fork(before=_acquire_compiler_lock, after_in_parent=_release_locks, after_in_child=_release_locks)
+    if sys.version_info < (3, 12):
+        os.register_at_fork(after_in_child=_renew_property_locks)
+
+
+def _acquire_compiler_lock() -> None:
+    compiler = sys.modules.get("numba.core.compiler_lock")  # which `import poise` does not import
+    if compiler is not None:
+        compiler.global_compiler_lock.acquire()
+        _held_locks.append(compiler.global_compiler_lock)
+
+
+def _release_locks() -> None:
+    while _held_locks:
+        _held_locks.pop().release()
+
+
+def _renew_property_locks() -> None:
+    """Renew the locks of cached properties.
+
+    Before Python 3.12 each has one lock for all instances of its class, held while one of them is computed.
+    """
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("poise.")]
+    for kind in {kind for module in modules for kind in vars(module).values() if isinstance(kind, type)}:
+        for value in vars(kind).values():
+            if isinstance(value, cached_property):
+                value.lock = threading.RLock()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+# --- Cache of results derived from immutable values ------------------------------------------------------------------
+#
+# Skeletons, poses and plans are immutable, so derived results stay valid. They are stored in the value's own `__dict__`
+# and freed with it, but neither compared nor pickled (`select_own_fields`, `FrozenValue`). Functions of options alone,
+# such as a row of settings, use functools for caching.
+
+
+Computed = TypeVar("Computed")
+
+_CACHE_ATTRIBUTE = "_remembered"
+_MAX_KEYS = 128  # keys per subject; bounds the memory of varying keys, such as an offset per frame
+
+
+def get_or_compute(
+    owner: object, subject: str, key: Hashable, make: Callable[[], Computed], max_keys: int = _MAX_KEYS
+) -> Computed:
+    """Return the cached result for owner, subject and key. Calls `make()` where there is none yet.
+
+    Each subject has at most `max_keys` keys; the oldest is removed first. Concurrent threads may both compute a result;
+    one of the two is stored.
+    """
+    caches: dict[str, dict[Hashable, Any]] = owner.__dict__.setdefault(_CACHE_ATTRIBUTE, {})
+    entries = caches.get(subject)
+    if entries is None:
+        entries = caches.setdefault(subject, {})
+    value = entries.get(key, _CACHE_ATTRIBUTE)
+    if value is _CACHE_ATTRIBUTE:
+        value = make()
+        while len(entries) >= max_keys:
+            entries.pop(next(iter(tuple(entries)), None), None)  # of a copy: other threads may add keys
+        entries[key] = value
+    return value
+
+
+def select_own_fields(owner: Any) -> dict[str, Any]:
+    """Return the constructor fields of a value, for pickling. Cached results are left out."""
+    kind = type(owner)
+    return {
+        name: value
+        for name, value in owner.__dict__.items()
+        if name != _CACHE_ATTRIBUTE and not isinstance(getattr(kind, name, None), cached_property)
+    }
+
+
+class FrozenValue:
+    """Base of immutable values.
+
+    Their arrays are read-only. Copies and pickles also have read-only arrays, and hold the constructor fields only.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        return select_own_fields(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        freeze_arrays(state.values())
+
+
+def freeze_arrays(values: Iterable[object]) -> None:
+    """Make arrays read-only, also those in named tuples. Pickle and deepcopy make them writable."""
+    for value in values:
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
+        elif isinstance(value, tuple):
+            freeze_arrays(value)
+
+
+register_fork_handlers()  # here, because every module with kernels or cached properties imports this one

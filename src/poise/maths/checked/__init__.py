@@ -1,1 +1,0 @@
-"""Public functions of `maths` with every argument checked."""

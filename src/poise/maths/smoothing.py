@@ -1,0 +1,104 @@
+"""Smooth curves over time: ramps, averages and upper envelopes."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from poise.maths.arrays import Bools, Floats, Ints
+
+Rows = TypeVar("Rows", bound=NDArray[Any])
+
+
+def smoothstep(u: Floats) -> Floats:
+    """Return the smooth step 3 u^2 - 2 u^3, clamped to 0..1."""
+    u = np.clip(u, 0.0, 1.0)
+    return u * u * (3.0 - 2.0 * u)
+
+
+def average_hann(values: Floats, half: int) -> Floats:
+    """Average values (F, ...) with a Hann window.
+
+    It covers `half` frames to each side; ends are held, and constant values stay constant.
+    """
+    if half < 1:
+        return values
+    window = np.hanning(2 * half + 3)[1:-1]
+    window /= window.sum()
+    return _stack_windows(values, half) @ window
+
+
+def compute_upper_envelope(values: Floats, half: int) -> Floats:
+    """Compute a smooth upper envelope (F, ...). The maximum over a window, averaged over the same window."""
+    if half < 1:
+        return values
+    return average_hann(compute_window_max(values, half), half)
+
+
+def compute_window_max(values: Floats, half: int) -> Floats:
+    """Compute the maximum in a window. Values are (F, ...), the window has `half` frames to each side.
+
+    Windows are doubled: the maximum of a window is that of its halves; two overlapping windows give the odd width.
+    """
+    largest, size, width = _pad_ends(values, half), 1, 2 * half + 1
+    while 2 * size <= width:
+        largest, size = np.maximum(largest[:-size], largest[size:]), 2 * size
+    more = width - size
+    return np.maximum(largest[: len(largest) - more], largest[more:])
+
+
+def _stack_windows(values: Floats, half: int) -> Floats:
+    """Stack the window around each frame.
+
+    The result is (F, ..., 2 half + 1); the first and last values are held beyond the ends.
+    """
+    return sliding_window_view(_pad_ends(values, half), 2 * half + 1, axis=0)
+
+
+def _pad_ends(values: Floats, half: int) -> Floats:
+    """Pad values by repeating the first and last. The result is (F + 2 half, ...)."""
+    return np.concatenate([np.repeat(values[:1], half, 0), values, np.repeat(values[-1:], half, 0)])
+
+
+def find_last_true(mask: Bools) -> Ints:
+    """Find the last true frame up to each frame. The mask is (F, ...); -1 before the first."""
+    frames = np.arange(len(mask)).reshape(-1, *(1,) * (mask.ndim - 1))
+    return np.maximum.accumulate(np.where(mask, frames, -1), axis=0)
+
+
+def find_next_true(mask: Bools) -> Ints:
+    """Find the next true frame from each frame on. The mask is (F, ...); F after the last."""
+    frames = np.arange(len(mask)).reshape(-1, *(1,) * (mask.ndim - 1))
+    return np.minimum.accumulate(np.where(mask, frames, len(mask))[::-1], axis=0)[::-1]
+
+
+def take_frames(values: Rows, frames: Ints) -> Rows:
+    """Take values of each leg at its frames. Values are (F, L, ...), frames (F, L)."""
+    return cast("Rows", values[frames, np.arange(values.shape[1])])
+
+
+def measure_time_from(times: Floats, mask: Bools) -> tuple[Floats, Floats]:
+    """Measure times to the nearest true frames.
+
+    (F, L) each: since and until the mask is true [s]; infinite if never.
+    """
+    before, after = find_last_true(mask), find_next_true(mask)
+    since = np.where(before >= 0, times[:, None] - times[before], np.inf)
+    until = np.where(after < len(times), times[np.minimum(after, len(times) - 1)] - times[:, None], np.inf)
+    return since, until
+
+
+def compute_fade(times: Floats, marked: Bools, seconds: float) -> Floats:
+    """Compute weights fading from marked frames.
+
+    (F, ...): 0 in marked frames, 1 from so many seconds before and after on, smoothly between.
+    """
+    return smoothstep(np.minimum(*measure_time_from(times, marked)) / seconds)
+
+
+def find_frames_near(times: Floats, marked: Bools, seconds: float) -> Bools:
+    """Find frames near marked frames. Up to so many seconds; both are (F,)."""
+    return np.minimum(*measure_time_from(times, marked[:, None]))[:, 0] <= seconds

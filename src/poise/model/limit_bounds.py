@@ -1,0 +1,454 @@
+"""Limits of whole configurations, in NumPy.
+
+This is NumPy, so that readers do not wait for a compiler. Solvers apply the scalar rules of `kernels/limits.py`,
+which also defines the packed rows; tests compare the results.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.kernels.layout import (
+    ANGLE_SLACK_RAD,
+    EULER_BOX,
+    LIMIT_BOUNDS,
+    LIMIT_FRAME,
+    LIMIT_KIND,
+    LIMIT_ROW,
+    LIMIT_SOFT,
+    LIMIT_TANGENTS,
+    MAX_BOX_SWEEPS,
+    MAX_ELLIPSE_STEPS,
+    MAX_SWING_RAD,
+    NO_LIMIT,
+    RANGE,
+    SWING_TWIST,
+)
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.euler import compute_alternative, from_quaternion, parse_order, wrap_angles
+from poise.maths.rotations import about, inverse, multiply
+from poise.model.limits import EulerBox, Limit, Range, SwingTwist, is_soft
+
+# --- Limits of ball joints packed as rows, clamped over arrays -------------------------------------------------------
+#
+# It is the NumPy twin of kernels/limits.py.
+#
+# kernels/limits.py defines the columns of a row and the clamping rule. This is NumPy, so that reading a file
+# does not wait for a compiler; a property test compares the results.
+
+
+_FULL_TURN_RAD = 2 * np.pi
+# [rad] margin of the precomputed tangents: a twist further inside is never at an end
+_TANGENT_MARGIN_RAD = np.array([2e-6, -2e-6])
+# [rad] a value this near to an end counts as active in messages
+_END_TOLERANCE_RAD = 1e-6
+# [rad] largest twist end with a usable half-angle tangent
+_MAX_TANGENT_TWIST_RAD = np.pi - 1e-3
+_X, _Y, _Z = np.eye(3)
+
+
+def pack_limit(limit: Limit | None) -> Floats:
+    """Pack a rotation limit into a row (LIMIT,). The row is zero for None and for a hard Range."""
+    row = np.zeros(LIMIT_ROW)
+    if isinstance(limit, SwingTwist):
+        x, y = limit.swing_axes
+        row[LIMIT_KIND], row[LIMIT_FRAME:LIMIT_BOUNDS] = SWING_TWIST, _compute_frame(x, y, limit.axis)
+        row[LIMIT_BOUNDS:LIMIT_SOFT] = np.array([*limit.sides, limit.twist]).ravel()
+        row[LIMIT_SOFT] = limit.soft
+        twist = row[LIMIT_BOUNDS + 4 : LIMIT_SOFT]
+        row[LIMIT_TANGENTS:] = (
+            np.tan((twist + _TANGENT_MARGIN_RAD) / 2)
+            if np.abs(limit.twist).max() < _MAX_TANGENT_TWIST_RAD
+            else (1.0, -1.0)
+        )
+    elif isinstance(limit, EulerBox):
+        i, j, k, sign = parse_order(limit.order)
+        row[LIMIT_KIND], row[LIMIT_FRAME:LIMIT_BOUNDS] = (
+            EULER_BOX,
+            _compute_frame(np.eye(3)[i], np.eye(3)[j], sign * np.eye(3)[k]),
+        )
+        first, second, (low, high) = limit.ranges
+        third = (low, high) if sign > 0 else (-high, -low)  # z of the frame is the last axis or its opposite
+        row[LIMIT_BOUNDS:LIMIT_SOFT] = np.array([first, second, third]).ravel()
+        row[LIMIT_SOFT] = limit.soft
+    elif is_soft(limit):
+        assert isinstance(limit, Range)
+        row[LIMIT_KIND], row[LIMIT_SOFT] = RANGE, limit.soft
+        row[LIMIT_BOUNDS : LIMIT_BOUNDS + 2] = limit.low, limit.high
+    return row
+
+
+def _compute_frame(*axes: object) -> Floats:
+    """Compute the rotation (4,) from x, y, z to perpendicular axes."""
+    return rotations.from_matrix(np.stack(axes, axis=-1))  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+def clamp_angles(angle: ArrayLike, low: ArrayLike, high: ArrayLike) -> Floats:
+    """Clamp an angle [rad] to low..high modulo a full turn. Outside, return the end nearer on the circle.
+
+    It is the NumPy twin of `clamp_angle` in kernels/limits.py.
+    """
+    angle, low, high = (np.asarray(value, dtype=np.float64) for value in (angle, low, high))
+    raised = angle + _FULL_TURN_RAD * np.ceil(np.where(angle < low, low - angle, 0.0) / _FULL_TURN_RAD)
+    lowered = angle - _FULL_TURN_RAD * np.ceil(np.where(angle > high, angle - high, 0.0) / _FULL_TURN_RAD)
+    wrapped_angle = np.where(angle < low, raised, lowered)
+    two_ended = np.isfinite(low) & np.isfinite(high)
+    a, b = np.where(two_ended, low, 0.0), np.where(two_ended, high, 0.0)
+    end = np.where(np.cos(a - angle) >= np.cos(b - angle), a, b)
+    return np.where(((wrapped_angle >= low) & (wrapped_angle <= high)) | ~two_ended, wrapped_angle, end)
+
+
+def _rotate_to_frame(frame: Floats, q: Floats) -> Floats:
+    """Express rotations q (..., 4) in a limit's frame."""
+    return np.concatenate([q[..., :1], rotations.rotate(inverse(frame), q[..., 1:])], axis=-1)
+
+
+def clamp_rotations(row: Floats, q: Floats) -> Floats:
+    """Clamp rotations q (..., 4) to the nearest legal ones.
+
+    Legal rotations are returned bit for bit; kernel twin: `clamp_rotation`.
+    """
+    if row[LIMIT_KIND] not in (SWING_TWIST, EULER_BOX):
+        return q
+    frame, bounds = row[LIMIT_FRAME:LIMIT_BOUNDS], row[LIMIT_BOUNDS:LIMIT_SOFT].reshape(3, 2)
+    local = _rotate_to_frame(frame, q)
+    is_legal, nearest = (_clamp_swing_twist if row[LIMIT_KIND] == SWING_TWIST else _clamp_euler_box)(bounds, local)
+    nearest = np.concatenate([nearest[..., :1], rotations.rotate(frame, nearest[..., 1:])], axis=-1)
+    nearest = np.where((q * nearest).sum(axis=-1, keepdims=True) < 0.0, -nearest, nearest)
+    return np.where(is_legal[..., None], q, nearest)
+
+
+def compute_limit_angles(limit: Limit, q: Floats) -> Floats:
+    """Compute the limited angles of rotations q (..., 4).
+
+    The result (..., 3) [rad] is first swing, second swing and twist, or the Euler angles in the box's order. Of a
+    rotation's two triples of Euler angles it is the one in the box, or nearer to it.
+    """
+    row = pack_limit(limit)
+    bounds = row[LIMIT_BOUNDS:LIMIT_SOFT].reshape(3, 2)
+    local = _rotate_to_frame(row[LIMIT_FRAME:LIMIT_BOUNDS], q)
+    if not isinstance(limit, EulerBox):
+        swing, twist, _ = _split_swing_twist(local)
+        return np.concatenate([swing, clamp_angles(twist, -np.pi, np.pi)[..., None]], axis=-1)
+    angles = from_quaternion(local, "XYZ")
+    both = np.stack([angles, compute_alternative(angles)])
+    best = clamp_angles(both, bounds[:, 0], bounds[:, 1])
+    off = np.abs(wrap_angles(both - best)).max(axis=-1, keepdims=True)
+    values = np.where(
+        off[1] < off[0], best[1] + wrap_angles(both[1] - best[1]), best[0] + wrap_angles(both[0] - best[0])
+    )
+    return values * [1.0, 1.0, parse_order(limit.order)[3]]
+
+
+def describe_active_limits(limit: Limit, q: Floats) -> str:
+    """Describe the active limits of a rotation q (4,). The text is empty where none is active."""
+    values = compute_limit_angles(limit, q)
+    if isinstance(limit, EulerBox):
+        ends = zip([f"{letter.lower()} angle" for letter in limit.order], values, limit.ranges, strict=True)
+        return " and ".join(filter(None, (_describe_end(*end) for end in ends)))
+    assert isinstance(limit, SwingTwist)
+    swing = values[:2].tolist()
+    descriptions: list[str] = []
+    axes = [side[1] if value >= 0.0 else -side[0] for side, value in zip(limit.sides, swing, strict=True)]
+    reach = [
+        abs(value) / axis if axis > _END_TOLERANCE_RAD else float(axis < np.pi)
+        for value, axis in zip(swing, axes, strict=True)
+    ]
+    if math.hypot(*reach) >= 1.0 - _END_TOLERANCE_RAD:
+        descriptions.append(f"the edge of its cone, a swing of {math.degrees(math.hypot(*swing)):.4g} deg")
+    return " and ".join(filter(None, [*descriptions, _describe_end("twist", float(values[2]), limit.twist)]))
+
+
+def _describe_end(name: str, value: float, ends: tuple[float, float]) -> str:
+    for word, end in zip(("lowest", "highest"), ends, strict=True):
+        if np.isfinite(end) and abs(wrap_angles(value - end)) <= _END_TOLERANCE_RAD:
+            return f"its {word} {name}, {np.degrees(end):.4g} deg"
+    return ""
+
+
+def measure_rotation_excess(q: Floats, legal: Floats) -> Floats:
+    """Compute the angle [rad] from rotations to legal ones. Both are (..., 4). It is exactly 0 for equal rotations."""
+    return 4.0 * np.arcsin(np.minimum(0.5 * np.sqrt(((q - legal) ** 2).sum(axis=-1)), 1.0))
+
+
+# --- swing and twist ---------------------------------------------------------------------------------------------
+
+
+def _split_swing_twist(q: Floats) -> tuple[Floats, Floats, Floats]:
+    """Split rotations into swing (..., 2) and twist (...) about z. Also return how well the twist is defined."""
+    w, x, y, z = np.moveaxis(q, -1, 0)
+    n, r = np.hypot(w, z), np.hypot(x, y)
+    safe = np.where(n > 0.0, n, 1.0)
+    swing = np.stack([np.where(n > 0.0, w * x - z * y, x), np.where(n > 0.0, w * y + z * x, y)], axis=-1)
+    swing = swing * (np.where(r > 0.0, 2.0 * np.arctan2(r, n) / np.where(r > 0.0, r, 1.0), 0.0) / safe)[..., None]
+    return swing, 2.0 * np.arctan2(z, w), n
+
+
+def _clamp_swing_twist(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
+    swing, twist, n = _split_swing_twist(q)
+    legal_twist = clamp_angles(twist, *bounds[2])
+    to, off = _find_nearest_swing(bounds[:2], swing)
+    is_legal = (off <= ANGLE_SLACK_RAD) & (n * 2.0 * np.abs(np.sin(0.5 * (legal_twist - twist))) <= ANGLE_SLACK_RAD)
+    angle = np.sqrt((to**2).sum(axis=-1))
+    half = 0.5 * np.minimum(angle, MAX_SWING_RAD)
+    a, b = np.moveaxis(to * (np.sin(half) / np.where(angle > 0.0, angle, 1.0))[..., None], -1, 0)
+    c, s = np.cos(0.5 * legal_twist), np.sin(0.5 * legal_twist)
+    return is_legal, np.stack([np.cos(half) * c, a * c + b * s, b * c - a * s, np.cos(half) * s], axis=-1)
+
+
+def _find_nearest_swing(sides: Floats, swing: Floats) -> tuple[Floats, Floats]:
+    """Clamp swings (..., 2) to the legal region.
+
+    The same rotation the other way round counts too. Also return the distance.
+    """
+    to = _find_nearest_in_ellipse(sides, swing)
+    off = np.sqrt(((to - swing) ** 2).sum(axis=-1))
+    angle = np.sqrt((swing**2).sum(axis=-1, keepdims=True))
+    back = swing * (1.0 - _FULL_TURN_RAD / np.where(angle > 0.0, angle, _FULL_TURN_RAD))
+    to_back = _find_nearest_in_ellipse(sides, back)
+    off_back = np.where(angle[..., 0] > 0.0, np.sqrt(((to_back - back) ** 2).sum(axis=-1)), np.inf)
+    return np.where((off_back < off)[..., None], to_back, to), np.minimum(off, off_back)
+
+
+def _find_nearest_in_ellipse(sides: Floats, point: Floats) -> Floats:
+    """Clamp points (..., 2) to a region of four quarter ellipses."""
+    axes = np.where(point >= 0.0, sides[:, 1], -sides[:, 0])
+    flat = (axes <= ANGLE_SLACK_RAD).any(axis=-1, keepdims=True)
+    axes = np.where(axes <= ANGLE_SLACK_RAD, 0.0, axes)
+    clipped = np.clip(point, -axes, axes)
+    axes = np.where(flat, 1.0, axes)
+    squares, far = axes**2, np.abs(point)
+    t = np.maximum((axes * far - squares).max(axis=-1, keepdims=True), 0.0)
+    for _ in range(MAX_ELLIPSE_STEPS):
+        share = (axes * far / (t + squares)) ** 2
+        slope = 2.0 * (share / (t + squares)).sum(axis=-1, keepdims=True)
+        step = (share.sum(axis=-1, keepdims=True) - 1.0) / np.where(slope > 0.0, slope, 1.0)
+        t = t + np.where(step > 1e-16 * t, step, 0.0)
+    inside = ((point / axes) ** 2).sum(axis=-1, keepdims=True) <= 1.0
+    return np.where(flat, clipped, np.where(inside, point, squares * point / (t + squares)))
+
+
+# --- three angles ------------------------------------------------------------------------------------------------
+
+
+def _clamp_euler_box(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
+    angles = from_quaternion(q, "XYZ")
+    is_inside = ((angles >= bounds[:, 0]) & (angles <= bounds[:, 1])).all(axis=-1)
+    best = clamp_angles(angles, bounds[:, 0], bounds[:, 1])
+    second = clamp_angles(compute_alternative(angles), bounds[:, 0], bounds[:, 1])
+    nearer = _measure_chord(q, _euler_to_quaternion(second)) < _measure_chord(q, _euler_to_quaternion(best))
+    best = np.where(nearer[..., None], second, best)
+    for _ in range(MAX_BOX_SWEEPS):
+        swept = _refine_angles(bounds, q, best)
+        moving = np.abs(swept - best).max(axis=-1, keepdims=True) > ANGLE_SLACK_RAD
+        if not moving.any():
+            break
+        best = np.where(moving, swept, best)
+    rotation = _euler_to_quaternion(best)
+    return is_inside | (2.0 * _measure_chord(q, rotation) <= ANGLE_SLACK_RAD), rotation
+
+
+def _refine_angles(bounds: Floats, q: Floats, angles: Floats) -> Floats:
+    """Optimize each angle in its range, one after the other. Each step brings the rotation nearest to q."""
+    y, z = about(_Y, angles[..., 1]), about(_Z, angles[..., 2])
+    a = _fit_angle(multiply(q, inverse(multiply(y, z))), 1, bounds[0])
+    x = about(_X, a)
+    c = _fit_angle(multiply(inverse(multiply(x, y)), q), 3, bounds[2])
+    b = _fit_angle(multiply(inverse(x), multiply(q, inverse(about(_Z, c)))), 2, bounds[1])
+    return np.stack([a, b, c], axis=-1)
+
+
+def _fit_angle(remainder: Floats, axis_index: int, ends: Floats) -> Floats:
+    return clamp_angles(2.0 * np.arctan2(remainder[..., axis_index], remainder[..., 0]), *ends)
+
+
+def _euler_to_quaternion(angles: Floats) -> Floats:
+    """Rx(a) Ry(b) Rz(c)."""
+    a, b, c = np.moveaxis(angles, -1, 0)
+    return multiply(about(_X, a), multiply(about(_Y, b), about(_Z, c)))
+
+
+def _measure_chord(p: Floats, q: Floats) -> Floats:
+    """Measure the distance of two unit quaternions, 2 sin(angle / 4). q and -q count as one rotation."""
+    return np.sqrt(np.minimum(((p - q) ** 2).sum(axis=-1), ((p + q) ** 2).sum(axis=-1)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+# [rad, file units] tolerance of hard limits; a q within it is not changed, bit for bit
+_LIMIT_SLACK = 1e-9
+
+
+class HingedBalls(NamedTuple):
+    """The h ball joints made hinges by a range."""
+
+    rows: tuple[int, ...]
+    columns: Ints  # (h, 4) quaternion columns in q
+    axes: Floats  # (h, 3)
+    low: Floats  # (h,)
+    high: Floats  # (h,)
+
+
+class BallLimits(NamedTuple):
+    """The b ball and free joints with a hard rotation limit."""
+
+    joints: tuple[int, ...]
+    columns: Ints  # (b, 4) quaternion columns in q
+    rows: Floats  # (b, LIMIT) see kernels/limits.py
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Limits of all n joints over configurations q (..., nq).
+
+    names             (n) joint names, for messages and for the list of changed joints
+    limits            (n) a Limit or None
+    nq                numbers in q
+    value_columns     (n,) column of a joint's value in q; of a coupled joint its leader's
+    rotation_columns  (n,) first of the four quaternion columns in q (ball and free joints)
+    couplings         (n, 2) ratio and offset: a joint's value is ratio * q + offset
+    leaders           (n) name of a joint's leader, or None
+    """
+
+    names: tuple[str, ...]
+    limits: tuple[Limit | None, ...]
+    nq: int
+    value_columns: Ints
+    rotation_columns: Ints
+    couplings: Floats
+    leaders: tuple[str | None, ...]
+
+    @cached_property
+    def value_ranges(self) -> Floats:
+        """(nq, 2) lowest and highest legal values of q. They are infinite without a limit.
+
+        A coupled joint's own range applies to its leader: low <= ratio * q + offset <= high. Ranges with an axis (ball
+        joints) do not bound single numbers and are left out. InputError where the ranges of a joint and of its leader
+        leave no value.
+        """
+        ranges = np.tile([-np.inf, np.inf], (self.nq, 1))
+        for i, limit in enumerate(self.limits):
+            if not isinstance(limit, Range) or limit.axis is not None or limit.soft:
+                continue
+            ratio, offset = map(float, self.couplings[i])  # Python floats: 1 / 5e-324 is infinite without a warning
+            if ratio == 0.0:
+                if not limit.low <= offset <= limit.high:
+                    raise InputError(f"{self.names[i]!r} is fixed at {offset:g}, outside its range")
+                continue
+            low, high = sorted(((limit.low - offset) / ratio, (limit.high - offset) / ratio))
+            row = ranges[self.value_columns[i]]
+            row[:] = max(row[0], low), min(row[1], high)
+            if row[0] > row[1] or row[0] == np.inf or row[1] == -np.inf:
+                other = self.leaders[i] or "the joints coupled to it"
+                raise InputError(f"the ranges of {self.names[i]!r} and {other!r} leave no legal value")
+        ranges.setflags(write=False)
+        return ranges
+
+    @cached_property
+    def ball_hinges(self) -> HingedBalls:
+        """The ball and free joints with a range about an axis."""
+        limits = [(i, limit) for i, limit in enumerate(self.limits) if isinstance(limit, Range) and limit.axis]
+        rows = tuple([i for i, _ in limits])
+        hinges = HingedBalls(
+            rows=rows,
+            columns=self._find_quaternion_columns(rows),
+            axes=np.array([limit.axis for _, limit in limits]).reshape(-1, 3),
+            low=np.array([-np.inf if limit.soft else limit.low for _, limit in limits]),
+            high=np.array([np.inf if limit.soft else limit.high for _, limit in limits]),
+        )
+        for array in hinges[1:]:
+            array.setflags(write=False)
+        return hinges
+
+    @cached_property
+    def ball_limits(self) -> BallLimits:
+        """The ball and free joints with a SwingTwist or an EulerBox."""
+        joints: list[int] = []
+        rows: list[Floats] = []
+        for i, limit in enumerate(self.limits):
+            if limit is None or isinstance(limit, Range) or limit.soft:
+                continue
+            row = pack_limit(limit)
+            if row[LIMIT_KIND] != NO_LIMIT:
+                joints.append(i)
+                rows.append(row)
+        limits = BallLimits(
+            tuple(joints), self._find_quaternion_columns(tuple(joints)), np.array(rows).reshape(-1, LIMIT_ROW)
+        )
+        for array in limits[1:]:
+            array.setflags(write=False)
+        return limits
+
+    def _find_quaternion_columns(self, joints: tuple[int, ...]) -> Ints:
+        """Find the quaternion columns (j, 4) of ball and free joints."""
+        return self.rotation_columns[list(joints)].astype(np.int64)[:, None] + np.arange(4)
+
+    def find_nearest_legal(self, q: Floats) -> tuple[Floats, tuple[str, ...]]:
+        """Find the nearest legal configuration to q (..., nq). Also return the names of the changed joints.
+
+        Values within 1e-9 of legal are returned unchanged, bit for bit.
+        """
+        ranges = self.value_ranges
+        outside = (q < ranges[:, 0] - _LIMIT_SLACK) | (q > ranges[:, 1] + _LIMIT_SLACK)
+        moved: set[int] = set()
+        legal = q.copy()
+        if outside.any():
+            legal = np.where(outside, np.clip(q, ranges[:, 0], ranges[:, 1]), q)
+            columns = set(np.nonzero(outside)[-1].tolist())
+            limited = {i for i, limit in enumerate(self.limits) if isinstance(limit, Range) and limit.axis is None}
+            moved = {i for i in limited if int(self.value_columns[i]) in columns}
+        hinges = self.ball_hinges
+        if hinges.rows:
+            quaternions = legal[..., hinges.columns]
+            hinged, off = _clamp_hinges(hinges, quaternions)
+            is_legal = np.asarray(off <= _LIMIT_SLACK)
+            legal[..., hinges.columns] = np.where(is_legal[..., None], quaternions, hinged)
+            off_anywhere = (~is_legal).reshape(-1, len(hinges.rows)).any(axis=0)
+            moved |= {row for row, is_off in zip(hinges.rows, np.atleast_1d(off_anywhere), strict=True) if is_off}
+        for joint, columns, row in zip(*self.ball_limits, strict=True):
+            inside = clamp_rotations(row, legal[..., columns])
+            off = measure_rotation_excess(legal[..., columns], inside) > _LIMIT_SLACK
+            if np.any(off):
+                legal[..., columns] = np.where(off[..., None], inside, legal[..., columns])
+                moved.add(joint)
+        return legal, tuple(self.names[i] for i in sorted(moved))
+
+    def compute_soft_cost(self, q: Floats) -> Floats:
+        """Compute the soft-limit cost (...) of configurations q (..., nq).
+
+        It sums weight * excess^2 [rad^2, file units^2].
+        """
+        cost = np.zeros(q.shape[:-1])
+        for i, limit in enumerate(self.limits):
+            if limit is not None and limit.soft:
+                cost += limit.soft * self._compute_excess(i, limit, q) ** 2
+        return cost
+
+    def _compute_excess(self, i: int, limit: Limit, q: Floats) -> Floats:
+        """Compute the limit violation (...) of joint i [rad, file units]."""
+        if not isinstance(limit, Range):
+            quaternions = q[..., self._find_quaternion_columns((i,))[0]]
+            return measure_rotation_excess(quaternions, clamp_rotations(pack_limit(limit), quaternions))
+        if limit.axis is None:
+            ratio, offset = self.couplings[i]
+            value = ratio * q[..., self.value_columns[i]] + offset
+            return np.maximum(np.maximum(limit.low - value, value - limit.high), 0.0)
+        angle = rotations.twist_angle(q[..., self._find_quaternion_columns((i,))[0]], np.array(limit.axis))
+        return np.abs(wrap_angles(angle - clamp_angles(angle, limit.low, limit.high)))
+
+
+def _clamp_hinges(hinges: HingedBalls, quaternions: Floats) -> tuple[Floats, Floats]:
+    """Clamp rotations (..., h, 4) to hinge ranges. Also return the distance [rad] (..., h) of each from legal."""
+    angles = clamp_angles(rotations.twist_angle(quaternions, hinges.axes), hinges.low, hinges.high)
+    hinged = rotations.about(hinges.axes, angles)
+    sign = np.where((quaternions * hinged).sum(axis=-1, keepdims=True) < 0, -1.0, 1.0)
+    return hinged, 2 * np.abs(sign * quaternions - hinged).max(axis=-1, initial=0.0)

@@ -1,0 +1,313 @@
+"""Joint tree for the role search."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths.arrays import Floats
+from poise.model.roles.bone_names import SIDES, NameTokens, parse_joint_name, tokenize_name
+from poise.model.skeleton import Kind, Skeleton
+
+# fraction of all names: a token in more of them carries no meaning (an actor's name, "Bip01", "Skeleton")
+_MAX_TOKEN_SHARE = 0.4
+
+# joints in a line; a limb has ten
+_MAX_PATH_JOINTS = 48
+
+
+class Role(NamedTuple):
+    """Joint found for a role: row, confidence, reason."""
+
+    row: int
+    confidence: float
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class CharacterTree:
+    """Skeleton in one pose, prepared for the role search.
+
+    positions        (n, 3) joint positions at rest, in a unit of the character's own size
+    moved_positions  (n, 3) positions in the first frame of a clip, for unreliable rest poses; or None
+    skinned          rows of the joints that deform a mesh; empty where the file has none
+    """
+
+    skeleton: Skeleton
+    positions: Floats
+    moved_positions: Floats | None = None
+    skinned: frozenset[int] = frozenset()
+
+    @cached_property
+    def parents(self) -> list[int]:
+        """Parent row of each row, -1 for a root."""
+        return self.skeleton.parents.tolist()
+
+    @cached_property
+    def up(self) -> Floats | None:
+        """The file's up direction (3,), or None."""
+        return None if self.skeleton.up is None else np.eye(3)["xyz".index(self.skeleton.up)]
+
+    @cached_property
+    def depth(self) -> list[int]:
+        """Number of ancestors of each joint."""
+        depth: list[int] = []
+        for parent in self.parents:
+            depth.append(depth[parent] + 1 if parent >= 0 else 0)
+        return depth
+
+    @cached_property
+    def hinge_mask(self) -> list[bool]:
+        """Mask of the hinge joints."""
+        return (self.skeleton.kinds == Kind.HINGE).tolist()
+
+    @cached_property
+    def is_robot(self) -> bool:
+        """Whether there are no ball joints."""
+        return not (self.skeleton.kinds == Kind.BALL).any()
+
+    @cached_property
+    def usable_mask(self) -> list[bool]:
+        """Mask of the joints allowed to have a role.
+
+        These are moving joints; in robots and physics bodies also fixed ones. Fixed nodes of a character are meshes,
+        props and ends of bones. With hinges besides balls, fixed rows are bodies, as in a robot: a fixed base, a hand
+        welded to its forearm.
+        """
+        bodies = self.is_robot or any(self.hinge_mask)
+        return [bodies or moves for moves in (self.skeleton.kinds != Kind.FIXED).tolist()]
+
+    @cached_property
+    def tokens(self) -> list[NameTokens]:
+        """Tokens of each name, without tokens shared by most names."""
+        names = self.skeleton.names
+        all_tokens = set[str]().union(*(tokenize_name(name) for name in names))
+        axes, legs = (
+            bool({"pitch", "yaw"} & all_tokens),
+            {"ll", "rl"} <= all_tokens and not {"fl", "fr", "rr"} & all_tokens,
+        )
+        words = [parse_joint_name(name, roll_is_axis=axes, rl_is_right=legs) for name in names]
+        counts = Counter(word for one in words for word in set(one.unknown))
+        shared = {word for word, count in counts.items() if count > _MAX_TOKEN_SHARE * len(names)}
+        return [one._replace(unknown=tuple(w for w in one.unknown if w not in shared)) for one in words]
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """Child rows of each row in the filtered tree.
+
+        Only usable joints count, and helpers only where they carry a joint that is none.
+        """
+        below: list[list[int]] = [[] for _ in self.parents]
+        for row in reversed(range(len(below))):
+            below[row].reverse()
+            counts = self.usable_mask[row] and (below[row] or not self.tokens[row].is_helper)
+            if counts and self.parents[row] >= 0:
+                below[self.parents[row]].append(row)
+        return below
+
+    @cached_property
+    def _reach_lengths(self) -> list[float]:
+        """Length of the longest path below each joint."""
+        reach = [0.0] * len(self.parents)
+        for row in reversed(range(len(reach))):
+            reach[row] = max((reach[child] + self.bone_lengths[child] for child in self.children[row]), default=0.0)
+        return reach
+
+    def measure_reach(self, row: int) -> float:
+        """Measure the longest path below a joint."""
+        return self._reach_lengths[row]
+
+    @cached_property
+    def bone_lengths(self) -> list[float]:
+        """Distance of each joint from its parent; 0 for a root."""
+        parents = np.array(self.parents, dtype=np.int64)
+        return (np.linalg.norm(self.positions - self.positions[parents], axis=1) * (parents >= 0)).tolist()
+
+    @cached_property
+    def path_counts(self) -> list[int]:
+        """Joint count of the longest path from each joint. The joint itself counts."""
+        below = [1] * len(self.parents)
+        for row in reversed(range(len(below))):
+            child = self._find_next(row)
+            below[row] += below[child] if child >= 0 else 0
+        return below
+
+    def _find_next(self, row: int) -> int:
+        """Find the child on the longest path, or -1."""
+        return max(
+            self.children[row], key=lambda child: self._reach_lengths[child] + self.bone_lengths[child], default=-1
+        )
+
+    def find_longest_path(self, row: int) -> list[int]:
+        """Find the longest path down from a joint, itself included. It has no more joints than a limb can have."""
+        rows: list[int] = []
+        while row >= 0 and len(rows) < _MAX_PATH_JOINTS:
+            rows.append(row)
+            row = self._find_next(row)
+        return rows
+
+    def find_named(self, part: str, side: str = "") -> list[int]:
+        """Find the rows named for a part and side. Loose matches count only without strict ones."""
+        rows = self.find_matches(part, side)
+        return [row for row in rows if not self.tokens[row].unknown] or rows
+
+    def find_matches(self, part: str, side: str = "") -> list[int]:
+        """Find all rows named for a part and side. Strict and loose matches count."""
+        return self._matches.get((part, side), [])
+
+    @cached_property
+    def _matches(self) -> dict[tuple[str, str], list[int]]:
+        """Collect the rows of each named part and side."""
+        called: dict[tuple[str, str], list[int]] = {}
+        for row, word in enumerate(self.tokens):
+            if word.part and not (word.is_helper or word.is_other_limb) and self.usable_mask[row]:
+                called.setdefault((word.part, word.side), []).append(row)
+        return called
+
+    def is_dead_end(self, row: int) -> bool:
+        """Return whether a joint is a leaf beside a longer sibling.
+
+        Such a joint is a helper next to the limb; its name does not matter.
+        """
+        parent = self.parents[row]
+        return parent >= 0 and not self.children[row] and self._has_grandchildren[parent]
+
+    @cached_property
+    def _has_grandchildren(self) -> list[bool]:
+        """Whether a joint has grandchildren, for each joint."""
+        return [any(self.children[child] for child in below) for below in self.children]
+
+    @cached_property
+    def spans(self) -> list[tuple[int, int]]:
+        """Number the joints in depth-first order.
+
+        For each joint: its own number, and the number after the last joint below it.
+        """
+        sizes = [1] * len(self.parents)
+        for row in reversed(range(len(sizes))):
+            if self.parents[row] >= 0:
+                sizes[self.parents[row]] += sizes[row]
+        free, spans = (
+            [0] * (len(sizes) + 1),
+            list[tuple[int, int]](),
+        )  # where the next child begins; the last is for roots
+        for row, parent in enumerate(self.parents):
+            first = free[parent]
+            free[parent] += sizes[row]
+            free[row] = first + 1
+            spans.append((first, first + sizes[row]))
+        return spans
+
+    def find_preorder_numbers(self, rows: Iterable[int]) -> list[int]:
+        """Find the sorted depth-first numbers of joints, for `is_above_any`."""
+        return sorted(self.spans[row][0] for row in rows)
+
+    def is_above_any(self, row: int, numbers: Sequence[int]) -> bool:
+        """Return whether a joint is above one of these numbers.
+
+        A joint is above itself; `find_preorder_numbers` makes the numbers.
+        """
+        first, last = self.spans[row]
+        return bisect_left(numbers, first) < bisect_left(numbers, last)
+
+    def is_above(self, upper: int, lower: int) -> bool:
+        """Return whether `upper` is `lower` or one of its ancestors."""
+        first, last = self.spans[upper]
+        return first <= self.spans[lower][0] < last
+
+    def find_common_ancestor(self, rows: list[int]) -> int:
+        """Find the lowest common ancestor of joints, or -1."""
+        if not rows:
+            return -1
+        joint, numbers = rows[0], self.find_preorder_numbers(rows)
+        while joint >= 0 and not self.spans[joint][0] <= numbers[0] <= numbers[-1] < self.spans[joint][1]:
+            joint = self.parents[joint]
+        return joint
+
+    def find_path(self, top: int, bottom: int) -> list[int]:
+        """Find the path from `top` down to `bottom`, both included. It is [] where `top` is not above it."""
+        rows: list[int] = []
+        while bottom > top:
+            rows.append(bottom)
+            bottom = self.parents[bottom]
+        return [top, *reversed(rows)] if bottom == top else []
+
+    def find_path_between(self, start: int, end: int) -> list[int]:
+        """Find the path between two joints, both included. It leads up to their common ancestor, then down."""
+        fork = self.find_common_ancestor([start, end])
+        return [*reversed(self.find_path(fork, start)), *self.find_path(fork, end)[1:]] if fork >= 0 else []
+
+    def measure_distance(self, a: int, b: int) -> float:
+        """Measure the distance of two joints."""
+        return math.dist(self._position_lists[a], self._position_lists[b])
+
+    @cached_property
+    def _position_lists(self) -> list[list[float]]:
+        return self.positions.tolist()
+
+
+# --- Chain validation of limbs ---------------------------------------------------------------------------------------
+#
+# Each joint of a limb hangs below the one before.
+
+
+LEG_PARTS = ("UpperLeg", "LowerLeg", "Foot", "Toes")
+ARM_PARTS = ("Shoulder", "UpperArm", "LowerArm", "Hand")
+
+
+def is_limb_role(role: str) -> bool:
+    """Return whether a role belongs to an arm, hand or leg."""
+    return role.startswith(SIDES) and not role.endswith("Eye")
+
+
+def drop_detached_joints(
+    tree: CharacterTree, roles_found: Mapping[str, Role]
+) -> tuple[dict[str, Role], dict[str, str]]:
+    """Drop the roles of joints detached from their limb. Also return the reason for each."""
+    remaining, rejected = dict(roles_found), dict[str, str]()
+    for side in SIDES:
+        for limb in (LEG_PARTS, ARM_PARTS):
+            roles = [f"{side}{part}" for part in limb if f"{side}{part}" in roles_found]
+            chain = _find_best_chain(tree, roles_found, roles)
+            for role in roles:
+                if role not in chain:
+                    rejected[role] = explain_detached(
+                        tree, roles_found[role].row, role, {one: roles_found[one].row for one in chain}
+                    )
+                    del remaining[role]
+    return remaining, rejected
+
+
+def _find_best_chain(tree: CharacterTree, candidates: Mapping[str, Role], roles: Sequence[str]) -> tuple[str, ...]:
+    """Find the most confident chain of a limb's roles."""
+    for count in range(len(roles), 1, -1):
+        chains = [
+            some for some in combinations(roles, count) if _is_chain(tree, [candidates[role].row for role in some])
+        ]
+        if chains:
+            return max(chains, key=lambda some: sum(candidates[role].confidence for role in some))
+    return tuple(roles[:1])
+
+
+def _is_chain(tree: CharacterTree, rows: Sequence[int]) -> bool:
+    return all(a != b and tree.is_above(a, b) for a, b in pairwise(rows))
+
+
+def explain_detached(tree: CharacterTree, row: int, role: str, limb: Mapping[str, int]) -> str:
+    """Explain why a limb joint is left out. `limb` holds the rows of the limb."""
+    order = [f"{side}{part}" for side in SIDES for parts in (LEG_PARTS, ARM_PARTS) for part in parts]
+    names = tree.skeleton.names
+    for other, at in limb.items():
+        above, below = (row, at) if order.index(role) < order.index(other) else (at, row)
+        if above == below or not tree.is_above(above, below):
+            relation = "above" if above == row else "below"
+            return f"{names[row]!r} is not {relation} {names[at]!r}, the {other}"
+    return f"{names[row]!r} is above no other joint of the limb"

@@ -1,0 +1,145 @@
+"""Gaze direction of a character, level and ahead at rest. The head carries it from there on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths.arrays import Floats
+from poise.maths.caching import get_or_compute
+from poise.maths.rotations import rotation_part
+from poise.model.pose import Pose
+from poise.model.roles.character_tree import CharacterTree
+from poise.model.roles.limb_structure import find_facing, normalise
+from poise.model.roles.roles import Leg, Roles, build_character_tree, compute_pose_transforms, find_roles
+from poise.model.skeleton import Skeleton
+
+# default gaze: +z of the joint's own frame
+DEFAULT_GAZE_AXIS = (0.0, 0.0, 1.0)
+# cosine: hips that disagree more with the forward direction are ignored
+_HIP_AGREEMENT_COSINE = 0.8
+# cosine: authors make characters face along an axis, while feet may point aside
+_AXIS_SNAP_COSINE = float(np.cos(np.radians(10.0)))
+_MIN_LENGTH = 1e-6
+
+
+class GazeDirection(NamedTuple):
+    """Gaze direction of a joint, with its reason. The axis is in the joint's own frame.
+
+    is_known  whether there is evidence; False for the default +z of the joint
+    """
+
+    axis: tuple[float, float, float]
+    reason: str
+    is_known: bool = True
+
+
+def find_gaze(skeleton: Skeleton, row: int) -> GazeDirection:
+    """Find the gaze direction of the joint in a row.
+
+    The head and the joints above and below it look in the direction of the face, in robots as well. Any other joint,
+    and all joints without a known face, look along +z of their own frame. The result is cached per joint.
+    """
+    return get_or_compute(skeleton, "sights", row, lambda: _compute_gaze(skeleton, row))
+
+
+def _compute_gaze(skeleton: Skeleton, row: int) -> GazeDirection:
+    roles = find_roles(skeleton)
+    if "head" not in roles.joints:
+        return GazeDirection(DEFAULT_GAZE_AXIS, "+z of the joint: no head is known", is_known=False)
+    head = skeleton.index(roles.joints["head"])
+    name = skeleton.names[row]
+    if row not in skeleton.way(head) and head not in skeleton.way(row):
+        why = f"{name!r} is neither above nor below the head"
+        return GazeDirection(DEFAULT_GAZE_AXIS, f"+z of the joint: {why}", is_known=False)
+    forward, why = get_or_compute(skeleton, "face", None, lambda: _find_face_direction(skeleton, roles))
+    if forward is None:
+        return GazeDirection(DEFAULT_GAZE_AXIS, f"+z of the joint: {why}", is_known=False)
+    own = rotation_part(compute_pose_transforms(Pose(skeleton, skeleton.rest_q))[row, :3, :3])
+    x, y, z = normalise(forward @ own).tolist()
+    return GazeDirection((x, y, z), why)
+
+
+def _find_face_direction(skeleton: Skeleton, roles: Roles) -> tuple[Floats | None, str]:
+    """Find the forward direction (3,) of a character at rest.
+
+    It is a unit vector in the world or None; also return the reason.
+    """
+    tree = build_character_tree(skeleton)
+    if skeleton.faces is not None:
+        axis = np.eye(3)["xyz".index(skeleton.faces[-1])]
+        return (-axis if skeleton.faces.startswith("-") else axis), "the file's VRM version"
+    rows = [
+        [skeleton.index(name) for name in (leg.upper, leg.lower, leg.foot, leg.toes) if name]
+        for leg in _list_legs(roles)
+    ]
+    up = tree.up if tree.up is not None else _find_up(tree, rows)
+    if up is None:
+        return None, "the up direction is unknown"
+    for forward, why in _list_cues(tree, roles, rows, up):
+        level = forward - up * float(forward @ up)
+        if float(np.linalg.norm(level)) > _MIN_LENGTH:
+            return _align_forward(tree, roles, normalise(level), up), why
+    return None, "the rest pose does not show the facing direction"
+
+
+def _list_legs(roles: Roles) -> Sequence[Leg]:
+    return roles.legs or roles.apart
+
+
+def _find_up(tree: CharacterTree, legs: list[list[int]]) -> Floats | None:
+    """Find the up direction from the legs.
+
+    None along X, where the rest pose shows no upright character.
+    """
+    if not legs:
+        return None
+    up = find_facing(tree, legs).up
+    return up if abs(float(up[0])) < float(np.linalg.norm(up[1:])) else None
+
+
+def _list_cues(tree: CharacterTree, roles: Roles, legs: list[list[int]], up: Floats) -> list[tuple[Floats, str]]:
+    """List the forward cues, the most reliable first."""
+    points, index = tree.positions, tree.skeleton.index
+    cues: list[tuple[Floats, str]] = []
+    starts = {
+        place: [points[rows[0]] for rows, leg in zip(legs, _list_legs(roles), strict=True) if leg.position == place]
+        for place in ("front", "hind")
+    }
+    if starts["front"] and starts["hind"]:
+        cues.append((np.mean(starts["front"], axis=0) - np.mean(starts["hind"], axis=0), "the front legs"))
+    elif legs:
+        facing = find_facing(tree, legs)
+        cues += [(facing.forward, facing.source)] if facing.is_observed else []
+    eyes = [points[index(roles.joints[role])] for role in ("leftEye", "rightEye") if role in roles.joints]
+    if len(eyes) == 2:  # noqa: PLR2004
+        cues.append((np.mean(eyes, axis=0) - points[index(roles.joints["head"])], "the eyes"))
+    return cues + [(np.cross(across, up), "left and right") for across in _list_lateral_vectors(tree, roles)]
+
+
+def _list_lateral_vectors(tree: CharacterTree, roles: Roles) -> list[Floats]:
+    """List the vectors across hips and shoulders. They point from right to left."""
+    points, index = tree.positions, tree.skeleton.index
+    pairs = [[roles.joints.get(f"{side}{part}") for side in ("left", "right")] for part in ("UpperLeg", "UpperArm")]
+    sides = {side: [leg.upper for leg in _list_legs(roles) if leg.side == side] for side in ("left", "right")}
+    vectors = [points[index(left)] - points[index(right)] for left, right in pairs if left and right]
+    if sides["left"] and sides["right"]:
+        means = [np.mean([points[index(name)] for name in sides[side]], axis=0) for side in ("left", "right")]
+        vectors.insert(0, means[0] - means[1])
+    return vectors
+
+
+def _align_forward(tree: CharacterTree, roles: Roles, forward: Floats, up: Floats) -> Floats:
+    """Align the forward direction with hips and file axis. Feet may point aside."""
+    for across in _list_lateral_vectors(tree, roles):
+        perpendicular = np.cross(across, up)
+        if (
+            float(np.linalg.norm(perpendicular)) > _MIN_LENGTH
+            and float(normalise(perpendicular) @ forward) > _HIP_AGREEMENT_COSINE
+        ):
+            forward = normalise(perpendicular)
+            break
+    axis = int(np.argmax(np.abs(forward)))
+    return np.eye(3)[axis] * np.sign(forward[axis]) if abs(forward[axis]) > _AXIS_SNAP_COSINE else forward

@@ -1,1 +1,0 @@
-"""Legs of bipeds, quadrupeds and multi-legged creatures."""

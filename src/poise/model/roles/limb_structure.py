@@ -1,0 +1,487 @@
+"""Limbs, trunk and facing direction from the tree. Bone lengths count, names do not.
+
+A limb is a branch with at least two bones; its partner is a sibling with bones of the same lengths. Lengths do not
+depend on the pose: rest poses of motion capture are often meaningless. Positions are used only where the tree is
+ambiguous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise, zip_longest
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths.arrays import Floats
+from poise.model.roles.character_tree import CharacterTree
+
+# fraction of their lengths: largest mean difference of partners' bones (2 to 6 % in captured rigs)
+_MAX_LENGTH_DIFFERENCE = 0.12
+# fraction of the longest limb: shorter pairs are ears, coat tails, controls
+_MIN_LENGTH_FRACTION = 0.35
+# largest number of limb pairs; a centipede has 177 at most
+_MAX_PAIRS = 200
+# largest number of branches at one joint; more are the spokes of a wheel, or fur
+_MAX_BRANCHES = 32
+# joints of a limb: two that turn, and its end
+_MIN_LIMB_JOINTS = 3
+# fraction of a limb's length: nearer joints count as one position
+_COLOCATED_FRACTION = 0.01
+# the same for hinges, whose drives are side by side: 3 % at the ankle of the Unitree G1
+_COLOCATED_HINGE_FRACTION = 0.05
+_TINY = 1e-300
+# pairs of limbs of four legs, or of arms and legs
+_TWO_PAIRS = 2
+# minimum drop of a leg, as a fraction of the mean leg; maximum horizontal sum of all legs, as a fraction of their total
+_MIN_DROP, _MAX_IMBALANCE = 0.05, 0.5
+# cosine: a down direction this near to an axis is that axis
+_DOWN_SNAP_COSINE = 0.9
+# cosine between legs and straight down: people sit and stride, fins point to the sides
+_HANGING_COSINE = 0.5
+# fraction of the distance from hips to shoulders: legs are longer, and so is a third pair that counts
+_MIN_LEG_FRACTION = 0.5
+# cosine between legs and trunk: below it the legs do not continue the trunk
+_TRUNK_COSINE = 0.3
+# length ratio of front and hind legs; fins differ by more
+_MIN_LEG_RATIO = 0.5
+# fraction of a leg's length: legs with nearer hips are one leg and its control bones
+_COPY_DISTANCE_FRACTION = 0.05
+_LEG_TOKENS = frozenset({"thigh", "leg", "shin", "ankle", "foot", "toe"})
+# conditions on four legs: two cosines, and a fraction of a limb's length
+_PARALLEL_COSINE, _ACROSS_COSINE, _LEVEL_FRACTION = 0.6, 0.7, 0.35
+
+
+class LimbPair(NamedTuple):
+    """Two mirrored limbs. Fields: the joint carrying both, each limb's rows from there out, and their length."""
+
+    attach: int
+    limbs: tuple[list[int], list[int]]
+    length: float
+
+
+@dataclass(frozen=True, eq=False)
+class LimbStructure:
+    """Limbs of a character. `legs` carry it, or are its hind legs; `arms` are its arms or front legs.
+
+    many   the limbs of a creature standing on six or more; `up` is then the up direction, a unit vector (3,)
+    doubt  reason against taking two pairs of limbs as arms and legs; empty without one
+    """
+
+    legs: LimbPair | None
+    arms: LimbPair | None
+    four_legs: bool = False
+    many: tuple[list[int], ...] = ()
+    up: Floats | None = None
+    doubt: str = ""
+
+
+def find_limb_structure(tree: CharacterTree) -> LimbStructure:
+    """Find the two longest pairs of limbs and identify them. With more pairs, return all that stand."""
+    candidates = sorted(find_limb_pairs(tree), key=lambda pair: -pair.length)
+    if len(candidates) > _MAX_PAIRS:
+        return LimbStructure(
+            None, None, doubt=f"it has {len(candidates)} pairs of limbs; legs are searched in up to {_MAX_PAIRS}"
+        )
+    chosen = [pair for pair in candidates if pair.length >= _MIN_LENGTH_FRACTION * candidates[0].length]
+    if len(chosen) > _TWO_PAIRS:
+        chosen, up = find_standing_pairs(tree, candidates)
+        if len(chosen) > _TWO_PAIRS:
+            return LimbStructure(None, None, many=tuple(limb for pair in chosen for limb in pair.limbs), up=up)
+        chosen = chosen if len(chosen) == _TWO_PAIRS and _is_four_legged(tree, chosen) else []
+    return _identify_pairs(tree, chosen, candidates) if chosen else LimbStructure(None, None)
+
+
+def _identify_pairs(tree: CharacterTree, chosen: list[LimbPair], candidates: list[LimbPair]) -> LimbStructure:
+    """Identify one or two pairs of limbs.
+
+    All `candidates` count for the rejection.
+    """
+    if len(chosen) == 1:
+        return LimbStructure(chosen[0], None) if _is_hanging(tree, chosen[0]) else LimbStructure(None, chosen[0])
+    if _is_four_legged(tree, chosen):
+        lower, upper = _order_pairs(tree, chosen)
+        return LimbStructure(lower, upper, four_legs=True)
+    if chosen[0].attach == chosen[1].attach:  # fingers of a hand; no body has arms and legs at one joint
+        return LimbStructure(None, None)
+    legs, arms = _order_pairs(tree, chosen)
+    doubt = _explain_rejection(tree, legs, arms, candidates)
+    return LimbStructure(None, None, doubt=doubt) if doubt else LimbStructure(legs, arms)
+
+
+def _explain_rejection(tree: CharacterTree, legs: LimbPair, arms: LimbPair, candidates: list[LimbPair]) -> str:
+    """Explain why two pairs are not legs and arms, or "".
+
+    They may be fins, sprawling legs or some of many limbs.
+    """
+    names = tree.skeleton.names
+    which = f"the limbs starting at {names[legs.limbs[0][0]]!r} and {names[legs.limbs[1][0]]!r}"
+    direction = _compute_direction(tree, legs)
+    if tree.up is not None and float(direction @ tree.up) > -_HANGING_COSINE:
+        return f"{which} do not hang down like legs"
+    if float(np.linalg.norm(direction)) < _PARALLEL_COSINE:
+        return f"{which} point apart, unlike legs"
+    trunk = _measure_length(tree, tree.find_path_between(legs.attach, arms.attach))
+    if legs.length < _MIN_LEG_FRACTION * trunk:
+        return f"{which} are short compared to the trunk: they may be fins"
+    along = normalise(tree.positions[arms.attach] - tree.positions[legs.attach])
+    if (
+        legs.length < trunk and abs(float(along @ normalise(direction))) < _TRUNK_COSINE
+    ):  # the legs of a bowing person are longer
+        return f"{which} are across the trunk, like those of a fish or an animal"
+    others = [pair for pair in candidates if pair is not legs and pair is not arms]
+    if any(pair.length >= _MIN_LEG_FRACTION * min(legs.length, arms.length) for pair in others):
+        return "there are more than two pairs of limbs, and any may be the legs"
+    return ""
+
+
+def find_leg_pairs(tree: CharacterTree) -> list[LimbPair]:
+    """Find up to three pairs of limbs named as legs.
+
+    Of pairs at the same position one is taken, and all belong to one body.
+    """
+    leg_pairs: list[LimbPair] = []
+    for pair in find_limb_pairs(tree)[:_MAX_PAIRS]:
+        if not all(any(tree.tokens[row].part in _LEG_TOKENS for row in rows) for rows in pair.limbs):
+            continue
+        if all(_is_separate_pair(tree, pair, other) for other in leg_pairs):
+            leg_pairs.append(pair)
+        if len(leg_pairs) > _TWO_PAIRS:
+            break
+    return leg_pairs
+
+
+def _is_separate_pair(tree: CharacterTree, pair: LimbPair, other: LimbPair) -> bool:
+    """Return whether two leg pairs are separate legs. They must belong to one body.
+
+    A copy for controls is at the same position; legs of another body are far away.
+    """
+    hips = [tree.positions[rows[0]] for rows in other.limbs]
+    distance = min(float(np.linalg.norm(tree.positions[rows[0]] - hip)) for rows in pair.limbs for hip in hips)
+    path = tree.find_path_between(pair.attach, other.attach)
+    return (
+        distance > _COPY_DISTANCE_FRACTION * pair.length and bool(path) and _measure_length(tree, path) < other.length
+    )
+
+
+def find_standing_pairs(tree: CharacterTree, candidates: list[LimbPair]) -> tuple[list[LimbPair], Floats]:
+    """Find the standing pairs of limbs, and the up direction (3,).
+
+    They end at the lowest level, unlike antennae, wings and pincers. Legs lead down, and to all sides or to none: the
+    fingers of a hand lead to one side together.
+    """
+    standing = candidates
+    up = np.zeros(3)
+    for _ in range(2):  # without a file's up, down is the mean direction of the standing limbs
+        directions = np.array(
+            [tree.positions[rows[-1]] - tree.positions[rows[0]] for pair in standing for rows in pair.limbs]
+        )
+        up = tree.up if tree.up is not None else -_snap_to_axis(normalise(directions.mean(axis=0)))
+        ends = [max(float(tree.positions[rows[-1]] @ up) for rows in pair.limbs) for pair in candidates]
+        lowest = [
+            pair
+            for pair, end in zip(candidates, ends, strict=True)
+            if end - min(ends) < _LEVEL_FRACTION * candidates[0].length
+        ]
+        standing = [
+            pair for pair in lowest if pair.length >= _MIN_LENGTH_FRACTION * max(pair.length for pair in lowest)
+        ]
+    directions = np.array(
+        [tree.positions[rows[-1]] - tree.positions[rows[0]] for pair in standing for rows in pair.limbs]
+    )
+    total = float(np.linalg.norm(directions, axis=1).sum())
+    aside = directions.sum(axis=0) - up * float(directions.sum(axis=0) @ up)
+    if tree.up is None and abs(up[0]) > _DOWN_SNAP_COSINE:  # along X: no upright rest pose
+        return [], up
+    if (
+        float((directions @ up).max()) > -_MIN_DROP * total / len(directions)
+        or float(np.linalg.norm(aside)) > _MAX_IMBALANCE * total
+    ):
+        return [], up
+    return standing, up
+
+
+def _snap_to_axis(direction: Floats) -> Floats:
+    axis = int(np.argmax(np.abs(direction)))
+    return np.eye(3)[axis] * np.sign(direction[axis]) if abs(direction[axis]) > _DOWN_SNAP_COSINE else direction
+
+
+def read_sides(tree: CharacterTree, limbs: Sequence[list[int]]) -> list[str]:
+    """Read the sides of limbs from names. Without as many left as right, every entry is ""."""
+    votes = [[tree.tokens[row].side for row in rows] for rows in limbs]
+    named_sides = ["left" if sides.count("left") > sides.count("right") else "right" for sides in votes]
+    clear = all(sides.count("left") != sides.count("right") for sides in votes)
+    return named_sides if clear and 2 * named_sides.count("left") == len(limbs) else [""] * len(limbs)
+
+
+def find_limb_pairs(tree: CharacterTree) -> list[LimbPair]:
+    """Find every pair of limbs outside other limbs."""
+    inside: set[int] = set()
+    limb_pairs: list[LimbPair] = []
+    for attach, children in enumerate(tree.children):
+        if attach in inside:
+            inside.update(children)
+            continue
+        branches = [child for child in children if tree.path_counts[child] >= _MIN_LIMB_JOINTS]
+        if not 1 < len(branches) <= _MAX_BRANCHES:
+            continue
+        paths = [_drop_helpers(tree, tree.find_longest_path(child)) for child in branches]
+        paths = [
+            path for path in paths if 2 * sum(tree.tokens[row].is_other_limb for row in path) <= len(path)
+        ]  # no fins, no wings
+        limbs = [limb for limb in (_merge_colocated(tree, path) for path in paths) if len(limb) >= _MIN_LIMB_JOINTS]
+        for a, b in _match_partners(tree, limbs):
+            length = (_measure_length(tree, a) + _measure_length(tree, b)) / 2.0
+            limb_pairs.append(LimbPair(attach, (a, b), length))
+            inside.update(child for child in children for row in (a[0], b[0]) if tree.is_above(child, row))
+    return limb_pairs
+
+
+def _drop_helpers(tree: CharacterTree, rows: list[int]) -> list[int]:
+    """Drop the twist and roll bones from a path."""
+    return [row for row in rows if not tree.tokens[row].is_helper]
+
+
+def _match_partners(tree: CharacterTree, limbs: list[list[int]]) -> list[tuple[list[int], list[int]]]:
+    """Match sibling limbs with equal bones, the most alike first.
+
+    Equally alike ones are matched where they are nearest.
+    """
+    order = sorted(
+        (_compare_limbs(tree, a, b), tree.measure_distance(a[0], b[0]), i, j)
+        for i, a in enumerate(limbs)
+        for j, b in enumerate(limbs[:i])
+    )
+    chosen: list[tuple[list[int], list[int]]] = []
+    used: set[int] = set()
+    for difference, _, i, j in order:
+        if difference < _MAX_LENGTH_DIFFERENCE and not used & {i, j}:
+            used |= {i, j}
+            chosen.append((limbs[j], limbs[i]))
+    return chosen
+
+
+def measure_bones(tree: CharacterTree, rows: list[int]) -> list[float]:
+    """Measure the distances between consecutive joints of a limb."""
+    return [tree.measure_distance(a, b) for a, b in pairwise(rows)]
+
+
+def _measure_length(tree: CharacterTree, rows: list[int]) -> float:
+    return sum(measure_bones(tree, rows))
+
+
+def _compare_limbs(tree: CharacterTree, a: list[int], b: list[int]) -> float:
+    """Compute the mean difference of two limbs' bone lengths. 0 is alike, 1 the largest."""
+    both = list(zip_longest(measure_bones(tree, a), measure_bones(tree, b), fillvalue=0.0))
+    total = sum(first + second for first, second in both)
+    return round(sum(abs(first - second) for first, second in both) / total, 4) if total > 0.0 else 1.0
+
+
+def _compute_direction(tree: CharacterTree, pair: LimbPair) -> Floats:
+    """Compute the mean unit vector of a pair's limbs. It is short where they point apart."""
+    steps = [tree.positions[rows[-1]] - tree.positions[rows[0]] for rows in pair.limbs]
+    return np.mean([normalise(step) for step in steps], axis=0)
+
+
+def normalise(vector: Floats) -> Floats:
+    """Normalize a vector; zero stays zero."""
+    length = float(np.linalg.norm(vector))
+    return vector / length if length > 0.0 else vector
+
+
+def compute_attachment(tree: CharacterTree, pair: LimbPair) -> Floats:
+    """Compute the midpoint (3,) of a pair's first joints."""
+    return tree.positions[[rows[0] for rows in pair.limbs]].mean(axis=0)
+
+
+def _is_hanging(tree: CharacterTree, pair: LimbPair) -> bool:
+    """Return whether a pair points down. Without a known up direction, return whether both limbs are parallel."""
+    direction = _compute_direction(tree, pair)
+    if tree.up is not None:
+        return float(direction @ tree.up) < -_PARALLEL_COSINE
+    return float(np.linalg.norm(direction)) > _PARALLEL_COSINE
+
+
+def _is_four_legged(tree: CharacterTree, limb_pairs: list[LimbPair]) -> bool:
+    """Return whether two pairs are the legs of a quadruped.
+
+    Four legs are parallel, across the trunk, and end at one level.
+    """
+    first, second = (_compute_direction(tree, pair) for pair in limb_pairs)
+    down = normalise(first + second)
+    ends = [tree.positions[rows[-1]] @ down for pair in limb_pairs for rows in pair.limbs]
+    if limb_pairs[0].attach == limb_pairs[1].attach:  # legs at four corners of one body are all alike, fingers are not
+        limbs = [child for child in tree.children[limb_pairs[0].attach] if tree.path_counts[child] >= _MIN_LIMB_JOINTS]
+        across = (
+            len(limbs) == 4  # noqa: PLR2004
+            and _compare_limbs(tree, limb_pairs[0].limbs[0], limb_pairs[1].limbs[0]) < _MAX_LENGTH_DIFFERENCE
+        )
+    else:
+        trunk = normalise(compute_attachment(tree, limb_pairs[1]) - compute_attachment(tree, limb_pairs[0]))
+        across = abs(float(trunk @ down)) < _ACROSS_COSINE
+    lengths = sorted(pair.length for pair in limb_pairs)
+    return bool(
+        across
+        and lengths[0] > _MIN_LEG_RATIO * lengths[1]
+        and min(float(first @ down), float(second @ down)) > _PARALLEL_COSINE
+        and np.ptp(ends) < _LEVEL_FRACTION * limb_pairs[0].length
+        and (tree.up is None or float(down @ tree.up) < -_PARALLEL_COSINE)
+    )
+
+
+def _order_pairs(tree: CharacterTree, limb_pairs: list[LimbPair]) -> tuple[LimbPair, LimbPair]:
+    """Order two pairs: legs before arms, hind before front legs.
+
+    Legs end lower than arms, if the file's up is known. Else the arms are at the joint that also carries a neck and a
+    head; else at the one further from the root.
+    """
+    a, b = limb_pairs
+    if tree.up is not None and not _is_four_legged(tree, limb_pairs):
+        ends = [np.mean([tree.positions[rows[-1]] for rows in pair.limbs], axis=0) for pair in limb_pairs]
+        rise = float((ends[1] - ends[0]) @ tree.up)
+        if abs(rise) > _LEVEL_FRACTION * a.length / 2.0:
+            return (a, b) if rise > 0.0 else (b, a)
+    fork = tree.find_common_ancestor([a.attach, b.attach])
+    if a.attach != b.attach and fork in {a.attach, b.attach}:
+        return (a, b) if a.attach == fork else (b, a)
+    more = [sum(1 for child in tree.children[pair.attach] if tree.path_counts[child]) for pair in limb_pairs]
+    return (a, b) if (more[0], tree.depth[a.attach]) <= (more[1], tree.depth[b.attach]) else (b, a)
+
+
+def _merge_colocated(tree: CharacterTree, rows: list[int]) -> list[int]:
+    """Merge joints at one position. Of hinges the last one counts, which carries the bone; of others the first."""
+    length = _measure_length(tree, rows)
+    groups: list[list[int]] = []
+    for row in rows:
+        tolerance = length * (_COLOCATED_HINGE_FRACTION if tree.hinge_mask[row] else _COLOCATED_FRACTION)
+        if groups and tree.measure_distance(groups[-1][-1], row) <= tolerance:
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    return [group[-1] if tree.hinge_mask[group[-1]] else group[0] for group in groups]
+
+
+def find_upper_bone(tree: CharacterTree, rows: list[int], along: Floats | None = None) -> int:
+    """Find the index of a limb's upper bone. It begins the two consecutive bones that take the limb furthest.
+
+    Lengths are measured along a direction (3,), by default the limb's own: a clavicle, a shoulder blade or a long foot,
+    pointing elsewhere, count little.
+    """
+    points = tree.positions[rows]
+    along = normalise(points[-1] - points[0]) if along is None else along
+    steps = np.abs(np.diff(points, axis=0) @ along)
+    sums = steps[:-1] + steps[1:]
+    return int(np.argmax(np.round(sums / max(float(sums.max()), _TINY), 6)))
+
+
+# --- Facing direction of a character ---------------------------------------------------------------------------------
+
+
+# fraction of the longest foot's length: minimum level length of the feet as a forward cue
+_MIN_FOOT_FRACTION = 0.25
+# fraction of the longest leg: minimum offset of the knees as a forward cue
+_MIN_KNEE_FRACTION = 0.01
+# cosine: an up direction this near to an axis is that axis
+_UP_SNAP_COSINE = 0.9
+
+
+class FacingDirection(NamedTuple):
+    """Facing of a character: up, forward and left (3,).
+
+    `points` (n, 3) and `source` say where they come from.
+    """
+
+    up: Floats
+    forward: Floats
+    left: Floats
+    points: Floats
+    source: str
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether the character itself shows it. Otherwise it is the format's convention."""
+        return self.source != _FORMAT_AXES
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether nothing shows it. With legs along X the format's convention says nothing either."""
+        return not self.is_observed and abs(float(self.up[0])) > _UP_SNAP_COSINE
+
+
+_FORMAT_AXES = "the file's axes"
+
+
+def find_facing(tree: CharacterTree, legs: list[list[int]]) -> FacingDirection:
+    """Find the facing direction of a biped from its legs. `legs` are the rows of each from the thigh out.
+
+    Toes lie ahead of ankles, and knees ahead of the line from hip to ankle. Without these cues at rest, the first frame
+    of a clip is examined; else, and for every robot, the convention of the format holds: `find_default_forward`.
+    """
+    for points, where in ((tree.positions, ""), (tree.moved_positions, " in the first frame")):
+        if points is None or not legs or tree.is_robot:
+            continue
+        up = _find_up(tree, points, legs)
+        for source, ahead, least in _list_cues(tree, points, legs):
+            level = ahead - up * float(ahead @ up)
+            if float(np.linalg.norm(level)) > least:
+                return FacingDirection(
+                    up, normalise(level), _compute_left(up, normalise(level)), points, source + where
+                )
+    up = tree.up if tree.up is not None else _find_up(tree, tree.positions, legs) if legs else np.eye(3)[1]
+    habit = find_default_forward(tree, up)
+    return FacingDirection(up, habit, _compute_left(up, habit), tree.positions, _FORMAT_AXES)
+
+
+def find_default_forward(tree: CharacterTree, up: Floats) -> Floats:
+    """Return the format's default forward direction (3,).
+
+    It is +Z with Y up (glTF, BVH), and with Z up +X of robots (REP 103) and -Y of characters.
+    """
+    x, y, z = np.eye(3)
+    return z if abs(up[2]) < _UP_SNAP_COSINE else x if tree.is_robot else -y
+
+
+def _compute_left(up: Floats, forward: Floats) -> Floats:
+    """Compute the direction to the left (3,)."""
+    return np.asarray(np.cross(up, forward), dtype=np.float64)
+
+
+def _find_up(tree: CharacterTree, points: Floats, legs: list[list[int]]) -> Floats:
+    """Find the up direction.
+
+    It is the file's, else from the ankles to the hips, snapped to an axis where it is near one.
+    """
+    if tree.up is not None:
+        return tree.up
+    up = normalise(np.mean([points[rows[0]] - points[rows[2]] for rows in legs], axis=0))
+    axis = int(np.argmax(np.abs(up)))
+    return np.eye(3)[axis] * np.sign(up[axis]) if abs(up[axis]) > _UP_SNAP_COSINE else up
+
+
+def _list_cues(tree: CharacterTree, points: Floats, legs: list[list[int]]) -> list[tuple[str, Floats, float]]:
+    """List the cues for forward, feet before knees. Each has the minimum length that counts."""
+    feet = [points[_find_foot_end(tree, points, rows)] - points[rows[2]] for rows in legs]
+    knees = [_compute_knee_offset(points[rows[0]], points[rows[1]], points[rows[2]]) for rows in legs]
+    lengths = [float(np.linalg.norm(points[rows[2]] - points[rows[0]])) for rows in legs]
+    longest = max(float(np.linalg.norm(foot)) for foot in feet)
+    return [
+        ("the feet", np.mean(feet, axis=0), max(_MIN_FOOT_FRACTION * longest, 1e-9 * max(lengths))),
+        ("the knees", np.mean(knees, axis=0), _MIN_KNEE_FRACTION * max(lengths)),
+    ]
+
+
+def _find_foot_end(tree: CharacterTree, points: Floats, rows: list[int]) -> int:
+    """Find the toes, or else the end of the foot. At rest the end sites of a BVH file count."""
+    if len(rows) > 3:  # noqa: PLR2004  (upper, lower, foot, toes)
+        return rows[3]
+    if points is not tree.positions:
+        return rows[2]  # an end site straight below the ankle shows nothing for a swinging leg
+    ends = tree.skeleton.children[rows[2]]
+    return max(ends, key=lambda row: tree.bone_lengths[row], default=rows[2])
+
+
+def _compute_knee_offset(hip: Floats, knee: Floats, ankle: Floats) -> Floats:
+    """Compute the offset of the knee from the hip-ankle line."""
+    along = normalise(ankle - hip)
+    return (knee - hip) - along * float((knee - hip) @ along)

@@ -1,0 +1,351 @@
+"""Roles from joint names: limbs, fingers, eyes and jaw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
+
+from poise.model.roles.bone_names import FINGERS, SIDES, find_convention
+from poise.model.roles.character_tree import CharacterTree, Role
+
+# --- Arms and legs by joint names ------------------------------------------------------------------------------------
+#
+# "Leg" is a thigh in one rig and a shin in the next, "shoulder" a clavicle or an upper arm: each word is read together
+# with the other words of the same limb. A limb is a chain: each joint hangs below the one before. Of the named joints
+# the chain with the most of its three main joints is chosen; joints outside it are left out.
+
+
+# candidate rows for each segment of a limb, from the trunk out
+SegmentSlots = list[list[int]]
+
+# fraction of the longest distance to the next joint: nearer hinges are further down the bone
+_HINGE_DISTANCE_RATIO = 0.8
+# fraction of a limb's whole length: bones of a robot's limb are longer
+_MIN_BONE_FRACTION = 0.1
+# rows examined per segment; more rows have the name by mistake
+_MAX_SLOT_ROWS = 8
+_LEG, _ARM = ("UpperLeg", "LowerLeg", "Foot", "Toes"), ("Shoulder", "UpperArm", "LowerArm", "Hand")
+_MAIN_ROLES = {"UpperLeg", "LowerLeg", "Foot", "UpperArm", "LowerArm", "Hand"}
+# parts that lead on to a foot or a hand
+_BONE_PARTS = {"thigh", "leg", "shin", "upperarm", "arm", "forearm"}
+
+
+class NamedLimb(NamedTuple):
+    """Limb found by names.
+
+    rows      rows of its segments
+    detached  named rows outside the chain
+    misread   one sentence for each segment of a reading contradicted by bone lengths
+    """
+
+    rows: dict[str, int]
+    detached: dict[str, int]
+    misread: dict[str, str]
+
+    @property
+    def main_count(self) -> int:
+        """Number of the three main joints found."""
+        return len(_MAIN_ROLES & set(self.rows))
+
+
+_SlotReader: TypeAlias = "Callable[[NameReader], Iterator[SegmentSlots]]"
+
+
+def find_leg(tree: CharacterTree, side: str) -> NamedLimb:
+    """Find the leg of a side by names. Result: UpperLeg, LowerLeg, Foot, Toes -> row, as far as found."""
+    return _read_limb(tree, side, _LEG, _read_leg_slots)
+
+
+def find_arm(tree: CharacterTree, side: str) -> NamedLimb:
+    """Find the arm of a side by names. Result: Shoulder, UpperArm, LowerArm, Hand -> row, as far as found."""
+    return _read_limb(tree, side, _ARM, _read_arm_slots)
+
+
+class _NamedParts(NamedTuple):
+    """Named parts of one side. `loose` adds names with unknown tokens."""
+
+    figure: CharacterTree
+    side: str
+    loose: bool
+
+    def __call__(self, part: str) -> list[int]:
+        rows = self.figure.find_matches(part, self.side)
+        if part in _BONE_PARTS:
+            rows = [row for row in rows if not self.figure.is_dead_end(row)]
+        strict = [row for row in rows if not self.figure.tokens[row].unknown]
+        return rows if self.loose else strict or rows
+
+
+def _read_limb(tree: CharacterTree, side: str, roles: tuple[str, ...], read_slots: _SlotReader) -> NamedLimb:
+    """Read a limb from names. The first reading with a whole limb counts, else the most complete one."""
+    best, misread = NamedLimb({}, {}, {}), dict[str, str]()
+    for loose in (False, True):
+        for slots in read_slots(_NamedParts(tree, side, loose)):
+            limb = _choose_chain(tree, roles, slots)
+            why = _explain_misreading(tree, side, limb)
+            if why:
+                misread |= dict.fromkeys(limb.rows, why)
+                continue
+            if limb.main_count > best.main_count or not (best.rows or best.detached):
+                best = limb
+            if best.main_count == 3:  # noqa: PLR2004  (all there are)
+                return best
+    return best._replace(misread=misread)
+
+
+def _explain_misreading(tree: CharacterTree, side: str, limb: NamedLimb) -> str:
+    """Explain why named hinges are no limb, or return "".
+
+    One of the two bones is much too short: robots number or letter the hinges of one anatomical joint, and these are
+    at one position.
+    """
+    bones = [limb.rows[role] for role in (*_LEG[:3], *_ARM[1:]) if role in limb.rows]
+    if len(bones) < len(_LEG[:3]) or not all(tree.hinge_mask[row] for row in bones[:2]):
+        return ""
+    whole = tree.measure_reach(bones[0])
+    for upper, lower in pairwise(bones):
+        if tree.measure_distance(upper, lower) < _MIN_BONE_FRACTION * whole:
+            names = tree.skeleton.names
+            return f"{names[upper]!r} and {names[lower]!r} are at one position, with no bone of the {side} limb"
+    return ""
+
+
+def _read_leg_slots(named: _NamedParts) -> Iterator[SegmentSlots]:
+    """List the readings of a leg. An ankle is the foot, unless it hangs elsewhere."""
+    thigh, either, shin = named("thigh"), named("leg"), named("shin")
+    hip, ankle, foot, toes = named("hips"), named("ankle"), named("foot"), named("toe")
+    if not (thigh or shin) and len(either) > 1:  # leg 1, leg 2, leg 3
+        # leg 1, leg 2, leg 3 are bones; in a robot they are hinges, several of them in one hip or ankle
+        bones = [] if any(named.figure.hinge_mask[row] for row in either) else [[row] for row in either]
+        thigh, shin, *rest = bones or [[], []]
+        foot, toes = (foot or [*rest, []][0]), (toes or [*rest, [], []][1])
+    elif not thigh:
+        thigh, shin = (either, shin) if shin and either else (hip, shin or either)
+    elif not shin:
+        shin = either
+    if ankle:
+        yield [thigh, shin, ankle, toes or foot]
+    if len(foot) > 1 and not toes and not named.figure.hinge_mask[foot[0]]:  # foot 1, foot 2
+        yield [thigh, shin, [foot[0]], [row for row in foot[1:] if named.figure.is_above(foot[0], row)]]
+    yield [thigh, shin, foot, toes]
+
+
+def _read_arm_slots(named: _NamedParts) -> Iterator[SegmentSlots]:
+    """List the readings of an arm. A wrist is the hand, unless it hangs elsewhere."""
+    clavicle, shoulder = named("clavicle"), named("shoulder")
+    upper, either, lower = named("upperarm"), named("arm"), named("forearm")
+    hands = [rows for rows in (named("wrist"), named("hand"), _find_palm(named)) if rows]
+    if sum(bool(named.figure.hinge_mask[row]) for row in either) > len(_ARM):
+        either = []  # arm 1 to arm 7 of a robot: hinges, several of them in one shoulder, elbow or wrist
+    if not (upper or lower or shoulder) and len(either) > 1:  # arm 1, arm 2, arm 3
+        rows = [[row] for row in either]
+        clavicle, rows = (rows[0], rows[1:]) if len(rows) > 3 and not (hands or clavicle) else (clavicle, rows)  # noqa: PLR2004  (all of an arm's bones)
+        upper, lower, *rest = rows
+        hands = hands or [[*rest, []][0]]
+    elif not upper:
+        upper, shoulder = (either, shoulder) if either else (shoulder, [])
+    for hand in hands or [[]]:
+        yield [clavicle or shoulder, upper, lower, hand]
+
+
+def _find_palm(named: _NamedParts) -> list[int]:
+    """Find the palm bone carrying the middle finger."""
+    palms, middle = named("palm"), named("middle")
+    fingers = named.figure.find_preorder_numbers(middle)
+    return [row for row in palms if named.figure.is_above_any(row, fingers)] or palms
+
+
+def _choose_chain(tree: CharacterTree, roles: tuple[str, ...], slots: SegmentSlots) -> NamedLimb:
+    """Choose the best chain of these rows. Also keep the first row of each segment outside it."""
+    after = [
+        tree.find_preorder_numbers(row for slot in slots[place + 1 :] for row in slot) for place in range(len(slots))
+    ]
+    candidates = [sorted(set(slot), key=lambda row: _rank_row(tree, row, after[place]))[:_MAX_SLOT_ROWS]
+             for place, slot in enumerate(slots)]  # fmt: skip
+    best = min(_list_chains(tree, candidates), key=lambda chain: _rank_chain(tree, roles, chain, after))
+    rows = {role: row for role, row in zip(roles, best, strict=True) if row >= 0}
+    rows = _choose_hinges(tree, roles, slots, rows)
+    detached = {role: slot[0] for role, slot in zip(roles, candidates, strict=True) if role not in rows and slot}
+    return NamedLimb(rows, {role: row for role, row in detached.items() if row not in rows.values()}, {})
+
+
+def _list_chains(tree: CharacterTree, slots: SegmentSlots, above: int = -1) -> Iterator[tuple[int, ...]]:
+    """List every chain with at most one row per slot. Each row hangs below the one before; -1 stands for none."""
+    if not slots:
+        yield ()
+        return
+    for row in (*slots[0], -1):
+        if row < 0 or above < 0 or (row != above and tree.is_above(above, row)):
+            for rest in _list_chains(tree, slots[1:], above if row < 0 else row):
+                yield (row, *rest)
+
+
+def _rank_chain(
+    tree: CharacterTree, roles: tuple[str, ...], chain: tuple[int, ...], after: Sequence[Sequence[int]]
+) -> tuple[object, ...]:
+    """Rank a chain; the best has the smallest key. The key counts its joints, then their qualities."""
+    main = [row for role, row in zip(roles, chain, strict=True) if row >= 0 and role in _MAIN_ROLES]
+    return (
+        -len(main),
+        sum(not tree.tokens[row].is_deform for row in main),
+        sum(row not in tree.skinned for row in main),
+        -sum(row >= 0 for row in chain),
+        [_rank_row(tree, row, after[place]) for place, row in enumerate(chain)],
+    )
+
+
+def _rank_row(tree: CharacterTree, row: int, after: Sequence[int]) -> tuple[object, ...]:
+    """Rank a row; the best row has the smallest key.
+
+    `after` are the preorder numbers of later segments.
+    """
+    if row < 0:
+        return (2, 0, 0, 0, 0)  # after every row
+    carries = tree.is_above_any(row, after)
+    return (not tree.tokens[row].is_deform, row not in tree.skinned, not carries, tree.depth[row], row)
+
+
+def _choose_hinges(
+    tree: CharacterTree, roles: tuple[str, ...], slots: SegmentSlots, rows: dict[str, int]
+) -> dict[str, int]:
+    """Choose one hinge for each anatomical joint made of several.
+
+    For an upper or lower bone it is the last hinge at the bone's start: twist hinges are anywhere along the bone, and
+    the bone's length and direction must be right. For the others it is the last hinge.
+    """
+    last = dict(rows)
+    for place, role in enumerate(roles):
+        if role not in rows or not tree.hinge_mask[rows[role]]:
+            continue
+        group = [row for row in slots[place] if tree.hinge_mask[row] and tree.is_above(rows[role], row)]
+        after = next((rows[other] for other in roles[place + 1 :] if other in rows), None)
+        if after is not None:
+            group = [row for row in group if row != after and tree.is_above(row, after)] or [rows[role]]
+        if after is not None and role.startswith(("Upper", "Lower")):
+            longest = max(tree.measure_distance(row, after) for row in group)
+            group = [row for row in group if tree.measure_distance(row, after) >= _HINGE_DISTANCE_RATIO * longest]
+        last[role] = max(group)
+    return last
+
+
+# --- Fingers, eyes and the jaw by name -------------------------------------------------------------------------------
+
+
+_FINGER_SEGMENTS = ("Proximal", "Intermediate", "Distal")
+_THUMB_SEGMENTS = ("Metacarpal", "Proximal", "Distal")
+
+
+def find_fingers(tree: CharacterTree, side: str, above: int = -1) -> dict[str, int]:
+    """Find the finger joints of a side, such as IndexProximal -> row.
+
+    Each finger has its first three joints; the bones of the palm are left out. Each joint hangs below the one before,
+    and all hang below `above`, if that is a row.
+    """
+    rows_by_role: dict[str, int] = {}
+    for number, finger in enumerate(FINGERS):
+        rows = tree.find_named(finger, side) or _find_numbered_finger(tree, number, side)
+        thumb = finger == "thumb"
+        rows = [row for row in rows if thumb or not tree.tokens[row].is_metacarpal]
+        rows = [row for row in rows if above < 0 or (row != above and tree.is_above(above, row))]
+        chain: list[int] = []
+        for row in rows:  # parents come before children
+            if not chain or tree.is_above(chain[-1], row):
+                chain.append(row)
+        segments = _THUMB_SEGMENTS if thumb else _FINGER_SEGMENTS
+        rows_by_role |= {f"{finger.capitalize()}{segment}": row for segment, row in zip(segments, chain, strict=False)}
+    return rows_by_role
+
+
+def _find_numbered_finger(tree: CharacterTree, number: int, side: str) -> list[int]:
+    """Find a finger by its number, counted from the thumb.
+
+    MakeHuman counts from one and writes the segment apart (finger1-1, finger1-2); Biped counts from zero and
+    appends it (Finger0, Finger01, Finger1, Finger11).
+    """
+    rows = [row for row in tree.find_named("finger", side) if tree.tokens[row].numbers]
+    digits = {row: tree.tokens[row].numbers for row in rows}
+    if any(len(numbers) > 1 for numbers in digits.values()):
+        return [row for row in rows if digits[row][0] == number + 1]
+    return [row for row in rows if _read_digits(tree, row)[:1] == str(number)]
+
+
+def _read_digits(tree: CharacterTree, row: int) -> str:
+    """Read the trailing digits of a name, zeros included. Finger01 is the thumb's second joint."""
+    name = tree.skeleton.names[row]
+    return name[len(name.rstrip("0123456789")) :]
+
+
+def find_face_joints(tree: CharacterTree, head: int) -> dict[str, int]:
+    """Find eyes and jaw below the head, by name."""
+    names_by_role = {"leftEye": ("eye", "left"), "rightEye": ("eye", "right"), "jaw": ("jaw", "")}
+    rows_by_role: dict[str, int] = {}
+    for role, (part, side) in names_by_role.items():
+        rows = [row for row in tree.find_named(part, side) if tree.is_above(head, row) and row != head]
+        if rows:
+            rows_by_role[role] = min(rows, key=lambda row: (tree.depth[row], row))
+    return rows_by_role
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+# confidence in names of a known convention, in clear words, and in words among unknown ones
+CONVENTION_CONFIDENCE, TOKEN_CONFIDENCE, LOOSE_CONFIDENCE = 0.9, 0.8, 0.6
+
+
+class NameReader:
+    """Roles by the names of one character. `confidence` is the confidence in these names."""
+
+    def __init__(self, tree: CharacterTree) -> None:
+        self.tree = tree
+        self.convention = find_convention(tree.skeleton.names)
+        self.confidence = CONVENTION_CONFIDENCE if self.convention else TOKEN_CONFIDENCE
+
+    @cached_property
+    def _limbs(self) -> list[tuple[str, NamedLimb]]:
+        return [(side, read(self.tree, side)) for side in SIDES for read in (find_leg, find_arm)]
+
+    def find_limbs(self) -> dict[str, Role]:
+        """Find arms and legs, each of them a chain."""
+        return self._build_roles(
+            {f"{side}{role}": row for side, limb in self._limbs for role, row in limb.rows.items()}
+        )
+
+    def find_detached(self) -> dict[str, int]:
+        """Find the rows named for a limb without hanging in it."""
+        return {f"{side}{role}": row for side, limb in self._limbs for role, row in limb.detached.items()}
+
+    def find_misread(self) -> dict[str, str]:
+        """Find roles named for joints at one position.
+
+        Each has a sentence with the reason.
+        """
+        return {f"{side}{role}": why for side, limb in self._limbs for role, why in limb.misread.items()}
+
+    def is_humanoid(self) -> bool:
+        """Return whether names alone give two arms and two legs."""
+        return all(limb.main_count == 3 for _, limb in self._limbs)  # noqa: PLR2004  (all there are)
+
+    def has_hands(self) -> bool:
+        """Return whether names give each hand a thumb and a finger."""
+        return all(
+            {role.startswith("Thumb") for role in find_fingers(self.tree, side)} == {True, False} for side in SIDES
+        )
+
+    def find_details(self, limbs: Mapping[str, Role]) -> dict[str, Role]:
+        """Find fingers, eyes and jaw. Each hangs below the known part of its limb or below the head."""
+        rows: dict[str, int] = {}
+        for side in SIDES:
+            above = next((limbs[side + part].row for part in ("LowerArm", "Hand") if side + part in limbs), -1)
+            rows |= {f"{side}{role}": row for role, row in find_fingers(self.tree, side, above).items()}
+        return self._build_roles(rows | (find_face_joints(self.tree, limbs["head"].row) if "head" in limbs else {}))
+
+    def _build_roles(self, rows: dict[str, int]) -> dict[str, Role]:
+        about = f" ({self.convention})" if self.convention else ""
+        names, words = self.tree.skeleton.names, self.tree.tokens
+        return {
+            role: Role(row, LOOSE_CONFIDENCE if words[row].unknown else self.confidence, f"named {names[row]!r}{about}")
+            for role, row in rows.items()
+        }

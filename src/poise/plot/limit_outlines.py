@@ -1,0 +1,194 @@
+"""Outlines of joint limits: reachable directions of the next bone."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.model.limit_bounds import clamp_rotations, measure_rotation_excess, pack_limit
+from poise.model.limits import EulerBox, Limit, Range, SwingTwist
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind
+
+_CIRCLE_POINTS = 48  # points of a circle
+_BONE_RATIO, _MAX_SIZE_RATIO = 0.4, 0.14  # radius as a fraction of the bone, and its bound as a fraction of the figure
+_END_TOLERANCE = 1e-6  # [rad, file units] distance from an end up to which the limit is touched
+_OVERSHOOT_FACTOR = 1 + 1e-4  # factor on the angle of a rotation: a joint at its limit then exceeds it
+
+
+class Outline(NamedTuple):
+    """Lines (n, 3) of one limit, and whether the joint touches it."""
+
+    lines: list[Floats]
+    at_end: bool
+
+
+def build_outlines(pose: Pose, joints: Sequence[str], size: float) -> list[Outline]:
+    """Build the limit outlines of joints in the world. `size` is that of the figure [file units]."""
+    result: list[Outline] = []
+    for name in joints:
+        outline = _build_outline(pose, name, size)
+        result += [outline] if outline is not None else []
+    return result
+
+
+def build_local_outline(pose: Pose, name: str) -> Outline | None:
+    """Build the outline of a joint's limit for a unit bone.
+
+    It is in the frame before the joint's own motion; None without a limit.
+
+    The track of a slide is in file units, relative to the joint's position.
+    """
+    skeleton, row = pose.skeleton, pose.skeleton.index(name)
+    limit = skeleton.limits[row]
+    if limit is None or not limit.bounded:
+        return None
+    if skeleton.kinds[row] == Kind.SLIDE:
+        return _build_slide_track(pose, row, limit)
+    joint_rotation = _find_joint_rotation(pose, row)
+    bone = rotations.rotate(
+        rotations.inverse(rotations.multiply(_compute_frame_rotation(pose, row), joint_rotation)),
+        _find_longest_bone(pose, row),
+    )
+    length = float(np.linalg.norm(bone))
+    unit = bone / length if length > 0 else np.array([0.0, 1.0, 0.0])
+    swept = _sweep_bone(limit, _find_axis(pose, row, limit), unit, joint_rotation)
+    return None if swept is None else Outline(*swept)
+
+
+def _build_outline(pose: Pose, name: str, size: float) -> Outline | None:
+    row = pose.skeleton.index(name)
+    centre, frame = pose.world[name].positions, _compute_frame_rotation(pose, row)
+    local = build_local_outline(pose, name)
+    if local is None:
+        return None
+    length = float(np.linalg.norm(_find_longest_bone(pose, row)))
+    slides = pose.skeleton.kinds[row] == Kind.SLIDE
+    radius = (
+        1.0 if slides else min(_BONE_RATIO * length, _MAX_SIZE_RATIO * size) if length > 0 else _MAX_SIZE_RATIO * size
+    )
+    return Outline([centre + radius * rotations.rotate(frame, line) for line in local.lines], local.at_end)
+
+
+def _compute_frame_rotation(pose: Pose, row: int) -> Floats:
+    """Compute the world rotation of the frame before a joint's motion."""
+    skeleton = pose.skeleton
+    parent, own = int(skeleton.parents[row]), skeleton.A[row, 3:]
+    if parent < 0:
+        return own
+    return rotations.multiply(pose.world[skeleton.names[parent]].rotations, own)
+
+
+def _find_joint_rotation(pose: Pose, row: int) -> Floats:
+    """Return the rotation of a joint's own motion."""
+    start, kind = int(pose.skeleton.q_start[row]), pose.skeleton.kinds[row]
+    if kind == Kind.HINGE:
+        return rotations.about(pose.skeleton.axes[row], np.asarray(_compute_joint_value(pose, row)))
+    first = start + (3 if kind == Kind.FREE else 0)
+    return pose.q[first : first + 4]
+
+
+def _compute_joint_value(pose: Pose, row: int) -> float:
+    ratio, offset = pose.skeleton.coupling_rows[row]
+    return float(ratio * pose.q[pose.skeleton.q_start[row]] + offset)
+
+
+def _find_longest_bone(pose: Pose, row: int) -> Floats:
+    """Find the vector to the farthest child [file units, world]. It is zero without children."""
+    points, children = pose.world.positions, list(pose.skeleton.children[row])
+    child_offsets = points[children] - points[row]
+    return child_offsets[np.linalg.norm(child_offsets, axis=-1).argmax()] if children else np.zeros(3)
+
+
+def _find_axis(pose: Pose, row: int, limit: Limit) -> Floats:
+    if isinstance(limit, Range) and limit.axis is not None:
+        return np.array(limit.axis)
+    return pose.skeleton.axes[row]
+
+
+# --- one function per limit type -----------------------------------------------------------------------------------
+
+
+def _sweep_bone(limit: Limit, axis: Floats, bone: Floats, joint_rotation: Floats) -> tuple[list[Floats], bool] | None:
+    """Build the lines (n, 3) swept by a unit bone. Also return whether the joint stands at its limit."""
+    if isinstance(limit, Range):
+        return _build_sector(limit, axis, bone, joint_rotation)
+    lines = _build_rim(limit, bone) if isinstance(limit, SwingTwist) else _build_box_edges(limit, bone)
+    beyond = rotations.slerp(rotations.IDENTITY, joint_rotation, np.asarray(_OVERSHOOT_FACTOR))
+    row = pack_limit(limit)
+    return lines, float(measure_rotation_excess(beyond, clamp_rotations(row, beyond))) > 0.5 * (
+        _OVERSHOOT_FACTOR - 1
+    ) * _compute_angle(joint_rotation) > 0
+
+
+def _compute_angle(rotation: Floats) -> float:
+    return 2 * math.atan2(float(np.linalg.norm(rotation[1:])), abs(float(rotation[0])))
+
+
+def _build_sector(limit: Range, axis: Floats, bone: Floats, joint_rotation: Floats) -> tuple[list[Floats], bool] | None:
+    if not (math.isfinite(limit.low) and math.isfinite(limit.high)):
+        return None
+    across = np.asarray(bone - (bone @ axis) * axis, dtype=np.float64)
+    if (
+        np.linalg.norm(across) < _END_TOLERANCE
+    ):  # the bone lies along the axis: any perpendicular direction shows the angle
+        across = np.cross(axis, np.eye(3)[int(np.abs(axis).argmin())])
+    across = np.asarray(across / np.linalg.norm(across), dtype=np.float64)
+    high = min(limit.high, limit.low + 2 * math.pi)
+    angles = np.linspace(limit.low, high, max(int(_CIRCLE_POINTS * (high - limit.low) / (2 * math.pi)), 2))
+    arc = rotations.rotate(rotations.about(axis, angles), across)
+    value = float(rotations.twist_angle(joint_rotation, axis))
+    gaps = [math.remainder(value - end, 2 * math.pi) for end in (limit.low, limit.high)]
+    return [np.concatenate([np.zeros((1, 3)), arc, np.zeros((1, 3))])], min(map(abs, gaps)) <= _END_TOLERANCE
+
+
+def _build_rim(limit: SwingTwist, bone: Floats) -> list[Floats]:
+    """Build the rim of the cone, with four spokes."""
+    (low_a, high_a), (low_b, high_b) = limit.sides
+    around = np.linspace(0.0, 2 * math.pi, _CIRCLE_POINTS + 1)
+    a = np.where(np.cos(around) >= 0, high_a, -low_a) * np.cos(around)
+    b = np.where(np.sin(around) >= 0, high_b, -low_b) * np.sin(around)
+    first, second = map(np.array, limit.swing_axes)
+    vectors = a[:, None] * first + b[:, None] * second
+    rim = rotations.rotate(_convert_rotation_vectors(vectors), bone)
+    return [rim, *(np.stack([np.zeros(3), rim[i]]) for i in range(0, _CIRCLE_POINTS, _CIRCLE_POINTS // 4))]
+
+
+def _build_box_edges(limit: EulerBox, bone: Floats) -> list[Floats]:
+    """Build the twelve edges of the box of angles."""
+    ends = [(max(low, -math.pi), min(high, math.pi)) for low, high in limit.ranges]
+    axes = [np.eye(3)["XYZ".index(letter)] for letter in limit.order]
+    lines: list[Floats] = []
+    for free in range(3):
+        others = [i for i in range(3) if i != free]
+        for corner in itertools.product(*(ends[i] for i in others)):
+            angles = np.zeros((3, _CIRCLE_POINTS // 2))
+            angles[others] = np.array(corner)[:, None]
+            angles[free] = np.linspace(*ends[free], _CIRCLE_POINTS // 2)
+            axis_rotations = [rotations.about(axis, angle) for axis, angle in zip(axes, angles, strict=True)]
+            lines.append(
+                rotations.rotate(rotations.multiply(rotations.multiply(*axis_rotations[:2]), axis_rotations[2]), bone)
+            )
+    return lines
+
+
+def _convert_rotation_vectors(vectors: Floats) -> Floats:
+    """Convert rotation vectors (n, 3) to quaternions."""
+    angles = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    axes = np.where(angles > 0, vectors / np.where(angles > 0, angles, 1.0), np.array([1.0, 0.0, 0.0]))
+    return np.concatenate([np.cos(angles / 2), np.sin(angles / 2) * axes], axis=-1)
+
+
+def _build_slide_track(pose: Pose, row: int, limit: Limit) -> Outline | None:
+    """Build the track of a slide between its end values."""
+    if not isinstance(limit, Range) or not (math.isfinite(limit.low) and math.isfinite(limit.high)):
+        return None
+    value = _compute_joint_value(pose, row)
+    ends = np.array([limit.low - value, limit.high - value])
+    return Outline([ends[:, None] * pose.skeleton.axes[row]], bool(np.abs(ends).min() <= _END_TOLERANCE))

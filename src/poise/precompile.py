@@ -1,0 +1,268 @@
+"""Kernel compilation ahead of time, by solving tiny problems. Later runs load the kernels from the cache on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from poise import kernels
+from poise.errors import UnknownNameError
+from poise.ground.grounder import Grounder
+from poise.ground.plant import plant_feet
+from poise.ground.terrain.terrain import Terrain
+from poise.io.registry import load
+from poise.kernels.compilation import suppress_progress
+from poise.maths.arrays import find_simd_width
+from poise.model.limits import Range, SwingTwist
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import Orientation, Place, Position
+from poise.solving.solve import prepare, solve
+
+WarmupStep: TypeAlias = tuple[str, Callable[[], Any]]
+
+_WIDE_LANES = 8  # lanes of a wide machine
+_REACHABLE_TARGET, _UNREACHABLE_TARGET = (0.3, 0.2, 0.4), (9.0, 9.0, 9.0)
+_IDENTITY_ROTATION = (1.0, 0.0, 0.0, 0.0)
+
+
+def list_steps(group_name: str = "all") -> list[WarmupStep]:
+    """List the warm-up steps as (name, function) pairs. Each takes seconds once and milliseconds afterwards."""
+    if group_name not in GROUPS:
+        raise UnknownNameError("group of kernels", group_name, GROUPS, plural="groups of kernels")
+    return [(name, step) for name, group, step in _STEPS if group_name == "all" or group in {group_name, "everything"}]
+
+
+def warmup(what: str = "all", *, progress: Callable[[str], None] | None = None) -> Path | None:
+    """Compile the kernels for this machine before the first solve.
+
+    Parameters
+    ----------
+    what
+        `"arms"`: robot arms, default solver. `"figures"`: limbs and whole characters, default solver.
+        `"methods"`: solvers selected by name, such as `ccd` and `fabrik`. `"feet"`: planting, locking, the Grounder.
+        `"all"`: all of these.
+    progress
+        A function called with the name of each step before it begins. Without one, a line on standard error announces
+        the compilation.
+
+    Returns
+    -------
+    Path or None
+        The cache folder of the compiled kernels. None: no folder is writable, and only this process has them.
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown group.
+
+    Notes
+    -----
+    Numba caches the kernels beside the package, in a user folder if that is not writable, or in NUMBA_CACHE_DIR if that
+    environment variable is set. They are compiled for this processor and this version of Poise.
+    """
+    with nullcontext() if progress is None else suppress_progress():
+        for name, compile_kernels in list_steps(what):
+            if progress is not None:
+                progress(name)
+            compile_kernels()
+    folder = kernels.kinematics.compute_local_transforms.stats.cache_path
+    return None if folder is None else Path(folder)
+
+
+def count_compiled() -> dict[str, int]:
+    """Count the compiled signatures of each kernel. Kernels are those of this machine's lane width."""
+    width = "8" if find_simd_width() == _WIDE_LANES else "4"
+    compiled_kernels = {
+        "kinematics.compute_local_transforms": kernels.kinematics.compute_local_transforms,
+        "kinematics.similarities_to_quaternions": kernels.kinematics.similarities_to_quaternions,
+        "kinematics.compute_world_maps": getattr(kernels.kinematics, f"compute_world_maps{width}"),
+        "kinematics.compute_jacobians": getattr(kernels.kinematics, f"compute_jacobians{width}"),
+        "chain_kinematics.compute_tips": kernels.chain_kinematics.compute_tips,
+        "ccd_position.solve": kernels.ccd_position.solve,
+        "ccd_goals.solve": kernels.ccd_goals.solve,
+        "ccd_position.measure_joint_leverage": kernels.ccd_position.measure_joint_leverage,
+        "fabrik.solve": kernels.fabrik.solve,
+        "fabrik.solve_limited": kernels.fabrik.solve_limited,
+        "fabrik_tree.solve": kernels.fabrik_tree.solve,
+        "legs.bend_all": kernels.ground.legs.bend_all,
+        "legs.passed_down": kernels.ground.legs.passed_down,
+        "spread.least": kernels.ground.spread.least,
+        "spread.swung": kernels.ground.spread.swung,
+        "grounder.step": kernels.ground.grounder.step,
+        "two_bone.solve": getattr(kernels.two_bone, f"solve{width}"),
+        "planar_two_bone.solve": kernels.planar_two_bone.solve,
+        "limb_packing.pack_limbs": kernels.limb_packing.pack_limbs,
+        "limb_packing.pack_planar_limbs": kernels.limb_packing.pack_planar_limbs,
+        "arm_lm.compute_tip_transforms": kernels.arm_lm.compute_tip_transforms,
+        "arm_targets.solve_targets": getattr(kernels.arm_targets, f"solve_targets{width}"),
+        "tree_lm.free": getattr(kernels.tree_lm, f"free{width}"),
+        "tree_lm.solve": getattr(kernels.tree_lm, f"solve{width}"),
+        "jacobian_methods.free": getattr(kernels.jacobian_methods, f"free{width}"),
+        "jacobian_methods.solve": getattr(kernels.jacobian_methods, f"solve{width}"),
+        "limits.find_max_violation": kernels.limits.find_max_violation,
+        "limits.is_valid_start": kernels.limits.is_valid_start,
+        "goal_errors.measure": getattr(kernels.goal_errors, f"measure{width}"),
+    }
+    return {name: len(getattr(kernel, "signatures", ())) for name, kernel in compiled_kernels.items()}
+
+
+def _load_arm() -> Pose:
+    return _load_rest("arm.urdf")
+
+
+def _load_humanoid() -> Pose:
+    return _load_rest("humanoid.bvh")
+
+
+def _load_rest(name: str) -> Pose:
+    return _load_sample(name).rest
+
+
+def _load_sample(name: str) -> Rig:
+    from poise.io import samples  # noqa: PLC0415  (`import poise` need not wait for it)
+
+    return load(samples.path(name))
+
+
+def _compile_poses() -> None:
+    for pose in (_load_arm(), _load_humanoid()):
+        assert pose.world.rotations.size
+        assert pose.world_of(pose.skeleton.names[-1]).rotations.size
+        assert pose.local_positions.size
+        Pose(pose.skeleton, np.repeat(pose.q[None], 2, axis=0)).world.matrices  # noqa: B018  (computed when read)
+
+
+def _compile_jacobians() -> None:
+    pose = _load_arm()
+    pose.jacobian("tool")
+    pose.jacobian("tool", np.zeros(3))
+
+
+def _compile_limit_names() -> None:
+    """Solve an arm at its limits and format the message."""
+    arm = _load_arm()
+    moving = [name for name in arm.skeleton.names if arm.skeleton[name].kind == Kind.HINGE]
+    tight = arm.skeleton.limited({name: Range(-0.05, 0.05) for name in moving})
+    solve(Pose(tight, tight.legal(arm.q)[0]), Position("tool", _REACHABLE_TARGET)).message()
+
+
+def _compile_ccd() -> None:
+    for pose, joint, goal in (
+        (_load_arm(), "tool", _REACHABLE_TARGET),
+        (_load_humanoid(), "LeftHand", (0.4, 1.2, 0.35)),
+    ):
+        for target in (goal, _UNREACHABLE_TARGET):  # an unreachable target takes other code paths
+            solve(pose, Position(joint, target), solver="ccd").message()
+            solve(pose, Position(joint, [target, target]), solver="ccd")
+    solve(_load_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35)), solver="ccd", trace=True)
+    solve(_load_humanoid(), Place("LeftHand", (0.4, 1.2, 0.35), _IDENTITY_ROTATION), solver="ccd")
+
+
+def _compile_fabrik() -> None:
+    limited, goal = _load_humanoid(), Position("LeftHand", (0.4, 1.2, 0.35))
+    free = Pose(limited.skeleton.limited({"*": None}), limited.q)
+    for pose in (free, limited):
+        solve(pose, goal, solver="fabrik")
+        solve(pose, goal.with_target(np.array([goal.target, _UNREACHABLE_TARGET])), solver="fabrik")
+    solve(limited, [goal, Position("Head", (0.0, 1.6, 0.1))], solver="fabrik")
+
+
+def _compile_two_bone() -> None:
+    leg = Position("LeftFoot", (0.1, 0.3, 0.2), root="LeftUpLeg")
+    solve(_load_humanoid(), leg, solver="two_bone").message()
+    solve(_load_humanoid(), Place("LeftFoot", (0.1, 0.3, 0.2), _IDENTITY_ROTATION, root="LeftUpLeg"), solver="two_bone")
+    arm = Skeleton.build("abc", range(-1, 2), [1, 1, 0], offsets=[(1, 0, 0)] * 3, axes=[(0, 0, 1)] * 3)
+    solve(Pose(arm, arm.rest_q), Position("c", (1.5, 0.5, 0.0)), solver="two_bone")
+
+
+def _compile_arm_single() -> None:
+    for goal in (
+        Position("tool", _REACHABLE_TARGET),
+        Orientation("tool", _IDENTITY_ROTATION),
+        Place("tool", _REACHABLE_TARGET, _IDENTITY_ROTATION),
+    ):
+        for target in (goal.rows(), _move_out_of_reach(goal)):
+            aimed = goal.with_target(target)
+            solve(_load_arm(), aimed).message()
+            prepare(_load_arm(), goal)(target)
+
+
+def _compile_arm_batch() -> None:
+    for goal in (
+        Position("tool", _REACHABLE_TARGET),
+        Orientation("tool", _IDENTITY_ROTATION),
+        Place("tool", _REACHABLE_TARGET, _IDENTITY_ROTATION),
+    ):
+        solve(_load_arm(), goal.with_target(np.repeat(goal.rows()[None], 2, axis=0))).message()
+        solve(_load_arm(), goal, prefer="closest", seeds=2)
+    solve(_load_arm(), Place("tool", _UNREACHABLE_TARGET, _IDENTITY_ROTATION), trace=True)
+    pose = _load_arm()
+    solve(pose.with_q(np.repeat(pose.q[None], 2, axis=0)), Position("tool", _REACHABLE_TARGET))
+
+
+def _move_out_of_reach(goal: Position | Orientation | Place) -> Any:
+    target = goal.rows().copy()
+    target[..., :3] += _UNREACHABLE_TARGET if "position" in goal.measures else 0.0
+    return target
+
+
+def _compile_character() -> None:
+    pose = _load_humanoid()
+    joints = [pose.skeleton.names[-1], "LeftHand"]
+    goals = [Place(joint, pose.world[joint].positions + 0.01, pose.world[joint].rotations) for joint in joints]
+    solve(pose, goals, free_root=True).message()
+    solve(pose, [Place(goal.joint, _UNREACHABLE_TARGET, _IDENTITY_ROTATION) for goal in goals]).message()
+    solve(_build_hinged_pose(pose.skeleton), goals, free_root=True)
+    solve(_build_limited_pose(pose.skeleton), goals, free_root=True)
+    solve(pose, goals[:1], prefer="closest", seeds=2)
+
+
+def _compile_jacobian_methods() -> None:
+    for pose in (_load_humanoid(), _build_limited_pose(_load_humanoid().skeleton)):
+        solve(pose, Position("LeftHand", (0.4, 1.2, 0.35)), solver="damped_least_squares").message()
+
+
+def _compile_feet() -> None:
+    walk = _load_sample("humanoid.glb").clips[0]
+    plant_feet(walk, Terrain.stairs(0.15, 0.3))  # this clip has acceleration spikes: their smoothing is compiled too
+
+
+def _compile_live_feet() -> None:
+    Grounder(_load_humanoid(), Terrain.flat()).step(_load_humanoid(), 0.0)
+
+
+def _build_hinged_pose(skeleton: Skeleton) -> Pose:
+    """Build a character pose with a hinge knee."""
+    hinged = skeleton.limited({"LeftLeg": Range.degrees(0, 150, axis=(1, 0, 0))})
+    return Pose(hinged, hinged.rest_q)
+
+
+def _build_limited_pose(skeleton: Skeleton) -> Pose:
+    """Build a character pose with bounded twist of a ball joint. Kernels have a separate branch for it."""
+    cramped = skeleton.limited({"LeftArm": SwingTwist((1, 0, 0), 1.5, (-1.5, 1.5))})
+    return Pose(cramped, cramped.rest_q)
+
+
+GROUPS = ("arms", "figures", "methods", "feet", "all")
+
+# Name of a step, its group, and its function.
+_STEPS: tuple[tuple[str, str, Callable[[], Any]], ...] = (
+    ("poses", "everything", _compile_poses),
+    ("Jacobians", "arms", _compile_jacobians),
+    ("arms: one target", "arms", _compile_arm_single),
+    ("arms: many targets", "arms", _compile_arm_batch),
+    ("arms: limits", "arms", _compile_limit_names),
+    ("limbs of two bones", "figures", _compile_two_bone),
+    ("figures: any goals", "figures", _compile_character),
+    ("joint by joint: ccd", "methods", _compile_ccd),
+    ("joint by joint: fabrik", "methods", _compile_fabrik),
+    ("Jacobian methods", "methods", _compile_jacobian_methods),
+    ("feet of clips", "feet", _compile_feet),
+    ("feet, live", "feet", _compile_live_feet),
+)

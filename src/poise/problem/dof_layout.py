@@ -1,0 +1,509 @@
+"""Degrees of freedom and measures of a set of goals.
+
+A Pole shares the chain of the goal at its tip and adds no joint to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.errors import UnsupportedError
+from poise.kernels.layout import AIM, BALL, DIRECTION, FIXED, HINGE, MOVE, POLE, POSITION, ROTATION, SLIDE
+from poise.maths.arrays import Floats, Ints
+from poise.model.limits import Range, find_hinge_axis
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.goals import AnyGoal, Balance, Goal, JointGoal, LookAt, Pole, is_joint_goal
+from poise.problem.goals.pole import LimbRows
+
+
+def find_pole_limb(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> LimbRows:
+    """Find the rows of a pole's limb among all goals. InputError where its joint is not inside the limb."""
+    return pole.limb(skeleton, find_shared_chain(skeleton, pole, goals))
+
+
+def find_pole_movers(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> list[int]:
+    """List rows of a limb moved by a pole alone. None where the pole shares the chain of another goal."""
+    chain = find_shared_chain(skeleton, pole, goals)
+    if chain and pole.root is None:
+        return []
+    limb, path = pole.limb(skeleton, chain), skeleton.way(pole.tip_row(skeleton))
+    return path[path.index(limb.first) : -1]
+
+
+def find_shared_chain(skeleton: Skeleton, pole: Pole, goals: Iterable[AnyGoal]) -> Sequence[int]:
+    """List rows above a pole's tip moved by its goals, parents first.
+
+    The list is empty without a goal at or below the tip. A goal below the tip, or a goal of only the tip's rotation,
+    counts if the pole's joint moves for it: a hand rotating alone moves no elbow.
+    """
+    middle, tip = skeleton.index(pole.joint), pole.tip_row(skeleton)
+    path, shared = skeleton.way(tip), set[int]()
+    for goal in goals:
+        if isinstance(goal, Pole | LookAt) or not is_joint_goal(goal):
+            continue
+        row = skeleton.index(goal.joint)
+        if tip not in skeleton.way(row):
+            continue
+        chain = find_chain_rows(skeleton, goal)
+        if middle in chain[1:] or (row == tip and "position" in goal.measures):
+            shared.update(chain)
+    return [row for row in path if row in shared]
+
+
+def has_own_root(skeleton: Skeleton, goal: JointGoal) -> bool:
+    """Return whether a goal's root is its own joint. Then nothing above moves, and its turning counts."""
+    return goal.root is not None and skeleton.index(goal.root) == skeleton.index(goal.joint)
+
+
+def find_chain_rows(skeleton: Skeleton, goal: JointGoal) -> list[int]:
+    """List moving rows above the joint of a goal, parents first."""
+    if has_own_root(skeleton, goal):
+        return []
+    return [skeleton.index(name) for name in skeleton.chain(goal.root, goal.joint)]
+
+
+def name_pole_roots(skeleton: Skeleton, goals: Sequence[Goal]) -> list[Goal]:
+    """Return the goals with the root of every Pole named. So each is the same without the others."""
+    return [_name_root(skeleton, goal, goals) if isinstance(goal, Pole) else goal for goal in goals]
+
+
+def _name_root(skeleton: Skeleton, pole: Pole, goals: Sequence[Goal]) -> Pole:
+    return replace(pole, root=skeleton.names[find_pole_limb(skeleton, pole, goals).first])
+
+
+# --- Degrees of freedom and measures of a set of goals ---------------------------------------------------------------
+#
+# This part of the packing is the same for all poses.
+#
+# node   one motion: a hinge, slide, ball or translation, or a fixed frame of a goal
+# u      configuration in kernel coordinates: the values of the moving joints
+# dof    one degree of freedom of a step: a hinge or slide has 1, a ball or translation 3
+# term   one measured quantity of a goal, with three rows of the residual
+
+
+BALANCE = -1  # kind of a measure without a term in the kernels
+MEASURE_KINDS = {
+    "position": POSITION, "rotation": ROTATION, "direction": DIRECTION, "aim": AIM, "pole": POLE, "balance": BALANCE,
+}  # fmt: skip
+LENGTH_KINDS = (POSITION, BALANCE)  # kinds measured in file units; others are in radians
+TARGET_SIZES = {POSITION: 3, ROTATION: 4, DIRECTION: 3, AIM: 3, POLE: 3, BALANCE: 0}  # numbers of a target, by kind
+TARGET_DOFS = {
+    POSITION: 3,
+    ROTATION: 3,
+    DIRECTION: 2,
+    AIM: 2,
+    POLE: 1,
+}  # degrees of freedom constrained by a target, by kind
+U_SIZES = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 4, MOVE: 3}  # numbers in u, by kind of node
+DOF_COUNTS = {FIXED: 0, HINGE: 1, SLIDE: 1, BALL: 3, MOVE: 3}
+
+
+class Node(NamedTuple):
+    """One motion of the tree.
+
+    `row` is its skeleton row, `parent` its parent node; `u_start`, `dof_start` and `q_start` are its first index in u,
+    the dofs and q.
+    """
+
+    row: int
+    kind: int
+    parent: int
+    u_start: int
+    dof_start: int
+    q_start: int
+
+
+class Measure(NamedTuple):
+    """One measured quantity of a goal.
+
+    Fields: kind (see MEASURE_KINDS), goal number, row of its joint, first column of a target.
+
+    For a pole `row` is its tip, and `limb` has the rows of the first joint and the middle joint. For a balance `row` is
+    the first supporting joint, and `limb` has the others.
+    """
+
+    kind: int
+    goal: int
+    row: int
+    column: int
+    limb: tuple[int, ...] = ()
+
+
+class Term(NamedTuple):
+    """One measure as packed for the kernels.
+
+    It belongs to goal number `goal` and the joint in `row`, which node `node` moves; `column` is its first number in a
+    target row.
+
+    `limb` and `limb_nodes` are the rows and nodes of a pole's two other joints.
+    """
+
+    kind: int
+    goal: int
+    row: int
+    node: int
+    column: int
+    limb: tuple[int, ...] = ()
+    limb_nodes: tuple[int, ...] = ()
+
+
+class Layout(NamedTuple):
+    """Kinematic tree of a set of goals, with their measures.
+
+    base             row above all nodes, -1 for the world
+    terms            in depth-first order of their nodes, so each dof affects one range of residual rows
+    paths            nodes acting on each term for its goal
+    rows_below_base  rows between the base and the moving or measured joints
+    offset_rows      those of them with translations outside q
+    fixed_columns    columns of q with constant values that enter the frames between nodes; empty where these frames
+                     are the same in every pose
+    """
+
+    nodes: tuple[Node, ...]
+    measures: tuple[Measure, ...]
+    terms: tuple[Term, ...]
+    base: int
+    nu: int
+    dofs: Floats
+    paths: tuple[tuple[int, ...], ...]
+    rows_below_base: tuple[int, ...]
+    offset_rows: Ints
+    fixed_columns: Ints
+
+    @property
+    def moving_rows(self) -> tuple[int, ...]:
+        """Rows of the moving joints."""
+        return tuple(dict.fromkeys([node.row for node in self.nodes if node.kind != FIXED]))
+
+    @property
+    def target_dofs(self) -> int:
+        """Number of degrees of freedom constrained by the goals."""
+        return sum([TARGET_DOFS[term.kind] for term in self.terms])
+
+
+def is_moved_by_own_joint(skeleton: Skeleton, goal: JointGoal, tip: int) -> bool:
+    """Return whether moving row `tip` itself changes the goal's measures.
+
+    Rotating a joint moves its own origin only if a constant offset follows the rotation; a slide always moves it.
+    """
+    if goal.measures == ("position",):
+        offsets = [*skeleton.B[tip, :, 3].tolist(), *getattr(goal, "offset", ())]
+        return any(offsets) or skeleton.kinds[tip].item() == Kind.SLIDE
+    return goal.measures != ("pole",)
+
+
+def build_layout(skeleton: Skeleton, goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
+    """Build the layout of these goals. UnsupportedError for a free root where there is none."""
+    joint_goals = [goal for goal in goals if is_joint_goal(goal)]
+    measures = list_measures(skeleton, goals)
+    tips = [_find_tip_row(skeleton, goal) for goal in joint_goals]
+    moving = _find_moving_rows(skeleton, goals, joint_goals, tips, free_root=free_root)
+    measured_rows = tips + [row for measure in measures for row in measure.limb if measure.kind != BALANCE]
+    nodes, nodes_by_row = _build_nodes(skeleton, moving, measured_rows, free_root=free_root)
+    terms = [
+        Term(m.kind, m.goal, m.row, nodes_by_row[m.row], m.column, m.limb, tuple(map(nodes_by_row.__getitem__, m.limb)))
+        for m in measures
+        if m.kind != BALANCE
+    ]
+    if len(terms) > 1:
+        order = _order_depth_first(nodes)
+        terms.sort(key=lambda term: order[term.node])
+    base = _find_base(skeleton, nodes)
+    rows_below = _find_rows_below(skeleton, nodes, terms, base)
+    return Layout(
+        nodes=nodes,
+        measures=measures,
+        terms=tuple(terms),
+        base=base,
+        nu=max([node.u_start + U_SIZES[node.kind] for node in nodes], default=0),
+        dofs=_weight_dofs(skeleton, nodes, goals),
+        paths=tuple([_find_term_path(skeleton, nodes, term, goals[term.goal]) for term in terms]),
+        rows_below_base=rows_below,
+        offset_rows=np.array([row for row in rows_below if skeleton.kinds[row] != Kind.FREE], dtype=np.int64),
+        fixed_columns=_find_fixed_columns(skeleton, nodes, terms, rows_below),
+    )
+
+
+# --- moving joints ----------------------------------------------------------------------------------------------
+
+
+def _find_moving_rows(
+    skeleton: Skeleton,
+    goals: Sequence[AnyGoal],
+    joint_goals: Sequence[JointGoal],
+    tips: Sequence[int],
+    *,
+    free_root: bool,
+) -> set[int]:
+    """Find the rows moved by any goal.
+
+    They are each goal's chain, its own joint where that has an effect, and coupled joints.
+
+    `joint_goals` are the goals of single joints, `tips` their rows.
+    """
+    rows: set[int] = set()
+    for goal in goals:
+        if isinstance(goal, Balance):
+            rows.update(goal.moving(skeleton))
+    for goal, tip in zip(joint_goals, tips, strict=True):
+        if isinstance(goal, LookAt):
+            rows.update(goal.shares(skeleton))
+            goal.warn_unseen(skeleton)
+            continue
+        if isinstance(goal, Pole):
+            rows.update(find_pole_movers(skeleton, goal, goals))
+            continue
+        has_effect = is_moved_by_own_joint(skeleton, goal, tip)
+        if has_effect:
+            rows.add(tip)
+        if not (has_effect and has_own_root(skeleton, goal)):
+            rows.update([skeleton.index(name) for name in skeleton.chain(goal.root, skeleton.names[tip])])
+    if not joint_goals and not any(isinstance(goal, Balance) for goal in goals):
+        rows = {i for i in range(len(skeleton)) if skeleton.kinds[i] != Kind.FREE}
+    rows |= _find_free_rows(skeleton, tips) if free_root else set()
+    ratios = skeleton.coupling_rows[:, 0]
+    rows = {row for row in rows if skeleton.kinds[row] != Kind.FIXED and ratios[row] != 0.0}
+    return rows | _find_coupled_rows(skeleton, rows, tips)
+
+
+def _find_free_rows(skeleton: Skeleton, tips: Iterable[int]) -> set[int]:
+    """Find the free joints at or above the goals' joints. Without such joints all free joints are returned."""
+    free_rows = {row for tip in tips for row in skeleton.way(tip) if skeleton.kinds[row] == Kind.FREE}
+    if not tips:
+        free_rows = set(np.flatnonzero(skeleton.kinds == Kind.FREE).tolist())
+    if not free_rows:
+        suffix = f" above {skeleton.names[next(iter(tips))]!r}" if tips else ""
+        message = f"free_root=True needs a free joint{suffix}; there is none"
+        raise UnsupportedError(message)
+    return free_rows
+
+
+def _find_coupled_rows(skeleton: Skeleton, rows: set[int], tips: Iterable[int]) -> set[int]:
+    """Find joints on a goal's path coupled to moving ones."""
+    if not any(skeleton.couplings):
+        return set()
+    columns = {int(skeleton.q_start[row]) for row in rows if skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE)}
+    path_rows = {row for tip in tips for row in skeleton.way(tip)}
+    ratios = skeleton.coupling_rows[:, 0]
+    kinds = (Kind.HINGE, Kind.SLIDE)
+    return {
+        r for r in path_rows if skeleton.kinds[r] in kinds and ratios[r] != 0.0 and int(skeleton.q_start[r]) in columns
+    }
+
+
+# --- nodes and terms ---------------------------------------------------------------------------------------------
+
+
+def _build_nodes(
+    skeleton: Skeleton, moving: set[int], tips: Sequence[int], *, free_root: bool
+) -> tuple[tuple[Node, ...], dict[int, int]]:
+    """Build the nodes, parents first. Also return the node that carries each row on the way to a goal."""
+    fixed_tips = {tip for tip in tips if not moving.intersection(skeleton.way(tip))}
+    rows = _add_ancestors(skeleton, [*tips, *moving])
+    nodes: list[Node] = []
+    nodes_by_row: dict[int, int] = {}
+    shared: dict[int, tuple[int, int]] = {}
+    u_start = dof_start = 0
+    for row in sorted(rows):
+        parent = nodes_by_row.get(int(skeleton.parents[row]), -1)
+        for kind in _list_motion_kinds(
+            skeleton, row, moving=row in moving, is_fixed_tip=row in fixed_tips, free_root=free_root
+        ):
+            column = int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE and kind != MOVE else 0)
+            can_share = kind in (HINGE, SLIDE) and skeleton.kinds[row] in (Kind.HINGE, Kind.SLIDE)
+            if can_share and column in shared:
+                nodes.append(Node(row, kind, parent, *shared[column], column))
+            else:
+                nodes.append(Node(row, kind, parent, u_start, dof_start, column))
+                if can_share:
+                    shared[column] = (u_start, dof_start)
+                u_start, dof_start = u_start + U_SIZES[kind], dof_start + DOF_COUNTS[kind]
+            parent = len(nodes) - 1
+        nodes_by_row[row] = parent
+    return tuple(nodes), nodes_by_row
+
+
+def _add_ancestors(skeleton: Skeleton, rows: Iterable[int], base: int = -1) -> set[int]:
+    """Return these rows and all ancestors below the base."""
+    ancestors: set[int] = set()
+    for row in rows:
+        ancestor = row
+        while ancestor not in (base, -1) and ancestor not in ancestors:
+            ancestors.add(ancestor)
+            ancestor = int(skeleton.parents[ancestor])
+    return ancestors
+
+
+def _list_motion_kinds(
+    skeleton: Skeleton, row: int, *, moving: bool, is_fixed_tip: bool, free_root: bool
+) -> tuple[int, ...]:
+    """List the motions of a row, in order."""
+    if not moving:
+        return (FIXED,) if is_fixed_tip else ()
+    kind, rotation_kind = skeleton.kinds[row], BALL if find_hinge_axis(skeleton.limits[row]) is None else HINGE
+    if kind == Kind.FREE:
+        return (MOVE, rotation_kind) if free_root else (rotation_kind,)
+    return {Kind.HINGE: (HINGE,), Kind.SLIDE: (SLIDE,), Kind.BALL: (rotation_kind,)}[Kind(kind)]
+
+
+def list_measures(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> tuple[Measure, ...]:
+    """List the measures of these goals, in order."""
+    measures: list[Measure] = []
+    column = 0
+    for i, goal in enumerate(goals):
+        for measure in goal.measures:
+            kind = MEASURE_KINDS[measure]
+            if isinstance(goal, Balance):
+                row, *limb = [row for row, _ in goal.support(skeleton)]
+            elif isinstance(goal, Pole):
+                *limb, row = find_pole_limb(skeleton, goal, goals)
+            else:
+                row, limb = _find_tip_row(skeleton, goal), ()
+            measures.append(Measure(kind, i, row, column, tuple(limb)))
+            column += TARGET_SIZES[kind]
+    return tuple(measures)
+
+
+def _find_tip_row(skeleton: Skeleton, goal: AnyGoal) -> int:
+    """Return the row at the end of a goal's chain."""
+    if isinstance(goal, Pole):
+        return goal.tip_row(skeleton)
+    return skeleton.index(goal.joint)  # pyright: ignore[reportAttributeAccessIssue]  (others speak of no joint)
+
+
+def _order_depth_first(nodes: Sequence[Node]) -> list[int]:
+    """Return the depth-first rank of each node."""
+    children: list[list[int]] = [[] for _ in nodes]
+    stack = [i for i, node in enumerate(nodes) if node.parent < 0][::-1]
+    for i, node in enumerate(nodes):
+        if node.parent >= 0:
+            children[node.parent].append(i)
+    order = [0] * len(nodes)
+    count = 0
+    while stack:
+        i = stack.pop()
+        order[i] = count
+        count += 1
+        stack.extend(reversed(children[i]))
+    return order
+
+
+def _find_node_path(nodes: Sequence[Node], node: int) -> tuple[int, ...]:
+    """List the moving nodes from the base to `node`, inclusive."""
+    path: list[int] = []
+    while node >= 0:
+        if nodes[node].kind != FIXED:
+            path.append(node)
+        node = nodes[node].parent
+    return tuple(reversed(path))
+
+
+def _find_term_path(skeleton: Skeleton, nodes: Sequence[Node], term: Term, goal: AnyGoal) -> tuple[int, ...]:
+    """List the nodes acting on a term for its goal.
+
+    Those are all on the path; for a LookAt only the joints of its `over`.
+    """
+    path = _find_node_path(nodes, term.node)
+    if not isinstance(goal, LookAt):
+        return path
+    shares = goal.shares(skeleton)
+    return tuple([node for node in path if nodes[node].row in shares and nodes[node].kind != MOVE])
+
+
+def _weight_dofs(skeleton: Skeleton, nodes: Sequence[Node], goals: Sequence[AnyGoal]) -> Floats:
+    """Scale the mobility of dofs by the shares of a LookAt.
+
+    Shares are relative to the largest; the last LookAt counts.
+    """
+    dofs = _build_dofs(skeleton, nodes)
+    for goal in goals:
+        if isinstance(goal, LookAt):
+            shares = goal.shares(skeleton)
+            for node in nodes:
+                if node.row in shares and node.kind != MOVE:
+                    dofs[node.dof_start : node.dof_start + DOF_COUNTS[node.kind], 3] = shares[node.row] / max(
+                        shares.values()
+                    )
+    return dofs
+
+
+def _build_dofs(skeleton: Skeleton, nodes: Sequence[Node]) -> Floats:
+    """Build the dof array (nd, 4)."""
+    count = max([node.dof_start + DOF_COUNTS[node.kind] for node in nodes], default=0)
+    rows = np.tile([-np.inf, np.inf, -1.0, 1.0], (count, 1))
+    for node in nodes:
+        limit = skeleton.limits[node.row]
+        if node.kind == HINGE and isinstance(limit, Range) and limit.axis is not None:
+            bounds = (-np.inf, np.inf) if limit.soft else (limit.low, limit.high)
+            rows[node.dof_start, :3] = *bounds, node.u_start
+        elif node.kind in (HINGE, SLIDE):
+            rows[node.dof_start, :3] = *skeleton.value_ranges[node.q_start], node.u_start
+    return rows
+
+
+def _find_base(skeleton: Skeleton, nodes: Sequence[Node]) -> int:
+    """Find the lowest row above every node."""
+    parent_paths = [skeleton.way(int(skeleton.parents[node.row])) for node in nodes if node.parent < 0]
+    base = -1
+    for rows in zip(*parent_paths, strict=False):
+        if len(set(rows)) > 1:
+            break
+        base = rows[0]
+    return base
+
+
+def _find_rows_below(skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], base: int) -> tuple[int, ...]:
+    """List the rows between the base and the goals, parents first."""
+    rows = [node.row for node in nodes] + [row for term in terms for row in (term.row, *term.limb)]
+    return tuple(sorted(_add_ancestors(skeleton, rows, base)))
+
+
+def _find_fixed_columns(skeleton: Skeleton, nodes: Sequence[Node], terms: Sequence[Term], below: Sequence[int]) -> Ints:
+    """Find the columns of q with constant values for these goals.
+
+    They belong to joints that do not move, and stand in the frames between the nodes.
+    """
+    moving = {node.row for node in nodes if node.kind != FIXED}
+    translating = {node.row for node in nodes if node.kind == MOVE}
+    parents = {int(skeleton.parents[row]) for row in below}
+    rotation_rows = {
+        term.row for term in terms if term.kind not in (POSITION, POLE)
+    }  # a LookAt may leave its own joint fixed
+    fixed: set[int] = set()
+    for row in below:
+        first, kind = int(skeleton.q_start[row]), Kind(skeleton.kinds[row])
+        if row in moving:
+            if kind == Kind.FREE and row not in translating:
+                fixed.update(range(first, first + 3))  # it rotates only; its translation is part of the frames
+        elif kind == Kind.BALL and row not in parents | rotation_rows and not skeleton.B[row, :, 3].any():
+            continue  # only its position is measured, and its own rotation does not change that
+        elif kind != Kind.FIXED:
+            fixed.update(range(first, first + kind.nq))
+    return np.array(sorted(fixed), dtype=np.int64)
+
+
+def find_coupled_pair(skeleton: Skeleton, nodes: Sequence[Node]) -> tuple[str, str] | None:
+    """Return two coupled joints among the nodes, or None. Methods that move one joint at a time cannot serve both."""
+    owner: dict[int, int] = {}
+    for node in nodes:
+        if node.kind in (HINGE, SLIDE) and owner.setdefault(node.u_start, node.row) != node.row:
+            return skeleton.names[owner[node.u_start]], skeleton.names[node.row]
+    return None
+
+
+def find_shared_columns(nodes: Iterable[Node], skeleton: Skeleton) -> tuple[Ints, Ints]:
+    """Return the columns of q and u with equal values.
+
+    Excluded are translations and balls that a limit makes hinges.
+    """
+    pairs: list[tuple[int, int]] = []
+    for node in nodes:
+        is_ball = skeleton.kinds[node.row] >= Kind.BALL
+        if node.kind == BALL or (node.kind in (HINGE, SLIDE) and not is_ball):
+            pairs.extend((node.q_start + i, node.u_start + i) for i in range(U_SIZES[node.kind]))
+    table = np.array(list(dict.fromkeys(pairs)), dtype=np.int64).reshape(-1, 2)
+    return table[:, 0], table[:, 1]

@@ -1,0 +1,389 @@
+"""Checks by geometry: reach of chains, conflicting goals, gaps in closed loops."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.caching import get_or_compute
+from poise.maths.geometry import length, measure_direction_error, measure_rotation_error
+from poise.model.loops import Loop
+from poise.model.pose import Pose
+from poise.model.skeleton import Skeleton
+from poise.problem.dof_layout import BALL, DIRECTION, POSITION, ROTATION, TARGET_SIZES, Measure
+from poise.problem.goal_errors import WorldTransforms
+from poise.problem.plan import Plan
+from poise.problem.problem import Problem, Tolerance
+from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR, read_offset
+
+
+class TargetReach(NamedTuple):
+    """Reach of one position goal.
+
+    Fields: term number in the plan, and shortest, longest and desired (k,) distance from its first joint.
+    """
+
+    term: int
+    shortest: float
+    longest: float
+    distance: Floats
+
+
+def compute_reaches(problem: Problem, targets: Floats) -> list[TargetReach]:
+    """Compute the reach of every position goal."""
+    plan, aims = problem.plan, problem.kernel_targets(targets)
+    reaches_of_terms: list[TargetReach] = []
+    for i, term in enumerate(plan.layout.terms):
+        if term.kind == POSITION:
+            shortest, longest, origin = plan.reaches[i]
+            column = int(plan.terms[i, 3])
+            offset = aims[:, column : column + 3] - origin
+            reaches_of_terms.append(TargetReach(i, shortest, longest, np.sqrt((offset**2).sum(axis=-1))))
+    return reaches_of_terms
+
+
+def find_unreachable(problem: Problem, targets: Floats, tolerance: Tolerance) -> Ints:
+    """Return the number of each row's first unreachable position.
+
+    Positions are counted from 1 in the order of the terms; 0 is none.
+    """
+    slack = tolerance.distance / problem.plan.unit
+    first_unreachable = np.zeros(len(targets), dtype=np.int64)
+    for n, reach in enumerate(compute_reaches(problem, targets), start=1):
+        is_outside = (reach.distance > reach.longest + slack) | (reach.distance < reach.shortest - slack)
+        first_unreachable = np.where(is_outside & (first_unreachable == 0), n, first_unreachable)
+    return first_unreachable
+
+
+def find_overextended(problem: Problem, targets: Floats, tolerance: Tolerance) -> Bools | None:
+    """Return a mask (k,) of targets beyond a free chain's reach. None where there are no such targets.
+
+    A free chain has balls without limits and one position goal at its end. Straightened towards such a target it is as
+    near as possible.
+    """
+    plan = problem.plan
+    if (
+        problem.free_root
+        or not problem.lone_point
+        or not get_or_compute(plan, "free chain", None, lambda: _is_unlimited_ball_chain(plan))
+    ):
+        return None
+    _, longest, origin = plan.reaches[0]
+    max_distance, aims = longest + tolerance.distance / plan.unit, problem.kernel_targets(targets)
+    if len(aims) == 1:  # Python floats: arrays would take a tenth of a 40 us solve
+        x, y, z = aims[0, :3].tolist()
+        a, b, c = origin.tolist()
+        return np.array([True]) if (x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2 > max_distance**2 else None
+    is_far = ((aims[:, :3] - origin) ** 2).sum(axis=1) > max_distance**2
+    return is_far if is_far.any() else None
+
+
+def _is_unlimited_ball_chain(plan: Plan) -> bool:
+    nodes = plan.layout.nodes
+    return all(node.kind == BALL for node in nodes) and not any(plan.skeleton.limits[node.row] for node in nodes)
+
+
+def pull_inside_reach(problem: Problem, targets: Floats) -> Floats:
+    """Pull position targets (k, W) inside the reach of the rigid tree.
+
+    The reach is reduced by twice the relative length error of non-uniform scale. Targets move along the line from the
+    chain's first joint.
+    """
+    plan, out = problem.plan, targets.copy()
+    bases, aims = problem.rigid_bases.reshape(-1, 3, 4), problem.kernel_targets(targets)
+    for i, term in enumerate(plan.layout.terms):
+        if term.kind != POSITION:
+            continue
+        shortest, _, origin = plan.reaches[i]
+        min_distance, max_distance = (
+            (1.0 + 2.0 * plan.length_error) * shortest,
+            (1.0 - 2.0 * plan.length_error) * plan.reach_bounds.compute_max_reach(i),
+        )
+        offset = aims[:, int(plan.terms[i, 3]) :][:, :3] - origin
+        distance = np.sqrt((offset**2).sum(axis=-1, keepdims=True))
+        new_distance = np.clip(distance, min(min_distance, max_distance), max_distance)
+        points = origin + offset * (new_distance / np.maximum(distance, 1e-300))
+        unit = plan.scale * plan.size
+        world = (bases[:, :, :3] * (unit * points)[:, None]).sum(axis=-1) + bases[:, :, 3]
+        out[:, term.column : term.column + 3] = np.where(
+            distance > 0.0, world, targets[:, term.column : term.column + 3]
+        )
+    return out
+
+
+# --- Detect conflicting goals from bone lengths and rigid bodies -----------------------------------------------------
+#
+# The distance of two points of a chain is bounded by the bones between them, extended or folded. Points and axes of one
+# rigid body keep their distances and angles in every pose. Limits are not considered.
+
+
+class Conflict(NamedTuple):
+    """Conflict between two or three measures of a problem.
+
+    kind      "far", "near", "turned" (two rotations or directions) or "askew" (two points and a rotation)
+    measures  two numbers; of "askew" three, the rotation last
+    target    (k,) the distance or angle between the targets [file units, rad]; for "askew" their mismatch
+    possible  the nearest distance or angle of any pose
+    excess    (k,) the difference minus the tolerances; above 0 no pose meets both
+    """
+
+    kind: str
+    measures: tuple[int, ...]
+    target: Floats
+    possible: Floats
+    excess: Floats
+
+
+def find_conflicts(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> list[Conflict]:
+    """Compare every pair of goals of a problem.
+
+    q (k, nq) are arbitrary poses of it. Non-uniform scale changes distances within a body; then only coincident points
+    are compared.
+    """
+    measures = problem.measures
+    if len(measures) < 2 or len(problem.goals) < 2 or not len(q):  # noqa: PLR2004  (a conflict takes two)
+        return []
+    columns = [slice(m.column, m.column + TARGET_SIZES[m.kind]) for m in measures]
+    aims = [
+        np.broadcast_to(targets[:, target_slice], (len(q), target_slice.stop - target_slice.start))
+        for target_slice in columns
+    ]
+    conflicts = _compare_distances(problem, aims, tolerance)
+    if problem.plan.length_error <= EXPORTER_LENGTH_ERROR:
+        conflicts += _compare_within_bodies(problem, q, aims, tolerance)
+    return conflicts
+
+
+def number_conflicts(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Ints:
+    """Return the number of each row's first conflict. Numbers begin at 1; 0 is no conflict."""
+    numbers = np.zeros(len(q), dtype=np.int64)
+    for n, conflict in enumerate(find_conflicts(problem, q, targets, tolerance), start=1):
+        numbers = np.where((numbers == 0) & (conflict.excess > 0.0), n, numbers)
+    return numbers
+
+
+# --- points ------------------------------------------------------------------------------------------------------
+
+
+def _compare_distances(problem: Problem, aims: list[Floats], tolerance: Tolerance) -> list[Conflict]:
+    """Compare target distances with the bone lengths between their points."""
+    conflicts: list[Conflict] = []
+    points = [i for i, measure in enumerate(problem.measures) if measure.kind == POSITION]
+    for i, j in combinations(points, 2):
+        shortest, longest = _bound_distance(problem, i, j)
+        distance = length(aims[j] - aims[i])
+        slack = 2.0 * tolerance.distance
+        for kind, possible, excess in (("far", longest, distance - longest), ("near", shortest, shortest - distance)):
+            if np.isfinite(possible):
+                conflicts.append(Conflict(kind, (i, j), distance, np.full(len(distance), possible), excess - slack))
+    return conflicts
+
+
+def _bound_distance(problem: Problem, i: int, j: int) -> tuple[float, float]:
+    """Bound the distance [file units] of two points by bone lengths."""
+    plan, (first, second) = problem.plan, (problem.measures[i], problem.measures[j])
+    goals = problem.goals[first.goal], problem.goals[second.goal]
+    if first.row == second.row and read_offset(goals[0]) == read_offset(goals[1]):
+        return 0.0, 0.0
+    if plan.length_error > EXPORTER_LENGTH_ERROR:
+        return 0.0, np.inf
+    terms = [next(n for n, term in enumerate(plan.layout.terms) if _is_term_of(term, m)) for m in (first, second)]
+    shortest, longest = plan.reach_bounds.bound_distance(*terms)
+    return shortest * plan.unit, longest * plan.unit
+
+
+def _is_term_of(term: object, measure: Measure) -> bool:
+    """Return whether a term of the plan packs this measure."""
+    return all(getattr(term, name) == getattr(measure, name) for name in ("kind", "goal", "row", "column"))
+
+
+# --- measures of one body -------------------------------------------------------------------------------------
+
+
+def _compare_within_bodies(problem: Problem, q: Floats, aims: list[Floats], tolerance: Tolerance) -> list[Conflict]:
+    """Compare targets of one rigid body with its shape."""
+    measures = problem.measures
+    members: dict[int, list[int]] = {}
+    for i, measure in enumerate(measures):
+        body = _find_body(problem, measure.row)
+        if body >= 0 and measure.kind in (POSITION, ROTATION, DIRECTION):
+            members.setdefault(body, []).append(i)
+    if all(len(measures_of_body) < 2 for measures_of_body in members.values()):  # noqa: PLR2004  (a conflict takes two)
+        return []
+    actual = _measure_bodies(problem, q)
+    conflicts: list[Conflict] = []
+    for measures_of_body in members.values():
+        rotation_measures = [i for kind in (ROTATION, DIRECTION) for i in measures_of_body if measures[i].kind == kind]
+        for i, j in combinations(rotation_measures, 2):
+            mismatch = _compute_angle_mismatch(
+                measures[i].kind, measures[j].kind, (actual[i], actual[j]), (aims[i], aims[j])
+            )
+            conflicts.append(
+                Conflict("turned", (i, j), mismatch, np.zeros(len(mismatch)), mismatch - 2.0 * tolerance.angle)
+            )
+        points = [i for i in measures_of_body if measures[i].kind == POSITION]
+        for (i, j), k in product(
+            combinations(points, 2), [i for i in rotation_measures if measures[i].kind == ROTATION]
+        ):
+            line = actual[j] - actual[i]
+            mismatch = length(_express_in_frames(aims[k], aims[j] - aims[i]) - _express_in_frames(actual[k], line))
+            slack = 2.0 * tolerance.distance + tolerance.angle * length(line)
+            conflicts.append(Conflict("askew", (i, j, k), mismatch, np.zeros(len(mismatch)), mismatch - slack))
+    return conflicts
+
+
+def _find_body(problem: Problem, row: int) -> int:
+    """Find the nearest moving joint at or above a row. -1 is none."""
+    moving = problem.plan.layout.moving_rows
+    return next((ancestor for ancestor in reversed(problem.skeleton.way(row)) if ancestor in moving), -1)
+
+
+def _measure_bodies(problem: Problem, q: Floats) -> list[Floats]:
+    """Measure points, rotations and axes (k, 3|4) in poses q.
+
+    Measures of other kinds give the rotation of their joint.
+    """
+    transforms, values = WorldTransforms(problem.posed_as(np.array(q))), list[Floats]()
+    for measure in problem.measures:
+        goal = problem.goals[measure.goal]
+        if measure.kind == POSITION:
+            values.append(transforms.compute_point(measure, goal))
+        elif measure.kind == DIRECTION:
+            values.append(transforms.compute_axis(measure, goal))
+        else:
+            values.append(transforms[measure.row].rotations)
+    return values
+
+
+def _compute_angle_mismatch(
+    first: int, second: int, actual: tuple[Floats, Floats], targets: tuple[Floats, Floats]
+) -> Floats:
+    """Compute angles (k,) [rad] between actual and desired relative rotations."""
+    if first == DIRECTION:
+        return np.abs(measure_direction_error(*targets) - measure_direction_error(*actual))
+    if second == ROTATION:
+        actual_relative, target_relative = (rotations.multiply(rotations.inverse(a), b) for a, b in (actual, targets))
+        return measure_rotation_error(actual_relative, target_relative)
+    return measure_direction_error(_express_in_frames(actual[0], actual[1]), _express_in_frames(targets[0], targets[1]))
+
+
+def _express_in_frames(frames: Floats, vectors: Floats) -> Floats:
+    """Express vectors (k, 3) in rotated frames (k, 4)."""
+    return rotations.rotate(rotations.inverse(frames), vectors)
+
+
+# --- Measure gaps in the closed loops of a file by forward kinematics ------------------------------------------------
+#
+# Files round their digits, so loops may have small gaps in the rest pose. This rest gap is added to the tolerance of
+# every check of a loop.
+
+
+_Z_AXIS = np.array([0.0, 0.0, 1.0])
+_MAX_FILE_ROUNDING = (
+    1e-4  # ratio to the rig's size, and [rad]: rounding of four written digits; wider rest gaps count as open
+)
+
+
+class LoopGap(NamedTuple):
+    """Gaps of one loop in poses (k,) and in the file.
+
+    distance, angle  (k,) total gap [file units, rad]
+    rest_gap         distance and angle of the gap at rest, each 0 where it exceeds rounding
+    """
+
+    loop: Loop
+    distance: Floats
+    angle: Floats
+    rest_gap: tuple[float, float] = (0.0, 0.0)
+
+    def has_distance_gap(self, tolerance: Tolerance) -> Bools:
+        """Return whether distances exceed the tolerance plus the rest gap."""
+        return self.distance > tolerance.distance + self.rest_gap[0]
+
+    def has_angle_gap(self, tolerance: Tolerance) -> Bools:
+        """Return whether angles exceed the tolerance plus the rest gap."""
+        return self.angle > tolerance.angle + self.rest_gap[1]
+
+    def is_open(self, tolerance: Tolerance) -> Bools:
+        """Return whether either gap exceeds its tolerance (k,)."""
+        return self.has_distance_gap(tolerance) | self.has_angle_gap(tolerance)
+
+
+def measure_gaps(problem: Problem, q: Floats) -> list[LoopGap]:
+    """Measure every loop of a problem in poses q (k, nq)."""
+    skeleton = problem.skeleton
+    if not skeleton.loops:
+        return []
+    rest_gaps = get_or_compute(skeleton, "gaps at rest", None, lambda: _measure_rest_gaps(skeleton))
+    q = np.array(q)
+    return [
+        gap._replace(rest_gap=rest_gap)
+        for gap, rest_gap in zip(_measure_pose_gaps(problem.posed_as(q), q), rest_gaps, strict=True)
+    ]
+
+
+def _measure_pose_gaps(pose: Pose, q: Floats) -> list[LoopGap]:
+    """Measure every loop of a pose batch with numbers q (k, nq)."""
+    loops, skeleton = pose.skeleton.loops, pose.skeleton
+    rows = {skeleton.index(joint) for loop in loops for joint in loop.joints if joint is not None}
+    transforms = WorldTransforms(pose, rows, q)
+    return [_measure_gap(loop, transforms, skeleton, len(q)) for loop in loops]
+
+
+def _measure_rest_gaps(skeleton: Skeleton) -> list[tuple[float, float]]:
+    """Measure gaps at rest from the rounded digits of a file. Wider gaps count as 0."""
+    rest = Pose(skeleton, skeleton.rest_q[None])
+    size = float(np.ptp(rest.world.positions[0], axis=0).max(initial=0.0))
+    gaps = [(float(gap.distance[0]), float(gap.angle[0])) for gap in _measure_pose_gaps(rest, np.array(rest.q))]
+    return [
+        (distance if distance <= _MAX_FILE_ROUNDING * size else 0.0, angle if angle <= _MAX_FILE_ROUNDING else 0.0)
+        for distance, angle in gaps
+    ]
+
+
+def has_closed_loops(problem: Problem, q: Floats, tolerance: Tolerance) -> Bools:
+    """Return whether poses q (k, nq) keep all loops closed."""
+    closed = np.ones(len(q), dtype=np.bool_)
+    for gap in measure_gaps(problem, q):
+        closed &= ~gap.is_open(tolerance)
+    return closed
+
+
+def measure_start_gaps(problem: Problem) -> list[LoopGap]:
+    """Measure every loop in the start poses of a problem."""
+    start: Pose = problem.start
+    return measure_gaps(problem, np.array(start.flat_q))
+
+
+def _measure_gap(loop: Loop, transforms: WorldTransforms, skeleton: Skeleton, count: int) -> LoopGap:
+    (first, first_rotation), (second, second_rotation) = (
+        _compute_world_frame(joint, frame, transforms, skeleton, count)
+        for joint, frame in zip(loop.joints, loop.frames, strict=True)
+    )
+    offset, distance, angle = second - first, np.zeros(count), np.zeros(count)
+    axis = rotations.rotate(first_rotation, _Z_AXIS)
+    if "point" in loop.holds:
+        distance = length(offset)
+    elif "line" in loop.holds:
+        distance = length(offset - (offset * axis).sum(axis=1, keepdims=True) * axis)
+    if "turn" in loop.holds:
+        angle = measure_rotation_error(first_rotation, second_rotation)
+    elif "axis" in loop.holds:
+        angle = measure_direction_error(axis, rotations.rotate(second_rotation, _Z_AXIS))
+    return LoopGap(loop, distance, angle)
+
+
+def _compute_world_frame(
+    joint: str | None, frame: tuple[float, ...], transforms: WorldTransforms, skeleton: Skeleton, count: int
+) -> tuple[Floats, Floats]:
+    """Compute world points (k, 3) and rotations (k, 4) of a frame."""
+    point, rotation = np.array(frame[:3]), np.array(frame[3:])
+    if joint is None:
+        return np.tile(point, (count, 1)), np.tile(rotation, (count, 1))
+    transform = transforms[skeleton.index(joint)]
+    points = transform.affine[:, :, 3] + transform.affine[:, :, :3] @ point
+    return points, rotations.multiply(transform.rotations, np.broadcast_to(rotation, transform.rotations.shape))

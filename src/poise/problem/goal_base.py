@@ -1,0 +1,386 @@
+"""Common interface of goals, checks of their fields, and parsing of targets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from copy import copy
+from typing import Any, NoReturn, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise import kernels
+from poise.errors import InputError, quote_value
+from poise.kernels.layout import UNIT_SLACK
+from poise.maths import rotations
+from poise.maths.arguments import check_bool, check_entries, describe_value
+from poise.maths.arrays import Floats, abbreviate, finite, prepare_for_kernel, real
+from poise.maths.caching import FrozenValue
+from poise.maths.rotations import check_rotation_matrices
+
+MAX_COORDINATE = 1e100  # [file units] largest coordinate; squares stay finite
+_ZERO_ROTATION_MESSAGE = "has zero length; the identity is (1, 0, 0, 0)"
+
+
+def points(value: ArrayLike, what: str, *, planar: bool = True) -> Floats:
+    """Check points and return them as an array (..., 3).
+
+    Parameters
+    ----------
+    value
+        Points (..., 3) [file units].
+    what
+        What they are, for the message.
+    planar
+        Whether (..., 2) are taken too, as points of the plane z = 0.
+
+    Raises
+    ------
+    InputError
+        For another last axis, numbers that are not finite, or a coordinate beyond 1e100.
+    """
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.shape[-1:] == (3,):
+        points_copy: Floats = value.astype(np.float64, order="C")
+        if np.abs(points_copy).max(initial=0.0) <= MAX_COORDINATE:  # False for NaN
+            return points_copy
+    checked = _check_points(value if planar else finite(value, what, last=3), what)
+    result = np.zeros((*checked.shape[:-1], 3))
+    result[..., : checked.shape[-1]] = checked
+    return result
+
+
+def directions(value: ArrayLike, what: str) -> Floats:
+    """Normalize vectors to unit vectors (..., 3).
+
+    Parameters
+    ----------
+    value
+        Vectors (..., 3) of any length but zero.
+    what
+        What they are, for the message.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    result = finite(value, what, last=3).copy()
+    _scale_to_unit(result, f"{what} has zero length, so no direction")
+    return result
+
+
+def parse_quaternions(value: ArrayLike, label: str) -> Floats:
+    """Parse quaternions or rotation matrices into unit quaternions (..., 4).
+
+    Quaternions may have any length but zero; matrices are (..., 3, 3).
+
+    Quaternions of unit length to rounding stay bit for bit, sign included. A matrix M must be a proper rotation:
+    |M^T M - 1| <= 1e-6 in every number and det M > 0; its quaternion has w >= 0.
+    InputError: another shape, not finite, zero length, not orthogonal, mirrored.
+    """
+    result = _check_rotations(value, label).copy()
+    _scale_to_unit(result, f"{label} {_ZERO_ROTATION_MESSAGE}")
+    return result
+
+
+def parse_transforms(position: ArrayLike, rotation: ArrayLike, joint: str) -> Floats:
+    """Parse positions and rotations into rows (..., 7).
+
+    A row is x y z w x y z. Both parts are read as by `points` and `parse_quaternions`, with the same InputErrors.
+
+    Leading axes are broadcast against each other; InputError where they do not go together.
+    """
+    points = _check_points(position, f"the position of {joint!r}")
+    quaternions = _check_rotations(rotation, f"the rotation of {joint!r}")
+    batch_shapes = points.shape[:-1], quaternions.shape[:-1]
+    try:
+        shape = np.broadcast_shapes(*batch_shapes)
+    except ValueError as error:
+        message = (
+            f"the position of {joint!r} has the batch shape {batch_shapes[0]}, which does not go with its "
+            f"rotation's, {batch_shapes[1]}"
+        )
+        raise InputError(message) from error
+    rows = np.zeros((*shape, 7))  # the only new array; both parts are normalized in place
+    rows[..., : points.shape[-1]] = points
+    rows[..., 3:] = quaternions
+    _scale_to_unit(rows[..., 3:], f"the rotation of {joint!r} {_ZERO_ROTATION_MESSAGE}")
+    return rows
+
+
+def _check_points(value: ArrayLike, label: str) -> Floats:
+    """Check points (..., 3) or (..., 2). May return the caller's own array."""
+    array = finite(value, label)
+    if array.shape[-1:] not in {(2,), (3,)}:
+        message = f"{label} needs 3 numbers (or 2 in the plane); its shape is {array.shape}"
+        raise InputError(message)
+    if max(array.max(initial=0.0), -array.min(initial=0.0)) > MAX_COORDINATE:
+        message = f"{label} lies beyond {MAX_COORDINATE:g}, the largest length allowed"
+        raise InputError(message)
+    return array
+
+
+def _check_rotations(value: ArrayLike, label: str) -> Floats:
+    """Check rotations and return quaternions (..., 4) of any length. May return the caller's own array."""
+    array = finite(value, label)
+    if array.shape[-2:] == (3, 3):
+        return _convert_matrices(array, label)
+    if array.shape[-1:] != (4,):
+        message = f"{label} needs 4 numbers w x y z or a 3 x 3 matrix; its shape is {array.shape}"
+        raise InputError(message)
+    return array
+
+
+def _convert_matrices(matrices: Floats, label: str) -> Floats:
+    result = np.empty((*matrices.shape[:-2], 4))
+    rows = prepare_for_kernel(matrices.reshape(-1, 9))
+    if kernels.matrices.convert_to_quaternions(rows, result.reshape(-1, 4)) >= 0:
+        check_rotation_matrices(matrices, label)  # raises with the reason
+        return rotations.from_matrix(matrices)  # within tolerance after all
+    return result
+
+
+def _scale_to_unit(vectors: Floats, message: str) -> None:
+    """Normalize vectors (..., n) in place. Raises InputError with `message` for a vector of length zero."""
+    squares: Any = np.einsum("...i,...i->...", vectors, vectors)  # no temporary; infinite or 0 for extreme vectors
+    not_unit = (
+        np.abs(squares - 1.0) > UNIT_SLACK / 2
+    )  # candidates; the kernel leaves unit vectors unchanged bit for bit
+    if not not_unit.any():
+        return
+    scaled = np.array(vectors[not_unit], order="C")
+    if kernels.matrices.scale_rows_to_unit(scaled) >= 0:
+        raise InputError(message)
+    vectors[not_unit] = scaled
+
+
+# --- Common interface of all goals, and checks of their fields -------------------------------------------------------
+
+
+_PAIR_SIZE = 2
+_JOINT_FIELDS = {"joint", "root", "tip"}
+ORIGIN = (0.0, 0.0, 0.0)
+
+
+class AnyGoal(Protocol):
+    """Any goal, as a frozen value."""
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Measured quantities of the joint, in order. Empty for a preference.
+
+        Each is one of "position", "rotation", "direction", "aim" and "pole". The error of a position is a distance
+        [file units], of all others an angle [rad], 0 to pi.
+        """
+        ...
+
+    @property
+    def weight(self) -> float:
+        """A factor > 0 of the goal's residual."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Batch axes of the target; () without a batch or target."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """Length of a target row; 0 without a target."""
+        ...
+
+    def rows(self) -> Floats:
+        """Return the targets as rows (..., width). They are read-only where the goal stores them so."""
+        ...
+
+    def parse(self, value: ArrayLike) -> Floats:
+        """Convert another target into a new array (..., width).
+
+        The value is checked as in the constructor, and the goal is not changed.
+
+        Rows that `rows` or `parse` gave come back bit for bit. InputError where the goal has no target.
+        """
+        ...
+
+    def with_target(self, value: ArrayLike) -> Self:
+        """Return this goal with another target. It is parsed as by `parse`; InputError where the goal has no target."""
+        ...
+
+
+class JointGoal(AnyGoal, Protocol):
+    """A goal for one joint.
+
+    Notes
+    -----
+    Goals measuring a position or an aim may have an `offset`: the measured point in the frame of the joint. Goals
+    measuring a direction or an aim have an `axis`: the pointing direction in that frame. Goals measuring a rotation may
+    have a `rotation_weight`: a further factor of that residual. A goal with `optional` True is solved after the others,
+    and does not count for `reached`. Other fields are not packed: they may only affect the targets.
+    """
+
+    @property
+    def joint(self) -> str:
+        """Name of the joint."""
+        ...
+
+    @property
+    def root(self) -> str | None:
+        """First joint moved by the goal. None is the first of the limb (see Skeleton.chain)."""
+        ...
+
+
+def is_optional(goal: AnyGoal) -> bool:
+    """Return whether a goal is optional. Optional goals are met only as far as the others allow."""
+    return getattr(goal, "optional", False)
+
+
+def copy_optional_flag(goal: AnyGoal) -> dict[str, bool]:
+    """Return the keyword argument to copy `optional`.
+
+    It is empty for required goals, so classes without this field can be copied.
+    """
+    return {"optional": True} if is_optional(goal) else {}
+
+
+def set_fields(goal: object, **values: object) -> None:
+    """Set fields of a frozen value. Only its own `__init__` may do so.
+
+    Parameters
+    ----------
+    goal
+        The value.
+    **values
+        Names of fields and what they become.
+    """
+    for name, value in values.items():
+        if name in _JOINT_FIELDS and not isinstance(value, str) and (value is not None or name == "joint"):
+            message = f"the {name} of {type(goal).__name__} is the name of a joint, not {abbreviate(value)}"
+            raise InputError(message)
+        if name == "optional" and type(value) is not bool:
+            value = check_bool(f"`optional` of {type(goal).__name__}", value)  # noqa: PLW2901
+        object.__setattr__(goal, name, value)
+
+
+def checked_weight(weight: float, what: str = "", *, joint: str | None = None) -> float:
+    """Check a weight.
+
+    Parameters
+    ----------
+    weight
+        A finite number above 0.
+    what
+        Owner of the weight, for the message.
+    joint
+        Name of the joint that owns it, in place of `label`; quoted only where the weight is wrong.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    if type(weight) is float and 0.0 < weight < math.inf:
+        return weight
+    owner = what if joint is None else quote_value(joint)
+    number = real(weight, f"the weight of {owner}")
+    if not 0.0 < number < math.inf:
+        message = f"the weight of {owner} must be finite and above 0, not {abbreviate(weight)}"
+        raise InputError(message)
+    return number
+
+
+def checked_offset(offset: ArrayLike, joint: str) -> tuple[float, float, float]:
+    """Check a point in the frame of a joint.
+
+    Parameters
+    ----------
+    offset
+        Three finite numbers [file units].
+    joint
+        Name of the joint, for the message.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    numbers = finite(offset, f"the offset of {quote_value(joint)}", last=3)
+    if numbers.ndim != 1:
+        message = f"the offset of {quote_value(joint)} is one point in its frame; got an array of shape {numbers.shape}"
+        raise InputError(message)
+    x, y, z = numbers.tolist()
+    if max(abs(x), abs(y), abs(z)) > MAX_COORDINATE:
+        message = f"the offset of {quote_value(joint)} lies beyond {MAX_COORDINATE:g}, the largest length allowed"
+        raise InputError(message)
+    return (x, y, z)
+
+
+def parse_names_and_weights(value: Any, label: str) -> dict[str, float | None]:
+    """Parse names and weights > 0 from a mapping or pairs. Names alone have the weight None. Repeats count once."""
+    items: Iterable[Any] = (
+        value.items() if isinstance(value, Mapping) else check_entries(value, label, "['spine', 'head']", "names")
+    )
+    pairs: list[Any] = [item if isinstance(item, tuple) and len(item) == _PAIR_SIZE else (item, None) for item in items]
+    weights: dict[str, float | None] = {}
+    for name, weight in pairs:
+        if not isinstance(name, str):
+            message = f"{label} are names, or pairs of a name and a weight; one of them is {describe_value(name)}"
+            raise InputError(message)
+        weights[name] = None if weight is None else checked_weight(weight, f"{quote_value(name)} among {label}")
+    return weights
+
+
+def refuse_target(label: str) -> NoReturn:
+    """Raise InputError for a new target where there is none."""
+    message = f"{label} has no target that could be replaced; make a new goal instead"
+    raise InputError(message)
+
+
+# --- Base class of goals with a world point as target ----------------------------------------------------------------
+
+
+_PLANE_SIZE = 2
+
+
+class PointTarget(FrozenValue):
+    """Target of one point (..., 3) [file units, world]. Leading axes are a batch.
+
+    aimed   name of the target in error messages
+    planar  whether points (..., 2) are accepted; z is then 0
+    flat    whether this target was given as points (..., 2)
+    """
+
+    width = 3
+    aimed = "target"
+    planar = False
+    flat = False
+
+    joint: str
+    target: Floats
+
+    def _store_target(self, value: ArrayLike) -> None:
+        """Store checked points, read-only. This is the constructor's last step."""
+        rows = self.parse(value)
+        if self.planar:
+            object.__setattr__(self, "flat", np.shape(value)[-1:] == (_PLANE_SIZE,))
+        rows.setflags(write=False)
+        object.__setattr__(self, "target", rows)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Batch axes of the target; () for a single one."""
+        return self.target.shape[:-1]
+
+    def rows(self) -> Floats:
+        """Return the points (..., 3), read-only."""
+        return self.target
+
+    def parse(self, value: ArrayLike) -> Floats:
+        """Parse other points into rows (..., 3). Raises InputError as the constructor does."""
+        return points(value, f"the {self.aimed} of {self.joint!r}", planar=self.planar)
+
+    def with_target(self, value: ArrayLike) -> Self:
+        """Return this goal with other points."""
+        other = copy(self)
+        other._store_target(value)  # noqa: SLF001  (of the same class)
+        return other

@@ -1,0 +1,373 @@
+"""Goal errors of poses by forward kinematics.
+
+The error is the offset of the centre of mass from the area between the supports.
+
+c is the centre of mass and s_i are the support points, shrunk towards their mean; both are projected along `up`. For c
+outside their hull the nearest point of the hull is n = sum l_i s_i, with shares l_i of two corners. The residual is
+e = n - c, and 0 inside. For constant shares e decreases by dc - sum l_i ds_i; this is exact to first order, because n
+moves along its edge, perpendicular to e. A joint rotates all mass below it: dc = m / M (v + w x (b - p)), where b is
+the centre of the mass m below it, and v and w are the velocities of any point p below it (a column of its Jacobian).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from poise import kernels
+from poise.kernels.layout import MEASURE_ROW, PATH_ROW, SAME_POINT_RATIO
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
+from poise.maths.caching import get_or_compute
+from poise.maths.geometry import (
+    BendDirection,
+    dot,
+    find_bend_direction,
+    length,
+    measure_direction_error,
+    measure_rotation_error,
+    normalise,
+)
+from poise.model.joints import Q_RANGES
+from poise.model.kinematics import LocalOffsets, compute_world_maps
+from poise.model.mass import MassShares
+from poise.model.pose import Pose, Transforms
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.dof_layout import (
+    AIM,
+    BALANCE,
+    DIRECTION,
+    DOF_COUNTS,
+    FIXED,
+    POLE,
+    POSITION,
+    ROTATION,
+    TARGET_SIZES,
+    Measure,
+    list_measures,
+)
+from poise.problem.goals import AnyGoal, Balance, Pole
+from poise.problem.plan import Plan
+from poise.problem.tree_packing import read_axis, read_offset
+
+_MIN_SQUARED_LENGTH = 1e-300  # lower bound of squared lengths in divisions
+
+
+def compute_balance_error(pose: Pose, goal: Balance) -> tuple[Floats, Floats]:
+    """Compute the balance error (k, 2) and support shares (k, b).
+
+    The error is in the plane; the shares give the nearest point of the area.
+    """
+    skeleton, maps = pose.skeleton, pose.world.affine
+    plane_axes = compute_plane_axes(goal, skeleton)
+    points = np.stack(
+        [maps[:, row, :, :3] @ np.array(offset) + maps[:, row, :, 3] for row, offset in goal.support(skeleton)], 1
+    )
+    centre = dot(goal.carried(skeleton).compute_centre(maps)[:, None], plane_axes)
+    corners = dot(points[:, :, None], plane_axes)
+    shares = find_nearest_shares(shrink_polygon(corners, goal.margin), centre)
+    mean = (1.0 - goal.margin) * shares + goal.margin * shares.sum(axis=1, keepdims=True) / corners.shape[1]
+    nearest = (mean[:, :, None] * corners).sum(axis=1)
+    return np.where(_is_balanced(shares)[:, None], 0.0, nearest - centre), mean
+
+
+def _is_balanced(shares: Floats) -> Bools:
+    """Return whether the centre is inside, by its shares (k, b)."""
+    return shares.sum(axis=1) == 0.0
+
+
+def compute_plane_axes(goal: Balance, skeleton: Skeleton) -> Floats:
+    """Return two orthogonal unit vectors (2, 3) perpendicular to up."""
+    up = goal.upward(skeleton)
+    first = normalise(np.asarray(np.cross(up, np.eye(3)[np.argmin(abs(up))]), dtype=np.float64))
+    return np.stack([first, np.cross(up, first)])
+
+
+def shrink_polygon(corners: Floats, margin: float) -> Floats:
+    """Move points (k, b, 2) towards their mean by a share."""
+    return corners + margin * (corners.mean(axis=1, keepdims=True) - corners)
+
+
+def find_nearest_shares(corners: Floats, point: Floats) -> Floats:
+    """Compute the shares (k, b) of corners in the nearest hull point.
+
+    It is the point of the hull of `corners` (k, b, 2) nearest to `point_jacobian` (k, 2); inside the hull all shares
+    are 0. All pairs of corners are tried, as the nearest point is on a segment between two of them.
+    """
+    k, b = corners.shape[:2]
+    shares, best = np.zeros((k, b)), np.full(k, np.inf)
+    for i, j in combinations(range(b), 2) if b > 1 else [(0, 0)]:
+        edge, edge_start = corners[:, j] - corners[:, i], corners[:, i]
+        t = np.clip(
+            ((point - edge_start) * edge).sum(axis=1) / np.maximum((edge**2).sum(axis=1), _MIN_SQUARED_LENGTH), 0.0, 1.0
+        )
+        squared_distance = ((edge_start + t[:, None] * edge - point) ** 2).sum(axis=1)
+        nearer = squared_distance < best
+        best = np.where(nearer, squared_distance, best)
+        shares[nearer] = 0.0
+        shares[nearer, i] += 1.0 - t[nearer]
+        shares[nearer, j] += t[nearer]
+    return np.where(_is_inside_hull(corners, point)[:, None], 0.0, shares)
+
+
+def _is_inside_hull(corners: Floats, point: Floats) -> Bools:
+    """Return whether points (k, 2) lie in the corners' hulls.
+
+    Seen from inside, no half circle of directions is empty.
+    """
+    directions = corners - point[:, None]
+    angles = np.sort(np.arctan2(directions[..., 1], directions[..., 0]), axis=1)
+    gaps = np.diff(angles, axis=1, append=angles[:, :1] + 2.0 * np.pi)
+    return gaps.max(axis=1) < np.pi
+
+
+def compute_balance_jacobian(
+    plan: Plan, pose: Pose, goal: Balance, columns: dict[int, Floats]
+) -> tuple[Floats, Floats]:
+    """Compute the balance Jacobian (k, 2, nd) and error e (k, 2).
+
+    The Jacobian is the rate at which e decreases; `columns` are the Jacobians (k, 6, nd) of joint origins, by row.
+    """
+    skeleton, maps, plane_axes = plan.skeleton, pose.world.affine, compute_plane_axes(goal, plan.skeleton)
+    error, shares = compute_balance_error(pose, goal)
+    jacobian = _compute_com_jacobian(plan, goal.carried(skeleton), maps, columns)
+    for i, (row, offset) in enumerate(goal.support(skeleton)):
+        arm = maps[:, row, :, :3] @ np.array(offset)
+        point_jacobian = columns[row][:, :3] + np.cross(columns[row][:, 3:], arm[:, :, None], axis=1)
+        jacobian -= shares[:, i, None, None] * point_jacobian
+    return np.where(_is_balanced(shares)[:, None, None], 0.0, plane_axes @ jacobian), error
+
+
+def _compute_com_jacobian(plan: Plan, mass_shares: MassShares, maps: Floats, columns: dict[int, Floats]) -> Floats:
+    """Compute the Jacobian (k, 3, nd) of the centre of mass."""
+    descendants = _find_descendants(plan.skeleton)
+    moments = mass_shares.shares[:, None] * mass_shares.compute_centres(maps)
+    jacobian = np.zeros((len(maps), 3, len(plan.layout.dofs)))
+    for node in plan.layout.nodes:
+        if node.kind == FIXED:
+            continue
+        tip = next(row for row in columns if node.row in plan.skeleton.way(row))
+        rows_below, dofs = descendants[node.row], slice(node.dof_start, node.dof_start + DOF_COUNTS[node.kind])
+        mass = mass_shares.shares[rows_below].sum()
+        moment = moments[:, rows_below].sum(axis=1) - mass * maps[:, tip, :, 3]
+        velocity, angular_velocity = columns[tip][:, :3, dofs], columns[tip][:, 3:, dofs]
+        jacobian[:, :, dofs] += mass * velocity + np.cross(angular_velocity, moment[:, :, None], axis=1)
+    return jacobian
+
+
+def _find_descendants(skeleton: Skeleton) -> Bools:
+    """Return the descendant mask (n, n) of the skeleton's rows.
+
+    Entry (i, j) says whether row j is row i or below it.
+    """
+
+    def make() -> Bools:
+        mask = np.zeros((len(skeleton), len(skeleton)), dtype=bool)
+        for row in range(len(skeleton)):
+            mask[skeleton.way(row), row] = True
+        return mask
+
+    return get_or_compute(skeleton, "behind", None, make)
+
+
+# --- Goal errors of poses by forward kinematics ----------------------------------------------------------------------
+#
+# Measurements use the skeleton's own joint data, and nothing reported by a solver.
+
+
+_SIMILARITY_TOLERANCE = 1e-9  # largest deviation from a rotation times a factor
+_COINCIDENCE_RATIO = math.sqrt(SAME_POINT_RATIO)  # relative distance of coincident points, from rounding
+
+
+class ErrorPaths(NamedTuple):
+    """Kernel input for the paths from the root to the measures. See kernels/goal_errors.py.
+
+    angle_factors  (column, factor) of angular errors: ratio of the error to the angle computed by the kernel
+    """
+
+    table: Floats
+    spans: Ints
+    queries: Floats
+    q_columns: Ints
+    angle_factors: tuple[tuple[int, float], ...]
+
+
+def build_error_paths(skeleton: Skeleton, goals: Sequence[AnyGoal], kinds: Hashable) -> ErrorPaths | None:
+    """Pack the paths from the root to the goals' joints.
+
+    None for non-uniform scale and for a Balance, which depends on all joints; `Pose.world` measures these. Paths are
+    remembered with the skeleton for goals of these kinds, and hold for poses without translations and scales of their
+    own.
+    """
+    return get_or_compute(skeleton, "paths", kinds, lambda: _pack_paths(skeleton, goals))
+
+
+def _pack_queries(skeleton: Skeleton, measures: Sequence[Measure], goals: Sequence[AnyGoal]) -> Floats:
+    """Pack the quantity measured at the end of each path. See kernels/goal_errors.py."""
+    queries = np.zeros((len(measures), MEASURE_ROW))
+    for row, measure in zip(queries, measures, strict=True):
+        goal = goals[measure.goal]
+        row[:2], row[5:] = (measure.kind, measure.column), read_offset(goal)
+        if measure.kind in (DIRECTION, AIM):
+            row[2:5] = read_axis(skeleton, goal)
+        elif isinstance(goal, Pole):
+            row[2:4] = [len(skeleton.way(joint)) for joint in measure.limb]
+    return queries
+
+
+def _pack_paths(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> ErrorPaths | None:
+    measures = list_measures(skeleton, goals)
+    rows: list[int] = []
+    spans = np.zeros((len(measures), 2), dtype=np.int64)
+    for i, measure in enumerate(measures):
+        if measure.kind == BALANCE:
+            return None
+        path = skeleton.way(measure.row)
+        spans[i] = len(rows), len(rows) + len(path)
+        rows.extend(path)
+    packed_rows = {row: _pack_path_row(skeleton, row) for row in set(rows)}
+    if any([line is None for line in packed_rows.values()]):  # noqa: C419  (faster than a generator)
+        return None
+    table = np.array([packed_rows[row] for row in rows]).reshape(-1, PATH_ROW)
+    q_columns = _find_q_columns(skeleton, sorted(set(rows)))
+    _renumber_columns(table, q_columns)
+    angle_factors = tuple(
+        [(c, 2.0 if m.kind == ROTATION else 1.0) for c, m in enumerate(measures) if m.kind != POSITION]
+    )
+    return ErrorPaths(table, spans, _pack_queries(skeleton, measures, goals), q_columns, angle_factors)
+
+
+def _pack_path_row(s: Skeleton, row: int) -> Floats | None:
+    """Pack a table row, with columns of the skeleton's q. None where the row's scale is not uniform."""
+    line, b = np.zeros(PATH_ROW), s.B[row]
+    line[0], line[1:4], line[4:11] = s.kinds[row], s.axes[row], s.A[row]
+    line[11], line[12:14] = s.q_start[row], s.coupling_rows[row]
+    line[18], line[22] = 1.0, 1.0
+    if (b != np.eye(3, 4)).any():
+        determinant = np.linalg.det(b[:, :3])
+        scale = np.cbrt(determinant)
+        if scale == 0 or np.abs(b[:, :3] @ b[:, :3].T / scale**2 - np.eye(3)).max() > _SIMILARITY_TOLERANCE:
+            return None
+        line[14], line[15:18], line[22] = 1.0, b[:, 3], scale
+        line[18:22] = rotations.from_matrix(b[:, :3] / scale)
+    return line
+
+
+def _find_q_columns(s: Skeleton, rows: Sequence[int]) -> Ints:
+    """Return the columns of q used by these rows."""
+    return np.unique([int(s.q_start[row]) + j for row in rows for j in Q_RANGES[s.kinds[row]]]).astype(np.int64)
+
+
+def _renumber_columns(table: Floats, q_columns: Ints) -> None:
+    """Renumber the table's q columns among the used ones."""
+    moving = table[:, 0] != Kind.FIXED
+    table[moving, 11] = np.searchsorted(q_columns, table[moving, 11].astype(np.int64))
+
+
+def compute_path_errors(paths: ErrorPaths, q: Floats, targets: Floats) -> Floats:
+    """Compute the errors (k, c) of poses q (k, nq). Distances are in file units, angles in radians."""
+    out = np.empty((len(q), len(paths.spans), 2))
+    width = find_simd_width()
+    work = get_scratch((len(paths.q_columns) + 7) * width)
+    measure = kernels.goal_errors.measure8 if width == 8 else kernels.goal_errors.measure4  # noqa: PLR2004
+    measure(paths.table, paths.spans, paths.queries, q, paths.q_columns, targets, work, out)
+    errors = out[:, :, 0]
+    for c, factor in paths.angle_factors:
+        errors[:, c] = factor * np.arctan2(out[:, c, 0] + 0.0, out[:, c, 1] + 0.0)  # atan2(0, -0) is half a turn
+    return errors
+
+
+def compute_single_errors(paths: ErrorPaths, max_errors: Floats, q: Floats, target: Floats) -> tuple[Floats, bool]:
+    """Compute the errors (c,) of one pose q (nq,).
+
+    Also return whether each error is within `max_errors` (c,) to rounding; `target` is (1, W). Errors equal those of
+    `compute_path_errors` to rounding. A separate kernel, as arrays take ten times as long for one pose.
+    """
+    errors = np.empty(len(max_errors))
+    work = np.empty(len(paths.q_columns) + 7 + 2 * len(max_errors))
+    parts = paths.table, paths.spans, paths.queries, paths.q_columns
+    return errors, kernels.goal_errors.measure_one(*parts, max_errors, q, target, work, errors)
+
+
+def compute_world_errors(
+    pose: Pose, goals: Sequence[AnyGoal], targets: Floats, q: Floats | None = None, measures: Sequence[Measure] = ()
+) -> Floats:
+    """Compute errors (k, c) from world transforms of any scale. For `q` see `WorldTransforms`."""
+    measures = measures or list_measures(pose.skeleton, goals)
+    transforms = WorldTransforms(pose, {row for measure in measures for row in (measure.row, *measure.limb)}, q)
+    errors = np.empty((len(pose), len(measures)))
+    for c, measure in enumerate(measures):
+        target = targets[:, measure.column : measure.column + TARGET_SIZES[measure.kind]]
+        goal = goals[measure.goal]
+        if isinstance(goal, Balance):
+            errors[:, c] = length(compute_balance_error(pose, goal)[0])
+        elif measure.kind == POSITION:
+            errors[:, c] = length(target - transforms.compute_point(measure, goal))
+        elif measure.kind == POLE:
+            errors[:, c] = np.abs(transforms.compute_pole_side(measure, target).angle)
+        elif measure.kind == ROTATION:
+            errors[:, c] = measure_rotation_error(transforms[measure.row].rotations, target)
+        else:
+            errors[:, c] = measure_direction_error(
+                transforms.compute_axis(measure, goal), transforms.compute_desired_direction(measure, goal, target)
+            )
+    return errors
+
+
+# --- measures in world coordinates -------------------------------------------------------------------------------
+
+
+class WorldTransforms:
+    """World transforms of a pose batch (k,) by skeleton row.
+
+    Transforms of `rows` are computed along their paths where that is shorter than one pass over all joints. `q` are the
+    values of the poses in kernel layout.
+    """
+
+    def __init__(self, pose: Pose, rows: Collection[int] = (), q: Floats | None = None) -> None:
+        skeleton, self._pose = pose.skeleton, pose
+        self._transforms: dict[int, Transforms] = {}
+        if q is not None and sum([len(skeleton.way(row)) for row in rows]) < len(skeleton):
+            local_transforms = LocalOffsets(pose.translations, pose.scales)
+            self._transforms = {
+                row: Transforms(skeleton, compute_world_maps(skeleton, row, q, local_transforms)[:, 0]) for row in rows
+            }
+
+    def __getitem__(self, row: int) -> Transforms:
+        transform = self._transforms.get(row)
+        return self._pose.world[self._pose.skeleton.names[row]] if transform is None else transform
+
+    def compute_point(self, measure: Measure, goal: AnyGoal) -> Floats:
+        """Compute the point (k, 3) of a position or an aim."""
+        affine, offset = self[measure.row].affine, read_offset(goal)
+        return affine[:, :, 3] + affine[:, :, :3] @ np.array(offset) if any(offset) else affine[:, :, 3]
+
+    def compute_axis(self, measure: Measure, goal: AnyGoal) -> Floats:
+        """Compute the axis (k, 3) of a direction or an aim."""
+        return rotations.rotate(self[measure.row].rotations, np.array(read_axis(self._pose.skeleton, goal)))
+
+    def compute_desired_direction(self, measure: Measure, goal: AnyGoal, target: Floats) -> Floats:
+        """Compute the desired direction (k, 3) of a direction or aim.
+
+        It has any length; it is zero for an aim at its target.
+        """
+        if measure.kind != AIM:
+            return target
+        point = self.compute_point(measure, goal)
+        direction = target - point
+        is_coincident = length(direction) <= _COINCIDENCE_RATIO * np.hypot(length(target), length(point))
+        return np.where(is_coincident[:, None], 0.0, direction)
+
+    def compute_pole_side(self, measure: Measure, target: Floats) -> BendDirection:
+        """Compute the bend direction of a pole's limb."""
+        first, middle, tip = (self[row].positions for row in (*measure.limb, measure.row))
+        return find_bend_direction(first, middle, tip, target)
+
+
+def compute_goal_point(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
+    """Compute the goal point (k, 3) of a position or aim."""
+    return WorldTransforms(pose).compute_point(measure, goal)

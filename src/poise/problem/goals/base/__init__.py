@@ -1,1 +1,0 @@
-"""Base classes and checks of the goals."""

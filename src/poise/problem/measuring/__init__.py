@@ -1,1 +1,0 @@
-"""Errors of goals, and their dependence on the degrees of freedom."""

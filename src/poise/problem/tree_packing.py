@@ -1,0 +1,357 @@
+"""Pack a kinematic tree: fold fixed joints and remove scale.
+
+Lengths are in units of the tree's size, and scale is taken out.
+
+A joint's linear part is s R, a rotation times one factor (negative: mirrored); offsets further out are multiplied by
+the factors before them. Rotating the joint keeps distances only then. Non-uniform scale is replaced by the nearest map
+of this kind, and answers are corrected (solvers/base/answer_refinement.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.errors import UnsupportedError
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.maths.caching import get_or_compute
+from poise.maths.rotations import rotation_part
+from poise.model.kinematics import NO_OFFSETS, LocalOffsets, compute_world_maps
+from poise.model.limits import find_hinge_axis
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.dof_layout import (
+    AIM,
+    DIRECTION,
+    FIXED,
+    HINGE,
+    MOVE,
+    POLE,
+    POSITION,
+    ROTATION,
+    SLIDE,
+    Layout,
+    Node,
+    Term,
+)
+from poise.problem.goals import AnyGoal, LookAt
+
+EXPORTER_LENGTH_ERROR = 1e-3  # relative length error of exporter rounding; scale below it counts as uniform
+_SIMILARITY_TOLERANCE = 1e-9  # largest deviation of M M^T / s^2 from the identity in an exact similarity
+_MIN_SCALE_RATIO = 1e-6  # smallest ratio of singular values; below it a scale counts as zero
+
+
+class Transform(NamedTuple):
+    """Rigid transforms with offset (k, 3) and rotation (k, 4). `factor` (k,) is the accumulated scale above them."""
+
+    offset: Floats
+    rotation: Floats
+    factor: Floats
+
+
+def build_fixed_transforms(start: Pose, moving: set[int], translating: Iterable[int] = ()) -> tuple[Floats, Floats]:
+    """Build the fixed maps before and after each motion.
+
+    Both are affine maps (k, n, 3, 4). The map before is A with the pose's translation; it includes the motion of a
+    fixed joint, and the translation of a free joint outside `translating`. The map after is B.
+    """
+    skeleton = start.skeleton
+    n = len(skeleton)
+    positions = start.local_positions.reshape(-1, n, 3).copy()
+    quaternions = start.local_rotations.reshape(-1, n, 4).copy()
+    for row in moving:
+        quaternions[:, row] = skeleton.A[row, 3:]
+        if skeleton.kinds[row] == Kind.SLIDE:
+            positions[:, row] = skeleton.A[row, :3] if start.translations is None else start.translations[..., row, :]
+    for row in translating:
+        positions[:, row] = skeleton.A[row, :3]
+    before = np.concatenate([rotations.as_matrix(quaternions), positions[..., None]], axis=-1)
+    after = np.broadcast_to(start.b_affine, before.shape)
+    return before, after
+
+
+def compose(a: Floats, b: Floats) -> Floats:
+    """Compose affine maps (..., 3, 4), b applied first."""
+    product = a[..., :3] @ b
+    product[..., 3] += a[..., 3]
+    return product
+
+
+def find_static_transform(skeleton: Skeleton, row: int) -> Floats | None:
+    """Return the constant world transform (1, 3, 4) of a row.
+
+    It is None where a joint moves the row. It holds for poses without scales of their own, is remembered with the
+    skeleton, and needs no kernel. Most robot arms have such a base.
+    """
+
+    def make() -> Floats | None:
+        rows = skeleton.way(row)
+        if (skeleton.kinds[rows] != Kind.FIXED).any():
+            return None
+        before = np.concatenate([rotations.as_matrix(skeleton.A[rows, 3:]), skeleton.A[rows, :3, None]], axis=-1)
+        world_from_row = np.eye(3, 4)
+        for a, b in zip(before, skeleton.B[rows], strict=True):
+            world_from_row = compose(compose(world_from_row, a), b)
+        return world_from_row[None]
+
+    return get_or_compute(skeleton, "still", row, make)
+
+
+def split_similarity(linear: Floats, skeleton: Skeleton, row: int) -> tuple[Floats, Floats, float]:
+    """Split linear maps (k, 3, 3) into signed factor and rotation.
+
+    Also return the largest relative length error of this split. It is 0 for similarity maps. Raises UnsupportedError
+    for singular maps.
+    """
+    determinant = np.linalg.det(linear)
+    scale = np.cbrt(determinant)
+    if (scale == 0).any():
+        raise UnsupportedError(_format_zero_scale(skeleton, row, linear))
+    rotation = linear / scale[:, None, None]
+    shear = float(np.abs(rotation @ np.swapaxes(rotation, 1, 2) - np.eye(3)).max(initial=0.0))
+    if shear <= _SIMILARITY_TOLERANCE:
+        return scale, rotation, 0.0
+    singular_values = np.linalg.svd(rotation, compute_uv=False)
+    if (singular_values[:, 2] < _MIN_SCALE_RATIO * singular_values[:, 0]).any():
+        raise UnsupportedError(_format_zero_scale(skeleton, row, linear))
+    return scale, rotation_part(rotation), float(np.abs(singular_values - 1.0).max())
+
+
+def _format_zero_scale(skeleton: Skeleton, row: int, linear: Floats) -> str:
+    """Format the message about a zero scale above a rotating joint."""
+    lengths = ", ".join(f"{value:.4g}" for value in np.sqrt((linear[0] ** 2).sum(axis=0)))
+    return (
+        f"the scale above {skeleton.names[row]!r} is zero ({lengths}): its children have no size; start from a pose "
+        "whose scales are not zero, such as rest"
+    )
+
+
+def compute_unit_size(*length_sets: Iterable[Floats]) -> float:
+    """Compute the kernel unit, a power of two.
+
+    It is the next power above the longest offset of the first length set with any length. The file's unit must not
+    matter, so 1 is used only without any length, as for a single unbounded slide.
+    """
+    for offsets in length_sets:
+        largest = max([np.abs(offset).max(initial=0.0) for offset in offsets], default=0.0)
+        if largest > 0:
+            return float(2.0 ** np.ceil(np.log2(largest)))
+    return 1.0
+
+
+# --- Pack a kinematic tree: fold fixed joints and remove scale -------------------------------------------------------
+#
+# `dof_layout.py` decides on the moving joints; `plan.py` stores the packed arrays for all poses they serve.
+
+
+_Z_AXIS = np.array([0.0, 0.0, 1.0])
+_IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+_ORIGIN = (0.0, 0.0, 0.0)
+
+
+def read_offset(goal: AnyGoal) -> tuple[float, float, float]:
+    """Return the goal's point in the frame of its joint."""
+    return getattr(goal, "offset", _ORIGIN)
+
+
+def read_weight(goal: AnyGoal, kind: int) -> float:
+    """Return the weight of one residual of a goal. A goal may weight its rotation differently from its position."""
+    return goal.weight * (getattr(goal, "rotation_weight", 1.0) if kind == ROTATION else 1.0)
+
+
+def read_axis(skeleton: Skeleton, goal: AnyGoal) -> tuple[float, float, float]:
+    """Return the axis of a direction or aim in joint coordinates."""
+    if isinstance(goal, LookAt):
+        return goal.sight(skeleton).axis
+    return goal.axis  # pyright: ignore[reportAttributeAccessIssue]  (see JointGoal in problem/goal_base.py)
+
+
+def _pack_aim(
+    skeleton: Skeleton, term: Term, transforms: Sequence[Transform], goal: AnyGoal, *, mirrored: bool
+) -> Floats:
+    """Pack a row of the aims without the tolerance. See kernels/tree_residual.py."""
+    row, transform = np.zeros(15), transforms[0]
+    row[:3], row[3:7], row[7] = transform.offset[0], transform.rotation[0], read_weight(goal, term.kind)
+    if term.kind == DIRECTION:
+        row[:3] = rotations.rotate(transform.rotation[0], np.array(read_axis(skeleton, goal)))
+    elif term.kind == AIM:
+        sign = -1.0 if mirrored else 1.0  # kernels mirror points, not rotations
+        row[3:6] = sign * rotations.rotate(transform.rotation[0], np.array(read_axis(skeleton, goal)))
+        row[6] = float(isinstance(goal, LookAt))
+    elif term.kind == POLE:
+        row[9:12], row[12:15] = transforms[1].offset[0], transforms[2].offset[0]
+    return row
+
+
+@dataclass(frozen=True, eq=False)
+class TreeFrames:
+    """Rigid frames of a tree. n nodes, t terms.
+
+    frames        (1, n, 9) and aims (t, 15), without the tolerances: see kernels/tree_residual.py
+    size          file units in one kernel unit: a power of two
+    scale         scale factor of the base row
+    length_error  largest relative length error of the kernels' tree, caused by non-uniform scale; else 0
+    """
+
+    frames: Floats
+    aims: Floats
+    size: float
+    scale: float
+    length_error: float
+
+
+def pack_tree_frames(start: Pose, layout: Layout, goals: Sequence[AnyGoal]) -> TreeFrames:
+    """Compute the rigid frames of a tree for one pose.
+
+    The walk down the skeleton carries each row's transform in the moved frame of the node above it.
+    """
+    skeleton = start.skeleton
+    walk = _TreeWalk(start, layout)
+    for row in layout.rows_below_base:
+        walk.visit_row(row)
+    transforms = [
+        [
+            walk.compute_transform(term, term.row, read_offset(goals[term.goal])),
+            *(walk.compute_transform(term, r) for r in reversed(term.limb)),
+        ]
+        for term in layout.terms
+    ]
+    offsets = [
+        *_list_bone_offsets(layout, walk.frames),
+        *(p.offset for term_transforms in transforms for p in term_transforms),
+    ]
+    size = compute_unit_size(
+        offsets, _list_slide_positions(skeleton, layout, walk.frames), skeleton.A[skeleton.parents >= 0, :3]
+    )
+    scale, base_length_error = _compute_base_scale(start, layout)
+    frames = np.zeros((1, len(layout.nodes), 9))
+    for i, (node, frame) in enumerate(zip(layout.nodes, walk.frames, strict=True)):
+        frames[:, i, :3], frames[:, i, 3:7] = frame.offset / size, frame.rotation
+        ratio, offset = read_coupling(skeleton, node)
+        gain = frame.factor / size if node.kind in (SLIDE, MOVE) else np.ones(1)
+        frames[:, i, 7], frames[:, i, 8] = ratio * gain, offset * gain
+    aims = np.zeros((len(layout.terms), 15))
+    for i, (term, term_transforms) in enumerate(zip(layout.terms, transforms, strict=True)):
+        scaled = [Transform(p.offset / size, p.rotation, p.factor) for p in term_transforms]
+        aims[i] = _pack_aim(skeleton, term, scaled, goals[term.goal], mirrored=scale < 0.0)
+    return TreeFrames(frames, aims, size, scale, (1.0 + base_length_error) * (1.0 + walk.max_length_error) - 1.0)
+
+
+def _list_bone_offsets(layout: Layout, frames: Sequence[Transform]) -> list[Floats]:
+    """List the offsets between moving joints.
+
+    The distance of the first ones from the base is no measure of the limb.
+    """
+    return [frame.offset for node, frame in zip(layout.nodes, frames, strict=True) if node.parent >= 0]
+
+
+def _list_slide_positions(skeleton: Skeleton, layout: Layout, frames: Sequence[Transform]) -> Iterator[Floats]:
+    """List the end positions of slides. They are the only lengths of a gantry."""
+    for node, frame in zip(layout.nodes, frames, strict=True):
+        if node.kind == SLIDE:
+            ratio, offset = read_coupling(skeleton, node)
+            values = (ratio * layout.dofs[node.dof_start, :2] + offset) * frame.factor
+            yield values[np.isfinite(values)]
+
+
+def _compute_base_scale(start: Pose, layout: Layout) -> tuple[float, float]:
+    """Compute the base row's scale factor and relative length error.
+
+    They are computed from the pose's own scales in the rest pose, so rotations above the base do not affect them.
+    """
+    skeleton = start.skeleton
+    if layout.base < 0:
+        return 1.0, 0.0
+    if start.scales is None and (skeleton.B[skeleton.way(layout.base), :, :3] == np.eye(3)).all():
+        return 1.0, 0.0  # exact, and without a kernel
+    own_scales = NO_OFFSETS if start.scales is None else LocalOffsets(None, start.scales[None])
+    linear = compute_world_maps(skeleton, layout.base, np.array(skeleton.rest_q[None]), own_scales)[:, 0, :, :3]
+    scale, _, _ = split_similarity(linear, skeleton, layout.base)
+    return float(scale[0]), _compute_length_error_above(start, layout.base)
+
+
+def _compute_length_error_above(start: Pose, base: int) -> float:
+    """Bound the relative length error caused by joints above a row.
+
+    Non-uniform scales may cancel in the rest pose, but not after rotation of a joint between them. Scales without such
+    a joint between them count as one.
+    """
+    skeleton, rows = start.skeleton, start.skeleton.way(base)
+    rotation_matrices, scales = rotations.as_matrix(skeleton.A[rows, 3:]), start.b_affine[0, rows, :, :3]
+    factor, linear_map = 1.0, np.eye(3)
+    for row, rotation_matrix, scale in zip(rows, rotation_matrices, scales, strict=True):
+        if skeleton.kinds[row] not in (Kind.FIXED, Kind.SLIDE):
+            factor, linear_map = factor * (1.0 + split_similarity(linear_map[None], skeleton, base)[2]), np.eye(3)
+        linear_map = linear_map @ rotation_matrix @ scale
+    return factor * (1.0 + split_similarity(linear_map[None], skeleton, base)[2]) - 1.0
+
+
+def read_coupling(skeleton: Skeleton, node: Node) -> tuple[float, float]:
+    """Return ratio and offset of a coupled joint's value."""
+    if skeleton.kinds[node.row] in (Kind.HINGE, Kind.SLIDE):
+        ratio, offset = skeleton.coupling_rows[node.row].tolist()
+        return ratio, offset
+    return 1.0, 0.0
+
+
+class _TreeWalk:
+    """Walk down a tree with accumulated transforms.
+
+    It carries affine maps since the last node above, and the scale and length error before that node.
+    """
+
+    def __init__(self, start: Pose, layout: Layout) -> None:
+        skeleton = start.skeleton
+        self.skeleton = skeleton
+        self.nodes_by_row: dict[int, list[int]] = {}
+        for i, node in enumerate(layout.nodes):
+            self.nodes_by_row.setdefault(node.row, []).append(i)
+        self.nodes = layout.nodes
+        moving = {node.row for node in layout.nodes if node.kind != FIXED}
+        translating = {node.row for node in layout.nodes if node.kind == MOVE}
+        self.before, self.after = build_fixed_transforms(start, moving, translating)
+        self.maps: dict[int, tuple[Floats, Floats, float]] = {layout.base: (np.eye(3, 4)[None], np.ones(1), 0.0)}
+        self.frames: list[Transform] = []
+        self.max_length_error = 0.0  # largest of any row
+
+    def visit_row(self, row: int) -> None:
+        """Accumulate the map of a row. At a node its frame is stored and the accumulation restarts."""
+        row_map, factor, length_error = self.maps[int(self.skeleton.parents[row])]
+        row_map = compose(row_map, self.before[:, row])
+        for i in self.nodes_by_row.get(row, ()):
+            node = self.nodes[i]
+            scale, rotation, shear = split_similarity(row_map[..., :3], self.skeleton, row)
+            length_error = (1.0 + length_error) * (1.0 + shear) - 1.0
+            self.max_length_error = max(self.max_length_error, length_error)
+            align = self._compute_alignment(node)
+            rotation_in_parent = rotations.multiply(rotations.from_matrix(rotation), align)
+            offset = row_map[..., 3] * factor[:, None]
+            factor = factor * scale
+            self.frames.append(Transform(offset, rotation_in_parent, factor))
+            inverse_alignment = rotations.as_matrix(rotations.inverse(align))
+            row_map = np.concatenate([inverse_alignment, np.zeros((3, 1))], axis=1)[None]
+        self.maps[row] = compose(row_map, self.after[:, row]), factor, length_error
+
+    def _compute_alignment(self, node: Node) -> Floats:
+        """Return the rotation from z to a hinge or slide axis. Other nodes get the identity."""
+        if node.kind not in (HINGE, SLIDE):
+            return _IDENTITY
+        axis = find_hinge_axis(self.skeleton.limits[node.row])
+        return rotations.rotation_between(_Z_AXIS, self.skeleton.axes[node.row] if axis is None else axis)
+
+    def compute_transform(self, term: Term, row: int, point: tuple[float, float, float] = _ORIGIN) -> Transform:
+        """Compute a point's transform in its node's moved frame. The rotation is set only where the term needs it.
+
+        Scale does not affect a point's position; only rotations can be sheared.
+        """
+        row_map, factor, length_error = self.maps[row]
+        offset = (row_map[..., :3] @ np.array(point) + row_map[..., 3]) * factor[:, None]
+        if term.kind in (POSITION, POLE):
+            return Transform(offset, _IDENTITY[None], factor)
+        scale, rotation, shear = split_similarity(row_map[..., :3], self.skeleton, row)
+        self.max_length_error = max(self.max_length_error, (1.0 + length_error) * (1.0 + shear) - 1.0)
+        return Transform(offset, rotations.from_matrix(rotation), factor * scale)

@@ -1,0 +1,419 @@
+"""Refine answers by Levenberg-Marquardt on forward kinematics: sheared rigs and Balance.
+
+It serves trees with non-uniform scale, and Balance.
+
+Residual and Jacobian are computed from the affine maps (problem/residuals.py); limits are kept. The starts are answers
+of other solvers, so few problems need it, and few steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise import kernels
+from poise.kernels.layout import LIMIT_SOFT, NO_LIMIT
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.caching import get_or_compute
+from poise.problem.dof_layout import BALL, MOVE
+from poise.problem.feasibility import find_unreachable, pull_inside_reach
+from poise.problem.goals import Balance, is_joint_goal
+from poise.problem.plan import Plan
+from poise.problem.problem import Problem, Tolerance
+from poise.problem.residuals import compute_residual
+from poise.solvers.base.interface import Answer, Request, get_finisher
+from poise.solvers.base.lm_engine import build_scaled_dofs, draw_seeds
+from poise.solvers.base.solver_calls import build_end_trace, merge_rows, run_solver, run_solver_by_group
+
+_MAX_STEPS = 100  # largest number of steps in one run
+_MAX_PARALLEL_RUNS = 4096  # runs in memory at once
+_START_SPREAD = 0.1  # [rad] rotation of balls in the first restart; it grows linearly with the restart number
+_MAX_MISS_RATIO = 4.0  # largest ratio of a miss to the length error; larger misses are not caused by shear
+_DAMPING_PER_SQUARED_ERROR = 0.04  # damping per squared error, as in the engine
+_DAMPING_DECREASE, _DAMPING_INCREASE = (
+    0.2,
+    10.0,
+)  # factors on the damping after an improving step and after a failed one
+_MIN_DAMPING_FACTOR, _MAX_DAMPING_FACTOR = 1e-3, 1e6  # bounds of the accumulated damping factor
+_MAX_DOF_STEP = 0.5  # [rad, kernel units] largest step of a degree of freedom
+_MIN_DAMPING = 1e-12  # smallest damping; keeps the system solvable
+_MIN_STEP_GAIN, _MAX_IDLE_STEPS = (
+    1e-6,
+    3,
+)  # [kernel units, rad] and steps: a run ends after this many steps of less gain
+_FIRST_RESTART_COUNT = 8  # restarts in the first round
+_MAX_FIRST_RESTART_RATIO = 0.9  # largest remaining error ratio for a second round; above it the goals conflict
+_MAX_ACCEPTED_RATIO = 0.999  # largest error ratio to accept another miss
+_LIMIT_PROBE_RAD = 1e-4  # [rad] rotation of a ball to probe its limit
+_MIN_BLOCKED_SHARE = 1e-3  # smallest share of a rotation removed by a limit to count as blocked
+
+
+class LmPatience(NamedTuple):
+    """Number of steps, and the relative gain required in them."""
+
+    steps: int
+    share: float
+
+
+_REFINING_PATIENCE = LmPatience(10, 1e-4)  # for the final run towards unreachable goals
+_RESTART_PATIENCE = LmPatience(4, 0.2)  # for restarts, as in the engine
+
+
+class LmResult(NamedTuple):
+    """Result of Levenberg-Marquardt runs.
+
+    Fields: values u (k, nu), squared errors (k,), success (k,) and steps (k,).
+    """
+
+    u: Floats
+    costs: Floats
+    met: Bools
+    steps: Ints
+
+
+def refine_by_lm(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, *, restarts: int) -> Answer:
+    """Refine poses q (k, nq) towards their targets (k, W).
+
+    The affine maps are used, and each pose gets as near as possible. Misses small enough to be caused by shear get
+    `restarts` further starts.
+    """
+    result = run_lm(problem, problem.plan.q_to_u(q), targets, tolerance)
+    correctable = (
+        _find_correctable_rows(problem, result, targets, tolerance) if restarts else np.empty(0, dtype=np.int64)
+    )
+    rows_per_batch = max(_MAX_PARALLEL_RUNS // max(restarts, 1), 1)
+    for first in range(0, len(correctable), rows_per_batch):
+        _restart_rows(problem, result, correctable[first : first + rows_per_batch], targets, tolerance, restarts)
+    unchanged = (result.steps == 0)[:, None]
+    new_q = np.where(unchanged, q, problem.q_of(result.u, ~unchanged[:, 0]))
+    return Answer(new_q, result.met, result.steps, result.steps * len(problem.joints))
+
+
+def _find_correctable_rows(problem: Problem, result: LmResult, targets: Floats, tolerance: Tolerance) -> Ints:
+    """Find missed rows within reach of a shear correction. Rows out of reach by bone lengths are excluded."""
+    plan = problem.plan
+    span = max([reach for _, reach, _ in plan.reaches if np.isfinite(reach)], default=1.0)
+    max_cost = (_MAX_MISS_RATIO * plan.length_error * max(span, 1.0) * plan.aims[:, 7].max(initial=0.0)) ** 2
+    correctable = np.flatnonzero(~result.met & (result.costs <= max_cost))
+    if not len(correctable):
+        return correctable
+    return correctable[find_unreachable(problem.part(correctable), targets[correctable], tolerance) == 0]
+
+
+def _restart_rows(
+    problem: Problem, result: LmResult, rows: Ints, targets: Floats, tolerance: Tolerance, restarts: int
+) -> None:
+    """Restart rows, keeping the first success or the best.
+
+    Restarts with little gain are given up; only the best remaining miss is run to convergence.
+    """
+    first, before = result.u[rows], result.costs[rows]
+    _run_restarts(problem, result, rows, first, targets, tolerance, range(min(_FIRST_RESTART_COUNT, restarts)))
+    remaining = np.flatnonzero(~result.met[rows] & (result.costs[rows] < _MAX_FIRST_RESTART_RATIO**2 * before))
+    if len(remaining) and restarts > _FIRST_RESTART_COUNT:
+        _run_restarts(
+            problem,
+            result,
+            rows[remaining],
+            first[remaining],
+            targets,
+            tolerance,
+            range(_FIRST_RESTART_COUNT, restarts),
+        )
+    improved = rows[~result.met[rows] & (result.costs[rows] < before)]
+    if len(improved):
+        refined = run_lm(problem.part(improved), result.u[improved], targets[improved], tolerance)
+        _copy_rows(result, improved, refined, np.arange(len(improved)))
+        result.steps[improved] += refined.steps
+
+
+def _run_restarts(
+    problem: Problem,
+    result: LmResult,
+    rows: Ints,
+    first: Floats,
+    targets: Floats,
+    tolerance: Tolerance,
+    seed_numbers: range,
+) -> None:
+    """Run restarts from random poses around `first` (r, nu). Each row keeps the better result."""
+    count, row_of_run = len(seed_numbers), np.repeat(rows, len(seed_numbers))
+    part, seeds = problem.part(row_of_run), draw_seeds(len(problem.plan.layout.dofs))
+    starts = [problem.plan.randomize_starts(first, seeds[i], min(_START_SPREAD * (i + 1), 2.0)) for i in seed_numbers]
+    u = np.stack(starts, axis=1).reshape(len(row_of_run), -1)
+    output = run_lm(part, u, targets[row_of_run], tolerance, _RESTART_PATIENCE)
+    costs, met = output.costs.reshape(-1, count), output.met.reshape(-1, count)
+    best = np.where(met.any(axis=1), met.argmax(axis=1), costs.argmin(axis=1)) + count * np.arange(len(rows))
+    better = output.met[best] | (output.costs[best] < _MAX_ACCEPTED_RATIO * result.costs[rows])
+    _copy_rows(result, rows[better], output, best[better])
+    result.steps[rows] += output.steps.reshape(-1, count).sum(axis=1)
+
+
+def _copy_rows(result: LmResult, rows: Ints, other: LmResult, source_rows: Ints) -> None:
+    """Copy values, costs and success of some rows."""
+    for column, source_column in zip(result[:3], other[:3], strict=True):
+        column[rows] = source_column[source_rows]
+
+
+def run_lm(
+    problem: Problem, u: Floats, targets: Floats, tolerance: Tolerance, patience: LmPatience = _REFINING_PATIENCE
+) -> LmResult:
+    """Run Levenberg-Marquardt from values u (k, nu). Each row stops when its goals are met or it gains nothing."""
+    k, plan, u = len(u), problem.plan, u.copy()
+    q = problem.q_of(u, np.ones(k, dtype=bool))
+    jacobian, error = compute_residual(problem, q, targets)
+    costs, met = (error**2).sum(axis=1), problem.met(problem.errors(q, targets), tolerance)
+    damping_factor, idle, steps = np.ones(k), np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
+    before = costs.copy()
+    for i in range(_MAX_STEPS):
+        if i and i % patience.steps == 0:
+            idle[np.sqrt(costs) > (1.0 - patience.share) * np.sqrt(before)] = _MAX_IDLE_STEPS
+            before = costs.copy()
+        rows = np.flatnonzero(~met & (idle < _MAX_IDLE_STEPS) & (damping_factor < _MAX_DAMPING_FACTOR))
+        if not len(rows):
+            break
+        part = problem.part(rows)
+        new_u = _apply_step(
+            plan, u[rows], _compute_step(plan, u[rows], jacobian[rows], error[rows], damping_factor[rows])
+        )
+        q = part.q_of(new_u, np.ones(len(rows), dtype=bool))
+        new_jacobian, new_error = compute_residual(part, q, targets[rows])
+        new_costs = (new_error**2).sum(axis=1)
+        better = new_costs < costs[rows]
+        idle[rows] = np.where(np.sqrt(costs[rows]) - np.sqrt(new_costs) > _MIN_STEP_GAIN, 0, idle[rows] + better)
+        damping_factor[rows] = np.maximum(
+            damping_factor[rows] * np.where(better, _DAMPING_DECREASE, _DAMPING_INCREASE), _MIN_DAMPING_FACTOR
+        )
+        steps[rows] += 1
+        improved = rows[better]
+        u[improved], jacobian[improved], error[improved], costs[improved] = (
+            new_u[better], new_jacobian[better], new_error[better], new_costs[better],
+        )  # fmt: skip
+        if len(improved):  # an empty problem has no plan
+            met[improved] = problem.met(part.part(better).errors(q[better], targets[improved]), tolerance)
+    return LmResult(u, costs, met, steps)
+
+
+def _compute_step(plan: Plan, u: Floats, jacobian: Floats, error: Floats, damping_factor: Floats) -> Floats:
+    """Compute damped least-squares steps (k, nd). Columns blocked by a limit are excluded."""
+    dofs, jacobian = build_scaled_dofs(plan), jacobian.copy()
+    gradient = (jacobian * error[:, :, None]).sum(axis=1)
+    u_columns = dofs[:, 2].astype(np.int64)
+    values = np.where(u_columns >= 0, u[:, u_columns], 0.0)
+    is_blocked = (u_columns >= 0) & (
+        ((values <= dofs[:, 0]) & (gradient < 0)) | ((values >= dofs[:, 1]) & (gradient > 0))
+    )
+    jacobian *= ~is_blocked[:, None]
+    _remove_blocked_rotations(plan, u, gradient, jacobian)
+    scaled = jacobian * dofs[:, 3]
+    square = scaled @ np.swapaxes(jacobian, 1, 2)
+    damping = np.maximum(_DAMPING_PER_SQUARED_ERROR * damping_factor * (error**2).sum(axis=1), _MIN_DAMPING)
+    solved = np.linalg.solve(square + damping[:, None, None] * np.eye(square.shape[1]), error[:, :, None])
+    step = (scaled * solved).sum(axis=1)
+    max_step = np.abs(step / np.sqrt(dofs[:, 3])).max(axis=1, initial=_MAX_DOF_STEP)
+    return step * (_MAX_DOF_STEP / max_step)[:, None]
+
+
+def _remove_blocked_rotations(plan: Plan, u: Floats, gradient: Floats, jacobian: Floats) -> None:
+    """Remove ball rotations blocked by limits from the Jacobian.
+
+    The blocked direction is the part of a small rotation lost by clamping.
+    """
+    limited_balls = _find_balls(plan, limited_only=True)
+    if not len(limited_balls.u_starts):
+        return
+    directions = gradient[:, limited_balls.dof_columns]
+    directions /= np.maximum(np.sqrt((directions**2).sum(axis=2, keepdims=True)), 1e-300)
+    ball_rotations, probes = u[:, limited_balls.u_columns], u.copy()
+    probes[:, limited_balls.u_columns] = rotations.multiply(
+        rotations.from_vector(_LIMIT_PROBE_RAD * directions), ball_rotations
+    )
+    kernels.limits.clamp_rotations(limited_balls.u_starts, limited_balls.limits, probes)
+    applied = rotations.multiply(probes[:, limited_balls.u_columns], rotations.inverse(ball_rotations))
+    blocked = directions - rotations.as_vector(applied) / _LIMIT_PROBE_RAD
+    size = np.sqrt((blocked**2).sum(axis=2, keepdims=True))
+    blocked_axis = np.where(size > _MIN_BLOCKED_SHARE, blocked / np.maximum(size, 1e-300), 0.0)[:, None]
+    columns = jacobian[:, :, limited_balls.dof_columns]
+    jacobian[:, :, limited_balls.dof_columns] = (
+        columns - (columns * blocked_axis).sum(axis=3, keepdims=True) * blocked_axis
+    )
+
+
+class _BallColumns(NamedTuple):
+    """Ball joints of a plan. Fields: first columns in u (b,), all columns in u (b, 4), dofs (b, 3) and limits."""
+
+    u_starts: Ints
+    u_columns: Ints
+    dof_columns: Ints
+    limits: Floats
+
+
+def _find_balls(plan: Plan, *, limited_only: bool = False) -> _BallColumns:
+    """Find all balls, or only those with hard limits."""
+
+    def make() -> _BallColumns:
+        limits = plan.limits
+        binds = (limits[:, 0] != NO_LIMIT) & (limits[:, LIMIT_SOFT] == 0.0)
+        rows = [i for i, node in enumerate(plan.layout.nodes) if node.kind == BALL and (binds[i] or not limited_only)]
+        starts = np.array(
+            [(plan.layout.nodes[i].u_start, plan.layout.nodes[i].dof_start) for i in rows], dtype=np.int64
+        )
+        u_starts, dof_starts = starts.reshape(-1, 2).T.copy()
+        return _BallColumns(
+            u_starts, u_starts[:, None] + np.arange(4), dof_starts[:, None] + np.arange(3), np.array(limits[rows])
+        )
+
+    return get_or_compute(plan, "balls", limited_only, make)
+
+
+def _apply_step(plan: Plan, u: Floats, step: Floats) -> Floats:
+    """Apply a step (k, nd) to u (k, nu) within limits."""
+    u, dofs, balls, limited_balls = u.copy(), plan.layout.dofs, _find_balls(plan), _find_balls(plan, limited_only=True)
+    scalar_dofs = np.flatnonzero(dofs[:, 2] >= 0.0)
+    u_columns = dofs[scalar_dofs, 2].astype(np.int64)
+    u[:, u_columns] = np.clip(u[:, u_columns] + step[:, scalar_dofs], dofs[scalar_dofs, 0], dofs[scalar_dofs, 1])
+    for node in plan.layout.nodes:
+        if node.kind == MOVE:
+            u[:, node.u_start : node.u_start + 3] += step[:, node.dof_start : node.dof_start + 3]
+    if len(balls.u_starts):
+        ball_rotations = rotations.multiply(rotations.from_vector(step[:, balls.dof_columns]), u[:, balls.u_columns])
+        u[:, balls.u_columns] = rotations.unit(ball_rotations)
+    if len(limited_balls.u_starts):
+        kernels.limits.clamp_rotations(limited_balls.u_starts, limited_balls.limits, u)
+    return u
+
+
+# --- Correct answers for non-uniform scale, for any solver -----------------------------------------------------------
+#
+# Solvers model a tree of rigid parts with uniform scale. For shearing scale the model has a length error, and so have
+# the answers. First the solver runs again for targets shifted by the errors of forward kinematics, which is fast.
+# Remaining errors are reduced by Levenberg-Marquardt steps on the affine maps.
+
+
+_MAX_CORRECTIONS = 4  # largest number of target shifts; each one multiplies the error by the relative length error
+MIN_REFINED_LENGTH_ERROR = 1e-4  # relative length error; answers below it are shifted, but not refined further
+_MAX_RESTARTS = 40  # largest number of restarts
+
+
+def correct_shear(
+    problem: Problem, solver: Any, targets: Floats, tolerance: Tolerance, request: Request, answer: Answer
+) -> Answer:
+    """Move answers to targets (k, W) measured by forward kinematics. Unreachable targets are approached."""
+    if problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR:
+        return _solve_corrected_targets(problem, solver, targets, tolerance, request, answer)
+    if answer.solutions is not None:
+        return _refine_solutions(problem, targets, tolerance, answer)
+    answer = _restore_solved_starts(problem, targets, tolerance, answer)
+    answer = _solve_corrected_targets(problem, solver, targets, tolerance, request, answer)
+    missed = np.flatnonzero(~problem.met(problem.errors(answer.q, targets), tolerance))
+    if not len(missed):
+        return answer
+    solver_missed = missed[~answer.met[missed]]
+    if len(solver_missed):
+        answer = _solve_pulled_targets(problem, solver, targets, tolerance, request, answer, solver_missed)
+    restarts = getattr(get_finisher(solver), "restarts", 0)  # solvers without restarts get none here
+    restart_count = _MAX_RESTARTS if restarts is None else min(restarts, _MAX_RESTARTS)
+    refined = refine_by_lm(problem.part(missed), answer.q[missed], targets[missed], tolerance, restarts=restart_count)
+    return merge_rows(answer, missed, refined._replace(trace=answer.trace))
+
+
+def _solve_corrected_targets(
+    problem: Problem, solver: Any, targets: Floats, tolerance: Tolerance, request: Request, answer: Answer
+) -> Answer:
+    """Solve again for targets shifted by the remaining errors. This is repeated while the solver reports success."""
+    aims = targets.copy()
+    for _ in range(_MAX_CORRECTIONS):
+        missed = answer.met & ~problem.met(problem.errors(answer.q, targets), tolerance)
+        if not missed.any():
+            break
+        aims[missed] = problem.corrected(aims, targets, answer.q)[missed]
+        answer = merge_rows(answer, missed, run_solver(solver, problem.part(missed), aims[missed], tolerance, request))
+    return answer
+
+
+def _restore_solved_starts(problem: Problem, targets: Floats, tolerance: Tolerance, answer: Answer) -> Answer:
+    """Restore starts with met targets. The solver's tree may miss the targets there."""
+    starts = np.array(np.broadcast_to(problem.start.flat_q, answer.q.shape))
+    is_solved = problem.met(problem.errors(starts, targets), tolerance)
+    if problem.prefers or not is_solved.any():
+        return answer
+    q, met = np.where(is_solved[:, None], starts, answer.q), answer.met | is_solved
+    return Answer(q, met, answer.iterations * ~is_solved, answer.joint_updates * ~is_solved, answer.trace)
+
+
+def _solve_pulled_targets(
+    problem: Problem, solver: Any, targets: Floats, tolerance: Tolerance, request: Request, answer: Answer, rows: Ints
+) -> Answer:
+    """Start again from solutions for slightly nearer targets. Jacobian steps cannot bend an extended limb."""
+    part = problem.part(rows)
+    new_answer = run_solver(solver, part, pull_inside_reach(part, targets[rows]), tolerance, request)
+    met = new_answer.met
+    met_rows = Answer(
+        new_answer.q[met], met[met], new_answer.iterations[met], new_answer.joint_updates[met], answer.trace
+    )
+    return merge_rows(answer, rows[met], met_rows)
+
+
+def _refine_solutions(problem: Problem, targets: Floats, tolerance: Tolerance, answer: Answer) -> Answer:
+    """Refine every solution of one target, and drop misses."""
+    q = answer.q if answer.solutions is None or not len(answer.solutions) else answer.solutions
+    refined = refine_by_lm(problem, q, np.repeat(targets, len(q), axis=0), tolerance, restarts=0)
+    first = int(refined.met.argmax())
+    return answer._replace(
+        q=refined.q[first : first + 1],
+        met=refined.met[first : first + 1],
+        iterations=answer.iterations + refined.iterations.sum(),
+        joint_updates=answer.joint_updates + refined.joint_updates.sum(),
+        solutions=refined.q[refined.met],
+    )
+
+
+# --- Solve problems with a Balance goal ------------------------------------------------------------------------------
+#
+# A solver meets the other goals first; then Levenberg-Marquardt refines all of them together.
+#
+# Terms of the kernels depend on one joint each, the centre of mass depends on all. So the requested solver finds a pose
+# for the other goals, and Levenberg-Marquardt in NumPy, with residuals from forward kinematics, refines it in a few
+# least steps until the centre of mass and the goals are met.
+
+
+def solve_with_balance(
+    solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
+) -> Answer:
+    """Solve for targets (k, W) with a Balance goal. `solver` solves for the other goals."""
+    answer = _solve_other_goals(solver, problem, targets, tolerance, replace(request, trace=False))
+    unbalanced = np.flatnonzero(~problem.met(problem.errors(answer.q, targets), tolerance))
+    if len(unbalanced):
+        refined = refine_by_lm(
+            problem.part(unbalanced), answer.q[unbalanced], targets[unbalanced], tolerance, restarts=0
+        )
+        answer = merge_rows(answer, unbalanced, refined)
+    met = problem.met(problem.errors(answer.q, targets), tolerance)
+    trace = build_end_trace(problem, answer.q, targets) if request.trace else None
+    return answer._replace(met=met, trace=trace)
+
+
+def remove_balance_goals(problem: Problem) -> Problem:
+    """Return the problem without Balance goals."""
+    return Problem(problem.start, tuple(g for g in problem.goals if not isinstance(g, Balance)), problem.free_root)
+
+
+def _solve_other_goals(
+    solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
+) -> Answer:
+    """Solve for the goals other than Balance.
+
+    The start is kept where it meets all goals, and where there are no others.
+    """
+    k, starts = len(targets), problem.start_rows
+    q, zeros = np.array(np.broadcast_to(starts, (k, starts.shape[1]))), np.zeros(k, dtype=np.int64)
+    met = problem.met(problem.errors(q, targets), tolerance)
+    answer, other_goals, missed = Answer(q, met, zeros, zeros), remove_balance_goals(problem), np.flatnonzero(~met)
+    if not len(missed) or not any(map(is_joint_goal, other_goals.goals)):
+        return answer
+    return merge_rows(
+        answer, missed, run_solver_by_group(solver, other_goals.part(missed), targets[missed], tolerance, request)
+    )

@@ -1,0 +1,159 @@
+"""Base class of the Jacobian methods, run by kernels/jacobian_methods.py."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise import kernels
+from poise.errors import InputError
+from poise.maths.arguments import count
+from poise.maths.arrays import Floats, abbreviate, allocate_aligned, find_simd_width, prepare_for_kernel, real
+from poise.maths.caching import get_or_compute
+from poise.problem.dof_layout import POSITION
+from poise.problem.plan import Plan
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.interface import Answer, Request, is_builtin
+from poise.solvers.base.lm_engine import (
+    KernelOutput,
+    answer_with_start,
+    build_answer,
+    draw_seeds,
+    pack_tree_arrays,
+    run_in_chunks,
+)
+from poise.solvers.base.solver_calls import ALL_GOALS, Capabilities
+
+JACOBIAN_GOALS = tuple(goal for goal in ALL_GOALS if goal not in ("Near", "Balance"))
+_MAX_TRACE_ROWS = 100_000
+_CACHE_SIZE = 128  # settings in the cache
+
+
+class StepRule(NamedTuple):
+    """Step rule of kernels/jacobian_methods.py: number and two settings.
+
+    patience  number of steps without progress before a restart
+    numeric   whether the Jacobian is computed by finite differences
+    """
+
+    number: int
+    first: float
+    second: float
+    patience: int
+    numeric: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class JacobianMethod:
+    """Options of all Jacobian methods."""
+
+    iterations: int = 1000
+    restarts: int = 100
+    bend: float = math.radians(2)
+    clamp: float = 0.5
+    max_turn: float = math.pi
+
+    def __post_init__(self) -> None:
+        for name in ("iterations", "restarts"):
+            object.__setattr__(self, name, count(name, getattr(self, name)))
+        for name in ("clamp", "max_turn"):
+            object.__setattr__(self, name, check_above_zero(name, getattr(self, name)))
+        object.__setattr__(self, "bend", real(self.bend, "bend"))
+        if not 0 <= self.bend < math.pi / 2:
+            raise InputError(f"bend must be an angle from 0 up to a quarter turn (pi/2 rad), not {self.bend!r}")
+
+    @property
+    def handles(self) -> Capabilities:
+        """All goals but Near and Balance, in any number."""
+        return Capabilities(goals=JACOBIAN_GOALS, prefer=("first",))
+
+    @property
+    def rule(self) -> StepRule:
+        """Step rule of the method."""
+        raise NotImplementedError
+
+    def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+        """Solve for the targets (k, W); see `Solver.run`."""
+        if not problem.joints:
+            return answer_with_start(problem, targets, tolerance, request)
+        return build_answer(problem, _run_kernel(self, problem, targets, tolerance, request))
+
+
+def _run_kernel(
+    method: JacobianMethod, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
+) -> KernelOutput:
+    plan = problem.plan
+    nd, nu = len(plan.layout.dofs), plan.layout.nu
+    rows, starts = problem.kernel_targets(targets), prepare_for_kernel(problem.starts)
+    k = len(rows)
+    u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
+    trace_length = method.iterations + method.restarts + 2 if request.trace else 0
+    history = np.zeros((min(trace_length, _MAX_TRACE_ROWS), nu + 1))
+    (packed, size), scratch_size = pack_tree_arrays(plan, tolerance), _compute_scratch_size(plan)
+    settings = (_cached_settings if is_builtin(method) else _pack_settings)(method)
+    shared_inputs = (
+        draw_seeds(nd),
+        np.zeros(nu),
+        np.zeros(nd),
+        plan.kernel_limits,
+        _get_clamps(plan, method.clamp),
+        settings,
+    )
+    solve = getattr(kernels.jacobian_methods, f"{'free' if plan.kernel_limits is None else 'solve'}{find_simd_width()}")
+
+    def solve_range(first: int, last: int) -> None:
+        solve(
+            *packed, rows, starts, *shared_inputs, allocate_aligned(size), allocate_aligned(scratch_size), first, last,
+            u, errors, counts, history,
+        )  # fmt: skip
+
+    run_in_chunks(k, 1 if request.trace else request.threads, solve_range, request.progress)
+    done = history[: int(counts[0, :2].sum())] if request.trace else None
+    return KernelOutput(u, counts[:, 2] > 0, counts[:, 0], done)
+
+
+def _compute_scratch_size(plan: Plan) -> int:
+    """Compute the extra scratch size of kernels/jacobian_methods.py."""
+    nd, nu, m = len(plan.layout.dofs), plan.layout.nu, 3 * len(plan.terms)
+    return get_or_compute(plan, "scratch", None, lambda: kernels.jacobian_methods.compute_scratch_size(nd, nu, m))
+
+
+def _pack_settings(method: JacobianMethod) -> Floats:
+    """Pack the settings of kernels/jacobian_methods.py. Without restarts all iterations are used."""
+    rule = method.rule
+    patience = rule.patience if method.restarts else math.inf
+    return np.array([
+        rule.number, rule.numeric, method.iterations, method.restarts, patience, method.bend, method.max_turn,
+        rule.first, rule.second,
+    ], dtype=np.float64)  # fmt: skip
+
+
+_cached_settings = lru_cache(_CACHE_SIZE)(_pack_settings)
+
+
+def _get_clamps(plan: Plan, clamp: float) -> Floats:
+    """Return the maximum residual (t,) of each term in a step."""
+    return get_or_compute(plan, "clamps", clamp, lambda: _compute_clamps(plan, clamp))
+
+
+def _compute_clamps(plan: Plan, clamp: float) -> Floats:
+    max_residual = np.full(len(plan.layout.terms), clamp)
+    for i, term in enumerate(plan.layout.terms):
+        if term.kind == POSITION:
+            reach = plan.reaches[i][1]
+            max_residual[i] *= reach if math.isfinite(reach) and reach > 0 else 1.0
+        else:
+            max_residual[i] *= math.pi
+    return max_residual * plan.aims[:, 7]
+
+
+def check_above_zero(option: str, value: Any) -> float:
+    """Check a number above 0, infinity included."""
+    number = real(value, option)
+    if not number > 0:
+        raise InputError(f"{option} must be a number above 0, not {abbreviate(value)}")
+    return number

@@ -1,0 +1,424 @@
+"""Run the Levenberg-Marquardt kernels on batches of targets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from poise import kernels
+from poise.errors import InputError
+from poise.kernels.layout import DOF_WEIGHT, REACH_RESULT, REACH_WORK_PER_TARGET
+from poise.maths.arrays import Bools, Floats, Ints, abbreviate, find_simd_width, get_scratch, prepare_for_kernel, real
+from poise.maths.caching import get_or_compute
+from poise.model.skeleton import Skeleton
+from poise.model.topology import match_names
+from poise.problem.arm import Arm, ArmArrays, pack_for_u
+from poise.problem.dof_layout import DOF_COUNTS, FIXED, POSITION, SLIDE
+from poise.problem.plan import Plan
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.interface import Answer, Request, Trace
+from poise.timing import get_pauses, share_pauses
+
+Stiffness: TypeAlias = float | tuple[tuple[str, float], ...]  # for all joints, or for some by name, role or glob
+
+_GLOB_CHARACTERS = frozenset("*?[")
+
+
+def check_stiffness(value: Any) -> Stiffness:
+    """Check a stiffness for all joints, or pairs for some.
+
+    Pairs hold a name, role or glob, and a number; InputError for anything else.
+    """
+    if not isinstance(value, Mapping | tuple):
+        return _check_stiffness_number(value, "stiffness")
+    pairs: tuple[Any, ...] = tuple(value.items()) if isinstance(value, Mapping) else value
+    if not all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):  # noqa: PLR2004
+        raise InputError(f"stiffness is a number, or joint=number for some joints, not {abbreviate(value)}")
+    return tuple((name, _check_stiffness_number(mu, f"stiffness of {name!r}")) for name, mu in pairs)
+
+
+def _check_stiffness_number(value: Any, label: str) -> float:
+    number = real(value, label)
+    if not 0.0 <= number < math.inf:
+        raise InputError(f"{label} must be a finite number from 0 up, not {abbreviate(value)}")
+    return number
+
+
+def compute_mobilities(skeleton: Skeleton, stiffness: Stiffness) -> Floats:
+    """Compute the mobility 1 / (1 + mu) of each row. Later names override earlier ones.
+
+    Raises UnknownNameError for unknown names, and for globs without a match.
+    """
+    return get_or_compute(skeleton, "eases", stiffness, lambda: _compute_mobilities(skeleton, stiffness))
+
+
+def _compute_mobilities(skeleton: Skeleton, stiffness: Stiffness) -> Floats:
+    if isinstance(stiffness, float | int):
+        return np.full(len(skeleton), 1.0 / (1.0 + stiffness))
+    mobilities = np.ones(len(skeleton))
+    for name, mu in stiffness:
+        is_glob = name not in skeleton and not _GLOB_CHARACTERS.isdisjoint(name)
+        rows = match_names(name, skeleton.names, skeleton.aliases) if is_glob else [skeleton.index(name)]
+        mobilities[rows] = 1.0 / (1.0 + mu)
+    return mobilities
+
+
+# --- Run the Levenberg-Marquardt kernels on batches of targets -------------------------------------------------------
+#
+# Targets are spread over SIMD lanes and threads.
+#
+# The result of a problem depends neither on its index in the batch, nor on the batch size or the threads.
+
+
+_CHUNK_SIZE = 2048  # problems per chunk of a thread
+_PREFERENCE_SHARE = 0.5  # share of the way to a preferred pose covered by a step
+_SEED_COUNT = 256
+_MIN_PREFERENCE_ITERATIONS = 150  # iterations allowed for converging to a preferred pose
+_MAX_POLISHES = 3  # largest number of polished results, see kernels/arm_lm.py
+_CACHE_SIZE = 128  # settings in the cache
+_MAX_TRACE_ROWS = 100_000
+KERNEL_TOLERANCE_RATIO = 1 - 1e-6  # ratio of kernel to public tolerance, so rounding cannot undo a success
+
+
+@dataclass(frozen=True)
+class LmOptions:
+    """Iteration options of the engine. See kernels/arm_lm.py."""
+
+    iterations: int
+    restarts: int
+    damping: float
+    min_damping: float
+    candidates: int
+    polish_iterations: int
+    race: bool = False
+    preference_share: float = _PREFERENCE_SHARE
+
+
+class KernelOutput(NamedTuple):
+    """Kernel output: u (k, nu), success (k,), iterations (k,) and trace."""
+
+    u: Floats
+    met: Bools
+    iterations: Ints
+    trace: Floats | None = None
+
+
+def run_in_chunks(
+    count: int, threads: int, work: Callable[[int, int], None], progress: Callable[[int], None] | None
+) -> None:
+    """Call work(first, last) on chunks of 0..count.
+
+    Kernels release the interpreter lock, so threads run in parallel.
+    """
+    if count <= _CHUNK_SIZE and progress is None:
+        work(0, count)
+        return
+    starts = range(0, count, _CHUNK_SIZE)
+
+    def run_chunk(first: int) -> int:
+        last = min(first + _CHUNK_SIZE, count)
+        work(first, last)
+        return last - first
+
+    if threads <= 1 or len(starts) <= 1:
+        for first in starts:
+            done = run_chunk(first)
+            if progress is not None:
+                progress(done)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (not needed by single solves)
+
+    with ThreadPoolExecutor(min(threads, len(starts)), initializer=share_pauses, initargs=(get_pauses(),)) as pool:
+        for done in pool.map(run_chunk, starts):
+            if progress is not None:
+                progress(done)
+
+
+def pack_arm_settings(arm: Arm, unit: float, tolerance: Tolerance, options: LmOptions) -> Floats:
+    """Pack the settings of kernels/arm_lm.py."""
+    distance = tolerance.distance / unit * KERNEL_TOLERANCE_RATIO if arm.weights[0] else math.inf
+    angle = 2 * math.sin(min(tolerance.angle, math.pi) / 2) * KERNEL_TOLERANCE_RATIO if arm.weights[1] else math.inf
+    return np.array([
+        distance**2, angle**2, *arm.weights, options.damping, options.min_damping, options.iterations, options.restarts,
+        options.candidates, *arm.reach_range, options.polish_iterations, options.race,
+    ], dtype=np.float64)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class ArmEngine:
+    """Levenberg-Marquardt engine of a serial arm."""
+
+    problem: Problem
+    arm: Arm
+    tolerance: Tolerance
+    options: LmOptions
+
+    def solve_first(
+        self, targets: Floats, starts: Floats, *, threads: int, trace: int = 0,
+        progress: Callable[[int], None] | None = None, options: LmOptions | None = None,
+    ) -> KernelOutput:  # fmt: skip
+        """Solve targets (k, W) from starts u (1|k, m). Targets come from `pack_targets`."""
+        arm, k = self.arm, len(targets)
+        numbers, layout = self._pack_arrays(options or self.options)
+        rows, m = np.zeros((k + trace, arm.link_count + REACH_RESULT)), arm.link_count
+        rows[:k, :m] = starts
+        bases = self.problem.rigid_bases
+        bases = np.repeat(bases, k // len(bases), axis=0) if 1 < len(bases) < k else bases  # several starts per target
+        solve = kernels.arm_targets.solve_targets8 if find_simd_width() == 8 else kernels.arm_targets.solve_targets4  # noqa: PLR2004
+
+        def solve_range(first: int, last: int) -> None:
+            solve(
+                numbers,
+                layout,
+                targets,
+                bases,
+                rows,
+                first,
+                last,
+                get_scratch((REACH_WORK_PER_TARGET + 2 * m) * (last - first)),
+            )
+
+        run_in_chunks(k, 1 if trace else threads, solve_range, progress)
+        u, reports = rows[:k, :m].copy(), rows[:k, m:]
+        iterations, history = reports[:, 0].astype(np.int64), None
+        if trace:
+            history = rows[1 : 1 + int(reports[0, :2].sum()), : m + 1].copy()
+            history[:, 0] *= self.problem.plan.aims[0, 7] ** 2  # the kernel knows only the ratio of a goal's weights
+            history[:, 1:] = self._convert_to_u(history[:, 1:])
+        return KernelOutput(u, reports[:, 2] > 0, iterations, history)
+
+    def _pack_arrays(self, options: LmOptions) -> ArmArrays:
+        plan, arm = self.problem.plan, self.arm
+
+        def make() -> ArmArrays:
+            return pack_for_u(self.problem, arm, pack_arm_settings(arm, plan.unit, self.tolerance, options))
+
+        return get_or_compute(plan, "arm in u", (self.tolerance, options), make)
+
+    def _convert_to_u(self, x: Floats) -> Floats:
+        """Convert kernel values x (k, m) into u within ranges.
+
+        Dividing slides by their gain may round them past a range end.
+        """
+        if (self.arm.gains == 1).all():
+            return x
+        dofs = self.problem.plan.layout.dofs
+        return np.clip(x / self.arm.gains, dofs[:, 0], dofs[:, 1])
+
+    def select_rows(self, rows: Bools | slice) -> ArmEngine:
+        """Return the engine for some of the starts. An engine with one start for all targets is returned unchanged."""
+        return replace(self, problem=self.problem.part(rows))
+
+    def pack_targets(self, rows: Floats) -> Floats:
+        """Convert world targets (k, W) for the kernels."""
+        return prepare_for_kernel(rows)
+
+    def build_starts(self, starts: Floats, count: int) -> Floats:
+        """Return `count` starts (k, count, m): the start, then seeds."""
+        seeds = self._convert_to_u(extend_seeds(self.arm.seeds, count - 1))
+        shape = (len(starts), count - 1, self.arm.link_count)
+        return np.concatenate([starts[:, None], np.broadcast_to(seeds, shape)], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeEngine:
+    """Levenberg-Marquardt engine of any tree and goals."""
+
+    problem: Problem
+    tolerance: Tolerance
+    options: LmOptions
+    stiffness: Stiffness = 0.0
+
+    def solve_first(
+        self, targets: Floats, starts: Floats, *, threads: int, trace: int = 0,
+        progress: Callable[[int], None] | None = None, options: LmOptions | None = None,
+    ) -> KernelOutput:  # fmt: skip
+        """Solve kernel targets (k, width) from starts u (1|k, nu)."""
+        problem, plan = self.problem, self.problem.plan
+        k, nu = len(targets), plan.layout.nu
+        packed, size = pack_tree_arrays(plan, self.tolerance, self.stiffness)
+        settings = _pack_tree_settings(options or self.options, prefers=problem.prefers)
+        u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
+        history, starts = np.zeros((trace, nu + 1)), prepare_for_kernel(starts)
+        preferred, preference_weights = problem.preference
+        shared_inputs = preference_weights, plan.kernel_limits, settings
+        solve = getattr(kernels.tree_lm, f"{'free' if plan.kernel_limits is None else 'solve'}{find_simd_width()}")
+
+        def solve_range(first: int, last: int) -> None:
+            for preferred_u, begin, end in _split_by_preference(preferred, k, first, last):
+                solve(
+                    *packed, targets, starts, self.seeds, preferred_u, *shared_inputs, get_scratch(size), begin, end,
+                    u, errors, counts,
+                    history,
+                )  # fmt: skip
+
+        run_in_chunks(k, 1 if trace else threads, solve_range, progress)
+        return KernelOutput(u, counts[:, 2] > 0, counts[:, 0], history[: int(counts[0, :2].sum())] if trace else None)
+
+    @property
+    def seeds(self) -> Floats:
+        """(s, nd) numbers in 0..1 for random restarts."""
+        return draw_seeds(len(self.problem.plan.layout.dofs))
+
+    def select_rows(self, rows: Bools | slice) -> TreeEngine:
+        """Return the engine for some of the starts. An engine with one start for all targets is returned unchanged."""
+        return replace(self, problem=self.problem.part(rows))
+
+    def pack_targets(self, rows: Floats) -> Floats:
+        """Convert world targets (k, W) for the kernels."""
+        return self.problem.kernel_targets(rows)
+
+    def build_starts(self, starts: Floats, count: int) -> Floats:
+        """Return `count` starts (k, count, nu): the start, then random ones."""
+        plan, seeds = self.problem.plan, self.seeds
+        out = np.repeat(starts[:, None], count, axis=1)
+        for i, seed in enumerate(extend_seeds(seeds, count - 1), 1):
+            out[:, i] = plan.randomize_starts(starts, seed, min(0.25 * i, 2.0))
+        return out
+
+
+def _split_by_preference(preferred: Floats, count: int, first: int, last: int) -> Iterator[tuple[Floats, int, int]]:
+    """Split problems first..last by preferred configuration (1|k, nu).
+
+    Yields the configuration, begin and end of each part of the `count` problems. The kernels take one configuration for
+    all lanes. Several starts of a problem are adjacent.
+    """
+    if len(preferred) == 1:
+        yield preferred[0], first, last
+        return
+    starts_per_problem = count // max(len(preferred), 1) or 1
+    for begin, end in pairwise(
+        sorted({first, last, *range(first - first % starts_per_problem + starts_per_problem, last, starts_per_problem)})
+    ):
+        yield preferred[begin // starts_per_problem], begin, end
+
+
+def pack_tree_arrays(plan: Plan, tolerance: Tolerance, stiffness: Stiffness = 0.0) -> tuple[tuple[Any, ...], int]:
+    """Pack the inputs of kernels/tree, and their scratch size. They serve many.py and steps.py."""
+
+    def make() -> tuple[tuple[Any, ...], int]:
+        from poise.kernels.tree_residual import compute_workspace_size  # noqa: PLC0415  (imports Numba)
+
+        dofs, aims = build_scaled_dofs(plan, stiffness), build_aims(plan, tolerance)
+        packed = plan.nodes, plan.frames, dofs, plan.terms, aims, plan.path_nodes, plan.row_ranges
+        return packed, compute_workspace_size(
+            len(plan.nodes), len(dofs), plan.layout.nu, 3 * len(plan.terms), plan.target_width
+        )
+
+    return get_or_compute(plan, "tree", (tolerance, stiffness), make)
+
+
+@lru_cache(_CACHE_SIZE)
+def _pack_tree_settings(options: LmOptions, *, prefers: bool) -> Floats:
+    """Pack the settings of kernels/tree_lm.py."""
+    pull, iterations = options.preference_share if prefers else 0.0, _compute_max_iterations(options, prefers=prefers)
+    return np.array(
+        [options.damping, options.min_damping, iterations, options.restarts, options.polish_iterations, pull]
+    )
+
+
+def _compute_max_iterations(options: LmOptions, *, prefers: bool) -> int:
+    """Return the maximum iterations of one restart."""
+    return max(options.iterations, _MIN_PREFERENCE_ITERATIONS) if prefers and options.iterations else options.iterations
+
+
+def count_trace_rows(problem: Problem, options: LmOptions) -> int:
+    """Return the maximum rows of a trace.
+
+    There is one for each iteration of all restarts, and one where each begins.
+    """
+    rows_per_restart = _compute_max_iterations(options, prefers=problem.prefers) + 1
+    return min(
+        rows_per_restart * (options.restarts + 1) + _MAX_POLISHES * (options.polish_iterations + 1), _MAX_TRACE_ROWS
+    )
+
+
+def build_aims(plan: Plan, tolerance: Tolerance) -> Floats:
+    """Build the aims of a plan with their tolerances."""
+
+    def make() -> Floats:
+        aims = plan.aims.copy()
+        for i, term in enumerate(plan.layout.terms):
+            if term.kind == POSITION:
+                aims[i, 8] = (tolerance.distance / plan.unit * KERNEL_TOLERANCE_RATIO) ** 2
+            else:
+                aims[i, 8] = (2 * math.sin(min(tolerance.angle, math.pi) / 2) * KERNEL_TOLERANCE_RATIO) ** 2
+        return aims
+
+    return get_or_compute(plan, "aims", tolerance, make)
+
+
+def build_scaled_dofs(plan: Plan, stiffness: Stiffness = 0.0) -> Floats:
+    """Build the dofs with mobility scaled for slides and stiffness.
+
+    One rig size of a slide counts as one radian, so file units do not matter. Stiff joints take smaller steps; for
+    coupled joints the leader's stiffness counts.
+    """
+
+    def make() -> Floats:
+        dofs = plan.layout.dofs.copy()
+        for dof in {node.dof_start for node in plan.layout.nodes if node.kind == SLIDE}:
+            dofs[dof, DOF_WEIGHT] *= plan.size**2
+        mobilities = compute_mobilities(plan.skeleton, stiffness)
+        leaders = {node.dof_start: node for node in reversed(plan.layout.nodes) if node.kind != FIXED}
+        for node in leaders.values():
+            dofs[node.dof_start : node.dof_start + DOF_COUNTS[node.kind], DOF_WEIGHT] *= mobilities[node.row]
+        return dofs
+
+    return get_or_compute(plan, "eased", stiffness, make)
+
+
+def extend_seeds(seeds: Floats, count: int) -> Floats:
+    """Return `count` seeds, extending the table (s, n). Seeds beyond the table recombine its numbers.
+
+    The kernels use the same rule, see kernels/arm_lm.py.
+    """
+    number, column = np.arange(count)[:, None], np.arange(seeds.shape[1])
+    return seeds[(number + column * (number // len(seeds))) % len(seeds), column]
+
+
+@cache
+def draw_seeds(dofs: int) -> Floats:
+    """Draw numbers (s, nd) in 0..1 for random restarts. They are the same for all problems."""
+    return np.random.default_rng(7).random((_SEED_COUNT, dofs))
+
+
+Engine = ArmEngine | TreeEngine
+
+
+# --- answers -----------------------------------------------------------------------------------------------------
+
+
+def build_answer(problem: Problem, output: KernelOutput) -> Answer:
+    """Convert kernel output into an answer with q."""
+    history = None if output.trace is None else build_trace(problem, output.trace[:, 0], output.trace[:, 1:])
+    q = problem.q_of(output.u, output.iterations > 0)
+    return Answer(q, output.met, output.iterations, output.iterations * len(problem.plan.layout.dofs), history)
+
+
+def build_trace(problem: Problem, errors: Floats, u: Floats) -> Trace:
+    """Build a trace from squared errors (t,) and u (t, nu). For a single position the errors are distances."""
+    plan, terms = problem.plan, problem.plan.layout.terms
+    is_single_position = len(terms) == 1 and terms[0].kind == POSITION
+    scale = plan.unit / float(plan.aims[0, 7]) if is_single_position else 1.0
+    return Trace(np.sqrt(errors) * scale, problem.q_of(u, np.arange(len(u)) > 0, traced=True))
+
+
+def answer_with_start(problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+    """Answer with the start where no joint can move.
+
+    For prefer="all" it is the only solution, if it meets the goals.
+    """
+    k = len(targets)
+    none = np.zeros(k, dtype=np.int64)
+    q = np.broadcast_to(problem.start.flat_q, (k, problem.skeleton.nq)).copy()
+    errors = problem.errors(q, targets)
+    met = problem.met(errors, tolerance)
+    history = Trace(np.linalg.norm(errors[:1], axis=-1), q[:1]) if request.trace else None
+    return Answer(q, met, none, none, history, q[met] if request.prefer == "all" else None)

@@ -1,0 +1,237 @@
+"""Check the arguments of solve() and prepare() and parse targets."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise import kernels, solvers
+from poise.errors import InputError, UnknownNameError
+from poise.maths.arguments import check_bool, count, make_argument_error, one_of
+from poise.maths.arrays import Floats, Ints, abbreviate, real
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.problem.goal_base import MAX_COORDINATE
+from poise.problem.goals import GOALS, Aim, Direction, Goal, LookAt, Orientation, Place, Pole, Position
+from poise.problem.problem import Problem
+from poise.solvers.base.interface import check_solver
+from poise.solvers.base.option_parsing import list_parameters
+
+_PLANE_TOLERANCE_SHARE = 1e-9  # share of the skeleton size: joints with z within it count as lying in one plane
+
+
+def check_arguments(
+    start: Any, solver: Any, tolerance: Any, angle_tolerance: Any = None, free_root: Any = False, natural: Any = None
+) -> None:
+    """Check the arguments shared by solve() and prepare(). Raises InputError for the first unusable one."""
+    if type(start) is not Pose:
+        check_start(start)
+    if type(solver) is not str:
+        check_solver(solver)
+    if tolerance is not None:
+        check_tolerance(tolerance)
+    if angle_tolerance is not None:
+        check_angle_tolerance(angle_tolerance)
+    if type(free_root) is not bool:
+        check_bool("free_root", free_root)
+    if natural is not None and type(natural) is not bool:
+        check_bool("natural", natural)
+
+
+def make_unknown_argument_error(function: Callable[..., Any], unknown: Iterable[str]) -> Exception:
+    """Make the error for an unknown keyword argument."""
+    names = [name for name, one in inspect.signature(function).parameters.items() if one.kind != one.VAR_KEYWORD]
+    options = {parameter.name for name in solvers.names() for parameter in list_parameters(type(solvers.named(name)))}
+    return make_argument_error(function.__name__, unknown, names, options)
+
+
+def check_planar_targets(start: Pose, goals: Iterable[Any]) -> None:
+    """Refuse two-number targets of skeletons outside a plane.
+
+    The skeleton must lie in a plane of constant z at rest; otherwise InputError.
+    """
+    for goal in goals:
+        if getattr(goal, "flat", False):
+            _check_planar_rest(start, goal)
+
+
+def _check_planar_rest(start: Pose, flat: Any) -> None:
+    points = Pose(start.skeleton, start.skeleton.rest_q).world.positions
+    if len(points) and np.ptp(points[:, 2]) > _PLANE_TOLERANCE_SHARE * np.ptp(points, axis=0).max():
+        x, y = flat.target.reshape(-1, 3)[0, :2]
+        raise InputError(
+            f"the target of {flat.joint!r} needs three numbers, as the skeleton has a third axis: write "
+            f"poise.{type(flat).__name__}({flat.joint!r}, [{x:g}, {y:g}, z])"
+        )
+
+
+def format_goal_code(arguments: Sequence[Any]) -> str:
+    """Write a joint and a target as goal code. Returns "" for unrecognised arguments."""
+    one = arguments[0] if arguments else None
+    if isinstance(one, str) and len(arguments) > 1:
+        return f"poise.Position({one!r}, {abbreviate(arguments[1])})"
+    if isinstance(one, tuple) and len(one) > 1 and isinstance(one[0], str):
+        return f"poise.Position({one[0]!r}, {abbreviate(one[1])})"
+    if isinstance(one, str):
+        return f"poise.Position({abbreviate(one)}, [x, y, z])" if len(one) > 1 else ""
+    return ""
+
+
+def check_request(*, prefer: Any, seeds: Any, threads: Any, progress: Any) -> None:
+    """Check prefer, seeds, threads and progress."""
+    one_of("prefer", prefer, ("first", "closest", "all"))
+    if seeds is not None and count("seeds", seeds) == 0:
+        raise InputError("seeds must be at least 1: the start pose")
+    if seeds is not None and prefer == "first":
+        raise InputError(
+            f'seeds is the number of starts for prefer="closest" or "all"; "first" stops at the first solution: write '
+            f'prefer="closest", seeds={seeds}'
+        )
+    if threads is not None and count("threads", threads) == 0:
+        raise InputError("threads must be at least 1")
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress must be a function of the number of targets done, not {abbreviate(progress)}")
+
+
+def check_start(start: Any) -> None:
+    """Check the type of the start, a Pose. A Rig or a Clip is refused with an example."""
+    if not isinstance(start, Pose):
+        example = "clip.poses[0]" if isinstance(start, Clip) else "rig.rest"
+        role = "" if isinstance(start, Rig | Clip) else " as the start"
+        raise InputError(f"give a Pose, such as {example}, not a {type(start).__name__}{role}")
+
+
+def check_tolerance(tolerance: Any) -> None:
+    """Check for one finite distance of 0 or more."""
+    if not 0 <= real(tolerance, "tolerance") <= MAX_COORDINATE:
+        raise InputError(f"tolerance must be a finite length of 0 or more, not {abbreviate(tolerance)}")
+
+
+def check_angle_tolerance(tolerance: Any) -> None:
+    """Check for one finite angle of 0 or more."""
+    if not 0 <= real(tolerance, "angle_tolerance") < float("inf"):
+        raise InputError(f"angle_tolerance must be a finite angle of 0 or more [rad], not {abbreviate(tolerance)}")
+
+
+# --- Parse the targets of prepared problems and trackers -------------------------------------------------------------
+#
+# The result is an array of rows for the kernels.
+
+
+_ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
+_PLACE_WIDTH = Place.width
+_MATRIX_SHAPES = {4: ((3, 3),), _PLACE_WIDTH: ((4, 4), (3, 4))}
+_KNOWN_PARSERS = {kind.parse for kind in (Aim, Direction, LookAt, Orientation, Place, Pole, Position)}
+
+
+class PlainTargetShape(NamedTuple):
+    """Shape of targets made of plain numbers.
+
+    widths  number of values in the target of each goal; empty if goals must parse their targets themselves
+    terms   (t, 3) kind and column of each measure in a row; see kernels/plan_coordinates.py
+    """
+
+    widths: tuple[int, ...]
+    terms: Ints
+
+
+def accepts_plain_rows(goal: Goal) -> bool:
+    """Return whether the goal accepts plain numbers as a row. Goal subclasses may parse targets in another way."""
+    return type(goal).parse in _KNOWN_PARSERS
+
+
+def find_plain_shape(problem: Problem) -> PlainTargetShape:
+    """Find the shape of plain targets of a problem. `widths` is empty where a goal has no target or its own parser."""
+    goals = problem.goals
+    known = all(goal.width and accepts_plain_rows(goal) for goal in goals)
+    rows = [(measure.kind, measure.column, 0) for measure in problem.measures]
+    widths = tuple(goal.width for goal in goals) if known else ()
+    return PlainTargetShape(widths, np.array(rows, dtype=np.int64).reshape(-1, 3))
+
+
+def read_plain_row(shape: PlainTargetShape, target: Any) -> Floats | None:
+    """Return the row (1, W) of a plain target, or None.
+
+    Matrices count as plain; the row is a copy. Goals must parse all other targets.
+    """
+    values: Sequence[Any] = (target,) if len(shape.widths) == 1 else target if type(target) in (list, tuple) else ()
+    if len(values) != len(shape.widths) or not values:
+        return None
+    parts: list[Any] = []
+    for part, width in zip(values, shape.widths, strict=True):
+        is_pair = width == _PLACE_WIDTH and type(part) is tuple and len(part) == 2  # noqa: PLR2004  (position, rotation)
+        pairs = zip(part, (3, 4), strict=True) if is_pair else ((part, width),)
+        for numbers, size in pairs:
+            if type(numbers) is not _ARRAY or numbers.dtype is not _FLOAT:
+                return None
+            row = numbers.reshape(1, -1) if numbers.shape == (size,) else read_matrix(numbers, size)
+            if row is None:
+                return None
+            parts.append(row)
+    row = np.concatenate(parts, axis=1)
+    return row if kernels.plan_coordinates.normalise_target(row[0], shape.terms, MAX_COORDINATE) else None
+
+
+def read_matrix(matrix: Floats, width: int) -> Floats | None:
+    """Convert a rotation matrix or a rigid transform to a row.
+
+    A matrix (3, 3) gives (1, 4), a transform (3|4, 4) gives (1, 7). The result equals the parsing of goals; None for
+    other shapes.
+
+    The last row of a transform must be exactly 0 0 0 1; goals may let others pass.
+    """
+    if matrix.shape not in _MATRIX_SHAPES.get(width, ()):
+        return None
+    row = np.empty((1, width))
+    wrong = kernels.matrices.convert_to_quaternions(matrix.reshape(1, -1).copy(), row)
+    return row if wrong < 0 else None
+
+
+def parse_targets(goals: tuple[Goal, ...], target: Any) -> list[Floats]:
+    """Parse targets into rows (..., width). There is one for each goal with a target.
+
+    Several targets are a sequence, an array with the goals along its first axis, or a mapping by joint. A goal of the
+    same kind counts as its own target.
+    """
+    aimed = [goal for goal in goals if goal.width]
+    return [_parse_target(goal, one) for goal, one in zip(aimed, _split_targets(aimed, target), strict=True)]
+
+
+def _split_targets(aimed: Sequence[Goal], target: Any) -> Any:
+    """Split the target into one for each goal."""
+    names = [getattr(goal, "joint", "") for goal in aimed]
+    if isinstance(target, Mapping) and len(set(names)) == len(names):
+        by_joint: Mapping[Any, Any] = target
+        for name in by_joint:
+            if name not in names:
+                raise UnknownNameError("target for the joint", str(name), names, plural="joints with targets")
+        missing = [name for name in names if name not in by_joint]
+        if not missing:
+            return [by_joint[name] for name in names]
+        raise InputError(f"no target is given for {', '.join(map(repr, missing))}")
+    if len(aimed) == 1:
+        return [target[0] if _is_goal_sequence(target) and len(target) == 1 else target]
+    if not isinstance(target, list | tuple | np.ndarray) or len(target) != len(aimed):
+        raise InputError(f"give a list of {len(aimed)} targets, one for each of: {', '.join(map(repr, names))}")
+    return target
+
+
+def _is_goal_sequence(target: Any) -> bool:
+    return isinstance(target, list | tuple) and bool(target) and isinstance(target[0], GOALS)
+
+
+def _parse_target(goal: Goal, target: Any) -> Floats:
+    """Parse the target of one goal into a row. A goal of the same kind and joint counts as its own target."""
+    if not isinstance(target, GOALS):
+        return goal.parse(target)
+    joint = getattr(goal, "joint", None)
+    if type(target) is not type(goal) or getattr(target, "joint", None) != joint:
+        raise InputError(
+            f"the prepared goal is a {type(goal).__name__} of {joint!r}: give its target, or a {type(goal).__name__} "
+            f"of {joint!r}, not {abbreviate(target)}"
+        )
+    return target.rows()

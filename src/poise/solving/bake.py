@@ -1,0 +1,322 @@
+"""Solve clips frame by frame and remove jumps.
+
+Frames solved independently are solved again from the previous frame where that reduces a jump.
+
+A frame on its own has several solutions: knees and elbows may bend to either side, and an extended limb may have any
+twist. Two similar frames may get different ones. A frame can also start from the solution of the previous frame,
+advanced by the clip's own joint motion between the two. This is done only where a joint jumps, and accepted only if the
+jump is removed and the goals are as good as before. All other frames stay unchanged bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from time import perf_counter
+from typing import Any, NamedTuple, TypeAlias, cast
+
+import numpy as np
+
+from poise import solvers
+from poise.errors import InputError
+from poise.maths import rotations
+from poise.maths.arguments import check_bool
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.formatting import format_fields
+from poise.model.clip import Clip
+from poise.model.skeleton import Kind
+from poise.problem.dof_layout import FIXED, LENGTH_KINDS, SLIDE
+from poise.problem.feasibility import has_closed_loops
+from poise.problem.goals import Goal, Near
+from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base.interface import Answer, Request, get_finisher
+from poise.solvers.base.solver_calls import merge_rows, select_rows
+from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solvers.natural.auto import chosen
+from poise.solving.batch import build_local_refinement, solve_and_measure
+from poise.solving.result import Result
+from poise.solving.solve import check_goals, solve
+
+CLIP_MOTION_FACTOR = 1.5  # factor: joint motion up to this multiple of the clip's own motion is no jump
+MIN_JUMP_RAD = float(np.radians(1.0))  # [rad] further joint motion per frame that is no jump
+MAX_REMAINING_SHARE = 0.5  # share of a jump that may remain; a larger one is caused by the target
+ALLOWED_ERROR_INCREASE = 0.01  # of the chain length, or [rad]: allowed error increase of a missed target
+
+MeasuredFrames: TypeAlias = tuple[Answer, Floats]  # answers and their errors (k, c)
+
+
+class ClipFrames(NamedTuple):
+    """Frames of a clip in processing order. Holds the problem, targets, tolerances and solver.
+
+    problem    has a start for each frame
+    own        (k - 1, m) rotation of each joint between two frames of the clip
+    allowed    (c,) allowed increase of the errors of a missed target
+    """
+
+    problem: Problem
+    targets: Floats
+    tolerance: Tolerance
+    solver: solvers.Solver
+    own: Floats
+    allowed: Floats
+
+
+def remove_jumps(result: Result, solver: solvers.Solver) -> MeasuredFrames | None:
+    """Remove jumps from the solved frames of a clip.
+
+    Returns the answers and their errors (k, c), or None where no jump can be removed.
+    """
+    problem, k = result.problem, len(result.q)
+    if k <= 1 or not problem.start.shape or not problem.joints:
+        return None
+    frames = _build_clip_frames(problem, result.targets, result.tolerances, _build_local_solver(solver))
+    none = np.zeros(k, dtype=np.int64)
+    first = Answer(np.array(result.q), np.array(result.reached), none + result.iterations, none + result.joint_updates)
+    best = first, np.array(result.errors)
+    # backwards as well: a jump may end at a frame that must not change
+    for order in (slice(None), slice(None, None, -1)):
+        best = _sweep_frames(frames, best, order)
+    return None if best[0] is first else best
+
+
+def _build_clip_frames(problem: Problem, targets: Floats, tolerance: Tolerance, solver: solvers.Solver) -> ClipFrames:
+    plan = problem.plan
+    more = np.array(
+        [ALLOWED_ERROR_INCREASE * (plan.max_reach if m.kind in LENGTH_KINDS else 1.0) for m in problem.measures]
+    )
+    return ClipFrames(
+        problem,
+        targets,
+        tolerance,
+        solver,
+        _measure_joint_motion(problem, problem.start_rows[1:], problem.start_rows[:-1]),
+        more,
+    )
+
+
+def _build_local_solver(solver: Any) -> Any:
+    """Return the solver without restarts."""
+    own: Any = get_finisher(solver)
+    if type(own) is LevenbergMarquardt:
+        return build_local_refinement(own)
+    has_restarts = is_dataclass(own) and any(each.name == "restarts" for each in fields(own))
+    return replace(cast("Any", own), restarts=0) if has_restarts else own
+
+
+def _measure_joint_motion(problem: Problem, q: Floats, before: Floats) -> Floats:
+    """Measure the rotation (r, m) of each moving joint between poses.
+
+    Poses are (r, nq); slides count in lengths of the rig.
+    """
+    plan = problem.plan
+    nodes = dict.fromkeys(node._replace(row=0, parent=0) for node in plan.layout.nodes if node.kind != FIXED)
+    gains = np.array([1.0 / plan.size if node.kind == SLIDE else 1.0 for node in nodes])
+    return plan.compute_differences(plan.q_to_u(q), plan.q_to_u(before)) * gains
+
+
+def _compute_jump(frames: ClipFrames, rows: Ints, q: Floats, before: Floats) -> Floats:
+    """Compute joint motion (r,) in excess of the clip's own. It compares each frame with the one before."""
+    return (_measure_joint_motion(frames.problem, q, before) - CLIP_MOTION_FACTOR * frames.own[rows - 1]).max(axis=-1)
+
+
+def _sweep_frames(frames: ClipFrames, measured: MeasuredFrames, order: slice) -> MeasuredFrames:
+    """Sweep the frames in one direction. Frames without an improvement are unchanged."""
+    rows = np.arange(len(measured[0].q))[order]
+    there = frames._replace(problem=frames.problem.part(rows), targets=frames.targets[rows], own=frames.own[order])
+    before = _take_frames(measured, rows)
+    after = _solve_from_previous(there, *_take_frames(before, np.arange(len(rows))))
+    better = None if after is None else _find_improved_frames(there, before[0].q, after[0].q)
+    if after is None or better is None or not better.any():
+        return measured
+    q, met = np.where(better[:, None], after[0].q, before[0].q), np.where(better, after[0].met, before[0].met)
+    errors = np.where(better[:, None], after[1], before[1])
+    return _take_frames((after[0]._replace(q=q, met=met), errors), rows)  # rows backwards are their own inverse
+
+
+def _find_improved_frames(frames: ClipFrames, before: Floats, after: Floats) -> Bools:
+    """Choose the frames (k,) to accept from poses `after`.
+
+    A run of changed frames is accepted as a whole if its jumps decrease, and rejected otherwise.
+
+    Frames outside a run do not depend on it.
+    """
+    every = np.arange(1, len(before))
+    was, now = (np.maximum(_compute_jump(frames, every, q[1:], q[:-1]) - MIN_JUMP_RAD, 0.0) for q in (before, after))
+    taken = (before != after).any(axis=-1)
+    ends = np.flatnonzero(np.diff(np.concatenate([[False], taken, [False]]).astype(np.int64)))
+    for first, last in ends.reshape(-1, 2):
+        steps = slice(max(first - 1, 0), last)
+        taken[first:last] = now[steps].sum() < was[steps].sum() and now[steps].max() <= was[steps].max()
+    return taken
+
+
+def _take_frames(measured: MeasuredFrames, rows: Ints) -> MeasuredFrames:
+    """Copy the answers and errors of some frames."""
+    answer, errors = measured
+    return select_rows(answer, rows), errors[rows]
+
+
+def _solve_from_previous(frames: ClipFrames, answer: Answer, errors: Floats) -> MeasuredFrames | None:
+    """Solve each jumping frame from the one before. Returns None where no jump is removed."""
+    every, stays = np.arange(1, len(answer.q)), (answer.q == frames.problem.start_rows).all(axis=-1)
+    jump_frames = every[(_compute_jump(frames, every, answer.q[1:], answer.q[:-1]) > MIN_JUMP_RAD) & ~stays[1:]]
+    if len(jump_frames):
+        # All at once, each from the unchanged previous frame: most jumps come from the target and stay.
+        jump_frames = jump_frames[
+            _find_smoother(frames, jump_frames, (answer, errors), _solve_frames_again(frames, jump_frames, answer.q))
+        ]
+    if not len(jump_frames):
+        return None
+    planned, follows = set(jump_frames.tolist()), False
+    for i in range(int(jump_frames[0]), len(answer.q)):
+        if not (follows or i in planned):
+            continue
+        row, follows = np.array([i]), False
+        if not stays[i] and _compute_jump(frames, row, answer.q[row], answer.q[row - 1])[0] > MIN_JUMP_RAD:
+            retried = _solve_frames_again(frames, row, answer.q)
+            follows = bool(_find_smoother(frames, row, (answer, errors), retried)[0])
+            if follows:
+                answer, errors[i] = merge_rows(answer, row, retried[0]), retried[1][0]
+    return answer, errors
+
+
+def _find_smoother(frames: ClipFrames, rows: Ints, measured: MeasuredFrames, retried: MeasuredFrames) -> Bools:
+    """Find frames with smaller jumps and equally good goals."""
+    (answer, errors), (other, new_errors) = measured, retried
+    before = answer.q[rows - 1]
+    old_jumps, new_jumps = (_compute_jump(frames, rows, q, before) for q in (answer.q[rows], other.q))
+    met = frames.problem.met(errors[rows], frames.tolerance)
+    as_good = np.where(
+        met, frames.problem.met(new_errors, frames.tolerance), (new_errors <= errors[rows] + frames.allowed).all(-1)
+    )
+    return as_good & (new_jumps < MAX_REMAINING_SHARE * old_jumps)
+
+
+def _solve_frames_again(frames: ClipFrames, rows: Ints, q: Floats) -> MeasuredFrames:
+    """Solve frames from the answers (k, nq) of the previous frames.
+
+    These are first moved by the clip's own motion between the two frames.
+    """
+    part = frames.problem.part(rows)
+    start = part.at(part.posed(_propagate_poses(frames.problem, rows, q)))
+    return solve_and_measure(start, frames.targets[rows], frames.solver, frames.tolerance, Request())
+
+
+def _propagate_poses(problem: Problem, rows: Ints, q: Floats) -> Floats:
+    """Propagate the previous answers by the clip's joint motion. All other joints take their pose from the clip.
+
+    The rotation of a joint between two frames of the clip is taken in the joint's own frame, so that twist stays twist.
+    """
+    s, clip, before = problem.skeleton, problem.start_rows, problem.start_rows[rows - 1]
+    poses = clip[rows].copy()
+    for name in problem.joints:
+        row = s.index(name)
+        at = np.arange(s.q_start[row], s.q_start[row] + Kind(s.kinds[row]).nq)
+        turns = at[-4:] if len(at) >= Kind.BALL.nq else at[:0]
+        straight = at[: len(at) - len(turns)]
+        poses[:, straight] += q[rows - 1][:, straight] - before[:, straight]
+        if len(turns):
+            on = rotations.multiply(rotations.inverse(before[:, turns]), poses[:, turns])
+            poses[:, turns] = rotations.normalised(rotations.multiply(q[rows - 1][:, turns], on))
+    return s.legal(poses)[0]
+
+
+# --- Solve every frame of a clip from its own pose -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Baked(Clip):
+    """Clip of solved poses with a batched Result. The Result has one entry for each frame.
+
+    Parameters
+    ----------
+    times, poses, name
+        As for Clip.
+    result
+        The results of all frames.
+    """
+
+    __repr__ = format_fields
+
+    result: Result = field(kw_only=True)
+
+
+def bake(
+    clip: Clip,
+    goals: Goal | Sequence[Goal],
+    *,
+    solver: str | solvers.Solver = "auto",
+    tolerance: float | None = None,
+    angle_tolerance: float | None = None,
+    free_root: bool = False,
+    threads: int | None = None,
+    progress: bool | Callable[[int], None] | None = None,
+    natural: bool | None = None,
+    continuous: bool = True,
+) -> Baked:
+    """Solve every frame of a clip without jumps. Each frame starts from its own pose.
+
+    Parameters
+    ----------
+    clip
+        The poses to start from; their times, name, translations and scales are kept.
+    goals
+        As for `solve`. Each target is one for all frames, or has a leading axis with one for each frame.
+    solver, tolerance, angle_tolerance, free_root, threads, progress, natural
+        As for `solve`.
+    continuous
+        Whether frames with a joint jump are solved again from the previous frame. False: each frame is solved on its
+        own, as by `solve`.
+
+    Returns
+    -------
+    Baked
+        The solved clip. A frame that met its goals keeps its pose bit for bit.
+
+    Notes
+    -----
+    Each frame is first solved on its own. Two similar frames may then get different solutions: knees bend the other
+    way, or an extended limb has another twist. A joint jumps if it rotates between two frames by more than 1.5 times
+    its rotation in the clip plus one degree. Such a frame is solved again without restarts, starting from the solution
+    of the previous frame advanced by the clip's own joint motion. The following frames are solved again while they
+    jump, and then the same is done backwards. A new pose is accepted if its jump is less than half as large and its
+    goals are as good: met if they were met before, otherwise missed by at most 1 % of the chain's length (0.01 rad)
+    more. All other frames, and clips without jumps, stay unchanged bit for bit.
+
+    Remaining jumps come from the target: it jumps itself, or it enters the reach, where an elbow opens at unbounded
+    speed. `Near(clip.poses)` among the goals also ties each frame to its source pose.
+    """
+    is_continuous = check_bool("continuous", continuous)
+    if not isinstance(clip, Clip):
+        kind: Any = type(clip).__name__
+        raise InputError(f"give a Clip, such as rig.clips[0], not a {kind}")
+    wanted = check_goals(goals)
+    frames = len(clip)
+    for goal in wanted:
+        if goal.shape not in {(), (frames,)}:
+            one, many = ("pose", "poses") if isinstance(goal, Near) else ("target", "targets")
+            raise InputError(
+                f"clip {clip.name!r} has {frames} frames; a goal takes one {one}, or one for each frame; this "
+                f"{type(goal).__name__} has {many} of shape {goal.shape}"
+            )
+    began = perf_counter()
+    result = solve(
+        clip.poses, wanted, solver=solver, tolerance=tolerance, angle_tolerance=angle_tolerance, free_root=free_root,
+        threads=threads, progress=progress, natural=natural,
+    )  # fmt: skip
+    if is_continuous:
+        result = _apply_jump_removal(result, chosen(solver, result.problem, "first", natural), began)
+    return Baked(np.array(clip.times), result.pose, clip.name, result=result)
+
+
+def _apply_jump_removal(result: Result, solver: solvers.Solver, began: float) -> Result:
+    """Return the Result with jumping frames solved again."""
+    frames = remove_jumps(result, solver)
+    if frames is None:
+        return result
+    answer, errors = frames
+    reached = result.problem.met(errors, result.tolerances)
+    if result.problem.skeleton.loops:
+        reached &= has_closed_loops(result.problem, answer.q, result.tolerances)
+    counts = {"iterations": answer.iterations, "joint_updates": answer.joint_updates}
+    return result.with_pose(answer.q, errors, began, reached=reached, **counts)

@@ -1,0 +1,274 @@
+"""Solve and measure batches of targets.
+
+A local refinement from a given pose serves problems with optional goals, which are solved in several stages, and clips.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise import solvers
+from poise.errors import UnsupportedError
+from poise.maths.arrays import Floats, Ints
+from poise.problem.plan import group_by_plan
+from poise.problem.problem import Problem, Tolerance, find_required_goals, require_all_goals
+from poise.solvers.base.answer_refinement import correct_shear
+from poise.solvers.base.interface import Answer, Request, get_finisher
+from poise.solvers.base.lm_engine import LmOptions
+from poise.solvers.base.solver_calls import build_end_trace, merge_rows, run_solver, select_rows
+from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.timing import get_pauses, share_pauses
+
+_MAX_POLISH_ITERATIONS = 200  # iterations of the polish until a missed pose converges
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalRefinement(LevenbergMarquardt):
+    """Levenberg-Marquardt without restarts, run to convergence.
+
+    A missed goal ends at the nearest pose in the basin of the start.
+
+    Parameters
+    ----------
+    with_preferences
+        Whether Near and soft limits count. Without them, a start that meets its goals does not change.
+    """
+
+    with_preferences: bool = True
+
+    @cached_property
+    def arm_options(self) -> LmOptions:
+        """Engine options for serial arms."""
+        return replace(super().arm_options, restarts=0, polish_iterations=_MAX_POLISH_ITERATIONS)
+
+    @cached_property
+    def tree_options(self) -> LmOptions:
+        """Engine options for all other skeletons."""
+        options = replace(super().tree_options, restarts=0, polish_iterations=_MAX_POLISH_ITERATIONS)
+        return options if self.with_preferences else replace(options, preference_share=0.0)
+
+
+def build_local_refinement(solver: Any, *, with_preferences: bool = True) -> LocalRefinement:
+    """Build the local refinement of a solver.
+
+    It takes the options of its Levenberg-Marquardt engine, or the defaults for other solvers.
+    """
+    engine: Any = get_finisher(solver)
+    options = (
+        {each.name: getattr(engine, each.name) for each in fields(engine)} if type(engine) is LevenbergMarquardt else {}
+    )
+    return LocalRefinement(**options, with_preferences=with_preferences)
+
+
+# --- Solve problems with optional goals ------------------------------------------------------------------------------
+#
+# They are met as far as possible without making the required goals worse.
+#
+# All goals together are tried first. If they cannot all be met, the weights of the optional ones are reduced in steps,
+# each from the pose of the previous step. This leads to poses that meet the required goals, and among them to one
+# closest to the optional ones. A last solve meets the required goals alone with the smallest change.
+
+
+# weights of optional goals, as shares of their own, one solve after the other
+_WEIGHT_SHARES = (0.3, 0.1, 0.03, 0.01, 0.003)
+_EXTRA_MISS_TOLERANCES = 1.0  # tolerances: allowed increase of a missed required error in favour of optional goals
+
+SolveFunction = Callable[[Problem, Floats, Any, Tolerance, Request], Any]  # the type of solve_and_measure
+
+
+def solve_prioritized(
+    problem: Problem, targets: Floats, solver: Any, tolerance: Tolerance, request: Request, solve: SolveFunction
+) -> Answer:
+    """Solve for targets (k, W) of required and optional goals.
+
+    `solve` is the solve function for problems in which all goals count.
+    """
+    check_priority_request(request)
+    silent, every = replace(request, trace=False, progress=None), require_all_goals(problem)
+    answer = solve(every, targets, solver, tolerance, silent).answer
+    missed = np.flatnonzero(~every.met(every.errors(answer.q, targets), tolerance))
+    if len(missed) and not problem.spared.all():
+        part = problem.part(missed)
+        refined = _reduce_optional_goals(part, targets[missed], solver, tolerance, silent, solve, answer.q[missed])
+        answer = merge_rows(answer, missed, refined)
+    return answer._replace(trace=build_end_trace(problem, answer.q, targets)) if request.trace else answer
+
+
+def _reduce_optional_goals(
+    problem: Problem,
+    targets: Floats,
+    solver: Any,
+    tolerance: Tolerance,
+    request: Request,
+    solve: SolveFunction,
+    q: Floats,
+) -> Answer:
+    """Solve again from poses q (k, nq) with missed goals."""
+    needed = find_required_goals(problem)
+    assert needed is not None
+    first, required_targets = needed.problem, targets[:, needed.target_columns]
+
+    def descend(rows: Ints, q: Floats, shares: tuple[float, ...]) -> Answer:
+        """Minimise the errors with decreasing weights of optional goals.
+
+        Starts at q (r, nq) and ends with the required goals alone.
+        """
+        part, alone = problem.part(rows), first.part(rows)
+        steps = [(require_all_goals(part, share), targets[rows], build_local_refinement(solver)) for share in shares]
+        steps.append((alone, required_targets[rows], build_local_refinement(solver, with_preferences=False)))
+        iterations = updates = np.zeros(len(rows), dtype=np.int64)
+        for step, aims, engine in steps:
+            output = solve(step.at(step.posed(q)), aims, engine, tolerance, request).answer
+            q, iterations, updates = output.q, iterations + output.iterations, updates + output.joint_updates
+        return Answer(q, alone.met(alone.errors(q, required_targets[rows]), tolerance), iterations, updates)
+
+    answer = descend(np.arange(len(q)), q, _WEIGHT_SHARES)
+    missed_rows = np.flatnonzero(~answer.met)
+    if not len(missed_rows):
+        return answer
+    # Optional goals may lead to a bad basin: retry the required goals alone, then add optional ones with little weight.
+    part, aims = first.part(missed_rows), required_targets[missed_rows]
+    retried = solve(part, aims, solver, tolerance, request).answer
+    refined = descend(missed_rows, retried.q, _WEIGHT_SHARES[-1:])
+    missed = [_compute_miss(part, each, aims, tolerance) for each in (answer.q[missed_rows], retried.q, refined.q)]
+    kept = refined.met | (~retried.met & (missed[2] < missed[1] + _EXTRA_MISS_TOLERANCES))
+    retried = merge_rows(retried, kept, select_rows(refined, kept))
+    gains = retried.met | (np.where(kept, missed[2], missed[1]) + _EXTRA_MISS_TOLERANCES < missed[0])
+    return merge_rows(answer, missed_rows[gains], select_rows(retried, gains))
+
+
+def check_priority_request(request: Request) -> None:
+    """Raise UnsupportedError unless prefer="first". Other values are not supported with optional goals."""
+    if request.prefer != "first":
+        raise UnsupportedError(f'optional goals go with prefer="first" only, not with prefer={request.prefer!r}')
+
+
+def _compute_miss(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance) -> Floats:
+    """Compute the errors (k,) of poses q (k, nq), in tolerances."""
+    allowed = problem.allowed(tolerance)
+    return np.sqrt(((problem.errors(q, targets) / np.where(allowed > 0.0, allowed, 1.0)) ** 2).sum(axis=1))
+
+
+# --- Solve a problem for its targets and measure the answers ---------------------------------------------------------
+#
+# It runs all targets at once, in parts, or by groups of starts.
+
+
+_MAX_PART_TARGETS, _MIN_PART_TARGETS = 4096, 1024  # targets solved and measured together, maximum and minimum
+
+
+class MeasuredAnswer(NamedTuple):
+    """Answer of a solver and its errors (k, c). The errors are measured by forward kinematics."""
+
+    answer: Answer
+    errors: Floats
+
+
+def solve_and_measure(
+    problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
+) -> MeasuredAnswer:
+    """Solve and measure. Large batches run in parts; starts with different plans run group by group."""
+    progress = None if request.progress is None else _ProgressCounter(request.progress)
+    request = request if progress is None else replace(request, progress=progress)
+    groups = group_by_plan(problem.still) if problem.start.shape else None
+    if groups is not None:
+        measured = _solve_in_groups(groups, problem, targets, solver, tolerance, request)
+    elif problem.batched or len(targets) <= _MAX_PART_TARGETS or request.prefer != "first":
+        measured = _solve_part(problem, targets, solver, tolerance, request)
+    else:
+        measured = _solve_in_parts(problem, targets, solver, tolerance, request)
+    if progress is not None and progress.reported < len(targets):
+        progress(len(targets) - progress.reported)  # not every solver reports its progress
+    return measured
+
+
+def _solve_part(
+    problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
+) -> MeasuredAnswer:
+    if problem.ranked:
+        answer = solve_prioritized(problem, targets, solver, tolerance, request, solve_and_measure)
+        return MeasuredAnswer(answer, problem.errors(answer.q, targets))
+    answer = run_solver(solver, problem, targets, tolerance, request)
+    if problem.plan.is_sheared:
+        answer = correct_shear(problem, solver, targets, tolerance, replace(request, progress=None), answer)
+    return MeasuredAnswer(answer, problem.errors(answer.q, targets))
+
+
+class _ProgressCounter:
+    """Counter and forwarder of finished targets."""
+
+    def __init__(self, report: Callable[[int], None]) -> None:
+        self.report = report
+        self.reported = 0
+
+    def __call__(self, count: int) -> None:
+        """Add to the finished targets."""
+        self.reported += count
+        self.report(count)
+
+
+def _solve_in_parts(
+    problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
+) -> MeasuredAnswer:
+    """Solve in parts small enough for the processor cache. Threads share the parts."""
+    count, threads, progress = len(targets), request.threads, request.progress
+    size = (
+        _MAX_PART_TARGETS
+        if threads == 1
+        else max(_MIN_PART_TARGETS, min(_MAX_PART_TARGETS, -(-count // (2 * threads))))
+    )  # two parts or more each
+    rows = [slice(first, min(first + size, count)) for first in range(0, count, size)]
+    alone = replace(request, threads=1, progress=None)
+
+    def solve_slice(each: slice) -> MeasuredAnswer:
+        return _solve_part(problem, targets[each], solver, tolerance, alone)
+
+    def iterate_parts() -> Iterator[tuple[slice, MeasuredAnswer]]:
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (not needed for a single solve)
+
+        with ThreadPoolExecutor(threads, initializer=share_pauses, initargs=(get_pauses(),)) as pool:
+            for done, one in zip(
+                rows, pool.map(solve_slice, rows) if threads > 1 else map(solve_slice, rows), strict=True
+            ):
+                yield done, one
+                if progress is not None:
+                    progress(done.stop - done.start)
+
+    return _join_parts(iterate_parts(), count)
+
+
+def _solve_in_groups(
+    groups: Iterable[np.ndarray],
+    problem: Problem,
+    targets: Floats,
+    solver: solvers.Solver,
+    tolerance: Tolerance,
+    request: Request,
+) -> MeasuredAnswer:
+    """Solve by groups of starts with a shared plan."""
+
+    def iterate_groups() -> Iterator[tuple[np.ndarray, MeasuredAnswer]]:
+        for rows in groups:
+            yield rows, _solve_part(problem.part(rows), targets[rows], solver, tolerance, request)
+
+    return _join_parts(iterate_groups(), len(targets))
+
+
+def _join_parts(parts: Iterable[tuple[slice | np.ndarray, MeasuredAnswer]], count: int) -> MeasuredAnswer:
+    """Join the parts to one answer for all `count` targets. Each part is freed once it is copied."""
+    whole: dict[str, np.ndarray] = {}
+    trace = solutions = None
+    for rows, (answer, errors) in parts:
+        columns = {name: getattr(answer, name) for name in ("q", "met", "iterations", "joint_updates")}
+        for name, values in (columns | {"errors": errors}).items():
+            if name not in whole:
+                whole[name] = np.zeros((count, *values.shape[1:]), dtype=values.dtype)
+            whole[name][rows] = values
+        trace, solutions = trace or answer.trace, answer.solutions
+    errors = whole.pop("errors")
+    return MeasuredAnswer(Answer(**whole, trace=trace, solutions=solutions), errors)

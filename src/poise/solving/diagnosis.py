@@ -1,0 +1,489 @@
+"""Diagnose results independently of the solver.
+
+It finds the reason for a missed goal and the limit violation. Evidence for a reason comes from searches: for the same
+goals without limits, and for each goal alone.
+
+The iterations of a solve bound the attempts of its searches, which therefore cost at most about as much as the solve.
+Solves of one target in a few microseconds are the exception: each search needs about 0.2 ms to start. A search starts
+at the missed pose, then at the other starts of the engine. Rows are independent of each other, so the result depends
+neither on the batch nor on the threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise import kernels, solvers
+from poise.errors import UnsupportedError
+from poise.kernels.layout import LIMIT_SOFT, NO_LIMIT, UNIT_SLACK
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
+from poise.maths.caching import get_or_compute
+from poise.model.limit_bounds import clamp_rotations
+from poise.model.limits import Limit, Range
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.chain import Chain, find_chain
+from poise.problem.dof_layout import DOF_COUNTS, SLIDE, TARGET_SIZES
+from poise.problem.feasibility import find_unreachable, number_conflicts
+from poise.problem.goals import Near
+from poise.problem.problem import Problem, Tolerance
+from poise.problem.residuals import compute_residual
+from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR
+from poise.solvers.base.interface import Request, Status
+from poise.solvers.base.lm_engine import LmOptions
+from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solving.batch import solve_and_measure
+
+_MAX_RESTARTS = 16  # restarts of a search; 64 starts find no more poses (benchmarks/limited_evidence.py)
+_ITERATIONS_PER_RESTART = 16  # iterations of the solve per restart of a search; a failing attempt takes 10 to 15
+_MAX_ATTEMPT_ITERATIONS = 30  # iterations of one attempt, the default of the engine
+_MIN_ATTEMPT_ITERATIONS = 8  # iterations of one attempt, lower bound after a solve of one step
+# longest reaches by which a slide may leave its range, enough for any target within reach
+_SLIDE_MARGIN_REACHES = 2.0
+_CLOSED_FORM_SOLVER = "two_bone"  # this method needs no search where it applies
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SearchEngine(LevenbergMarquardt):
+    """Levenberg-Marquardt without the final polish of failed attempts."""
+
+    @cached_property
+    def arm_options(self) -> LmOptions:
+        """Engine options for serial arms."""
+        return replace(super().arm_options, polish_iterations=0)
+
+    @cached_property
+    def tree_options(self) -> LmOptions:
+        """Engine options for all other skeletons."""
+        return replace(super().tree_options, polish_iterations=0)
+
+
+class UnlimitedSearch(NamedTuple):
+    """Search result without limits for each row (k,).
+
+    `met` marks rows with a pose that meets the goals, `legal` those whose pose still meets them inside the limits.
+    """
+
+    met: Bools
+    legal: Bools
+
+
+def search_without_limits(
+    problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints
+) -> UnlimitedSearch:
+    """Search for poses meeting the goals without limits.
+
+    Parameters
+    ----------
+    problem, q, targets, tolerance
+        The problem, poses (k, nq) away from their goals, rows of targets (k, W), and the largest errors of a met goal.
+    work
+        (k,) iterations of the solve, an upper bound of the search.
+    """
+    poses, is_met = _search_poses(_remove_limits(problem), q, targets, tolerance, work)
+    legal, rows = np.zeros(len(q), dtype=np.bool_), np.flatnonzero(is_met)
+    if len(rows):
+        low, high = problem.skeleton.value_ranges.T
+        inside = np.clip(problem.skeleton.legal(poses[rows])[0], low, high)  # legal() leaves excess below 1e-9 alone
+        part = problem if len(rows) == len(q) else problem.part(rows)
+        legal[rows] = part.met(part.errors(inside, targets[rows]), tolerance)
+    return UnlimitedSearch(is_met, legal)
+
+
+def find_singly_met(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints) -> Bools:
+    """Find rows (k,) with each goal met alone, limits kept."""
+    is_met = np.ones(len(q), dtype=np.bool_)
+    columns = [np.arange(m.column, m.column + TARGET_SIZES[m.kind]) for m in problem.measures]
+    for i, goal in enumerate(problem.goals):
+        own = [columns[j] for j, measure in enumerate(problem.measures) if measure.goal == i]
+        rows = np.flatnonzero(is_met)
+        if own and len(rows):
+            part = problem.part(rows)
+            alone = Problem(part.start, (goal,), problem.free_root)
+            aims = targets[rows][:, np.concatenate(own)]
+            is_met[rows] = _search_poses(alone, q[rows], aims, tolerance, work[rows])[1]
+    return is_met
+
+
+def find_restraints(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance) -> list[tuple[str, ...]]:
+    """Find the solver options blocking each row's goals.
+
+    From the same start the solver meets the goals without these options. Most rows have none.
+    """
+    names = tuple(read_restraints(solver))
+    names_by_row: list[tuple[str, ...]] = [()] * len(targets)
+    combinations = [*((name,) for name in names), names] if len(names) > 1 else [names] * bool(names)
+    for option_names in combinations:
+        errors = solve_and_measure(
+            problem, targets, _remove_restraints(solver, option_names), tolerance, Request()
+        ).errors
+        for row in np.flatnonzero(problem.met(errors, tolerance)).tolist():
+            names_by_row[row] = names_by_row[row] or option_names
+    return names_by_row
+
+
+def read_restraints(solver: Any) -> dict[str, Any]:
+    """Map blocking solver options to harmless values."""
+    return getattr(getattr(solver, "inner", solver), "restraints", {})
+
+
+def _remove_restraints(solver: Any, names: tuple[str, ...]) -> Any:
+    """Copy the solver without the named restraints."""
+    if hasattr(solver, "inner"):  # an Anneal wraps another solver
+        return replace(solver, solver=_remove_restraints(solver.inner, names))
+    return replace(solver, **{name: solver.restraints[name] for name in names})
+
+
+def _remove_limits(problem: Problem) -> Problem:
+    """Copy the problem without limits and without Near."""
+    start, skeleton, plan = problem.start, problem.skeleton, problem.plan
+    margin = _SLIDE_MARGIN_REACHES * (plan.max_reach or plan.size)
+    free = get_or_compute(skeleton, "without limits", margin, lambda: _build_unlimited_skeleton(skeleton, margin))
+    goals = tuple([goal for goal in problem.goals if not isinstance(goal, Near)])
+    kinds = problem.kinds if len(goals) == len(problem.goals) else ()
+    return Problem(Pose.unchecked(free, start.q, start.translations, start.scales), goals, problem.free_root, kinds)
+
+
+def _build_unlimited_skeleton(skeleton: Skeleton, margin: float) -> Skeleton:
+    """Copy the skeleton without limits.
+
+    Ranges of slides grow by `margin`, because the engine needs finite ranges for its starts.
+    """
+    rows: list[Limit | None] = [None] * len(skeleton)
+    for row, limit in enumerate(skeleton.limits):
+        if isinstance(limit, Range) and skeleton.kinds[row] == Kind.SLIDE:
+            rows[row] = Range(limit.low - margin, limit.high + margin)
+    return replace(skeleton, limits=tuple(rows))
+
+
+def _search_poses(
+    problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints
+) -> tuple[Floats, Bools]:
+    """Search from poses q (k, nq). Returns poses and a mask of met goals, measured by forward kinematics."""
+    poses, is_met = np.array(q), np.zeros(len(q), dtype=np.bool_)
+    key = problem.kinds, problem.free_root
+    if get_or_compute(problem.skeleton, "closed form", key, lambda: _has_closed_form(problem, targets, tolerance)):
+        poses, is_met = _run_attempt(problem, targets, solvers.named(_CLOSED_FORM_SOLVER), tolerance)
+    if is_met.all():
+        return poses, is_met
+    pose = Pose.unchecked(problem.skeleton, np.array(q), *_repeat_local_parts(problem.start, len(q)))
+    problem = problem.at(pose)
+    restarts = np.minimum(_round_to_powers_of_two(work // _ITERATIONS_PER_RESTART), _MAX_RESTARTS)
+    steps = np.where(
+        restarts > 0,
+        _MAX_ATTEMPT_ITERATIONS,
+        np.clip(_round_to_powers_of_two(2 * work), _MIN_ATTEMPT_ITERATIONS, _MAX_ATTEMPT_ITERATIONS),
+    )
+    for restart_count, iterations in sorted(set(zip(restarts.tolist(), steps.tolist(), strict=True))):
+        rows = np.flatnonzero(~is_met & (restarts == restart_count) & (steps == iterations))
+        solver = _build_engine(iterations, restart_count)
+        if len(rows) == len(q):
+            return _run_attempt(problem, targets, solver, tolerance)
+        if len(rows):
+            poses[rows], is_met[rows] = _run_attempt(problem.part(rows), targets[rows], solver, tolerance)
+    return poses, is_met
+
+
+@cache
+def _build_engine(iterations: int, restarts: int) -> _SearchEngine:
+    return _SearchEngine(iterations=iterations, restarts=restarts)
+
+
+def _has_closed_form(problem: Problem, targets: Floats, tolerance: Tolerance) -> bool:
+    """Return whether the two-bone closed form applies."""
+    closed = solvers.named(_CLOSED_FORM_SOLVER)
+    if closed.handles.refusal(closed.name, problem, Request()) is not None:
+        return False
+    try:
+        closed.run(problem.part(slice(0, 0)), targets[:0], tolerance, Request())
+    except UnsupportedError:
+        return False
+    return True
+
+
+def _run_attempt(problem: Problem, targets: Floats, solver: Any, tolerance: Tolerance) -> tuple[Floats, Bools]:
+    """Run one of Poise's own solvers. Returns its poses and a mask of met goals."""
+    if problem.plan.is_sheared or problem.start.shape:
+        answer, errors = solve_and_measure(problem, targets, solver, tolerance, Request())
+    else:
+        answer = solver.run(problem, targets, tolerance, Request())
+        errors = problem.errors(answer.q, targets)
+    return answer.q, problem.met(errors, tolerance)
+
+
+def _repeat_local_parts(start: Pose, count: int) -> list[Floats | None]:
+    """Repeat translations and scales of the starts for `count` poses."""
+    parts = start.translations, start.scales
+    return [None if v is None else np.broadcast_to(v.reshape(-1, *v.shape[-2:]), (count, *v.shape[-2:])) for v in parts]
+
+
+def _round_to_powers_of_two(numbers: Ints) -> Ints:
+    """Round numbers down to powers of two. 0 stays 0. A few kinds of searches then serve all rows."""
+    return np.where(numbers > 0, 2 ** np.floor(np.log2(np.maximum(numbers, 1))).astype(np.int64), 0)
+
+
+# --- Find the reason for missed goals and the limit violation --------------------------------------------------------
+#
+# Solvers are not consulted.
+#
+# Remaining errors of goals are measured along the skeleton's own rows (problem/goal_errors.py).
+
+
+_STATIONARY_SHARE = 1e-3  # share of the error: a pose is stationary if no single joint reduces it by more
+# [rad] distance at which a value counts as at its limit; slides: times the rig size, or the value if larger
+_AT_LIMIT_TOLERANCE = 1e-9
+_LEGAL_TOLERANCE = 0.5e-9  # [rad, file units] half of the excess ignored by Skeleton.legal, which decides beyond it
+_SINGULAR_RATIO = 1e-6  # ratio to the largest singular value, below which a direction counts as lost
+_ROUNDING_ERROR = 1e-12  # rig sizes, rad: residuals below it are rounding
+# iterations assumed for the search budget: about half of the engine default for a missed target
+_DEFAULT_WORK_ITERATIONS = 1000
+_PROBE_ANGLE_RAD = 1e-4  # [rad] rotation of a ball that tests its limit
+
+
+def compute_max_violation(skeleton: Skeleton, q: Floats) -> float:
+    """Compute the largest hard-limit violation of poses q (k, nq). It is in [rad, file units]."""
+    ranges, bounded, hinges, balls = skeleton.value_ranges, skeleton.bounded, skeleton.ball_hinges, skeleton.ball_limits
+    rows, worst = q if q.flags.carray else prepare_for_kernel(q), 0.0
+    if len(bounded) or hinges.rows:
+        worst = kernels.limits.find_max_violation(
+            bounded, ranges, hinges.columns, hinges.axes, hinges.low, hinges.high, rows
+        )
+    if balls.joints:
+        ball_violation = kernels.limits.find_max_rotation_excess(balls.columns[:, 0].copy(), balls.rows, rows)
+        worst = max(worst, ball_violation)
+    return worst
+
+
+def can_start(skeleton: Skeleton, q: Floats) -> bool:
+    """Return whether a solve can start at q (nq,). It must be finite and legal, with rotations of unit length."""
+    columns, *gate = get_or_compute(skeleton, "gate", None, lambda: _build_start_check(skeleton))
+    if not kernels.limits.is_valid_start(*gate, q, UNIT_SLACK, _LEGAL_TOLERANCE):
+        return False
+    balls = skeleton.ball_limits
+    return not len(columns) or kernels.limits.find_max_rotation_excess(columns, balls.rows, q[None]) <= _LEGAL_TOLERANCE
+
+
+def _build_start_check(skeleton: Skeleton) -> tuple[Any, ...]:
+    """Pack the limit tables for kernels/limits.py.
+
+    The first entry holds the columns of balls with whole limits.
+    """
+    hinges = skeleton.ball_hinges
+    ends = hinges.columns, hinges.axes, hinges.low, hinges.high
+    balls = skeleton.ball_limits.columns[:, 0].copy() if skeleton.ball_limits.joints else ()
+    return balls, skeleton.turn_columns[:, 0].copy(), skeleton.bounded, skeleton.value_ranges, *ends
+
+
+def clamp_start(start: Pose) -> tuple[Pose, tuple[str, ...]]:
+    """Clamp a start (..., nq) to its limits.
+
+    A legal start is returned unchanged. Also returns the names of the clamped joints.
+    """
+    rows = start.flat_q.copy()
+    if len(rows) == 1:  # the first solve of one pose then compiles no further kernel
+        inside = can_start(start.skeleton, rows[0])
+    else:
+        inside = len(rows) > 0 and compute_max_violation(start.skeleton, rows) <= _LEGAL_TOLERANCE
+    if inside:
+        return start, ()
+    q, moved = start.skeleton.legal(start.q)
+    return (start.with_q(q), moved) if moved else (start, ())
+
+
+def clamp_to_limits(skeleton: Skeleton, q: Floats) -> Floats:
+    """Clamp a configuration q (nq,) to its limits. A legal one is returned as the same array."""
+    return q if compute_max_violation(skeleton, q[None]) <= _LEGAL_TOLERANCE else skeleton.legal(q)[0]
+
+
+def find_status(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints | None = None) -> Ints:
+    """Find status codes of poses q away from their targets.
+
+    Proofs from lengths and angles come first. Where no single joint reduces the error, searches (see
+    `search_without_limits`) follow: for poses without limits, and for poses of each goal alone. `work` (k,), the
+    iterations of the solve, bounds them.
+    """
+    if not problem.joints:
+        return np.full(len(q), int(Status.nothing_to_move))
+    codes = np.full(len(q), int(Status.stalled))
+    codes[number_conflicts(problem, q, targets, tolerance) != 0] = Status.contradictory
+    codes[find_unreachable(problem, targets, tolerance) != 0] = Status.out_of_reach
+    rows = np.flatnonzero(codes == Status.stalled)
+    if len(rows):
+        work = np.full(len(q), _DEFAULT_WORK_ITERATIONS) if work is None else work
+        codes[rows] = _search_status(*_take_rows(problem, q, targets, rows), tolerance, work[rows])
+    return codes
+
+
+def _search_status(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, work: Ints) -> Ints:
+    """Find status codes by searches for other poses. Lengths have proved no reason here."""
+    codes = np.full(len(q), int(Status.stalled))
+    optimality = measure_local_optimality(problem, q, targets)
+    blocked, none_found = optimality.stationary & optimality.blocks.any(axis=1), np.zeros(len(q), dtype=np.bool_)
+    has_error = has_full_rank = np.zeros(len(q), dtype=np.bool_)
+    if problem.plan.layout.target_dofs > len(problem.plan.layout.dofs):
+        has_error, has_full_rank = _measure_rank(problem, q, targets)
+    rows = np.flatnonzero(blocked | (optimality.stationary & has_error & ~has_full_rank))
+    if len(rows):
+        without = search_without_limits(*_take_rows(problem, q, targets, rows), tolerance, work[rows])
+        none_found[rows] = ~without.met
+        codes[rows[without.met & ~without.legal & blocked[rows]]] = Status.limited
+    codes[optimality.stationary & has_error & (none_found | (has_full_rank & ~blocked))] = Status.over_constrained
+    rows = np.flatnonzero(optimality.stationary & (codes == Status.stalled))
+    if len(rows) and sum([bool(goal.measures) for goal in problem.goals]) > 1:
+        alone = find_singly_met(*_take_rows(problem, q, targets, rows), tolerance, work[rows])
+        codes[rows[alone]] = Status.contradictory
+    return codes
+
+
+def _take_rows(problem: Problem, q: Floats, targets: Floats, rows: Ints) -> tuple[Problem, Floats, Floats]:
+    """Take the problem, poses and targets of some rows. All rows are not copied."""
+    if len(rows) == len(q):
+        return problem, q, np.broadcast_to(targets, (len(q), targets.shape[1]))
+    return problem.part(rows), q[rows], _take_targets(targets, rows)
+
+
+def _take_targets(targets: Floats, rows: Ints) -> Floats:
+    return np.broadcast_to(targets, (len(rows), targets.shape[1])) if len(targets) == 1 else targets[rows]
+
+
+def _measure_rank(problem: Problem, q: Floats, targets: Floats) -> tuple[Bools, Bools]:
+    """Find rows with errors above rounding and of full rank (k,).
+
+    A pose stuck at a singularity may only have stalled, so that the rank decides. The measure is independent of units
+    and weights.
+    """
+    jacobian, residuals = compute_residual(problem, q, targets, weighted=False)
+    lengths = np.sqrt((jacobian**2).sum(axis=1, keepdims=True))
+    sizes = np.linalg.svd(jacobian / np.maximum(lengths, 1e-300), compute_uv=False)
+    return np.abs(residuals).max(axis=1) > _ROUNDING_ERROR, sizes[:, -1] > _SINGULAR_RATIO * sizes[:, 0]
+
+
+# --- limits ------------------------------------------------------------------------------------------------------
+
+
+class LocalOptimality(NamedTuple):
+    """Local optimality of poses and their blocking joints.
+
+    `stationary` (k,) marks poses without an improving single joint, `blocks` (k, joints) joints held at their limits.
+
+    The columns of `blocks` belong to `rows` of the skeleton; `values` (k, joints) are the bounded values and `ranges`
+    (joints, 2) their limits, infinite for a ball with a limit of its whole rotation. A joint blocks if it alone would
+    reduce the error without its limit. If there is no such joint (two must bend together), all joints at a limit block.
+    """
+
+    stationary: Bools
+    blocks: Bools
+    rows: tuple[int, ...]
+    values: Floats
+    ranges: Floats
+
+
+def measure_local_optimality(problem: Problem, q: Floats, targets: Floats) -> LocalOptimality:
+    """Measure local optimality of poses q (k, nq).
+
+    For a single point each joint alone is moved exactly. Otherwise the gain of each degree of freedom alone is taken to
+    first order of the residual: (J e)^2 / (J J) of |e|^2.
+    """
+    plan = problem.plan
+    if problem.lone_point and not plan.limits.any() and plan.length_error <= EXPORTER_LENGTH_ERROR:
+        return _probe_joints(find_chain(problem), problem, q, targets)
+    jacobian, e = compute_residual(problem, q, targets)
+    push = np.einsum("krd,kr->kd", jacobian, e)
+    gain = push**2 / np.maximum((jacobian**2).sum(axis=1), 1e-300)
+    helps = gain > 2 * _STATIONARY_SHARE * (e**2).sum(axis=1, keepdims=True)
+    low, high, at = plan.layout.dofs[:, 0], plan.layout.dofs[:, 1], plan.layout.dofs[:, 2].astype(np.int64)
+    values = np.where(at >= 0, plan.q_to_u(q)[:, at], 0.0)
+    ranges = np.stack([low, high], axis=1)
+    slides = [node.dof_start for node in plan.layout.nodes if node.kind == SLIDE]
+    at_low, at_high = _find_values_at_ends(
+        values, ranges, np.where(np.isin(np.arange(len(low)), slides), plan.size, 1.0)
+    )
+    at_limit = (at_low | at_high) & (at >= 0)
+    stuck = at_limit & ((at_low & (push < 0)) | (at_high & (push > 0)))
+    free = helps & ~stuck
+    for i in np.flatnonzero([limit[0] != NO_LIMIT and limit[LIMIT_SOFT] == 0.0 for limit in plan.limits]):
+        node, dofs = plan.layout.nodes[i], slice(plan.layout.nodes[i].dof_start, plan.layout.nodes[i].dof_start + 3)
+        turns = plan.q_to_u(q)[:, node.u_start : node.u_start + 4]
+        direction, is_held_back = _find_open_direction(plan.limits[i], turns, push[:, dofs])
+        part = np.einsum("kd,krd->kr", direction, jacobian[:, :, dofs])
+        gain_along_open = np.einsum("kd,kd->k", direction, push[:, dofs]) ** 2 / np.maximum(
+            (part**2).sum(axis=1), 1e-300
+        )
+        opens = (direction**2).sum(axis=1) > _STATIONARY_SHARE**2
+        free[:, dofs] = (opens & (gain_along_open > 2 * _STATIONARY_SHARE * (e**2).sum(axis=1)))[:, None]
+        helps[:, dofs] = helps[:, dofs].any(axis=1, keepdims=True)
+        at_limit[:, node.dof_start] = stuck[:, node.dof_start] = is_held_back
+    stationary = ~free.any(axis=1)
+    owner = {
+        node.dof_start + i: _find_leader(problem, node.row)
+        for node in plan.layout.nodes
+        for i in range(DOF_COUNTS[node.kind])
+    }
+    rows = tuple(owner[d] for d in range(len(low)))
+    return LocalOptimality(stationary, _find_blocking(at_limit, helps & stuck), rows, values, ranges)
+
+
+def _find_leader(problem: Problem, row: int) -> int:
+    """Return the row with this joint's range. For a coupled joint it is the row of its leader."""
+    coupling = problem.skeleton.couplings[row]
+    return row if coupling is None else coupling.leader
+
+
+def _probe_joints(chain: Chain, problem: Problem, q: Floats, targets: Floats) -> LocalOptimality:
+    """Move every joint of a chain alone, exactly."""
+    x, aims = chain.q_to_motions(q), np.ascontiguousarray(chain.pack_targets(problem, targets)[:, :3])
+    points, tips = chain.points, np.zeros((len(x), 3))
+    errors_by_joint = np.zeros((len(x), len(chain.rows), 2))
+    kernels.ccd_position.measure_joint_leverage(
+        chain.kinds, chain.axes, chain.ranges, chain.frames, points, aims, x, errors_by_joint
+    )
+    kernels.chain_kinematics.compute_tips(chain.kinds, chain.axes, chain.frames, points, x, tips)
+    errors = np.sqrt(((tips - aims) ** 2).sum(axis=-1))
+    stationary = (errors_by_joint[:, :, 0] >= (1 - _STATIONARY_SHARE) * errors[:, None]).all(axis=1)
+    values = x[:, :, 0]
+    at_limit = np.logical_or(
+        *_find_values_at_ends(values, chain.ranges, np.where(chain.kinds == SLIDE, chain.plan.size, 1.0))
+    )
+    helps = errors_by_joint[:, :, 1] < (1 - _STATIONARY_SHARE) * errors_by_joint[:, :, 0]
+    return LocalOptimality(stationary, _find_blocking(at_limit, helps), chain.rows, values, chain.ranges)
+
+
+def _find_open_direction(limit: Floats, turns: Floats, push: Floats) -> tuple[Floats, Bools]:
+    """Find the allowed direction (k, 3) of pushed balls at their limits.
+
+    Takes pushes (k, 3) and rotations (k, 4). Also returns whether the limit deflects the push.
+
+    It takes a small step in that direction, clamps it and returns the remainder in lengths of the step.
+    """
+    length = np.sqrt((push**2).sum(axis=-1, keepdims=True))
+    wanted = rotations.multiply(
+        rotations.about(push / np.maximum(length, 1e-300), np.full(len(push), _PROBE_ANGLE_RAD)), turns
+    )
+    wanted = np.where(length > 0.0, wanted, turns)
+    step = rotations.multiply(clamp_rotations(limit, wanted), rotations.inverse(turns))
+    direction = 2.0 * step[:, 1:] * np.where(step[:, :1] < 0.0, -1.0, 1.0) / _PROBE_ANGLE_RAD
+    straight = (direction * push).sum(axis=-1) / np.maximum(length[:, 0], 1e-300)
+    return direction, (straight < 1.0 - _STATIONARY_SHARE) & (length[:, 0] > 0.0)
+
+
+def _find_values_at_ends(values: Floats, ranges: Floats, sizes: Floats) -> tuple[Bools, Bools]:
+    """Find values at the lower and upper end of their range.
+
+    `sizes` scales the tolerance: one radian for a rotation, the rig size for a slide, in any unit.
+    """
+    slack = _AT_LIMIT_TOLERANCE * np.maximum(sizes, np.abs(values))
+    return values <= ranges[:, 0] + slack, values >= ranges[:, 1] - slack
+
+
+def _find_blocking(at_limit: Bools, helps: Bools) -> Bools:
+    """Find the joints blocked by their limits.
+
+    They are the joints at a limit that would reduce the error, or all joints at a limit if there are none.
+    """
+    blocks = at_limit & helps
+    return np.where(blocks.any(axis=1, keepdims=True), blocks, at_limit)

@@ -1,1 +1,0 @@
-"""Solving over time: clips and moving targets."""

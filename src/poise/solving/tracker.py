@@ -1,0 +1,500 @@
+"""Track moving targets, with damping and speed limits.
+
+The motion towards a new configuration does not depend on the frame rate.
+
+Each joint's distance d to its goal decreases at the rate min(speed, d ln 2 / half-life). The closed-form solution is a
+straight line down to the distance at which both rates are equal, then an exponential, so that two steps of half the
+time equal one step of the whole time. kernels/approach.py computes the steps.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from poise import kernels, solvers
+from poise.errors import InputError
+from poise.kernels.layout import BALL, HINGE, HINGED_BALL, MOVE, PACE_COLUMN, PACE_KIND, PACE_ROW, SLIDE
+from poise.maths.arguments import check_bool, count, require
+from poise.maths.arrays import Floats, abbreviate, broadcast_shapes, prepare_for_kernel, real
+from poise.model.clip import Clip, check_rate
+from poise.model.pose import Pose, check_same_skeleton
+from poise.model.skeleton import Kind, Skeleton
+from poise.problem.feasibility import has_closed_loops
+from poise.problem.goal_errors import compute_single_errors
+from poise.problem.goals import Goal
+from poise.problem.plan import find_preferred_shape
+from poise.solvers.base.interface import Request, get_finisher, replace_finisher
+from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solving.arguments import check_arguments, find_plain_shape, parse_targets, read_plain_row
+from poise.solving.diagnosis import clamp_to_limits
+from poise.solving.execution import solve_batch
+from poise.solving.result import Result
+from poise.solving.solve import check_goals, choose_solver, prepare
+from poise.timing import count_seconds
+
+_PART_WIDTHS = {HINGE: 1, SLIDE: 1, MOVE: 3, BALL: 4, HINGED_BALL: 4}  # columns of q for each part of a joint
+_SPEED_COLUMN = 2  # column of the speed in rows of kernels/approach.py
+_NO_RANGE, _NO_AXIS = (-np.inf, np.inf), (0.0, 0.0, 0.0)
+
+
+class SpeedLimitedMotion:
+    """Damped, speed-limited motion between two configurations.
+
+    half_life  [s] in which the remaining distance halves; 0: at once
+    speed      [rad/s] of rotating joints, [file units/s] of sliding or moving ones: a number, or by joint name; None
+               is no limit
+    instant    whether every goal is reached at once
+    """
+
+    def __init__(self, skeleton: Skeleton, half_life: Any, speed: Any) -> None:
+        self.skeleton = skeleton
+        self.half_life = real(half_life, "damping")
+        if not 0 <= self.half_life < np.inf:
+            raise InputError(f"damping is a half-life of 0 or more seconds, not {half_life!r}")
+        speeds = _parse_speeds(skeleton, speed)
+        self.instant = not self.half_life and bool(np.isinf(speeds).all())
+        self._rows = np.array(list(_build_rows(skeleton, speeds)), dtype=np.float64).reshape(-1, PACE_ROW)
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """Names of the arguments limiting the motion."""
+        return ("speed",) * bool(np.isfinite(self._rows[:, _SPEED_COLUMN]).any()) + ("damping",) * bool(self.half_life)
+
+    def drop_bound(self, name: str) -> SpeedLimitedMotion:
+        """Copy it without one of its `bounds`."""
+        rows, other = self._rows.copy(), copy(self)
+        if name == "speed":
+            rows[:, _SPEED_COLUMN] = np.inf
+        half_life = 0.0 if name == "damping" else self.half_life
+        instant = not half_life and bool(np.isinf(rows[:, _SPEED_COLUMN]).all())
+        vars(other).update(_rows=rows, half_life=half_life, instant=instant)
+        return other
+
+    def __call__(self, q: Floats, goal: Floats, seconds: float) -> Floats:
+        """Return the legal configuration (nq,) after `seconds` of motion. It lies between q and `goal`, both legal."""
+        return clamp_to_limits(self.skeleton, self._advance(self._rows, q, goal, seconds))
+
+    def return_from_outside(self, q: Floats, goal: Floats, seconds: float) -> Floats:
+        """Move from an illegal q to a legal `goal`.
+
+        Joints outside their limits return within their own bounds, so that the result (nq,) may still be outside.
+        """
+        inside, rows = self.skeleton.legal(q)[0], self._rows.copy()
+        columns = [_find_columns(row) for row in rows]
+        returning = [i for i, own in enumerate(columns) if (q[own] != inside[own]).any()]
+        for i in returning:
+            if rows[i, PACE_KIND] == HINGED_BALL:  # an angle along its range would start inside
+                rows[i, PACE_KIND] = BALL
+        out = self._advance(rows, q, goal, seconds)
+        result = clamp_to_limits(self.skeleton, out).copy()
+        for i in returning:
+            result[columns[i]] = out[columns[i]]
+        return result
+
+    def _advance(self, rows: Floats, q: Floats, goal: Floats, seconds: float) -> Floats:
+        out = np.empty(len(goal))
+        kernels.approach.step_towards(
+            rows, prepare_for_kernel(q), prepare_for_kernel(goal), float(seconds), self.half_life, out
+        )
+        return out
+
+
+def _find_columns(row: Floats) -> slice:
+    """Find the columns of q for a row of `_build_rows`."""
+    at = int(row[PACE_COLUMN])
+    return slice(at, at + _PART_WIDTHS[int(row[PACE_KIND])])
+
+
+@dataclass(frozen=True, eq=False)
+class FrameMotion:
+    """Motion of one Tracker frame. The status and the message of its pose are derived from it.
+
+    before, solved  (nq,) the pose shown in the previous frame, and the latest one of the solver
+    motion          how the shown pose moves from one to the other in `seconds`
+    budget          name of the budget used up before the goals were met, or ""
+    is_outside      whether the previous pose was outside its limits
+    """
+
+    before: Floats
+    solved: Floats
+    motion: SpeedLimitedMotion
+    seconds: float
+    budget: str = ""
+    is_outside: bool = False
+
+    def held_by(self, shown: Floats) -> tuple[str, ...]:
+        """Name the bounds between the shown pose (nq,) and the goals."""
+        budget = (self.budget,) * bool(self.budget)
+        if np.array_equal(shown, self.solved):
+            return budget
+        bounds = self.motion.bounds
+        freer = {name: self._compute_shown(self.motion.drop_bound(name)) for name in bounds}
+        binding = tuple(name for name, q in freer.items() if not np.array_equal(q, shown))
+        return (*(binding or bounds), *budget)
+
+    def _compute_shown(self, motion: SpeedLimitedMotion) -> Floats:
+        """Compute the pose (nq,) of this frame with another motion."""
+        if self.is_outside:
+            return motion.return_from_outside(self.before, self.solved, self.seconds)
+        return motion(self.before, self.solved, self.seconds)
+
+
+def _build_rows(skeleton: Skeleton, speeds: Floats) -> Iterator[tuple[float, ...]]:
+    """Make a row for each independently moving joint part. Columns are PACE_ of kernels/layout.py."""
+    leaders = {coupling.leader for coupling in skeleton.couplings if coupling}
+    hinges, ranges = skeleton.ball_hinges, skeleton.value_ranges
+    bent = dict(zip(hinges.rows, zip(hinges.low, hinges.high, *hinges.axes.T, strict=True), strict=True))
+    for row, kind in enumerate(skeleton.kinds.tolist()):
+        at, speed = int(skeleton.q_start[row]), float(speeds[row])
+        if kind == Kind.FIXED or skeleton.couplings[row] is not None:
+            continue
+        if kind in (Kind.HINGE, Kind.SLIDE):
+            # A full turn of a leader moves its followers, so only joints without followers wrap.
+            wraps = kind == Kind.HINGE and row not in leaders
+            yield (HINGE if wraps else SLIDE, at, speed, *ranges[at], *_NO_AXIS)
+            continue
+        if kind == Kind.FREE:
+            yield (MOVE, at, speed, *_NO_RANGE, *_NO_AXIS)
+        start = at + (3 if kind == Kind.FREE else 0)
+        yield (HINGED_BALL, start, speed, *bent[row]) if row in bent else (BALL, start, speed, *_NO_RANGE, *_NO_AXIS)
+
+
+def _parse_speeds(skeleton: Skeleton, speed: Any) -> Floats:
+    """Parse the speed limit of each joint (n,)."""
+    if not isinstance(speed, Mapping):
+        return np.full(len(skeleton), np.inf if speed is None else _parse_speed(speed, "speed"))
+    every = np.full(len(skeleton), np.inf)
+    for name, value in speed.items():
+        every[skeleton.index(name)] = _parse_speed(value, f"the speed of {name!r}")
+    return every
+
+
+def _parse_speed(value: Any, label: str) -> float:
+    number = real(value, label)
+    if not number > 0:
+        raise InputError(f"{label} must be above 0, not {value!r}")
+    return number
+
+
+# --- Follow moving targets frame by frame, without jumps -------------------------------------------------------------
+
+
+_TRACKING_DAMPING = 3.0  # damping: bounds a step in a singular direction (full stretch) to 1 / (2 sqrt(3)) rad
+_DEFAULT_MAX_ITERATIONS = 100  # iterations in a frame without a budget
+_SLICE_ITERATIONS = 4  # iterations between two checks of the time budget
+_MAX_ERROR_RATIO = 0.99  # ratio: a frame ends once a slice reduces the error by less
+_NO_TARGET = b""
+
+
+class Tracker:
+    """Follow moving targets, one call per frame. Each call takes a target and the time since the last frame.
+
+    Parameters
+    ----------
+    start
+        The first pose, a single one; it may be outside its limits, see the notes.
+    goals
+        As for `solve`; their targets are only examples.
+    solver
+        A solver given by name is tuned to stay near the last pose: no restarts, and more damping for
+        levenberg_marquardt, so that knees and elbows do not flip. A value, such as poise.CCD(restarts=2), is used as
+        it is.
+    tolerance, angle_tolerance, free_root, natural
+        As for `solve`.
+    iterations
+        Maximum in one frame; the next frame continues from there. None: 100 for a solver given by name.
+    microseconds
+        Time for one frame instead: the solver runs a few iterations at a time until the time is used up (at least
+        once). Results then depend on the machine: the one exception to "same call, same bits".
+    restart
+        Whether to begin at the first pose again, instead of the last, when the target has moved.
+    damping
+        [s] Half-life of the distance to the solved pose.
+    speed
+        Largest speed of a joint, turning [rad/s] or moving [file units/s]: a number for all, or by joint name.
+
+    Notes
+    -----
+    Budgets count iterations; a closed form such as two_bone has none and is not limited by them. Natural poses count as
+    one more iteration. With ccd on an arm of hinges an unreachable target may still flip a joint, because the best
+    angle of a joint can lie at the other end of its range.
+
+    Damping and speeds do not depend on the frame rate: while the target rests, two frames of dt / 2 give the same pose
+    as one of dt. The shown pose keeps the limits, and the errors in the Result are those of the shown pose. Its status
+    is `on_the_way` while speed, damping or a budget keep it from a pose that meets the goals.
+
+    A start outside its limits is shown unchanged, and its joints move back inside at their speed and damping, or at
+    once without either. Until then each Result names these joints in `moved_inside`, and `violation` is the amount by
+    which the shown pose is still outside. Such a pose is never `reached`, but `on_the_way`. The solver starts from the
+    nearest legal pose.
+
+    Examples
+    --------
+    >>> follow = poise.Tracker(rig.rest, poise.Position("hand.L", [0, 0, 0]), speed=3.0)
+    >>> result = follow(target, dt=1 / 60)
+    """
+
+    def __init__(
+        self,
+        start: Pose,
+        goals: Goal | Sequence[Goal],
+        *,
+        solver: str | solvers.Solver = "auto",
+        tolerance: float | None = None,
+        angle_tolerance: float | None = None,
+        free_root: bool = False,
+        natural: bool | None = None,
+        iterations: int | None = None,
+        microseconds: float | None = None,
+        restart: bool = False,
+        damping: float = 0.0,
+        speed: float | Mapping[str, float] | None = None,
+    ) -> None:
+        check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
+        wanted, free_root = check_goals(goals), check_bool("free_root", free_root)
+        if find_preferred_shape(wanted):
+            raise InputError(
+                "a tracker solves one frame at a time: give Near a single pose, such as poses[0], not a batch of shape "
+                f"{find_preferred_shape(wanted)}"
+            )
+        self.solver = choose_tracking_solver(solver, start, wanted, free_root=free_root, natural=natural)
+        self._prepared = prepare(
+            start, wanted, solver=self.solver, tolerance=tolerance, angle_tolerance=angle_tolerance, free_root=free_root
+        )
+        self._motion = SpeedLimitedMotion(self.skeleton, damping, speed)
+        self._first_q = np.array(start.on(self.skeleton).q)
+        self.restart = check_bool("restart", restart)
+        self.microseconds = _check_microseconds(microseconds, iterations)
+        self.budget = _DEFAULT_MAX_ITERATIONS if iterations is None else count("iterations", iterations)
+        limited = iterations is not None or microseconds is not None
+        self._budgeted = "iterations" if iterations is not None else "microseconds" if self.microseconds else ""
+        self._in_slices = "iterations" in _list_options(get_finisher(self.solver)) and (
+            limited or isinstance(solver, str)
+        )
+        self._uses_fast_path = self._prepared.has_fast_path and not limited
+        self._plain_shape = find_plain_shape(self._prepared.problem)
+        self.reset()
+
+    @property
+    def skeleton(self) -> Any:
+        """The moved skeleton."""
+        return self._prepared.problem.skeleton
+
+    @property
+    def pose(self) -> Pose:
+        """The pose shown now."""
+        return self._prepared.problem.start.with_q(self._shown)
+
+    @property
+    def solved(self) -> Pose:
+        """The latest solver pose. The shown pose moves towards it."""
+        return self._prepared.problem.start.with_q(self._solved)
+
+    @property
+    def iterations(self) -> int:
+        """Iterations since the target moved last."""
+        return self._earlier_iterations + (0 if self._last is None else int(self._last.iterations))
+
+    def __repr__(self) -> str:
+        budget = f"{self.budget} iterations"
+        if self.microseconds is not None:
+            budget = f"{self.microseconds:g} us, results depend on the machine"
+        return f"Tracker({self.solver.name}, at most {budget} a frame)"
+
+    def reset(self, pose: Pose | None = None) -> None:
+        """Restart from the first pose or another pose.
+
+        The pose may be outside its limits. A Pin then holds its joint at its position in that pose, or in the nearest
+        legal one.
+        """
+        start = self._prepared.problem.start
+        if pose is not None:
+            require(pose, Pose, "what reset() takes")
+            if pose.shape:
+                raise InputError(f"reset() takes a single pose of the tracker's skeleton, not a batch {pose.shape}")
+            check_same_skeleton(start.skeleton, pose.skeleton, "the argument of reset()")
+            pose = pose.on(start.skeleton)
+        q = self._first_q if pose is None else np.array(pose.q)
+        self._first_legal_q, self._joints_outside = start.skeleton.legal(q)
+        self._solved, self._shown = self._first_legal_q, q
+        # a Pin holds its joint at its position in this problem
+        self._start_problem = self._prepared.problem.at(start.with_q(self._first_legal_q))
+        self._last: Result | None = None
+        self._spent_budget = ""  # the name of the budget used up by the last frame
+        self._target_bytes, self._earlier_iterations = _NO_TARGET, 0
+
+    def __call__(self, target: Any, dt: float = 1 / 60) -> Result:
+        """Follow the target for one frame of dt seconds. `target` takes the same forms as for a prepared problem.
+
+        The Result is that of the shown pose. `seconds` and `iterations` are those of the frame.
+        """
+        began = perf_counter()
+        seconds = dt if type(dt) is float else real(dt, "dt")
+        if not 0 <= seconds < math.inf:
+            raise InputError(f"dt is the time since the last frame, 0 or more seconds, not {abbreviate(dt)}")
+        targets = self._parse_target(target)
+        self._set_target(targets.tobytes())
+        self._spent_budget = ""
+        fast_result = self._prepared.solve_row_fast(targets, self._solved, began) if self._uses_fast_path else None
+        result = self._solve(targets) if fast_result is None else fast_result
+        self._last, self._solved = result, result.q
+        if self._joints_outside:
+            return self._step_from_outside(result, targets, seconds, began)
+        if self._motion.instant:
+            self._shown = self._solved
+            return result
+        frame_motion = FrameMotion(self._shown, self._solved, self._motion, seconds, self._spent_budget)
+        self._shown = self._motion(self._shown, self._solved, seconds)
+        return self._measure_result(result, self._shown, targets, began, pace=frame_motion)
+
+    def _step_from_outside(self, result: Result, targets: Floats, seconds: float, began: float) -> Result:
+        """Make a frame from a pose outside its limits. The Result names those joints."""
+        names, instant = self._joints_outside, self._motion.instant
+        frame_motion = FrameMotion(
+            self._shown, self._solved, self._motion, seconds, self._spent_budget, is_outside=True
+        )
+        self._shown = self._solved if instant else self._motion.return_from_outside(self._shown, self._solved, seconds)
+        self._joints_outside = self.skeleton.legal(self._shown)[1]
+        return self._measure_result(result, self._shown, targets, began, moved_inside=names, pace=frame_motion)
+
+    def clip(self, targets: Any, fps: float = 60.0, name: str = "") -> Clip:
+        """Follow a path of targets and return a Clip. It holds the poses that were shown.
+
+        Parameters
+        ----------
+        targets
+            Targets with one more leading axis, an entry for each frame.
+        fps
+            Frames per second of the path, and of the clip.
+        name
+            Name of the clip.
+        """
+        rate = check_rate(fps)
+        rows = parse_targets(self._prepared.problem.goals, targets)
+        frames = broadcast_shapes("targets", *(row.shape[:-1] for row in rows))
+        if len(frames) != 1:
+            raise InputError(f"clip() takes targets with one leading axis, a target for each frame, not {frames}")
+        rows = [np.broadcast_to(row, (*frames, row.shape[-1])) for row in rows]
+        poses: list[Floats] = [np.zeros((0, self.skeleton.nq))]
+        for i in range(frames[0]):
+            self([row[i] for row in rows] if len(rows) > 1 else rows[0][i].copy(), 1 / rate)
+            poses.append(self._shown[None])
+        return Clip.at_rate(self._prepared.problem.posed(np.concatenate(poses)), fps, name)
+
+    def _parse_target(self, target: Any) -> Floats:
+        """Parse the target into a row (1, W)."""
+        row = read_plain_row(self._plain_shape, target)
+        if row is not None:
+            return row
+        rows = parse_targets(self._start_problem.goals, target)  # raises the error of an invalid target
+        if any(row.ndim > 1 for row in rows):
+            raise InputError("a tracker takes one target at a time; clip() takes one for each frame")
+        return self._start_problem.target_rows(rows, ())
+
+    def _set_target(self, aim: bytes) -> None:
+        """Set the target and reset the counters if it changed."""
+        if aim == self._target_bytes:
+            self._earlier_iterations = self.iterations
+            return
+        self._target_bytes, self._earlier_iterations, self._last = aim, 0, None
+        if self.restart:
+            self._solved = self._first_legal_q
+
+    def _solve(self, targets: Floats) -> Result:
+        """Solve in steps within the budget.
+
+        It continues from the last pose while the budget lasts and the error decreases.
+        """
+        began = perf_counter()
+        best = self._run_solver(targets, self._solved, self.budget)
+        used, updates = int(best.iterations), int(best.joint_updates)
+        while not best.reached and self._in_slices and not self._is_spent(used, began):
+            more = self._run_solver(targets, best.q, self.budget - used)
+            used, updates = used + int(more.iterations), updates + int(more.joint_updates)
+            gains = self._compute_error(more) < self._compute_error(best) * _MAX_ERROR_RATIO
+            best = more if self._compute_error(more) < self._compute_error(best) else best
+            if not gains:
+                break
+        else:
+            self._spent_budget = "" if best.reached else self._budgeted
+        spent: dict[str, Any] = {"iterations": np.array(used), "joint_updates": np.array(updates)}
+        if self._spent_budget:
+            spent["pace"] = FrameMotion(best.q, best.q, self._motion, 0.0, self._spent_budget)
+        return best.with_pose(best.q, best.errors, began, reached=bool(best.reached), **spent)
+
+    def _run_solver(self, targets: Floats, q: Floats, iterations: int) -> Result:
+        """Run the solver once from q."""
+        prepared, solver = self._prepared, self.solver
+        problem = prepared.problem.at(prepared.problem.start.with_q(q))
+        if self._in_slices:
+            own: int | None = get_finisher(solver).iterations
+            iterations = iterations if self.microseconds is None else _SLICE_ITERATIONS
+            iterations = iterations if own is None else min(iterations, own)  # None: the solver has no limit of its own
+            solver = replace_finisher(solver, dataclasses.replace(get_finisher(solver), iterations=iterations))
+        return solve_batch(problem, targets.copy(), solver, prepared.tolerance, Request(), (), (), perf_counter())
+
+    def _is_spent(self, used: int, began: float) -> bool:
+        if self.microseconds is not None:
+            return count_seconds(began) * 1e6 >= self.microseconds
+        return used >= self.budget
+
+    def _compute_error(self, result: Result) -> float:
+        """Compute the error of all goals, in tolerances."""
+        allowed = self._prepared.problem.allowed(self._prepared.tolerance)
+        return float(np.sqrt(((result.errors / np.where(allowed > 0, allowed, 1.0)) ** 2).sum()))
+
+    def _measure_result(self, result: Result, q: Floats, targets: Floats, began: float, **changes: Any) -> Result:
+        """Make the Result of another pose for the same target. It is measured like every other."""
+        problem, tolerance = self._prepared.problem, self._prepared.tolerance
+        paths = problem.paths
+        if paths is None:
+            errors = problem.errors(q[None], targets)[0]
+            reached = bool(problem.met(errors, tolerance))
+        else:
+            errors, reached = compute_single_errors(paths, problem.allowed(tolerance), q, targets)
+        if problem.skeleton.loops:
+            reached = reached and bool(has_closed_loops(problem, q[None], tolerance)[0])
+        reached = reached and not self._joints_outside
+        return result.with_pose(q, errors, began, reached=reached, **changes)
+
+
+def choose_tracking_solver(
+    solver: str | solvers.Solver, start: Pose, goals: tuple[Goal, ...], *, free_root: bool = False,
+    natural: bool | None = None,
+) -> solvers.Solver:  # fmt: skip
+    """Choose the solver of a tracker. A solver given by name is tuned to stay near its start pose."""
+    chosen: Any = choose_solver(solver, start, goals, free_root=free_root, natural=natural)
+    if not isinstance(solver, str):
+        return chosen
+    return replace_finisher(chosen, _disable_restarts(get_finisher(chosen)))
+
+
+def _disable_restarts(solver: Any) -> Any:
+    """Disable the restarts of one of Poise's own solvers."""
+    if isinstance(solver, LevenbergMarquardt):
+        return dataclasses.replace(solver, restarts=0, damping=_TRACKING_DAMPING)
+    return dataclasses.replace(solver, restarts=0) if "restarts" in _list_options(solver) else solver
+
+
+def _list_options(solver: Any) -> set[str]:
+    return {field.name for field in dataclasses.fields(solver)} if dataclasses.is_dataclass(solver) else set()
+
+
+def _check_microseconds(value: Any, iterations: Any) -> float | None:
+    """Check a time budget. Only one kind of budget may be given."""
+    if value is None:
+        return None
+    if iterations is not None:
+        raise InputError("give a budget in iterations or in microseconds, not both")
+    number = real(value, "microseconds")
+    if not 0 < number < math.inf:
+        raise InputError(f"microseconds must be a finite time above 0, not {abbreviate(value)}")
+    return number

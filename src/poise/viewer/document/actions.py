@@ -1,0 +1,414 @@
+"""Actions of the page on a document, by name. Each is a function (document, arguments) -> document.
+
+Each can be undone under its label. Missing or wrong arguments and unknown names raise a PoiseError. The page shows its
+message, and the document stays unchanged.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise.errors import InputError, UnknownNameError, UnsupportedError
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.model.limits import find_hinge_axis, unit_axis
+from poise.model.pose import Pose
+from poise.model.roles import search_roles
+from poise.model.skeleton import Kind
+from poise.viewer.document import settings_actions
+from poise.viewer.document.document import CHAIN_KINDS, ChainTarget, Document, build_chain
+from poise.viewer.document.terrain import TERRAIN_CHOICES, build_document_terrain, build_ground_mesh
+from poise.viewer.document.timeline import Key, build_key
+from poise.viewer.protocol import (
+    read_bool,
+    read_choice,
+    read_number,
+    read_optional_text,
+    read_quaternion,
+    read_text,
+    read_vector,
+)
+
+# --- Move targets, poles and handles ---------------------------------------------------------------------------------
+
+
+def move_target(document: Document, args: dict[str, Any]) -> Document:
+    """Move or rotate the target of a chain. A target of a chain with `ground` stays on the terrain."""
+    chain = document.find_chain(read_text(args, "chain"))
+    changes: dict[str, Any] = {}
+    if "position" in args:
+        changes["position"] = read_vector(args, "position")
+    if "rotation" in args:
+        changes["rotation"] = read_quaternion(args, "rotation")
+    if "direction" in args:
+        changes["direction"] = read_vector(args, "direction")
+        if not any(changes["direction"]):
+            raise InputError("direction has zero length")
+    return document.with_chain(place_on_ground(document, chain.replace(**changes)))
+
+
+def place_on_ground(document: Document, chain: ChainTarget) -> ChainTarget:
+    """Place the target of a chain on the terrain. It keeps the height that the tip has above the floor at rest."""
+    if not chain.ground or document.terrain is None:
+        return chain
+    ground = build_document_terrain(document.rig, document.terrain)
+    rest_height = document.rig.rest.world[chain.tip].positions[ground.up]
+    return chain.replace(position=ground.place_point(chain.position, float(rest_height) - ground.floor))
+
+
+def set_pole(document: Document, args: dict[str, Any]) -> Document:
+    """Set or, with null, remove the pole of a limb."""
+    chain = document.find_chain(read_text(args, "chain"))
+    if args.get("position") is None:
+        return document.with_chain(chain.replace(pole=None))
+    chain.find_bending_joint(document.skeleton)
+    return document.with_chain(chain.replace(pole=read_vector(args, "position")))
+
+
+def move_handle(document: Document, args: dict[str, Any]) -> Document:
+    """Move a handle of a program."""
+    name = read_text(args, "name")
+    if name not in [one.name for one in document.handles]:
+        raise UnknownNameError("handle", name, [one.name for one in document.handles])
+    changes: dict[str, Any] = {"position": read_vector(args, "position")}
+    if "rotation" in args:
+        changes["rotation"] = read_quaternion(args, "rotation")
+    moved = tuple(dataclasses.replace(one, **changes) if one.name == name else one for one in document.handles)
+    return document.replace(handles=moved)
+
+
+# --- Add, change and remove chains and pins --------------------------------------------------------------------------
+
+
+_MAX_CHAINS = 64  # chains of a document: more than any rig has limbs
+
+
+def add_chain(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
+    """Add a chain from a root to a tip. A root of null means the limb's own; the target starts at the tip."""
+    kind = read_choice({"kind": "position", **args}, "kind", CHAIN_KINDS)
+    return _append_chain(document, displayed_pose, read_text(args, "tip"), read_optional_text(args, "root"), kind)
+
+
+def _append_chain(
+    document: Document, displayed_pose: Pose, tip: str, root: str | None, kind: Any, name: str | None = None
+) -> Document:
+    if len(document.chains) >= _MAX_CHAINS:
+        raise InputError(f"there are {_MAX_CHAINS} chains already; remove one first")
+    chain = build_chain(displayed_pose, _find_unused_name(document, name or tip), root, tip, kind)
+    joints = chain.list_joints(document.skeleton)
+    if all(document.skeleton[joint].kind == Kind.FIXED for joint in joints[:-1]):
+        raise InputError(f"nothing above {chain.tip!r} can move; choose a joint further down the limb as its tip")
+    return document.replace(chains=(*document.chains, chain))
+
+
+def _find_unused_name(document: Document, name: str) -> str:
+    taken = {chain.id for chain in document.chains}
+    numbered = (f"{name} {i}" for i in range(2, _MAX_CHAINS + 3))
+    return name if name not in taken else next(other for other in numbered if other not in taken)
+
+
+def remove_chain(document: Document, args: dict[str, Any]) -> Document:
+    """Remove a chain."""
+    removed = document.find_chain(read_text(args, "chain"))
+    return document.replace(chains=tuple(chain for chain in document.chains if chain.id != removed.id))
+
+
+def change_chain(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
+    """Change kind, root, weight or other settings of a chain."""
+    chain = document.find_chain(read_text(args, "chain"))
+    changes: dict[str, Any] = {}
+    if "kind" in args:
+        changes["kind"] = read_choice(args, "kind", CHAIN_KINDS)
+    if "enabled" in args:
+        changes["enabled"] = read_bool(args, "enabled")
+    if "ground" in args:
+        changes["ground"] = read_bool(args, "ground")
+    if "weight" in args:
+        changes["weight"] = read_number(args, "weight", 1e-6, 1e6)
+    if "axis" in args:
+        changes["axis"] = unit_axis(read_vector(args, "axis"))
+    if "root" in args:
+        changes["root"] = read_optional_text(args, "root")
+        document.skeleton.chain(changes["root"], chain.tip)
+    return document.with_chain(
+        place_on_ground(document, _initialise_target(displayed_pose, chain, chain.replace(**changes)))
+    )
+
+
+def _initialise_target(displayed_pose: Pose, old_chain: ChainTarget, new_chain: ChainTarget) -> ChainTarget:
+    """Initialise the target of a chain with a changed kind. A pin holds the joint at its current position."""
+    if new_chain.kind == old_chain.kind:
+        return new_chain
+    at_tip = build_chain(displayed_pose, new_chain.id, new_chain.root, new_chain.tip, axis=new_chain.axis)
+    position = at_tip.position if new_chain.kind == "pin" else new_chain.position
+    return new_chain.replace(position=position, rotation=at_tip.rotation, direction=at_tip.direction)
+
+
+def pin_joint(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
+    """Pin or unpin a joint at its current position."""
+    joint = document.skeleton.names[document.skeleton.index(read_text(args, "joint"))]
+    existing = next((chain for chain in document.chains if chain.tip == joint and chain.kind == "pin"), None)
+    if not read_bool(args, "on"):
+        return document if existing is None else remove_chain(document, {"chain": existing.id})
+    return (
+        document
+        if existing is not None
+        else _append_chain(document, displayed_pose, joint, None, "pin", f"pin {joint}")
+    )
+
+
+# --- Rotate bones by hand: in the start pose, or as clip keys --------------------------------------------------------
+
+
+_MAX_TIME_S = 1e6  # [s] upper bound of key times
+_KEY_WINDOW_S = 1e-3  # [s] tolerance when a key is looked up by its time
+
+
+def rotate_joint(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
+    """Set the rotation, position or value of a joint within its limit. Rotation and position are in the world.
+
+    The pose becomes the start pose: targets of chains below move with their tips, pins stay. With a clip it becomes a
+    key.
+    """
+    if document.driven:
+        raise InputError("a program shows the poses: there is no bone to rotate")
+    joint = document.skeleton.names[document.skeleton.index(read_text(args, "joint"))]
+    q = displayed_pose.q.copy()
+    q[displayed_pose.skeleton.q_slice(joint)] = _compute_joint_values(displayed_pose, joint, args)
+    pose = displayed_pose.with_q(document.solver_skeleton.legal(q)[0])
+    if document.clip is not None:
+        return _add_key(document, args, joint, pose)
+    chains = tuple(_move_target_with_tip(document, chain, joint, pose) for chain in document.chains)
+    return document.replace(start=pose, chains=chains)
+
+
+def remove_key(document: Document, args: dict[str, Any]) -> Document:
+    """Remove the key of a joint at a time. Raise InputError if there is none."""
+    joint, time = read_text(args, "joint"), read_number(args, "time", 0.0, _MAX_TIME_S)
+    removed = [key for key in list_keys(document) if key.joint == joint and abs(key.time - time) <= _KEY_WINDOW_S]
+    if not removed:
+        raise InputError(f"{joint!r} has no key at {time:.2f} s")
+    return document.replace(keys=tuple(key for key in document.keys if key not in removed))
+
+
+def list_keys(document: Document) -> list[Key]:
+    """List the keys of the active clip."""
+    return [key for key in document.keys if key.clip == document.clip]
+
+
+def _add_key(document: Document, args: dict[str, Any], joint: str, pose: Pose) -> Document:
+    if not read_bool({"key": False, **args}, "key"):
+        raise InputError(
+            "a clip plays: switch Key on to rotate bones in it, or choose no clip to change the start pose"
+        )
+    clip = document.rig.clip(str(document.clip))
+    new_key = build_key(clip, joint, read_number(args, "time", 0.0, _MAX_TIME_S), pose)
+    others = (key for key in document.keys if key[:3] != new_key[:3])
+    return document.replace(keys=(*others, new_key))
+
+
+def _move_target_with_tip(document: Document, chain: ChainTarget, joint: str, pose: Pose) -> ChainTarget:
+    """Move the target of a chain to its moved tip. Pins and chains that the joint does not carry stay unchanged."""
+    carries = chain.tip == joint or joint in pose.skeleton.ancestors(chain.tip)
+    return place_on_ground(document, chain.with_target_at(pose)) if carries and chain.kind != "pin" else chain
+
+
+def _compute_joint_values(displayed_pose: Pose, joint: str, args: dict[str, Any]) -> Any:
+    """Compute the requested q values of a joint."""
+    skeleton = displayed_pose.skeleton
+    kind, own = skeleton[joint].kind, displayed_pose.q[skeleton.q_slice(joint)]
+    if kind == Kind.FIXED or skeleton[joint].coupling:
+        raise InputError(f"{joint!r} is fixed or follows another joint: it cannot be rotated")
+    if kind == Kind.SLIDE or (kind == Kind.HINGE and "value" in args):
+        return read_number(args, "value")
+    if kind == Kind.BALL and "value" in args:
+        axis = find_hinge_axis(skeleton[joint].limit)
+        if axis is None:
+            raise InputError(f"{joint!r} rotates about any axis: it has a rotation, not a value")
+        return rotations.about(np.array(axis), read_number(args, "value"))
+    rotation = _compute_local_rotation(
+        displayed_pose, joint, own[-4:] if kind != Kind.HINGE else None, read_quaternion(args, "rotation")
+    )
+    if kind == Kind.HINGE:
+        angle = float(rotations.twist_angle(rotation, skeleton.axes[skeleton.index(joint)]))
+        return own[0] + math.remainder(angle - own[0], 2 * math.pi)
+    if kind == Kind.BALL:
+        return rotation
+    position = (
+        _compute_local_position(displayed_pose, joint, read_vector(args, "position")) if "position" in args else own[:3]
+    )
+    return np.concatenate([position, rotation])
+
+
+def _compute_local_rotation(
+    displayed_pose: Pose, joint: str, own: Floats | None, world_rotation: tuple[float, ...]
+) -> Floats:
+    """Compute the joint rotation for a rotation in the world.
+
+    A rotation of the file behind the joint's own stays behind it.
+    """
+    skeleton, row = displayed_pose.skeleton, displayed_pose.skeleton.index(joint)
+    if own is None:
+        own = rotations.about(skeleton.axes[row], float(displayed_pose.q[skeleton.q_slice(joint)][0]))
+    world_from_frame = _compute_frame_rotation(displayed_pose, row)
+    world_from_motion = rotations.multiply(world_from_frame, own)
+    file_rotation = rotations.multiply(rotations.inverse(world_from_motion), displayed_pose.world.rotations[row])
+    world = rotations.multiply(np.array(world_rotation), rotations.inverse(file_rotation))
+    return rotations.normalised(rotations.multiply(rotations.inverse(world_from_frame), world))
+
+
+def _compute_frame_rotation(displayed_pose: Pose, row: int) -> Floats:
+    """Compute the world rotation of the frame before a joint's motion."""
+    own, parent = displayed_pose.skeleton.A[row, 3:], int(displayed_pose.skeleton.parents[row])
+    return own if parent < 0 else rotations.multiply(displayed_pose.world.rotations[parent], own)
+
+
+def _compute_local_position(displayed_pose: Pose, joint: str, world_position: tuple[float, float, float]) -> Floats:
+    """Compute the q position of a free joint for a world position."""
+    row = displayed_pose.skeleton.index(joint)
+    own = displayed_pose.q[displayed_pose.skeleton.q_slice(joint)][:3]
+    displacement = np.array(world_position) - displayed_pose.world.positions[row]
+    return own + rotations.rotate(rotations.inverse(_compute_frame_rotation(displayed_pose, row)), displacement)
+
+
+# --- Use the sliders, buttons and texts of a program -----------------------------------------------------------------
+
+
+def use_control(document: Document, args: dict[str, Any]) -> Document:
+    """Move a slider, press a button, or write a text."""
+    name = read_text(args, "name")
+    existing = next((one for one in document.controls if one.name == name), None)
+    if existing is None:
+        raise UnknownNameError("control", name, [one.name for one in document.controls])
+    if existing.kind == "slider":
+        value: Any = read_number(args, "value", existing.low, existing.high)
+    else:
+        value = read_text(args, "value") if existing.kind == "text" else int(existing.value) + 1
+    used = dataclasses.replace(existing, value=value)
+    return document.replace(controls=tuple(used if one.name == name else one for one in document.controls))
+
+
+# --- Choose clip, terrain and foot planting --------------------------------------------------------------------------
+
+
+_MAX_TERRAIN_NUMBER = 1e4  # [m or degrees] largest number in a terrain specification of the page
+
+
+def choose_clip(document: Document, args: dict[str, Any]) -> Document:
+    """Play a clip with its chains switched off. The targets belong to another pose. Null: none."""
+    name = read_optional_text(args, "name")
+    if name is None:
+        return document.replace(clip=None, plant=False)
+    document.rig.clip(name)
+    return document.replace(clip=name, chains=tuple(chain.replace(enabled=False) for chain in document.chains))
+
+
+def switch_planting(document: Document, args: dict[str, Any]) -> Document:
+    """Switch foot planting for the clip on or off."""
+    on = read_bool(args, "on")
+    if on and document.clip is None:
+        raise InputError("there is no clip whose feet could be planted: choose one first")
+    roles = search_roles(document.rig) if on else None
+    if roles is not None and not (roles.legs or roles.apart):
+        raise UnsupportedError(
+            "this skeleton has no legs that can be told: name them in the sidecar's [humanoid] table"
+        )
+    return document.replace(plant=on, terrain=document.terrain or ("flat" if on else None))
+
+
+def choose_terrain(document: Document, args: dict[str, Any]) -> Document:
+    """Choose a terrain, or none with null.
+
+    The page may name shapes only; files are named when the viewer is started.
+    """
+    spec = read_optional_text(args, "words")
+    if spec is not None and spec != document.terrain:
+        _check_terrain_spec(spec)
+        build_ground_mesh(document.rig, spec, document.solver_start)  # raises for terrain that cannot be drawn
+    changed = document.replace(terrain=spec, plant=document.plant and spec is not None)
+    return changed.replace(chains=tuple(place_on_ground(changed, chain) for chain in changed.chains))
+
+
+def _check_terrain_spec(spec: str) -> None:
+    """Raise InputError for anything but a known shape with numbers.
+
+    A specification of the page never leads to a file.
+    """
+    shape_names = [offered.partition(":")[0] for offered, _ in TERRAIN_CHOICES]
+    name, _, numbers = spec.replace("@", ",").partition(":")
+    if name not in shape_names or (name == "hills" and spec != name):
+        raise InputError(
+            f"ground is one of {', '.join(shape_names)} with its numbers, not {spec!r}; files: --terrain FILE"
+        )
+    if any(abs(number) > _MAX_TERRAIN_NUMBER for number in map(float, filter(_is_number, numbers.split(",")))):
+        raise InputError(
+            f"the numbers of a ground are metres and degrees, at most {_MAX_TERRAIN_NUMBER:g}, not {spec!r}"
+        )
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return math.isfinite(float(word))
+    except ValueError:
+        return False
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+class Action(NamedTuple):
+    """A change of the document.
+
+    label     its name for undo
+    change    function for the change
+    sees      whether `change_chain` takes the displayed pose as well: new chains and pins begin there
+    afresh    whether the next solve starts from the start pose, which shows the effect of the change
+    undoable  whether it is a step of undo
+    """
+
+    label: str
+    change: Callable[..., Document]
+    sees: bool = False
+    afresh: bool = False
+    undoable: bool = True
+
+    def apply(self, document: Document, args: dict[str, Any], displayed_pose: Pose | None = None) -> Document:
+        """Apply the action and return the changed document.
+
+        Raise PoiseError for wrong arguments. `displayed_pose` is the displayed pose, by default the start pose.
+        """
+        if not self.sees:
+            return self.change(document, args)
+        return self.change(document, args, document.solver_start if displayed_pose is None else displayed_pose)
+
+
+ACTIONS: dict[str, Action] = {
+    "target": Action("move target", move_target),
+    "pole": Action("move pole", set_pole),
+    "control": Action("use control", use_control, undoable=False),
+    "handle": Action("move handle", move_handle),
+    "chain_add": Action("add chain", add_chain, sees=True),
+    "chain_remove": Action("remove chain", remove_chain),
+    "chain_change": Action("change chain", change_chain, sees=True),
+    "pin": Action("pin", pin_joint, sees=True),
+    "turn": Action("turn bone", rotate_joint, sees=True),
+    "unkey": Action("remove key", remove_key),
+    "limit": Action("change limit", settings_actions.set_limit),
+    "anatomical": Action("switch anatomical limits", settings_actions.switch_anatomical_limits, afresh=True),
+    "solver": Action("choose solver", settings_actions.choose_solver, afresh=True),
+    "option": Action("change option", settings_actions.set_option, afresh=True),
+    "mode": Action("switch limits", settings_actions.set_mode, afresh=True),
+    "run": Action("change pace", settings_actions.set_run),
+    "from": Action("change where solving starts", settings_actions.set_origin),
+    "tolerance": Action("change tolerance", settings_actions.set_tolerance),
+    "free_root": Action("free the root", settings_actions.switch_free_root),
+    "views": Action("change views", settings_actions.set_view_count, undoable=False),
+    "clip": Action("choose clip", choose_clip),
+    "plant": Action("plant feet", switch_planting),
+    "terrain": Action("change terrain", choose_terrain),
+}

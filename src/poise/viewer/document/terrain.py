@@ -1,0 +1,202 @@
+"""Terrain of a document in the rig's units, and clip planting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError, PoiseError
+from poise.ground.figure.figure import HEIGHT, figure_of
+from poise.ground.plant import Planted, plant_feet
+from poise.ground.terrain.mesh import Mesh
+from poise.ground.terrain.shapes import Plane, Stairs
+from poise.ground.terrain.surface import Surface
+from poise.ground.terrain.terrain import Terrain
+from poise.ground.terrain.words import terrain_of
+from poise.io import samples
+from poise.maths.arrays import Floats, Ints, finite, real
+from poise.maths.caching import get_or_compute
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.viewer.document.document import Vector, to_vector
+from poise.viewer.glb_assets import MeshNode, Primitive, build_glb, build_grid_faces
+from poise.viewer.rig_message import find_up_axis, measure_extent
+
+# --- Terrain mesh around a character, in world coordinates -----------------------------------------------------------
+
+
+_GRID_POINTS = 161  # grid points along a side: 0.25 m apart for a side of 40 m
+_MAX_STEPS = 2_000
+_MAX_MESH_TRIANGLES = 1_000_000
+_GROUND_COLOUR = (0.55, 0.57, 0.55, 1.0)
+_SURFACE_OFFSET_RATIO = 1e-9  # of the extent: a point on a mesh is raised by this to find its own storey
+
+
+def build_terrain_glb(terrain: Terrain, centre: ArrayLike, extent: float) -> bytes:
+    """Build the terrain around `centre` (3,) as GLB.
+
+    It reaches `extent` (half a side, in file units), in the axes of the terrain's frame.
+
+    The terrain is in the lengths of the rig (`Terrain.for_figure`). Stairs have upright risers, and a mesh shows its
+    own triangles; every other ground is a grid of heights.
+    """
+    middle, half = finite(centre, "the centre of the ground", last=3), real(extent, "the extent of the ground")
+    if middle.shape != (3,) or not 0.0 < half < np.inf:
+        raise InputError(f"the ground is shown around a point (x, y, z) up to a positive distance; got {half:g}")
+    ground = terrain.surface
+    x, y, z = (float(part[0]) for part in terrain._inwards(middle))  # noqa: SLF001
+    inner = half / terrain.scale
+    if isinstance(ground, Mesh) and len(ground.corners) <= _MAX_MESH_TRIANGLES:
+        surface = _build_mesh_part(ground.corners, x, y, inner)
+    elif isinstance(ground, Stairs) and 2.0 * inner < _MAX_STEPS * ground.going:
+        surface = _build_stairs(ground, x, y, inner)
+    else:
+        surface = _build_height_grid(ground, x, y, z + _SURFACE_OFFSET_RATIO * inner, inner)
+    return build_glb(
+        [MeshNode("terrain", [_transform_to_world(terrain, surface)], np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))]
+    )
+
+
+def _transform_to_world(terrain: Terrain, surface: Primitive) -> Primitive:
+    """Transform a surface from terrain to world coordinates."""
+    points = surface.points * terrain.scale
+    points[:, 2] += terrain.lift
+    normals = surface.normals
+    if terrain.up == "y":
+        points = np.stack([points[:, 0], points[:, 2], -points[:, 1]], axis=1)
+        normals = None if normals is None else np.stack([normals[:, 0], normals[:, 2], -normals[:, 1]], axis=1)
+    return Primitive(points, surface.faces, normals, _GROUND_COLOUR)
+
+
+def _build_height_grid(ground: Surface, x: float, y: float, z: float, half: float) -> Primitive:
+    side = 2 if isinstance(ground, Plane) else _GRID_POINTS
+    line = np.linspace(-half, half, side)
+    plan_y, plan_x = (grid.ravel() for grid in np.meshgrid(y + line, x + line, indexing="ij"))
+    heights, normal, _ = ground.sample(plan_x, plan_y, np.full(len(plan_x), z))
+    normals = np.stack([np.broadcast_to(part, plan_x.shape) for part in normal], axis=1)
+    return Primitive(np.stack([plan_x, plan_y, heights], axis=1), build_grid_faces(side, side), normals)
+
+
+def _build_stairs(ground: Stairs, x: float, y: float, half: float) -> Primitive:
+    """Build treads and risers as rectangles around a point. They reach as far to the sides as up and down."""
+    along, across = np.array([ground.along_x, ground.along_y]), np.array([-ground.along_y, ground.along_x])
+    distance_along, distance_across = float(along @ (x, y)), float(across @ (x, y))
+    first = int(np.floor((distance_along - half - ground.start) / ground.going))
+    last = int(np.floor((distance_along + half - ground.start) / ground.going))
+    edges = ground.start + ground.going * np.arange(first, last + 2)
+    heights = ground.rise * (np.arange(first, last + 1) + 1.0)
+    line: Floats = np.empty((2 * len(heights), 2))  # front and back edge of each tread, one after the other
+    line[0::2, 0], line[1::2, 0] = edges[:-1], edges[1:]
+    line[:, 1] = np.repeat(heights, 2)
+    points = np.concatenate([_build_strip(line, along, across, distance_across + side) for side in (-half, half)])
+    return Primitive(points, build_grid_faces(2, len(line)))
+
+
+def _build_strip(line: Floats, along: Floats, across: Floats, distance_across: float) -> Floats:
+    plan = line[:, :1] * along + distance_across * across
+    return np.concatenate([plan, line[:, 1:]], axis=1)
+
+
+def _build_mesh_part(corners: Floats, x: float, y: float, half: float) -> Primitive:
+    """Select the triangles in a square; all if none is."""
+    low, high = corners[..., :2].min(axis=1), corners[..., :2].max(axis=1)
+    is_near = ((low <= np.array([x, y]) + half) & (high >= np.array([x, y]) - half)).all(axis=1)
+    points, faces = _weld_corners(corners[is_near] if is_near.any() else corners)
+    return Primitive(points, faces)
+
+
+def _weld_corners(corners: Floats) -> tuple[Floats, Ints]:
+    points, rows = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
+    return points, rows.reshape(-1, 3)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+_GROUND_EXTENT_HEIGHTS = 6.0  # half-width of the terrain mesh, in heights of the character
+_UP_AXIS_INDEX = {"y": 1, "z": 2}
+
+#: Terrains on the page's menu: specification and title.
+TERRAIN_CHOICES = (
+    ("flat", "Flat"), ("slope:10", "Slope, 10 degrees"), ("stairs:0.15,0.30", "Stairs, 15 by 30 cm"),
+    ("noise:0.08,1.5", "Rough ground"), ("hills", "Hills"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentTerrain:
+    """Terrain under a character, in the rig's units and axes.
+
+    height  height of the character
+    floor  height of the rest pose's lowest joint; chain tips on the ground keep their height above it
+    up     index of the up axis
+    """
+
+    terrain: Terrain
+    height: float
+    floor: float
+    up: int
+
+    def place_point(self, point: Vector, height: float) -> Vector:
+        """Move a point along the up axis to a height above ground."""
+        moved = np.array(point)
+        moved[self.up] = float(self.terrain.heights(moved)) + height
+        return to_vector(moved)
+
+
+def build_document_terrain(rig: Rig, spec: str) -> DocumentTerrain:
+    """Build the terrain of a specification, cached per rig.
+
+    Raise InputError or FileError for an invalid one.
+    """
+    return get_or_compute(rig, "land", spec, lambda: _compute_document_terrain(rig, spec), max_keys=1)
+
+
+def _compute_document_terrain(rig: Rig, spec: str) -> DocumentTerrain:
+    up = find_terrain_up(rig)
+    terrain, height = _parse_terrain(spec, up), measure_height(rig)
+    if terrain.unit is None:
+        terrain = terrain.for_figure(height)
+    axis = _UP_AXIS_INDEX[up]
+    return DocumentTerrain(terrain, height, float(rig.rest.world.positions[:, axis].min()), axis)
+
+
+def find_terrain_up(rig: Rig) -> str:
+    """Find the up axis for terrain: y or z."""
+    return "z" if find_up_axis(rig) == "z" else "y"
+
+
+def build_ground_mesh(rig: Rig, spec: str, pose: Pose) -> bytes:
+    """Build the terrain around a pose as GLB, cached per rig."""
+    ground, centre = build_document_terrain(rig, spec), to_vector(pose.world.positions[0])
+    build = partial(build_terrain_glb, ground.terrain, centre, _GROUND_EXTENT_HEIGHTS * ground.height)
+    return get_or_compute(rig, "ground as a mesh", (ground, centre), build, max_keys=1)
+
+
+def plant_clip(rig: Rig, clip: Clip, spec: str) -> Planted:
+    """Plant the feet of a clip on a terrain. Raise PoiseError for a rig without feet or an invalid terrain."""
+    return plant_feet(clip, _parse_terrain(spec, find_terrain_up(rig)), rig=rig)
+
+
+@lru_cache(maxsize=8)
+def _parse_terrain(spec: str, up: str) -> Terrain:
+    if spec == "hills":
+        return Terrain.heightmap(samples.path("hills.npz"), up=up)
+    return terrain_of(spec, up=up)
+
+
+def measure_height(rig: Rig) -> float:
+    """Measure the height of a character by its legs [file units]. Without legs it is the extent of the rest pose."""
+    try:
+        return figure_of(rig.rest, rig=rig).metre * HEIGHT
+    except PoiseError:
+        return measure_pose_size(rig.rest)
+
+
+def measure_pose_size(pose: Pose) -> float:
+    """Measure the largest extent of a pose [file units]. It is 1 for a single point."""
+    return measure_extent(pose.world.positions)

@@ -1,0 +1,390 @@
+"""GLB files for the page: plain surfaces and repacked glTF."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from poise.io.gltf.container import Buffers, Container, GltfDocument, pack_document, read_inside
+from poise.io.gltf.json_checks import BrokenError, Json, read_object, read_objects, read_strings
+from poise.maths.arrays import Floats, Ints
+
+Colour: TypeAlias = tuple[float, float, float, float]
+GREY: Colour = (0.72, 0.72, 0.74, 1.0)
+_ARRAY_BUFFER, _INDEX_BUFFER = 34962, 34963
+_FLOAT_COMPONENT, _UINT_COMPONENT = 5126, 5125
+
+
+class Primitive(NamedTuple):
+    """Triangles of one colour.
+
+    Without normals every triangle is shaded flat.
+
+    points   (k, 3); faces (f, 3) rows of it, counterclockwise from outside; normals (k, 3) or None
+    colour   red, green, blue, opacity 0..1, in sRGB
+    """
+
+    points: Floats
+    faces: Ints
+    normals: Floats | None = None
+    colour: Colour = GREY
+
+
+class MeshNode(NamedTuple):
+    """A GLB node: its placement and its surfaces."""
+
+    name: str
+    surfaces: Sequence[Primitive]
+    position: Floats
+    rotation: Floats
+
+
+def build_glb(parts: Iterable[MeshNode]) -> bytes:
+    """Write the nodes as one GLB, in their order."""
+    writer = _GlbBuilder()
+    for part in parts:
+        writer.add_node(part)
+    return writer.pack()
+
+
+class _GlbBuilder:
+    """Lists and bytes of a glTF document under construction."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Json] = []
+        self.meshes: list[Json] = []
+        self.materials: list[Json] = []
+        self.accessors: list[Json] = []
+        self.views: list[Json] = []
+        self.binary = bytearray()
+        self.material_indices: dict[Colour, int] = {}
+
+    def add_node(self, part: MeshNode) -> None:
+        w, x, y, z = part.rotation.tolist()
+        node: Json = {"name": part.name, "translation": part.position.tolist(), "rotation": [x, y, z, w]}
+        if part.surfaces:
+            node["mesh"] = len(self.meshes)
+            self.meshes.append({"primitives": [self._add_primitive(surface) for surface in part.surfaces]})
+        self.nodes.append(node)
+
+    def _add_primitive(self, surface: Primitive) -> Json:
+        attributes = {"POSITION": self._add_array(surface.points, bounds=True)}
+        if surface.normals is not None:
+            attributes["NORMAL"] = self._add_array(surface.normals)
+        faces = np.ascontiguousarray(surface.faces, dtype="<u4")
+        indices = self._add_accessor(faces.tobytes(), _INDEX_BUFFER, _UINT_COMPONENT, faces.size, "SCALAR")
+        return {"attributes": attributes, "indices": indices, "material": self._add_material(surface.colour)}
+
+    def _add_array(self, values: Floats, *, bounds: bool = False) -> int:
+        data = np.ascontiguousarray(values, dtype="<f4")
+        accessor = self._add_accessor(data.tobytes(), _ARRAY_BUFFER, _FLOAT_COMPONENT, len(data), "VEC3")
+        if bounds:
+            self.accessors[accessor] |= {"min": data.min(axis=0).tolist(), "max": data.max(axis=0).tolist()}
+        return accessor
+
+    def _add_accessor(self, content: bytes, target: int, kind: int, count: int, shape: str) -> int:
+        view = {"buffer": 0, "byteOffset": len(self.binary), "byteLength": len(content), "target": target}
+        self.views.append(view)
+        self.binary += content
+        self.accessors.append({"bufferView": len(self.views) - 1, "componentType": kind, "count": count, "type": shape})
+        return len(self.accessors) - 1
+
+    def _add_material(self, colour: Colour) -> int:
+        if colour not in self.material_indices:
+            self.material_indices[colour] = len(self.materials)
+            red, green, blue = (float(convert_srgb_to_linear(value)) for value in colour[:3])
+            look = {"baseColorFactor": [red, green, blue, colour[3]], "metallicFactor": 0.0, "roughnessFactor": 0.8}
+            material: Json = {"pbrMetallicRoughness": look, "doubleSided": True}
+            self.materials.append(material if colour[3] >= 1.0 else material | {"alphaMode": "BLEND"})
+        return self.material_indices[colour]
+
+    def pack(self) -> bytes:
+        document: Json = {"asset": {"version": "2.0", "generator": "poise"}, "scene": 0}
+        document["scenes"] = [{"nodes": list(range(len(self.nodes)))}] if self.nodes else [{}]
+        lists = {
+            "nodes": self.nodes,
+            "meshes": self.meshes,
+            "materials": self.materials,
+            "accessors": self.accessors,
+            "bufferViews": self.views,
+        }
+        document |= {key: values for key, values in lists.items() if values}
+        if self.binary:
+            document["buffers"] = [{"byteLength": len(self.binary)}]
+        return pack_document(Container("glb", document, bytes(self.binary) or None))
+
+
+def convert_srgb_to_linear(value: float) -> float:
+    """Convert a colour component from sRGB to linear light."""
+    low = 0.04045
+    return value / 12.92 if value <= low else ((value + 0.055) / 1.055) ** 2.4
+
+
+# --- Triangle meshes of box, cylinder, sphere and capsule about z ----------------------------------------------------
+
+
+_CIRCLE_CORNERS = 40  # corners of a circle
+_QUARTER_SEGMENTS = 10  # segments of a quarter circle
+
+
+def build_box(size: Floats) -> Primitive:
+    """Build a box of edge lengths (3,) about the origin."""
+    corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * size
+    quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+    return Primitive(corners, np.array([[q[0], q[i], q[i + 1]] for q in quads for i in (1, 2)]))
+
+
+def build_cylinder(radius: float, length: float) -> Primitive:
+    """Build a closed cylinder about the origin."""
+    h = 0.5 * length
+    sides = [([0.0, radius], [-h, -h], [0.0, 0.0], [-1.0, -1.0])]
+    sides.append(([radius, radius], [-h, h], [1.0, 1.0], [0.0, 0.0]))
+    sides.append(([radius, 0.0], [h, h], [0.0, 0.0], [1.0, 1.0]))
+    return _join_surfaces([_revolve_profile(*map(np.array, side)) for side in sides])
+
+
+def build_sphere(radius: float) -> Primitive:
+    """Build a sphere about the origin."""
+    return build_capsule(radius, 0.0)
+
+
+def build_capsule(radius: float, length: float) -> Primitive:
+    """Build a cylinder with half spheres on its ends. `length` is that of the cylinder."""
+    below = np.linspace(-0.5 * math.pi, 0.0, _QUARTER_SEGMENTS + 1)
+    angles = np.concatenate([below, -below[::-1]])
+    middle = np.repeat([-0.5 * length, 0.5 * length], _QUARTER_SEGMENTS + 1)
+    r, z = np.cos(angles), np.sin(angles)
+    return _revolve_profile(radius * r, middle + radius * z, r, z)
+
+
+def _revolve_profile(radii: Floats, heights: Floats, outwards: Floats, upwards: Floats) -> Primitive:
+    """Revolve a profile (k,) of radii and heights about z. Its normals are revolved as well."""
+    angles = np.linspace(0.0, 2 * math.pi, _CIRCLE_CORNERS + 1)
+    c, s = np.cos(angles), np.sin(angles)
+    points = np.stack([np.outer(radii, c), np.outer(radii, s), np.outer(heights, np.ones_like(c))], axis=-1)
+    normals = np.stack([np.outer(outwards, c), np.outer(outwards, s), np.outer(upwards, np.ones_like(c))], axis=-1)
+    return Primitive(points.reshape(-1, 3), build_grid_faces(len(radii), _CIRCLE_CORNERS + 1), normals.reshape(-1, 3))
+
+
+def build_grid_faces(rows: int, columns: int) -> np.ndarray:
+    """Build the triangles (f, 3) of a point grid. The outside is where columns x rows points."""
+    corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
+    first = np.stack([corner, corner + 1, corner + columns], axis=1)
+    second = np.stack([corner + 1, corner + columns + 1, corner + columns], axis=1)
+    return np.concatenate([first, second])
+
+
+def _join_surfaces(surfaces: list[Primitive]) -> Primitive:
+    starts = np.cumsum([0, *(len(surface.points) for surface in surfaces)])
+    faces = [surface.faces + start for surface, (start, _) in zip(surfaces, pairwise(starts), strict=True)]
+    normals = [surface.normals for surface in surfaces if surface.normals is not None]
+    return Primitive(np.concatenate([s.points for s in surfaces]), np.concatenate(faces), np.concatenate(normals))
+
+
+# --- Repack a glTF document as one GLB for the page ------------------------------------------------------------------
+#
+# Buffers and images are embedded, animations removed.
+
+
+MAX_FILE_BYTES = 100_000_000  # [bytes] of meshes and images
+MAX_TRIANGLES = 5_000_000
+_COMPRESSIONS = {
+    "KHR_draco_mesh_compression": "Draco", "EXT_meshopt_compression": "meshopt", "KHR_meshopt_compression": "meshopt",
+}  # fmt: skip
+_BASIS_TEXTURE = "KHR_texture_basisu"
+_REMOVED_EXTENSIONS = ("KHR_lights_punctual", _BASIS_TEXTURE, *_COMPRESSIONS)
+_PICTURE_TYPES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp"}
+_WHITE_PIXEL = (  # one white pixel in place of pictures without browser support
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg=="
+)
+
+
+class GlbAsset(NamedTuple):
+    """A GLB with notes; None where it cannot be shown. `skin` says whether bones deform a mesh in it."""
+
+    glb: bytes | None
+    notes: tuple[str, ...]
+    skin: bool = False
+
+
+def build_glb_asset(document: GltfDocument, used: set[int]) -> GlbAsset:
+    """Build one GLB of a document's meshes and nodes. `used` are the nodes that are joints of the skeleton.
+
+    Node numbers stay. Nodes added for the up axis and the scale have no effect here: the page applies both to
+    everything.
+    """
+    json = document.container.json
+    if not any("mesh" in node for node in read_objects(json, "nodes")):
+        return GlbAsset(None, ())
+    refused = _find_obstacle(json)
+    if refused:
+        return GlbAsset(None, (f"{refused}; bones are shown instead",))
+    try:
+        writer = _GltfRepacker(document, used)
+        return GlbAsset(
+            pack_document(Container("glb", writer.json, bytes(writer.binary))), tuple(writer.notes), writer.skin
+        )
+    except BrokenError as error:
+        return GlbAsset(None, (f"the meshes cannot be shown: {error.place}: {error.reason}",))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # in parts that loading skips
+        return GlbAsset(None, ("the meshes cannot be shown: their data in the file is malformed",))
+
+
+def _find_obstacle(json: Json) -> str:
+    for name in read_strings(json, "extensionsRequired"):
+        if name in _COMPRESSIONS:
+            return f"the meshes are compressed with {_COMPRESSIONS[name]}, unsupported by the page"
+    size = sum(int(buffer.get("byteLength", 0)) for buffer in read_objects(json, "buffers"))
+    if size > MAX_FILE_BYTES:
+        return f"the file holds {size / 1e6:,.0f} MB; the page shows at most {MAX_FILE_BYTES / 1e6:,.0f} MB"
+    count = sum(_count_triangles(json, primitive) for primitive in _iterate_primitives(json))
+    if count > MAX_TRIANGLES:
+        return f"the meshes have {count:,} triangles; the page shows at most {MAX_TRIANGLES:,}"
+    return ""
+
+
+def _iterate_primitives(json: Json) -> Iterator[Json]:
+    for mesh in read_objects(json, "meshes"):
+        yield from read_objects(mesh, "primitives")
+
+
+def _count_triangles(json: Json, primitive: Json) -> int:
+    accessor = primitive.get("indices", primitive.get("attributes", {}).get("POSITION"))
+    accessors = read_objects(json, "accessors")
+    is_known = type(accessor) is int and 0 <= accessor < len(accessors)
+    return int(accessors[accessor].get("count", 0)) // 3 if is_known else 0
+
+
+class _GltfRepacker:
+    """A copy of the glTF JSON with one common buffer."""
+
+    def __init__(self, document: GltfDocument, used: set[int]) -> None:
+        container = document.container
+        self.folder = document.path.parent
+        self.notes: list[str] = []
+        self.binary = bytearray()
+        self.json: Json = {key: value for key, value in container.json.items() if key not in ("animations", "buffers")}
+        for key in ("accessors", "bufferViews", "images", "meshes", "nodes", "textures"):
+            if key in container.json:
+                self.json[key] = copy.deepcopy(read_objects(container.json, key))
+        self.skin = any("mesh" in node and "skin" in node for node in read_objects(self.json, "nodes"))
+        self._remove_extensions()
+        self._remove_animation_data(container.json)
+        self._gather_views(Buffers(read_objects(container.json, "buffers"), container, self.folder))
+        for i, image in enumerate(read_objects(self.json, "images")):
+            self._embed_image(i, image)
+        self._build_scene(used)
+        self.json["buffers"] = [{"byteLength": len(self.binary)}]
+
+    def _remove_extensions(self) -> None:
+        """Remove extensions without decoder in the page, and lights. Lights of the file would light the whole scene."""
+        for key in ("extensionsUsed", "extensionsRequired"):
+            remaining = [name for name in read_strings(self.json, key) if name not in _REMOVED_EXTENSIONS]
+            self.json.pop(key, None)
+            if remaining:
+                self.json[key] = remaining
+        views, nodes = read_objects(self.json, "bufferViews"), read_objects(self.json, "nodes")
+        for part in (*_iterate_primitives(self.json), *views, *nodes):
+            for name in _REMOVED_EXTENSIONS:
+                read_object(part, "extensions").pop(name, None)
+        self._replace_basis_textures()
+
+    def _replace_basis_textures(self) -> None:
+        """Replace KTX2-only textures by white."""
+        for i, texture in enumerate(read_objects(self.json, "textures")):
+            texture.get("extensions", {}).pop(_BASIS_TEXTURE, None)
+            if not ("source" in texture or texture.get("extensions")):
+                self.notes.append(f"textures[{i}] is KTX2, unsupported by the page; it is shown white")
+                texture["source"] = len(self.json.setdefault("images", []))
+                self.json["images"].append({"uri": _WHITE_PIXEL})
+
+    def _remove_animation_data(self, original: Json) -> None:
+        """Remove the bytes of animations. Their accessors stay as numbers."""
+        accessors = read_objects(self.json, "accessors")
+        keys: set[Any] = set()
+        for animation in read_objects(original, "animations"):
+            keys |= {sampler.get(end) for sampler in read_objects(animation, "samplers") for end in ("input", "output")}
+        for i in keys - set(_iterate_shown_accessors(self.json)):
+            if type(i) is int and 0 <= i < len(accessors):
+                accessors[i] = {"componentType": 5126, "count": 1, "type": "SCALAR"}
+
+    def _gather_views(self, buffers: Buffers) -> None:
+        """Copy the bytes of all used views into one buffer."""
+        used = {accessor.get("bufferView") for accessor in read_objects(self.json, "accessors")}
+        used |= {image.get("bufferView") for image in read_objects(self.json, "images")}
+        for accessor in read_objects(self.json, "accessors"):
+            sparse = accessor.get("sparse", {})
+            used |= {sparse.get(part, {}).get("bufferView") for part in ("indices", "values")}
+        for i, view in enumerate(read_objects(self.json, "bufferViews")):
+            start = int(view.get("byteOffset", 0))
+            length = int(view["byteLength"]) if i in used else 0
+            content = buffers[int(view["buffer"])][start : start + length] if length else b"\0\0\0\0"
+            view |= {"buffer": 0, "byteOffset": self.append(content), "byteLength": len(content)}
+
+    def append(self, content: bytes) -> int:
+        """Append bytes and return their offset."""
+        self.binary += b"\0" * (-len(self.binary) % 4)
+        start = len(self.binary)
+        self.binary += content
+        return start
+
+    def _embed_image(self, i: int, image: Json) -> None:
+        """Embed the picture of another file. An unreadable picture becomes white."""
+        uri: Any = image.get("uri")
+        if "bufferView" in image or (isinstance(uri, str) and uri[:5].lower() == "data:"):
+            return
+        image.clear()
+        try:
+            content = _read_picture(self.folder, uri, f"images[{i}]")
+        except BrokenError as error:
+            self.notes.append(f"{error.place} is shown white: {error.reason}")
+            image["uri"] = _WHITE_PIXEL
+            return
+        views: list[Json] = self.json.setdefault("bufferViews", [])
+        views.append({"buffer": 0, "byteOffset": self.append(content), "byteLength": len(content)})
+        image |= {"bufferView": len(views) - 1, "mimeType": _find_picture_type(content)}
+
+    def _build_scene(self, used: set[int]) -> None:
+        """Build one scene with all nodes, since all are joints. Nodes added above the roots get no transform."""
+        nodes = read_objects(self.json, "nodes")
+        for i, node in enumerate(nodes):
+            if i not in used:
+                node.pop("rotation", None)
+                node.pop("scale", None)
+        children = {child for node in nodes for child in node.get("children", ())}
+        self.json["scenes"] = [{"nodes": [i for i in range(len(nodes)) if i not in children]}]
+        self.json["scene"] = 0
+
+
+def _iterate_shown_accessors(json: Json) -> Iterator[int]:
+    """Iterate the accessors of meshes, skins and instances."""
+    for primitive in _iterate_primitives(json):
+        yield from primitive.get("attributes", {}).values()
+        yield primitive.get("indices", -1)
+        for target in primitive.get("targets", ()):
+            yield from target.values()
+    for skin in read_objects(json, "skins"):
+        yield skin.get("inverseBindMatrices", -1)
+    for node in read_objects(json, "nodes"):
+        for extension in node.get("extensions", {}).values():
+            yield from extension.get("attributes", {}).values() if isinstance(extension, dict) else ()
+
+
+def _read_picture(folder: Path, uri: Any, location: str) -> bytes:
+    """Read a picture beside the document. Raise BrokenError for a path out of its folder and for other files."""
+    if not isinstance(uri, str):
+        raise BrokenError(location, "its uri must be a string")
+    content = read_inside(folder, uri, location, MAX_FILE_BYTES)
+    if not _find_picture_type(content):
+        raise BrokenError(location, f"{uri[:200]!a} is not a PNG, JPEG or WebP picture")
+    return content
+
+
+def _find_picture_type(content: bytes) -> str:
+    return next((kind for magic, kind in _PICTURE_TYPES.items() if content.startswith(magic)), "")

@@ -1,0 +1,177 @@
+"""Export a clip as one self-contained HTML file. It needs no server, no internet and no other file.
+
+The file is web/player.html with its style sheets inside, its modules as data: URLs in an import map (located by the map
+of index.html), and the data as elements <script type="application/json"> and <script
+type="application/octet-stream;base64">:
+
+    poise-data     {"title", "model": the message, "times": [s], "frames", "characters", "joints", "width"} and the
+                   extras
+    poise-frames   float32, little endian, (frames, characters, joints, width) as in a message of poses
+    poise-asset    the GLB of the model, empty without one
+    poise-terrain  the GLB of the terrain, empty without one
+
+A content security policy in it forbids everything from outside.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.io.files import encode_text
+from poise.maths.arrays import Bools, Floats, finite
+from poise.viewer.rig_message import RigMessage
+
+WEB_FOLDER = Path(__file__).parent / "web"
+MAX_FPS = 60.0  # [1/s] frame rate of the export: the rate of a screen
+_TAG = r"<{name}\b(?P<attributes>[^>]*{attribute}[^>]*)>(?P<text>.*?)</{name}>"
+_IMPORT_MAP = re.compile(_TAG.format(name="script", attribute=r'type="importmap"'), re.DOTALL)
+_IMPORT_MAP_PAGE = "index.html"  # page beside the player; its import map locates the modules
+_ENTRY_MODULE = re.compile(_TAG.format(name="script", attribute=r'type="module"'), re.DOTALL)
+_DATA_ELEMENT = re.compile(_TAG.format(name="script", attribute=r'id="poise-\w+"') + r"\s*", re.DOTALL)
+_STYLE_LINK = re.compile(r'<link\b[^>]*rel="stylesheet"[^>]*href="(?P<path>[^"]*)"[^>]*>')
+_TITLE = re.compile(r"<title>.*?</title>", re.DOTALL)
+_CHARSET = re.compile(r"<meta charset=[^>]*>", re.IGNORECASE)
+_IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*(["'])(?P<name>[^"'\n]+)\1""")
+_BINARY_TYPE = "application/octet-stream;base64"
+
+
+def build_offline_page(
+    model: RigMessage,
+    frames: ArrayLike,
+    times: ArrayLike,
+    title: str,
+    extras: Mapping[str, Any] | None = None,
+    *,
+    terrain: bytes | None = None,
+    page: Path = WEB_FOLDER / "player.html",
+) -> bytes:
+    """Build the HTML file for frames (F, characters, joints, width). Their times (F,) are in seconds.
+
+    At most 60 frames a second are kept. `extras` are further keys of the data, for the player.
+    """
+    rows, seconds = _check_frames(model, frames, times)
+    selected = select_frames(seconds)
+    rows, seconds = np.ascontiguousarray(rows[selected], dtype="<f4"), seconds[selected]
+    count, characters, joints, width = rows.shape
+    data = {
+        **(extras or {}),
+        "title": title,
+        "model": model.message,
+        "times": np.round(seconds, 6).tolist(),
+        "frames": count,
+        "characters": characters,
+        "joints": joints,
+        "width": width,
+    }
+    elements = [
+        _build_element("application/json", "data", json.dumps(data, allow_nan=False).replace("<", "\\u003c")),
+        _build_element(_BINARY_TYPE, "frames", _encode_base64(rows.tobytes())),
+        _build_element(_BINARY_TYPE, "asset", _encode_base64(model.asset or b"")),
+        _build_element(_BINARY_TYPE, "terrain", _encode_base64(terrain or b"")),
+    ]
+    return encode_text(_build_html(page, title, "\n".join(elements)))
+
+
+def _check_frames(model: RigMessage, frames: ArrayLike, times: ArrayLike) -> tuple[np.ndarray, Floats]:
+    rows, seconds = np.asarray(frames), finite(times, "the times of frames")
+    joints = len(model.message["joints"])
+    if rows.ndim != 4 or rows.shape[2] != joints or rows.shape[3] not in (7, 12) or not np.isfinite(rows).all():  # noqa: PLR2004
+        message = f"frames are finite numbers (frames, characters, {joints}, 7 or 12); got the shape {rows.shape}"
+        raise InputError(message)
+    if seconds.shape != rows.shape[:1] or not len(seconds) or (np.diff(seconds) < 0.0).any():
+        message = f"{len(rows)} frames need as many times, at least one, in order; got the shape {seconds.shape}"
+        raise InputError(message)
+    return rows, seconds
+
+
+def select_frames(times: Floats) -> Bools:
+    """Select at most 60 frames a second as a mask (F,). The first and the last frame stay."""
+    slots = np.floor((times - times[0]) * MAX_FPS + 0.01)  # a frame late by rounding stays in its slot
+    selected = np.diff(slots, prepend=-1.0) > 0.0
+    selected[-1] = True
+    return selected
+
+
+# --- the page -----------------------------------------------------------------------------------------------------
+
+
+def _build_html(page: Path, title: str, elements: str) -> str:
+    """Build the page with all its resources inlined."""
+    text = page.read_text(encoding="utf-8")
+    entry, imports = (
+        _ENTRY_MODULE.search(text),
+        _IMPORT_MAP.search((page.parent / _IMPORT_MAP_PAGE).read_text(encoding="utf-8")),
+    )
+    if entry is None or imports is None:
+        message = f"{_IMPORT_MAP_PAGE} has no import map, or {page.name} no module to start with"
+        raise InputError(message)
+    entry_name = f"poise/{re.findall(r'([^/]+[.]js)', entry['attributes'])[-1]}"
+    start = f'import "{entry_name}";'
+    names = json.dumps({"imports": _inline_modules(page.parent, json.loads(imports["text"])["imports"], entry_name)})
+    styles = [(page.parent / found["path"]).read_text(encoding="utf-8") for found in _STYLE_LINK.finditer(text)]
+    text = _DATA_ELEMENT.sub("", text)
+    text = _ENTRY_MODULE.sub(lambda _: f'{elements}\n<script type="module">{start}</script>', text, count=1)
+    text = _IMPORT_MAP.sub(lambda _: f'<script type="importmap">{names}</script>', text, count=1)
+    sheets = iter(styles)
+    text = _STYLE_LINK.sub(lambda _: f"<style>{next(sheets)}</style>", text)
+    text = _TITLE.sub(lambda _: f"<title>{html.escape(title)}</title>", text, count=1)
+    policy = _build_policy([names, start], styles)
+    return _CHARSET.sub(
+        lambda found: f'{found[0]}\n<meta http-equiv="Content-Security-Policy" content="{policy}">', text, count=1
+    )
+
+
+def _inline_modules(folder: Path, imports: dict[str, str], first: str) -> dict[str, str]:
+    """Build the import map of `entry_name` with data: URLs."""
+    modules: dict[str, str] = {}
+    waiting = [first]
+    while waiting:
+        name = waiting.pop()
+        if name in modules or name not in imports:
+            continue
+        data = (folder / imports[name]).read_bytes()
+        modules[name] = f"data:text/javascript;base64,{_encode_base64(data)}"
+        waiting += [match["name"] for match in _IMPORT.finditer(data.decode("utf-8"))]
+    if first not in modules:
+        message = f"the import map of the player has no {first!r}"
+        raise InputError(message)
+    return dict(sorted(modules.items()))
+
+
+def _build_policy(scripts: list[str], styles: list[str]) -> str:
+    """Build a content security policy for inlined content only."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            " ".join(["script-src data:", *(hash_for_csp(text.encode()) for text in scripts)]),
+            " ".join(["style-src", *(hash_for_csp(text.encode()) for text in styles)]),
+            "img-src data: blob:",
+            "connect-src data: blob:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+
+
+def hash_for_csp(contents: bytes) -> str:
+    """Hash a script or style for a content security policy."""
+    return f"'sha256-{_encode_base64(hashlib.sha256(contents).digest())}'"
+
+
+def _build_element(kind: str, name: str, text: str) -> str:
+    return f'<script type="{kind}" id="poise-{name}">{text}</script>'
+
+
+def _encode_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")

@@ -1,1 +1,0 @@
-"""GLB assets for the page."""

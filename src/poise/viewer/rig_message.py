@@ -1,0 +1,330 @@
+"""Describe a rig to the page: joints, bones and one GLB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.ground.figure.figure import up_of_legs
+from poise.io.gltf.container import GltfDocument
+from poise.io.urdf.xml_parser import UrdfDocument
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.maths.caching import get_or_compute
+from poise.maths.rotations import rotation_part
+from poise.model.kinematics import compute_rotations
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.roles import search_roles
+from poise.model.roles.bone_names import BONES
+from poise.model.skeleton import Kind, Skeleton
+from poise.viewer.glb_assets import build_glb_asset
+from poise.viewer.robot_asset import build_robot_asset
+
+# --- Bone joints of a rig, and the direction of each bone ------------------------------------------------------------
+
+
+_STUB_RATIO = 0.35  # length of a leaf as a fraction of the bone into it
+_MAX_STUB_RATIO = 0.06  # largest length of a leaf, as a fraction of the character's size
+_ZERO_LENGTH_RATIO = 1e-6  # shorter bones count as zero, as a fraction of the character's size
+_NOT_BONES = ("mesh", "camera", "skin")
+_CHAIN_ROLES = ("spine", "chest", "upperChest", "neck", "head", "LowerArm", "Hand", "LowerLeg", "Foot", "Toes")
+
+
+def find_bone_joints(rig: Rig) -> Bools:
+    """Find the bone joints (n,) of a rig. Nodes with meshes and nodes above the skeleton are none."""
+    skeleton = rig.skeleton
+    document = skeleton.source
+    if not isinstance(document, GltfDocument):
+        return np.ones(len(skeleton), dtype=np.bool_)
+    nodes = document.container.json.get("nodes", [])
+    skinned = {skeleton.index(name) for skin in rig.skins for name in skin.joints}
+    is_bone = np.zeros(len(skeleton), dtype=np.bool_)
+    for row, parent in enumerate(skeleton.parents.tolist()):
+        solid = any(key in nodes[int(str(skeleton.source_ids[row]))] for key in _NOT_BONES)
+        is_below_bone = parent >= 0 and bool(is_bone[parent])
+        moves = skeleton.kinds[row] != Kind.FIXED
+        is_bone[row] = row in skinned or (not solid and (is_below_bone or (moves and not skinned)))
+    return is_bone if is_bone.any() else np.ones(len(skeleton), dtype=np.bool_)
+
+
+def measure_skeleton_size(skeleton: Skeleton, is_bone: Bools) -> float:
+    """Measure the extent of the bones at rest [file units]. It is 1 for a single point."""
+    return measure_extent(Pose(skeleton, skeleton.rest_q).world.positions[is_bone])
+
+
+def measure_extent(points: Floats) -> float:
+    """Measure the largest extent of points (k, 3). It is 1 for at most one point."""
+    extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
+    return extent if extent > 0.0 else 1.0
+
+
+def compute_bone_vectors(skeleton: Skeleton, is_bone: Bools, roles: dict[str, str], size: float, up: str) -> Floats:
+    """Compute the bone vector (n, 3) of each joint.
+
+    It leads to the next joint of the chain, in the joint's own frame after its rotation.
+
+    A leaf continues the bone into it for a short length.
+    """
+    world = Pose(skeleton, skeleton.rest_q).world
+    positions, world_rotations = world.positions, world.rotations
+    bones = np.zeros((len(skeleton), 3))
+    for row in range(len(skeleton)):
+        child = _find_next_joint(skeleton, row, is_bone, roles, positions, _ZERO_LENGTH_RATIO * size)
+        bones[row] = (
+            positions[child] - positions[row] if child >= 0 else _build_stub(skeleton, row, positions, size, up)
+        )
+    return rotations.rotate(rotations.inverse(world_rotations), bones)
+
+
+def _find_next_joint(
+    skeleton: Skeleton, row: int, is_bone: Bools, roles: dict[str, str], positions: Floats, min_length: float
+) -> int:
+    """Find the next joint of a chain, or -1 for a leaf."""
+    children = [child for child in skeleton.children[row] if is_bone[child] or not is_bone[row]]
+    away = [child for child in children if np.linalg.norm(positions[child] - positions[row]) > min_length]
+    for child in away:
+        if roles.get(skeleton.names[child], "").removeprefix("left").removeprefix("right") in _CHAIN_ROLES:
+            return child
+    long = [child for child in away if any(is_bone[below] for below in skeleton.children[child])]
+    candidates = long or away
+    if len(candidates) < 2:  # noqa: PLR2004
+        return candidates[0] if candidates else -1
+    incoming = _find_incoming_bone(skeleton, row, positions, min_length)
+    if incoming is None:  # a root: the child with the longest chain below it
+        return max(candidates, key=lambda child: int(skeleton.moving_depth[child]))
+    return max(candidates, key=lambda child: _compute_cosine(positions[child] - positions[row], incoming))
+
+
+def _find_incoming_bone(skeleton: Skeleton, row: int, positions: Floats, min_length: float) -> Floats | None:
+    """Find the bone vector into a joint. It starts at the nearest ancestor with another position."""
+    above = int(skeleton.parents[row])
+    while above >= 0:
+        bone = positions[row] - positions[above]
+        if np.linalg.norm(bone) > min_length:
+            return bone
+        above = int(skeleton.parents[above])
+    return None
+
+
+def _build_stub(skeleton: Skeleton, row: int, positions: Floats, size: float, up: str) -> Floats:
+    incoming = _find_incoming_bone(skeleton, row, positions, _ZERO_LENGTH_RATIO * size)
+    if incoming is None:
+        return 0.5 * _MAX_STUB_RATIO * size * np.eye(3)["xyz".index(up)]
+    length = float(np.linalg.norm(incoming))
+    return incoming * min(_STUB_RATIO, _MAX_STUB_RATIO * size / length)
+
+
+def _compute_cosine(a: Floats, b: Floats) -> float:
+    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+
+
+# --- Pose arrays for the page: position and rotation, or affine maps -------------------------------------------------
+
+
+Singles: TypeAlias = NDArray[np.float32]
+
+ROTATION_WIDTH, AFFINE_WIDTH = 7, 12  # numbers a joint: x y z w x y z, or the rows of a 3 x 4 map
+_SIMILARITY_TOLERANCE = 1e-3  # relative deviation from a rotation times a factor; exported scales are noisy
+_SCALE_TOLERANCE = 1e-5  # relative difference up to which a pose's scales count as the skeleton's own
+
+
+class DrawTransforms(NamedTuple):
+    """Constant linear maps behind each joint's rotation.
+
+    linear   (n, 3, 3) the world's linear part at rest is rotation @ linear
+    inverse  (n, 3, 3) their inverses; None if all are identities
+    still    whether that holds in every pose: no joint rotates below a non-uniform scale
+    """
+
+    linear: Floats
+    inverse: Floats | None
+    still: bool
+
+
+def find_draw_transforms(skeleton: Skeleton) -> DrawTransforms:
+    """Find the constant linear maps of a skeleton, cached."""
+    return get_or_compute(skeleton, "drawn", None, lambda: _compute_draw_transforms(skeleton))
+
+
+def _compute_draw_transforms(skeleton: Skeleton) -> DrawTransforms:
+    world_linear = Pose(skeleton, skeleton.rest_q).world.affine[..., :3]
+    world_rotations = rotation_part(world_linear)
+    linear = np.swapaxes(world_rotations, -1, -2) @ world_linear
+    same = np.abs(linear - np.eye(3)).max(axis=(1, 2), initial=0.0) <= _SCALE_TOLERANCE
+    linear[same] = np.eye(3)
+    flat = np.abs(np.linalg.det(linear)) <= 1e-12 * np.abs(linear).max(axis=(1, 2), initial=0.0) ** 3
+    if same.all():
+        return DrawTransforms(linear, None, still=True)
+    inverse = np.linalg.inv(np.where(flat[:, None, None], np.eye(3), linear))
+    return DrawTransforms(
+        linear, inverse, still=not flat.any() and not _has_rotation_below(skeleton, ~_find_similarities(skeleton))
+    )
+
+
+def _find_similarities(skeleton: Skeleton) -> Bools:
+    """Find the joints (n,) with a similarity behind their motion. A similarity is a rotation times a factor."""
+    linear = skeleton.B[:, :, :3]
+    gram = np.swapaxes(linear, 1, 2) @ linear
+    size = np.trace(gram, axis1=1, axis2=2)[:, None, None] / 3.0
+    return (np.abs(gram - size * np.eye(3)) <= _SIMILARITY_TOLERANCE * size).all(axis=(1, 2))
+
+
+def _has_rotation_below(skeleton: Skeleton, marked: Bools) -> bool:
+    """Return whether a rotating joint has a marked ancestor."""
+    below = np.zeros(len(skeleton), dtype=np.bool_)
+    for row, parent in enumerate(skeleton.parents.tolist()):
+        below[row] = parent >= 0 and (below[parent] or marked[parent])
+    return bool((below & ~np.isin(skeleton.kinds, (Kind.FIXED, Kind.SLIDE))).any())
+
+
+def find_row_width(pose: Pose) -> int:
+    """Find the numbers per joint: 7 or 12.
+
+    It is 12 where a scale shears a rotating part or the pose has its own scales.
+    """
+    if not find_draw_transforms(pose.skeleton).still:
+        return AFFINE_WIDTH
+    if pose.scales is None:
+        return ROTATION_WIDTH
+    rest_linear = pose.skeleton.B[:, :, :3]
+    pose_linear = pose.scales[..., None] * np.eye(3)
+    size = np.abs(rest_linear).max(axis=(1, 2), initial=0.0)[:, None, None]
+    return ROTATION_WIDTH if (np.abs(pose_linear - rest_linear) <= _SCALE_TOLERANCE * size).all() else AFFINE_WIDTH
+
+
+def pack_frame_rows(pose: Pose, width: int | None = None) -> Singles:
+    """Pack world transforms (..., joints, width) as float32. They are in file units; `width` is 7 or 12.
+
+    7 numbers are x y z and w x y z: the world's linear part is that rotation times `linear` of the rig message.
+    """
+    affine = pose.world.affine
+    if (find_row_width(pose) if width is None else width) == AFFINE_WIDTH:
+        return affine.reshape(*affine.shape[:-2], AFFINE_WIDTH).astype(np.float32)
+    inverse = find_draw_transforms(pose.skeleton).inverse
+    maps = np.array(affine.reshape(-1, *affine.shape[-3:]))
+    if inverse is not None:
+        maps[..., :3] = maps[..., :3] @ inverse
+    world_rotations = compute_rotations(maps.reshape(-1, AFFINE_WIDTH), _SIMILARITY_TOLERANCE, poses=len(maps))
+    rows = np.concatenate([maps[..., 3].reshape(-1, 3), world_rotations], axis=1, dtype=np.float32)
+    return rows.reshape(*affine.shape[:-2], ROTATION_WIDTH)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class RigMessage:
+    """Messages about a rig, sent to the page once.
+
+    message  the message "model"; the sender may replace its `id` and `name`
+    asset    its GLB, or None: bones are drawn
+    notes    one sentence for each part that cannot be shown
+    """
+
+    message: dict[str, Any]
+    asset: bytes | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _RigMeshes:
+    """GLB of a rig, its node per joint, and missing shapes. Joints whose shapes are `is_lost` are drawn as capsules."""
+
+    glb: bytes | None = None
+    nodes: tuple[int | None, ...] | None = None
+    lost: tuple[bool, ...] = ()
+    skin: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def build_rig_message(
+    rig: Rig, positions: Sequence[Sequence[float]] = ((0.0, 0.0, 0.0),), packages: Sequence[Path] = ()
+) -> RigMessage:
+    """Build the messages about a rig.
+
+    `positions` shift the copies of a crowd, `packages` are folders with its meshes.
+    """
+    skeleton = rig.skeleton
+    roles = search_roles(rig)
+    role_of = {joint: role for role, joint in roles.joints.items() if role in BONES}
+    up = find_up_axis(rig)
+    is_shown = find_bone_joints(rig)
+    size = measure_skeleton_size(skeleton, is_shown)
+    meshes = _build_meshes(rig, packages)
+    message: dict[str, Any] = {
+        "kind": "model",
+        "id": 0,
+        "name": rig.path.name if rig.path is not None else "rig",
+        "format": _find_format(skeleton),
+        "metres_per_unit": skeleton.metres_per_unit,
+        "up": up,
+        "size": size,
+        "places": [[float(x) for x in position] for position in positions],
+        "joints": _describe_joints(skeleton, role_of, is_shown, meshes.lost, size, up),
+        "nodes": list(meshes.nodes) if meshes.glb is not None and meshes.nodes is not None else None,
+        "asset": meshes.glb is not None,
+        "skin": meshes.skin,
+    }
+    return RigMessage(message, meshes.glb, meshes.notes)
+
+
+def _describe_joints(
+    skeleton: Skeleton, role_of: dict[str, str], is_shown: Bools, is_lost: Sequence[bool], size: float, up: str
+) -> list[dict[str, Any]]:
+    bones = compute_bone_vectors(skeleton, is_shown, role_of, size, up)
+    linear = find_draw_transforms(skeleton).linear
+    is_identity = (linear == np.eye(3)).all(axis=(1, 2))
+    single = (skeleton.kinds == Kind.HINGE) | (skeleton.kinds == Kind.SLIDE)
+    return [
+        {
+            "name": name,
+            "parent": int(skeleton.parents[i]),
+            "kind": Kind(int(skeleton.kinds[i])).name.lower(),
+            "axis": skeleton.axes[i].tolist() if single[i] else None,
+            "role": role_of.get(name),
+            "A": skeleton.A[i].tolist(),
+            "linear": None if is_identity[i] else linear[i].ravel().tolist(),
+            "bone": bones[i].tolist(),
+            "thick": bool(is_lost) and is_lost[i],
+            "shown": bool(is_shown[i]),
+        }
+        for i, name in enumerate(skeleton.names)
+    ]
+
+
+def find_up_axis(rig: Rig) -> str:
+    """Find the up axis of a rig.
+
+    The file's own axis counts first, then the direction from the feet to the hips, then y.
+    """
+    roles = None if rig.skeleton.up else search_roles(rig)
+    legs = () if roles is None else (*roles.legs, *roles.apart)
+    return rig.skeleton.up or (up_of_legs(rig.pose, legs) if legs else "y")
+
+
+def _find_format(skeleton: Skeleton) -> str:
+    """Return the short name of the rig's source format."""
+    document = skeleton.source
+    if isinstance(document, GltfDocument):
+        return document.path.suffix.lower().lstrip(".") or "glb"
+    kinds = {"BvhDocument": "bvh", "UrdfDocument": "urdf"}
+    return kinds.get(type(document).__name__, "skeleton")
+
+
+def _build_meshes(rig: Rig, packages: Sequence[Path]) -> _RigMeshes:
+    skeleton = rig.skeleton
+    document = skeleton.source
+    if isinstance(document, GltfDocument):
+        nodes = tuple(int(str(node)) for node in skeleton.source_ids)
+        asset = build_glb_asset(document, set(nodes))
+        return _RigMeshes(asset.glb, nodes, (), asset.skin, asset.notes)
+    if isinstance(document, UrdfDocument) and rig.path is not None:
+        robot = build_robot_asset(skeleton, rig.path, packages)
+        return _RigMeshes(robot.glb, robot.nodes, robot.lost, notes=robot.notes)
+    return _RigMeshes(lost=(isinstance(document, UrdfDocument),) * len(skeleton))

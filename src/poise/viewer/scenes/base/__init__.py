@@ -1,1 +1,0 @@
-"""Rigs of several scenes."""

@@ -1,1 +1,0 @@
-"""Server of the page: access control, static files, messages."""

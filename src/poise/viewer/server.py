@@ -1,0 +1,297 @@
+"""Web server of the viewer: static files and one WebSocket.
+
+HTTP serves the files of `web/` by their exact names and nothing else; they contain no secrets. The socket serves one
+page at a time: its first message must contain the one-time token of the address, or the page's key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
+from typing import Any, Self, cast
+from weakref import WeakSet
+
+from poise.errors import InputError, PoiseError, UnsupportedError
+from poise.viewer.page_access import Access, StaticFiles, build_headers, is_host_allowed
+from poise.viewer.protocol import read_message, read_optional_text
+from poise.viewer.session.session_thread import SessionThread
+
+try:
+    from websockets.asyncio.server import Server as SocketServer
+    from websockets.asyncio.server import ServerConnection, serve
+    from websockets.datastructures import Headers
+    from websockets.exceptions import ConnectionClosed
+    from websockets.http11 import Request, Response
+    from websockets.protocol import State
+except ImportError as error:
+    message = "the viewer needs the package websockets: pip install 'poise[view]'"
+    raise UnsupportedError(message) from error
+
+SOCKET_PATH = "/socket"
+# : Close codes: another page has taken over; neither token nor key; the server ends; the page does not read its
+# messages.
+CLOSED_ELSEWHERE, CLOSED_REFUSED, CLOSED_ENDED, CLOSED_TOO_SLOW = 4001, 4003, 4004, 4008
+_MAX_MESSAGE_BYTES = 64 * 1024  # [bytes] of a message from the page
+_HELLO_TIMEOUT_S = 5.0  # [s] timeout of the first message
+_SEND_TIMEOUT_S = 60.0  # [s] timeout for sending one message
+_MAX_QUEUED_ACTIONS = 256  # waiting actions at which reading from the page pauses
+_LINK_REQUEST_INTERVAL_S = 2.0  # [s] between two reported requests for a new link
+_PAGE_LEFT_DELAY_S = 3.0  # [s] without a page until it counts as closed rather than reloading
+
+
+class Server:
+    """Server of a session for one page.
+
+    `url` opens it in one browser; as a context manager it starts and closes both. `farewell` is sent to the page at the
+    end.
+    """
+
+    def __init__(
+        self, session: SessionThread, *, host: str = "127.0.0.1", port: int = 0, farewell: str = "The viewer has ended"
+    ) -> None:
+        self.session, self.host, self.port, self.farewell = session, host, port, farewell
+        self.access = Access()
+        self.connected = False
+        self._files = StaticFiles()
+        self._page_left_callbacks: list[Callable[[], None]] = []
+        self._link_request_callbacks: list[Callable[[], None]] = []
+        self._link_request_at = -_LINK_REQUEST_INTERVAL_S
+        self._page: ServerConnection | None = None
+        self._connections: WeakSet[ServerConnection] = WeakSet()
+        self._leave_task: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._started: threading.Event = threading.Event()
+        self._failure: Exception | None = None
+        self._ended: asyncio.Event | None = None
+        self._thread = threading.Thread(target=self._run, name="poise-server", daemon=True)
+
+    def start(self) -> Self:
+        """Start serving. Raise InputError for an unusable address."""
+        self._thread.start()
+        self._started.wait()
+        if self._failure is not None:
+            reason = getattr(self._failure, "strerror", None) or str(self._failure)
+            raise InputError(f"cannot serve on {self.host}:{self.port}: {reason}; choose another --port or --host")
+        self.session.start()
+        return self
+
+    def close(self) -> None:
+        """Stop serving and notify the page."""
+        if self._thread.is_alive():
+            with contextlib.suppress(RuntimeError):  # the loop has just ended
+                self._loop.call_soon_threadsafe(self._stop)
+            self._thread.join(5)
+        self.session.close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def url(self) -> str:
+        """The address of the viewer for one browser.
+
+        After its use there is a new one.
+        """
+        host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  (compared)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/?token={self.access.token}"
+
+    def on_page_left(self, callback: Callable[[], None]) -> None:
+        """Register a callback for the final leave of the page. It runs on the server's thread."""
+        self._page_left_callbacks.append(callback)
+
+    def on_link_request(self, callback: Callable[[], None]) -> None:
+        """Register a callback for requests of a new link.
+
+        A page with a used link sends them; the callback runs on the server's thread. The page itself gets no link.
+        """
+        self._link_request_callbacks.append(callback)
+
+    # --- the server's thread -------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._serve())
+        finally:
+            self._started.set()
+            self._loop.close()
+
+    async def _serve(self) -> None:
+        self._ended = asyncio.Event()
+        try:
+            serving = await serve(
+                self._handle_connection, self.host, self.port, process_request=self._respond,
+                max_size=_MAX_MESSAGE_BYTES, compression=None,
+                server_header=None, open_timeout=_HELLO_TIMEOUT_S, close_timeout=1, max_queue=64,
+                create_connection=cast("Any", self._build_connection),
+            )  # fmt: skip
+        except (OSError, ValueError, OverflowError) as error:  # address in use; invalid host name; invalid port
+            self._failure = error
+            return
+        self.port = _find_port(serving)
+        self._started.set()
+        await self._ended.wait()
+        await self._close_connections(serving)
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        _abort_connections(self._connections)  # a late connection whose task ended before it began
+        await asyncio.sleep(0)
+
+    def _build_connection(self, *args: Any, **options: Any) -> ServerConnection:
+        connection = ServerConnection(*args, **options)
+        self._connections.add(connection)
+        return connection
+
+    def _stop(self) -> None:
+        if self._ended is not None:
+            self._ended.set()
+
+    async def _close_connections(self, serving: SocketServer) -> None:
+        """Close every connection.
+
+        Browsers open spare connections; idle ones are dropped at once.
+        """
+        if self._page is not None:
+            await self._page.close(CLOSED_ENDED, self.farewell)
+        serving.close()
+        closed = asyncio.ensure_future(serving.wait_closed())
+        while not closed.done():
+            _abort_connections(each for each in self._connections if each.state is State.CONNECTING)
+            await asyncio.wait([closed], timeout=0.02)
+
+    def _respond(self, connection: ServerConnection, request: Request) -> Response | None:
+        """Serve a file, or return None to accept the socket."""
+        host = ",".join(request.headers.get_all("Host"))  # several headers never match this server
+        if not is_host_allowed(host, self.host, self.port):
+            return _build_text_response(
+                HTTPStatus.FORBIDDEN,
+                "the Host header does not name this server: forward its port and open it as localhost",
+            )
+        if getattr(request, "method", "GET") != "GET":  # older websockets accept GET only
+            return _build_text_response(HTTPStatus.METHOD_NOT_ALLOWED, "")
+        path = request.path.partition("?")[0]
+        if path == SOCKET_PATH:
+            if request.headers.get_all("Origin") != [f"http://{host}"]:
+                return _build_text_response(HTTPStatus.FORBIDDEN, "only the viewer's own page may connect")
+            return None
+        page = self._files.get(path)
+        if page is None:
+            return _build_text_response(HTTPStatus.NOT_FOUND, "no such file")
+        return Response(HTTPStatus.OK, "OK", Headers(build_headers(page, host)), page.contents)
+
+    async def _handle_connection(self, connection: ServerConnection) -> None:
+        key, scene = await self._admit_page(connection)
+        if key is None:
+            await connection.close(CLOSED_REFUSED, "this link was used already, or is invalid")
+            return
+        previous, self._page, self.connected = self._page, connection, True
+        if self._leave_task is not None:
+            self._leave_task.cancel()
+        if previous is not None:
+            await previous.close(CLOSED_ELSEWHERE, "opened elsewhere")
+        if self._page is not connection:  # another page has taken over meanwhile
+            return
+        ready = asyncio.Event()
+
+        def wake() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(ready.set)
+
+        self.session.outbox.attach(wake)
+        self.session.greet(key, scene)
+        sending = asyncio.create_task(self._send_messages(connection, ready))
+        try:
+            await self._receive_messages(connection)
+        except ConnectionClosed:
+            pass
+        finally:
+            sending.cancel()
+            self.session.outbox.detach(wake)
+            if self._page is connection:
+                self._page, self.connected = None, False
+                self._leave_task = self._loop.create_task(self._report_page_left())
+
+    async def _admit_page(self, connection: ServerConnection) -> tuple[str | None, str | None]:
+        """Read the first message and return page key and scene."""
+        try:
+            hello = read_message(await asyncio.wait_for(connection.recv(), _HELLO_TIMEOUT_S))
+            scene = read_optional_text(hello, "scene")
+        except (TimeoutError, ConnectionClosed, PoiseError):
+            return None, None
+        if hello["do"] == "ask":
+            self._report_link_request()
+        admitted = hello["do"] == "hello"
+        credentials = (hello.get("token"), hello.get("key"), hello.get("browser"))
+        return (self.access.admit(*credentials) if admitted else None), scene
+
+    async def _receive_messages(self, connection: ServerConnection) -> None:
+        async for message in connection:
+            while len(self.session.inbox) >= _MAX_QUEUED_ACTIONS:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)  # the session is a thread without events of this loop
+            if isinstance(message, bytes):
+                self.session.post_data(message)
+                continue
+            try:
+                action = read_message(message)
+            except InputError as error:
+                self.session.show_message("error", str(error))
+                continue
+            if action["do"] == "seen":
+                number: Any = action.get("frame")
+                self.session.acknowledge_frame(number if type(number) is int else 0)
+                continue
+            self.session.post_action(action)
+
+    async def _send_messages(self, connection: ServerConnection, ready: asyncio.Event) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            while not self.session.outbox.is_overflown:
+                await ready.wait()
+                ready.clear()
+                for part in self.session.outbox.take():
+                    try:
+                        await asyncio.wait_for(connection.send(part), _SEND_TIMEOUT_S)
+                    except TimeoutError:
+                        connection.transport.abort()
+                        return
+            await connection.close(CLOSED_TOO_SLOW, "the page does not read its messages")
+
+    def _report_link_request(self) -> None:
+        """Report a request for a new link, at a limited rate. It is printed in the program's terminal."""
+        now = time.monotonic()
+        if now - self._link_request_at < _LINK_REQUEST_INTERVAL_S:
+            return
+        self._link_request_at = now
+        for callback in self._link_request_callbacks:
+            callback()
+
+    async def _report_page_left(self) -> None:
+        await asyncio.sleep(_PAGE_LEFT_DELAY_S)
+        for callback in self._page_left_callbacks:
+            callback()
+
+
+def _find_port(serving: SocketServer) -> int:
+    return next(iter(serving.sockets)).getsockname()[1]
+
+
+def _abort_connections(connections: Iterable[ServerConnection]) -> None:
+    """Drop all connections with an open socket, including unsent data."""
+    for connection in list(connections):
+        if hasattr(connection, "transport"):
+            connection.transport.abort()
+
+
+def _build_text_response(status: HTTPStatus, sentence: str) -> Response:
+    body = f"{sentence}\n".encode()
+    fields = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(body)), "Connection": "close"}
+    return Response(status, status.phrase, Headers(fields), body)

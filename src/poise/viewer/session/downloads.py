@@ -1,0 +1,242 @@
+"""Downloads of the page, written with `poise.save()`. These are the posed rig, a clip and the sidecar."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise.errors import FileError, PoiseError, UnknownNameError, UnsupportedError
+from poise.io.files import build_sidecar_path, is_file, read_bytes
+from poise.io.gltf.container import GltfDocument
+from poise.io.registry import save
+from poise.io.sidecar import format_sidecar
+from poise.io.urdf.xml_parser import UrdfDocument
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.rig import Rig, Saveable
+from poise.model.skeleton import Skeleton
+from poise.viewer.document.actions import place_on_ground
+from poise.viewer.document.document import Document
+from poise.viewer.document.terrain import build_ground_mesh, plant_clip
+from poise.viewer.document.timeline import list_contacts
+from poise.viewer.offline_page import MAX_FPS, build_offline_page
+from poise.viewer.rig_message import build_rig_message, find_row_width, pack_frame_rows
+from poise.viewer.session.state_messages import describe_chain
+from poise.viewer.view_solver import ViewOutcome, ViewSolver, build_pose
+
+_MIME_BY_FORMAT = {
+    "glb": "model/gltf-binary",
+    "gltf": "model/gltf+json",
+    "bvh": "text/plain",
+    "urdf": "application/xml",
+    "json": "application/json",
+    "csv": "text/csv",
+    "toml": "application/toml",
+}
+_UNSAFE_CHARACTERS = re.compile(r"[^\w.-]+")
+_MAX_STEM_LENGTH = 100  # characters of a download's stem
+_CONTACTS_HEADER = re.compile(r"""\s*\[\s*(contacts|"contacts"|'contacts')\s*[.\]]""")
+
+
+class Download(NamedTuple):
+    """A file for download."""
+
+    name: str
+    mime: str
+    data: bytes
+
+
+def list_formats(rig: Rig) -> tuple[str, ...]:
+    """List the save formats of a rig, its own first. "toml" is the sidecar."""
+    source = rig.skeleton.source
+    own = ("glb", "gltf") if isinstance(source, GltfDocument) else ("urdf",) if isinstance(source, UrdfDocument) else ()
+    others = [name for name in ("glb", "gltf", "bvh", "json", "csv") if name not in own and _can_save(rig, name)]
+    if type(source).__name__ == "BvhDocument":
+        others.sort(key=lambda name: name != "bvh")
+    return (*own, *others, "toml")
+
+
+def _can_save(rig: Rig, format: str) -> bool:  # noqa: A002
+    try:
+        save_pose(rig, rig.rest, format)
+    except PoiseError:
+        return False
+    return True
+
+
+def save_pose(rig: Rig, pose: Pose, format: str) -> Download:  # noqa: A002  (the name in the page's messages)
+    """Write the rig's file in a pose.
+
+    Everything else in it is kept. As "urdf": with the current limits. Raise UnsupportedError for content that the
+    format cannot hold.
+    """
+    name = f"{_build_stem(rig)}_posed"
+    if format == "toml":
+        return save_sidecar(rig, pose.skeleton, None)
+    if format == "urdf":
+        return _save_download(dataclasses.replace(rig.with_skeleton(pose.skeleton), clips=()), rig, name, format)
+    return _save_download(pose, rig, name, format)
+
+
+def save_clip(rig: Rig, clip: Clip, format: str) -> Download:  # noqa: A002
+    """Write the rig's file with a clip.
+
+    It is appended to a glTF document, or becomes the frames of a BVH file or joint values.
+    """
+    if format in ("toml", "urdf"):
+        raise UnsupportedError(f"a {format} file holds no clip; save a pose, or the clip to glb, bvh, json or csv")
+    stem, clip_name = _build_stem(rig), _UNSAFE_CHARACTERS.sub("_", clip.name)[:_MAX_STEM_LENGTH].strip("._")
+    return _save_download(clip, rig, f"{stem}_{clip_name if clip_name not in ('', stem) else 'clip'}", format)
+
+
+def save_sidecar(rig: Rig, skeleton: Skeleton, chains: Mapping[str, tuple[str, str]] | None) -> Download:
+    """Write the sidecar with limits and chains. `chains` None keeps the rig's own; entries of other joints stay.
+
+    Its name is the one that load() searches beside the rig's file.
+    """
+    joints = [
+        name
+        for name, old, new in zip(skeleton.names, rig.skeleton.limits, skeleton.limits, strict=True)
+        if old is not None or new is not None
+    ]
+    roles = {role: joint for role, joint in rig.humanoid.items() if role in rig.sidecar_roles}
+    text = format_sidecar(skeleton, joints, chains, roles) + _read_contact_tables(rig)
+    return Download(f"{_build_stem(rig)}.ik.toml", _MIME_BY_FORMAT["toml"], text.encode())
+
+
+def _save_download(thing: Saveable, rig: Rig, stem: str, format: str) -> Download:  # noqa: A002
+    if format not in _MIME_BY_FORMAT:
+        raise UnknownNameError("format", format, _MIME_BY_FORMAT)
+    vrm = rig.path is not None and rig.path.suffix.lower() == ".vrm" and isinstance(rig.skeleton.source, GltfDocument)
+    name = f"{stem}.{'vrm' if vrm and format == 'glb' else format}"
+    with tempfile.TemporaryDirectory(prefix="poise-") as folder:
+        path = Path(folder) / name
+        try:
+            save(thing, path, like=rig)
+        except FileError as error:  # without the path of the temporary folder
+            raise FileError(name, error.reason, place=error.place) from error
+        except UnsupportedError as error:
+            raise UnsupportedError(str(error).replace(str(path), name)) from error
+        return Download(name, _MIME_BY_FORMAT[format], path.read_bytes())
+
+
+def _build_stem(rig: Rig) -> str:
+    stem = rig.path.stem if rig.path is not None else "rig"
+    return _UNSAFE_CHARACTERS.sub("_", stem)[:_MAX_STEM_LENGTH].strip("._") or "rig"
+
+
+def _read_contact_tables(rig: Rig) -> str:
+    """Read the `contacts` tables of the rig's sidecar as text. The viewer does not edit them."""
+    path = build_sidecar_path(rig.path) if rig.path is not None else None
+    if path is None or not is_file(path):
+        return ""
+    try:
+        text = read_bytes(path, may_be_empty=True).decode("utf-8")
+        contacts = tomllib.loads(text).get("contacts")
+        lines, inside = list[str](), False
+        for line in text.splitlines(keepends=True):
+            inside = bool(_CONTACTS_HEADER.match(line)) if line.lstrip().startswith("[") else inside
+            lines += [line] if inside else []
+        tables = "".join(lines)
+        return tables if tomllib.loads(tables).get("contacts") == contacts else ""
+    except (PoiseError, ValueError, RecursionError):
+        return ""
+
+
+# --- Build the files for download: pose, solved clip, sidecar, page --------------------------------------------------
+
+
+_CLIP_FORMATS = ("glb", "gltf", "bvh")  # formats with motion
+
+
+def build_download(document: Document, pose: Pose, clip: Clip | None, format_name: str) -> Download:
+    """Build the download of a pose or a clip. Of a crowd the first pose counts, but all of them in a page.
+
+    Chains are solved on every frame of a clip. Raise UnsupportedError where the format cannot hold it.
+    """
+    if format_name == "html":
+        return _build_page_download(document, pose, clip)
+    if format_name == "toml":
+        chains = {chain.id: (chain.list_joints(document.skeleton)[0], chain.tip) for chain in document.chains}
+        return save_sidecar(document.rig, document.skeleton, chains)
+    if clip is not None and format_name in _CLIP_FORMATS:
+        return save_clip(document.rig, solve_clip(document, clip).on(document.skeleton), format_name)
+    single = dataclasses.replace(pose[0] if pose.shape else pose, skeleton=document.skeleton)  # all limits, in any mode
+    return save_pose(document.rig, single, format_name)
+
+
+def solve_clip(document: Document, clip: Clip) -> Clip:
+    """Solve the chains of view A on every frame. Each frame starts from its own pose."""
+    if not document.active_chains:
+        return clip
+    q = np.array(clip.poses.q)
+    for i in range(len(clip)):
+        base = Pose(document.solver_skeleton, *_read_pose_arrays(clip.poses, i))
+        q[i] = ViewSolver(document, base, document.solvers[0])(document.active_chains, base.q[None]).q[0]
+    return Clip(clip.times, clip.poses.with_q(q), clip.name)
+
+
+def _read_pose_arrays(poses: Pose, i: int) -> list[Any]:
+    return [None if part is None else part[i] for part in (poses.q, poses.translations, poses.scales)]
+
+
+def _build_page_download(document: Document, pose: Pose, clip: Clip | None) -> Download:
+    """Build an offline page of the clip or the poses."""
+    if clip is None or not len(clip):
+        times, rows = np.zeros(1), pack_frame_rows(pose, find_row_width(pose))[None]
+    else:
+        shown = solve_clip(document, clip.resampled(MAX_FPS) if clip.fps > MAX_FPS else clip)
+        times, rows = shown.times, pack_frame_rows(shown.poses, find_row_width(shown.poses))
+    if rows.ndim == 3:  # noqa: PLR2004  (frames of one character)
+        rows = rows[:, None]
+    model = build_rig_message(document.rig, document.places[: rows.shape[1]], document.packages)
+    extras = {
+        "chains": [describe_chain(document, chain) for chain in document.active_chains],
+        "contacts": list_contacts(clip),
+    }
+    ground = None
+    if document.terrain is not None:
+        ground = build_ground_mesh(document.rig, document.terrain, document.solver_start)
+    page = build_offline_page(model, rows, times, document.name, extras, terrain=ground)
+    stem = document.rig.path.stem if document.rig.path is not None else (document.scene or "rig")
+    return Download(f"{stem}.html", "text/html", page)
+
+
+# --- Solve a document without a browser, and export it ---------------------------------------------------------------
+
+
+def solve_document(document: Document) -> ViewOutcome:
+    """Solve all chains of view A from the start pose. It covers every character."""
+    chains = [place_on_ground(document, chain) for chain in document.active_chains]
+    q = np.repeat(document.solver_start.q[None], len(document.places), axis=0)
+    if not chains:
+        return ViewOutcome(q, q)
+    return ViewSolver(document, document.solver_start, document.solvers[0])(chains, q)
+
+
+def solve_document_pose(document: Document) -> Pose:
+    """Solve the first character and return its pose."""
+    return document.solver_start.with_q(solve_document(document).q[0])
+
+
+def build_document_page(document: Document) -> bytes:
+    """Build an offline page (HTML) of a document. It plays the clip, or shows the reached targets."""
+    return build_download(
+        document, build_pose(document.solver_start, solve_document(document).q), _find_clip(document), "html"
+    ).data
+
+
+def _find_clip(document: Document) -> Clip | None:
+    if document.clip is None:
+        return None
+    clip = document.rig.clip(document.clip)
+    if document.plant and document.terrain is not None:
+        return plant_clip(document.rig, clip, document.terrain)
+    return clip

@@ -1,0 +1,163 @@
+"""Message queues between the server's and the session's thread.
+
+Control messages keep their order. Only the newest pose is kept, and it is sent after the last one was acknowledged: a
+slow page skips poses instead of showing them late.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+_NEWEST_ONLY = (
+    "state",
+    "answer",
+    "busy",
+    "ghost",
+    "marks",
+)  # a newer message of these kinds replaces a waiting one
+_MOVE_PHASE = "move"
+_MAX_MESSAGES, _MAX_BYTES = 2000, 400_000_000  # waiting control messages of a page, and their size [bytes]
+
+
+class Outbox:
+    """Messages to the page. The session thread adds them, the server takes them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._messages: deque[tuple[str, list[str | bytes]]] = deque()
+        self._frame: tuple[int, bytes] | None = None
+        self._unacknowledged = 0  # number of the sent but unacknowledged frame
+        self._number = 0
+        self._wake: Callable[[], None] | None = None
+        self._is_greeted = False
+        self._waiting_bytes = 0  # [bytes] of waiting messages
+        self.is_overflown = False  # whether too much waits and the page must be disconnected
+
+    def attach(self, wake: Callable[[], None]) -> None:
+        """Attach a page.
+
+        `wake` is called for each new message. Its first message is a welcome.
+        """
+        with self._lock:
+            self._messages.clear()
+            self._frame, self._unacknowledged, self._wake, self._is_greeted = None, 0, wake, False
+            self._waiting_bytes, self.is_overflown = 0, False
+
+    def detach(self, wake: Callable[[], None]) -> None:
+        """Detach the page and drop its messages. A page that has taken over stays."""
+        with self._lock:
+            if self._wake is wake:
+                self._messages.clear()
+                self._frame, self._wake = None, None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether a page waits for a pose."""
+        with self._lock:
+            return self._is_greeted and self._wake is not None and self._frame is None and not self._unacknowledged
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether a page is attached."""
+        return self._wake is not None
+
+    def send(self, message: dict[str, Any], *binary: bytes) -> None:
+        """Queue a control message with its binary messages."""
+        self._enqueue(str(message["kind"]), [json.dumps(message, allow_nan=False, separators=(",", ":")), *binary])
+
+    def send_ghost(self, message: bytes) -> None:
+        """Queue the start pose among the control messages."""
+        self._enqueue("ghost", [message])
+
+    def _enqueue(self, kind: str, parts: list[str | bytes]) -> None:
+        with self._lock:
+            self._is_greeted = self._is_greeted or kind == "welcome"
+            if self._wake is None or not self._is_greeted:
+                return
+            if kind in _NEWEST_ONLY:
+                self._messages = deque(message for message in self._messages if message[0] != kind)
+            self._messages.append((kind, parts))
+            self._waiting_bytes += sum(map(len, parts))
+            if len(self._messages) > _MAX_MESSAGES or self._waiting_bytes > _MAX_BYTES:
+                self._messages.clear()
+                self.is_overflown = True
+            self._wake()
+
+    def send_pose(self, pack: Callable[[int], bytes]) -> int:
+        """Queue a pose in place of an older one. `pack` makes the message from its number."""
+        with self._lock:
+            self._number += 1
+            number, wake = self._number, self._wake
+        data = pack(number)
+        with self._lock:
+            if wake is not None and self._wake is wake and self._is_greeted:  # still the same page
+                self._frame = (number, data)
+                wake()
+        return number
+
+    def take(self) -> list[str | bytes]:
+        """Return the messages due for sending, in order."""
+        with self._lock:
+            parts = [part for _, message_parts in self._messages for part in message_parts]
+            self._messages.clear()
+            self._waiting_bytes = 0
+            if self._frame is not None and not self._unacknowledged:
+                (self._unacknowledged, data), self._frame = self._frame, None
+                parts.append(data)
+            return parts
+
+    def acknowledge(self, number: int) -> None:
+        """Mark a frame as drawn by the page. Numbers older than the frame on its way have no effect."""
+        with self._lock:
+            if number >= self._unacknowledged:
+                self._unacknowledged = 0
+            if self._frame is not None and self._wake is not None:
+                self._wake()
+
+
+class Inbox:
+    """Actions from the page, in order. Consecutive moves of one gizmo are replaced by the newest."""
+
+    def __init__(self) -> None:
+        self._ready = threading.Condition()
+        self._actions: deque[dict[str, Any]] = deque()
+        self._woken = False
+
+    def __len__(self) -> int:
+        return len(self._actions)
+
+    def put(self, action: dict[str, Any]) -> None:
+        """Add an action. A move replaces an older move of the same gizmo."""
+        with self._ready:
+            last = self._actions[-1] if self._actions else None
+            if last is not None and _is_same_move(last, action):
+                self._actions[-1] = action
+            else:
+                self._actions.append(action)
+            self._ready.notify()
+
+    def wake(self) -> None:
+        """Make `take` return without new actions."""
+        with self._ready:
+            self._woken = True
+            self._ready.notify()
+
+    def take(self, seconds: float | None) -> list[dict[str, Any]]:
+        """Return all waiting actions. Without any, wait for the first, the timeout or `wake`."""
+        with self._ready:
+            if not self._actions and not self._woken:
+                self._ready.wait(seconds)
+            self._woken = False
+            actions = list(self._actions)
+            self._actions.clear()
+            return actions
+
+
+def _is_same_move(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    return a.get("phase") == b.get("phase") == _MOVE_PHASE and all(
+        a.get(k) == b.get(k) for k in ("do", "chain", "name", "joint")
+    )

@@ -1,1 +1,0 @@
-"""Reception of uploaded files."""

@@ -1,0 +1,483 @@
+"""Session thread: owns the document, runs actions, solves.
+
+    Inbox -> actions, commands -> Document -> PoseState.begin_frame() -> Outbox
+
+A pose is computed after a change when the page waits for one. Only the newest target is solved, never the ones before.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from poise.errors import InputError, PoiseError, UnknownNameError
+from poise.model import numpy_kinematics
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.viewer.document.actions import ACTIONS
+from poise.viewer.document.document import Document
+from poise.viewer.protocol import read_text
+from poise.viewer.session import commands
+from poise.viewer.session.commands import sync_clip, sync_document
+from poise.viewer.session.message_queues import Inbox, Outbox
+from poise.viewer.session.pose_state import PoseFrame, PoseState
+from poise.viewer.session.state_messages import build_state
+from poise.viewer.session.undo_history import History, Snapshot
+from poise.viewer.session.uploads import Uploads
+from poise.viewer.view_solver import ViewOutcome
+
+# --- Background threads: jobs such as saving, and cancellable solves -------------------------------------------------
+
+
+_MAX_WAITING_JOBS = 4  # waiting jobs; more are refused, since they run one after the other
+
+JobCallback = Callable[[Any, Exception | None], None]
+T = TypeVar("T")
+
+
+class JobQueue:
+    """A daemon thread with a queue of jobs. It never keeps a program from ending."""
+
+    def __init__(self) -> None:
+        self._queue: queue.Queue[tuple[Callable[[], Any], JobCallback] | None] = queue.Queue(_MAX_WAITING_JOBS)
+        self._thread: threading.Thread | None = None
+
+    def add(self, work: Callable[[], Any], ended: JobCallback) -> None:
+        """Queue a job.
+
+        `is_ended` gets its outcome or its exception. Raise InputError where too many jobs wait.
+        """
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="poise-jobs", daemon=True)
+            self._thread.start()
+        try:
+            self._queue.put_nowait((work, ended))
+        except queue.Full:
+            message = "too many jobs are waiting: saving and planting run one after the other"
+            raise InputError(message) from None
+
+    def close(self) -> None:
+        """Stop after the current job."""
+        while not self._queue.empty():
+            self._queue.get_nowait()
+        self._queue.put(None)
+
+    def _run(self) -> None:
+        while (job := self._queue.get()) is not None:
+            work, ended = job
+            try:
+                result = work()
+            except Exception as error:  # noqa: BLE001  (any error is shown on the page)
+                ended(None, error)
+            else:
+                ended(result, None)
+
+
+class CancellableTask(Generic[T]):
+    """A cancellable task on another thread."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._work = work
+        self._done = threading.Condition()
+        self._results: list[T] = []
+        self._error: Exception | None = None
+        self._ended = self._stopped = False
+
+    def run(self) -> None:
+        """Run the task. An exception is stored for `take_result`."""
+        try:
+            results = [self._work()]
+        except Exception as error:  # noqa: BLE001  (any error of a solver is shown on the page)
+            results, self._error = [], error
+        with self._done:
+            self._results, self._ended = results, True
+            self._done.notify_all()
+
+    def cancel(self) -> None:
+        """Cancel the task: `wait` returns without it."""
+        with self._done:
+            self._stopped = True
+            self._done.notify_all()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Return whether it ended or was cancelled in time."""
+        with self._done:
+            return self._done.wait_for(lambda: self._ended or self._stopped, seconds)
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether a result is available."""
+        return self._ended
+
+    def take_result(self) -> T:
+        """Return the result, or raise the task's exception."""
+        if self._error is not None:
+            raise self._error
+        return self._results[0]
+
+
+class SolverThread:
+    """A thread for one task at a time.
+
+    A cancelled task runs to its end, its result is ignored, and the next task gets a new thread.
+    """
+
+    def __init__(self) -> None:
+        self._tasks: queue.SimpleQueue[CancellableTask[Any] | None] | None = None
+
+    def start(self, work: Callable[[], T]) -> CancellableTask[T]:
+        """Start a task."""
+        if self._tasks is None:
+            self._tasks = queue.SimpleQueue()
+            threading.Thread(target=_run_tasks, args=(self._tasks,), name="poise-solver", daemon=True).start()
+        task = CancellableTask(work)
+        self._tasks.put(task)
+        return task
+
+    def release(self) -> None:
+        """Release the thread. It ends after its current task."""
+        if self._tasks is not None:
+            self._tasks.put(None)
+        self._tasks = None
+
+
+def _run_tasks(tasks: queue.SimpleQueue[CancellableTask[Any] | None]) -> None:
+    while (task := tasks.get()) is not None:
+        task.run()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+_STATE_INTERVAL_S = 1 / 30  # [s] between two state messages
+_FIRST_POSE_WAIT_S = 0.15  # [s] that the first pose of a rig waits for its solve before it is sent unsolved
+_DRAW_TIMEOUT_S, _POLL_INTERVAL_S = 3.0, 0.05  # [s] timeout for drawing the first pose; polling interval
+_SLOW_SOLVE_S = 0.3  # [s] of a solve after which the page shows its progress and a cancel button
+_MAX_SAVED_DOCUMENTS = 50  # remembered saved documents
+_SOLVE_JOB = 0  # reserved job number of the running solve
+_DRAG_PHASES = ("start", "move", "end")
+_LOUD_ACTIONS = ("turn", "limit")  # actions that change more than the dragged object: the state is sent during the drag
+_DRAG_ENDING_COMMANDS = (
+    "undo",
+    "redo",
+    "reset",
+    "scene",
+    "upload_done",
+)  # a drag continued after these is another step of undo
+
+
+class SessionThread:
+    """Thread with the document of a session.
+
+    Only `start`, `close`, `cancel`, `greet` and the `post_*` methods may be called from other threads.
+    """
+
+    def __init__(self, document: Document, outbox: Outbox | None = None) -> None:
+        self.outbox = outbox or Outbox()
+        self.inbox = Inbox()
+        self.history = History()
+        self.pose_state = PoseState(document)
+        self.opened_document = document  # the menu of scenes leads back to it
+        self.saved_documents = [document]
+        self.uploads = Uploads()
+        self.asset_count = self.file_count = 0  # sent so far
+        self.planted_clips: dict[tuple[object, ...], Clip] = {}  # by clip and terrain: planting is slower than playing
+        self.listeners: list[Callable[[Document], None]] = []
+        self._jobs, self._solver_thread = JobQueue(), SolverThread()
+        self._running_solve: CancellableTask[list[ViewOutcome]] | None = None  # the running solve
+        self._shown_rig: object = None  # the rig of the last pose on the page
+        self._busy_sentences: dict[int, str] = {}  # sentences of running jobs, by job number
+        self._job_count = 0  # number of jobs so far
+        self._state_sent_at, self._state_pending = 0.0, False
+        self._current_drag: tuple[str, str] | None = None
+        self._is_open = True
+        self._thread = threading.Thread(target=self._run, name="poise-studio", daemon=True)
+
+    # --- from other threads --------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop the thread and cancel the running solve."""
+        self._is_open = False
+        self.inbox.wake()
+        self.cancel()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(10)
+        self._jobs.close()
+        self._solver_thread.release()
+        self.uploads.close()
+
+    def cancel(self) -> None:
+        """Cancel the running solve. The displayed pose stays."""
+        solve = self._running_solve
+        if solve is not None:
+            solve.cancel()
+
+    def post_action(self, action: dict[str, Any]) -> None:
+        """Queue an action of the page. Actions reserved for programs are refused."""
+        if action["do"] in commands.INTERNAL:
+            self.show_message("error", f"no action {action['do']!r}")
+            return
+        if action["do"] == "cancel":
+            self.cancel()  # at once: the session's thread waits for the solve
+        self.inbox.put(action)
+
+    def post_data(self, data: bytes) -> None:
+        """Queue a part of an uploaded file."""
+        self.inbox.put({"do": "chunk", "data": data})
+
+    def greet(self, key: str, scene: str | None) -> None:
+        """Queue the greeting of a new page."""
+        self._shown_rig = None
+        self.inbox.put({"do": "hello", "key": key, "scene": scene})
+
+    def acknowledge_frame(self, number: int) -> None:
+        """Mark a frame as drawn by the page."""
+        self.outbox.acknowledge(number)
+        self.inbox.wake()
+
+    def post_change(self, change: Callable[[Document], Document]) -> None:
+        """Queue a change of the document by a program."""
+        self.inbox.put({"do": "call", "change": change})
+
+    def post_pose(self, pose: Pose) -> None:
+        """Queue a pose, or a batch side by side, instead of solving."""
+        self.inbox.put({"do": "show", "pose": pose, "phase": "move"})
+
+    @property
+    def document(self) -> Document:
+        """The current document, an immutable value. Reading it needs no lock."""
+        return self.pose_state.document
+
+    # --- the studio's thread -------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        self._run_guarded(self._start_clip)
+        while self._is_open:
+            for action in self.inbox.take(self._compute_pause()):
+                self._run_guarded(lambda action=action: self._run_action(action))
+            if self._is_open and self._state_pending and time.perf_counter() - self._state_sent_at >= _STATE_INTERVAL_S:
+                self._run_guarded(self._send_state_now)
+            if self._is_open and self.outbox.is_free and self.pose_state.is_due():
+                self._run_guarded(self._send_frame)
+            if self._is_open and self.outbox.is_attached and self.pose_state.is_answer_due():
+                self._run_guarded(self._send_answer)
+
+    def _start_clip(self) -> None:
+        """Start playing the clip of the initial document."""
+        sync_clip(self)
+        self.pose_state.playhead.playing = self.document.clip is not None
+
+    def _compute_pause(self) -> float | None:
+        if not self.outbox.is_attached:
+            return None
+        pauses = [self.pose_state.compute_pause(free=self.outbox.is_free)]
+        if self._state_pending:
+            pauses.append(max(self._state_sent_at + _STATE_INTERVAL_S - time.perf_counter(), 0.0))
+        return min((pause for pause in pauses if pause is not None), default=None)
+
+    def _run_guarded(self, work: Callable[[], None]) -> None:
+        """Run work and report exceptions on the page. The thread goes on."""
+        try:
+            work()
+        except PoiseError as error:
+            self.show_message("error", str(error))
+        except Exception as error:  # noqa: BLE001  (a solver may raise any exception; dragging must go on)
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            self.show_message(
+                "error", f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})"
+            )
+            self.pose_state.mark_failed()
+            if work != self._send_state_now:  # sending the state would fail again
+                self.send_state()
+
+    def show_message(self, level: str, sentence: str) -> None:
+        """Show a message on the page."""
+        self.outbox.send({"kind": "message", "level": level, "text": self.uploads.hide_paths(sentence)})
+
+    def _run_action(self, action: dict[str, Any]) -> None:
+        name = read_text(action, "do")
+        command = commands.COMMANDS.get(name) or commands.INTERNAL.get(name)
+        if command is not None:
+            self._current_drag = None if name in _DRAG_ENDING_COMMANDS else self._current_drag
+            command(self, action)
+        elif name in ACTIONS:
+            try:
+                self._apply_action(name, action)
+            except PoiseError:
+                self.send_state()  # restores the fields of the page
+                raise
+        else:
+            raise UnknownNameError("action", name, [*ACTIONS, *commands.COMMANDS])
+
+    def _apply_action(self, name: str, args: dict[str, Any]) -> None:
+        """Apply an action. All moves of one drag are one step of undo."""
+        serial = args.get("serial")
+        # also for refused actions: the page then releases the gizmo
+        self.pose_state.serial = serial % 2**32 if type(serial) is int else self.pose_state.serial
+        snapshot, action = self.take_snapshot(), ACTIONS[name]
+        changed = action.apply(snapshot.document, args, self.pose_state.build_view_pose(0))
+        differs = not changed.is_same(snapshot.document)
+        continues = self._is_drag_continued(name, args, differs=differs)
+        if differs and action.undoable and not continues:
+            self.history.add(action.label, snapshot)
+        if name in ("target", "pole"):
+            self.pose_state.dragged = read_text(args, "chain")
+        if action.afresh and differs:
+            self.pose_state.start_over()
+        is_on_ground = name == "target" and changed.find_chain(read_text(args, "chain")).ground
+        needs_state = is_on_ground or name in _LOUD_ACTIONS
+        self.set_document(changed, quiet=args.get("phase") == "move" and continues and not needs_state)
+
+    def _is_drag_continued(self, name: str, args: dict[str, Any], *, differs: bool) -> bool:
+        """Return whether an action continues an effective drag. A drag without effect is no step of undo."""
+        phase, subject = args.get("phase"), (name, str(args.get("chain", args.get("name", args.get("joint")))))
+        continues = phase in _DRAG_PHASES[1:] and self._current_drag == subject
+        self._current_drag = subject if phase in _DRAG_PHASES[:2] and (differs or continues) else None
+        return continues
+
+    # --- for commands --------------------------------------------------------------------------------------------
+
+    def take_snapshot(self) -> Snapshot:
+        """Return a snapshot for undo."""
+        return Snapshot(self.pose_state.document, self.pose_state.shown, self.pose_state.outcomes)
+
+    def set_document(self, document: Document, *, quiet: bool = False) -> None:
+        """Set the document.
+
+        `quiet`: the page knows already, it is dragging.
+        """
+        old = self.pose_state.document
+        self.pose_state.set_document(document)
+        self.pose_state.version += 1
+        sync_document(self, old)
+        for listener in self.listeners:
+            listener(document)
+        if not quiet:
+            self.send_state()
+
+    def send_state(self, *, at_once: bool = False) -> None:
+        """Schedule sending of the state, at a limited rate. Building it takes longer than a solve."""
+        self._state_pending = True
+        if at_once:
+            self._send_state_now()
+
+    def _send_state_now(self) -> None:
+        self._state_sent_at, self._state_pending, stage = time.perf_counter(), False, self.pose_state
+        state = build_state(stage.document, stage.playhead, self.history, stage.version)
+        opened = None if self.opened_document.scene is not None else self.opened_document.name
+        self.saved_documents = self.saved_documents[-_MAX_SAVED_DOCUMENTS:]
+        unsaved = not (self.document.driven or any(self.document.has_same_work(kept) for kept in self.saved_documents))
+        self.outbox.send({**state, "serial": stage.serial, "opened": opened, "unsaved": unsaved})
+
+    def start_job(
+        self,
+        sentence: str,
+        work: Callable[[], Any],
+        done: Callable[[Any], None],
+        failed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Run a job in the background.
+
+        `done` gets the outcome on the session's thread; after an exception `mark_failed` is called, and the message is
+        shown.
+        """
+        self._job_count += 1
+        number = self._job_count
+
+        def finish(result: Any, error: Exception | None) -> None:
+            self.set_busy(number, None)
+            if error is None:
+                done(result)
+                return
+            failed()
+            raise error
+
+        self._jobs.add(work, lambda made, error: self.inbox.put({"do": "after", "work": lambda: finish(made, error)}))
+        self.set_busy(number, sentence)
+
+    def set_busy(self, number: int, sentence: str | None, *, cancel: bool = False) -> None:
+        """Set or, with None, remove the sentence of a job."""
+        self._busy_sentences.pop(number, None)
+        if sentence is not None:
+            self._busy_sentences[number] = sentence
+        self.show_busy(cancel=cancel)
+
+    def show_busy(self, *, cancel: bool = False) -> None:
+        """Send the latest running job, and whether it is cancellable."""
+        message = {"kind": "busy", "text": next(reversed(self._busy_sentences.values()), None)}
+        self.outbox.send({**message, "cancel": True} if cancel else message)
+
+    def _send_frame(self) -> None:
+        self.outbox.send_pose(self._compute_frame().pack)
+        self._shown_rig = self.document.rig
+        time.sleep(0)  # lets the server send it before the next work
+
+    def _compute_frame(self) -> PoseFrame:
+        """Compute the next frame. A long solve runs on another thread, where the page can cancel it."""
+        stage, compiling = self.pose_state, self.pose_state.find_uncompiled_solver()
+        if numpy_kinematics.are_kernels_pending():
+            self._send_unsolved_pose()
+            self._state_pending = True  # with kernels loaded, refusals of all solvers are known
+        self._running_solve = solve = self._solver_thread.start(self._build_compiled_work(stage.begin_frame()))
+        try:
+            if not solve.wait(_FIRST_POSE_WAIT_S):
+                self._show_progress(solve, compiling)
+            if solve.is_ended:
+                return stage.finish_frame(solve.take_result())
+            self._solver_thread.release()
+            self.show_message("note", "cancelled: the previous answer is shown")
+            return stage.cancel_frame()
+        finally:
+            self._running_solve = None
+
+    def _send_unsolved_pose(self) -> None:
+        """Send the unsolved pose before loading and compiling. Both would keep the page from drawing it."""
+        self.outbox.send_pose(self.pose_state.build_still_frame().pack)
+        self._shown_rig = self.document.rig
+        end = time.perf_counter() + _DRAW_TIMEOUT_S
+        while self._is_open and not self.outbox.is_free and time.perf_counter() < end:
+            time.sleep(_POLL_INTERVAL_S)
+        time.sleep(_POLL_INTERVAL_S)
+
+    def _build_compiled_work(self, work: Callable[[], list[ViewOutcome]]) -> Callable[[], list[ViewOutcome]]:
+        """Return the work, preceded by compiling forward kinematics if necessary."""
+        if not numpy_kinematics.are_kernels_pending():
+            return work
+        start = self.document.solver_start
+
+        def compile_kernels() -> None:
+            pose = start.with_q(start.q)  # a copy without cached results
+            _ = pose.world.rotations, pose.local_positions
+
+        return lambda: (numpy_kinematics.compile_kernels(compile_kernels), work())[1]
+
+    def _show_progress(self, solve: CancellableTask[list[ViewOutcome]], compiling: str | None) -> None:
+        """Send the unsolved pose and progress of a long solve. It ends with the solve or its cancellation."""
+        if self._shown_rig is not self.document.rig:
+            self.outbox.send_pose(self.pose_state.build_still_frame().pack)
+        if (
+            compiling is None
+            and not numpy_kinematics.are_kernels_pending()
+            and solve.wait(_SLOW_SOLVE_S - _FIRST_POSE_WAIT_S)
+        ):
+            return
+        names = dict.fromkeys(choice.name for choice in self.document.solvers[: self.document.views])
+        is_first = compiling is not None or numpy_kinematics.are_kernels_pending()
+        sentence = "solvers are being loaded, and compiled where this machine has not done so yet ..."
+        self.set_busy(_SOLVE_JOB, sentence if is_first else f"solving with {' and '.join(names)} ...", cancel=True)
+        try:
+            solve.wait()
+        finally:
+            self.set_busy(_SOLVE_JOB, None)
+
+    def _send_answer(self) -> None:
+        self.outbox.send(self.pose_state.build_answer())

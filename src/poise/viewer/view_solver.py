@@ -1,0 +1,417 @@
+"""Solver of one view, with its plan for the chains."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise import solvers
+from poise.errors import PoiseError, UnsupportedError
+from poise.maths.arrays import Floats
+from poise.maths.caching import get_or_compute
+from poise.model import numpy_kinematics
+from poise.model.pose import Pose
+from poise.problem.dof_layout import LENGTH_KINDS
+from poise.problem.goals import Goal
+from poise.problem.problem import Problem
+from poise.solvers.base.interface import Request, Status
+from poise.solving.result import Result
+from poise.solving.solve import Prepared, choose_solver, prepare, solve
+from poise.viewer.document.document import ChainTarget, Document, SolverChoice
+from poise.viewer.protocol import STATUS_NOTHING, STATUS_REFUSED
+
+# --- Plan chains for a solver: together, in sequence, or skipped -----------------------------------------------------
+
+
+class ChainPlan(NamedTuple):
+    """The order of several chains for a solver, by index.
+
+    Parameters
+    ----------
+    groups
+        Groups of chains solved together: all, or each alone. Omitted chains are in no group.
+    left_out
+        Chains rejected by the solver, each with the reason.
+    roots
+        The first moving joint of each chain where it is not the chain's own root.
+    free_root
+        Whether the root of the rig may move.
+    refused
+        The reason against all chains; None if the solver takes one.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    left_out: Mapping[int, str] = {}
+    roots: Mapping[int, str] = {}
+    free_root: bool = False
+    refused: str | None = None
+
+    def set_roots(self, chains: Sequence[ChainTarget]) -> list[ChainTarget]:
+        """Return the chains with the roots of this plan."""
+        return [chain.replace(root=self.roots.get(i, chain.root)) for i, chain in enumerate(chains)]
+
+
+def plan_chains(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> ChainPlan:
+    """Plan the order of chains for a solver. Nothing is solved for it.
+
+    Parameters
+    ----------
+    solver
+        The solver.
+    start
+        The pose before the solve.
+    chains
+        The enabled chains of the document.
+    free_root
+        Whether the root of the rig may move as well.
+
+    Notes
+    -----
+    A solver of one goal at a time solves chain after chain. Shared joints of several chains, and a free root, are then
+    fixed, because each chain would undo the one before. Chains nearer to the root come first.
+    """
+    numbers = list(range(len(chains)))
+    if len(chains) > 1 and _is_one_at_a_time(solver):
+        joints = {i: chain.list_joints(start.skeleton) for i, chain in enumerate(chains)}
+        reasons = _find_chain_refusals(
+            solver, start, ChainPlan(groups=(), roots=find_own_roots(joints)).set_roots(chains), free_root=False
+        )
+        taken = [i for i in numbers if i not in reasons] or numbers
+        roots = find_own_roots({i: joints[i] for i in taken})
+        taken.sort(key=lambda i: len(start.skeleton.ancestors(roots.get(i, joints[i][0]))))
+        plan = ChainPlan(tuple((i,) for i in taken), roots=roots)
+    else:
+        whole = _find_refusal(solver, start, chains, free_root=free_root)
+        reasons = {} if whole is None else _find_chain_refusals(solver, start, chains, free_root=free_root)
+        taken = [i for i in numbers if i not in reasons] or numbers
+        plan = ChainPlan((tuple(taken),), free_root=free_root)
+        if whole is not None and (len(chains) == 1 or not reasons):
+            return plan._replace(refused=whole)
+    if len(reasons) == len(chains):
+        return plan._replace(refused=next(iter(reasons.values())))
+    return plan._replace(left_out=reasons)
+
+
+def find_own_roots(joints: Mapping[int, Sequence[str]]) -> dict[int, str]:
+    """Find roots below the joints of several chains.
+
+    Parameters
+    ----------
+    joints
+        The joints of each chain, from root to tip, by its number.
+
+    Returns
+    -------
+        The first joint of each chain below all joints of other chains. Chains without shared joints, or without a joint
+        of their own, keep their roots and are omitted.
+    """
+    roots: dict[int, str] = {}
+    for i, own_joints in joints.items():
+        others = {name for k, other_joints in joints.items() if k != i for name in other_joints[:-1]}
+        shared = [index for index, name in enumerate(own_joints[:-1]) if name in others]
+        first = shared[-1] + 1 if shared else 0
+        if 0 < first < len(own_joints) - 1:
+            roots[i] = own_joints[first]
+    return roots
+
+
+def _is_one_at_a_time(solver: solvers.Solver) -> bool:
+    return solver.handles.one_joint or not solver.handles.several
+
+
+def _find_chain_refusals(
+    solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool
+) -> dict[int, str]:
+    """Find the refusal reason of each chain alone. Chains without one are omitted."""
+    alone = {i: _find_refusal(solver, start, [chain], free_root=free_root) for i, chain in enumerate(chains)}
+    return {i: reason for i, reason in alone.items() if reason is not None}
+
+
+def _find_refusal(solver: solvers.Solver, start: Pose, chains: Sequence[ChainTarget], *, free_root: bool) -> str | None:
+    """Find the refusal reason of all chains together, or None."""
+    any_solver: Any = solver
+    goals: list[Goal] = [goal for chain in chains for goal in chain.build_goals(start.skeleton)]
+    try:
+        problem = Problem(start, tuple(goals), free_root)
+        solvers.check(solver, problem, Request())
+        if (
+            hasattr(any_solver, "refuse") and not numpy_kinematics.are_kernels_pending()
+        ):  # the solver checks lengths as well as goal kinds
+            any_solver.refuse(problem)
+    except UnsupportedError as error:
+        return str(error)
+    return None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+_SEQUENTIAL_NOTE = "chain after chain: this solver takes one at a time, and joints that chains share stay still"
+_POINT_MEASURES = {"position", "aim", "pole"}  # measures with a world position in their first three numbers
+
+
+@dataclass(frozen=True, eq=False)
+class ViewOutcome:
+    """Solve result of one view.
+
+    q           (characters, nq)
+    start       (characters, nq) initial q of the solve
+    status      a code of poise.Status, REFUSED or NOTHING
+    sentence    the status with numbers, or the refusal of the solver
+    left        largest position error [file units]; NaN without position goals
+    note        remark on the solve, or None
+    left_out    chains rejected by the solver, each with the reason
+    moved       whether q differs from the start
+    """
+
+    q: Floats
+    start: Floats
+    status: int = STATUS_NOTHING
+    sentence: str = ""
+    solver: str = ""
+    iterations: int = 0
+    seconds: float = 0.0
+    left: float = math.nan
+    note: str | None = None
+    left_out: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def moved(self) -> bool:
+        """Whether any joint moved."""
+        return not np.array_equal(self.q, self.start)
+
+
+class ViewSolver:
+    """Solver of one view for the enabled chains and a base pose.
+
+    A solver of one goal or one joint at a time solves chain after chain. Shared joints are then fixed, because each
+    chain would undo the one before. Chains rejected by the solver are omitted, unless none would remain.
+    """
+
+    def __init__(self, document: Document, base: Pose, choice: SolverChoice) -> None:
+        self.base, self.choice = base, choice
+        self.places = np.array(document.places) - np.array(document.places[0])
+        self._settings: dict[str, Any] = {"tolerance": document.tolerance, "free_root": document.free_root}
+        self._iterate = document.run != "live"
+        self._prepared: dict[int, Prepared] = {}
+        self._solver: solvers.Solver | None = None
+        self._plan = ChainPlan(groups=())
+
+    def __call__(self, chains: Sequence[ChainTarget], start: Floats) -> ViewOutcome:
+        """Solve for the chains' targets from q (characters, nq).
+
+        A refusal becomes the outcome's sentence instead of an exception.
+        """
+        try:
+            return self._solve_chains(chains, start)
+        except PoiseError as error:
+            return ViewOutcome(start, start, STATUS_REFUSED, str(error), self.choice.name)
+
+    def compute_error_curve(self, chains: Sequence[ChainTarget], chain_index: int, start: Floats) -> list[float] | None:
+        """Compute the error per iteration of the first character. It covers one chain and those solved with it.
+
+        None without a trace.
+        """
+        if chain_index in self._plan.left_out:
+            return None
+        try:
+            chains = self._plan.set_roots(chains)
+            group = next((group for group in self._plan.groups if chain_index in group), (chain_index,))
+            goals = [goal for i in group for goal in chains[i].build_goals(self.base.skeleton)]
+            pose = self.base.with_q(start[0])
+            trace = solve(pose, goals, solver=self._build_solver(goals), trace=True, **self._settings).trace
+        except PoiseError:
+            return None
+        return None if trace is None else [float(error) for error in trace.errors[:1000]]
+
+    def _solve_chains(self, chains: Sequence[ChainTarget], start: Floats) -> ViewOutcome:
+        if self._solver is None:
+            self._solver = self._choose_solver(chains)
+        chains = self._plan.set_roots(chains)
+        goals = [chain.build_goals(self.base.skeleton) for chain in chains]
+        q, results = start, list[Result]()
+        for number, group in enumerate(self._plan.groups):
+            result = self._solve_group(
+                number, [goal for i in group for goal in self._expand_goals(chains[i], goals[i])], q
+            )
+            results.append(result)
+            q = result.q.reshape(start.shape)
+        note = _SEQUENTIAL_NOTE if len(self._plan.groups) > 1 else None
+        without = tuple((chains[i].id, reason) for i, reason in self._plan.left_out.items())
+        outcome = _combine_results(results, q, start, note, without)
+        outcome = _mark_undone(outcome, results)
+        return _mark_unfinished(outcome, results) if self._iterate and outcome.moved else outcome
+
+    def _choose_solver(self, chains: Sequence[ChainTarget]) -> solvers.Solver:
+        """Make the solver and its chain plan.
+
+        Raise UnsupportedError if it takes no chain.
+        """
+        solver = self._build_solver([goal for chain in chains for goal in chain.build_goals(self.base.skeleton)])
+        self._plan = plan_chains(solver, self.base, chains, free_root=self._settings["free_root"])
+        self._settings["free_root"] = self._plan.free_root
+        if self._plan.refused is not None:
+            raise UnsupportedError(self._plan.refused)
+        return solver
+
+    def _expand_goals(self, chain: ChainTarget, goals: list[Goal]) -> list[Goal]:
+        """Repeat the goals of a chain for each character. Pins keep each character's own position."""
+        if len(self.places) == 1:
+            return goals
+        offsets = np.zeros_like(self.places) if chain.kind == "pin" else self.places
+        return [_shift_goal(goal, offsets) for goal in goals]
+
+    def _build_solver(self, goals: Sequence[Goal]) -> solvers.Solver:
+        free_root = self._settings["free_root"]
+        # Single iterations show the solver without the closed-form start.
+        natural = False if self._iterate else None
+        solver = choose_solver(
+            self.choice.build_solver(), self.base, tuple(goals), free_root=free_root, natural=natural
+        )
+        return _limit_to_one_iteration(solver) if self._iterate else solver
+
+    def _solve_group(self, number: int, goals: list[Goal], q: Floats) -> Result:
+        if len(q) > 1:
+            return solve(build_pose(self.base, q), goals, solver=self._required_solver, **self._settings)
+        prepared = self._prepared.get(number)
+        if prepared is None:
+            prepared = self._prepared[number] = prepare(
+                self.base, goals, solver=self._required_solver, **self._settings
+            )
+        targets = [goal.rows() for goal in goals]
+        return prepared(targets[0] if len(targets) == 1 else targets, q[0])
+
+    @property
+    def _required_solver(self) -> solvers.Solver:
+        assert self._solver is not None
+        return self._solver
+
+
+def _limit_to_one_iteration(solver: solvers.Solver) -> solvers.Solver:
+    """Limit a solver to one iteration. Closed forms have no such option and stay unchanged."""
+    fields = {field.name for field in dataclasses.fields(solver)}  # pyright: ignore[reportArgumentType]
+    stop = {name: value for name, value in (("iterations", 1), ("restarts", 0)) if name in fields}
+    return dataclasses.replace(solver, **stop)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def build_pose(base: Pose, q: Floats) -> Pose:
+    """Build the pose of one character, q (1, nq), or a crowd.
+
+    For a crowd q (k, nq) it is a batch. Translations and scales are those of the base pose.
+    """
+    if len(q) == 1:
+        return base.with_q(q[0])
+    arrays = (base.translations, base.scales)
+    return Pose(base.skeleton, q, *(None if part is None else np.repeat(part[None], len(q), axis=0) for part in arrays))
+
+
+def _shift_goal(goal: Goal, offsets: Floats) -> Goal:
+    """Repeat a goal for each character, in its own coordinates. Rotations stay unchanged."""
+    rows = np.repeat(goal.rows()[None], len(offsets), axis=0)
+    if set(goal.measures[:1]) <= _POINT_MEASURES:
+        rows[:, :3] -= offsets
+    return goal.with_target(rows)
+
+
+def _combine_results(
+    results: Sequence[Result], q: Floats, start: Floats, note: str | None, left_out: tuple[tuple[str, str], ...]
+) -> ViewOutcome:
+    """Combine several results into one.
+
+    The worst status counts, with its sentence; iterations and times are added up.
+    """
+    codes = [int(np.max(result.codes)) for result in results]
+    lefts = [_measure_errors(result) for result in results]
+    worst = max(range(len(results)), key=lambda i: (codes[i], lefts[i].max()))
+    result = results[worst]
+    index = int(np.argmax(np.where(result.codes.ravel() == codes[worst], lefts[worst], -1.0)))
+    sentence = result.message(index)
+    if len(q) > 1:
+        done = int((result.codes == Status.reached).sum())
+        sentence = f"{done} of {len(q)} characters: {sentence}"
+    errors = [float(np.nanmax(one.position_errors)) for one in results if not np.isnan(one.position_errors).all()]
+    return ViewOutcome(
+        q, start, codes[worst], sentence, result.solver, sum(int(np.sum(one.iterations)) for one in results),
+        sum(one.seconds for one in results), max(errors, default=math.nan), note, left_out,
+    )  # fmt: skip
+
+
+def _mark_undone(outcome: ViewOutcome, results: Sequence[Result]) -> ViewOutcome:
+    """Mark an outcome as contradictory where later chains undo earlier ones."""
+    if outcome.status != Status.reached:
+        return outcome
+    error = 0.0
+    for result in results[:-1]:
+        problem, shape = result.problem, (len(outcome.q), result.targets.shape[1])
+        errors = problem.errors(outcome.q, np.ascontiguousarray(np.broadcast_to(result.targets, shape)))
+        if not problem.met(errors, result.tolerances).all():
+            lengths = [column for column, measure in enumerate(problem.measures) if measure.kind in LENGTH_KINDS]
+            error = max(error, float(errors[:, lengths].max(initial=math.ulp(0.0))))
+    if error == 0.0:
+        return outcome
+    sentence = f"contradictory: a chain moves what another has reached; {results[0].length(error)} left"
+    return dataclasses.replace(outcome, status=int(Status.contradictory), sentence=sentence, left=error)
+
+
+def _mark_unfinished(outcome: ViewOutcome, results: Sequence[Result]) -> ViewOutcome:
+    """Mark an outcome after one iteration as unfinished."""
+    if outcome.status != Status.stalled:
+        return outcome
+    error = max(float(_measure_errors(result).max()) for result in results)
+    is_angle = all(np.isnan(result.position_errors).all() for result in results)
+    amount = f"{math.degrees(error):.3g} deg" if is_angle else results[0].length(error)
+    iterations = f"{outcome.iterations} iteration{'' if outcome.iterations == 1 else 's'}"
+    return dataclasses.replace(outcome, status=int(Status.on_the_way), sentence=f"after {iterations}: {amount} left")
+
+
+def _measure_errors(result: Result) -> Floats:
+    """Measure the largest position error (k,) of each target.
+
+    Without position goals it is the largest angle.
+    """
+    errors = result.angle_errors if np.isnan(result.position_errors).all() else result.position_errors
+    return np.nan_to_num(errors.reshape(result.codes.size, -1)).max(axis=1)
+
+
+# --- Refusal messages of solvers for the current chains --------------------------------------------------------------
+#
+# The page greys these solvers.
+
+
+def find_solver_refusals(document: Document) -> dict[str, str]:
+    """Find the message of each unusable solver. Nothing is solved for it.
+
+    Disabled chains do not count. A solver may take some chains only; it reports the others when it solves. Reasons in
+    options or targets appear at the solve only. The last result is cached per start pose.
+    """
+    if document.driven or not document.active_chains:
+        return {}
+    key = (
+        tuple(chain.shape for chain in document.active_chains),
+        document.free_root,
+        numpy_kinematics.are_kernels_pending(),
+    )
+    return get_or_compute(
+        document.solver_start, "refusals of solvers", key, lambda: _compute_solver_refusals(document), max_keys=1
+    )
+
+
+def _compute_solver_refusals(document: Document) -> dict[str, str]:
+    sentences = {name: _find_solver_refusal(document, name) for name in solvers.names()}
+    return {name: sentence for name, sentence in sentences.items() if sentence is not None}
+
+
+def _find_solver_refusal(document: Document, name: str) -> str | None:
+    try:
+        solver = solvers.named(name)
+    except UnsupportedError:  # a missing extra: the list of solvers reports it already
+        return None
+    try:
+        return plan_chains(solver, document.solver_start, document.active_chains, free_root=document.free_root).refused
+    except PoiseError as error:
+        return str(error)

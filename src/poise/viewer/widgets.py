@@ -1,0 +1,300 @@
+"""Widgets of a Python program on the page: gizmos, controls, marks."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InputError
+from poise.maths.arrays import Floats, abbreviate, finite, freeze_array, real
+from poise.maths.rotations import normalised
+from poise.viewer.document.document import Control, ControlValue, Document, Gizmo, PointCloud
+
+DocumentChange: TypeAlias = Callable[[Document], Document]
+
+
+class Handle:
+    """A draggable gizmo with position and rotation, made by `View.handle`.
+
+    Its arrays are read-only copies; read the property again for the current value.
+    """
+
+    def __init__(self, name: str, at: ArrayLike, rotation: ArrayLike, call: Callable[[DocumentChange], None]) -> None:
+        self.name = name
+        self._call = call
+        self._lock = threading.Lock()
+        self._moved = False
+        self._pending = 0  # local changes not yet applied; messages of the page are older than these
+        self._set(_check_position(at), _check_rotation(rotation))
+
+    @property
+    def position(self) -> Floats:
+        """(3,) the current position [file units, world]. Set it to move the gizmo."""
+        return self._position
+
+    @position.setter
+    def position(self, at: ArrayLike) -> None:
+        self._set(_check_position(at), self._rotation)
+
+    @property
+    def rotation(self) -> Floats:
+        """(4,) the current rotation w x y z. Set it to rotate the gizmo."""
+        return self._rotation
+
+    @rotation.setter
+    def rotation(self, turn: ArrayLike) -> None:
+        self._set(self._position, _check_rotation(turn))
+
+    @property
+    def moved(self) -> bool:
+        """Whether the page has moved it since the last query."""
+        with self._lock:
+            moved, self._moved = self._moved, False
+        return moved
+
+    @property
+    def gizmo(self) -> Gizmo:
+        """Return the gizmo as stored in a document."""
+        with self._lock:
+            x, y, z = self._position.tolist()
+            return Gizmo(self.name, (x, y, z), tuple(self._rotation.tolist()))
+
+    def __repr__(self) -> str:
+        return f"Handle({self.name!r}, at {np.array2string(self._position, precision=4)})"
+
+    def update_from_page(self, gizmo: Gizmo) -> None:
+        """Take over the page's values unless a local change is pending."""
+        with self._lock:
+            position, rotation = _check_position(gizmo.position), _check_rotation(gizmo.rotation)
+            same = np.array_equal(position, self._position) and np.array_equal(rotation, self._rotation)
+            if self._pending or same:
+                return
+            self._position, self._rotation, self._moved = position, rotation, True
+
+    def _set(self, position: Floats, rotation: Floats) -> None:
+        with self._lock:
+            self._position, self._rotation = position, rotation
+            self._pending += 1
+        self._call(self._apply_to_document)
+
+    def _apply_to_document(self, document: Document) -> Document:
+        """Return the document with the current state of this handle. It runs on the session's thread."""
+        with self._lock:
+            self._pending -= 1
+        gizmo, others = self.gizmo, document.handles
+        if any(one.name == self.name for one in others):
+            return document.replace(handles=tuple(gizmo if one.name == self.name else one for one in others))
+        return document.replace(handles=(*others, gizmo))
+
+
+def _check_position(at: ArrayLike) -> Floats:
+    values = finite(at, "the position of a handle", last=3).copy()
+    if values.shape != (3,):
+        raise InputError(f"the position of a handle has three numbers, not the shape {values.shape}")
+    freeze_array(values)
+    return values
+
+
+def _check_rotation(rotation: ArrayLike) -> Floats:
+    values = finite(rotation, "the rotation of a handle", last=4)
+    if values.shape != (4,) or not np.any(values):
+        raise InputError("the rotation of a handle is a quaternion w x y z of nonzero length")
+    quaternion = normalised(values)
+    freeze_array(quaternion)
+    return quaternion
+
+
+# --- Sliders, buttons, texts and point marks of a Python program -----------------------------------------------------
+
+
+Call: TypeAlias = Callable[[Callable[[Document], Document]], None]
+
+_MAX_TEXT_LENGTH = 400  # characters of a text control
+_MAX_POINTS = 20_000  # points of one set of marks
+_COLOUR = re.compile(r"#[\da-fA-F]{6}")
+
+
+class _PageControl:
+    """A control with its local value and pending changes."""
+
+    def __init__(self, control: Control, call: Call) -> None:
+        self.name = control.name
+        self._call = call
+        self._lock = threading.Lock()
+        self._control = control
+        self._moved = False
+        self._pending = 0  # local changes not yet applied; messages of the page are older than these
+        self._set(control)
+
+    def _take_moved(self) -> bool:
+        with self._lock:
+            moved, self._moved = self._moved, False
+        return moved
+
+    def update_from_page(self, control: Control) -> None:
+        """Take over the page's value unless a local change is pending."""
+        with self._lock:
+            if not self._pending and control != self._control:
+                self._control, self._moved = control, True
+
+    def _set(self, control: Control) -> None:
+        with self._lock:
+            self._control = control
+            self._pending += 1
+        self._call(self._apply_to_document)
+
+    def _apply_to_document(self, document: Document) -> Document:
+        with self._lock:
+            self._pending -= 1
+            current = self._control
+        if any(one.name == current.name for one in document.controls):
+            return document.replace(
+                controls=tuple(current if one.name == current.name else one for one in document.controls)
+            )
+        return document.replace(controls=(*document.controls, current))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self._control.value!r})"
+
+
+class Slider(_PageControl):
+    """A slider on the page, made by `View.slider`.
+
+    Parameters
+    ----------
+    name
+        Its label.
+    low, high
+        Its ends.
+    value
+        Its initial value; by default its low end.
+    call
+        Function for changes of the document; passed by `View`.
+    """
+
+    def __init__(self, name: str, low: float, high: float, value: float | None, call: Call) -> None:
+        ends = real(low, "low"), real(high, "high")
+        if not ends[0] < ends[1]:
+            raise InputError(f"a slider goes from a low to a high end; {ends[0]:g} is not below {ends[1]:g}")
+        first = ends[0] if value is None else _check_slider_value(value, *ends)
+        super().__init__(Control("slider", name, first, *ends), call)
+
+    @property
+    def value(self) -> float:
+        """The current value. Set it to move the slider."""
+        return float(self._control.value)
+
+    @value.setter
+    def value(self, value: float) -> None:
+        control = self._control
+        self._set(
+            Control(
+                "slider", self.name, _check_slider_value(value, control.low, control.high), control.low, control.high
+            )
+        )
+
+    @property
+    def moved(self) -> bool:
+        """Whether the page has moved it since the last query."""
+        return self._take_moved()
+
+
+class Button(_PageControl):
+    """A button on the page, made by `View.button`.
+
+    Parameters
+    ----------
+    name
+        Its label.
+    call
+        Function for changes of the document; passed by `View`.
+    """
+
+    def __init__(self, name: str, call: Call) -> None:
+        super().__init__(Control("button", name, 0), call)
+
+    @property
+    def value(self) -> int:
+        """The number of times it was pressed."""
+        return int(self._control.value)
+
+    @property
+    def pressed(self) -> bool:
+        """Whether it was pressed since the last query."""
+        return self._take_moved()
+
+
+class Text(_PageControl):
+    """A text field on the page, made by `View.text`. The program and the user both write it.
+
+    Parameters
+    ----------
+    name
+        Its label.
+    value
+        Its initial text.
+    call
+        Function for changes of the document; passed by `View`.
+    """
+
+    def __init__(self, name: str, value: str, call: Call) -> None:
+        super().__init__(Control("text", name, _check_text(value)), call)
+
+    @property
+    def value(self) -> str:
+        """The current text. Set it to change the text."""
+        return str(self._control.value)
+
+    @value.setter
+    def value(self, value: str) -> None:
+        self._set(Control("text", self.name, _check_text(value)))
+
+    @property
+    def moved(self) -> bool:
+        """Whether the user has edited it since the last query."""
+        return self._take_moved()
+
+
+def build_marks_change(name: str, points: ArrayLike, colour: str, size: float) -> Callable[[Document], Document]:
+    """Build the change for the points (n, 3) of a name. No points remove the marks."""
+    rows = finite(points, "points", last=3).reshape(-1, 3)
+    if len(rows) > _MAX_POINTS:
+        raise InputError(
+            f"{len(rows):,} points are more than a page shows; give at most {_MAX_POINTS:,}, for example every tenth"
+        )
+    if not isinstance(colour, str) or not _COLOUR.fullmatch(colour):
+        raise InputError(f"a colour is written '#rrggbb', such as '#ff8800', not {abbreviate(colour)}")
+    pixels = real(size, "size")
+    if not 0.0 < pixels <= 100.0:  # noqa: PLR2004
+        raise InputError(f"size is a number of pixels above 0 and at most 100, not {size!r}")
+    cloud = PointCloud(name, tuple((x, y, z) for x, y, z in rows.tolist()), colour, pixels)
+
+    def change(document: Document) -> Document:
+        others = tuple(one for one in document.marks if one.name != name)
+        return document.replace(marks=(*others, cloud) if cloud.points else others)
+
+    return change
+
+
+def check_control_kind(existing: Any, kind: type[Any], name: str) -> None:
+    """Raise InputError if the existing control has another kind."""
+    if not isinstance(existing, kind):
+        raise InputError(f"{name!r} is a {type(existing).__name__.lower()} already; choose another name")
+
+
+def _check_slider_value(value: float, low: float, high: float) -> float:
+    number = real(value, "the value of a slider")
+    if not low <= number <= high:
+        raise InputError(f"the value of a slider lies between its ends {low:g} and {high:g}; got {number:g}")
+    return number
+
+
+def _check_text(value: ControlValue) -> str:
+    if not isinstance(value, str) or len(value) > _MAX_TEXT_LENGTH:
+        raise InputError(f"a text has at most {_MAX_TEXT_LENGTH} characters; got {abbreviate(value)}")
+    return value
