@@ -1,7 +1,7 @@
 """Limbs with a Pole: what moves besides the chain, and how far elbows and knees are off the side of the pole.
 
 Both arms and both legs of four characters reach for random places, elbows and knees turned to random points. Judged by
-a forward kinematics of its own (random_cases/kinematics.py), as angles about the line from shoulder to hand.
+a forward kinematics of its own (tools/random_cases/kinematics.py), as angles about the line from shoulder to hand.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 
 import harness
 import numpy as np
-from random_cases.kinematics import Array, length, world
 
 import poise
+
+sys.path.append(str(harness.HERE.parent / "tools"))
+from random_cases.kinematics import Array, length, world
 
 TARGETS = 200
 SEED = 17

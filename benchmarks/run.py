@@ -35,7 +35,6 @@ NAMES = (
     "grounder_play",
     "terrain",
     "branches",
-    "gates",
     "start_up",
     "loading",
     "libraries",

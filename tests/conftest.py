@@ -25,11 +25,11 @@ LONGEST = (  # groups of tests by how their names begin, those that take longest
     "tests/view/test_viewer_benchmark.py",
     "tests/kernels/test_pipeline.py::test_a_process_that_compiles",
     "tests/contracts/test_saved_again.py::test_every_file_that_loads",
-    "tests/benchmarks/test_random_problems.py::test_no_problem_of_thousands",
+    "tests/tools/test_random_problems.py::test_no_problem_of_thousands",
     "tests/docs/test_recipes.py",
     "tests/view/test_page_soak.py",
     "tests/solving/test_soak.py",
-    "tests/benchmarks/test_mutations.py::test_a_mutant_that_matters",
+    "tests/tools/test_mutations.py::test_a_mutant_that_matters",
     "tests/solvers/test_engine.py::test_four_lanes",
 )
 NEEDS_ALL = (ROOT / "tests" / "docs", ROOT / "tests" / "jax")

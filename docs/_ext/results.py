@@ -1,6 +1,7 @@
 """Pages of measured figures, made from benchmarks/results: nothing is typed a second time.
 
-docs/results/NAME.md has a benchmark: its question, the command that repeats it, its tables as they were written.
+docs/results/NAME.md has a benchmark or a tool: its question, the command that repeats it, its tables as they were
+written.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from generated import write_pages
 from sphinx.application import Sphinx
 
 _ROOT = Path(__file__).parent.parent.parent
-_BENCHMARKS = _ROOT / "benchmarks"
+_BENCHMARKS, _TOOLS = _ROOT / "benchmarks", _ROOT / "tools"
 _PAGES = _ROOT / "docs" / "results"
 
 
@@ -32,14 +33,19 @@ def _page(name: str) -> str:
     text = (_BENCHMARKS / "results" / f"{name}.md").read_text(encoding="utf-8")
     title, _, tables = text.partition("\n")
     tables = re.sub(r"^#(#+ )", r"\1", tables, flags=re.MULTILINE)
-    said = f"{_first_paragraph(name)}\n\nRepeat it with\n\n```bash\npython benchmarks/run.py {name}\n```\n"
+    said = f"{_first_paragraph(name)}\n\nRepeat it with\n\n```bash\npython {_command(name)}\n```\n"
     return f"# {title.lstrip('# ')}\n\n{said}\n{tables.strip()}\n"
 
 
+def _command(name: str) -> str:
+    """Return the arguments of Python that repeat a measurement."""
+    return f"tools/{name}.py" if (_TOOLS / f"{name}.py").is_file() else f"benchmarks/run.py {name}"
+
+
 def _first_paragraph(name: str) -> str:
-    """What a benchmark says of itself."""
-    path = _BENCHMARKS / f"{name}.py"
-    source = path if path.is_file() else _BENCHMARKS / name / "__init__.py"
+    """Read the first paragraph of the docstring of a benchmark or tool."""
+    paths = (_BENCHMARKS / f"{name}.py", _TOOLS / f"{name}.py", _BENCHMARKS / name / "__init__.py")
+    source = next(path for path in paths if path.is_file())
     doc = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
     return " ".join(doc.split("\n\n")[0].split())
 

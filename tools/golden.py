@@ -1,9 +1,9 @@
 """Answers of every solver on ten rigs as hashes: a change of code that should change no answer shows here that it does.
 
-    python benchmarks/golden.py                       compare this Poise with golden/golden.json; 1 where it differs
-    python benchmarks/golden.py --against DIR         compare with the Poise of another checkout, run here and now
-    python benchmarks/golden.py --write               write golden/golden.json
-    python benchmarks/golden.py --accept PATTERN --why SENTENCE
+    python tools/golden.py                       compare this Poise with golden/golden.json; 1 where it differs
+    python tools/golden.py --against DIR         compare with the Poise of another checkout, run here and now
+    python tools/golden.py --write               write golden/golden.json
+    python tools/golden.py --accept PATTERN --why SENTENCE
                                                       take over what changed, and say why in golden/changes.md
 
 An entry is rig/solver/question. It has hashes of q, of the status codes, of the iterations and of the words (messages,
@@ -30,9 +30,9 @@ from typing import Any
 
 import golden_cases
 import golden_rigs
-import harness
+from benchmark_harness import harness
 
-FOLDER = harness.HERE / "golden"
+FOLDER = Path(__file__).parent / "golden"
 PATIENCE = 1800  # s for all answers of another checkout, kernels compiled
 NEAR = 1e-4  # of the worst error: less is rounding of what is written with four digits
 _SHOWN = 60

@@ -1,4 +1,4 @@
-"""The net and the gates of benchmarks/: a bit that changed is noticed, and what is not kept. No time is asserted."""
+"""The net and the gates of tools/: a bit that changed is noticed, and what is not kept. No time is asserted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import poise
 
-FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
+FOLDER = Path(__file__).parent.parent.parent / "tools"
 SOLVERS = ("auto", "levenberg_marquardt", "ccd", "fabrik", "two_bone")
 
 
@@ -146,8 +146,8 @@ def test_gates_measure_what_they_say(monkeypatch):
 
 def side(**of):
     """Times and facts by which every gate is kept but those given."""
-    import gates
     import gates_work
+    import regression_gates
 
     times, facts = (
         {},
@@ -173,7 +173,7 @@ def side(**of):
     }
     times |= {name: value for name, value in of.items() if not isinstance(value, bool)}
     facts |= {name: value for name, value in of.items() if isinstance(value, bool)}
-    return gates.Side({name: [[value]] * 3 for name, value in times.items()}, facts)
+    return regression_gates.Side({name: [[value]] * 3 for name, value in times.items()}, facts)
 
 
 BASE = {"27 goals": 20.0, "tracker step, Place": 40.0, "tracker step, Position": 40.0} | {
@@ -201,8 +201,8 @@ BASE = {"27 goals": 20.0, "tracker step, Place": 40.0, "tracker step, Position":
     ],
 )
 def test_a_gate_that_is_not_kept_is_told(name, value, gate):
-    import gates
+    import regression_gates
 
     base = side(**BASE)
-    assert all(row[""] == "ok" for table in gates.TABLES.values() for row in table(side(), base))
-    assert [row[""] for row in gates.TABLES[gate](side(**{name: value}), base)].count("NOT OK") >= 1
+    assert all(row[""] == "ok" for table in regression_gates.TABLES.values() for row in table(side(), base))
+    assert [row[""] for row in regression_gates.TABLES[gate](side(**{name: value}), base)].count("NOT OK") >= 1

@@ -11,8 +11,8 @@ import numpy as np
 import poise
 from poise import Kind, Range, Status
 from poise.problem.arm import find_arm
-from random_cases.asked import KNOWN, ROWS, Asked
 from random_cases.kinematics import errors_of, value_of
+from random_cases.problems import KNOWN, ROWS, Asked
 
 Fault = tuple[str, str]
 BITS = ("q", "errors", "codes", "iterations")

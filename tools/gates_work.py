@@ -1,4 +1,4 @@
-"""What gates.py measures, in a process with one Poise: a line with a gate's name in, a line of JSON out.
+"""What regression_gates.py measures, in a process with one Poise: a line with a gate's name in, a line of JSON out.
 
 Only public names of Poise are used, so that the same script measures any checkout. Times are wall time in microseconds,
 a number for each call (or each frame of a batch). Facts are what must be true whatever the time, such as equal bits.

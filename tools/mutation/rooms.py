@@ -30,7 +30,11 @@ ROOMS = (
         ("solving/diagnosis.py", "solving/result.py", "solving/arguments.py", "problem/goal_errors.py"),
         SOLVING,
     ),
-    Room("limits", ("model/limits", "kernels/limits"), ("tests/model", "tests/kernels", *SOLVING, "tests/io")),
+    Room(
+        "limits",
+        ("model/limits", "model/limit_bounds.py", "model/limit_checks.py", "kernels/limits.py"),
+        ("tests/model", "tests/kernels", *SOLVING, "tests/io"),
+    ),
     Room("readers", ("io",), ("tests/io", "tests/contracts", "tests/model")),
     Room("ground", ("ground",), ("tests/ground", "tests/terrain", "tests/contracts")),
     Room("viewer", ("viewer",), ("tests/view",)),
@@ -41,13 +45,7 @@ ROOMS = (
     Room("kernels", ("kernels",), ("tests/kernels", "tests/model", "tests/ground", *SOLVING), plain=True),
 )
 # The machinery; and what needs JAX.
-NOT_MUTATED = (
-    "kernels/jit.py",
-    "kernels/jit.py",
-    "kernels/jit.py",
-    "kernels/lazy_import.py",
-    "solvers/autodiff.py",
-)
+NOT_MUTATED = ("kernels/jit.py", "kernels/lazy_import.py", "solvers/autodiff.py")
 # What runs while a kernel is compiled, so that plain kernels never meet it.
 COMPILING = ("kernels/lanes.py",)
 

@@ -1,11 +1,11 @@
 """Small random faults put into the sources: and how many of them the tests see.
 
-    python benchmarks/mutations.py trace                which tests run which lines: once, an hour
-    python benchmarks/mutations.py run --workers 2      400 mutants, then results/mutations.md and .json
-    python benchmarks/mutations.py run --room ground    those of a room
-    python benchmarks/mutations.py trace --kernels compiled --tests tests/maths      after tests were added: those,
-    python benchmarks/mutations.py run --again survived maths/geometry.py              and what survived, once more
-    python benchmarks/mutations.py show KEY             the change as a diff
+    python tools/mutations.py trace                which tests run which lines: once, an hour
+    python tools/mutations.py run --workers 2      400 mutants, then results/mutations.md and .json
+    python tools/mutations.py run --room ground    those of a room
+    python tools/mutations.py trace --kernels compiled --tests tests/maths      after tests were added: those,
+    python tools/mutations.py run --again survived maths/geometry.py              and what survived, once more
+    python tools/mutations.py show KEY             the change as a diff
 
 A mutant is one change of one expression (mutation/mutants.py), drawn with a fixed seed, so many from each room
 (mutation/rooms.py). It is judged by those tests of its room that run the changed line, quickest first, for at most
@@ -32,7 +32,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-import harness
+from benchmark_harness import harness
 from mutation.mutants import Mutant
 from mutation.rooms import ROOMS, Room, drawn, is_plain
 from mutation.trial import FIRST, HERE, ROOT, Runner, Traces, copy_of, tried

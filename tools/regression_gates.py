@@ -1,6 +1,6 @@
 """The gates of the rebuilt package: new poses, clips, many goals, calls, what seconds say, start-up; beside c3db658.
 
-    python benchmarks/gates.py [--base DIR] [--rounds N] [GATE ...]
+    python tools/regression_gates.py [--base DIR] [--rounds N] [GATE ...]
 
 Both are measured in the same run, in turn, round after round, each in a process of its own (gates_work.py); times are
 medians. Without --base the commit is taken from the repository into the cache (POISE_BENCH_CACHE), so that its kernels
@@ -23,12 +23,13 @@ from typing import Any, NamedTuple
 
 import gates_work
 import golden_rigs
-import harness
 import numpy as np
+from benchmark_harness import harness
 from start_up import NUMBA
 
 import poise
 
+HERE = Path(__file__).parent
 BASE = "c3db658"
 ROUNDS = 5
 STARTS = 9  # rounds of fresh processes
@@ -86,7 +87,7 @@ class Worker:
         self.environment = {**os.environ, "PYTHONPATH": str(checkout / "src")}
         self.environment.pop("PYTHONDONTWRITEBYTECODE", None)  # else starting measures Python's own compiler
         self.process = subprocess.Popen(
-            [sys.executable, str(harness.HERE / "gates_work.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, str(HERE / "gates_work.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True, env=self.environment,
         )  # fmt: skip
 
@@ -130,7 +131,7 @@ def base_checkout() -> Path:
     folder = harness.cache_folder() / f"poise-{BASE}"
     if not (folder / "src" / "poise").is_dir():
         command = ["git", "archive", BASE, "src"]
-        done = subprocess.run(command, cwd=harness.HERE.parent, capture_output=True, check=False)
+        done = subprocess.run(command, cwd=HERE.parent, capture_output=True, check=False)
         if done.returncode:
             message = f"{BASE} is not in this repository; give its checkout with --base DIR"
             raise RuntimeError(message)
@@ -321,7 +322,7 @@ def main(gates: Sequence[str] = tuple(TABLES), base: Path | None = None, rounds:
         f"{len(rows) - len(missed)} of {len(rows)} rows are ok. Both were measured in turn in the same run, {rounds} "
         f"rounds ({STARTS} of fresh processes); medians of wall time, of processor time for start-up."
     )
-    harness.report("gates", f"Gates, beside {BASE}", rows, [note])
+    harness.report("regression_gates", f"Gates, beside {BASE}", rows, [note])
     return 1 if missed else 0
 
 

@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import harness
 import numpy as np
+from benchmark_harness import harness
 from numpy.typing import NDArray
 
 import poise

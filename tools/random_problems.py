@@ -1,8 +1,8 @@
 """Answers to random problems of a generator of its own, and whether they keep what Poise promises.
 
-    python benchmarks/random_problems.py                    50,000 problems
-    python benchmarks/random_problems.py --count 2000 --first 100000
-    python benchmarks/random_problems.py --seed 1234         one problem, and what is wrong with it
+    python tools/random_problems.py                    50,000 problems
+    python tools/random_problems.py --count 2000 --first 100000
+    python tools/random_problems.py --seed 1234         one problem, and what is wrong with it
 
 Trees of every kind of joint, limit and coupling, units from 1e-6 to 1e6, bases up to 1e5 lengths away, poses with
 lengths and scales of their own, goals of every kind. Each problem is given to auto and to another solver, and judged
@@ -21,10 +21,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import harness
 import numpy as np
-from random_cases.asked import problem_of
+from benchmark_harness import harness
 from random_cases.checks import Fault, faults_of
+from random_cases.problems import problem_of
 
 from poise import solvers
 

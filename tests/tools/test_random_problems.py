@@ -15,7 +15,7 @@ from tests.model.test_pinocchio import models, pin_name
 from tests.reference import slow_kinematics
 from tests.strategies import random_q, random_skeleton, rng_of
 
-FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
+FOLDER = Path(__file__).parent.parent.parent / "tools"
 QUICK, LONG, PART = range(40), range(10_000, amount(10_600, 13_000)), 200
 
 
@@ -68,8 +68,8 @@ def test_its_kinematics_is_that_of_pinocchio(data):
 @pytest.fixture
 def answer():
     """A problem with limits that is reached, and its answer as plain numbers that can be spoilt."""
-    from random_cases.asked import Asked
     from random_cases.kinematics import world
+    from random_cases.problems import Asked
 
     s = poise.Skeleton.build(
         ["a", "b", "tip"], [-1, 0, 1], [1, 2, 0], offsets=[(0, 0, 0), (1, 0, 0), (1, 0, 0)],
