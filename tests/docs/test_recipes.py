@@ -37,8 +37,8 @@ PROOFS = {
             "PASSED tests/contracts/test_solvers.py::test_goals[Drill-levenberg_marquardt]",
             "\nreached: ",
         ),
-        "given.shape[-1:] == (self.width,)",
-        "given.shape[-1:] == (3,)",
+        "numbers.shape[-1:] == (self.width,)",
+        "numbers.shape[-1:] == (3,)",
     ),
     "Add a limit": Proof(
         (
@@ -55,8 +55,8 @@ PROOFS = {
             "PASSED tests/contracts/test_formats.py::TestReading::test_a_file_with_wrong_bytes[bones-.bones]",
             "3 kept, 0 broken",
         ),
-        "words[1] not in known",
-        "len(words) == 0",
+        "columns[1] not in indices",
+        "len(columns) == 0",
     ),
 }
 
