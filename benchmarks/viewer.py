@@ -29,7 +29,7 @@ from poise.viewer.server import Server
 from poise.viewer.session.session_thread import SessionThread
 
 sys.path.append(str(harness.HERE.parent))
-from tests.view.browser import ARGUMENTS, CHROMIUM, MISSING, Tab
+from tests.viewer.browser import ARGUMENTS, CHROMIUM, MISSING, Tab
 
 ROUNDS = 3  # loads of each rig, each in a browser without a cache
 MOVES = 240  # pictures of a drag: four seconds at sixty a second

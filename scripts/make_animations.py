@@ -25,7 +25,7 @@ from poise.viewer.server import Server
 from poise.viewer.session.session_thread import SessionThread
 
 sys.path.append(str(Path(__file__).parent.parent))
-from tests.view.browser import ARGUMENTS, CHROMIUM, MISSING, Tab
+from tests.viewer.browser import ARGUMENTS, CHROMIUM, MISSING, Tab
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 SIZE = (760, 560)  # of the page, in pixels

@@ -17,7 +17,7 @@ from poise.viewer.server import Server
 from poise.viewer.session.session_thread import SessionThread
 
 sys.path.append(str(Path(__file__).parent.parent))
-from tests.view.browser import ARGUMENTS, CHROMIUM, MISSING, Tab
+from tests.viewer.browser import ARGUMENTS, CHROMIUM, MISSING, Tab
 
 SIZES = (1600, 1000), (1000, 600), (400, 800)
 THEMES = ("dark", "light")

@@ -13,7 +13,7 @@ from unittest import mock
 
 from poise import cli
 from poise.io import samples
-from tests.patience import PROCESS
+from tests.timeouts import PROCESS
 
 HUMANOID = samples.path("humanoid.glb")
 ARM = samples.path("arm.urdf")

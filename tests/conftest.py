@@ -20,22 +20,22 @@ settings.register_profile(
 settings.load_profile("poise")
 ROOT = Path(__file__).parent.parent
 LONGEST = (  # groups of tests by how their names begin, those that take longest first
-    "tests/house/test_versions.py",
+    "tests/packaging/test_versions.py",
     "tests/kernels/test_cuda.py",
-    "tests/view/test_viewer_benchmark.py",
-    "tests/kernels/test_pipeline.py::test_a_process_that_compiles",
-    "tests/contracts/test_saved_again.py::test_every_file_that_loads",
+    "tests/viewer/test_viewer_benchmark.py",
+    "tests/kernels/test_compiler_pipeline.py::test_a_process_that_compiles",
+    "tests/contracts/test_resaving.py::test_every_file_that_loads",
     "tests/tools/test_random_problems.py::test_no_problem_of_thousands",
     "tests/docs/test_recipes.py",
-    "tests/view/test_page_soak.py",
+    "tests/viewer/test_page_soak.py",
     "tests/solving/test_soak.py",
     "tests/tools/test_mutations.py::test_a_mutant_that_matters",
-    "tests/solvers/test_engine.py::test_four_lanes",
+    "tests/solvers/test_lm_engine.py::test_four_lanes",
 )
 NEEDS_ALL = (ROOT / "tests" / "docs", ROOT / "tests" / "jax")
 
 if "PYTEST_XDIST_WORKER" in os.environ:
-    from tests.compile_once import compile_once, locked
+    from tests.shared_kernel_cache import compile_once, locked
 
     compile_once()
 
@@ -142,7 +142,7 @@ def nobody(monkeypatch):
 @pytest.fixture(scope="session")
 def chromium():
     """The one browser of a process, which can have no more; tests that need one say so where there is none."""
-    from tests.view.browser import ARGUMENTS, HEADLESS, MISSING
+    from tests.viewer.browser import ARGUMENTS, HEADLESS, MISSING
 
     if HEADLESS is None:
         pytest.skip(MISSING)

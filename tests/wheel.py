@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.compile_once import once
 from tests.conftest import ROOT
-from tests.patience import PROCESS
+from tests.shared_kernel_cache import once
+from tests.timeouts import PROCESS
 
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "--retries=1")
 

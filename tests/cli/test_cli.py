@@ -18,7 +18,7 @@ import poise
 from poise import cli
 from poise.cli import demo
 from tests.command_line import ARM, HUMANOID, REACH, run, start
-from tests.patience import NO_HANG, PROCESS
+from tests.timeouts import NO_HANG, PROCESS
 
 
 def test_version_and_help():

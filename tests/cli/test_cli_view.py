@@ -16,8 +16,8 @@ from poise.cli import view as verb
 from poise.io import samples
 from poise.viewer import scenes
 from tests.command_line import ARM, HUMANOID, run
-from tests.patience import PROCESS
-from tests.view.page import page_at
+from tests.timeouts import PROCESS
+from tests.viewer.page import page_at
 
 MOTION = samples.path("humanoid.bvh")
 

@@ -11,7 +11,7 @@ import poise
 from poise import solvers
 from poise.comparison.runs import QUICK
 from poise.solvers.base.solver_calls import Capabilities
-from tests.comparison.doubles import Liar, Lost, answer
+from tests.comparison.faulty_solvers import Liar, Lost, answer
 
 EFFORT = dataclasses.replace(QUICK, joints=(2, 10), rounds=3, timed=3, traced=3, seconds=0.2)
 HOSTILE = '<script>alert("1")</script> & <b>'

@@ -18,7 +18,7 @@ from poise.comparison.data import COLUMNS
 from poise.comparison.metrics import _rank_by_share as by_share
 from poise.comparison.runs import QUICK, fit_exponent, time_calls
 from poise.io import samples
-from tests.comparison.doubles import Homebody, Liar, Lost, Murky, Outlaw, Sleeper
+from tests.comparison.faulty_solvers import Homebody, Liar, Lost, Murky, Outlaw, Sleeper
 
 ARM = poise.load(samples.path("arm.urdf"))
 PLACE = poise.Place("tool", (0, 0, 0), (1, 0, 0, 0))

@@ -10,7 +10,7 @@ from poise.comparison.compare import _build_task as task_for
 from poise.comparison.method import MethodOutput, PoiseMethod
 from poise.comparison.runs import QUICK, TimedMethod, run_method, time_batches, time_calls
 from poise.io import samples
-from tests.comparison.doubles import Liar, Lost, Outlaw, Sleeper
+from tests.comparison.faulty_solvers import Liar, Lost, Outlaw, Sleeper
 
 ARM = poise.load(samples.path("arm.urdf"))
 GOAL = poise.Place("tool", (0, 0, 0), (1, 0, 0, 0))

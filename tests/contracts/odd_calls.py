@@ -458,7 +458,7 @@ LEFT_OUT = {
     "Pose.unchecked": "it says by its name that it checks nothing",
     "KeyedClip.unchecked": "it says by its name that it checks nothing",
     "Track.sampled": "the library calls it, of tracks that are checked",
-    "View": "it starts a server; tests/view has its wrong calls",
+    "View": "it starts a server; tests/viewer has its wrong calls",
     "warmup": "it compiles; its one word is checked in tests/machine",
     "Loop.is_within": _MADE_BY_THE_LIBRARY,
     "solvers.check": _MADE_BY_THE_LIBRARY,

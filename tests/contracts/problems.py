@@ -12,7 +12,7 @@ from poise import Kind, Place, Position, Range
 from poise.io import samples
 from poise.problem.goals import GOALS
 from tests.contracts.cases import SOLVERS, asked, chain, goal_for, limb, posed, rest
-from tests.contracts.elsewhere import in_units, placed
+from tests.contracts.moved_skeletons import in_units, placed
 from tests.strategies import figure, generic_arm, rng_of
 
 ROWS = 19  # targets of a problem: two groups of lanes and some

@@ -16,7 +16,7 @@ from tests.contracts import values
 from tests.contracts.clips import walk
 from tests.contracts.problems import PROBLEMS
 from tests.strategies import figure, generic_arm, rng_of, unit_quaternions
-from tests.terrain.grounds import ground
+from tests.terrain.terrains import ground
 
 
 def _unaligned(array, _):

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 
 from poise import solvers
 from poise.solving import batch as running
-from tests.amounts import amount
 from tests.contracts.cases import SOLVERS
 from tests.contracts.problems import BITS, MEASURED, PAIRS, PROBLEMS, ROWS, accepted, answer, same_bits
 from tests.contracts.trees import any_problem
 from tests.strategies import rng_of, seeds
+from tests.workload import amount
 
 SIZES = (1, 7, 8, 9, ROWS)
 

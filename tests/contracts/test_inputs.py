@@ -9,7 +9,7 @@ import poise
 from poise import Clip, Grounder, Pose, Position, Terrain
 from tests.contracts.clips import VERBS, reached_for, walk
 from tests.contracts.problems import PAIRS, PROBLEMS, accepted
-from tests.terrain.grounds import KINDS, ground, points_over, rays_over
+from tests.terrain.terrains import KINDS, ground, points_over, rays_over
 
 
 def arrays_in(*things):

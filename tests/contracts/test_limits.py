@@ -15,7 +15,7 @@ from poise.plot.limit_outlines import build_local_outline
 from poise.solvers.base import solver_calls as handles
 from poise.solvers.base.option_parsing import list_parameters
 from tests.contracts.cases import LIMITS, limb, posed, rest
-from tests.model.test_turn_limits import inside
+from tests.model.test_rotation_limits import inside
 from tests.strategies import random_q, rng_of
 
 SLACK = 1e-9  # hard limits hold to this

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import poise
-from tests.amounts import amount
 from tests.contracts import odd_calls
 from tests.contracts.odd_calls import LONG, LONGEST_QUOTE, SLOW
+from tests.workload import amount
 
 CALLS = odd_calls.calls()
 COUNT = amount(5_000, 50_000)

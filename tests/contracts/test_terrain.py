@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import poise
 from poise import InputError, Terrain
-from tests.terrain.grounds import KINDS, SMOOTH, ground, points_over, rays_over, to_y_up
+from tests.terrain.terrains import KINDS, SMOOTH, ground, points_over, rays_over, to_y_up
 
 seeds = st.integers(0, 2**32 - 1)
 kinds = st.sampled_from(KINDS)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from poise.maths import rotations
 from tests.contracts.clips import VERBS, walk
-from tests.contracts.elsewhere import QUARTER, in_units, lengths_in, placed
+from tests.contracts.moved_skeletons import QUARTER, in_units, lengths_in, placed
 from tests.contracts.problems import PAIRS, PROBLEMS, answer
 from tests.contracts.trees import any_problem
 from tests.ground.clips import clip_of

@@ -19,7 +19,7 @@ from poise import Position, Terrain
 from poise.problem.goals import GOALS
 from tests.contracts import values
 from tests.contracts.problems import FEW, PROBLEMS, same_bits
-from tests.patience import NO_HANG, PROCESS
+from tests.timeouts import NO_HANG, PROCESS
 
 # JAX, where other tests have imported it, and Python from 3.12 on warn of every fork beside threads: these are meant
 pytestmark = [

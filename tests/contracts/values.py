@@ -21,7 +21,7 @@ from tests.contracts.cases import LIMITS as LIMITED
 from tests.contracts.clips import reached_for, walk
 from tests.contracts.problems import FEW, PROBLEMS
 from tests.strategies import generic_arm
-from tests.terrain.grounds import KINDS, ground, points_over, rays_over, wavy
+from tests.terrain.terrains import KINDS, ground, points_over, rays_over, wavy
 
 THERE = (0.3, 0.2, 0.4)
 _QUICKEST = dataclasses.replace(QUICK, joints=(2,), rounds=3, timed=3, traced=3, seconds=0.05)

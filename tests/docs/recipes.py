@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.conftest import ROOT
-from tests.patience import PROCESS
+from tests.timeouts import PROCESS
 
 GUIDE = ROOT / "docs" / "contributing.md"
 _STEP = re.compile(r"^(\d+)\. (.*?)\n\n   ```(\w+)\n(.*?)^   ```$", re.MULTILINE | re.DOTALL)

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.compile_once import once
 from tests.conftest import ROOT
 from tests.docs import site as reading
 from tests.docs.pages import DOCS, name, pages
-from tests.patience import PROCESS
+from tests.shared_kernel_cache import once
+from tests.timeouts import PROCESS
 
 SEARCH_PAGES = {"search.html", "genindex.html"}  # furo's own: found through the search box, not through links
 IMAGE = re.compile(r"!\[[^\]]*\]\((images/[^)]*)\)")

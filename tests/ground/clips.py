@@ -12,7 +12,7 @@ import numpy as np
 import poise
 from poise import Clip, Terrain
 from poise.ground.contact.contacts import Contacts
-from tests.ground.labels import LABELS
+from tests.ground.labelled_contacts import LABELS
 
 TRAVELLING = ("cmu_12_01_walk", "walk_mass", "run_mass")
 IN_PLACE = {

@@ -16,7 +16,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import motion_of
 from poise.maths import rotations
 from tests.ground.clips import clip_of
-from tests.ground.fours import on_all_fours, skeleton
+from tests.ground.quadrupeds import on_all_fours, skeleton
 
 HELD = ("left hand", "right hand", "left knee", "right knee")
 GROUNDS = {

@@ -10,7 +10,7 @@ from poise.ground.contact.contacts import Contacts, Thresholds, find_contacts, s
 from poise.ground.contact.in_place import in_place, travelled
 from poise.ground.contact.soles import find_soles
 from poise.ground.figure.motion import BALL
-from tests.ground.labels import LABELS
+from tests.ground.labelled_contacts import LABELS
 from tests.ground.motions import motion, moved, path
 
 FRAME = 1 / 60

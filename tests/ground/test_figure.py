@@ -9,7 +9,7 @@ import poise
 from poise import Clip, InputError, Kind, Pose, Skeleton, UnsupportedError
 from poise.ground.figure.figure import HEIGHT, figure_of
 from poise.maths import rotations
-from tests.contracts.elsewhere import QUARTER, in_units, placed
+from tests.contracts.moved_skeletons import QUARTER, in_units, placed
 from tests.ground.clips import clip_of
 from tests.ground.motions import load
 

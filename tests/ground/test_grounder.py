@@ -23,7 +23,7 @@ from poise.kernels import springs
 from poise.kernels.ground import grounder_walk
 from tests.conftest import ROOT
 from tests.ground.clips import clip_of, ground_of
-from tests.kernels.entered import entered
+from tests.kernels.kernel_entries import entered
 
 SECOND = 1 / 60
 ON, OFF = [[True, True]] * 2, [[False, False]] * 2

@@ -17,7 +17,7 @@ from poise.kernels.ground import grounder_feet, grounder_walk
 from poise.kernels.vec_quat import Vec
 from poise.maths import rotations
 from tests.ground.test_grounder import ON, SECOND, at, grounder, soles_over
-from tests.kernels.entered import entered
+from tests.kernels.kernel_entries import entered
 
 
 @pytest.mark.parametrize("direction", [(1, 0, 0), (-1, 0, 0), (0, 0, 1), (0, 0, -1), (0.6, 0, -0.8)])

@@ -12,7 +12,7 @@ from poise.kernels import springs
 from poise.kernels.ground import grounder_feet, grounder_lift, grounder_walk
 from poise.kernels.vec_quat import Quat, Vec
 from tests.ground.test_grounder import OFF, SECOND, ankles, at, figure, grounder, shown
-from tests.kernels.entered import entered
+from tests.kernels.kernel_entries import entered
 
 STEP = 0.15  # [m]
 LEVEL = Quat(1.0, 0.0, 0.0, 0.0)

@@ -16,7 +16,7 @@ from poise.kernels.ground import grounder_feet, grounder_walk
 from poise.kernels.vec_quat import Quat, Vec
 from poise.maths import rotations
 from tests.ground.clips import clip_of
-from tests.kernels.entered import entered
+from tests.kernels.kernel_entries import entered
 
 RATE = 60.0
 NEAR = 6  # frames: 0.1 s

@@ -7,7 +7,7 @@ import pytest
 
 import poise
 from poise import Clip, Terrain
-from tests.ground.fours import on_all_fours
+from tests.ground.quadrupeds import on_all_fours
 
 
 @pytest.mark.parametrize("away", [-1000.0, 1000.0])

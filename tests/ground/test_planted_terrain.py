@@ -9,7 +9,7 @@ from poise import Terrain, lock_feet, plant_feet
 from poise.ground.figure.footing import Footing
 from poise.maths import rotations
 from tests.contracts.clips import walk
-from tests.contracts.elsewhere import QUARTER, in_units, placed
+from tests.contracts.moved_skeletons import QUARTER, in_units, placed
 
 GROUNDS = {
     "slope": Terrain.slope(8),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import FileError
-from tests.patience import no_hang
+from tests.timeouts import no_hang
 
 Make = Callable[[Random], Any]  # an example from what chance says; the same again for the same seed
 

@@ -9,8 +9,8 @@ import pytest
 
 import poise
 from tests.io.asf_samples import ASF, VALUES, amc
-from tests.io.refusals import refused
-from tests.patience import no_hang
+from tests.io.file_errors import refused
+from tests.timeouts import no_hang
 
 
 def changed(old, new, text=ASF):

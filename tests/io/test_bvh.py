@@ -16,7 +16,7 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
-from tests.patience import no_hang
+from tests.timeouts import no_hang
 
 FILES = (
     "bvhio_example", "cmu_01_03_climb_ladder", "cmu_12_01_walk", "jesse_dance_rokoko", "jumping_jacks_cmu1",

@@ -10,7 +10,7 @@ import pytest
 from poise.errors import FileError
 from poise.io.formats import bvh
 from poise.io.registry import load
-from tests.patience import no_hang
+from tests.timeouts import no_hang
 
 GOOD = """HIERARCHY
 ROOT Hips

@@ -19,7 +19,7 @@ from poise.model.limits import EulerBox, Range
 from poise.model.skeleton import Kind
 from tests.io.fbx_samples import fbx, node
 from tests.io.gltf_samples import content, places
-from tests.patience import PROCESS
+from tests.timeouts import PROCESS
 
 pytest.importorskip("ufbx")
 
@@ -132,7 +132,7 @@ class TestRealFiles:
         rig, clip = real[name], real[name].clips[0]
         step = np.diff(clip.times)
         times = (clip.times[:-1, None] + step[:, None] * [0.2, 0.4, 0.5, 0.6, 0.8]).ravel()
-        script, out = Path(__file__).with_name("fbx_between.py"), tmp_path / "places.npz"
+        script, out = Path(__file__).with_name("fbx_oracle.py"), tmp_path / "places.npz"
         words = [script, data / "fbx" / f"{name}.fbx", out, *map(repr, times.tolist())]
         subprocess.run([sys.executable, *map(str, words)], check=True, timeout=PROCESS)
         with np.load(out) as file:

@@ -12,9 +12,9 @@ import pytest
 
 import poise
 from poise.io import samples
-from tests.amounts import amount
 from tests.io.fbx_samples import SECOND, fbx, node
-from tests.patience import NO_HANG
+from tests.timeouts import NO_HANG
+from tests.workload import amount
 
 pytest.importorskip("ufbx")
 

@@ -1,7 +1,7 @@
 """A small file of every format that is read, written to every format that is written: other programs read the results.
 
 All forms of glTF go through Khronos' validator. BVH is read by bvhio, URDF by Pinocchio, values by json, csv and NumPy.
-`test_bvh_elsewhere` and `test_three_vrm` compare places in files that others have read.
+`test_bvh_other_libraries` and `test_three_vrm` compare places in files that others have read.
 """
 
 from __future__ import annotations

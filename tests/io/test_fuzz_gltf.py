@@ -14,7 +14,7 @@ from poise.errors import FileError, UnsupportedError
 from poise.io.formats import gltf
 from tests.io.fuzzing import mutated, number, until_time_is_up
 from tests.io.gltf_samples import arm, arm_arrays, content, glb, saved_arm, with_arrays
-from tests.patience import no_hang
+from tests.timeouts import no_hang
 
 pytestmark = pytest.mark.long
 

@@ -14,7 +14,7 @@ from tests.io.asf_samples import ASF, amc
 from tests.io.c3d_samples import DEC, INTEL, MIPS, c3d, cloud
 from tests.io.fuzzing import mutated, until_time_is_up
 from tests.io.test_markers import HEAD, ROWS
-from tests.patience import no_hang
+from tests.timeouts import no_hang
 
 pytestmark = pytest.mark.long
 

@@ -18,7 +18,7 @@ from poise.io.formats import gltf
 from poise.io.gltf.container import read_inside
 from poise.io.gltf.json_checks import BrokenError
 from tests.io.gltf_samples import arm, arm_arrays, glb, saved, saved_arm, with_arrays
-from tests.patience import assert_linear, no_hang
+from tests.timeouts import assert_linear, no_hang
 
 HUGE = 2**32 - 1
 HEAD = '{"asset": {"version": "2.0"}, '

@@ -15,7 +15,7 @@ from poise.model.clip import KeyedClip
 from poise.model.limits import Range
 from poise.model.skeleton import Coupling, Kind
 from tests.io.gltf_samples import FILES, HALF, arm, arm_arrays, saved, saved_arm, with_arrays
-from tests.patience import assert_linear, no_hang
+from tests.timeouts import assert_linear, no_hang
 
 
 def rows_of(rig, nodes) -> list[int]:

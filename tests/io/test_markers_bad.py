@@ -10,9 +10,9 @@ import pytest
 
 import poise
 from tests.io.c3d_samples import DEC, INTEL, MIPS, c3d, cloud, parameter
-from tests.io.refusals import refused
+from tests.io.file_errors import refused
 from tests.io.test_markers import HEAD, ROWS
-from tests.patience import no_hang
+from tests.timeouts import no_hang
 
 WHOLE = c3d(cloud())
 FIRST_RECORD = 512 + 4  # the group POINT: length, number, 5 letters, the step to the next

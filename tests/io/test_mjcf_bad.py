@@ -15,7 +15,7 @@ from poise.io.formats import mjcf
 from poise.io.text_parsing import MAX_NUMBER
 from tests.io.fuzzing import mutated, until_time_is_up
 from tests.io.mjcf_samples import ARM, body, model
-from tests.patience import no_hang
+from tests.timeouts import no_hang
 
 ENTITIES = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10 if k else "boom"}">' for k in range(12))
 HINGE = '<joint name="j"/>'

@@ -9,7 +9,7 @@ import poise
 from poise.io.formats import urdf
 from tests.io.fuzzing import mutated, until_time_is_up
 from tests.io.test_urdf import LIMIT, joint, robot
-from tests.patience import no_hang
+from tests.timeouts import no_hang
 
 ROBOT = robot(
     joint("j", "revolute", "a", "b", LIMIT),

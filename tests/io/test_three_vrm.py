@@ -19,7 +19,7 @@ import poise
 from poise.io import samples
 from poise.maths import rotations
 from poise.model.roles.bone_names import BONES
-from tests.patience import PROCESS
+from tests.timeouts import PROCESS
 
 FOLDER = os.environ.get("POISE_THREE", "")
 pytestmark = [

@@ -8,7 +8,7 @@ import pytest
 
 from poise.errors import FileError
 from poise.io.formats import urdf
-from tests.patience import assert_linear, no_hang
+from tests.timeouts import assert_linear, no_hang
 
 LINKS = '<link name="a"/><link name="b"/><link name="c"/>'
 LIMIT = '<limit lower="-1" upper="2"/>'

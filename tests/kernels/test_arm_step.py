@@ -10,7 +10,7 @@ from poise.kernels import arm_lm
 from poise.kernels.lanes import SCALAR
 from poise.kernels.layout import ARM_HIGH, ARM_LOW, ARM_SLIDES
 from poise.kernels.vec_quat import Vec
-from tests.kernels.entered import entered
+from tests.kernels.kernel_entries import entered
 from tests.strategies import rng_of, unit_quaternions
 
 WEIGHTS = np.array([1.0, 0.6])

@@ -17,12 +17,12 @@ import pytest
 from poise.kernels import arm_lm
 from poise.kernels.lanes import LANES8
 from poise.kernels.layout import LIMIT_ROW
-from tests.amounts import amount
-from tests.compile_once import once
 from tests.kernels.cuda_build import NOT_HERE
 from tests.kernels.test_lanes import arm_driver, side_by_side
 from tests.kernels.tree_cases import settings, solve, work_of
 from tests.reference.kernel_tree import random_tree, random_u
+from tests.shared_kernel_cache import once
+from tests.workload import amount
 
 pytestmark = pytest.mark.long
 

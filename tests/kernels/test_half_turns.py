@@ -10,7 +10,7 @@ import pytest
 import poise
 from poise.kernels import limits, matrices
 from poise.kernels.vec_quat import Quat, Vec
-from tests.kernels.entered import entered
+from tests.kernels.kernel_entries import entered
 from tests.strategies import straight_chain
 
 

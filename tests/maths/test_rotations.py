@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation, Slerp
 
 import poise
 from poise.maths import rotations
-from tests.kernels.entered import entered
+from tests.kernels.kernel_entries import entered
 from tests.strategies import rng_of, seeds, unit_quaternions, vectors
 
 UNITS = st.sampled_from([1e-300, 1e-160, 1e-9, 1.0, 1e9, 1e160, 1e300])

@@ -11,7 +11,7 @@ from poise.model.anatomy.joint_axes import compute_joint_frame, compute_parent_f
 from poise.model.roles.bone_names import SIDES
 from tests.model.humanoid_truth import HUMANOIDS
 from tests.model.test_humanoid import load
-from tests.model.turned_rigs import UPS, in_another_guise, nonsense
+from tests.model.transformed_rigs import UPS, in_another_guise, nonsense
 
 pytestmark = pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
 

@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 from tests.model.humanoid_figures import CONVENTIONS, figure
 from tests.model.test_anatomical_axes import FIGURES, FRONTS, NO_POSE, RESTS, UNSURE
 from tests.model.test_humanoid import load
-from tests.model.turned_rigs import in_another_guise
+from tests.model.transformed_rigs import in_another_guise
 
 pytestmark = pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
 

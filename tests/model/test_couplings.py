@@ -7,7 +7,7 @@ import pytest
 
 import poise
 from poise.model.joints import drop_blocking_ranges, resolve_couplings
-from tests.patience import assert_linear
+from tests.timeouts import assert_linear
 
 INF = float("inf")
 HINGE = poise.Kind.HINGE

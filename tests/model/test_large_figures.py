@@ -12,7 +12,7 @@ from poise.cli import info
 from poise.model.roles.bone_names import parse_joint_name
 from poise.model.roles.roles import build_character_tree
 from tests.model.humanoid_figures import skeleton_of
-from tests.patience import assert_linear, no_hang
+from tests.timeouts import assert_linear, no_hang
 
 WORDS = ("thigh", "shin", "foot", "toe", "arm", "leg", "hand", "palm", "middle")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import poise
 from poise.model.limit_bounds import clamp_angles
 from poise.model.limits import unit_axis
-from tests.kernels.entered import entered
+from tests.kernels.kernel_entries import entered
 from tests.strategies import straight_chain
 
 ANGLES = st.floats(-20, 20)

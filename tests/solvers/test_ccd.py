@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import poise
 from poise import CCD, Position, Range, Status
 from poise.maths import rotations
-from tests.kernels.entered import entered
+from tests.kernels.kernel_entries import entered
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain
 
 CLASSIC = CCD(order="tip-first", bend=0, finish=False)

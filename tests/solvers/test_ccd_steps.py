@@ -16,7 +16,7 @@ from poise.kernels.chain_kinematics import EffectorTarget, GoalWeights
 from poise.kernels.jit import kernel
 from poise.kernels.vec_quat import Quat, Vec
 from poise.maths import rotations
-from tests.kernels.entered import entered
+from tests.kernels.kernel_entries import entered
 from tests.strategies import rng_of, seeds, unit_quaternions
 
 

@@ -18,7 +18,7 @@ import poise
 from poise import FABRIK, EulerBox, Pin, Position, Range, Status, SwingTwist
 from poise.maths import rotations
 from tests.contracts.problems import PROBLEMS
-from tests.kernels.entered import entered
+from tests.kernels.kernel_entries import entered
 from tests.reference import slow_fabrik
 from tests.strategies import figure, random_q, random_skeleton, rng_of, seeds, straight_chain, unit_quaternions
 

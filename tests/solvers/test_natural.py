@@ -17,7 +17,7 @@ from poise.kernels.posture import compute_poles as poles_kernel
 from poise.maths import rotations
 from poise.solvers.natural.limbs import limbs_of
 from poise.solvers.natural.stages import stages_of
-from tests.model.turned_rigs import in_another_guise
+from tests.model.transformed_rigs import in_another_guise
 
 FORWARD, UP, LEFT = np.eye(3)[[2, 1, 0]]  # of the sample figure
 FIGURE = poise.load(samples.path("humanoid.glb"))

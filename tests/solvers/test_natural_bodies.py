@@ -10,7 +10,7 @@ from poise.io import samples
 from poise.maths import rotations
 from poise.solvers.natural.limbs import limbs_of, shows_its_side
 from poise.solvers.natural.natural import numbers_of
-from tests.model.turned_rigs import in_another_guise
+from tests.model.transformed_rigs import in_another_guise
 
 FORWARD, UP, LEFT = np.eye(3)[[2, 1, 0]]  # of the sample figure
 FIGURE = poise.load(samples.path("humanoid.glb"))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import poise
 from poise import Place, Position, Range, Status, TwoBone
 from poise.maths import rotations
-from tests.kernels.entered import entered
+from tests.kernels.kernel_entries import entered
 from tests.strategies import rng_of, seeds, straight_chain, unit_quaternions
 
 KNEE = (0.0, -1.0, 0.1)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import poise
 from poise import Position, Range, Status, solvers
-from tests.patience import assert_linear
 from tests.strategies import rng_of, seeds, straight_chain, unit_quaternions
+from tests.timeouts import assert_linear
 
 BALL = poise.Kind.BALL
 SOLVERS = solvers.names()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from poise.ground.terrain.rays.triangle_cells import sorted_into_cells
-from tests.terrain.grounds import grid_mesh, terrain_of_triangles, wavy
+from tests.terrain.terrains import grid_mesh, terrain_of_triangles, wavy
 
 seeds = st.integers(0, 2**32 - 1)
 FEW = settings(max_examples=40)

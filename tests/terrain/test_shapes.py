@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from poise import InputError, Terrain
-from tests.terrain.grounds import points_over
+from tests.terrain.terrains import points_over
 
 seeds = st.integers(0, 2**32 - 1)
 FEW = settings(max_examples=40)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import poise
-from tests.amounts import amount
 from tests.model.test_pinocchio import models, pin_name
 from tests.reference import slow_kinematics
 from tests.strategies import random_q, random_skeleton, rng_of
+from tests.workload import amount
 
 FOLDER = Path(__file__).parent.parent.parent / "tools"
 QUICK, LONG, PART = range(40), range(10_000, amount(10_600, 13_000)), 200

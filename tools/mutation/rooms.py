@@ -37,7 +37,7 @@ ROOMS = (
     ),
     Room("readers", ("io",), ("tests/io", "tests/contracts", "tests/model")),
     Room("ground", ("ground",), ("tests/ground", "tests/terrain", "tests/contracts")),
-    Room("viewer", ("viewer",), ("tests/view",)),
+    Room("viewer", ("viewer",), ("tests/viewer",)),
     Room("problem", ("problem",), SOLVING),
     Room("maths", ("maths",), ("tests/maths", "tests/model", "tests/io", *SOLVING)),
     Room("solving", ("solving",), SOLVING),

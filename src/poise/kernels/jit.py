@@ -166,7 +166,8 @@ def make_caching_context(context: Any) -> Any:
 # compiled them or read them from disk. Here a kernel calls its own copies only, and device functions are kept as code
 # for inlining, which saves a sixth of the time.
 #
-# Numba has no public API for this: `tests/kernels/test_pipeline.py` checks each private attribute for its next release.
+# Numba has no public API for this: `tests/kernels/test_compiler_pipeline.py` checks each private attribute for the next
+# release.
 
 
 class KernelCompiler(Compiler):

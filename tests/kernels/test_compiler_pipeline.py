@@ -1,0 +1,198 @@
+"""How kernels are compiled: what they call is inside them, what only they call has no code of its own. Numba is free to
+change all that this rests on."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import os
+import subprocess
+import sys
+
+import pytest
+from llvmlite.binding import Linkage
+from numba import njit
+from numba.core.compiler import Flags
+from numba.core.errors import TypingError
+from numba.core.event import Listener, install_listener
+
+import poise
+from poise.kernels import ccd_position, jit
+from poise.kernels.jit import KernelCompiler, _CachedFlags, _make_fixed_target
+from tests.workload import amount
+
+
+def kernel_and_piece():
+    """A kernel that calls a piece that calls another one, and that piece."""
+
+    @jit.device_function
+    def inner(a):
+        return a + 1.0
+
+    @jit.device_function
+    def piece(a):
+        return inner(a)
+
+    @njit(pipeline_class=KernelCompiler)
+    def kernel(a):
+        return piece(a) + piece(2.0 * a)
+
+    assert kernel(0.5) == 3.5
+    return kernel, piece
+
+
+def only(dispatcher):
+    (overload,) = dispatcher.overloads.values()
+    return overload
+
+
+def test_a_kernel_calls_its_own_copies_of_pieces():
+    rig = poise.load(poise.sample("arm.urdf"))
+    poise.solve(rig.rest, poise.Position("tool", [0.3, 0.2, 0.3]), solver="ccd")
+    made, described = only(ccd_position.solve), only(ccd_position.solve).fndesc
+    functions = [each for each in made.library._get_module_for_linking().functions if not each.is_declaration]
+    seen = {each.name for each in functions if each.linkage != Linkage.internal}
+    assert seen == {described.llvm_func_name, described.llvm_cpython_wrapper_name}
+    assert len(functions) > len(seen)  # not all was built in
+
+
+@pytest.mark.parametrize("decorator", [jit.never_inline, jit.device_function, jit.inline])
+def test_a_piece_stays_a_function_where_that_was_asked(decorator):
+    @decorator
+    def piece(a):
+        return a + 1.0
+
+    @jit.inline
+    def between(a):
+        return piece(a) + piece(2.0 * a)
+
+    @njit(pipeline_class=KernelCompiler)
+    def kernel(a):
+        return between(a) + between(3.0 * a)
+
+    assert kernel(0.5) == 3.5 + 6.5
+    names = [each.name for each in only(kernel).library.get_defined_functions()]
+    assert (only(piece).fndesc.llvm_func_name in names) is (decorator is jit.never_inline)
+    assert ("alwaysinline" in str(only(piece).library._final_module)) is (decorator is jit.inline)
+
+
+def test_a_piece_has_no_machine_code_of_its_own():
+    kernel, piece = kernel_and_piece()
+    library, name = only(piece).library, only(piece).fndesc.llvm_func_name
+    engine = library.codegen._engine
+    assert engine.is_symbol_defined(only(kernel).fndesc.llvm_func_name)
+    assert not engine.is_symbol_defined(name)
+    assert library._object_caching_enabled is False
+    assert "inner" in str(library.get_function(name))  # which a kernel builds in, when that is optimised
+
+
+class Passes(Listener):
+    """The names of the passes that run."""
+
+    def __init__(self):
+        self.names = set()
+
+    def on_start(self, event):
+        self.names.add(event.data["name"].partition(" [")[0])
+
+    def on_end(self, event):
+        pass
+
+
+def test_passes_for_what_no_kernel_has_are_left_out():
+    passes = Passes()
+    with install_listener("numba:run_pass", passes):
+        kernel_and_piece()
+    assert {"translate_bytecode", "nopython_type_inference", "native_lowering"} <= passes.names
+    assert passes.names.isdisjoint({"inline_closure_likes", "nopython_rewrites"})
+
+
+def test_python_collects_cycles_again_after_a_compile():
+    @njit(pipeline_class=KernelCompiler)
+    def seen(a):
+        return a + 1.0
+
+    @njit(pipeline_class=KernelCompiler)
+    def refused(a):
+        return a.not_there
+
+    assert gc.isenabled()
+    assert seen(1.0) == 2.0
+    with pytest.raises(TypingError):
+        refused(1.0)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        assert seen(1) == 2.0
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_a_target_context_looks_for_what_is_new_once_a_compile():
+    asked = []
+
+    class Context:
+        def refresh(self):
+            asked.append("refresh")
+
+        def get_abi_sizeof(self, of):
+            asked.append(of)
+            return len(of)
+
+    context = Context()
+    settled = _make_fixed_target(context)
+    for each in (settled, copy.copy(settled), settled):
+        each.refresh()
+        assert (settled.get_abi_sizeof("i64"), settled.get_abi_sizeof("double")) == (3, 6)
+    assert asked == ["refresh", "i64", "double"]
+    _make_fixed_target(context).refresh()
+    assert asked.count("refresh") == 2
+
+
+def test_flags_say_what_was_set_last():
+    given = Flags()
+    given.nrt = True
+    flags = _CachedFlags(given)
+    for change in (
+        lambda each: setattr(each, "error_model", "numpy"),
+        lambda each: delattr(each, "nrt"),
+        lambda each: setattr(each, "release_gil", True),
+        lambda each: each.discard("release_gil"),
+    ):
+        assert flags == given
+        assert hash(flags) == hash(given)
+        assert flags.values() == given.values()
+        change(flags)
+        assert flags != given
+        change(given)
+    assert flags.values() == given.values()
+
+
+ASKED = """
+import sys
+import numpy as np
+import poise
+rig = poise.load(poise.sample("arm.urdf"))
+tip = rig.rest.skeleton.names[-1]
+targets = np.random.default_rng(1).uniform(-0.6, 0.6, (300, 3))
+for solver in sys.argv[1:]:
+    print(poise.solve(rig.rest, poise.Position(tip, targets), solver=solver).q.tobytes().hex())
+"""
+
+
+@pytest.mark.long
+def test_a_process_that_compiles_answers_as_one_that_finds_the_kernels(tmp_path):
+    solvers = amount(("levenberg_marquardt", "fabrik"), ("levenberg_marquardt", "ccd", "fabrik"))
+
+    def answers():
+        done = subprocess.run(
+            [sys.executable, "-c", ASKED, *solvers], check=True, capture_output=True, text=True,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        )  # fmt: skip
+        return done.stdout.split()
+
+    first = answers()
+    assert len(first) == len(solvers)
+    assert any(tmp_path.rglob("*.nbc"))
+    assert answers() == first

@@ -1,0 +1,72 @@
+"""Numbers that Python and kernels share: rows are read as they are packed, and knowing them does not bring Numba in."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from poise import Kind
+from poise.kernels import layout, planar_two_bone, two_bone
+from tests.kernels.kernel_entries import entered
+
+
+def flat(row) -> list[float]:
+    """The numbers of a row's fields in their order."""
+    return [number for field in row for number in (field if isinstance(field, tuple) else (field,))]
+
+
+class TestRows:
+    def test_a_limb_reads_every_number_of_its_row_once_and_in_order(self):
+        numbers = np.arange(float(layout.LIMB_ROW))
+        assert flat(entered(two_bone.read_limb)(numbers)) == numbers.tolist()
+
+    def test_a_planar_limb_does_too(self):
+        numbers = np.arange(float(layout.PLANE_ROW))
+        assert flat(entered(planar_two_bone.read_plane)(numbers[None], 0)) == numbers.tolist()
+
+    def test_limbs_are_stored_as_they_are_read(self):
+        for count, read, put in (
+            (layout.LIMB_ROW, entered(two_bone.read_limb), entered(two_bone.write_limb)),
+            (
+                layout.PLANE_ROW,
+                lambda row: entered(planar_two_bone.read_plane)(row[None], 0),
+                entered(planar_two_bone.write_plane),
+            ),
+        ):
+            numbers, stored = np.arange(float(count)), np.zeros(count)
+            put(stored, read(numbers))
+            assert stored.tolist() == numbers.tolist()
+
+    def test_settings_of_a_limb_do_too(self):
+        numbers = np.arange(1.0, layout.LIMB_SETTINGS + 1)
+        settings = flat(entered(two_bone.read_settings)(numbers))
+        assert [number for number in settings if number] == numbers.tolist()  # a 0 fills the swivel's quaternion
+
+    @pytest.mark.parametrize(
+        ("first", "last"),
+        [
+            (layout.REACH_LINKS, layout.REACH_WIDTH), (layout.ARM_DISTANCE, layout.ARM_RACE),
+            (layout.METHOD_RULE, layout.METHOD_SECOND), (layout.TREE_FACTOR, layout.TREE_PREFERENCE),
+        ],
+    )  # fmt: skip
+    def test_layouts_begin_at_zero_and_end_where_their_size_says(self, first, last):
+        sizes = {layout.REACH_HEAD, layout.ARM_SETTINGS, layout.METHOD_SETTINGS, layout.TREE_SETTINGS}
+        assert first == 0
+        assert last + 1 in sizes
+
+
+class TestModule:
+    def test_kinds_of_joints_are_the_skeletons_own(self):
+        assert {kind.name: kind.value for kind in Kind} == {name: getattr(layout, name) for name in Kind.__members__}
+
+    def test_no_name_is_given_twice(self):
+        tree = ast.parse(Path(layout.__file__).read_text(encoding="utf-8"))
+        names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+        assert len(names) == len(set(names)) > 100
+
+    def test_knowing_them_does_not_import_numba(self):
+        script = "import sys, poise.kernels.layout; sys.exit('numba' in sys.modules)"
+        assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

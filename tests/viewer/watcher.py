@@ -1,0 +1,146 @@
+"""A page inside the process: what a studio says, without a socket; and what no page should say."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import struct
+import threading
+from collections import defaultdict
+from time import monotonic
+
+import numpy as np
+from hypothesis import strategies as st
+
+from poise.errors import PoiseError
+from poise.viewer.session.session_thread import SessionThread
+from tests.timeouts import PATIENCE
+
+HEAD = struct.Struct("<BBBBHHIIfBBHffffHHI")  # written anew: the layout is the test's own
+
+#: Anything that JSON can hold: wrong types, empty, huge, deep.
+MALFORMED = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+    | st.sampled_from([10**400, -(10**400), 1e308, 1e13, "x" * 500, "\ud800", "nan", [], {}, [[]] * 3, [1e400] * 4]),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)  # fmt: skip
+
+
+def refusal(call):
+    """The sentence with which a call is refused; None where it goes through. Any other error is a fault."""
+    try:
+        call()
+    except PoiseError as error:
+        return str(error)
+    return None
+
+
+def is_sentence(text):
+    """Whether a message is short, and one line that can be read."""
+    return 0 < len(text) < 700 and text.isprintable()
+
+
+class Frame:
+    """A pose message taken apart."""
+
+    def __init__(self, message):
+        (
+            self.kind, _, views, width, characters, joints, self.number, self.serial, self.time, self.status,
+            self.status_b, self.flags, self.microseconds, _, self.left, _, self.iterations, _, self.version,
+        ) = HEAD.unpack_from(message)  # fmt: skip
+        self.rows = np.frombuffer(message, "<f4", offset=48).reshape(views, characters, joints, width)
+
+
+class Watcher:
+    """The page of a studio: takes what it is sent and acknowledges frames unless told not to."""
+
+    def __init__(self, studio, *, scene=None):
+        self.studio, self.scene = studio, scene
+        self.said, self.binaries, self.frames = [], [], []
+        self.acknowledges = True
+        self._ready = threading.Event()
+        self._wake = self._ready.set
+        studio.outbox.attach(self._wake)
+        studio.greet("key", scene)
+
+    def leave(self):
+        self.studio.outbox.detach(self._wake)
+
+    def newest(self, kind):
+        """The last message of a kind, or None."""
+        return next((said for said in reversed(self.said) if said["kind"] == kind), None)
+
+    def all(self, kind):
+        return [said for said in self.said if said["kind"] == kind]
+
+    @property
+    def errors(self):
+        return [said["text"] for said in self.all("message") if said["level"] == "error"]
+
+    @property
+    def state(self):
+        """The document as it was told last; None for everything before it was."""
+        return self.newest("state") or defaultdict(lambda: None)
+
+    @property
+    def frame(self):
+        return self.frames[-1] if self.frames else None
+
+    def send(self, do, **args):
+        self.studio.post({"do": do, **args})
+
+    def until(self, wanted):
+        """Take what comes until `wanted(page)`; gives what that returned."""
+        end = monotonic() + PATIENCE
+        while not (found := wanted(self)):
+            assert monotonic() < end, [str(said)[:200] for said in self.said[-5:]]
+            self._ready.wait(0.05)
+            self._ready.clear()
+            for part in self.studio.outbox.take():
+                self._take(part)
+        return found
+
+    def _take(self, part):
+        if isinstance(part, str):
+            self.said.append(json.loads(part))
+            return
+        if part[0] != 1:
+            self.binaries.append(part)
+            return
+        self.frames.append(Frame(part))
+        if self.acknowledges:
+            self.studio.seen(self.frame.number)
+
+    def answered(self, serial):
+        """Take what comes until the target of this number is answered."""
+        return self.until(lambda page: page.frame is not None and page.frame.serial == serial and page.frame)
+
+
+@contextlib.contextmanager
+def watched(document, *, scene=None):
+    """A studio at work with a page; closed afterwards."""
+    studio = SessionThread(document)
+    studio.start()
+    try:
+        yield Watcher(studio, scene=scene)
+    finally:
+        studio.close()
+    assert not studio._thread.is_alive()
+
+
+def same(a, b):
+    """Whether two documents are the same value: field by field, arrays bit for bit."""
+    parts = ("name", "chains", "solvers", "views", "mode", "run", "origin", "tolerance", "free_root", "places", "clip",
+             "keys", "plant", "terrain", "handles", "controls", "driven", "scene", "packages")  # fmt: skip
+    return (
+        all(getattr(a, part) == getattr(b, part) for part in parts)
+        and a.rig is b.rig
+        and a.skeleton.limits == b.skeleton.limits
+        and a.start.q.tobytes() == b.start.q.tobytes()
+    )
+
+
+def shows(shown):
+    """The poses of all views as bytes."""
+    return [q.tobytes() for q in shown]
