@@ -28,7 +28,7 @@ from poise.ground.way import way_of
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.clip import Clip
-from poise.model.roles import search_roles
+from poise.model.rig_roles import search_roles
 from poise.plot.drawing import encode_figure, open_canvas
 
 COLUMNS, MOST, EVERY = 8, 32, 3  # frames beside each other; more than so many are shown farther apart

@@ -109,7 +109,7 @@ def test_errors_offer_roles():
 
 def test_roles_are_looked_for_only_where_no_joint_has_the_name(monkeypatch):
     asked = []
-    monkeypatch.setattr(roles, "search_roles", lambda given: asked.append(given) or poise.humanoid(given))
+    monkeypatch.setattr(roles, "search_skeleton", lambda given: asked.append(given) or poise.humanoid(given))
     skeleton = figure(CONVENTIONS["mixamo without prefix"]).skeleton()
     start = poise.Pose(skeleton, skeleton.rest_q)
     poise.solve(start, poise.Position("LeftHand", POINT), natural=False)

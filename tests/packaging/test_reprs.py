@@ -10,7 +10,7 @@ import pytest
 import poise
 from poise.io import samples
 from poise.model.limits import LIMITS
-from poise.model.roles import search_roles as roles_of
+from poise.model.rig_roles import search_roles as roles_of
 from poise.problem.goals import GOALS
 
 MOST_LINES, MOST_LETTERS = 6, 400

@@ -254,7 +254,7 @@ def test_it_is_found_once(monkeypatch):
 
     skeleton = rolled(9)
     asked = []
-    monkeypatch.setattr(roles, "search_roles", lambda given: asked.append(given) or poise.humanoid(given))
+    monkeypatch.setattr(roles, "search_skeleton", lambda given: asked.append(given) or poise.humanoid(given))
     start = poise.Pose(skeleton, skeleton.rest_q)
     poise.solve(start, poise.Position("leftHand", (0.4, 1.2, 0.3)), natural=False)
     assert asked == []

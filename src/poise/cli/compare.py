@@ -24,8 +24,8 @@ from poise.comparison.task import OneGoal
 from poise.errors import InputError, escape_controls
 from poise.io import samples
 from poise.model.clip import Clip
+from poise.model.default_limbs import DefaultLimb, choose_goal_kind, find_default_limbs
 from poise.model.rig import Rig
-from poise.model.roles.default_limbs import DefaultLimb, choose_goal_kind, find_default_limbs
 from poise.model.topology import FLAT_MESSAGE, is_flat
 from poise.plot.drawing import open_canvas
 from poise.solvers.base.option_parsing import parse_options

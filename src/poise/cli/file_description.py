@@ -17,7 +17,8 @@ from poise.io.markers.markers import Markers
 from poise.maths.arrays import Bools, Floats
 from poise.maths.formatting import format_count, format_number
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist
-from poise.model.pose import Pose, compose_world_transforms, compute_local_transforms
+from poise.model.numpy_kinematics import compute_world_transforms
+from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles import Leg, Roles
 from poise.model.roles.bone_names import BONES, FINGER_BONES, SIDES
@@ -121,10 +122,9 @@ def _format_limbs(limb_documents: dict[str, dict[str, Any]]) -> list[str]:
 def compute_positions(pose: Pose) -> Floats:
     """Compute world positions (joints, 3) of a pose.
 
-    Computed with NumPy, not with `pose.compose_world_transforms`: describing a file must not load or compile kernels.
+    Computed with NumPy, not with `Pose.world`: describing a file must not load or compile kernels.
     """
-    s, parts = pose.skeleton, compute_local_transforms(pose)
-    return compose_world_transforms(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])[:, :3, 3]
+    return compute_world_transforms(pose.skeleton, pose.q, pose.translations)[:, :3, 3]
 
 
 def _find_character_joints(rig: Rig, roles: Roles) -> list[int]:

@@ -34,7 +34,8 @@ from poise.io.registry import MARKER_FORMATS, load
 from poise.maths.formatting import format_count, format_number
 from poise.model.limits import Limit, Range
 from poise.model.rig import Rig
-from poise.model.roles import Roles, search_roles
+from poise.model.rig_roles import search_roles
+from poise.model.roles import Roles
 from poise.model.skeleton import Kind, Skeleton
 
 _MAX_INDENT_LEVELS = 24  # levels of indentation; deeper levels are not indented further

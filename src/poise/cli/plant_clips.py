@@ -28,7 +28,8 @@ from poise.io.registry import load, save
 from poise.maths.formatting import format_count
 from poise.model.clip import Clip
 from poise.model.rig import Rig
-from poise.model.roles import Leg, Roles, search_roles
+from poise.model.rig_roles import search_roles
+from poise.model.roles import Leg, Roles
 from poise.timing import count_seconds
 
 PlantFunction: TypeAlias = Callable[[Rig, Clip, Contacts | None], Planted]  # plants or locks a clip

@@ -29,7 +29,7 @@ from poise.model.clip import Clip, KeyedClip
 from poise.model.frame_grid import find_frame_grid, measure_key_error
 from poise.model.pose import compute_local_transforms
 from poise.model.rig import Rig
-from poise.model.roles import search_roles
+from poise.model.rig_roles import search_roles
 from poise.model.skeleton import Kind, Skeleton
 
 # --- Losses of a conversion, found by reading the file back ----------------------------------------------------------

@@ -17,7 +17,7 @@ from poise.model.limits import Limit, Range
 from poise.model.loops import select_loops
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Skin
-from poise.model.roles import search_roles
+from poise.model.rig_roles import search_roles
 from poise.model.skeleton import Kind, Skeleton
 
 

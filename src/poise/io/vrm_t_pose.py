@@ -18,8 +18,8 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.anatomy.joint_axes import find_body_frame
 from poise.model.anatomy.rest_geometry import BodyFrame
+from poise.model.rig_roles import search_roles
 from poise.model.roles.bone_names import BONES, FINGER_BONES, REQUIRED_BONES, SIDES
-from poise.model.roles.roles import search_roles
 from poise.model.skeleton import Skeleton
 
 _MIN_ALIGNED_COSINE = float(

@@ -1,7 +1,8 @@
-"""Forward kinematics in NumPy, used until the kernels are compiled.
+"""Forward kinematics in NumPy, without kernels.
 
-It makes the first picture of the viewer appear seconds sooner. It is used inside `defer_kernels()` only: elsewhere
-kernels are compiled on first use, and a pose has the same bits everywhere. The results here agree to rounding.
+Reading, saving and the search for roles use it: they neither load nor compile kernels. Poses use it inside
+`defer_kernels()` only, where it makes the first picture of the viewer appear seconds sooner: elsewhere kernels are
+compiled on first use, and a pose has the same bits everywhere. The two agree to rounding.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from poise import kernels
+from poise.errors import InputError
 from poise.kernels.layout import (
     FK_AFTER,
     FK_CONSTANT,
@@ -25,9 +27,11 @@ from poise.kernels.layout import (
     FK_SHIFT,
     FK_SINE,
     FK_START,
+    UNIT_SLACK,
 )
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.arrays import Floats, Ints
+from poise.model.joint_tree import JointTree, find_rotation_starts
 from poise.model.joints import Kind
 
 # largest batch for NumPy; above it compiling the kernels is faster
@@ -130,17 +134,101 @@ def compute_local_transforms(
     quaternions: Floats,
 ) -> None:  # fmt: skip
     """Compute local transforms like kernels.kinematics, for a few poses."""
-    positions[:], quaternions[:] = rigid[:, :3], rigid[:, 3:]
-    alone: Bools = (kinds == Kind.HINGE) | (kinds == Kind.SLIDE)
-    for i in np.flatnonzero(kinds != Kind.FIXED):
-        column, rotation = int(starts[i]), np.broadcast_to(rigid[i, 3:], (len(q), 4))
-        value = couplings[i, 0] * q[:, column] + couplings[i, 1] if alone[i] else np.zeros(len(q))
-        if kinds[i] == Kind.HINGE:
-            quaternions[:, i] = rotations.multiply(rotation, rotations.about(axes[i], value))
-        elif kinds[i] == Kind.SLIDE:
-            positions[:, i] += rotations.rotate(rotation, axes[i] * value[:, None])
+    positions[:], quaternions[:] = _move_joints(kinds, axes, rigid, starts, couplings, q)
+
+
+# --- Parent-relative transforms as translation, rotation and scale, as in file nodes ---------------------------------
+#
+# Reading, saving and the search for roles use them: they do not wait for a compiler.
+
+
+class LocalTransforms(NamedTuple):
+    """Local transforms as stored in file nodes.
+
+    Translations are (..., n, 3), rotations (..., n, 4) w x y z, scales (..., n, 3).
+    """
+
+    translation: Floats
+    rotation: Floats
+    scale: Floats
+
+
+def split_local_transforms(
+    tree: JointTree, q: Floats, translations: Floats | None = None, scales: Floats | None = None
+) -> LocalTransforms:
+    """Compute the local transforms of configurations (..., nq), as in file nodes.
+
+    A joint at q = 0 gets the numbers of A bit for bit. The scale does not contain a shear of B.
+
+    translations, scales  (..., n, 3) replace those of A and B
+    """
+    translation, rotation = _move_joints(tree.kinds, tree.axes, tree.A, tree.q_start, tree.coupling_rows, q)
+    if translations is not None:
+        is_bound = tree.kinds != Kind.FREE  # free joints have their translation in q
+        translation[..., is_bound, :] = translations[..., is_bound, :]
+    scale = np.diagonal(tree.B[:, :, :3], axis1=1, axis2=2) if scales is None else scales
+    return LocalTransforms(translation, rotations.unit(rotation), np.broadcast_to(scale, translation.shape))
+
+
+def _move_joints(
+    kinds: Ints, axes: Floats, rigid: Floats, starts: Ints, couplings: Floats, q: Floats
+) -> tuple[Floats, Floats]:
+    """Compute A . J(q) of every joint: translations (..., n, 3) and rotations (..., n, 4)."""
+    rotation = np.broadcast_to(rigid[:, 3:], (*q.shape[:-1], len(kinds), 4)).copy()
+    translation = np.broadcast_to(rigid[:, :3], (*q.shape[:-1], len(kinds), 3)).copy()
+    turning = np.flatnonzero(kinds >= Kind.BALL)
+    quaternions = q[..., find_rotation_starts(kinds, starts)[turning, None] + np.arange(4)]
+    rotation[..., turning, :] = rotations.multiply(rotation[..., turning, :], quaternions)
+    for row in np.flatnonzero((kinds != Kind.BALL) & (kinds != Kind.FIXED)).tolist():
+        start, rest = int(starts[row]), rigid[row]
+        if kinds[row] == Kind.FREE:
+            translation[..., row, :] = rest[:3] + rotations.rotate(rest[3:], q[..., start : start + 3])
+            continue
+        ratio, offset = couplings[row]
+        value = ratio * q[..., start] + offset
+        if kinds[row] == Kind.SLIDE:
+            translation[..., row, :] = rest[:3] + value[..., None] * rotations.rotate(rest[3:], axes[row])
         else:
-            if kinds[i] == Kind.FREE:
-                positions[:, i] += rotations.rotate(rotation, q[:, column : column + 3])
-                column += 3
-            quaternions[:, i] = rotations.multiply(rotation, q[:, column : column + 4])
+            joint_rotation = rotations.about(axes[row], value)
+            rotation[..., row, :] = rotations.multiply(np.broadcast_to(rest[3:], joint_rotation.shape), joint_rotation)
+    return translation, rotation
+
+
+def compose_world_transforms(parents: list[int], translations: Floats, quaternions: Floats, linear: Floats) -> Floats:
+    """Compose world transforms (n, 4, 4) from local ones, parents first.
+
+    A local transform is T . R . L. A product that overflows is inf or NaN.
+    """
+    local = np.zeros((len(parents), 4, 4))
+    local[:, :3, :3] = rotations.as_matrix(quaternions) @ linear
+    local[:, :3, 3], local[:, 3, 3] = translations, 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for row, parent in enumerate(parents):
+            if parent >= 0:
+                local[row] = local[parent] @ local[row]
+    return local
+
+
+def compute_world_transforms(tree: JointTree, q: Floats, translations: Floats | None = None) -> Floats:
+    """Compute world transforms (n, 4, 4) of one configuration (nq,). They keep a shear of B."""
+    parts = split_local_transforms(tree, normalise_rotations(tree, q.copy()), translations)
+    return compose_world_transforms(tree.parents.tolist(), parts.translation, parts.rotation, tree.B[:, :, :3])
+
+
+def normalise_rotations(tree: JointTree, q: Floats) -> Floats:
+    """Normalize the quaternions in q (..., nq). Those of unit length to rounding stay bit for bit."""
+    columns = tree.turn_columns
+    first = int(columns[0, 0]) if len(columns) else 0
+    if len(columns) and columns[-1, -1] - first + 1 == columns.size:  # contiguous, as in most rigs
+        quaternions = q[..., first : first + columns.size].reshape(*q.shape[:-1], *columns.shape)
+    else:
+        quaternions = q[..., columns]
+    is_scaled = np.abs(np.einsum("...i,...i->...", quaternions, quaternions) - 1.0) > UNIT_SLACK
+    if is_scaled.any():
+        if (quaternions == 0.0).all(axis=-1).any():
+            row = int(np.argwhere((quaternions == 0.0).all(axis=-1))[0, -1])
+            joint = tree.names[np.flatnonzero(tree.kinds >= Kind.BALL)[row]]
+            message = f"the rotation of {joint!r} in q has zero length; the identity is (1, 0, 0, 0)"
+            raise InputError(message)
+        q[..., columns] = np.where(is_scaled[..., None], rotations.normalised(quaternions), quaternions)
+    return q

@@ -9,13 +9,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.kernels.layout import UNIT_SLACK
 from poise.maths import euler, rotations
 from poise.maths.arguments import check_bool, require
 from poise.maths.arrays import Floats, abbreviate, broadcast_shapes, finite, freeze_array, prepare_for_kernel
@@ -23,6 +22,7 @@ from poise.maths.caching import FrozenValue
 from poise.maths.formatting import format_fields
 from poise.model import kinematics, numpy_kinematics
 from poise.model.joints import Kind
+from poise.model.numpy_kinematics import LocalTransforms, normalise_rotations
 from poise.model.skeleton import Skeleton
 from poise.model.topology import compute_root_motion, compute_root_translation, insert_root_q, remove_root_q
 
@@ -510,31 +510,11 @@ def _broadcast_to_joints(value: ArrayLike, name: str, shape: tuple[int, ...]) ->
         raise InputError(message) from error
 
 
-def normalise_rotations(skeleton: Skeleton, q: Floats) -> Floats:
-    """Normalize the quaternions in q (..., nq). Those of unit length to rounding stay bit for bit."""
-    columns = skeleton.turn_columns
-    first = int(columns[0, 0]) if len(columns) else 0
-    if len(columns) and columns[-1, -1] - first + 1 == columns.size:  # contiguous, as in most rigs
-        quaternions = q[..., first : first + columns.size].reshape(*q.shape[:-1], *columns.shape)
-    else:
-        quaternions = q[..., columns]
-    is_scaled = np.abs(np.einsum("...i,...i->...", quaternions, quaternions) - 1.0) > UNIT_SLACK
-    if is_scaled.any():
-        if (quaternions == 0.0).all(axis=-1).any():
-            row = int(np.argwhere((quaternions == 0.0).all(axis=-1))[0, -1])
-            joint = skeleton.names[np.flatnonzero(skeleton.kinds >= Kind.BALL)[row]]
-            message = f"the rotation of {joint!r} in q has zero length; the identity is (1, 0, 0, 0)"
-            raise InputError(message)
-        q[..., columns] = np.where(is_scaled[..., None], rotations.normalised(quaternions), quaternions)
-    return q
-
-
 def blend_q(skeleton: Skeleton, a: Floats, b: Floats, weight: Floats) -> Floats:
     """Blend configurations (..., nq). Numbers are interpolated linearly, rotations by slerp."""
     q = a + weight[..., None] * (b - a)
-    for i in np.flatnonzero(skeleton.kinds >= Kind.BALL):
-        start = skeleton.q_start[i] + (3 if skeleton.kinds[i] == Kind.FREE else 0)
-        part = slice(int(start), int(start) + 4)
+    for start in skeleton.turn_columns[:, 0].tolist():
+        part = slice(start, start + 4)
         q[..., part] = rotations.slerp(a[..., part], b[..., part], weight)
     return q
 
@@ -550,52 +530,12 @@ def _blend_arrays(a: Floats, b: Floats, weight: Floats, *sources: Floats | None)
 # NumPy only: reading and saving do not wait for a compiler. `kinematics.py` has compiled forward kinematics.
 
 
-class LocalTransforms(NamedTuple):
-    """Local transforms as stored in file nodes.
-
-    Translations are (..., n, 3), rotations (..., n, 4) w x y z, scales (..., n, 3).
-    """
-
-    translation: Floats
-    rotation: Floats
-    scale: Floats
-
-
 def compute_local_transforms(pose: Pose) -> LocalTransforms:
     """Compute the local transform of every joint, A . J(q) . B.
 
     A joint at q = 0 gets the numbers of A bit for bit. The scale does not contain a shear of B.
     """
-    s, q = pose.skeleton, pose.q
-    rotation = np.broadcast_to(s.A[:, 3:], (*pose.shape, len(s), 4)).copy()
-    translation = np.broadcast_to(s.A[:, :3], (*pose.shape, len(s), 3)).copy()
-    turning = np.flatnonzero(s.kinds >= Kind.BALL)
-    starts = s.q_start[turning] + np.where(s.kinds[turning] == Kind.FREE, 3, 0)
-    quaternions = q[..., starts[:, None] + np.arange(4)]
-    rotation[..., turning, :] = rotations.multiply(rotation[..., turning, :], quaternions)
-    for row in np.flatnonzero((s.kinds != Kind.BALL) & (s.kinds != Kind.FIXED)).tolist():
-        _apply_joint_motion(s, row, q, translation, rotation)
-    if pose.translations is not None:
-        is_bound = s.kinds != Kind.FREE  # free joints have their translation in q
-        translation[..., is_bound, :] = pose.translations[..., is_bound, :]
-    units = rotations.unit(rotation)
-    scale = np.diagonal(s.B[:, :, :3], axis1=1, axis2=2) if pose.scales is None else pose.scales
-    return LocalTransforms(translation, units, np.broadcast_to(scale, translation.shape))
-
-
-def _apply_joint_motion(s: Skeleton, row: int, q: Floats, translation: Floats, rotation: Floats) -> None:
-    """Apply the motion of a free joint, hinge or slide."""
-    start, rest = int(s.q_start[row]), s.A[row]
-    if s.kinds[row] == Kind.FREE:
-        translation[..., row, :] = rest[:3] + rotations.rotate(rest[3:], q[..., start : start + 3])
-        return
-    ratio, offset = s.coupling_rows[row]
-    value = ratio * q[..., start] + offset
-    if s.kinds[row] == Kind.SLIDE:
-        translation[..., row, :] = rest[:3] + value[..., None] * rotations.rotate(rest[3:], s.axes[row])
-    else:
-        joint_rotation = rotations.about(s.axes[row], value)
-        rotation[..., row, :] = rotations.multiply(np.broadcast_to(rest[3:], joint_rotation.shape), joint_rotation)
+    return numpy_kinematics.split_local_transforms(pose.skeleton, pose.q, pose.translations, pose.scales)
 
 
 def compute_rest_local_transforms(pose: Pose) -> LocalTransforms:
@@ -609,18 +549,3 @@ def compute_rest_local_transforms(pose: Pose) -> LocalTransforms:
     A_rows = (s.kinds == Kind.HINGE) | (s.kinds == Kind.SLIDE)  # noqa: N806  (a coupling's offset is not part of the rest pose)
     parts.translation[A_rows], parts.rotation[A_rows] = s.A[A_rows, :3], s.A[A_rows, 3:]
     return parts
-
-
-def compose_world_transforms(parents: list[int], translations: Floats, quaternions: Floats, linear: Floats) -> Floats:
-    """Compose world transforms (n, 4, 4) from local ones, parents first.
-
-    A local transform is T . R . L. A product that overflows is inf or NaN.
-    """
-    local = np.zeros((len(parents), 4, 4))
-    local[:, :3, :3] = rotations.as_matrix(quaternions) @ linear
-    local[:, :3, 3], local[:, 3, 3] = translations, 1.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        for row, parent in enumerate(parents):
-            if parent >= 0:
-                local[row] = local[parent] @ local[row]
-    return local

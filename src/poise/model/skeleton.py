@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from poise.errors import InputError, join_names
+from poise.errors import InputError, UnknownNameError, join_names
 from poise.maths.arguments import check_entries, check_integer, require
 from poise.maths.arrays import Floats, Ints, abbreviate, finite, freeze_array, is_equal
 from poise.maths.caching import get_or_compute
 from poise.maths.formatting import format_count
 from poise.model import joints
+from poise.model.joint_tree import JointTree, find_rotation_starts
 from poise.model.joints import Coupling, Joint, Kind, Motor, check_couplings, resolve_couplings
 from poise.model.limit_bounds import BallLimits, Bounds, HingedBalls
 from poise.model.limits import Limit
@@ -30,17 +32,17 @@ from poise.model.topology import (
     FLAT_MESSAGE,
     MIN_LIMB_JOINTS,
     FreeRoot,
-    add_free_root,
     find_default_chain,
+    find_default_root,
+    insert_root_q,
     is_flat,
     match_names,
-    remove_free_root,
-    require_joint_by_role,
+    remove_root_q,
 )
 
 
 @dataclass(frozen=True, eq=False)
-class Skeleton:
+class Skeleton(JointTree):
     """Joint tree in frozen arrays, parents before children.
 
     It has n joints and nq numbers in q.
@@ -233,11 +235,6 @@ class Skeleton:
     # --- q ---------------------------------------------------------------------------------------
 
     @cached_property
-    def q_start(self) -> Ints:
-        """(n,) offset of each joint's numbers in q. A coupled joint has its leader's."""
-        return joints.compute_offsets([Kind(k).nq for k in self.kinds], self.couplings)
-
-    @cached_property
     def v_start(self) -> Ints:
         """(n,) offset of each joint's degrees of freedom among the nv. A coupled joint has its leader's.
 
@@ -257,28 +254,10 @@ class Skeleton:
         """The number of degrees of freedom. A coupled joint has none of its own."""
         return sum(Kind(k).nv for k, c in zip(self.kinds, self.couplings, strict=True) if not c)
 
-    @cached_property
-    def turn_columns(self) -> Ints:
-        """(b, 4) quaternion columns of ball and free joints in q."""
-        balls = np.flatnonzero(self.kinds >= Kind.BALL)
-        starts = self.q_start[balls] + np.where(self.kinds[balls] == Kind.FREE, 3, 0)
-        columns = starts[:, None] + np.arange(4)
-        columns.setflags(write=False)
-        return columns
-
-    @cached_property
-    def coupling_rows(self) -> Floats:
-        """(n, 2) ratio and offset of each joint's value. They are 1 and 0 without a coupling."""
-        rows = np.array([(c.ratio, c.offset) if c else (1.0, 0.0) for c in self.couplings]).reshape(-1, 2)
-        freeze_array(rows)
-        return rows
-
     def zero_q(self) -> Floats:
         """Return q (nq,) with zero values and identity rotations."""
         q = np.zeros(self.nq)
-        for i, kind in enumerate(self.kinds.tolist()):
-            if kind in (Kind.BALL, Kind.FREE):
-                q[self.q_start[i] + (3 if kind == Kind.FREE else 0)] = 1.0
+        q[self.turn_columns[:, 0]] = 1.0
         return q
 
     def q_slice(self, joint: str) -> slice:
@@ -305,7 +284,7 @@ class Skeleton:
         try:
             return self._index_by_name[joint]
         except (KeyError, TypeError):
-            return require_joint_by_role(self, joint, [*self.names, *self.aliases])
+            return _require_joint_by_role(self, joint, [*self.names, *self.aliases])
 
     def __contains__(self, joint: object) -> bool:
         return isinstance(joint, str) and joint in self._index_by_name
@@ -322,15 +301,6 @@ class Skeleton:
         return {}
 
     # --- the tree --------------------------------------------------------------------------------
-
-    @cached_property
-    def children(self) -> tuple[tuple[int, ...], ...]:
-        """Rows of the children of each joint."""
-        lists: list[list[int]] = [[] for _ in self.names]
-        for i, parent in enumerate(self.parents):
-            if parent >= 0:
-                lists[parent].append(i)
-        return tuple(map(tuple, lists))
 
     @cached_property
     def moving_depth(self) -> Ints:
@@ -410,12 +380,12 @@ class Skeleton:
             limbs, or a robot's base; a skeleton with a free joint is returned as it is.
         """
         row = None if joint is None else self.index(joint)
-        return get_or_compute(self, "free root", row, lambda: add_free_root(self, joint))
+        return get_or_compute(self, "free root", row, lambda: _add_free_root(self, joint))
 
     @property
     def bound(self) -> Skeleton:
         """The skeleton without the root of `with_free_root`. It is the skeleton itself where no joint was freed."""
-        return self if self.freed is None else get_or_compute(self, "bound root", None, lambda: remove_free_root(self))
+        return self if self.freed is None else get_or_compute(self, "bound root", None, lambda: _remove_free_root(self))
 
     # --- limits ----------------------------------------------------------------------------------
 
@@ -447,8 +417,7 @@ class Skeleton:
             limits=self.limits,
             nq=self.nq,
             value_columns=self.q_start,
-            rotation_columns=self.q_start
-            + np.where(self.kinds == Kind.FREE, 3, 0),  # a free joint's translation comes first
+            rotation_columns=find_rotation_starts(self.kinds, self.q_start),
             couplings=self.coupling_rows,
             leaders=tuple([self.names[coupling.leader] if coupling else None for coupling in self.couplings]),
         )
@@ -483,3 +452,59 @@ class Skeleton:
         if pattern in self:
             return [self.index(pattern)]
         return [i for i in match_names(pattern, self.names, self.aliases) if self.kinds[i] != Kind.FIXED]
+
+
+def _require_joint_by_role(skeleton: Skeleton, role: str, known_names: Iterable[str]) -> int:
+    """Find the joint with a confident role, or raise UnknownNameError. The error lists `known_names`."""
+    from poise.model.roles.roles import find_confident_roles, find_joint_by_role  # noqa: PLC0415  (slow to import, not needed by names)
+
+    row = find_joint_by_role(skeleton, role)
+    if row is None:
+        raise UnknownNameError("joint", role, known_names, also=find_confident_roles(skeleton)) from None
+    return row
+
+
+# --- Free roots: adding and removing them ----------------------------------------------------------------------------
+
+
+def _add_free_root(skeleton: Skeleton, joint: str | None) -> Skeleton:
+    """Return the skeleton with a free root, or another free joint. See `Skeleton.with_free_root`."""
+    if joint is None and (skeleton.kinds == Kind.FREE).any():
+        return skeleton
+    row = _find_root(skeleton) if joint is None else skeleton.index(joint)
+    if row < 0:
+        raise InputError("a skeleton without joints has no root that could be freed")
+    kind = int(skeleton.kinds[row])
+    if kind == Kind.FREE:
+        return skeleton
+    if kind not in (Kind.BALL, Kind.FIXED):
+        message = f"{skeleton.names[row]!r} is a {Kind(kind).name.lower()}; a free root needs a ball or a base"
+        raise InputError(message)
+    rest_q = insert_root_q(skeleton.rest_q, int(skeleton.q_start[row]), kind)
+    return dataclasses.replace(
+        skeleton, kinds=_replace_kind(skeleton.kinds, row, Kind.FREE), rest_q=rest_q, freed=FreeRoot(row, kind)
+    )
+
+
+def _remove_free_root(skeleton: Skeleton) -> Skeleton:
+    """Undo `_add_free_root`."""
+    assert skeleton.freed is not None
+    row, kind = skeleton.freed
+    rest_q, _ = remove_root_q(skeleton.rest_q, int(skeleton.q_start[row]), kind, skeleton.names[row])
+    return dataclasses.replace(skeleton, kinds=_replace_kind(skeleton.kinds, row, kind), rest_q=rest_q, freed=None)
+
+
+def _replace_kind(kinds: Ints, row: int, kind: int) -> Ints:
+    kinds = kinds.copy()
+    kinds[row] = kind
+    return kinds
+
+
+def _find_root(skeleton: Skeleton) -> int:
+    """Find the row of the root. It is a robot's base, a character's hips by role, else the default of its tree."""
+    if (skeleton.kinds == Kind.BALL).any():
+        with suppress(UnknownNameError):
+            row = _require_joint_by_role(skeleton, "hips", ())
+            if skeleton.kinds[row] in (Kind.BALL, Kind.FIXED):
+                return row
+    return find_default_root(skeleton.kinds, skeleton.parents, skeleton.children, skeleton.moving_depth)

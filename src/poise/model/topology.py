@@ -5,12 +5,9 @@ Joints are found by role or glob, the chain of a tip and the root from the tree,
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from fnmatch import fnmatchcase
-from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -88,16 +85,7 @@ def find_default_chain(kinds: Ints, parents: Ints, limbs: Ints, depth: Ints, tip
     return (rows if has_moved or before_fork is None else before_fork)[::-1]
 
 
-# --- Joint lookup by humanoid role or glob pattern -------------------------------------------------------------------
-
-
-def require_joint_by_role(skeleton: Any, role: str, known_names: Iterable[str]) -> int:
-    """Find the joint with a confident role, or raise UnknownNameError. The error lists `known_names`."""
-    lookup = import_module("poise.model.roles.roles")  # a layer above skeletons
-    row: int | None = lookup.find_joint_by_role(skeleton, role)
-    if row is None:
-        raise UnknownNameError("joint", role, known_names, also=lookup.find_confident_roles(skeleton)) from None
-    return row
+# --- Joint lookup by glob pattern ------------------------------------------------------------------------------------
 
 
 def match_names(pattern: str, names: Iterable[str], aliases: Iterable[str]) -> list[int]:
@@ -127,48 +115,6 @@ class FreeRoot(NamedTuple):
 
     row: int
     kind: int
-
-
-def add_free_root(skeleton: Any, joint: str | None) -> Any:
-    """Return the skeleton with a free root, or another free joint. See `Skeleton.with_free_root`."""
-    if joint is None and (skeleton.kinds == Kind.FREE).any():
-        return skeleton
-    row = _find_root(skeleton) if joint is None else skeleton.index(joint)
-    if row < 0:
-        raise InputError("a skeleton without joints has no root that could be freed")
-    kind = int(skeleton.kinds[row])
-    if kind == Kind.FREE:
-        return skeleton
-    if kind not in (Kind.BALL, Kind.FIXED):
-        message = f"{skeleton.names[row]!r} is a {Kind(kind).name.lower()}; a free root needs a ball or a base"
-        raise InputError(message)
-    rest_q = insert_root_q(skeleton.rest_q, int(skeleton.q_start[row]), kind)
-    return dataclasses.replace(
-        skeleton, kinds=_replace_kind(skeleton.kinds, row, Kind.FREE), rest_q=rest_q, freed=FreeRoot(row, kind)
-    )
-
-
-def remove_free_root(skeleton: Any) -> Any:
-    """Undo `add_free_root`."""
-    row, kind = skeleton.freed
-    rest_q, _ = remove_root_q(skeleton.rest_q, int(skeleton.q_start[row]), kind, skeleton.names[row])
-    return dataclasses.replace(skeleton, kinds=_replace_kind(skeleton.kinds, row, kind), rest_q=rest_q, freed=None)
-
-
-def _replace_kind(kinds: Ints, row: int, kind: int) -> Ints:
-    kinds = kinds.copy()
-    kinds[row] = kind
-    return kinds
-
-
-def _find_root(skeleton: Any) -> int:
-    """Find the row of the root. It is a robot's base, a character's hips by role, else the default of its tree."""
-    if (skeleton.kinds == Kind.BALL).any():
-        with suppress(UnknownNameError):
-            row = require_joint_by_role(skeleton, "hips", ())
-            if skeleton.kinds[row] in (Kind.BALL, Kind.FIXED):
-                return row
-    return find_default_root(skeleton.kinds, skeleton.parents, skeleton.children, skeleton.moving_depth)
 
 
 def find_default_root(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], depth: Ints) -> int:

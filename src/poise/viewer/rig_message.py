@@ -20,7 +20,7 @@ from poise.maths.rotations import rotation_part
 from poise.model.kinematics import compute_rotations
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.roles import search_roles
+from poise.model.rig_roles import search_roles
 from poise.model.roles.bone_names import BONES
 from poise.model.skeleton import Kind, Skeleton
 from poise.viewer.glb_assets import build_glb_asset

@@ -17,7 +17,8 @@ from poise.maths.geometry import find_z_up_rotation
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.roles import Leg, Roles, search_roles
+from poise.model.rig_roles import search_roles
+from poise.model.roles import Leg, Roles
 from poise.model.roles.roles import MIN_CONFIDENCE
 from poise.model.skeleton import Kind, Skeleton
 from poise.model.topology import FLAT_MESSAGE

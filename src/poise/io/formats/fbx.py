@@ -29,7 +29,8 @@ from poise.io.files import guess_file_type, read_bytes
 from poise.io.subprocess_reader import SubprocessReply, build_malformed_error, read_in_subprocess
 from poise.maths.arrays import Floats
 from poise.model.joints import make_unique_names
-from poise.model.pose import Pose, compose_world_transforms
+from poise.model.numpy_kinematics import compose_world_transforms
+from poise.model.pose import Pose
 from poise.model.rig import Rig, Skin
 from poise.model.skeleton import Kind, Skeleton
 

@@ -21,7 +21,8 @@ from poise.io.subprocess_reader import SubprocessReply, build_malformed_error, r
 from poise.io.text_parsing import MAX_NUMBER
 from poise.io.usd.physics import PhysicsTree
 from poise.io.usd.skel import build_clips, build_skeletons
-from poise.model.pose import Pose, compose_world_transforms
+from poise.model.numpy_kinematics import compose_world_transforms
+from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Skeleton
 

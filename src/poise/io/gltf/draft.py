@@ -17,7 +17,8 @@ from poise.io.gltf.container import Buffers, Container, format_data_uri, read_in
 from poise.io.gltf.extras import format_limit, is_readable, to_xyzw
 from poise.io.gltf.json_checks import BrokenError, Json, read_objects
 from poise.maths.arrays import Floats, Ints
-from poise.model.pose import LocalTransforms, Pose, compute_local_transforms, compute_rest_local_transforms
+from poise.model.numpy_kinematics import LocalTransforms
+from poise.model.pose import Pose, compute_local_transforms, compute_rest_local_transforms
 from poise.model.skeleton import Kind, Skeleton
 
 _FLOAT_TYPE = 5126

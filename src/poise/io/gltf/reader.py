@@ -33,7 +33,8 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip, KeyedClip, Track
 from poise.model.limits import Range
-from poise.model.pose import Pose, compose_world_transforms
+from poise.model.numpy_kinematics import compose_world_transforms
+from poise.model.pose import Pose
 from poise.model.rig import Rig, Skin
 from poise.model.skeleton import Kind, Skeleton
 

@@ -34,13 +34,8 @@ from poise.io.gltf.extras import (
 from poise.io.gltf.json_checks import Json, clean_text
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.clip import Clip, KeyedClip
-from poise.model.pose import (
-    LocalTransforms,
-    Pose,
-    compose_world_transforms,
-    compute_local_transforms,
-    compute_rest_local_transforms,
-)
+from poise.model.numpy_kinematics import LocalTransforms, compose_world_transforms
+from poise.model.pose import Pose, compute_local_transforms, compute_rest_local_transforms
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Kind, Skeleton
 

@@ -12,7 +12,7 @@ from poise.model.anatomy.joint_limits import JointLimit, compute_joint_limits
 from poise.model.clip import Clip
 from poise.model.limits import Limit
 from poise.model.rig import Rig
-from poise.model.roles import roles as search
+from poise.model.rig_roles import search_roles
 from poise.model.roles.bone_names import REQUIRED_BONES
 from poise.model.roles.roles import MIN_CONFIDENCE, Roles
 from poise.model.skeleton import Kind, Skeleton
@@ -120,7 +120,7 @@ def humanoid(rig: Rig | Skeleton) -> Humanoid:
         Roles from these sources, the most reliable first: the sidecar, the file's own VRM map, names, structure and
         position at rest. Its `limits()` are those of people.
     """
-    roles = search.search_roles(rig)
+    roles = search_roles(rig)
     fields = {each.name: getattr(roles, each.name) for each in dataclasses.fields(roles)}
     if isinstance(rig, Rig):
         return Humanoid(**fields, skeleton=rig.skeleton, clips=rig.clips)

@@ -12,9 +12,8 @@ from poise.maths.arrays import Floats
 from poise.maths.caching import get_or_compute
 from poise.maths.geometry import normalise
 from poise.maths.rotations import rotation_part
-from poise.model.pose import Pose
+from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.bone_names import SIDES
-from poise.model.roles.roles import compute_pose_transforms
 from poise.model.skeleton import Kind, Skeleton
 
 # cosine: within 30 degrees of the file's up the trunk counts as upright, and the file's up is used
@@ -89,7 +88,7 @@ def compute_rest_transforms(skeleton: Skeleton) -> Floats:
     Limits and the numbers in q are relative to these.
     """
     return get_or_compute(
-        skeleton, "unturned maps", None, lambda: compute_pose_transforms(Pose(skeleton, _build_unrotated_q(skeleton)))
+        skeleton, "unturned maps", None, lambda: compute_world_transforms(skeleton, _build_unrotated_q(skeleton))
     )
 
 

@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.maths.arrays import Floats
+from poise.model.joint_tree import JointTree
+from poise.model.joints import Kind
 from poise.model.roles.bone_names import SIDES, NameTokens, parse_joint_name, tokenize_name
-from poise.model.skeleton import Kind, Skeleton
 
 # fraction of all names: a token in more of them carries no meaning (an actor's name, "Bip01", "Skeleton")
 _MAX_TOKEN_SHARE = 0.4
@@ -41,7 +42,7 @@ class CharacterTree:
     skinned          rows of the joints that deform a mesh; empty where the file has none
     """
 
-    skeleton: Skeleton
+    skeleton: JointTree
     positions: Floats
     moved_positions: Floats | None = None
     skinned: frozenset[int] = frozenset()

@@ -10,11 +10,11 @@ import numpy as np
 from poise.maths.arrays import Floats
 from poise.maths.caching import get_or_compute
 from poise.maths.rotations import rotation_part
-from poise.model.pose import Pose
+from poise.model.joint_tree import JointTree
+from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.character_tree import CharacterTree
 from poise.model.roles.limb_structure import find_facing, normalise
-from poise.model.roles.roles import Leg, Roles, build_character_tree, compute_pose_transforms, find_roles
-from poise.model.skeleton import Skeleton
+from poise.model.roles.roles import Leg, Roles, build_character_tree, find_roles
 
 # default gaze: +z of the joint's own frame
 DEFAULT_GAZE_AXIS = (0.0, 0.0, 1.0)
@@ -36,7 +36,7 @@ class GazeDirection(NamedTuple):
     is_known: bool = True
 
 
-def find_gaze(skeleton: Skeleton, row: int) -> GazeDirection:
+def find_gaze(skeleton: JointTree, row: int) -> GazeDirection:
     """Find the gaze direction of the joint in a row.
 
     The head and the joints above and below it look in the direction of the face, in robots as well. Any other joint,
@@ -45,29 +45,30 @@ def find_gaze(skeleton: Skeleton, row: int) -> GazeDirection:
     return get_or_compute(skeleton, "sights", row, lambda: _compute_gaze(skeleton, row))
 
 
-def _compute_gaze(skeleton: Skeleton, row: int) -> GazeDirection:
+def _compute_gaze(skeleton: JointTree, row: int) -> GazeDirection:
     roles = find_roles(skeleton)
     if "head" not in roles.joints:
         return GazeDirection(DEFAULT_GAZE_AXIS, "+z of the joint: no head is known", is_known=False)
     head = skeleton.index(roles.joints["head"])
     name = skeleton.names[row]
-    if row not in skeleton.way(head) and head not in skeleton.way(row):
+    tree = build_character_tree(skeleton)
+    if not (tree.is_above(row, head) or tree.is_above(head, row)):
         why = f"{name!r} is neither above nor below the head"
         return GazeDirection(DEFAULT_GAZE_AXIS, f"+z of the joint: {why}", is_known=False)
-    forward, why = get_or_compute(skeleton, "face", None, lambda: _find_face_direction(skeleton, roles))
+    forward, why = get_or_compute(skeleton, "face", None, lambda: _find_face_direction(tree, roles))
     if forward is None:
         return GazeDirection(DEFAULT_GAZE_AXIS, f"+z of the joint: {why}", is_known=False)
-    own = rotation_part(compute_pose_transforms(Pose(skeleton, skeleton.rest_q))[row, :3, :3])
+    own = rotation_part(compute_world_transforms(skeleton, skeleton.rest_q)[row, :3, :3])
     x, y, z = normalise(forward @ own).tolist()
     return GazeDirection((x, y, z), why)
 
 
-def _find_face_direction(skeleton: Skeleton, roles: Roles) -> tuple[Floats | None, str]:
+def _find_face_direction(tree: CharacterTree, roles: Roles) -> tuple[Floats | None, str]:
     """Find the forward direction (3,) of a character at rest.
 
     It is a unit vector in the world or None; also return the reason.
     """
-    tree = build_character_tree(skeleton)
+    skeleton = tree.skeleton
     if skeleton.faces is not None:
         axis = np.eye(3)["xyz".index(skeleton.faces[-1])]
         return (-axis if skeleton.faces.startswith("-") else axis), "the file's VRM version"

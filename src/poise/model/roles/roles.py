@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from poise.errors import InputError
 from poise.maths.arrays import Floats
 from poise.maths.caching import get_or_compute
 from poise.maths.formatting import format_fields
-from poise.model.pose import Pose, compose_world_transforms, compute_local_transforms
-from poise.model.rig import Rig
+from poise.model.joint_tree import JointTree
+from poise.model.joints import Kind
+from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles import leg_roles, limb_structure
 from poise.model.roles.bone_names import BONES, REQUIRED_BONES, SIDES
 from poise.model.roles.character_tree import (
@@ -25,7 +25,6 @@ from poise.model.roles.character_tree import (
     is_limb_role,
 )
 from poise.model.roles.roles_by_name import NameReader
-from poise.model.skeleton import Kind, Skeleton
 from poise.model.topology import FLAT_MESSAGE, is_flat
 
 # --- Hips, spine, chest, neck and head -------------------------------------------------------------------------------
@@ -264,22 +263,11 @@ class Roles:
     apart: tuple[Leg, ...] = ()
 
 
-def search_roles(rig: Rig | Skeleton) -> Roles:
+def search_tree(tree: CharacterTree, declared: dict[str, Role]) -> Roles:
     """Find the roles of a character's joints.
 
-    Parameters
-    ----------
-    rig
-        A rig, or a skeleton alone.
-
-    Returns
-    -------
-    Roles
-        Sources, the most reliable first: the sidecar, the file's own VRM map, names, structure and position at rest.
+    Sources, the most reliable first: declared roles, names, structure and position at rest.
     """
-    if not isinstance(rig, Rig | Skeleton):
-        raise InputError(f"humanoid() takes a Rig or a Skeleton, not a {type(rig).__name__}")
-    tree, declared = build_character_tree(rig), _read_declared_roles(rig)
     if is_flat(tree.skeleton.kinds, tree.parents):
         return _assemble_roles(tree, {}, [], "other", dict.fromkeys(REQUIRED_BONES, FLAT_MESSAGE))
     names, body = NameReader(tree), limb_structure.find_limb_structure(tree)
@@ -370,19 +358,6 @@ def _find_detached_leg(
     return [upper, lower, foot, *([toes] if toes != foot and tree.is_above(foot, toes) else [])]
 
 
-def _read_declared_roles(rig: Rig | Skeleton) -> dict[str, Role]:
-    """Read the roles declared by the sidecar or the file."""
-    if isinstance(rig, Skeleton):
-        declared = {role: joint for role, joint in rig.roles.items() if role in BONES and joint in rig}
-        return {role: Role(rig.index(joint), 1.0, "the file or its sidecar") for role, joint in declared.items()}
-    index, sidecar = rig.skeleton.index, rig.sidecar_roles
-    return {
-        role: Role(index(joint), 1.0, "the sidecar" if role in sidecar else "the file's VRM map")
-        for role, joint in rig.humanoid.items()
-        if role in BONES
-    }
-
-
 def _overlay_roles(roles: dict[str, Role], declared: dict[str, Role]) -> dict[str, Role]:
     """Overlay declared roles on roles found. Declared roles and joints win."""
     taken = {one.row for one in declared.values()}
@@ -408,31 +383,19 @@ def _add_roles(roles: dict[str, Role], more: dict[str, Role]) -> dict[str, Role]
     return roles
 
 
-def build_character_tree(rig: Rig | Skeleton) -> CharacterTree:
-    """Build the character tree of a rig or a skeleton."""
-    if isinstance(rig, Skeleton):
-        return CharacterTree(rig, _compute_positions(Pose(rig, rig.rest_q)))
-    skinned = frozenset(rig.skeleton.index(joint) for skin in rig.skins for joint in skin.joints)
-    first = next((clip.poses[0] for clip in rig.clips if len(clip)), None) if rig.skeleton.up is None else None
-    return CharacterTree(
-        rig.skeleton, _compute_positions(rig.rest), None if first is None else _compute_positions(first), skinned
-    )
+def build_character_tree(skeleton: JointTree) -> CharacterTree:
+    """Build the character tree of a skeleton at rest."""
+    return CharacterTree(skeleton, compute_scaled_positions(skeleton, skeleton.rest_q))
 
 
-def compute_pose_transforms(pose: Pose) -> Floats:
-    """Compute world transforms (n, 4, 4) of one pose. It uses NumPy only."""
-    s, parts = pose.skeleton, compute_local_transforms(pose)
-    return compose_world_transforms(s.parents.tolist(), parts.translation, parts.rotation, s.B[:, :, :3])
-
-
-def _compute_positions(pose: Pose) -> Floats:
-    """Compute world positions (n, 3), scaled to 1.
+def compute_scaled_positions(skeleton: JointTree, q: Floats, translations: Floats | None = None) -> Floats:
+    """Compute world positions (n, 3) of one configuration, scaled to 1.
 
     The largest coordinate is 1, so no unit is too large or too small. NumPy only: callers do not wait for a compiler.
     """
-    if not len(pose.skeleton):
+    if not len(skeleton.names):
         return np.zeros((0, 3))
-    points = compute_pose_transforms(pose)[:, :3, 3]
+    points = compute_world_transforms(skeleton, q, translations)[:, :3, 3]
     points = np.nan_to_num(points, posinf=0.0, neginf=0.0)  # scaled nodes may overflow
     largest = float(np.abs(points).max())
     return points / largest if largest > 0.0 else points
@@ -478,12 +441,19 @@ MIN_CONFIDENCE = 0.8
 _ROLE_NAMES = frozenset(BONES)
 
 
-def find_roles(skeleton: Skeleton) -> Roles:
+def search_skeleton(skeleton: JointTree) -> Roles:
+    """Find the roles of a skeleton's joints. Declared roles are those of its file and sidecar."""
+    joints = {role: joint for role, joint in skeleton.roles.items() if role in BONES and joint in skeleton}
+    declared = {role: Role(skeleton.index(joint), 1.0, "the file or its sidecar") for role, joint in joints.items()}
+    return search_tree(build_character_tree(skeleton), declared)
+
+
+def find_roles(skeleton: JointTree) -> Roles:
     """Find the roles of a skeleton's joints, cached."""
-    return get_or_compute(skeleton, "roles", None, lambda: search_roles(skeleton))
+    return get_or_compute(skeleton, "roles", None, lambda: search_skeleton(skeleton))
 
 
-def find_joint_by_role(skeleton: Skeleton, name: object) -> int | None:
+def find_joint_by_role(skeleton: JointTree, name: object) -> int | None:
     """Find the row of a role's joint, or None. The role must be confident; None also for a name that is no role."""
     if not isinstance(name, str) or name not in _ROLE_NAMES:
         return None
@@ -491,7 +461,7 @@ def find_joint_by_role(skeleton: Skeleton, name: object) -> int | None:
     return skeleton.index(roles.joints[name]) if roles.confidence.get(name, 0.0) >= MIN_CONFIDENCE else None
 
 
-def find_confident_roles(skeleton: Skeleton) -> list[str]:
+def find_confident_roles(skeleton: JointTree) -> list[str]:
     """Find the roles usable as joint names."""
     roles = find_roles(skeleton)
     return [role for role in roles.joints if roles.confidence[role] >= MIN_CONFIDENCE]

@@ -50,7 +50,7 @@ class NamedLimb(NamedTuple):
         return len(_MAIN_ROLES & set(self.rows))
 
 
-_SlotReader: TypeAlias = "Callable[[NameReader], Iterator[SegmentSlots]]"
+_SlotReader: TypeAlias = "Callable[[_NamedParts], Iterator[SegmentSlots]]"
 
 
 def find_leg(tree: CharacterTree, side: str) -> NamedLimb:

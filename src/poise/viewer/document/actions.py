@@ -18,7 +18,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.limits import find_hinge_axis, unit_axis
 from poise.model.pose import Pose
-from poise.model.roles import search_roles
+from poise.model.rig_roles import search_roles
 from poise.model.skeleton import Kind
 from poise.viewer.document import settings_actions
 from poise.viewer.document.document import CHAIN_KINDS, ChainTarget, Document, build_chain

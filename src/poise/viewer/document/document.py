@@ -23,10 +23,10 @@ from poise.errors import InputError, UnknownNameError
 from poise.io.bvh.reader import BvhDocument
 from poise.maths import rotations
 from poise.maths.caching import get_or_compute
+from poise.model.default_limbs import find_default_limbs
 from poise.model.limits import Limit, Range, find_hinge_axis
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.roles.default_limbs import find_default_limbs
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Direction, Goal, LookAt, Place, Pole, Position
 from poise.problem.goals.look_at import DEFAULT_AXIS

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from poise.model.rig import Rig
-from poise.model.roles import search_roles
+from poise.model.rig_roles import search_roles
 from poise.model.skeleton import Kind, Skeleton
 
 # number of default chains without a sidecar or roles
