@@ -164,6 +164,19 @@ def numbers_are_not_copied(package: Path) -> list[str]:
     return [f"{each.path} says {word!r}" for each in sources(package) for word in words if word in each.text]
 
 
+def modules_are_not_imported_by_a_literal_name(package: Path) -> list[str]:
+    """Forbid `import_module("poise. ...")`: import-linter does not see it. Registries import names of files."""
+    found: list[str] = []
+    for each in sources(package):
+        for node in ast.walk(each.tree):
+            if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+                called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+                name = node.args[0].value
+                if called in {"import_module", "__import__"} and str(name).split(".")[0] == "poise":
+                    found.append(f"{each.path}:{node.lineno} imports {name} by string")
+    return found
+
+
 RULES: tuple[Callable[[Path], list[str]], ...] = (
     top_folder_is_small,
     files_are_short,
@@ -172,6 +185,7 @@ RULES: tuple[Callable[[Path], list[str]], ...] = (
     what_is_remembered_is_in_one_place,
     entries_do_not_import_each_other,
     numbers_are_not_copied,
+    modules_are_not_imported_by_a_literal_name,
 )
 
 # What breaks each rule: files of a package.
@@ -195,6 +209,16 @@ BREACHES: list[tuple[Callable[[Path], list[str]], dict[str, str], str]] = [
         "solvers/b.py",
     ),
     (numbers_are_not_copied, {"io/a.py": "LIMIT = 14  # as in kernels/limits.py"}, "io/a.py says 'as in kernels/'"),
+    (
+        modules_are_not_imported_by_a_literal_name,
+        {"model/a.py": "import importlib\nimportlib.import_module('poise.plot')"},
+        "model/a.py:2 imports poise.plot by string",
+    ),
+    (
+        modules_are_not_imported_by_a_literal_name,
+        {"model/a.py": "from importlib import import_module\n\nimport_module('poise.plot').draw()"},
+        "model/a.py:3",
+    ),
 ]
 
 

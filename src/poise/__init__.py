@@ -5,7 +5,9 @@ name is listed twice: as an import for editors and type checkers, and in a table
 """
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from poise.maths import late_binding
 
 if TYPE_CHECKING:
     from poise import errors as errors
@@ -220,6 +222,15 @@ _COMMON_NAMES = {
     "read": "load", "open": "load", "write": "save", "show": "view", "viewer": "view", "limit": "Range",
     "scene": "Rig",
 }  # fmt: skip
+
+
+def _draw_result(*args: Any, **options: Any) -> None:
+    from poise import plot  # noqa: PLC0415  (imports the ground package)
+
+    plot.draw_result(*args, **options)
+
+
+late_binding.draw_result = _draw_result
 
 if not TYPE_CHECKING:  # with __getattr__ visible, a type checker would accept any name
     __all__ = sorted([*_MODULE_BY_NAME, *_PUBLIC_MODULES])  # noqa: PLE0605

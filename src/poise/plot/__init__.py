@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError, quote_value
@@ -21,7 +22,7 @@ from poise.model.pose import Pose
 from poise.plot.drawing import render_scene
 from poise.plot.planted_feet import render_feet
 from poise.plot.scene import ErrorCurve, build_error_curve, check_plain_text, prepare_scene
-from poise.problem.goals import Pole
+from poise.problem.goals import Pole, Position
 from poise.solving.result import Result
 
 __all__ = [
@@ -123,6 +124,16 @@ def draw_solve(
     panels, scene = prepare_scene(poses, target, chain, limited=result.joints, trail=result, poles=poles)
     curve: ErrorCurve | None = build_error_curve(result)
     write_atomically(path, render_scene(path.suffix.lower()[1:], panels, scene, title, curve, legend=True))
+
+
+def draw_result(path: str | PathLike[str], result: Result, *, title: str = "") -> None:
+    """Draw a result with its own start and target. See `Result.plot`."""
+    if result.shape:
+        raise InputError("plot() draws the answer to one target; this is a batch of them: solve for one")
+    goal = next((goal for goal in result.goals if hasattr(goal, "target")), None)
+    target = getattr(goal, "target", None)
+    is_point = isinstance(target, np.ndarray) and target.shape == (3,) and isinstance(goal, Position)
+    draw_solve(path, result.problem.start, result, target=target if is_point else None, title=title)
 
 
 def draw_feet(path: str | PathLike[str], planted: Planted) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from poise import solvers
 from poise.errors import InputError, NotReachedError
+from poise.maths import late_binding
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, finite, real
 from poise.maths.caching import FrozenValue, freeze_arrays
 from poise.maths.formatting import format_number, format_time
@@ -24,7 +24,7 @@ from poise.model.loops import OpenLoop
 from poise.model.pose import Pose, blend_q
 from poise.problem.dof_layout import LENGTH_KINDS, MEASURE_KINDS, TARGET_SIZES
 from poise.problem.feasibility import has_closed_loops, measure_gaps
-from poise.problem.goals import Goal, Position
+from poise.problem.goals import Goal
 from poise.problem.plan import group_by_plan
 from poise.problem.problem import Problem, Tolerance, find_required_goals
 from poise.solvers.base.interface import Status as Status
@@ -299,14 +299,7 @@ class Result(FrozenValue):
         InputError
             For a batch.
         """
-        if self.shape:
-            raise InputError("plot() draws the answer to one target; this is a batch of them: solve for one")
-        goal = next((goal for goal in self.goals if hasattr(goal, "target")), None)
-        target = getattr(goal, "target", None)
-        is_point = isinstance(target, np.ndarray) and target.shape == (3,) and isinstance(goal, Position)
-        # Imported by name: poise.plot imports solving, and only plotting needs it.
-        draw = importlib.import_module("poise.plot").draw_solve
-        draw(path, self.problem.start, self, target=target if is_point else None, title=title)
+        late_binding.draw_result(path, self, title=title)
 
     def require(self) -> Self:
         """Return the result if every goal is met. Otherwise raise NotReachedError for the first missed target."""

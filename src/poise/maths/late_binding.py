@@ -1,0 +1,10 @@
+"""Calls of layers above the caller, set by the public namespace.
+
+`poise/__init__.py` runs before every other module and may know all layers. It imports them on the first call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+draw_result: Callable[..., None]  # poise.plot.draw_result, for Result.plot
