@@ -132,7 +132,7 @@ def compiler() -> str:
     """The C++ compiler of the machine; RuntimeError where there is none."""
     found = shutil.which("g++") or shutil.which("clang++")
     if not found:
-        message = "no C++ compiler (g++ or clang++) is here, so there is no yardstick to compare with"
+        message = "no C++ compiler (g++ or clang++) is here, so there is no baseline to compare with"
         raise RuntimeError(message)
     return found
 

@@ -1,4 +1,4 @@
-"""Loops over blocks of lanes, compiled as Poise's kernels are: what a yardstick is compared with.
+"""Loops over blocks of lanes, compiled as Poise's kernels are: what a baseline is compared with.
 
 Arrays are flat: number j of lane l in block b stands at (b * numbers + j) * width + l.
 """
@@ -99,7 +99,7 @@ def tree_call(problem: Any, u: Floats, kind: NumberKind) -> tuple[Call, Floats]:
         tree.layout.dofs,
         tree.terms,
         tree.aims,
-        tree.paths,
+        tree.path_nodes,
         tree.row_ranges,
         problem.preference.u[0],
         problem.preference.on,

@@ -140,7 +140,7 @@ def _asked(start: poise.Pose, limb: Limb, wanted: Floats, goal: str, solver: str
     assert told < 1e-9, f"the result tells errors that are off by {told:.2g} of the length"
     apart = np.linalg.norm(nearest_rotations(at) - turns, axis=(1, 2)) if goal == "place" else np.zeros(len(points))
     angles = 2.0 * np.arcsin(np.minimum(apart / np.sqrt(8.0), 1.0))
-    return Asked(distances / length, angles, seconds / len(points), result.problem.plan.stretch)
+    return Asked(distances / length, angles, seconds / len(points), result.problem.plan.length_error)
 
 
 def _row(what: str, goal: str, solver: str, each: list[Asked]) -> harness.Row:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import harness
 import numpy as np
-from every_clip import ways
+from plant_all_clips import ways
 
 import poise
 from poise import Terrain

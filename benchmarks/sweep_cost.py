@@ -54,31 +54,31 @@ def targets() -> NDArray[np.float64]:
 
 
 def compiled() -> ctypes.CDLL:
-    """Compile the yardstick into the cache (once per source, compiler and processor); RuntimeError says why not."""
+    """Compile the baseline into the cache (once per source, compiler and processor); RuntimeError says why not."""
     compiler = shutil.which("clang++") or shutil.which("g++")
     if not compiler:
-        message = "no C++ compiler (clang++ or g++) is here, so there is no yardstick to compare with"
+        message = "no C++ compiler (clang++ or g++) is here, so there is no baseline to compare with"
         raise RuntimeError(message)
-    source = harness.HERE / "peers" / "ccd_yardstick.cpp"
+    source = harness.HERE / "peers" / "ccd_cpp_baseline.cpp"
     flags = ["-O3", "-march=native", "-std=c++17", "-shared", "-fPIC"]
     stamp = hashlib.sha256(
         source.read_bytes() + " ".join([compiler, *flags, harness.machine()["cpu"]]).encode()
     ).hexdigest()[:16]
-    library = harness.cache_folder() / f"ccd_yardstick-{stamp}.so"
+    library = harness.cache_folder() / f"ccd_cpp_baseline-{stamp}.so"
     if not library.is_file():
         try:
             subprocess.run(
                 [compiler, *flags, str(source), "-o", str(library)], check=True, capture_output=True, text=True
             )
         except subprocess.CalledProcessError as error:
-            message = f"{Path(compiler).name} could not compile the yardstick: {error.stderr}"
+            message = f"{Path(compiler).name} could not compile the baseline: {error.stderr}"
             raise RuntimeError(message) from error
     return ctypes.CDLL(str(library))
 
 
-def yardstick(skeleton: poise.Skeleton, wanted: NDArray[np.float64]) -> Callable[[], NDArray[np.float64]]:
+def build_baseline(skeleton: poise.Skeleton, wanted: NDArray[np.float64]) -> Callable[[], NDArray[np.float64]]:
     """Return a call that runs all sweeps in C++ and returns the distances left."""
-    function = compiled().yardstick
+    function = compiled().baseline
     kinds = np.ascontiguousarray(skeleton.kinds[:JOINTS], dtype=np.int32)
     axes = np.ascontiguousarray(skeleton.axes[:JOINTS])
     ranges = np.array([(limit.low, limit.high) if limit else (-np.inf, np.inf) for limit in skeleton.limits[:JOINTS]])
@@ -96,11 +96,11 @@ def yardstick(skeleton: poise.Skeleton, wanted: NDArray[np.float64]) -> Callable
 
 
 def measure(kind: poise.Kind, wanted: NDArray[np.float64], rounds: int) -> list[harness.Row]:
-    """Time ours and the yardstick in turn; a row per order of sweeps."""
+    """Time ours and the baseline in turn; a row per order of sweeps."""
     skeleton = chain(kind)
     start = poise.Pose(skeleton, skeleton.zero_q())
     goal = poise.Position("tip", wanted, root="joint_0")
-    theirs = yardstick(skeleton, wanted)
+    theirs = build_baseline(skeleton, wanted)
     calls = {
         name: (lambda s=solver: poise.solve(start, goal, solver=s, tolerance=0.0)) for name, solver in ORDERS.items()
     }

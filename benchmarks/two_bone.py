@@ -46,14 +46,14 @@ def targets(count: int) -> Floats:
 
 
 def compiled() -> ctypes.CDLL:
-    """The yardstick; RuntimeError says why there is none."""
-    return harness.compiled(harness.HERE / "peers" / "two_bone_yardstick.cpp", harness.compiler(), FLAGS)
+    """The baseline; RuntimeError says why there is none."""
+    return harness.compiled(harness.HERE / "peers" / "two_bone_cpp_baseline.cpp", harness.compiler(), FLAGS)
 
 
-def yardstick(row: Floats, wanted: Floats, q: Floats) -> Callable[[], object]:
+def build_baseline(row: Floats, wanted: Floats, q: Floats) -> Callable[[], object]:
     """Return a call that fills q (k, 12) in C++, from what it knows of one row of kernels/limb_packing.py."""
     numbers = np.concatenate([row[:10], row[13:22], row[28:31], row[40:42], row[43:46], row[50:54], row[46:50]])
-    function = compiled().yardstick
+    function = compiled().baseline
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (numbers, wanted)]
     arguments = (*pointers, ctypes.c_long(len(wanted)), ctypes.c_void_p(q.ctypes.data))
 
@@ -95,7 +95,7 @@ def measure(count: int, of_batch: int, rounds: int) -> list[harness.Row]:
         "solve(), default": (of_batch, batch(start, poise.TwoBone(), wanted[:of_batch])),
         "solve(), knee a hinge with a range": (of_batch, batch(hinged, poise.TwoBone(), legal(hinged, of_batch))),
     }
-    cpp = yardstick(row, wanted, theirs)
+    cpp = build_baseline(row, wanted, theirs)
     cpp(), thigh()
     if not np.abs(ours - theirs).max() < SAME:
         message = f"the answers differ by {np.abs(ours - theirs).max():g}"

@@ -11,7 +11,7 @@ from robots.registry import OURS, PEERS, REFERENCE
 
 ASKED_BATCH = {"panda": 100.0, "ur5": 50.0, "iiwa14": 50.0, "pr2": 50.0}
 ASKED_SINGLE = 10.0
-MOST = 99.0  # %: an analytic peer that reaches less often is no yardstick
+MOST = 99.0  # %: an analytic peer that reaches less often is no baseline
 Figure = Callable[[Row], float]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import sys
 from pathlib import Path
@@ -118,13 +117,9 @@ def test_figures_that_shear_are_judged_by_matrices(data):
 
 
 def test_figures_are_posed_and_judged(data):
-    from figure_rigs import body_of, in_another_guise, loaded
+    import whole_body_poses as figures
+    from character_rigs import body_of, in_another_guise, loaded
 
-    spec = importlib.util.spec_from_file_location("benchmark_of_figures", FOLDER / "figures.py")
-    assert spec is not None
-    assert spec.loader is not None
-    figures = importlib.util.module_from_spec(spec)  # the documentation has a package of that name
-    spec.loader.exec_module(figures)
     rig = loaded(data / "glb/mixamo_human_makehuman.glb")
     guise = in_another_guise(rig, up="z", scale=100.0)
     two = [body for body in (body_of("one", rig), body_of("other", guise)) if body is not None]
@@ -138,8 +133,8 @@ def test_figures_are_posed_and_judged(data):
 
 
 def test_figures_judge_sees_what_is_wrong():
-    import figure_judge as judge
-    from figure_rigs import body_of
+    import pose_evaluation as judge
+    from character_rigs import body_of
 
     rig = poise.load(poise.samples.path("humanoid.glb"))
     body = body_of("sample", rig)
@@ -216,7 +211,7 @@ def test_the_panda_table_has_what_solves_places(monkeypatch, tmp_path):
     assert "fabrik |" not in text
 
 
-def test_the_yardstick_does_the_same_work():
+def test_the_baseline_does_the_same_work():
     import sweep_cost
 
     try:
@@ -249,24 +244,24 @@ def test_the_generated_bvh_has_96_channels(tmp_path):
 
 
 @pytest.mark.long
-def test_the_arm_yardstick_agrees_and_a_wrong_one_is_told():
-    import arm_yardstick
+def test_the_arm_baseline_agrees_and_a_wrong_one_is_told():
+    import arm_cpp_baseline
 
     from poise.kernels.lanes import SCALAR
 
     try:
-        arm = arm_yardstick.case()
-        libraries = arm_yardstick.libraries(arm.arm.size)
+        arm = arm_cpp_baseline.case()
+        libraries = arm_cpp_baseline.libraries(arm.arm.link_count)
     except RuntimeError as error:
         pytest.skip(str(error))
-    contests = arm_yardstick.kernel_contests(arm, libraries, SCALAR)  # compares all answers
+    contests = arm_cpp_baseline.kernel_contests(arm, libraries, SCALAR)  # compares all answers
     assert [set(contest) & {"ours", "tree"} for contest in contests] == [{"ours"}, {"ours"}, {"tree"}]
     longer = arm.arm.links.copy()
     longer[2, 0] += 1e-6
     moved = arm._replace(arm=arm.arm._replace(links=longer))
-    with pytest.raises(RuntimeError, match="tree FK: the yardstick's answers are off"):
-        arm_yardstick.kernel_contests(moved, libraries, SCALAR)  # the tree still has the links as they were
-    contest, done = arm_yardstick.batch_contest(arm, libraries, 4, 60)
+    with pytest.raises(RuntimeError, match="tree FK: the baseline's answers are off"):
+        arm_cpp_baseline.kernel_contests(moved, libraries, SCALAR)  # the tree still has the links as they were
+    contest, done = arm_cpp_baseline.batch_contest(arm, libraries, 4, 60)
     for name, call in contest.items():
         call()
         if name != "public":
@@ -291,7 +286,7 @@ def test_full_body_meets_its_goals_and_judges():
 
 
 def test_branches_counts_modulo_turns(monkeypatch):
-    import branches
+    import multiple_solutions as branches
 
     try:
         judge = branches.Judge(3)
@@ -332,14 +327,14 @@ def test_two_bone_agrees_with_plain_cpp(tmp_path):
         assert "solve(), default" in (tmp_path / "results" / "two_bone.md").read_text()
 
 
-def test_the_fabrik_yardstick_does_the_same_work():
-    import fabrik_yardstick
+def test_the_fabrik_baseline_does_the_same_work():
+    import fabrik_cpp_baseline
 
     try:
-        fabrik_yardstick.compiled()
+        fabrik_cpp_baseline.compiled()
     except RuntimeError as error:
         pytest.skip(str(error))
-    row = fabrik_yardstick.measure(10, "a solve", 1e-3, 1)
+    row = fabrik_cpp_baseline.measure(10, "a solve", 1e-3, 1)
     assert row["sweeps, ours"] == pytest.approx(row["sweeps, C++"], abs=0.01)
     assert row["left, ours (median)"] == pytest.approx(row["left, C++"], rel=1e-3)
 

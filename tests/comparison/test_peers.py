@@ -107,7 +107,7 @@ class Scores:
         raw = made.solve(target, self.arm.q_to_values(start.q))
         np.testing.assert_array_equal(target, before)
         values, claims, iterations = made.read(raw)
-        seconds = made.seconds_of(raw)
+        seconds = made.read_seconds(raw)
         self.seconds += seconds or 0.0
         assert iterations is None or iterations >= 0
         self.silent += claims is None

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
 
 def at_the_end(skeleton, joint, limit, axes, towards):
     """The pose with a joint bent as far as its limit lets it, in the direction in which `bend` turns or the other."""
-    bend = axes.seen_from(compute_joint_frame(skeleton, axes.row)).bend
+    bend = axes.express_in(compute_joint_frame(skeleton, axes.row)).bend
     ends = rotations.about(towards * bend, np.radians(np.arange(0.0, 179.0, 0.5)))
     legal = ends[measure_rotation_excess(ends, clamp_rotations(pack_limit(limit), ends)) < 1e-6]
     assert len(legal) < len(ends)

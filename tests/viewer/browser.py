@@ -264,7 +264,7 @@ class Tab:
         found = Future()
 
         def look():
-            found.set_result(outbox.free and not stage.due() and not stage._unsaid and not inbox)
+            found.set_result(outbox.free and not stage.due() and not stage._answer_pending and not inbox)
 
         inbox.put({"do": "after", "work": look})
         return found.result(PATIENCE)

@@ -37,7 +37,7 @@ def move(chain="a", serial=0, **more):
 class TestControls:
     def test_they_keep_their_order_and_their_binaries(self, outbox):
         outbox.say({"kind": "model"}, b"mesh", b"ghost")
-        outbox.say_ghost(b"ghost 2")
+        outbox.send_ghost(b"ghost 2")
         outbox.say({"kind": "message", "text": "a"})
         outbox.say({"kind": "message", "text": "b"})
         assert kinds(outbox.take()) == ["model", b"mesh", b"ghost", b"ghost 2", "message", "message"]

@@ -90,14 +90,14 @@ def test_the_newest_target_wins_over_a_slow_solver(served, monkeypatch):
     """Of sixty moves most are never solved, the last one is."""
     tab = served("ccd")
     stage, moves = tab.studio.stage, Moves(tab.studio.inbox, monkeypatch)
-    to_solve, solved = stage._to_solve, []
+    to_solve, solved = stage._build_solve, []
 
     def slow(view, base):
         solved.append(stage.document.chains[0].position)
         work = to_solve(view, base)
         return lambda: (moves.wait(5), work())[1]
 
-    monkeypatch.setattr(stage, "_to_solve", slow)
+    monkeypatch.setattr(stage, "_build_solve", slow)
     tab.drag(*[(i, -i) for i in range(60)])
     tab.answered()
     assert len(solved) < 30

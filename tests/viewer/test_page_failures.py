@@ -108,7 +108,7 @@ def test_a_used_link_says_so(served, chromium):
     other.page.wait_for_timeout(700)
     assert other.get("window.poise.frames") == 0
     asked = []
-    tab.server.on_asked(lambda: asked.append(tab.server.url))
+    tab.server.on_link_request(lambda: asked.append(tab.server.url))
     other.click("ask-link")
     other.until(f"{OVER}.innerText.includes('printed where poise runs')")
     other.click("ask-link")  # not told again so soon
@@ -160,7 +160,7 @@ def test_a_link_that_is_opened_twice_in_one_browser_works(served, chromium):
 def test_a_new_link_that_was_asked_for_opens_the_page(served, chromium):
     tab = served("ccd")
     asked = []
-    tab.server.on_asked(lambda: asked.append(tab.server.url))
+    tab.server.on_link_request(lambda: asked.append(tab.server.url))
     another(tab, chromium).open().close()
     tab.until(f"!{OVER}.hidden")
     tab.click("ask-link")

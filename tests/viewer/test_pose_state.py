@@ -71,14 +71,14 @@ class TestWhen:
         now = [100.0]
         monkeypatch.setattr(stages.time, "perf_counter", lambda: now[0])
         stage.frame()
-        assert stage.answer_due()
+        assert stage.is_answer_due()
         stage.answer()
         said = 0
         for _ in range(60):
             now[0] += 1 / 60
             stage.touch()
             stage.frame()
-            if stage.answer_due():
+            if stage.is_answer_due():
                 stage.answer()
                 said += 1
         assert 5 <= said <= 15
@@ -153,10 +153,10 @@ class TestFromWhere:
 
     def test_the_packed_solver_is_kept_while_only_targets_move(self, stage):
         aim(stage, HAND)
-        base = stage._base()
+        base = stage._find_base_pose()
         first = stage.solving(0, base)
         aim(stage, [0.3, 1.5, 0.2])
-        assert stage.solving(0, stage._base()) is first
+        assert stage.solving(0, stage._find_base_pose()) is first
         for change in (
             {"tolerance": 0.01}, {"run": "iterate"}, {"free_root": True}, {"solvers": (SolverChoice("ccd"),
             SolverChoice())},
@@ -164,9 +164,9 @@ class TestFromWhere:
         ):  # fmt: skip
             before = stage.document
             stage.put(before.but(**change))
-            assert stage.solving(0, stage._base()) is not first, change
+            assert stage.solving(0, stage._find_base_pose()) is not first, change
             stage.put(before)
-            first = stage.solving(0, stage._base())
+            first = stage.solving(0, stage._find_base_pose())
 
 
 class TestSteps:

@@ -193,7 +193,7 @@ def test_the_figure_is_the_sample_with_free_hips():
 
 def ground_below(land, point):
     """Height of the ground under a point."""
-    return land.put_on(tuple(map(float, point)), 0.0)[land.up]
+    return land.place_point(tuple(map(float, point)), 0.0)[land.up]
 
 
 def turns(q):

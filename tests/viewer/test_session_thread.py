@@ -39,7 +39,7 @@ def page():
 
 
 def do(studio, name, args=None):
-    studio._do({"do": name, **(args or {})})
+    studio._run_action({"do": name, **(args or {})})
     studio.stage.frame()
 
 
@@ -66,23 +66,23 @@ class TestUndo:
             after = now(studio)
             assert len(studio.history.past) == depth + ACTIONS[name].undoable
             for _ in range(2 if ACTIONS[name].undoable else 0):
-                studio._do({"do": "undo"})
+                studio._run_action({"do": "undo"})
                 assert_now(studio, *before)
-                studio._do({"do": "redo"})
+                studio._run_action({"do": "redo"})
                 assert_now(studio, *after)
             if ACTIONS[name].undoable:
-                studio._do({"do": "undo"})
+                studio._run_action({"do": "undo"})
 
     @pytest.mark.parametrize("name", ["reset", "keep_start", "step"])
     def test_so_do_the_commands_that_change_something(self, studio, name):
         do(studio, "target", {**CHAIN, "position": HAND})
         before = now(studio)
-        studio._do({"do": name})
+        studio._run_action({"do": name})
         after = now(studio)
         assert after[1] != before[1] or not same(after[0], before[0])
-        studio._do({"do": "undo"})
+        studio._run_action({"do": "undo"})
         assert_now(studio, *before)
-        studio._do({"do": "redo"})
+        studio._run_action({"do": "redo"})
         assert_now(studio, *after)
 
     def test_what_was_reached_stays_when_it_is_shown_again(self, studio):
@@ -112,8 +112,8 @@ class TestUndo:
         assert now(studio)[1] != after[1]  # solved again from now on
 
     def test_what_was_not_solved_yet_is_solved_after_undo(self, studio):
-        studio._do({"do": "target", **CHAIN, "position": HAND})  # and before a frame:
-        studio._do({"do": "tolerance", "value": 1e-6})
+        studio._run_action({"do": "target", **CHAIN, "position": HAND})  # and before a frame:
+        studio._run_action({"do": "tolerance", "value": 1e-6})
         do(studio, "undo")
         assert studio.stage.answer()["views"][0]["status"] == "reached"
         hand = studio.stage.pose_of(0).world["LeftHand"].positions
@@ -174,7 +174,7 @@ class TestUndo:
     def test_a_refused_action_is_no_step(self, studio):
         for name, args in (("mode", {"value": "soft"}), ("target", CHAIN | {"position": [1]}), ("pin", {"joint": "x"})):
             with pytest.raises(poise.PoiseError):
-                studio._do({"do": name, **args})
+                studio._run_action({"do": name, **args})
         assert studio.history.labels == (None, None)
 
 

@@ -34,7 +34,7 @@ def sent(uploads, main, files):
     """A whole delivery; the path of its main file."""
     uploads.begin({"main": main, "files": len(files), "bytes": sum(map(len, files.values()))})
     for name, data in files.items():
-        uploads.next_file({"path": name, "size": len(data)})
+        uploads.begin_file({"path": name, "size": len(data)})
         for at in range(0, len(data), 1000):
             uploads.take(data[at : at + 1000])
     return uploads.finish()
@@ -57,7 +57,7 @@ class TestFolder:
             uploads.begin({"main": name, "files": 1, "bytes": 1})
         uploads.begin({"main": "a.bvh", "files": 2, "bytes": 9})
         with pytest.raises(InputError):
-            uploads.next_file({"path": name, "size": 1})
+            uploads.begin_file({"path": name, "size": 1})
         assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
     def test_too_much_is_refused_before_it_is_sent(self, uploads):
@@ -70,23 +70,23 @@ class TestFolder:
         with pytest.raises(InputError, match="more is sent"):
             uploads.take(b"x")
         with pytest.raises(InputError, match="more is sent"):
-            uploads.next_file({"path": "a.bvh", "size": 11})
-        uploads.next_file({"path": "a.bvh", "size": 10})
+            uploads.begin_file({"path": "a.bvh", "size": 11})
+        uploads.begin_file({"path": "a.bvh", "size": 10})
         with pytest.raises(InputError, match="more is sent"):
             uploads.take(b"x" * 11)
         with pytest.raises(InputError, match="incomplete"):
             uploads.finish()
         uploads.take(b"x" * 10)
         with pytest.raises(InputError, match="more is sent"):
-            uploads.next_file({"path": "b.bvh", "size": 0})
+            uploads.begin_file({"path": "b.bvh", "size": 0})
 
     def test_two_files_of_one_name_and_a_file_that_is_a_folder_are_refused(self, uploads):
         uploads.begin({"main": "a.bvh", "files": 5, "bytes": 0})
-        uploads.next_file({"path": "a.bvh", "size": 0})
+        uploads.begin_file({"path": "a.bvh", "size": 0})
         with pytest.raises(InputError, match="two files"):
-            uploads.next_file({"path": "a.bvh", "size": 0})
+            uploads.begin_file({"path": "a.bvh", "size": 0})
         with pytest.raises(InputError, match="cannot be stored"):
-            uploads.next_file({"path": "a.bvh/b", "size": 0})
+            uploads.begin_file({"path": "a.bvh/b", "size": 0})
 
     def test_what_nobody_reads_is_refused_with_the_way_out(self, uploads):
         with pytest.raises(FileError, match="Blender"):
@@ -94,7 +94,7 @@ class TestFolder:
 
     def test_what_is_cancelled_is_gone(self, uploads, tmp_path):
         uploads.begin({"main": "a.bvh", "files": 1, "bytes": 10})
-        uploads.next_file({"path": "a.bvh", "size": 10})
+        uploads.begin_file({"path": "a.bvh", "size": 10})
         uploads.cancel()
         assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
         with pytest.raises(InputError, match="no file was announced"):
@@ -113,7 +113,7 @@ def deliver(page, main, files):
     for name, data in files.items():
         page.send("upload_file", path=name, size=len(data))
         for at in range(0, len(data), 60_000):
-            page.studio.receive(data[at : at + 60_000])
+            page.studio.post_data(data[at : at + 60_000])
     page.send("upload_done")
     return answer
 

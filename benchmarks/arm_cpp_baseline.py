@@ -46,7 +46,7 @@ LIMBS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
 
 
 class Settings(ctypes.Structure):
-    """What the C++ batch reads; see arm_yardstick.cpp."""
+    """What the C++ batch reads; see arm_cpp_baseline.cpp."""
 
     _fields_ = (
         *((name, ctypes.c_double) for name in ("distance", "angle", "factor", "floor")),
@@ -55,18 +55,18 @@ class Settings(ctypes.Structure):
 
 
 def libraries(joints: int) -> dict[str, ctypes.CDLL]:
-    """The yardstick by every compiler that is here; RuntimeError says why there is none."""
+    """The baseline by every compiler that is here; RuntimeError says why there is none."""
     found = [shutil.which("clang++-19") or shutil.which("clang++"), shutil.which("g++")]
     compilers = [Path(path) for path in found if path]
     if not compilers:
-        message = "no C++ compiler (clang++ or g++) is here, so there is no yardstick to compare with"
+        message = "no C++ compiler (clang++ or g++) is here, so there is no baseline to compare with"
         raise RuntimeError(message)
     return {compiler.name: compiled(compiler, joints) for compiler in compilers}
 
 
 def compiled(compiler: Path, joints: int) -> ctypes.CDLL:
-    """The yardstick for an arm with so many joints."""
-    return harness.compiled(harness.HERE / "peers" / "arm_yardstick.cpp", compiler, [*FLAGS, f"-DJOINTS={joints}"])
+    """The baseline for an arm with so many joints."""
+    return harness.compiled(harness.HERE / "peers" / "arm_cpp_baseline.cpp", compiler, [*FLAGS, f"-DJOINTS={joints}"])
 
 
 def bound(function: Any, *arguments: Any) -> Call:
@@ -178,7 +178,7 @@ def _before_tool(case: Case, tips: Floats) -> Floats:
 def _agree(what: str, ours: Floats, theirs: Floats) -> None:
     off = float(np.abs(ours - theirs).max())
     if not off <= SAME:
-        message = f"{what}: the yardstick's answers are off by {off:.3g}"
+        message = f"{what}: the baseline's answers are off by {off:.3g}"
         raise RuntimeError(message)
 
 
@@ -308,8 +308,8 @@ def main(rounds: int | None = None, count: int = TARGETS) -> int:
     try:
         rows, notes = measure(rounds or ROUNDS, count)
     except RuntimeError as error:
-        return harness.exit_code(f"arm_yardstick: skipped, {error}")
-    harness.report("arm_yardstick", "A robot arm against plain C++", rows, notes)
+        return harness.exit_code(f"arm_cpp_baseline: skipped, {error}")
+    harness.report("arm_cpp_baseline", "A robot arm against plain C++", rows, notes)
     return 0
 
 

@@ -60,6 +60,6 @@ static inline void solve(const Limb &limb, const double *target, double *q) {
     q[8] = 1.0, q[9] = 0.0, q[10] = 0.0, q[11] = 0.0;
 }
 
-extern "C" void yardstick(const Limb *limb, const double *targets, long count, double *q) {
+extern "C" void baseline(const Limb *limb, const double *targets, long count, double *q) {
     for (long i = 0; i < count; i++) solve(*limb, targets + 3 * i, q + 12 * i);
 }

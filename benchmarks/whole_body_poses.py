@@ -2,7 +2,7 @@
 
 Every humanoid of the test data, copies of some in other guises, and robots: a squat, a hand to the floor beside the
 foot, a chair, tiptoe; arms and legs brought to targets in front, beside and above; limbs stretched towards what is out
-of reach; a face that looks at something. Judged by figure_judge.py, from forward kinematics alone.
+of reach; a face that looks at something. Judged by pose_evaluation.py, from forward kinematics alone.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import figure_judge as judge
 import harness
 import numpy as np
-from figure_rigs import SIDES, Body, Floats, bodies, unit
+import pose_evaluation as judge
+from character_rigs import SIDES, Body, Floats, bodies, unit
 from numpy.typing import NDArray
 
 import poise
@@ -351,8 +351,8 @@ def told(found: dict[int, list[harness.Row]]) -> None:
     for proof, rows in found.items():
         title, by = TITLES[proof]
         parts += [f"### {title}", harness.table(summed(rows, by)), fallen_short(rows)]
-    harness.report("figures", "Whole figures and their limbs", [], [*filter(None, parts), NOTE])
-    path = harness.RESULTS / "figures.json"
+    harness.report("whole_body_poses", "Whole figures and their limbs", [], [*filter(None, parts), NOTE])
+    path = harness.RESULTS / "whole_body_poses.json"
     document = json.loads(path.read_text(encoding="utf-8"))
     document["rows"] = [{"proof": TITLES[proof][0], **row} for proof, rows in found.items() for row in rows]
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
@@ -367,7 +367,7 @@ def main() -> int:
     options, _ = parser.parse_known_args()
     folder = harness.data_folder()
     if folder is None:
-        print("figures needs the test data: set POISE_DATA")
+        print("whole_body_poses needs the test data: set POISE_DATA")
         return 1
     figures = [body for body in bodies(folder) if options.figures in body.name]
     found = run(figures, [int(proof) for proof in options.proofs], options.targets)

@@ -1,4 +1,4 @@
-"""The figures that benchmarks/figures.py poses: every humanoid of the test data, and copies in other guises.
+"""The figures that benchmarks/whole_body_poses.py poses: every humanoid of the test data, and copies in other guises.
 
 A body's directions are found here from where its joints are at rest, by nothing of the package but forward kinematics:
 up along the axis of the file that the trunk stands along, left from the right thigh and shoulder to the left ones.

@@ -1,4 +1,4 @@
-"""How benchmarks/figures.py judges poses: from places and rotations of joints in the world, and nothing else.
+"""How benchmarks/whole_body_poses.py judges poses: from places and rotations of joints in the world, and nothing else.
 
 Segment masses and centres are those of men by de Leva (Adjustments to Zatsiorsky-Seluyanov's segment inertia
 parameters, Journal of Biomechanics 29, 1996), each along the line between two joints.
@@ -7,7 +7,7 @@ parameters, Journal of Biomechanics 29, 1996), each along the line between two j
 from __future__ import annotations
 
 import numpy as np
-from figure_rigs import SIDES, Body, Floats, unit
+from character_rigs import SIDES, Body, Floats, unit
 
 import poise
 from poise.maths import rotations

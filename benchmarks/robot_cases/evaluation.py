@@ -13,7 +13,7 @@ import numpy as np
 import poise
 from poise import Kind
 from poise.maths import rotations
-from robot_cases.asked import Bools, Floats, Limb
+from robot_cases.targets import Bools, Floats, Limb
 
 NEAR = 1e-6  # [m, rad] what counts as reached, which is Poise's own default for robots
 INSIDE = 1e-9  # [rad, m] by how much a limit may be exceeded

@@ -109,7 +109,7 @@ Vec sweep(const Chain& c, State& s, Vec tip, Vec target) {
 }  // namespace
 
 // Runs `sweeps` sweeps for each of m targets from the zero pose; left[k] is the distance that remains.
-extern "C" void yardstick(int n, const int* kinds, const double* axes, const double* ranges, const double* offsets,
+extern "C" void baseline(int n, const int* kinds, const double* axes, const double* ranges, const double* offsets,
                           const double* targets, int m, int sweeps, double* left) {
   const Chain chain{n, kinds, reinterpret_cast<const Vec*>(axes), ranges, reinterpret_cast<const Vec*>(offsets)};
   State state(n);

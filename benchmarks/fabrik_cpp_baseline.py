@@ -49,8 +49,8 @@ def targets_of(bones: int) -> Floats:
 
 
 def compiled() -> ctypes.CDLL:
-    """The yardstick; RuntimeError says why there is none."""
-    return harness.compiled(harness.HERE / "peers" / "fabrik_yardstick.cpp", harness.compiler(), FLAGS)
+    """The baseline; RuntimeError says why there is none."""
+    return harness.compiled(harness.HERE / "peers" / "fabrik_cpp_baseline.cpp", harness.compiler(), FLAGS)
 
 
 class Yardstick:
@@ -101,7 +101,7 @@ def kernel_of(result: poise.Result, wanted: Floats, tolerance: float) -> Callabl
 
 
 def measure(bones: int, what: str, tolerance: float, rounds: int) -> harness.Row:
-    """Time the kernel, the public call and the yardstick in turn."""
+    """Time the kernel, the public call and the baseline in turn."""
     start, wanted = start_of(bones), targets_of(bones)
     theirs = Yardstick(start, wanted)
     solver = poise.FABRIK(iterations=SWEEPS, finish=False, bend=0)
@@ -131,14 +131,14 @@ def main(rounds: int | None = None) -> int:
     try:
         rows = [measure(bones, *kind, rounds or ROUNDS) for bones in BONES for kind in kinds]
     except RuntimeError as error:
-        return harness.exit_code(f"fabrik_yardstick: skipped, {error}")
+        return harness.exit_code(f"fabrik_cpp_baseline: skipped, {error}")
     note = (
         f"`FABRIK(finish=False, bend=0)`, {TARGETS} targets at 15 to 85 % of the reach in one call, medians of "
         f"{rounds or ROUNDS} rounds interleaved on one thread, its processor time. A sweep: a share of a solve to "
         f"{FINE:g} of a bone. The kernel and C++ (g++ {' '.join(FLAGS[:3])}) end with rotations; solve() also packs, "
         "puts them into q and judges. Equal sweeps and equal distances left show that all do the same work."
     )
-    harness.report("fabrik_yardstick", "FABRIK beside C++", rows, [note])
+    harness.report("fabrik_cpp_baseline", "FABRIK beside C++", rows, [note])
     return 0
 
 

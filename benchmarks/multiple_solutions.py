@@ -168,16 +168,16 @@ def main(count: int = TARGETS, seeds: tuple[int | None, ...] = SEEDS) -> int:
     try:
         rows, missing_peers = measure(count, seeds)
     except OSError as error:
-        return harness.exit_code(f"branches: skipped, {error}; set POISE_PEER_URDFS")
+        return harness.exit_code(f"multiple_solutions: skipped, {error}; set POISE_PEER_URDFS")
     if not rows:
-        return harness.exit_code(f"branches: skipped, {' '.join(missing_peers)}")
+        return harness.exit_code(f"multiple_solutions: skipped, {' '.join(missing_peers)}")
     note = (
         f"{count} poses of random configurations of a UR5, whose branches are at most eight. Counted are branches "
         f"that reach to {CORRECT:g} m and rad by forward kinematics and keep the limits, distinct modulo whole turns "
         f"by more than {SAME:g} rad; found is what is nearer than that. Times are medians, one target a call. Asked: "
         "99 %."
     )
-    harness.report("branches", "All branches of a UR5", rows, [note, *missing_peers])
+    harness.report("multiple_solutions", "All branches of a UR5", rows, [note, *missing_peers])
     return 0
 
 

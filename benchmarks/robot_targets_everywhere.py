@@ -1,7 +1,7 @@
 """Robots that others made: whether every place is reached that a tip can be at, and no joint turns in vain.
 
-    python benchmarks/robots_everywhere.py                      everything: two minutes
-    python benchmarks/robots_everywhere.py --parts robots corners --only 'ur*'
+    python benchmarks/robot_targets_everywhere.py                      everything: two minutes
+    python benchmarks/robot_targets_everywhere.py --parts robots corners --only 'ur*'
 
 robots      every URDF of the test data and of four packages on PyPI (dependency group `robots`), every tip: places of
             random configurations inside the limits, asked for without a root, from the robot's rest; then some in every
@@ -30,9 +30,9 @@ from typing import Any, NamedTuple
 
 import harness
 import numpy as np
-from robot_cases.asked import Floats, Limb, anywhere, corners, limb_of, made_up, places
-from robot_cases.found import File, of_data, of_packages, read, tips
-from robot_cases.judged import Judged, Pinocchio, judged
+from robot_cases.evaluation import Judged, Pinocchio, judged
+from robot_cases.robot_files import File, of_data, of_packages, read, tips
+from robot_cases.targets import Floats, Limb, anywhere, corners, limb_of, made_up, places
 
 import poise
 
@@ -410,7 +410,9 @@ def told(found: dict[str, list[Record]]) -> str:
     for part, (words, rows) in tables.items():
         if found.get(part):
             notes += [f"### {words}", harness.table(rows(found[part]))]
-    return harness.report("robots_everywhere", "Robots that others made", of_robots(found.get("robots", [])), notes)
+    return harness.report(
+        "robot_targets_everywhere", "Robots that others made", of_robots(found.get("robots", [])), notes
+    )
 
 
 def stamp() -> str:
@@ -430,8 +432,8 @@ def main(arguments: Sequence[str] | None = None, sizes: Sizes = ALL) -> int:
     files = [*(of_data(data) if data else []), *of_packages(given.packages)]
     everyone = list(cases([file for file in files if fnmatch(file.name, given.only)]))
     if not everyone:
-        return harness.exit_code("robots_everywhere: skipped, no URDF is here: set POISE_DATA, or --packages")
-    file = given.file or harness.cache_folder() / f"robots_everywhere-{stamp()}.jsonl"
+        return harness.exit_code("robot_targets_everywhere: skipped, no URDF is here: set POISE_DATA, or --packages")
+    file = given.file or harness.cache_folder() / f"robot_targets_everywhere-{stamp()}.jsonl"
     found = run(given.parts, everyone, sizes, file)
     told(found)
     return int(any(r["missed"] or r["turned"] or r["ways"] for r in found.get("robots", [])))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import poise
 from poise import Kind
-from robot_cases.found import moved_by
+from robot_cases.robot_files import moved_by
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

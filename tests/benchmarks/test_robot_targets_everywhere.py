@@ -10,18 +10,18 @@ import poise
 
 @pytest.fixture
 def panda(data):
-    from robot_cases.asked import limb_of
-    from robot_cases.found import read
+    from robot_cases.robot_files import read
+    from robot_cases.targets import limb_of
 
     return limb_of(read(data / "urdf" / "panda.urdf"), "panda_hand_tcp_joint")
 
 
 def run(tmp_path, *arguments):
-    import robots_everywhere as everywhere
+    import robot_targets_everywhere as everywhere
 
     sizes = everywhere.Sizes(robots=60, ways=3, million=500, corners=40, hard=300, beyond=5)
     code = everywhere.main([*arguments, "--file", str(tmp_path / "records.jsonl")], sizes)
-    return code, (tmp_path / "results" / "robots_everywhere.md").read_text()
+    return code, (tmp_path / "results" / "robot_targets_everywhere.md").read_text()
 
 
 @pytest.mark.usefixtures("data")
@@ -34,7 +34,7 @@ def test_every_place_is_reached(tmp_path, robots):
 
 @pytest.mark.usefixtures("data")
 def test_every_part_has_its_table(tmp_path, monkeypatch):
-    import robots_everywhere as everywhere
+    import robot_targets_everywhere as everywhere
 
     monkeypatch.setattr(everywhere, "MADE_UP", range(1))
     monkeypatch.setattr(everywhere, "NARROW", range(2))
@@ -48,7 +48,7 @@ def test_every_part_has_its_table(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("data")
 def test_a_run_goes_on_where_it_stopped_and_tells_of_faults(tmp_path, monkeypatch):
-    import robots_everywhere as everywhere
+    import robot_targets_everywhere as everywhere
 
     asked, judged = [], everywhere.judged
 
@@ -66,8 +66,8 @@ def test_a_run_goes_on_where_it_stopped_and_tells_of_faults(tmp_path, monkeypatc
 
 
 def test_the_judge_sees_what_is_wrong(panda):
-    from robot_cases.asked import anywhere, places
-    from robot_cases.judged import judged
+    from robot_cases.evaluation import judged
+    from robot_cases.targets import anywhere, places
 
     q = anywhere(panda, np.random.default_rng(0), 4)
     goal, start = places(panda, q), panda.rest.q
@@ -82,9 +82,9 @@ def test_the_judge_sees_what_is_wrong(panda):
 
 
 def test_whole_turns_are_seen_where_the_range_allows_less(data):
-    from robot_cases.asked import limb_of
-    from robot_cases.found import read, tips
-    from robot_cases.judged import needless_turn
+    from robot_cases.evaluation import needless_turn
+    from robot_cases.robot_files import read, tips
+    from robot_cases.targets import limb_of
 
     rest = read(data / "urdf" / "ur5.urdf")
     (tip,) = tips(rest.skeleton)
@@ -99,7 +99,7 @@ def test_whole_turns_are_seen_where_the_range_allows_less(data):
 
 
 def test_tips_are_tools_fingers_and_heads(data):
-    from robot_cases.found import moved_by, of_data, read, tips
+    from robot_cases.robot_files import moved_by, of_data, read, tips
 
     found = {file.name: file.path for file in of_data(data)}
     panda = read(found["panda"]).skeleton
@@ -109,7 +109,7 @@ def test_tips_are_tools_fingers_and_heads(data):
 
 
 def test_packages_are_found_in_a_folder(tmp_path):
-    from robot_cases.found import of_packages
+    from robot_cases.robot_files import of_packages
 
     info = tmp_path / "icub_models-1.dist-info"
     info.mkdir()
@@ -122,7 +122,7 @@ def test_packages_are_found_in_a_folder(tmp_path):
 
 
 def test_corners_stand_at_ends(panda):
-    from robot_cases.asked import corners, made_up
+    from robot_cases.targets import corners, made_up
 
     rng = np.random.default_rng(1)
     for whole, least in ((True, 7), (False, 4)):

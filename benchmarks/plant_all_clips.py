@@ -93,7 +93,7 @@ def main() -> int:
     """Plant everything and write the table."""
     folder = harness.data_folder()
     if folder is None:
-        return harness.exit_code("every_clip needs the real clips: set POISE_DATA to their folder")
+        return harness.exit_code("plant_all_clips needs the real clips: set POISE_DATA to their folder")
     results: dict[str, list[Planted]] = {"locked": [], **{name: [] for name in GROUNDS}}
     again: dict[str, list[bool]] = {name: [] for name in results}
     with warnings.catch_warnings():
@@ -107,7 +107,7 @@ def main() -> int:
                 again[name].append(once_more(planted[-1], rig, locked=name == "locked"))
             print(f"{clip.name}: done", file=sys.stderr)
     rows = [judged(name, planted, again[name]) for name, planted in results.items()]
-    harness.report("every_clip", "Every clip on every ground", rows, [__doc__.split("\n\n", 1)[1].strip()])
+    harness.report("plant_all_clips", "Every clip on every ground", rows, [__doc__.split("\n\n", 1)[1].strip()])
     return 0
 
 

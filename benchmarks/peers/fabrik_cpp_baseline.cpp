@@ -1,5 +1,5 @@
-// FABRIK as one would write it by hand in C++: points, sweeps, local rotations at the end. The yardstick for
-// fabrik_yardstick.py. Bones hang on each other along +Y at rest; the chain starts from the points that are given.
+// FABRIK as one would write it by hand in C++: points, sweeps, local rotations at the end. The baseline for
+// fabrik_cpp_baseline.py. Bones hang on each other along +Y at rest; the chain starts from the points that are given.
 
 #include <cmath>
 #include <vector>
