@@ -102,7 +102,7 @@ def tree_call(problem: Any, u: Floats, kind: NumberKind) -> tuple[Call, Floats]:
         tree.path_nodes,
         tree.row_ranges,
         problem.preference.u[0],
-        problem.preference.on,
+        problem.preference.weights,
     )
     x, out, run = side_by_side(u, w), allocate_aligned(7 * len(u)), drivers(kind)[2]
     return lambda: run(arrays, tree.frames, work, rows, wide, x, out), out
