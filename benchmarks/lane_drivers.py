@@ -13,7 +13,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from poise.kernels.arm_lm import MAX_FRAMES, apply_damped_step, compute_tip, squared_norm, write_error
+from poise.kernels.arm_lm import (
+    MAX_FRAMES,
+    ArmWorkspace,
+    apply_damped_step,
+    compute_tip,
+    squared_norm,
+    write_error,
+)
 from poise.kernels.jit import _ARITHMETIC_FLAGS
 from poise.kernels.lanes import NumberKind, count_lanes, stack_array, stack_matrix, view_lanes
 from poise.kernels.tree_lm import write_frames
@@ -42,22 +49,25 @@ def drivers(kind: NumberKind) -> tuple[Any, Any, Any]:
 
     def lm(links, targets, x, weights, out):  # noqa: ANN001, ANN202 - a kernel
         m, w = links.shape[0] - 1, count_lanes(kind)
-        axes, origins, J = (  # noqa: N806
+        workspace = ArmWorkspace(
             stack_matrix(kind, MAX_FRAMES, 3),
             stack_matrix(kind, MAX_FRAMES, 3),
+            stack_array(kind, 6),
             stack_matrix(kind, MAX_FRAMES, 6),
+            stack_matrix(kind, 6, 6),
+            stack_array(kind, 6),
+            stack_array(kind, 6),
         )
-        A, d, y, e = stack_matrix(kind, 6, 6), stack_array(kind, 6), stack_array(kind, 6), stack_array(kind, 6)  # noqa: N806
         for b in range(x.shape[0] // (m * w)):
             v, given = view_lanes(kind, out, b * m * w, m), view_lanes(kind, x, b * m * w, m)
             for i in range(m):
                 v[i] = given[i]
             t = view_lanes(kind, targets, b * 7 * w, 7)
-            tip, rotation = compute_tip(kind, links, v, True, axes, origins)
+            tip, rotation = compute_tip(kind, links, v, True, workspace.axes, workspace.origins)
             off, turn = sub(Vec(t[0], t[1], t[2]), tip), rotation_error(Quat(t[3], t[4], t[5], t[6]), rotation)
-            write_error(e, off, turn, weights)
+            write_error(workspace.e, off, turn, weights)
             damping = (squared_norm(off) + squared_norm(turn)) * FACTOR + FLOOR
-            apply_damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
+            apply_damped_step(links, v, tip, weights, damping, workspace)
 
     def tree_fk(tree, frames, work, rows, width_of_targets, x, out):  # noqa: ANN001, ANN202 - a kernel
         n, nu, w = tree.nodes.shape[0], tree.near_u.shape[0], count_lanes(kind)

@@ -23,6 +23,7 @@ from numba.core.dispatcher import Dispatcher
 from poise.kernels import arm_lm, lanes, vec_quat
 from poise.kernels import arm_lm as serial_many
 from poise.kernels import tree_lm as tree_many
+from poise.kernels.arm_lm import ArmProblems
 from poise.kernels.lanes import SCALAR, stack_matrix
 
 NOT_HERE = 77  # exit status: there is no libnvvm
@@ -91,7 +92,8 @@ def solve_arms(links, seeds, poses, targets, starts, settings, x, errors, counts
     """Solve targets (k, 7) of an arm, restarts included; without a trace."""
     k = cuda.grid(1)
     if k < targets.shape[0]:
-        solve_range(SCALAR, links, seeds, poses, targets, starts, settings, k, k + 1, x, errors, counts, x[:0])
+        problems = ArmProblems(links, seeds, poses, targets, starts, settings, x, errors, counts)
+        solve_range(SCALAR, problems, k, k + 1, x[:0])
 
 
 def solve_trees(

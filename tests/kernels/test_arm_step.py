@@ -40,8 +40,8 @@ def stepped(links, x, e, damping):
     """The values after a step of the kernel, and the Jacobian (m, 6) that it left, weighted."""
     axes, origins, tip = standing(links, x)
     after, jacobian = x.copy(), np.zeros((len(x), 6))
-    room = np.zeros((6, 6)), np.zeros(6), np.zeros(6)
-    entered(arm_lm.apply_damped_step)(links, after, axes, origins, Vec(*tip), e, WEIGHTS, damping, jacobian, *room)
+    workspace = arm_lm.ArmWorkspace(axes, origins, e, jacobian, np.zeros((6, 6)), np.zeros(6), np.zeros(6))
+    entered(arm_lm.apply_damped_step)(links, after, Vec(*tip), WEIGHTS, damping, workspace)
     return after, jacobian
 
 

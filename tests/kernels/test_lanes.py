@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from numba import njit, typeof, types
 from numba.core.registry import cpu_target
 
-from poise.kernels.arm_lm import solve_range
+from poise.kernels.arm_lm import ArmProblems, solve_range
 from poise.kernels.lanes import (
     LANES4,
     LANES8,
@@ -240,7 +240,8 @@ def arm_driver(kind):
 
     @njit(error_model="numpy", fastmath={"contract"})
     def solve(links, seeds, poses, targets, starts, options, first, last, x, errors, counts, trace):
-        solve_range(kind, links, seeds, poses, targets, starts, options, first, last, x, errors, counts, trace)
+        problems = ArmProblems(links, seeds, poses, targets, starts, options, x, errors, counts)
+        solve_range(kind, problems, first, last, trace)
 
     return solve
 

@@ -1,3 +1,4 @@
+# pyright: standard
 """Levenberg-Marquardt solver of a serial arm, with restarts.
 
 A problem per lane; a lone problem has its attempts side by side.
@@ -15,6 +16,8 @@ links. The damping l is proportional to the squared error (Chan and Lawrence, IC
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 from poise.kernels.jit import device_function, inline, kernel
 from poise.kernels.lanes import (
@@ -70,6 +73,65 @@ from poise.kernels.vec_quat import (
 
 MAX_FRAMES = MAX_ARM_LINKS + 1  # links and tip; stack arrays of whole pages would share cache sets
 CAUTION_GROWTH, CAUTION_DECAY, MIN_CAUTION = 4.0, 0.7, 1.0  # growth, decay and minimum of the caution factor
+
+
+class ArmWorkspace(NamedTuple):
+    """Arrays of one iteration, in kernel units and the base frame.
+
+    axes, origins  (m, 3)    each link's axis, and a point on it
+    e              (6,)      weighted error: distance and rotation vector
+    J              (m, 6)    weighted motion of the tip per unit of each value
+    A, d           (6, 6), (6,)  the system of the step, factored
+    y              (6,)      its solution
+    """
+
+    axes: Any
+    origins: Any
+    e: Any
+    J: Any
+    A: Any
+    d: Any
+    y: Any
+
+
+class ArmProblems(NamedTuple):
+    """Arrays of a batch of targets for one arm of m links.
+
+    links     (m + 1, 10)  the arm, see the module
+    seeds     (s, m)       values of restarts
+    poses     (7 s,)       tip transforms of the seeds, in blocks
+    targets   (k, 7)       x y z, w x y z of the tip in the base frame
+    starts    (1|k, m)     values to start from
+    settings  (13,)        the columns ARM_ of layout.py
+    x         (k, m)       results: values
+    errors    (k,)         results: weighted squared errors; 1e300 where no pose had a smaller one
+    counts    (k, 3)       results: iterations, attempts, 1 where the target was met
+    """
+
+    links: Any
+    seeds: Any
+    poses: Any
+    targets: Any
+    starts: Any
+    settings: Any
+    x: Any
+    errors: Any
+    counts: Any
+
+
+class ArmLanes(NamedTuple):
+    """Memory of the lanes as single numbers.
+
+    Of w lanes, number i of lane l is at i w + l.
+
+    state   (LANE_STATE_SIZE,)   rows LANE_ of each lane
+    values  (LANE_VALUES_SIZE,)  values of each lane
+    tested  (LANE_VALUES_SIZE,)  values before the last step
+    """
+
+    state: Any
+    values: Any
+    tested: Any
 
 
 @inline
@@ -134,12 +196,13 @@ def compute_jacobian_column(links, i, axis, origin, tip):
 
 
 @inline
-def apply_damped_step(links, x, axes, origins, tip, e, weights, damping, J, A, d, y):
+def apply_damped_step(links, x, tip, weights, damping, workspace):
     """Apply a damped step, clamped to the limits. x += J^T (J J^T + damping I)^-1 e; e and J carry the weights.
 
     A value at a limit, pushed out of it by the gradient J e, is frozen: its row of J is zeroed before the step, so that
     the others make the whole step. With clamping alone the contribution of frozen values would be lost.
     """
+    e, J, A, d, y = workspace.e, workspace.J, workspace.A, workspace.d, workspace.y
     m = links.shape[0] - 1
     for r in range(6):
         for k in range(r):
@@ -147,7 +210,9 @@ def apply_damped_step(links, x, axes, origins, tip, e, weights, damping, J, A, d
             A[r, k] = damping * 0.0
         A[r, r] = damping
     for i in range(m):
-        motion, rotation = compute_jacobian_column(links, i, read_vec(axes, i), read_vec(origins, i), tip)
+        motion, rotation = compute_jacobian_column(
+            links, i, read_vec(workspace.axes, i), read_vec(workspace.origins, i), tip
+        )
         motion, rotation = scale(motion, weights[0]), scale(rotation, weights[1])
         # J e of this row: the gradient descent direction of the value.
         push = (
@@ -407,15 +472,8 @@ def is_race_over(race, last, takes_first, start_error):
 #
 # Each lane has one problem and takes the next when it is done.
 #
-# targets  (k, 7)      x y z, w x y z of the tip in the base frame
-# starts   (1|k, m)    values to start from
-# seeds    (s, m)      values of restarts
-# poses    flat        tip transforms of the seeds
-# settings (13,)       the columns ARM_ of layout.py
-# x        (k, m)      the solutions
-# errors   (k,)        weighted squared error of each solution; 1e300 where no pose had a smaller one
-# counts   (k, 3)      iterations and attempts spent; 1 where the target was met
-# trace    (t, m + 1)  error and values of every iteration of the first problem, attempt after attempt; t may be 0
+# The arrays are those of `ArmProblems`, and a trace (t, m + 1): error and values of every iteration of the first
+# problem, attempt after attempt; t may be 0.
 #
 # The solution of a problem does not depend on the rest of its batch: lanes do not mix, and every problem runs the same
 # attempts in the same order: from its start, from seeds, and, where none has met the target, polish attempts towards
@@ -534,24 +592,26 @@ def find_last_attempt(restarts, settings):
 
 
 @device_function
-def launch_attempt(kind, seeds, poses, targets, starts, settings, lane_state, values, l, x, number):
+def launch_attempt(kind, problems, lanes, l, number):
     """Start attempt `number` of lane l. It starts from the start, from a seed, or as a final polish."""
-    w, m = count_lanes(kind), seeds.shape[1]
-    k, allowed = int(lane_state[LANE_PROBLEM * w + l]), lane_state[LANE_RESTARTS * w + l]
-    lane_state[LANE_ATTEMPT * w + l] = number
+    w, m, settings = count_lanes(kind), problems.seeds.shape[1], problems.settings
+    k, allowed = int(lanes.state[LANE_PROBLEM * w + l]), lanes.state[LANE_RESTARTS * w + l]
+    lanes.state[LANE_ATTEMPT * w + l] = number
     if number == 0.0:
-        start = starts[min(k, starts.shape[0] - 1)]
-        start_lane(lane_state, values, w, l, start, m, settings[ARM_ITERATIONS], 0.0, 0.0)
+        start = problems.starts[min(k, problems.starts.shape[0] - 1)]
+        start_lane(lanes.state, lanes.values, w, l, start, m, settings[ARM_ITERATIONS], 0.0, 0.0)
         return
     # x[k] only initialises the values, unless this attempt polishes the best pose; otherwise a seed replaces them.
+    best = problems.x[k]
     if number <= allowed:
-        start_lane(lane_state, values, w, l, x[k], m, settings[ARM_ITERATIONS], 0.0, 0.0)
+        start_lane(lanes.state, lanes.values, w, l, best, m, settings[ARM_ITERATIONS], 0.0, 0.0)
     else:
         # A polish never stalls (all its iterations are patience); its caution of 1 makes the damping adaptive.
-        start_lane(lane_state, values, w, l, x[k], m, settings[ARM_POLISH], settings[ARM_POLISH], 1.0)
+        start_lane(lanes.state, lanes.values, w, l, best, m, settings[ARM_POLISH], settings[ARM_POLISH], 1.0)
     # The nearest pose may be in another solution branch than the best attempt: later attempts polish other seeds.
     if number != allowed + 1.0:
-        apply_seed(kind, seeds, poses, targets[k], settings, values, l, int(number) - 1)
+        seed = int(number) - 1
+        apply_seed(kind, problems.seeds, problems.poses, problems.targets[k], settings, lanes.values, l, seed)
 
 
 @device_function
@@ -564,34 +624,34 @@ def write_start(starts, k, x, errors):
 
 
 @device_function
-def assign_problem(kind, links, seeds, poses, targets, starts, settings, lane_state, values, l, x, errors, k):
+def assign_problem(kind, problems, lanes, l, k):
     """Assign problem k to lane l."""
-    load_problem(lane_state, count_lanes(kind), l, k, targets[k], count_restarts(links, targets[k], settings))
-    launch_attempt(kind, seeds, poses, targets, starts, settings, lane_state, values, l, x, 0.0)
-    write_start(starts, k, x, errors)
+    target = problems.targets[k]
+    restarts = count_restarts(problems.links, target, problems.settings)
+    load_problem(lanes.state, count_lanes(kind), l, k, target, restarts)
+    launch_attempt(kind, problems, lanes, l, 0.0)
+    write_start(problems.starts, k, problems.x, problems.errors)
 
 
 @device_function
-def next_attempt(
-    kind, links, seeds, poses, targets, starts, settings, lane_state, values, l, is_met, x, errors, following, last
-):
+def next_attempt(kind, problems, lanes, l, is_met, following, last):
     """Schedule lane l: next attempt, or problem number `following`.
 
     Returns whether it took that problem. Without further problems the lane becomes idle.
     """
     w = count_lanes(kind)
-    next_number = lane_state[LANE_ATTEMPT * w + l] + 1.0
+    next_number = lanes.state[LANE_ATTEMPT * w + l] + 1.0
     if (
-        lane_state[LANE_PROBLEM * w + l] >= 0.0
+        lanes.state[LANE_PROBLEM * w + l] >= 0.0
         and not is_met
-        and next_number <= find_last_attempt(lane_state[LANE_RESTARTS * w + l], settings)
+        and next_number <= find_last_attempt(lanes.state[LANE_RESTARTS * w + l], problems.settings)
     ):
-        launch_attempt(kind, seeds, poses, targets, starts, settings, lane_state, values, l, x, next_number)
+        launch_attempt(kind, problems, lanes, l, next_number)
         return False
     if following >= last:
-        lane_state[LANE_PROBLEM * w + l] = -1.0
+        lanes.state[LANE_PROBLEM * w + l] = -1.0
         return False
-    assign_problem(kind, links, seeds, poses, targets, starts, settings, lane_state, values, l, x, errors, following)
+    assign_problem(kind, problems, lanes, l, following)
     return True
 
 
@@ -599,43 +659,44 @@ def next_attempt(
 
 
 @device_function
-def fill_lanes(kind, race, seeds, poses, targets, starts, settings, lane_state, values, x, k, restarts, max_starts):
+def fill_lanes(kind, problems, lanes, race, k, restarts, max_starts):
     """Start the next attempts at problem k on idle lanes.
 
     Starts at most `max_starts`; returns the number of busy lanes.
     """
-    w, busy, started, last = count_lanes(kind), 0, 0, find_last_attempt(restarts, settings)
+    w, busy, started, last = count_lanes(kind), 0, 0, find_last_attempt(restarts, problems.settings)
     for l in range(w):
-        if lane_state[LANE_PROBLEM * w + l] < 0.0 and started < max_starts and can_start(race, restarts + 1.0, last):
-            load_problem(lane_state, w, l, k, targets[k], restarts)
-            launch_attempt(kind, seeds, poses, targets, starts, settings, lane_state, values, l, x, race[RACE_NEXT])
+        if lanes.state[LANE_PROBLEM * w + l] < 0.0 and started < max_starts and can_start(race, restarts + 1.0, last):
+            load_problem(lanes.state, w, l, k, problems.targets[k], restarts)
+            launch_attempt(kind, problems, lanes, l, race[RACE_NEXT])
             race[RACE_NEXT] += 1.0
             started += 1
-        busy += 1 if lane_state[LANE_PROBLEM * w + l] >= 0.0 else 0
+        busy += 1 if lanes.state[LANE_PROBLEM * w + l] >= 0.0 else 0
     return busy
 
 
 @device_function
-def fill_all_lanes(kind, race, seeds, poses, targets, starts, settings, lane_state, values, k, restarts):
+def fill_all_lanes(kind, problems, lanes, race, k, restarts):
     """Start attempts on all lanes; return their number. Used where the first attempt to arrive wins."""
-    w, m, count = count_lanes(kind), seeds.shape[1], min(count_lanes(kind), int(restarts) + 1)
+    w, m, settings = count_lanes(kind), problems.seeds.shape[1], problems.settings
+    count = min(w, int(restarts) + 1)
     for l in range(count):
-        load_problem(lane_state, w, l, k, targets[k], restarts)
-        start_lane(lane_state, values, w, l, starts[k], m, settings[ARM_ITERATIONS], 0.0, 0.0)
-        lane_state[LANE_ATTEMPT * w + l] = l
+        load_problem(lanes.state, w, l, k, problems.targets[k], restarts)
+        start_lane(lanes.state, lanes.values, w, l, problems.starts[k], m, settings[ARM_ITERATIONS], 0.0, 0.0)
+        lanes.state[LANE_ATTEMPT * w + l] = l
     if count > 1:
-        apply_nearest_seeds(kind, seeds, poses, targets[k], settings, values)
+        apply_nearest_seeds(kind, problems.seeds, problems.poses, problems.targets[k], settings, lanes.values)
     race[RACE_NEXT] = count
     return count
 
 
 @device_function
-def check_race_end(race, settings, lane_state, w, restarts, counts, k):
+def check_race_end(kind, problems, lanes, race, restarts, k):
     """Return whether the race for problem k is over. If so, write its counts."""
+    settings, counts = problems.settings, problems.counts
     # Lane 0 runs the attempt from the start as long as that lasts.
-    over = is_race_over(
-        race, find_last_attempt(restarts, settings), settings[ARM_RACE] > 0.0, lane_state[LANE_LAST_ERROR * w]
-    )
+    start_error = lanes.state[LANE_LAST_ERROR * count_lanes(kind)]
+    over = is_race_over(race, find_last_attempt(restarts, settings), settings[ARM_RACE] > 0.0, start_error)
     if over:
         counts[k, 0], counts[k, 1] = race[RACE_ITERATIONS], race[RACE_OLDEST]
         counts[k, 2] = 1.0 if race[RACE_WINNER] < NO_WINNER else 0.0
@@ -643,20 +704,22 @@ def check_race_end(race, settings, lane_state, w, restarts, counts, k):
 
 
 @device_function
-def store_raced(race, lane_state, tested, w, l, m, error, is_met, ends, x, errors):
+def store_raced(kind, problems, lanes, race, l, error, is_met, ends):
     """Store the result of lane l in a race.
 
     As `store_if_best` and `store_best`; a lane whose attempt ends becomes idle.
     """
-    k, number = int(lane_state[LANE_PROBLEM * w + l]), lane_state[LANE_ATTEMPT * w + l]
-    is_candidate = ends or lane_state[LANE_SPENT * w + l] == 1.0 or lane_state[LANE_CAUTION * w + l] > 0.0
+    w, m, state = count_lanes(kind), problems.links.shape[0] - 1, lanes.state
+    k, number = int(state[LANE_PROBLEM * w + l]), state[LANE_ATTEMPT * w + l]
+    is_candidate = ends or state[LANE_SPENT * w + l] == 1.0 or state[LANE_CAUTION * w + l] > 0.0
     is_winner = is_met and ends and number < race[RACE_WINNER]
-    if is_winner or (is_candidate and can_store(race, number, error, errors[k])):
-        write_best(lane_state, tested, w, l, m, error, x, errors)
+    if is_winner or (is_candidate and can_store(race, number, error, problems.errors[k])):
+        # The values have not taken the step of this iteration yet.
+        write_best(state, lanes.values, w, l, m, error, problems.x, problems.errors)
         race[RACE_BEST] = number
     if ends:
-        finish_attempt(race, number, lane_state[LANE_SPENT * w + l] - 1.0, is_met)
-        lane_state[LANE_PROBLEM * w + l] = -1.0
+        finish_attempt(race, number, state[LANE_SPENT * w + l] - 1.0, is_met)
+        state[LANE_PROBLEM * w + l] = -1.0
 
 
 @device_function
@@ -669,24 +732,35 @@ def record_trace(trace, row, tested, w, m, error):
 
 
 @inline
-def solve_range(kind, links, seeds, poses, targets, starts, settings, first, last, x, errors, counts, trace):
+def solve_range(kind, problems, first, last, trace):
     """Solve problems first..last."""
-    m, w = links.shape[0] - 1, count_lanes(kind)
-    axes, origins, J = (
-        stack_matrix(kind, MAX_FRAMES, 3),
-        stack_matrix(kind, MAX_FRAMES, 3),
-        stack_matrix(kind, MAX_FRAMES, 6),
+    links, settings, x, errors, counts = (
+        problems.links,
+        problems.settings,
+        problems.x,
+        problems.errors,
+        problems.counts,
     )
-    A, d, y, e = stack_matrix(kind, 6, 6), stack_array(kind, 6), stack_array(kind, 6), stack_array(kind, 6)
-    lane_state, values, before = (
+    m, w = links.shape[0] - 1, count_lanes(kind)
+    workspace = ArmWorkspace(
+        stack_matrix(kind, MAX_FRAMES, 3),
+        stack_matrix(kind, MAX_FRAMES, 3),
+        stack_array(kind, 6),
+        stack_matrix(kind, MAX_FRAMES, 6),
+        stack_matrix(kind, 6, 6),
+        stack_array(kind, 6),
+        stack_array(kind, 6),
+    )
+    lanes = ArmLanes(
         stack_array(SCALAR, LANE_STATE_SIZE),
         stack_array(SCALAR, LANE_VALUES_SIZE),
         stack_array(SCALAR, LANE_VALUES_SIZE),
     )
+    state = lanes.state
     rows, v, tested = (
-        view_lanes(kind, lane_state, 0, LANE_ROWS),
-        view_lanes(kind, values, 0, m),
-        view_lanes(kind, before, 0, m),
+        view_lanes(kind, state, 0, LANE_ROWS),
+        view_lanes(kind, lanes.values, 0, m),
+        view_lanes(kind, lanes.tested, 0, m),
     )
     weights = settings[ARM_WEIGHTS : ARM_WEIGHTS + 2]
     takes_first = settings[ARM_RACE] > 0.0
@@ -696,29 +770,23 @@ def solve_range(kind, links, seeds, poses, targets, starts, settings, first, las
     # A trace records attempts sequentially.
     is_lone, restarts, race = last - first == 1 and w > 1 and trace.shape[0] == 0, 0.0, stack_array(SCALAR, RACE_SIZE)
     for l in range(w):
-        lane_state[LANE_PROBLEM * w + l] = -1.0
-        start_lane(lane_state, values, w, l, starts[0], m, 0.0, 0.0, 0.0)
+        state[LANE_PROBLEM * w + l] = -1.0
+        start_lane(state, lanes.values, w, l, problems.starts[0], m, 0.0, 0.0, 0.0)
     if is_lone:
         init_race(race)
-        restarts = count_restarts(links, targets[first], settings)
-        write_start(starts, first, x, errors)
+        restarts = count_restarts(links, problems.targets[first], settings)
+        write_start(problems.starts, first, x, errors)
         if takes_first:
-            busy = fill_all_lanes(
-                kind, race, seeds, poses, targets, starts, settings, lane_state, values, first, restarts
-            )
+            busy = fill_all_lanes(kind, problems, lanes, race, first, restarts)
     else:
         for l in range(busy):
-            assign_problem(
-                kind, links, seeds, poses, targets, starts, settings, lane_state, values, l, x, errors, first + l
-            )
+            assign_problem(kind, problems, lanes, l, first + l)
     while busy > 0:
         if is_lone:
-            busy = fill_lanes(
-                kind, race, seeds, poses, targets, starts, settings, lane_state, values, x, first, restarts, max_starts
-            )
+            busy = fill_lanes(kind, problems, lanes, race, first, restarts, max_starts)
         # One forward pass serves both: the error belongs to the values before the step, which are stored when a lane
         # ends here.
-        tip, rotation = compute_tip(kind, links, v, True, axes, origins)
+        tip, rotation = compute_tip(kind, links, v, True, workspace.axes, workspace.origins)
         position_error = sub(Vec(rows[0], rows[1], rows[2]), tip)
         rotation_error_vector = rotation_error(Quat(rows[3], rows[4], rows[5], rows[6]), rotation)
         distance, angle = squared_norm(position_error), squared_norm(rotation_error_vector)
@@ -738,38 +806,36 @@ def solve_range(kind, links, seeds, poses, targets, starts, settings, first, las
         has_events = ends | mask_to_bits((rows[LANE_SPENT] == 1.0) | (rows[LANE_CAUTION] > 0.0))
         if is_lone:
             for l in range(w if has_events != 0 else 0):
-                if lane_state[LANE_PROBLEM * w + l] >= 0.0:
+                if state[LANE_PROBLEM * w + l] >= 0.0:
                     arrived, over = (mask_to_bits(met) >> l) & 1 == 1, (ends >> l) & 1 == 1
-                    store_raced(race, lane_state, values, w, l, m, get_lane(error, l), arrived, over, x, errors)
+                    store_raced(kind, problems, lanes, race, l, get_lane(error, l), arrived, over)
                     ended = ended or over
-            if ended and check_race_end(race, settings, lane_state, w, restarts, counts, first):
+            if ended and check_race_end(kind, problems, lanes, race, restarts, first):
                 break
-        write_error(e, position_error, rotation_error_vector, weights)
+        write_error(workspace.e, position_error, rotation_error_vector, weights)
         for i in range(m):
             tested[i] = v[i]
         damping = compute_damping(rows[LANE_CAUTION], error, settings[ARM_FACTOR], settings[ARM_FLOOR])
         # A lane that has arrived makes one superfluous step: cheaper than masking it, and `tested` has the solution.
-        apply_damped_step(links, v, axes, origins, tip, e, weights, damping, J, A, d, y)
+        apply_damped_step(links, v, tip, weights, damping, workspace)
         if is_lone:
             # A few at a time: choosing seeds takes time, which is lost where the first attempt arrives soon.
             passes += 1
             max_starts = STARTS_PER_ITERATION if passes > SOLO_ITERATIONS or ended else 0
             continue
-        if trace.shape[0] > 0 and lane_state[LANE_PROBLEM * w] == first:
-            row = int(counts[first, 0] + counts[first, 1] + lane_state[LANE_SPENT * w]) - 1
-            record_trace(trace, row, before, w, m, get_lane(error, 0))
+        if trace.shape[0] > 0 and state[LANE_PROBLEM * w] == first:
+            row = int(counts[first, 0] + counts[first, 1] + state[LANE_SPENT * w]) - 1
+            record_trace(trace, row, lanes.tested, w, m, get_lane(error, 0))
         for l in range(w if has_events != 0 else 0):
-            if lane_state[LANE_PROBLEM * w + l] < 0.0:
+            if state[LANE_PROBLEM * w + l] < 0.0:
                 continue
             is_met = (mask_to_bits(met) >> l) & 1 == 1
-            store_if_best(lane_state, before, w, l, m, lane_state[LANE_CAUTION * w + l], get_lane(error, l), x, errors)
+            caution = state[LANE_CAUTION * w + l]
+            store_if_best(state, lanes.tested, w, l, m, caution, get_lane(error, l), x, errors)
             if (ends >> l) & 1:
-                store_best(lane_state, before, w, l, m, get_lane(error, l), is_met, x, errors, counts)
+                store_best(state, lanes.tested, w, l, m, get_lane(error, l), is_met, x, errors, counts)
                 # A finished lane takes its next problem at once, without waiting for the slowest lane.
-                if next_attempt(
-                    kind, links, seeds, poses, targets, starts, settings, lane_state, values, l, is_met, x, errors,
-                    following, last,
-                ):  # fmt: skip
+                if next_attempt(kind, problems, lanes, l, is_met, following, last):
                     following += 1
-                elif lane_state[LANE_PROBLEM * w + l] < 0.0:
+                elif state[LANE_PROBLEM * w + l] < 0.0:
                     busy -= 1

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from poise.kernels.arm_lm import solve_range
+from poise.kernels.arm_lm import ArmProblems, solve_range
 from poise.kernels.goal_errors import measure_batch
 from poise.kernels.jit import device_function, inline, kernel
 from poise.kernels.lanes import LANES4, LANES8, SCALAR, stack_array, view_lanes
@@ -171,7 +171,8 @@ def solve_targets(kind, numbers, layout, rows, bases, q, first, last, work):
     poses = numbers[layout[REACH_AT_POSES] : layout[REACH_AT_POSES] + 7 * layout[REACH_SEEDS]]
     settings = numbers[layout[REACH_AT_SETTINGS] : layout[REACH_AT_SETTINGS] + ARM_SETTINGS]
     trace = q[rows.shape[0] :, : m + 1]
-    solve_range(kind, links, seeds, poses, targets, starts, settings, 0, n, x, errors, counts, trace)
+    problems = ArmProblems(links, seeds, poses, targets, starts, settings, x, errors, counts)
+    solve_range(kind, problems, 0, n, trace)
     is_hinge = layout[layout[REACH_IS_HINGE] : layout[REACH_IS_HINGE] + m]
     for k in range(n):
         result = q[first + k]

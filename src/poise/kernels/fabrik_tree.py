@@ -18,6 +18,7 @@ Aristidou and Lasenby, Graphical Models 73(5), 2011, section 4.2. There the bone
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,43 +66,98 @@ FIT_STEPS = 3  # Gauss-Newton steps of a rotation fit; the next sweep fits again
 FIT_DAMPING = 1e-12  # damping of a fit relative to its trace; bones on one line leave a rotation about it undefined
 
 
+class BoneTree(NamedTuple):
+    """Bones of a tree of n nodes, in kernel units.
+
+    frames  (n, 9), terms (t, 6), aims (t, 9)   of one problem, see kernels/tree_residual.py
+    first   (n + 1,)                            first bone of each node, see the module
+    bones   (b, 2)                              kind and number of each bone's end
+    shares  (n + t,)                            weights of nodes and terms
+    """
+
+    frames: Any
+    terms: Any
+    aims: Any
+    first: Any
+    bones: Any
+    shares: Any
+
+
+class TreePose(NamedTuple):
+    """Pose of a tree, in the base frame and kernel units.
+
+    points            (n, 3)   positions of the nodes
+    rotations         (n, 4)   rotations of the moved frames, w x y z
+    wanted_positions  (n, 3)   wanted by the bones of each node
+    """
+
+    points: Any
+    rotations: Any
+    wanted_positions: Any
+
+
+class TreeState(NamedTuple):
+    """Joints of a tree and their state during the sweeps.
+
+    nodes   (n, 4), dofs (nd, 4)   see kernels/tree_residual.py
+    limits  (n, LIMIT_ROW)         see kernels/limits.py
+    u       (nu,)                  the configuration; `pose` belongs to it
+    """
+
+    nodes: Any
+    dofs: Any
+    limits: Any
+    pose: TreePose
+    u: Any
+
+
+class SweepTrace(NamedTuple):
+    """Configurations u (r, nu) and errors (r,) after each sweep.
+
+    r is one more than the largest number of sweeps, or 0 without a trace.
+    """
+
+    u: Any
+    error: Any
+
+
 @inline
-def read_bone(frames, aims, bones, b):
+def read_bone(tree, b):
     """Return bone b in its node's moved frame."""
-    return read_vec_at(aims[bones[b, 1]], 0) if bones[b, 0] == 1 else read_vec_at(frames[bones[b, 1]], 0)
+    bones = tree.bones
+    return read_vec_at(tree.aims[bones[b, 1]], 0) if bones[b, 0] == 1 else read_vec_at(tree.frames[bones[b, 1]], 0)
 
 
 @inline
-def read_bone_target(terms, target, wanted_positions, bones, b):
+def read_bone_target(tree, target, wanted_positions, b):
     """Return the wanted end of bone b. It is a goal's target, or the wanted position of the next node."""
+    bones = tree.bones
     if bones[b, 0] == 1:
-        return read_vec_at(target, terms[bones[b, 1], TERM_TARGET])
+        return read_vec_at(target, tree.terms[bones[b, 1], TERM_TARGET])
     return read_vec(wanted_positions, bones[b, 1])
 
 
 @inline
-def read_bone_weight(shares, n, bones, b):
+def read_bone_weight(tree, b):
     """Return the total goal weight below bone b."""
+    n, bones, shares = tree.first.shape[0] - 1, tree.bones, tree.shares
     return shares[n + bones[b, 1]] if bones[b, 0] == 1 else shares[bones[b, 1]]
 
 
 @device_function
-def fit_rotation(frames, terms, aims, first, bones, shares, target, wanted_positions, pivot, i, rotation):
+def fit_rotation(tree, target, wanted_positions, pivot, i, rotation):
     """Fit node i's rotation to the wanted ends of its bones. The rotation is in the base frame."""
-    n, begin, end = first.shape[0] - 1, first[i], first[i + 1]
+    begin, end = tree.first[i], tree.first[i + 1]
     if end - begin == 1:
-        bone, d = (
-            read_bone(frames, aims, bones, begin),
-            sub(read_bone_target(terms, target, wanted_positions, bones, begin), pivot),
-        )
+        bone, d = read_bone(tree, begin), sub(read_bone_target(tree, target, wanted_positions, begin), pivot)
         # A shortest arc keeps the twist about the bone; a fit would leave it undefined.
         return normalise(multiply(rotation_between(rotate(rotation, bone), d), rotation))
     for _ in range(FIT_STEPS):
         a, push = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), Vec(0.0, 0.0, 0.0)
         for b in range(begin, end):
-            weight = read_bone_weight(shares, n, bones, b)
-            h = rotate(rotation, read_bone(frames, aims, bones, b))
-            d = sub(read_bone_target(terms, target, wanted_positions, bones, b), pivot)
+            weight = read_bone_weight(tree, b)
+            h = rotate(rotation, read_bone(tree, b))
+            d = sub(read_bone_target(tree, target, wanted_positions, b), pivot)
             # The normal equations of a ball joint in the finish: h is the bone, d its wanted end.
             a = add_ball(a, scale(h, math.sqrt(weight)))
             push = add(push, scale(cross(h, d), weight))
@@ -114,72 +170,63 @@ def fit_rotation(frames, terms, aims, first, bones, shares, target, wanted_posit
 
 
 @device_function
-def forward_pass(nodes, frames, terms, aims, first, bones, shares, target, points, rotations, wanted_positions):
+def forward_pass(nodes, tree, target, pose):
     """Run the pass from the tips to the root. Each node gets the weighted mean of its wanted positions."""
-    n = nodes.shape[0]
+    wanted_positions, n = pose.wanted_positions, nodes.shape[0]
     for k in range(n):
         i = n - 1 - k
         if nodes[i, NODE_MOTION] == FIXED:
             continue
         # Rotate first, then compute the wanted position: where a rotation is enough, the joint need not move.
-        point = read_vec(points, i)
-        rotation = fit_rotation(
-            frames, terms, aims, first, bones, shares, target, wanted_positions, point, i, read_quat(rotations, i)
-        )
-        write_quat(rotations, i, rotation)
+        point = read_vec(pose.points, i)
+        rotation = fit_rotation(tree, target, wanted_positions, point, i, read_quat(pose.rotations, i))
+        write_quat(pose.rotations, i, rotation)
         total, sum_of = 0.0, Vec(0.0, 0.0, 0.0)
-        for b in range(first[i], first[i + 1]):
-            weight = read_bone_weight(shares, n, bones, b)
-            proposal = sub(
-                read_bone_target(terms, target, wanted_positions, bones, b),
-                rotate(rotation, read_bone(frames, aims, bones, b)),
-            )
+        for b in range(tree.first[i], tree.first[i + 1]):
+            weight = read_bone_weight(tree, b)
+            wanted = read_bone_target(tree, target, wanted_positions, b)
+            proposal = sub(wanted, rotate(rotation, read_bone(tree, b)))
             total, sum_of = total + weight, add(sum_of, scale(proposal, weight))
         write_vec(wanted_positions, i, scale(sum_of, 1.0 / total) if total > 0.0 else point)
 
 
 @inline
-def fit_hinge(frames, terms, aims, first, bones, shares, target, wanted_positions, point, frame, low, high, value, i):
+def fit_hinge(tree, target, wanted_positions, point, frame, low, high, value, i):
     """Fit a hinge value to the wanted ends of its bones. The hinge rotates about z of its frame."""
-    n, cosine, sine = first.shape[0] - 1, 0.0, 0.0
+    cosine, sine = 0.0, 0.0
     current = from_axis_angle(Vec(0.0, 0.0, 1.0), value)
-    for b in range(first[i], first[i + 1]):
-        h = rotate(current, read_bone(frames, aims, bones, b))
-        d = rotate(conjugate(frame), sub(read_bone_target(terms, target, wanted_positions, bones, b), point))
-        weight = read_bone_weight(shares, n, bones, b)
+    for b in range(tree.first[i], tree.first[i + 1]):
+        h = rotate(current, read_bone(tree, b))
+        d = rotate(conjugate(frame), sub(read_bone_target(tree, target, wanted_positions, b), point))
+        weight = read_bone_weight(tree, b)
         cosine += weight * (h.x * d.x + h.y * d.y)
         sine += weight * (h.x * d.y - h.y * d.x)
     # All bones lie along the axis: any angle is equal, and an arc tangent of rounding errors would spin the hinge.
-    if cosine * cosine + sine * sine <= MIN_LEVERAGE * MIN_LEVERAGE * shares[i] * shares[i]:
+    if cosine * cosine + sine * sine <= MIN_LEVERAGE * MIN_LEVERAGE * tree.shares[i] * tree.shares[i]:
         return value
     return clamp_angle(value + math.atan2(sine, cosine), low, high)
 
 
 @inline
-def fit_ball(frames, terms, aims, first, bones, shares, target, wanted_positions, point, frame, limit, current, i):
+def fit_ball(tree, target, wanted_positions, point, frame, limit, current, i):
     """Fit a ball motion to the wanted ends of its bones. One bone alone gets the shortest arc, so its twist stays."""
-    if first[i + 1] - first[i] == 1:
-        bone, end = (
-            read_bone(frames, aims, bones, first[i]),
-            read_bone_target(terms, target, wanted_positions, bones, first[i]),
-        )
+    begin = tree.first[i]
+    if tree.first[i + 1] - begin == 1:
+        bone, end = read_bone(tree, begin), read_bone_target(tree, target, wanted_positions, begin)
         q = multiply(rotation_between(rotate(current, bone), rotate(conjugate(frame), sub(end, point))), current)
     else:
-        rotation = fit_rotation(
-            frames, terms, aims, first, bones, shares, target, wanted_positions, point, i, multiply(frame, current)
-        )
+        rotation = fit_rotation(tree, target, wanted_positions, point, i, multiply(frame, current))
         q = multiply(conjugate(frame), rotation)
     return clamp_rotation(limit, normalise(q))
 
 
 @device_function
-def backward_pass(
-    nodes, frames, dofs, limits, terms, aims, first, bones, shares, target, points, rotations, wanted_positions, u
-):  # fmt: skip
+def backward_pass(nodes, dofs, limits, tree, target, pose, u):
     """Run the root-to-tips pass within the limits.
 
     Each node follows its parent and rotates towards the wanted ends of its bones.
     """
+    frames, points, rotations = tree.frames, pose.points, pose.rotations
     for i in range(nodes.shape[0]):
         at, dof = nodes[i, NODE_START], nodes[i, NODE_DOF]
         if nodes[i, NODE_PARENT] >= 0:
@@ -188,17 +235,14 @@ def backward_pass(
         if nodes[i, NODE_MOTION] == HINGE:
             low, high = dofs[dof, DOF_LOW], dofs[dof, DOF_HIGH]
             one, other = compute_coupled_value(frames, low, i), compute_coupled_value(frames, high, i)
+            before = compute_coupled_value(frames, u[at], i)
             value = fit_hinge(
-                frames, terms, aims, first, bones, shares, target, wanted_positions, point, frame, min(one, other),
-                max(one, other), compute_coupled_value(frames, u[at], i), i,
-            )  # fmt: skip
+                tree, target, pose.wanted_positions, point, frame, min(one, other), max(one, other), before, i
+            )
             # Division by the ratio may leave the range by rounding.
             u[at] = clamp((value - frames[i, 8]) / frames[i, 7], low, high)
         elif nodes[i, NODE_MOTION] == BALL:
-            q = fit_ball(
-                frames, terms, aims, first, bones, shares, target, wanted_positions, point, frame, limits[i],
-                read_quat_at(u, at), i
-            )  # fmt: skip
+            q = fit_ball(tree, target, pose.wanted_positions, point, frame, limits[i], read_quat_at(u, at), i)
             u[at], u[at + 1], u[at + 2], u[at + 3] = q.w, q.x, q.y, q.z
         write_quat(rotations, i, multiply(frame, read_motion(nodes, frames, u, i)))
 
@@ -270,36 +314,27 @@ def solve(
     updates, 1 if all goals are met. trace_u (sweeps + 1 or 0, nu) and trace_error are filled for the last target.
     """
     n = nodes.shape[0]
-    points, rotations, wanted_positions, u = (
-        np.empty((n, 3)),
-        np.empty((n, 4)),
-        np.empty((n, 3)),
-        np.empty(starts.shape[1]),
-    )
+    pose, u = TreePose(np.empty((n, 3)), np.empty((n, 4)), np.empty((n, 3))), np.empty(starts.shape[1])
+    trace = SweepTrace(trace_u, trace_error)
     for k in range(targets.shape[0]):
-        sweep_until_met(
-            nodes, frames[min(k, frames.shape[0] - 1)], dofs, limits, terms, aims, first, bones, shares,
-            starts[min(k, starts.shape[0] - 1)], targets[k], options, u_out[k], counts[k], points, rotations,
-            wanted_positions, u,
-            trace_u, trace_error,
-        )  # fmt: skip
+        own_frames, start = frames[min(k, frames.shape[0] - 1)], starts[min(k, starts.shape[0] - 1)]
+        tree = BoneTree(own_frames, terms, aims, first, bones, shares)
+        state = TreeState(nodes, dofs, limits, pose, u)
+        sweep_until_met(tree, state, start, targets[k], options, u_out[k], counts[k], trace)
 
 
 @device_function
-def sweep_until_met(
-    nodes, frames, dofs, limits, terms, aims, first, bones, shares, start, target, options, best, count, points,
-    rotations,
-    wanted_positions, u, trace_u, trace_error,
-):  # fmt: skip
+def sweep_until_met(tree, state, start, target, options, best, count, trace):
     """Sweep until goals are met, sweeps run out or progress ends. `best` gets the best configuration."""
+    nodes, pose, u = state.nodes, state.pose, state.u
     tolerance, sweeps, has_finish = options[0], int(options[1]), options[2] > 0.0
     copy_row(start, u)
     copy_row(start, best)
-    write_points(nodes, frames, u, points, rotations)
-    largest, error = measure_error(terms, aims, target, points, rotations)
+    write_points(nodes, tree.frames, u, pose.points, pose.rotations)
+    largest, error = measure_error(tree.terms, tree.aims, target, pose.points, pose.rotations)
     before, best_error = math.inf, error
     count[0] = 0
-    record_trace(trace_u, trace_error, 0, u, error)
+    record_trace(trace, 0, u, error)
     # If a finish follows, sweeps pay only while each reduces the error to 70 % or less.
     while (
         largest > tolerance
@@ -308,30 +343,15 @@ def sweep_until_met(
         and not (has_finish and error > SLOW_SWEEP_RATIO * before)
     ):
         before = error
-        forward_pass(nodes, frames, terms, aims, first, bones, shares, target, points, rotations, wanted_positions)
-        backward_pass(
-            nodes,
-            frames,
-            dofs,
-            limits,
-            terms,
-            aims,
-            first,
-            bones,
-            shares,
-            target,
-            points,
-            rotations,
-            wanted_positions,
-            u,
-        )
-        largest, error = measure_error(terms, aims, target, points, rotations)
+        forward_pass(nodes, tree, target, pose)
+        backward_pass(nodes, state.dofs, state.limits, tree, target, pose, u)
+        largest, error = measure_error(tree.terms, tree.aims, target, pose.points, pose.rotations)
         count[0] += 1
         # Conflicting limits and branches can let a sweep raise the error, so store the best.
         if error < best_error or largest <= tolerance:
             best_error = error
             copy_row(u, best)
-        record_trace(trace_u, trace_error, count[0], u, error)
+        record_trace(trace, count[0], u, error)
     count[1] = count[0] * nodes.shape[0]
     count[2] = 1 if largest <= tolerance else 0
 
@@ -344,8 +364,8 @@ def copy_row(source, to):
 
 
 @inline
-def record_trace(trace_u, trace_error, row, u, error):
+def record_trace(trace, row, u, error):
     """Record the state after a sweep, if tracing."""
-    if row < trace_error.shape[0]:
-        copy_row(u, trace_u[row])
-        trace_error[row] = error
+    if row < trace.error.shape[0]:
+        copy_row(u, trace.u[row])
+        trace.error[row] = error

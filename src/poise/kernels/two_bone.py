@@ -1,3 +1,4 @@
+# pyright: standard
 """Closed-form IK of two-bone limbs.
 
 Lengths are in file units. The solver's docstring defines the limb frame, "posed" and the bend b.
@@ -6,7 +7,7 @@ Lengths are in file units. The solver's docstring defines the limb frame, "posed
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from poise.kernels.jit import device_function, inline, kernel
 from poise.kernels.lanes import (
@@ -93,6 +94,22 @@ class LimbSettings(NamedTuple):
     swivel: Quat  # half-angle cosine and sine of the offset; y above 0: move even a start at its target
     weight: float
     mode: float  # BEND_LEAST, BEND_THIGH or BEND_AXIS: the rule for the swivel about the chord
+
+
+class LimbProblems(NamedTuple):
+    """Arrays of a batch of k problems, and their results.
+
+    See "Closed-form IK of two-bone limbs" below.
+
+    targets (k, 3 | 7), poles (0|1|k, 3), columns (5,), starts (1|k, nq), q (k, nq), outcome (k, 2)
+    """
+
+    targets: Any
+    poles: Any
+    columns: Any
+    starts: Any
+    q: Any
+    outcome: Any
 
 
 @inline
@@ -521,8 +538,10 @@ def gather_rows(work, at, rows, block, w):
 
 
 @inline
-def solve_block(kind, limb, work, block, count, targets, poles, columns, options, starts, q, outcome):
-    """Solve the problems of one block."""
+def solve_block(kind, limb, problems, options, work, block, count):
+    """Solve the first `count` problems of one block."""
+    columns, starts, outcome = problems.columns, problems.starts, problems.outcome
+    has_pole = problems.poles.shape[0] > 0
     first, mid, tip, angles, w = columns[0], columns[1], columns[2], columns[4] > 0, count_lanes(kind)
     target, pole = view_lanes(kind, work, TARGET_OFFSET * w, 7), view_lanes(kind, work, POLE_OFFSET * w, 3)
     out, numbers = view_lanes(kind, work, OUTPUT_OFFSET * w, 13), work[OUTPUT_OFFSET * w :]
@@ -531,7 +550,7 @@ def solve_block(kind, limb, work, block, count, targets, poles, columns, options
     off = sub(r, limb.tip)
     is_met = dot(off, off) <= options.tolerance * options.tolerance
     wanted_rotation = limb.last
-    if tip >= 0 and targets.shape[1] > 3:
+    if tip >= 0 and problems.targets.shape[1] > 3:
         wanted_rotation = read_quat_at(target, 3)
         remaining = multiply(conjugate(limb.last), wanted_rotation)
         is_met = is_met & (
@@ -541,10 +560,10 @@ def solve_block(kind, limb, work, block, count, targets, poles, columns, options
     # A start at its target is returned bit for bit, unless a pole or a swivel may still move it.
     met_bits = mask_to_bits(is_met) if options.swivel.y <= 0.0 else 0
     to_pole = read_vec_at(pole, 0)
-    if poles.shape[0] > 0:
+    if has_pole:
         to_pole = rotate(limb.turn, sub(to_pole, limb.hip))
     by_angle = angles or options.weight != 1.0
-    rotation, middle, angle, error = solve_limb(kind, limb, options, r, to_pole, poles.shape[0] > 0, by_angle)
+    rotation, middle, angle, error = solve_limb(kind, limb, options, r, to_pole, has_pole, by_angle)
     upper = nlerp(limb.first, multiply(rotation, limb.first), options.weight)
     lower = limb.last
     if tip >= 0:
@@ -556,7 +575,7 @@ def solve_block(kind, limb, work, block, count, targets, poles, columns, options
     # With a weight below 1 the limb stops early: the target does not count as met.
     met = mask_to_bits(error <= options.tolerance) if options.weight == 1.0 else 0
     for l in range(count):
-        row = q[block * w + l]
+        row = problems.q[block * w + l]
         start = starts[min(block * w + l, starts.shape[0] - 1)]
         copy_row(row, start)
         keep = (met_bits >> l) & 1 == 1
@@ -572,8 +591,9 @@ def solve_block(kind, limb, work, block, count, targets, poles, columns, options
 
 
 @inline
-def solve_all(kind, limbs, targets, poles, columns, settings, starts, q, outcome, work):
+def solve_all(kind, limbs, problems, settings, work):
     """Solve all problems, block by block."""
+    targets, poles = problems.targets, problems.poles
     options, w, k = read_settings(settings), count_lanes(kind), targets.shape[0]
     if k == 0:
         return
@@ -590,16 +610,18 @@ def solve_all(kind, limbs, targets, poles, columns, settings, starts, q, outcome
         if poles.shape[0] > 0:
             gather_rows(work, POLE_OFFSET, poles, block, w)
         count = min(w, k - block * w)
-        solve_block(kind, limb, work, block, count, targets, poles, columns, options, starts, q, outcome)
+        solve_block(kind, limb, problems, options, work, block, count)
 
 
 @kernel
 def solve4(limbs, targets, poles, columns, settings, starts, q, outcome, work):
     """Solve the problems in four lanes. Fill `q` and `outcome`."""
-    solve_all(LANES4, limbs, targets, poles, columns, settings, starts, q, outcome, work)
+    problems = LimbProblems(targets, poles, columns, starts, q, outcome)
+    solve_all(LANES4, limbs, problems, settings, work)
 
 
 @kernel
 def solve8(limbs, targets, poles, columns, settings, starts, q, outcome, work):
     """Solve the problems in eight lanes. Fill `q` and `outcome`."""
-    solve_all(LANES8, limbs, targets, poles, columns, settings, starts, q, outcome, work)
+    problems = LimbProblems(targets, poles, columns, starts, q, outcome)
+    solve_all(LANES8, limbs, problems, settings, work)
