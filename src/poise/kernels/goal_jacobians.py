@@ -1,3 +1,4 @@
+# pyright: standard
 """Residual and Jacobian rows of each goal term.
 
 A function write_KIND(tree, lanes, t) writes the weighted residual of term t to lanes.e and its rows of every dof on the

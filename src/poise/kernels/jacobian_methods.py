@@ -1,3 +1,4 @@
+# pyright: standard
 """Batched Jacobian methods for a tree: step rules, finite differences, driver.
 
 It is the derivative of the residual itself. The analytic rows of rotations and directions are the rates of the

@@ -1,3 +1,4 @@
+# pyright: standard
 """Numba compiler of the kernels, and its decorators.
 
 Results for built-in numeric types and Poise's own types are looked up once.

@@ -1,3 +1,4 @@
+# pyright: standard
 """Forward kinematics and geometric Jacobians of a skeleton.
 
 world_i = world_parent . A_i . J_i(q_i) . B_i, in one loop: parents come first.

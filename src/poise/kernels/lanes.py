@@ -1,3 +1,4 @@
+# pyright: standard
 """SIMD lanes for Numba kernels: types and operations. A register holds one number of several problems.
 
 A value of `LanesType` is an LLVM vector of float64, a `LaneMask` one of bits. Numba code uses them like a float and a

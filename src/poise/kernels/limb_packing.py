@@ -1,3 +1,4 @@
+# pyright: standard
 """Packing of posed limbs into rows of numbers for the limb kernels.
 
 plan    (57,)        constants of the limb, the columns POSED_ in codes.py

@@ -1,3 +1,4 @@
+# pyright: standard
 """Joint limits: angles, whole rotations, blocked directions and violations.
 
 The single implementation for hinges and slides, shared by every solver.

@@ -1,3 +1,4 @@
+# pyright: standard
 """Small matrices: L D L^T, eigenvalues, polar decomposition, rotations.
 
 No pivoting and no square roots: all lanes take the same steps.

@@ -1,3 +1,4 @@
+# pyright: standard
 """Natural posture: bend directions, root displacement and crouch of a character.
 
 The body defines the bend direction of a limb in its usual direction `along`: towards `bend`. The smallest rotation from

@@ -1,3 +1,4 @@
+# pyright: standard
 """Arrays, forward kinematics, residual and damped step of a packed tree.
 
 Lengths are in kernel units, coordinates in the base frame. n nodes, nu numbers, nd degrees of freedom (dofs), t terms,

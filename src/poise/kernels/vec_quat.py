@@ -1,3 +1,4 @@
+# pyright: standard
 """Vectors and unit quaternions (w x y z) as values."""
 
 from __future__ import annotations
