@@ -16,7 +16,7 @@ except (ImportError, poise.UnsupportedError):
 
 figure = poise.load(samples.path("humanoid.bvh"))
 skeleton, q = figure.skeleton, figure.rest.q
-hands = poise.jax.kinematics(skeleton, ["LeftHand", "RightHand"])
+hands = poise.jax.forward(skeleton, ["LeftHand", "RightHand"])
 move = poise.jax.retract(skeleton)
 
 

@@ -38,7 +38,7 @@ def test_every_solver_has_a_page_and_every_page_a_solver():
 @pytest.mark.parametrize("name", solvers.names())
 def test_the_page_has_its_sections(name):
     text = page(name)
-    assert re.match(r"# .+\n\nAfter this page you know ", text)
+    assert re.match(r"# .+\n\nThis page explains ", text)
     assert tuple(re.findall(r"^## (.+)$", text, flags=re.MULTILINE)) == SECTIONS
     assert all(tables.section(text, title) for title in SECTIONS)
     assert "$$" in tables.section(text, "The formula")

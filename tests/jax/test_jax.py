@@ -36,7 +36,7 @@ def rest(skeleton):
 
 
 def assert_same_frames(skeleton, q, pose):
-    found = jax.jit(poise.jax.kinematics(skeleton, pose=pose if pose.shape == () else None))(q)
+    found = jax.jit(poise.jax.forward(skeleton, pose=pose if pose.shape == () else None))(q)
     world = pose.world
     size = 1 + np.abs(world.positions).max()
     np.testing.assert_allclose(found.affine, world.affine, rtol=0, atol=1e-12 * size)
@@ -69,34 +69,34 @@ class TestForward:
 
     def test_chosen_joints_in_the_order_asked_for(self):
         s = figure()
-        found = poise.jax.kinematics(s, ["head", "hip"])(s.rest_q)
+        found = poise.jax.forward(s, ["head", "hip"])(s.rest_q)
         np.testing.assert_allclose(found.positions, rest(s).world.positions[[3, 0]], atol=1e-15)
-        alone = jax.eval_shape(poise.jax.kinematics(s, "head"), s.rest_q)
+        alone = jax.eval_shape(poise.jax.forward(s, "head"), s.rest_q)
         assert alone.positions.shape == (1, 3)
 
     def test_quaternions_are_normalised_inside(self):
         s = straight_chain(2)
         q = rng_of(0).normal(size=s.nq)
-        place = poise.jax.kinematics(s)
+        place = poise.jax.forward(s)
         np.testing.assert_allclose(place(2 * q).positions, place(q).positions, atol=1e-15)
         assert np.isfinite(place(0 * q).positions).all()
 
     def test_precision_is_that_of_q(self):
         s = straight_chain(2)
         for dtype in (np.float32, np.float64):
-            found = jax.eval_shape(poise.jax.kinematics(s), s.rest_q.astype(dtype))
+            found = jax.eval_shape(poise.jax.forward(s), s.rest_q.astype(dtype))
             assert {part.dtype for part in found} == {np.dtype(dtype)}
 
     def test_bad_arguments(self):
         s = straight_chain(2)
         with pytest.raises(poise.InputError, match="q has 8 numbers"):
-            poise.jax.kinematics(s)(np.zeros(7))
+            poise.jax.forward(s)(np.zeros(7))
         with pytest.raises(poise.InputError, match="v has 6 numbers"):
             poise.jax.retract(s)(s.rest_q, np.zeros(7))
         with pytest.raises(poise.UnknownNameError):
-            poise.jax.kinematics(s, "elbow")
+            poise.jax.forward(s, "elbow")
         with pytest.raises(poise.InputError, match="same skeleton"):
-            poise.jax.kinematics(s, pose=rest(straight_chain(3)))
+            poise.jax.forward(s, pose=rest(straight_chain(3)))
 
 
 class TestGradients:
@@ -106,7 +106,7 @@ class TestGradients:
         rng = rng_of(seed)
         s = random_skeleton(rng, 7)
         q = random_q(rng, s)
-        move, place = poise.jax.retract(s), poise.jax.kinematics(s, "j6")
+        move, place = poise.jax.retract(s), poise.jax.forward(s, "j6")
         found = jax.jit(jax.jacfwd(lambda v: place(move(q, v)).positions[0]))(jnp.zeros(s.nv))
         expected = poise.Pose(s, q).jacobian("j6")[:3]
         np.testing.assert_allclose(found, expected, atol=1e-11 * (1 + np.abs(expected).max(initial=0)))
@@ -116,7 +116,7 @@ class TestGradients:
         s = random_skeleton(rng, 6)
         q = random_q(rng, s)
 
-        place = poise.jax.kinematics(s)
+        place = poise.jax.forward(s)
         found = jax.jit(jax.grad(lambda q: (place(q).affine ** 3).sum()))(q)
         steps = np.eye(s.nq) * EPS
         after, before = ((poise.Pose(s, q + sign * steps).world.affine ** 3).sum(axis=(1, 2, 3)) for sign in (1, -1))
@@ -125,7 +125,7 @@ class TestGradients:
 
     def test_finite_at_no_turn_and_at_half_a_turn(self):
         s = straight_chain(2)
-        move, place = poise.jax.retract(s), poise.jax.kinematics(s, "tip")
+        move, place = poise.jax.retract(s), poise.jax.forward(s, "tip")
 
         def first(v):
             return jax.jacrev(lambda v: place(move(s.rest_q, v)).positions)(v)
@@ -137,7 +137,7 @@ class TestGradients:
     def test_compiled_and_vectorised(self):
         s = straight_chain(2)
         q = random_q(rng_of(2), s, 3)
-        place = poise.jax.kinematics(s)
+        place = poise.jax.forward(s)
         grad = jax.jit(jax.grad(lambda q: place(q).positions.sum()))
         found = jax.jit(jax.vmap(grad))(q)
         np.testing.assert_allclose(found[1], grad(q[1]), atol=1e-12)
@@ -152,7 +152,7 @@ class TestResidual:
             Direction("j1", [0, 0, 1]),
             Aim("j2", rest(s).world["j2"].positions, axis=(0, 1, 0)),
         ]
-        left = poise.jax.kinematics(rest(s), goals)
+        left = poise.jax.residual(rest(s), goals)
         assert np.abs(left(s.rest_q)).max() < 1e-15
         assert np.isfinite(jax.jit(jax.jacrev(left))(s.rest_q)).all()
 
@@ -168,20 +168,20 @@ class TestResidual:
         q = random_q(rng, s)
         problem = Problem(rest(s), goals)
         distance, *angles = problem.errors(q[None], problem.targets(goals, 1))[0]
-        lengths = np.linalg.norm(np.reshape(poise.jax.kinematics(rest(s), goals)(q), (-1, 3)), axis=1)
+        lengths = np.linalg.norm(np.reshape(poise.jax.residual(rest(s), goals)(q), (-1, 3)), axis=1)
         assert lengths == pytest.approx([2 * distance / problem.plan.size, *(2 * np.sin(np.array(angles) / 2))])
 
     def test_opposite_directions_and_half_turns(self):
         s = straight_chain(2)
         goals = [Direction("tip", [0, 0, -1]), Orientation("tip", [0, 1, 0, 0]), Aim("tip", [0, 2, -9])]
-        left = poise.jax.kinematics(rest(s), goals)
+        left = poise.jax.residual(rest(s), goals)
         assert np.linalg.norm(np.reshape(left(s.rest_q), (-1, 3)), axis=1) == pytest.approx(2)
         assert np.isfinite(jax.jit(jax.jacrev(left))(s.rest_q)).all()
 
     def test_targets_as_arguments(self):
         s = straight_chain(2)
         goal = Position("tip", np.zeros((5, 3)))
-        left = poise.jax.kinematics(rest(s), goal)
+        left = poise.jax.residual(rest(s), goal)
         found = left(s.rest_q, np.ones((5, 3)) * [[1], [2], [3], [4], [5]])
         np.testing.assert_allclose(found[2] - found[1], np.ones(3) / Problem(rest(s), (goal,)).plan.size)
         with pytest.raises(poise.InputError, match="give targets"):
@@ -192,7 +192,7 @@ class TestResidual:
     def test_a_pole_is_refused(self):
         s = straight_chain(2)
         with pytest.raises(poise.UnsupportedError, match="no residual for Pole"):
-            poise.jax.kinematics(rest(s), [Position("tip", [0, 1, 0]), poise.Pole("j1", [1, 0, 0])])
+            poise.jax.residual(rest(s), [Position("tip", [0, 1, 0]), poise.Pole("j1", [1, 0, 0])])
 
 
 @pytest.mark.parametrize("method", ["levenberg_marquardt", "lbfgs"])

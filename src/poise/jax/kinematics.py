@@ -101,10 +101,12 @@ def retract(skeleton: Skeleton) -> Callable[[ArrayLike, ArrayLike], Array]:
     skeleton
         The joints.
 
-    Notes ----- Skeleton.v_start gives the layout of v. Hinges and slides add it, balls rotate by exp(v) about the axes
-    of their frame (q' = exp(v) q), free joints add the first three and rotate by the last three. `d forward(retract(q,
-    v)) / dv` at zero is Pose.jacobian. Use this parametrisation for optimisation: nv numbers, no constraint, no
-    singular quaternion. Limits are ignored; use Skeleton.legal for them.
+    Notes
+    -----
+    Skeleton.v_start gives the layout of v. Hinges and slides add it, balls rotate by exp(v) about the axes of their
+    frame (q' = exp(v) q), free joints add the first three and rotate by the last three. `d forward(retract(q, v)) / dv`
+    at zero is Pose.jacobian. Use this parametrisation for optimisation: nv numbers, no constraint, no singular
+    quaternion. Limits are ignored; use Skeleton.legal for them.
     """
     kinds, is_independent = skeleton.kinds, np.array([coupling is None for coupling in skeleton.couplings])
     is_single_dof = is_independent & ((kinds == Kind.HINGE) | (kinds == Kind.SLIDE))
@@ -280,9 +282,11 @@ def residual(pose: Pose, goals: Goal | Sequence[Goal]) -> Callable[..., Array]:
     UnsupportedError
         For a Pole.
 
-    Notes ----- `targets` are rows with the numbers of all goals, world, file units (Position, Aim and LookAt 3;
-    Orientation 4; Place 7; Direction 3; Pin 7, or 3 if only its position is held). Quaternions and directions in them
-    must have unit length. Rows of the result, times the goal's weight:
+    Notes
+    -----
+    `targets` are rows with the numbers of all goals, world, file units (Position, Aim and LookAt 3; Orientation 4;
+    Place 7; Direction 3; Pin 7, or 3 if only its position is held). Quaternions and directions in them must have unit
+    length. Rows of the result, times the goal's weight:
 
     - position: (target - position) / size, with `size` about the rig's size, a power of two [file units];
     - rotation: 2 sin(angle / 2) along the axis of the remaining rotation;
