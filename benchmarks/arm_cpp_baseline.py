@@ -25,7 +25,7 @@ from poise.kernels.lanes import LANES4, LANES8, SCALAR, NumberKind
 from poise.kernels.layout import REACH_RESULT, REACH_WORK_PER_TARGET
 from poise.maths import rotations
 from poise.maths.arrays import allocate_aligned, find_simd_width
-from poise.problem.arm import Arm, find_arm, pack_for_u
+from poise.problem.chain import Arm, find_arm, pack_for_u
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.lm_engine import pack_arm_settings
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import poise
-from poise.cli.clips import select_clip
+from poise.cli.files import select_clip
 from poise.cli.ground_options import TerrainOptions, build_terrain
 from poise.errors import InputError, PoiseError
 from poise.ground.figure.figure import Figure

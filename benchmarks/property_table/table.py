@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise import solvers
-from poise.comparison.comparison import Comparison
+from poise.comparison.compare import Comparison
 from poise.comparison.metrics import NAN, Convergence, MethodMetrics
 from poise.comparison.runs import ScalingPoint
 from poise.errors import InputError
 from poise.model.skeleton import Joint, Kind
-from poise.solvers.base.solver_calls import Capabilities
+from poise.solvers.base.interface import Capabilities
 from property_table.sources import Size, sizes
 
 SOLVES = 0.95  # of the targets: at least this share is "solves", and counts for the number of joints

@@ -7,7 +7,7 @@ from typing import Any
 
 from poise.comparison.runs import ONLY_CHAIN_SIZE, fit_exponent
 from poise.model.skeleton import Kind
-from poise.solvers.base.solver_calls import join_words
+from poise.solvers.base.interface import join_words
 from property_table.table import FIRST, LAST, SOLVES, OnChain, Properties, Property
 
 HELD = 1e-9  # [rad, file units] a limit that no answer leaves by more is held

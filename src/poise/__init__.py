@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from poise import solvers as solvers
     from poise.batch.each import Finished as Finished
     from poise.batch.each import each as each
+    from poise.comparison.compare import Comparison as Comparison
     from poise.comparison.compare import compare as compare
-    from poise.comparison.comparison import Comparison as Comparison
     from poise.conversion.convert import Converted as Converted
     from poise.conversion.convert import convert as convert
     from poise.errors import FileError as FileError
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from poise.io import samples as samples
     from poise.io.bone_end import bone_end as bone_end
     from poise.io.joint_values import read_values as read_values
-    from poise.io.markers.markers import Markers as Markers
-    from poise.io.markers.markers import load_markers as load_markers
+    from poise.io.markers import Markers as Markers
+    from poise.io.markers import load_markers as load_markers
     from poise.io.registry import load as load
     from poise.io.registry import save as save
     from poise.io.robot_motion import load_motion as load_motion
@@ -54,12 +54,12 @@ if TYPE_CHECKING:
     from poise.model.clip import Clip as Clip
     from poise.model.clip import KeyedClip as KeyedClip
     from poise.model.clip import Track as Track
+    from poise.model.joints import Loop as Loop
     from poise.model.joints import Motor as Motor
     from poise.model.joints import SafetyController as SafetyController
     from poise.model.limits import EulerBox as EulerBox
     from poise.model.limits import Range as Range
     from poise.model.limits import SwingTwist as SwingTwist
-    from poise.model.loops import Loop as Loop
     from poise.model.mass import BodyMass as BodyMass
     from poise.model.mass import centre_of_mass as centre_of_mass
     from poise.model.mass import masses as masses
@@ -120,7 +120,7 @@ _MODULE_BY_NAME = {
     "BodyMass": "model.mass",
     "CCD": "solvers.ccd",
     "Clip": "model.clip",
-    "Comparison": "comparison.comparison",
+    "Comparison": "comparison.compare",
     "Converted": "conversion.convert",
     "Contacts": "ground.contact.contacts",
     "Coupling": "model.skeleton",
@@ -141,8 +141,8 @@ _MODULE_BY_NAME = {
     "Leg": "model.roles",
     "LevenbergMarquardt": "solvers.levenberg_marquardt",
     "LookAt": "problem.goals",
-    "Markers": "io.markers.markers",
-    "Loop": "model.loops",
+    "Markers": "io.markers",
+    "Loop": "model.joints",
     "Motor": "model.joints",
     "Near": "problem.goals",
     "NotReachedError": "errors",
@@ -185,7 +185,7 @@ _MODULE_BY_NAME = {
     "fit": "solving.fit",
     "humanoid": "model.anatomy.humanoid",
     "load": "io.registry",
-    "load_markers": "io.markers.markers",
+    "load_markers": "io.markers",
     "load_motion": "io.robot_motion",
     "lock_feet": "ground.plant",
     "plant_feet": "ground.plant",

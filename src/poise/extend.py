@@ -35,8 +35,7 @@ from poise.problem.goal_base import checked_offset, checked_weight, directions, 
 from poise.problem.goals import Goal, JointGoal
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers import Solver
-from poise.solvers.base.interface import Answer, Request, Status, Trace
-from poise.solvers.base.solver_calls import Capabilities
+from poise.solvers.base.interface import Answer, Capabilities, Request, Status, Trace
 
 __all__ = [
     "Answer",

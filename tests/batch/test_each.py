@@ -16,7 +16,7 @@ import pytest
 
 import poise
 from poise.batch import each as module
-from poise.batch.process_pool import WorkerDiedError
+from poise.batch.each import WorkerDiedError
 from poise.errors import InputError
 from tests.batch import jobs
 from tests.conftest import ROOT

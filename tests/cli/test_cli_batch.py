@@ -19,7 +19,7 @@ import pytest
 
 import poise
 from poise.cli import batch_run as running
-from poise.cli import plant, solve_many
+from poise.cli import plant, solve
 from poise.cli.batch_files import BATCH_COMMANDS, FilePair
 from poise.cli.batch_run import Journal, remove_leftovers
 from poise.cli.convert import ConvertJob
@@ -231,7 +231,7 @@ class TestRefused:
         asked = []
         for name in ("a", "ab", "b", "b_1", "b_1_x", "c-d"):
             several(name, ("walk", "run"))
-        monkeypatch.setattr("poise.cli.clips.read", lambda file: asked.append(file.stem) or poise.load(file))
+        monkeypatch.setattr("poise.cli.files.read", lambda file: asked.append(file.stem) or poise.load(file))
         run(*self.ALL, cwd=tmp_path)
         assert sorted(asked) == ["b", "b_1", "b_1_x"]
 
@@ -282,7 +282,7 @@ class TestVerbs:
             "convert": PLAIN,
             "plant": plant.PlantJob("plant", words, None, None, given, strict=False),
             "lock": plant.PlantJob("lock", None, None, ("left",), given, strict=True),
-            "solve": solve_many.SolveClipJob(
+            "solve": solve.SolveClipJob(
                 reach, (), None, None, False, ("auto", (), None), (), (*options.items(), ("threads", None))
             ),
         }

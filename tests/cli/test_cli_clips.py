@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import poise
-from poise.cli.plant_clips import list_contact_files
+from poise.cli.plant import list_contact_files
 from poise.io import samples
-from poise.io.clip_files import build_clip_paths, is_single_clip_format
-from poise.io.registry import list_formats
+from poise.io.registry import build_clip_paths, is_single_clip_format, list_formats
 from tests.command_line import run
 
 HUMANOID = samples.path("humanoid.glb")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.cli.file_description import compute_extent, compute_height, find_chains, find_limbs
+from poise.cli.info import compute_extent, compute_height, find_chains, find_limbs
 from poise.model.rig import Skin
 from tests.command_line import ARM, HUMANOID, run
 from tests.io.mjcf_samples import ARM as ARM_FOR_MUJOCO

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.cli.file_description import describe_limit
+from poise.cli.info import describe_limit
 from poise.io import samples
 from tests.command_line import run
 

@@ -10,7 +10,7 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.io.clip_files import build_clip_paths
+from poise.io.registry import build_clip_paths
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from tests.cli.test_cli_clips import HAND, several

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.solvers import named
-from poise.solvers.base.interface import Answer, Trace
-from poise.solvers.base.solver_calls import Capabilities
+from poise.solvers.base.interface import Answer, Capabilities, Trace
 
 
 def unmoved(problem, targets):

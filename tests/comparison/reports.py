@@ -10,7 +10,7 @@ import numpy as np
 import poise
 from poise import solvers
 from poise.comparison.runs import QUICK
-from poise.solvers.base.solver_calls import Capabilities
+from poise.solvers.base.interface import Capabilities
 from tests.comparison.faulty_solvers import Liar, Lost, answer
 
 EFFORT = dataclasses.replace(QUICK, joints=(2, 10), rounds=3, timed=3, traced=3, seconds=0.2)

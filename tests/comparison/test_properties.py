@@ -15,7 +15,7 @@ from poise.comparison.metrics import Convergence
 from poise.comparison.runs import QUICK, ScalingPoint
 from poise.comparison.task import SetSizes
 from poise.model.skeleton import Kind
-from poise.solvers.base.solver_calls import Capabilities
+from poise.solvers.base.interface import Capabilities
 from tests.conftest import ROOT
 
 sys.path.append(str(ROOT / "benchmarks"))
@@ -67,7 +67,7 @@ def test_a_module_needs_what_it_imports_and_uses():
 
 
 def test_imports_of_type_checkers_do_not_count():
-    assert "poise.solvers" not in sources.needs("poise.solvers.base.solver_calls")
+    assert "poise.solvers" not in sources.needs("poise.solvers.base.interface")
     assert "poise.solving.result" not in sources._imports("poise.solvers")  # named there below TYPE_CHECKING
 
 

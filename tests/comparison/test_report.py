@@ -17,7 +17,7 @@ from poise.comparison.data import COLUMNS, format_heading, format_value
 from poise.comparison.method import list_ability_groups
 from poise.comparison.metrics import MethodRanks
 from poise.comparison.peers.library_method import build_peer_methods
-from poise.comparison.report import charts, page_text, stick_figures, workspace_maps
+from poise.comparison.report import charts, diagrams, page_text, stick_figures
 from poise.comparison.report.charts import build_styles, shorten_names
 from poise.comparison.report.page import format_page
 from poise.comparison.runs import ScalingPoint
@@ -290,7 +290,7 @@ class TestDrawings:
             for m in comparison.methods
         ]
         comparison = dataclasses.replace(comparison, methods=tuple(methods))
-        text = workspace_maps.draw_miss_maps(comparison, build_styles(comparison.compared))
+        text = diagrams.draw_miss_maps(comparison, build_styles(comparison.compared))
         panels = re.findall(r'<figure class="m m\d+">.*?</figure>', text, re.DOTALL)
         worse = [m for m in comparison.compared if m.solved() < 1]
         assert len(panels) == len(worse) >= 3
@@ -301,7 +301,7 @@ class TestDrawings:
             assert f"{missed} of 20 targets missed" in panel
 
     def test_bins_of_the_reach_hold_every_target_once(self, comparison):
-        text = workspace_maps.draw_reach_charts(comparison, build_styles(comparison.compared))
+        text = diagrams.draw_reach_charts(comparison, build_styles(comparison.compared))
         for method in comparison.compared:
             if method.solved() < 1:
                 panel = next(p for p in text.split("<figure") if escape(method.name)[:9] in p.replace("<wbr>", ""))
@@ -311,7 +311,7 @@ class TestDrawings:
 
     @pytest.mark.parametrize("shares", [[0.2, 0.5, 1.0], [0.5], [0.0, 0.0], [0.3, 1e9], [7.0, 7.01]])
     def test_bins_are_few_and_hold_all(self, shares):
-        edges = workspace_maps._compute_bin_edges(np.array(shares))
+        edges = diagrams._compute_bin_edges(np.array(shares))
         assert 2 <= len(edges) <= 14
         assert edges[0] <= min(shares)
         assert edges[-1] >= max(shares) * (1 - 1e-9)

@@ -10,8 +10,8 @@ from poise import EulerBox, Kind, Range, SwingTwist, solvers
 from poise.cli.goal_options import format_goal_kind, parse_goal
 from poise.maths import rotations
 from poise.problem.goals import Near
+from poise.solvers.base.interface import Capabilities
 from poise.solvers.base.option_parsing import list_parameters
-from poise.solvers.base.solver_calls import Capabilities
 from tests.reference import slow_kinematics
 from tests.strategies import unit_quaternions
 

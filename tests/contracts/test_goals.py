@@ -13,7 +13,7 @@ from poise.cli.goal_options import GOAL_HELP, format_goal_kind
 from poise.problem import goals
 from poise.problem.dof_layout import LENGTH_KINDS, MEASURE_KINDS, TARGET_SIZES
 from poise.problem.goal_errors import compute_world_errors
-from poise.solvers.base import solver_calls as handles
+from poise.solvers.base import interface as handles
 from poise.solvers.base.option_parsing import list_parameters
 from tests.contracts.cases import goal_for, limb, posed, rest
 from tests.strategies import rng_of

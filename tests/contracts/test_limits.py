@@ -7,12 +7,12 @@ import pytest
 
 import poise
 from poise import Kind, Pose
-from poise.cli.file_description import describe_limit as in_words
+from poise.cli.info import describe_limit as in_words
 from poise.io.sidecar import apply_sidecar, format_sidecar
 from poise.model import limits
 from poise.model.limit_bounds import pack_limit
 from poise.plot.limit_outlines import build_local_outline
-from poise.solvers.base import solver_calls as handles
+from poise.solvers.base import interface as handles
 from poise.solvers.base.option_parsing import list_parameters
 from tests.contracts.cases import LIMITS, limb, posed, rest
 from tests.model.test_rotation_limits import inside

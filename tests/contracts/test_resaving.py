@@ -14,7 +14,7 @@ import pytest
 
 import poise
 from poise.errors import WriteWarning
-from poise.io.bvh.writer import find_file_names
+from poise.io.bvh_writer import find_file_names
 from poise.io.joint_values import read_values
 from poise.io.registry import list_formats
 from tests.contracts.test_formats import loaded

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.io.motion_tables import HEIGHT_NAMES
+from poise.io.robot_motion import HEIGHT_NAMES
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from poise.errors import UnsupportedError
 from poise.io.formats import urdf
-from poise.io.urdf.xml_parser import parse_visuals
+from poise.io.urdf_xml import parse_visuals
 from poise.model.clip import Clip
 from poise.model.limits import Range
 from poise.model.pose import Pose

@@ -8,7 +8,7 @@ import pytest
 import poise
 from poise.conversion.rig_edits import UnitChange, change_units
 from poise.io.formats import urdf
-from poise.io.urdf.xml_parser import parse_visuals
+from poise.io.urdf_xml import parse_visuals
 
 LINKS = '<link name="a"/><link name="b"/><link name="c"/>'
 LIMIT = '<limit lower="-1" upper="2" effort="87" velocity="2.5"/>'

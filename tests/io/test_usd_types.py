@@ -15,7 +15,7 @@ pytest.importorskip("pxr", reason="usd-core is not installed")
 
 from pxr import Sdf, Usd
 
-from poise.io.usd import worker
+from poise.io import usd_worker
 
 NUMBERS = ("physics:lowerLimit", "physics:upperLimit", "physics:coneAngle0Limit", "limit:rotX:physics:low")
 FLAGS = ("physics:excludeFromArticulation", "physics:jointEnabled")
@@ -51,7 +51,7 @@ def test_a_value_of_every_type_is_plain_or_refused(attribute):
     read, refused = set(), {}
     for name, kind in TYPES.items():
         try:
-            header, _ = worker._StageReport(stage_with(attribute, kind), []).build()
+            header, _ = usd_worker._StageReport(stage_with(attribute, kind), []).build()
         except UnreadableFileError as refusal:
             refused[name] = str(refusal)
         else:
@@ -101,7 +101,7 @@ def test_a_figure_of_other_types_is_plain_or_refused(prim, attribute):
         if str(kind) not in ("group", "opaque"):
             one.default = type(kind.defaultValue)(1) if kind.isArray else kind.defaultValue
         try:
-            header, blocks = worker._StageReport(Usd.Stage.Open(layer), []).build()
+            header, blocks = usd_worker._StageReport(Usd.Stage.Open(layer), []).build()
         except (UnreadableFileError, TypeError, ValueError, AttributeError):  # `work` makes one sentence of each
             continue
         read.add(name)

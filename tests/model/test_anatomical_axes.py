@@ -7,7 +7,7 @@ import pytest
 
 import poise
 from poise.maths import rotations
-from poise.model.anatomy.joint_axes import compute_joint_frame, compute_parent_frame, find_joint_axes
+from poise.model.anatomy.rest_geometry import compute_joint_frame, compute_parent_frame, find_joint_axes
 from poise.model.roles.bone_names import SIDES
 from tests.model.humanoid_truth import HUMANOIDS
 from tests.model.test_humanoid import load

@@ -9,8 +9,8 @@ import pytest
 
 import poise
 from poise.maths import rotations
-from poise.model.anatomy.joint_axes import compute_joint_frame, find_joint_axes
 from poise.model.anatomy.joint_limits import ARM_ELEVATION, RANGES, fit_arm_cone, is_arm_in_range
+from poise.model.anatomy.rest_geometry import compute_joint_frame, find_joint_axes
 from poise.model.limit_bounds import clamp_rotations, measure_rotation_excess, pack_limit
 from poise.model.roles.bone_names import SIDES
 from tests.conftest import ROOT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import poise
-from poise.model.default_limbs import find_default_limbs
+from poise.model.rig_roles import find_default_limbs
 from tests.model.humanoid_figures import CONVENTIONS, figure, skeleton_of
 
 

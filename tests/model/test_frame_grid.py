@@ -8,8 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from poise.errors import InputError, UnsupportedError
-from poise.model.clip import Clip
-from poise.model.frame_grid import find_common_step, find_frame_grid, measure_key_error
+from poise.model.clip import Clip, find_common_step, find_frame_grid, measure_key_error
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 

@@ -111,7 +111,7 @@ import sys
 from poise.model import plain
 from poise.viewer import scenes
 from poise.viewer.session.session_thread import Studio
-from poise.viewer.session.state_messages import state_of, welcome
+from poise.viewer.session.session_state import state_of, welcome
 from poise.viewer.rig_message import model_of
 with plain.first_picture():
     for name in scenes.names():

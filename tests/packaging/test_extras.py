@@ -90,7 +90,7 @@ Image.fromarray(np.arange(12, dtype=np.uint8).reshape(3, 4)).save(folder / "a.pn
 assert poise.Terrain.heightmap(folder / "a.png").heights([0.0, 0.0, 0.0]) > 0.0
 """,
     "view": MESHES + """
-from poise.viewer.robot_asset import read_mesh
+from poise.viewer.glb_assets import read_mesh
 for name in ("a.obj", "a.stl"):
     assert len(read_mesh(folder / name)[0].faces) == 1
 dae = '''<?xml version="1.0" encoding="utf-8"?>

@@ -14,7 +14,7 @@ from poise.kernels.arm_lm import apply_seed
 from poise.kernels.lanes import SCALAR
 from poise.kernels.layout import ARM_CANDIDATES, ARM_SETTINGS, ARM_WEIGHTS
 from poise.maths.arrays import find_simd_width
-from poise.problem.arm import find_arm
+from poise.problem.chain import find_arm
 from poise.problem.problem import Problem
 from poise.solvers.base.lm_engine import extend_seeds
 from tests.strategies import generic_arm, rng_of, straight_chain

@@ -10,8 +10,7 @@ import pytest
 from poise.errors import InputError
 from poise.viewer import scenes
 from poise.viewer import server as servers
-from poise.viewer.page_access import build_headers
-from poise.viewer.server import Server
+from poise.viewer.server import Server, build_headers
 from poise.viewer.session.session_thread import SessionThread
 from tests.viewer.browser import Tab
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 import poise
 from poise import EulerBox, Range, SwingTwist
 from poise.io import samples
-from poise.viewer.document.actions import ACTIONS
+from poise.viewer.document.actions import ACTIONS, read_limit, write_limit
 from poise.viewer.document.document import SolverChoice, build_document
-from poise.viewer.document.settings_actions import read_limit, write_limit
 from tests.viewer.action_cases import FIRST, GOOD, HAND, everything
 from tests.viewer.watcher import MALFORMED, is_sentence, refusal, same
 

@@ -11,8 +11,7 @@ from poise.io import samples
 from poise.maths import rotations
 from poise.model.clip import KeyedClip
 from poise.viewer.document.actions import ACTIONS
-from poise.viewer.document.document import build_document
-from poise.viewer.document.timeline import FADE_S, apply_keys, list_frame_times
+from poise.viewer.document.document import FADE_S, apply_keys, build_document, list_frame_times
 from poise.viewer.session.downloads import build_download
 from tests.viewer.action_cases import everything, rig
 from tests.viewer.watcher import watched

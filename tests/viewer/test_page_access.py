@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poise.viewer import page_access as access_module
-from poise.viewer.page_access import Access, is_host_allowed, is_loopback
+from poise.viewer import server as access_module
+from poise.viewer.server import Access, is_host_allowed, is_loopback
 from tests.viewer.watcher import MALFORMED
 
 

@@ -14,8 +14,8 @@ from poise.errors import FileError
 from poise.io import samples
 from poise.maths import euler, rotations
 from poise.viewer import glb_assets
+from poise.viewer.glb_assets import find_mesh_file, read_mesh
 from poise.viewer.rig_message import build_rig_message
-from poise.viewer.robot_asset import find_mesh_file, read_mesh
 
 LINK = '<link name="{name}">{inside}</link>'
 VISUAL = "<visual>{origin}<geometry>{shape}</geometry>{material}</visual>"

@@ -17,7 +17,7 @@ from poise.viewer.document.terrain import build_document_terrain
 from poise.viewer.protocol import STATUS_NOTHING
 from poise.viewer.scene_rigs import load_character
 from poise.viewer.session import downloads
-from poise.viewer.session.state_messages import find_joints_at_limit
+from poise.viewer.session.session_state import find_joints_at_limit
 
 CLASSIC = ("ccd", "ccd_hinge", "ccd_hinge_range", "five_axes", "biped", "feet")
 OTHERS = ("walk_on_hills", "two_methods", "robot_arm", "crowd")

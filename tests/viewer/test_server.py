@@ -10,8 +10,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from poise.viewer import server as servers
-from poise.viewer.page_access import find_web_folder
-from poise.viewer.server import Server
+from poise.viewer.server import Server, find_web_folder
 from poise.viewer.session.session_thread import SessionThread
 from tests.viewer.action_cases import HAND, everything
 from tests.viewer.clients import (

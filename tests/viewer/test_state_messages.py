@@ -12,14 +12,17 @@ from poise import Range, SwingTwist, solvers
 from poise.io import samples
 from poise.solvers.base.option_parsing import list_parameters
 from poise.viewer import scenes
-from poise.viewer.document.actions import ACTIONS
-from poise.viewer.document.document import ChainTarget, build_document
-from poise.viewer.document.settings_actions import read_limit
+from poise.viewer.document.actions import ACTIONS, read_limit
+from poise.viewer.document.document import ChainTarget, Playhead, build_document
 from poise.viewer.document.terrain import TERRAIN_CHOICES
-from poise.viewer.document.timeline import Playhead
-from poise.viewer.session.pose_state import PoseState
-from poise.viewer.session.state_messages import build_state, build_welcome, describe_joint, find_joints_at_limit
-from poise.viewer.session.undo_history import History
+from poise.viewer.session.session_state import (
+    History,
+    PoseState,
+    build_state,
+    build_welcome,
+    describe_joint,
+    find_joints_at_limit,
+)
 from tests.viewer.action_cases import FIRST, GOOD, everything, rig
 from tests.viewer.watcher import is_sentence, refusal
 

@@ -67,7 +67,7 @@ COMMANDS = {
         "Copy the bundled rigs into DIR, by default this folder. They are a character, a walk, an arm and hills.",
     ),
     "warmup": CommandEntry(
-        "warmup.warmup",
+        "bench.warmup",
         "Compile the kernels for this machine, once. That takes 20 seconds for arms or figures, 90 seconds for all.",
     ),
     "bench": CommandEntry(

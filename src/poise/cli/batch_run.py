@@ -32,7 +32,7 @@ from poise.cli.batch_files import (
     check_outputs_absent,
     plan_outputs,
 )
-from poise.cli.clips import check_batch_outputs
+from poise.cli.files import check_batch_outputs
 from poise.cli.progress import show_progress
 from poise.cli.terminal import say
 from poise.errors import FileError, InputError, PoiseError, PoiseWarning, escape_controls, quote_path

@@ -12,21 +12,21 @@ import typer
 from rich.console import Console
 
 from poise import plot, solvers
-from poise.cli import output_paths
+from poise.cli import files
+from poise.cli.files import ANGLE_TOLERANCE_HELP, TOLERANCE_HELP, IncludeRoot, load_rig
 from poise.cli.progress import show_progress
-from poise.cli.rig_options import ANGLE_TOLERANCE_HELP, TOLERANCE_HELP, IncludeRoot, load_rig
 from poise.cli.target_file import build_placeholder_goal, open_target_table
 from poise.cli.terminal import say
 from poise.comparison import compare as comparing
-from poise.comparison.comparison import SUFFIXES, Comparison
+from poise.comparison.compare import SUFFIXES, Comparison
 from poise.comparison.data import format_table
 from poise.comparison.task import OneGoal
 from poise.errors import InputError, escape_controls
 from poise.io import samples
 from poise.model.clip import Clip
-from poise.model.default_limbs import DefaultLimb, choose_goal_kind, find_default_limbs
+from poise.model.joint_tree import FLAT_MESSAGE, is_flat
 from poise.model.rig import Rig
-from poise.model.topology import FLAT_MESSAGE, is_flat
+from poise.model.rig_roles import DefaultLimb, choose_goal_kind, find_default_limbs
 from poise.plot.drawing import open_canvas
 from poise.solvers.base.option_parsing import parse_options
 
@@ -132,7 +132,7 @@ def compare(
 def _check_report_path(out: Path) -> None:
     if out.suffix.lower() not in SUFFIXES:
         raise InputError(f"cannot write a report to {out.name!r}: its name ends with {', '.join(SUFFIXES)}")
-    output_paths.check_writable(out)
+    files.check_writable(out)
     if out.suffix.lower() in plot.SUFFIXES:
         with open_canvas(1.0, 1.0):  # reports a missing Matplotlib before minutes of work
             pass

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from poise.cli import output_paths
 from poise.cli.batch_files import (
     ClusterOption,
     FormatOption,
@@ -22,12 +21,12 @@ from poise.cli.batch_files import (
     reject_batch_options,
 )
 from poise.cli.batch_run import run_batch as run_library
-from poise.cli.rig_options import IncludeRoot
+from poise.cli.files import IncludeRoot, check_differs_from_input, check_writable
 from poise.cli.terminal import say
 from poise.conversion.convert import Converted
 from poise.conversion.convert import convert as run
 from poise.errors import InputError
-from poise.io.clip_files import ALL_CLIPS
+from poise.io.registry import ALL_CLIPS
 from poise.maths.formatting import format_count
 
 
@@ -127,8 +126,8 @@ def _parse_paths(files: list[Path], out: Path | None) -> tuple[Path, Path]:
     if len(pair) != 2:  # noqa: PLR2004
         raise InputError("give a file and the new one, poise convert IN OUT, or many with -o FOLDER --format SUFFIX")
     file, new = pair
-    output_paths.check_writable(new)
-    output_paths.check_differs_from_input(new, file)
+    check_writable(new)
+    check_differs_from_input(new, file)
     return file, new
 
 

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from poise.batch.each import count_cores, each
-from poise.cli.output_paths import is_same_file
+from poise.cli.files import is_same_file
 from poise.cli.terminal import say
 from poise.cli.view import can_show, serve
 from poise.errors import FileError, UnsupportedError

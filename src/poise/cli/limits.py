@@ -9,9 +9,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from poise.cli.file_description import describe_limit
-from poise.cli.output_paths import check_writable
-from poise.cli.rig_options import IncludeRoot
+from poise.cli.files import IncludeRoot, check_writable
+from poise.cli.info import describe_limit
 from poise.cli.terminal import say
 from poise.errors import InputError, escape_unprintable
 from poise.io.files import build_sidecar_path, write_atomically

@@ -13,10 +13,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import typer
 
-from poise.cli import output_paths
-from poise.cli.clips import select_clip
+from poise.cli import files
+from poise.cli.files import IncludeRoot, select_clip
 from poise.cli.ground_options import DirectionOption, TerrainOptions, resolve_direction
-from poise.cli.rig_options import IncludeRoot
 from poise.cli.terminal import say
 from poise.errors import FileError, InputError, prefix_file_name
 from poise.ground.terrain.arguments import level_direction
@@ -27,7 +26,7 @@ from poise.io.registry import load
 from poise.maths.arrays import Floats
 from poise.model import numpy_kinematics
 from poise.viewer import scenes
-from poise.viewer.document import actions, settings_actions
+from poise.viewer.document import actions
 from poise.viewer.document.document import Document, build_chain, build_document
 from poise.viewer.document.terrain import build_document_terrain, find_terrain_up
 
@@ -41,8 +40,7 @@ _WAIT_S = 1.0  # [s] wait interval; on some systems Ctrl-C is handled only betwe
 
 def serve(document: Document, *, host: str, port: int, open_browser: bool) -> None:
     """Serve a document until Ctrl-C. InputError for an unusable address."""
-    from poise.viewer.page_access import is_loopback  # noqa: PLC0415  (needed for the server only)
-    from poise.viewer.server import Server  # noqa: PLC0415  (needs the extra `view`)
+    from poise.viewer.server import Server, is_loopback  # noqa: PLC0415  (needs the extra `view`)
     from poise.viewer.session.session_thread import SessionThread  # noqa: PLC0415
 
     if not is_loopback(host):
@@ -186,7 +184,7 @@ def configure_document(document: Document, options: ViewOptions) -> Document:
         )  # otherwise the chain is shown, not the motion of the file
         document = document.replace(chains=chains, clip=document.clip if shows_motion or document.scene else None)
     if options.solver is not None:
-        document = settings_actions.choose_solver(document, {"view": 0, "name": options.solver})
+        document = actions.choose_solver(document, {"view": 0, "name": options.solver})
     words = _resolve_terrain_text(document, options)
     if words is not None:
         build_document_terrain(document.rig, words)  # raises for an invalid terrain
@@ -246,7 +244,7 @@ def _check_package_folders(folders: list[Path]) -> tuple[Path, ...]:
 def _check_page_path(path: Path) -> None:
     if path.suffix.lower() not in _PAGE_SUFFIXES:
         raise InputError(f"--html writes a page (.html), not {path.name!r}")
-    output_paths.check_writable(path)
+    files.check_writable(path)
 
 
 def _print_scenes() -> None:

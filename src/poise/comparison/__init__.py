@@ -1,7 +1,7 @@
 """Compare inverse kinematics methods on the same targets.
 
 compare() in compare.py builds a Task (task.py) from a start and a goal, runs every method on it (method.py, runs.py)
-and returns a Comparison (comparison.py). Methods are solvers of Poise and other libraries (peers/). Errors and limit
+and returns a Comparison. Methods are solvers of Poise and other libraries (peers/). Errors and limit
 violations are measured by forward kinematics of each answer, never taken from the method; metrics.py computes metrics
 and ranks, data.py the table and the verdict, report/ the page and the figures.
 

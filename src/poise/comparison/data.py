@@ -20,7 +20,7 @@ from poise.errors import InputError, UnknownNameError
 from poise.maths.arrays import Floats
 from poise.maths.formatting import format_number
 from poise.problem.goals import Orientation, Position
-from poise.solvers.base.solver_calls import join_words
+from poise.solvers.base.interface import join_words
 
 
 @dataclass(frozen=True)

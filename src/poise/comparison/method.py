@@ -15,9 +15,8 @@ from poise.maths.arrays import Bools, Floats
 from poise.model.limits import LIMIT_NAMES as LIMIT_NAMES
 from poise.model.limits import LIMITS
 from poise.problem.goals import NAMES as GOALS
-from poise.solvers.base.interface import Request
+from poise.solvers.base.interface import ALL_JOINTS, ALL_PREFERENCES, Capabilities, Request
 from poise.solvers.base.option_parsing import list_parameters, read_summary
-from poise.solvers.base.solver_calls import ALL_JOINTS, ALL_PREFERENCES, Capabilities
 from poise.solving.solve import prepare, solve
 
 

@@ -16,17 +16,14 @@ import numpy as np
 from poise.conversion.rig_edits import UnitChange, change_units, compute_axis_rotation, keep_one_root, rename_joints
 from poise.errors import InputError, PoiseError, PoiseWarning, UnsupportedError, join_names
 from poise.ground.figure.figure import up_of_legs
-from poise.io.clip_files import ALL_CLIPS, build_clip_paths, is_single_clip_format
 from poise.io.files import as_path
-from poise.io.registry import find_reader, find_writer, load, save
-from poise.io.vrm_animation import is_vrm_animation
-from poise.io.vrm_t_pose import find_vrm_frame
+from poise.io.registry import ALL_CLIPS, build_clip_paths, find_reader, find_writer, is_single_clip_format, load, save
+from poise.io.vrm_animation import find_vrm_frame, is_vrm_animation
 from poise.maths import rotations
 from poise.maths.arguments import check_text, one_of
 from poise.maths.arrays import abbreviate, real
 from poise.maths.formatting import format_count, format_fields
-from poise.model.clip import Clip, KeyedClip
-from poise.model.frame_grid import find_frame_grid, measure_key_error
+from poise.model.clip import Clip, KeyedClip, find_frame_grid, measure_key_error
 from poise.model.pose import compute_local_transforms
 from poise.model.rig import Rig
 from poise.model.rig_roles import search_roles

@@ -12,9 +12,8 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.formatting import format_count
 from poise.model.clip import Clip, KeyedClip, Track
-from poise.model.joints import Coupling, Motor
+from poise.model.joints import Coupling, Motor, select_loops
 from poise.model.limits import Limit, Range
-from poise.model.loops import select_loops
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Skin
 from poise.model.rig_roles import search_roles

@@ -13,10 +13,9 @@ import numpy as np
 
 from poise.errors import FileError, InputError, UnsupportedError
 from poise.io.gltf.accessors import Accessors
-from poise.io.gltf.container import Buffers, GltfDocument
-from poise.io.gltf.json_checks import BrokenError, Json, check_index, read_object, read_objects
+from poise.io.gltf.container import BrokenError, Buffers, GltfDocument, Json, check_index, read_object, read_objects
 from poise.io.text_parsing import parse_number, quote_excerpt
-from poise.io.urdf.xml_parser import Attributes, UrdfDocument, Visual, parse_visuals
+from poise.io.urdf_xml import Attributes, UrdfDocument, Visual, parse_visuals
 from poise.maths import euler, rotations
 from poise.maths.arrays import Floats, abbreviate
 from poise.model.pose import Pose

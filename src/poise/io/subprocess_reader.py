@@ -56,7 +56,7 @@ def read_in_subprocess(
     data
         Its bytes.
     module
-        The worker module, such as `poise.io.fbx.worker`.
+        The worker module, such as `poise.io.fbx_worker`.
     reader
         Name of the library, for messages.
     arguments

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from poise.jax import quaternions
-from poise.jax.quaternions import TracedQuat, TracedVec
+from poise.jax import kinematics
+from poise.jax.kinematics import TracedQuat, TracedVec
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.problem.dof_layout import (
     AIM,
@@ -155,11 +155,11 @@ def _round_up_size(count: int, minimum: int) -> int:
 def apply_step(rig: TreeConstants, lane: LaneInputs, configuration: Configuration, v: Array) -> Configuration:
     """Move a configuration by v (n, 3), clamped to the ranges."""
     values = jnp.clip(configuration.values + v * lane.steps, rig.ranges[0], rig.ranges[1])
-    turned = quaternions.normalise(
-        quaternions.multiply(quaternions.exp(quaternions.to_vec(v)), quaternions.to_quat(configuration.rotations))
+    turned = kinematics.normalise(
+        kinematics.multiply(kinematics.exp(kinematics.to_vec(v)), kinematics.to_quat(configuration.rotations))
     )
     return Configuration(
-        jnp.where((rig.kinds == BALL)[:, None], quaternions.stack(turned), configuration.rotations), values
+        jnp.where((rig.kinds == BALL)[:, None], kinematics.stack(turned), configuration.rotations), values
     )
 
 
@@ -171,33 +171,33 @@ def measure_residual(
     Ranges are ignored, so derivatives at an end equal those inside.
     """
     values = configuration.values + v * lane.steps
-    ball_rotations = quaternions.multiply(
-        quaternions.exp(quaternions.to_vec(v)), quaternions.to_quat(configuration.rotations)
+    ball_rotations = kinematics.multiply(
+        kinematics.exp(kinematics.to_vec(v)), kinematics.to_quat(configuration.rotations)
     )
     rotations, points = _place_nodes(rig, lane, values, ball_rotations)
     kinds, nodes = rig.terms
     rows = jnp.stack([*rotations, *points])
     rows = rows @ (nodes[None, :] == jnp.arange(rows.shape[1])[:, None]).astype(rows.dtype)
     node_rotation, point = TracedQuat(*rows[:4]), TracedVec(*rows[4:])
-    wanted = quaternions.to_quat(lane.targets)
+    wanted = kinematics.to_quat(lane.targets)
     aimed = TracedVec(*wanted[:3])
     # Targets of other kinds of terms may be no unit vectors; quaternions.py explains both sides of a `where`.
-    none = quaternions.identity_like(point.x)
+    none = kinematics.identity_like(point.x)
     pole = TracedVec(*none[1:3], none[0])
     is_rotation, is_aim, is_pointing = kinds == ROTATION, kinds == AIM, (kinds == DIRECTION) | (kinds == AIM)
-    point = quaternions.add(point, quaternions.rotate(node_rotation, quaternions.to_vec(rig.aims)))
-    axis = TracedVec(*quaternions.choose(is_aim, quaternions.to_vec(rig.aims[:, 3:6]), quaternions.to_vec(rig.aims)))
-    axis = quaternions.rotate(node_rotation, TracedVec(*quaternions.choose(is_pointing, axis, pole)))
-    wanted_direction = TracedVec(*quaternions.choose(is_aim, quaternions.unit_direction(aimed, point, axis), aimed))
-    rotation_in_node = quaternions.multiply(node_rotation, quaternions.to_quat(rig.aims[:, 3:7]))
-    rotation = quaternions.rotation_error(TracedQuat(*quaternions.choose(is_rotation, wanted, none)), rotation_in_node)
-    direction = quaternions.direction_error(TracedVec(*quaternions.choose(is_pointing, wanted_direction, axis)), axis)
-    position = quaternions.sub(aimed, point)
+    point = kinematics.add(point, kinematics.rotate(node_rotation, kinematics.to_vec(rig.aims)))
+    axis = TracedVec(*kinematics.choose(is_aim, kinematics.to_vec(rig.aims[:, 3:6]), kinematics.to_vec(rig.aims)))
+    axis = kinematics.rotate(node_rotation, TracedVec(*kinematics.choose(is_pointing, axis, pole)))
+    wanted_direction = TracedVec(*kinematics.choose(is_aim, kinematics.unit_direction(aimed, point, axis), aimed))
+    rotation_in_node = kinematics.multiply(node_rotation, kinematics.to_quat(rig.aims[:, 3:7]))
+    rotation = kinematics.rotation_error(TracedQuat(*kinematics.choose(is_rotation, wanted, none)), rotation_in_node)
+    direction = kinematics.direction_error(TracedVec(*kinematics.choose(is_pointing, wanted_direction, axis)), axis)
+    position = kinematics.sub(aimed, point)
     error = TracedVec(
-        *quaternions.choose(is_rotation, rotation, TracedVec(*quaternions.choose(is_pointing, direction, position)))
+        *kinematics.choose(is_rotation, rotation, TracedVec(*kinematics.choose(is_pointing, direction, position)))
     )
-    met = (quaternions.dot(error, error) <= rig.aims[:, 8]).all()
-    return quaternions.stack(quaternions.scale(error, rig.aims[:, 7])).ravel(), met
+    met = (kinematics.dot(error, error) <= rig.aims[:, 8]).all()
+    return kinematics.stack(kinematics.scale(error, rig.aims[:, 7])).ravel(), met
 
 
 def _place_nodes(
@@ -212,16 +212,16 @@ def _place_nodes(
     value = lane.frames[:, 7] * values[rig.owners, 0] + lane.frames[:, 8]
     zero = jnp.zeros_like(value)
     hinge_rotation = TracedQuat(jnp.cos(0.5 * value), zero, zero, jnp.sin(0.5 * value))
-    identity = quaternions.identity_like(value)
-    motion_rotation = quaternions.choose(
-        rig.kinds == BALL, ball_rotations, TracedQuat(*quaternions.choose(rig.kinds == HINGE, hinge_rotation, identity))
+    identity = kinematics.identity_like(value)
+    motion_rotation = kinematics.choose(
+        rig.kinds == BALL, ball_rotations, TracedQuat(*kinematics.choose(rig.kinds == HINGE, hinge_rotation, identity))
     )
     none = TracedVec(zero, zero, zero)
-    move = quaternions.choose(rig.kinds == MOVE, quaternions.to_vec(values), none)
-    motion_translation = quaternions.choose(rig.kinds == SLIDE, TracedVec(zero, zero, value), TracedVec(*move))
-    frame = quaternions.to_quat(lane.frames[:, 3:7])
-    rotations = quaternions.multiply(frame, TracedQuat(*motion_rotation))
-    points = quaternions.add(quaternions.to_vec(lane.frames), quaternions.rotate(frame, TracedVec(*motion_translation)))
+    move = kinematics.choose(rig.kinds == MOVE, kinematics.to_vec(values), none)
+    motion_translation = kinematics.choose(rig.kinds == SLIDE, TracedVec(zero, zero, value), TracedVec(*move))
+    frame = kinematics.to_quat(lane.frames[:, 3:7])
+    rotations = kinematics.multiply(frame, TracedQuat(*motion_rotation))
+    points = kinematics.add(kinematics.to_vec(lane.frames), kinematics.rotate(frame, TracedVec(*motion_translation)))
     world = jnp.zeros((7, 1)).at[0].set(1.0)
     rows = jnp.concatenate([jnp.stack([*rotations, *points]), world], axis=1)
     size = len(rig.kinds) + 1
@@ -231,8 +231,8 @@ def _place_nodes(
         pick = (parents[None, :] == jnp.arange(size)[:, None]).astype(rows.dtype)
         above = rows @ pick
         spin, point = TracedQuat(*above[:4]), TracedVec(*above[4:])
-        points = quaternions.add(point, quaternions.rotate(spin, TracedVec(*rows[4:])))
-        rows = jnp.stack([*quaternions.multiply(spin, TracedQuat(*rows[:4])), *points])
+        points = kinematics.add(point, kinematics.rotate(spin, TracedVec(*rows[4:])))
+        rows = jnp.stack([*kinematics.multiply(spin, TracedQuat(*rows[:4])), *points])
         return (rows, parents[parents]), None
 
     rounds = (size - 2).bit_length()

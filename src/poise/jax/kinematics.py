@@ -1,4 +1,4 @@
-"""Differentiable forward kinematics, configuration steps and goal residuals in JAX."""
+"""Differentiable quaternions, forward kinematics, configuration steps and goal residuals in JAX."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jax import Array
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError, UnsupportedError
-from poise.jax import quaternions
+from poise.kernels.layout import SAME_POINT_RATIO
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.maths.rotations import rotation_part
@@ -22,6 +22,179 @@ from poise.problem.dof_layout import AIM, BALANCE, DIRECTION, POLE, POSITION, RO
 from poise.problem.goals import AnyGoal, Goal
 from poise.problem.problem import Problem
 from poise.problem.tree_packing import read_axis, read_offset, read_weight
+
+# --- Quaternions and vectors for JAX, with finite gradients everywhere -----------------------------------------------
+#
+# They are tuples of arrays.
+#
+# Each component is an array of its own. With stacked components XLA recomputes every component of every factor for each
+# component of a product, and compilation takes twenty times as long.
+#
+# At a singularity of a formula its argument is replaced, not its value: JAX differentiates both sides of a `where`,
+# and a NaN times zero is NaN.
+
+
+_SERIES_MAX_ANGLE2 = 1e-3  # squared angle [rad^2]; below it three terms of the series are exact to rounding
+_OPPOSITE_SUM2 = 1e-24  # |a + b|^2 of unit vectors; below it a + b has no usable direction
+
+
+class TracedVec(NamedTuple):
+    """A vector of arrays."""
+
+    x: Array
+    y: Array
+    z: Array
+
+
+class TracedQuat(NamedTuple):
+    """A rotation: a unit quaternion of arrays."""
+
+    w: Array
+    x: Array
+    y: Array
+    z: Array
+
+
+def to_vec(array: Array) -> TracedVec:
+    """Return the vectors (..., 3) of an array."""
+    return TracedVec(*(array[..., i] for i in range(3)))
+
+
+def to_quat(array: Array) -> TracedQuat:
+    """Return the quaternions (..., 4) of an array."""
+    return TracedQuat(*(array[..., i] for i in range(4)))
+
+
+def stack(parts: TracedVec | TracedQuat) -> Array:
+    """Stack the components into one array (..., 3) or (..., 4)."""
+    return jnp.stack(jnp.broadcast_arrays(*parts), axis=-1)
+
+
+def choose(condition: Array, a: TracedVec | TracedQuat, b: TracedVec | TracedQuat) -> tuple[Array, ...]:
+    """Select the components of a where `condition` holds, else b."""
+    return tuple(jnp.where(condition, p, q) for p, q in zip(a, b, strict=True))
+
+
+def identity_like(x: Array) -> TracedQuat:
+    """Return identity rotations of the shape of x."""
+    zero = jnp.zeros_like(x)
+    return TracedQuat(jnp.ones_like(x), zero, zero, zero)
+
+
+def add(a: TracedVec, b: TracedVec) -> TracedVec:
+    """Return a + b."""
+    return TracedVec(a.x + b.x, a.y + b.y, a.z + b.z)
+
+
+def sub(a: TracedVec, b: TracedVec) -> TracedVec:
+    """Return a - b."""
+    return TracedVec(a.x - b.x, a.y - b.y, a.z - b.z)
+
+
+def scale(a: TracedVec, s: Array | float) -> TracedVec:
+    """Return s times a."""
+    return TracedVec(a.x * s, a.y * s, a.z * s)
+
+
+def dot(a: TracedVec, b: TracedVec) -> Array:
+    """Return the dot product."""
+    return a.x * b.x + a.y * b.y + a.z * b.z
+
+
+def cross(a: TracedVec, b: TracedVec) -> TracedVec:
+    """Return a x b."""
+    return TracedVec(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
+
+
+def multiply(a: TracedQuat, b: TracedQuat) -> TracedQuat:
+    """Compose rotations: by b, then by a."""
+    return TracedQuat(
+        a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
+        a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
+        a.w * b.y + a.y * b.w + a.z * b.x - a.x * b.z,
+        a.w * b.z + a.z * b.w + a.x * b.y - a.y * b.x,
+    )
+
+
+def inverse(q: TracedQuat) -> TracedQuat:
+    """Return the inverse rotation."""
+    return TracedQuat(q.w, -q.x, -q.y, -q.z)
+
+
+def rotate(q: TracedQuat, v: TracedVec) -> TracedVec:
+    """Rotate vectors by unit quaternions."""
+    u = TracedVec(q.x, q.y, q.z)
+    t = scale(cross(u, v), 2.0)
+    return add(add(v, scale(t, q.w)), cross(u, t))
+
+
+def normalise(q: TracedQuat) -> TracedQuat:
+    """Scale quaternions to unit length. One of zero length becomes the identity, with gradient zero."""
+    square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z
+    empty = square == 0.0
+    length = jnp.sqrt(jnp.where(empty, 1.0, square))
+    return TracedQuat(*choose(empty, identity_like(square), TracedQuat(*(part / length for part in q))))
+
+
+def exp(v: TracedVec) -> TracedQuat:
+    """Return the rotation by |v| [rad] about v. It is (cos |v| / 2, sin(|v| / 2) v / |v|), a series near zero."""
+    square = dot(v, v)
+    is_small = square < _SERIES_MAX_ANGLE2
+    angle = jnp.sqrt(jnp.where(is_small, 1.0, square))
+    w = jnp.where(is_small, 1.0 - square / 8.0 + square**2 / 384.0, jnp.cos(0.5 * angle))
+    k = jnp.where(is_small, 0.5 - square / 48.0 + square**2 / 3840.0, jnp.sin(0.5 * angle) / angle)
+    return TracedQuat(w, k * v.x, k * v.y, k * v.z)
+
+
+def to_matrix(q: TracedQuat) -> Array:
+    """Convert to rotation matrices (..., 3, 3)."""
+    w, x, y, z = q
+    rows = [
+        TracedVec(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        TracedVec(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        TracedVec(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    ]
+    return jnp.stack([stack(row) for row in rows], axis=-2)
+
+
+def rotation_error(wanted: TracedQuat, q: TracedQuat) -> TracedVec:
+    """Return 2 sin(angle / 2) times the axis from q to `wanted`."""
+    difference = multiply(wanted, inverse(q))
+    return scale(TracedVec(difference.x, difference.y, difference.z), jnp.where(difference.w < 0, -2.0, 2.0))
+
+
+def direction_error(wanted: TracedVec, a: TracedVec) -> TracedVec:
+    """Return 2 sin(angle / 2) times the axis to `wanted`. It is of the shortest rotation from the unit vectors a.
+
+    2 a x (a + b) / |a + b|; any perpendicular axis, with gradient zero, where they are opposite.
+    """
+    middle = add(a, wanted)
+    square = dot(middle, middle)
+    opposite = square < max(_OPPOSITE_SUM2, 16 * float(jnp.finfo(square.dtype).eps) ** 2)
+    error = scale(cross(a, middle), 2.0 / jnp.sqrt(jnp.where(opposite, 1.0, square)))
+    return TracedVec(*choose(opposite, scale(_find_perpendicular(wanted), 2.0), error))
+
+
+def unit_direction(wanted: TracedVec, point: TracedVec, axis: TracedVec) -> TracedVec:
+    """Return the unit vector from a point to another.
+
+    Where they are equal to rounding, return `axis`, the right limit there.
+    """
+    difference = sub(wanted, point)
+    square = dot(difference, difference)
+    is_same_point = square <= SAME_POINT_RATIO * (dot(wanted, wanted) + dot(point, point))
+    direction = scale(difference, 1.0 / jnp.sqrt(jnp.where(is_same_point, 1.0, square)))
+    return TracedVec(*choose(is_same_point, axis, direction))
+
+
+def _find_perpendicular(a: TracedVec) -> TracedVec:
+    """Return a unit vector perpendicular to unit vectors. It has no branches (Duff et al., JCGT 6(1), 2017)."""
+    sign = jnp.where(a.z < 0, -1.0, 1.0)
+    k = -1.0 / (sign + a.z)
+    return TracedVec(1.0 + sign * a.x * a.x * k, sign * a.x * a.y * k, -sign * a.x)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 class Frames(NamedTuple):
@@ -120,11 +293,11 @@ def retract(skeleton: Skeleton) -> Callable[[ArrayLike, ArrayLike], Array]:
     def apply_velocity(q: Array, v: Array) -> Array:
         q = jnp.broadcast_to(q, (*jnp.broadcast_shapes(q.shape[:-1], v.shape[:-1]), skeleton.nq))
         q = q.at[..., added_q].add(v[..., added_v])
-        turned = quaternions.multiply(
-            quaternions.exp(quaternions.to_vec(v[..., turn_v])),
-            quaternions.normalise(quaternions.to_quat(q[..., turn_q])),
+        turned = multiply(
+            exp(to_vec(v[..., turn_v])),
+            normalise(to_quat(q[..., turn_q])),
         )
-        return q.at[..., turn_q].set(quaternions.stack(turned))
+        return q.at[..., turn_q].set(stack(turned))
 
     def apply_checked_velocity(q: ArrayLike, v: ArrayLike) -> Array:
         q, v = check_q(skeleton, q), jnp.asarray(v)
@@ -201,18 +374,12 @@ def _place_joints(table: _JointTable, q: Array) -> tuple[Array, Array, Array]:
     motion_rotations, motion_translations = _compute_motions(table, q)
     n, dtype = len(table.before), q.dtype
     before, after = jnp.asarray(table.before, dtype), jnp.asarray(table.after, dtype)
-    frame = quaternions.to_quat(before[:, 3:])
-    rotation = quaternions.multiply(frame, quaternions.to_quat(motion_rotations))
-    linear = quaternions.to_matrix(rotation)
-    offsets = (
-        before[:, :3]
-        + quaternions.stack(quaternions.rotate(frame, quaternions.to_vec(motion_translations)))
-        + _apply_linear(linear, after[:, :, 3])
-    )
+    frame = to_quat(before[:, 3:])
+    rotation = multiply(frame, to_quat(motion_rotations))
+    linear = to_matrix(rotation)
+    offsets = before[:, :3] + stack(rotate(frame, to_vec(motion_translations))) + _apply_linear(linear, after[:, :, 3])
     linear = linear @ after[:, :, :3]
-    rotation = quaternions.stack(
-        quaternions.multiply(rotation, quaternions.to_quat(jnp.asarray(table.after_turns, dtype)))
-    )
+    rotation = stack(multiply(rotation, to_quat(jnp.asarray(table.after_turns, dtype))))
     world = (jnp.eye(3, dtype=dtype), jnp.zeros(3, dtype), jnp.array([1.0, 0.0, 0.0, 0.0], dtype))
     batch = q.shape[:-1]
     linear, offsets, rotation = (  # joints first, then the batch, for picking rows; the last row is the world
@@ -221,8 +388,8 @@ def _place_joints(table: _JointTable, q: Array) -> tuple[Array, Array, Array]:
     )
     parents = table.parents
     for _ in range(table.doubling_rounds):
-        above = quaternions.to_quat(rotation[parents])
-        rotation = quaternions.stack(quaternions.multiply(above, quaternions.to_quat(rotation)))
+        above = to_quat(rotation[parents])
+        rotation = stack(multiply(above, to_quat(rotation)))
         linear, offsets = linear[parents] @ linear, offsets[parents] + _apply_linear(linear[parents], offsets)
         linear, offsets, rotation = map(
             jax.lax.optimization_barrier, (linear, offsets, rotation)
@@ -248,8 +415,8 @@ def _compute_motions(table: _JointTable, q: Array) -> tuple[Array, Array]:
         turned = turned.at[..., table.hinges, :].set(about)
     if len(s.turn_columns):
         balls = np.flatnonzero(s.kinds >= Kind.BALL)
-        unit = quaternions.normalise(quaternions.to_quat(q[..., s.turn_columns]))
-        turned = turned.at[..., balls, :].set(quaternions.stack(unit))
+        unit = normalise(to_quat(q[..., s.turn_columns]))
+        turned = turned.at[..., balls, :].set(stack(unit))
     if len(table.slides):
         along, axes = read_values(table.slides)
         slid = slid.at[..., table.slides, :].set(along * axes)
@@ -344,16 +511,14 @@ def _compute_goal_rows(
 ) -> Array:
     """Compute the weighted residual (..., 3) of one measure. It belongs to joint i of the frames."""
     wanted = targets[..., measure.column : measure.column + TARGET_SIZES[measure.kind]]
-    affine, rotation = at.affine[..., i, :, :], quaternions.to_quat(at.rotations[..., i, :])
-    point = quaternions.to_vec(affine[..., :3] @ jnp.asarray(read_offset(goal), affine.dtype) + affine[..., 3])
+    affine, rotation = at.affine[..., i, :, :], to_quat(at.rotations[..., i, :])
+    point = to_vec(affine[..., :3] @ jnp.asarray(read_offset(goal), affine.dtype) + affine[..., 3])
     if measure.kind == POSITION:
-        rows = quaternions.scale(quaternions.sub(quaternions.to_vec(wanted), point), 1.0 / size)
+        rows = scale(sub(to_vec(wanted), point), 1.0 / size)
     elif measure.kind == ROTATION:
-        rows = quaternions.rotation_error(quaternions.to_quat(wanted), rotation)
+        rows = rotation_error(to_quat(wanted), rotation)
     else:
-        axis = quaternions.rotate(rotation, quaternions.to_vec(jnp.asarray(local_axis, affine.dtype)))
-        direction = quaternions.to_vec(wanted)
-        rows = quaternions.direction_error(
-            quaternions.unit_direction(direction, point, axis) if measure.kind == AIM else direction, axis
-        )
-    return quaternions.stack(rows) * read_weight(goal, measure.kind)
+        axis = rotate(rotation, to_vec(jnp.asarray(local_axis, affine.dtype)))
+        direction = to_vec(wanted)
+        rows = direction_error(unit_direction(direction, point, axis) if measure.kind == AIM else direction, axis)
+    return stack(rows) * read_weight(goal, measure.kind)

@@ -113,7 +113,8 @@ PSEUDO_INVERSE = 2  # smallest singular value used, as a fraction of the largest
 DAMPED = 3  # damping; damping per squared error
 SELECTIVE = 4  # maximum joint rotation of one singular direction [rad]
 
-# --- a serial arm: problem/arm.py, kernels/arm_lm.py ------------------------------------------------------------------
+# --- a serial arm: problem/chain.py, kernels/arm_lm.py
+# ------------------------------------------------------------------
 
 LONG_PATH_JOINTS = 16.0  # joints of a path; longer paths get smaller steps and more damping, in proportion
 MAX_ARM_LINKS = 16  # maximum links of an arm, kept on the stack; longer chains are solved as trees
@@ -129,7 +130,8 @@ ARM_SHORTEST, ARM_LONGEST = 9, 10  # reach of the tip from the first link; outsi
 ARM_POLISH = 11  # polish iterations of the best attempt where none reached the target
 ARM_RACE = 12  # 1: the first attempt to arrive wins a lone problem
 
-# --- targets of an arm: problem/arm.py, kernels/arm_targets.py. Indices into `layout` ---------------------------------
+# --- targets of an arm: problem/chain.py, kernels/arm_targets.py. Indices into `layout`
+# ---------------------------------
 
 REACH_LINKS, REACH_SEEDS, REACH_ROWS, REACH_MEASURES, REACH_USED, REACH_NQ = 0, 1, 2, 3, 4, 5  # counts
 REACH_AT_LINKS, REACH_AT_SEEDS, REACH_AT_POSES, REACH_AT_SETTINGS, REACH_AT_UNIT = 6, 7, 8, 9, 10  # in `numbers`

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from poise.errors import InputError, UnknownNameError
+from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints, freeze_array
 from poise.model.joints import Coupling, Kind, compute_offsets
 
@@ -69,3 +73,176 @@ def find_rotation_starts(kinds: Ints, starts: Ints) -> Ints:
     A free joint has its translation first, in q and among the degrees of freedom.
     """
     return starts + np.where(kinds == Kind.FREE, 3, 0)
+
+
+# --- Topology of a joint tree: names, default chain and free root ----------------------------------------------------
+#
+# Joints are found by role or glob, the chain of a tip and the root from the tree, and the root is freed and bound
+# again.
+
+
+# moving joints in a line; a branch with fewer is a twist or helper bone
+MIN_LIMB_JOINTS = 2
+
+FLAT_MESSAGE = "flat skeleton: no joint is another's parent; its joints move separately and form no chain or limb"
+
+
+def is_flat(kinds: Ints, parents: Sequence[int] | Ints) -> bool:
+    """Return whether no moving joint hangs below another.
+
+    At least two joints must move; fixed joints between them do not count.
+    """
+    moves = kinds != Kind.FIXED
+    above: list[bool] = []  # a joint or one of its ancestors moves
+    for row, parent in enumerate(parents):
+        hangs = parent >= 0 and above[parent]
+        if hangs and moves[row]:
+            return False
+        above.append(hangs or bool(moves[row]))
+    return int(moves.sum()) > 1
+
+
+def is_robot(kinds: Ints, parents: Ints) -> bool:
+    """Return whether all joints are hinges and slides. The free joint of a floating base is allowed."""
+    turning = kinds >= Kind.BALL
+    free = turning & (kinds == Kind.FREE)
+    return bool((turning == free).all()) and all(
+        is_floating_base(kinds, parents, row) for row in free.nonzero()[0].tolist()
+    )
+
+
+def is_floating_base(kinds: Ints, parents: Ints, row: int) -> bool:
+    """Return whether a joint is free with no moving ancestor."""
+    if kinds[row] != Kind.FREE:
+        return False
+    while (row := int(parents[row])) >= 0:
+        if kinds[row] != Kind.FIXED:
+            return False
+    return True
+
+
+def find_default_chain(kinds: Ints, parents: Ints, limbs: Ints, depth: Ints, tip: int) -> list[int]:
+    """Find the default chain from its root to the tip's parent.
+
+    Robot (`is_robot`): all joints from the base to the tip, forks included. Character: from below the first joint that
+    also carries other limbs; fixed joints next to the tip, such as tool frames, are skipped first. A floating base
+    is left out of both. For a tip that is a free root carrying several limbs, with no limb beside it, the chain is
+    empty.
+
+    kinds, parents  (n,) of the joints, parents first
+    limbs           (n,) number of limbs starting at the children of each
+    depth           (n,) largest number of moving joints on a path down from a joint, itself included
+    """
+    robot = not (kinds == Kind.BALL).any() and is_robot(kinds, parents)
+    rows: list[int] = []
+    before_fork: list[int] | None = None  # the rows below the first fork, while nothing moves
+    row, below, has_moved = int(parents[tip]), tip, False
+    while row >= 0 and not (kinds[row] == Kind.FREE and is_floating_base(kinds, parents, row)):
+        has_moved = has_moved or kinds[row] != Kind.FIXED
+        forks = limbs[row] > (depth[below] >= MIN_LIMB_JOINTS)
+        if forks and has_moved and not robot:
+            break
+        before_fork = rows.copy() if forks and before_fork is None else before_fork
+        rows.append(row)
+        row, below = int(parents[row]), row
+    if row < 0 and kinds[tip] == Kind.FREE and limbs[tip] > 1:
+        return []
+    return (rows if has_moved or before_fork is None else before_fork)[::-1]
+
+
+# --- Joint lookup by glob pattern ------------------------------------------------------------------------------------
+
+
+def match_names(pattern: str, names: Iterable[str], aliases: Iterable[str]) -> list[int]:
+    """Find the rows of names matching a glob. Raise UnknownNameError where there are none."""
+    names = list(names)
+    rows = [row for row, name in enumerate(names) if isinstance(pattern, str) and fnmatchcase(name, pattern)]
+    if not rows:
+        raise UnknownNameError("joint", pattern, [*names, *aliases])
+    return rows
+
+
+# --- Free roots: adding and removing them ----------------------------------------------------------------------------
+#
+# The freed row keeps its frame A: the free joint's seven numbers are relative to rest, so rest and limits do not
+# change.
+#
+# ball    w x y z             becomes  x y z  w x y z
+# fixed   nothing, a base     becomes  x y z  w x y z
+
+
+# [-] quaternion components below this count as an unrotated base (rounding)
+_BASE_ROTATION_TOLERANCE = 1e-12
+
+
+class FreeRoot(NamedTuple):
+    """Row of a freed joint, and its former kind."""
+
+    row: int
+    kind: int
+
+
+def find_default_root(kinds: Ints, parents: Ints, children: Sequence[Sequence[int]], depth: Ints) -> int:
+    """Find the root row from the tree alone.
+
+    It is a robot's base, or a character's topmost joint with several limbs below it, else its topmost moving joint. Of
+    several trees the one with the longest chain counts. -1 for a skeleton without joints.
+
+    kinds, parents  (n,) of the joints, parents first
+    children        rows of the children of each
+    depth           (n,) largest number of moving joints on a path down from a joint, itself included
+    """
+    if not len(kinds):
+        return -1
+    row = first = int(np.argmax(np.where(parents < 0, depth, -1)))
+    if not (kinds >= Kind.BALL).any():
+        return row
+    while kinds[row] == Kind.FIXED or len([c for c in children[row] if depth[c] >= MIN_LIMB_JOINTS]) == 1:
+        row = max(children[row], key=lambda child: depth[child])  # moving joints are below: there are children
+    forks = len([child for child in children[row] if depth[child] >= MIN_LIMB_JOINTS]) > 1
+    return row if forks else _find_first_moving(kinds, children, depth, first)
+
+
+def _find_first_moving(kinds: Ints, children: Sequence[Sequence[int]], depth: Ints, row: int) -> int:
+    while kinds[row] == Kind.FIXED and children[row]:
+        row = max(children[row], key=lambda child: depth[child])
+    return row
+
+
+def insert_root_q(q: Floats, start: int, kind: int) -> Floats:
+    """Insert a free joint's rest numbers into q (..., nq). They go where the row's own numbers begin."""
+    new = [0.0, 0.0, 0.0] if kind == Kind.BALL else [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+    return np.insert(q, [start] * len(new), new, axis=-1)
+
+
+def remove_root_q(q: Floats, start: int, kind: int, name: str) -> tuple[Floats, Floats]:
+    """Remove the free root's numbers from q (..., nq). Also return the removed translations (..., 3) in the frame of A.
+
+    InputError for a moved base: without the free joint its motion cannot be stored.
+    """
+    motion = q[..., start : start + 3]
+    if kind == Kind.BALL:
+        return np.delete(q, range(start, start + 3), axis=-1), motion
+    if motion.any() or (np.abs(q[..., start + 4 : start + 7]) > _BASE_ROTATION_TOLERANCE).any():
+        message = (
+            f"the base {name!r} has moved, which the robot cannot store without a free root; "
+            "save joint values (.json, .csv) or a .glb"
+        )
+        raise InputError(message)
+    return np.delete(q, range(start, start + 7), axis=-1), motion
+
+
+def compute_root_translation(A: Floats, motion: Floats) -> Floats:  # noqa: N803
+    """Compute the parent-relative translations (..., 3) of a moved root.
+
+    A (7,) is its frame, `motion` its translation in that frame.
+    """
+    return A[:3] + rotations.rotate(A[3:], motion)
+
+
+def compute_root_motion(A: Floats, translation: Floats) -> Floats:  # noqa: N803  (the letter of the formula)
+    """Compute the root motion (..., 3) for a translation.
+
+    It is the inverse of `compute_root_translation`, in the frame A (7,).
+    """
+    return rotations.rotate(rotations.inverse(A[3:]), translation - A[:3])

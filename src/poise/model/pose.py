@@ -21,10 +21,10 @@ from poise.maths.arrays import Floats, abbreviate, broadcast_shapes, finite, fre
 from poise.maths.caching import FrozenValue
 from poise.maths.formatting import format_fields
 from poise.model import kinematics, numpy_kinematics
+from poise.model.joint_tree import compute_root_motion, compute_root_translation, insert_root_q, remove_root_q
 from poise.model.joints import Kind
 from poise.model.numpy_kinematics import LocalTransforms, normalise_rotations
 from poise.model.skeleton import Skeleton
-from poise.model.topology import compute_root_motion, compute_root_translation, insert_root_q, remove_root_q
 
 # --- Compatibility of poses and skeletons ----------------------------------------------------------------------------
 

@@ -1,13 +1,17 @@
-"""Role search in a rig, with the declared roles, skins and clips of its file."""
+"""Role search in a rig, with the declared roles, skins and clips of its file, and default limbs."""
 
 from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
 
 from poise.errors import InputError
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import BONES
 from poise.model.roles.character_tree import CharacterTree, Role
 from poise.model.roles.roles import Roles, compute_scaled_positions, search_skeleton, search_tree
-from poise.model.skeleton import Skeleton
+from poise.model.skeleton import Kind, Skeleton
 
 
 def search_roles(rig: Rig | Skeleton) -> Roles:
@@ -42,3 +46,96 @@ def _build_character_tree(rig: Rig) -> CharacterTree:
     first = next((clip.poses[0] for clip in rig.clips if len(clip)), None) if skeleton.up is None else None
     moved = None if first is None else compute_scaled_positions(first.skeleton, first.q, first.translations)
     return CharacterTree(skeleton, compute_scaled_positions(skeleton, rig.rest.q), moved, skinned)
+
+
+# --- Default limbs of a rig ------------------------------------------------------------------------------------------
+#
+# The viewer offers them, and comparisons use them where no limb is named.
+
+
+# number of default chains without a sidecar or roles
+_MAX_ROBOT_CHAINS, _MAX_OTHER_CHAINS = 2, 4
+# largest number of moving joints in such a chain; ropes and tails keep the last ones
+_MAX_CHAIN_JOINTS = 12
+# degrees of freedom that let an arm reach any placement
+_MIN_PLACEMENT_DOF = 6
+_ROLE_LIMBS = (
+    ("left hand", "leftUpperArm", "leftHand", "leftLowerArm"),
+    ("right hand", "rightUpperArm", "rightHand", "rightLowerArm"),
+    ("left foot", "leftUpperLeg", "leftFoot", "leftLowerLeg"),
+    ("right foot", "rightUpperLeg", "rightFoot", "rightLowerLeg"),
+)  # fmt: skip
+
+
+class DefaultLimb(NamedTuple):
+    """Default limb: name, root, tip and goal kind. A root of None is the default root of the chain."""
+
+    name: str
+    root: str | None
+    tip: str
+    kind: Literal["position", "place"] = "position"
+
+
+def find_default_limbs(rig: Rig) -> tuple[DefaultLimb, ...]:
+    """Find the default limbs of a rig.
+
+    They are the chains of the sidecar, else arms and legs, else the longest moving chains.
+    """
+    if rig.skeleton.chains:
+        named = rig.skeleton.chains.items()
+        return tuple(
+            DefaultLimb(name, root, tip, choose_goal_kind(rig.skeleton, root, tip)) for name, (root, tip) in named
+        )
+    limbs = _find_role_limbs(rig) if len(rig.skeleton) else []
+    if limbs:
+        return tuple(DefaultLimb(name, _choose_root(rig.skeleton, root), tip) for name, root, tip in limbs)
+    return _find_longest_chains(rig.skeleton)
+
+
+def _find_role_limbs(rig: Rig) -> list[tuple[str, str, str]]:
+    """Find arms and legs as name, first joint and tip. An animal on four legs or more has its legs only."""
+    roles_found = search_roles(rig)
+    roles = roles_found.joints
+    if roles_found.kind in ("quadruped", "multi-legged"):
+        return [(f"{leg.name} foot", leg.upper, leg.foot) for leg in roles_found.legs]
+    limbs = [(name, roles.get(first), [roles.get(last) for last in tips]) for name, first, *tips in _ROLE_LIMBS]
+    return [
+        (name, root, tip)
+        for name, root, tips in limbs
+        if root is not None and (tip := _find_tip_below(rig.skeleton, root, tips)) is not None
+    ]
+
+
+def _find_tip_below(skeleton: Skeleton, root: str, tips: list[str | None]) -> str | None:
+    """Find the first tip below the root, or None. Hands and feet of control rigs may hang elsewhere."""
+    return next((tip for tip in tips if tip is not None and root in skeleton.ancestors(tip)), None)
+
+
+def _choose_root(skeleton: Skeleton, first: str) -> str | None:
+    """Choose a limb's root: the joint itself, or None for robots.
+
+    Their shoulders and hips are several hinges in a row.
+    """
+    return first if skeleton[first].kind == Kind.BALL else None
+
+
+def choose_goal_kind(skeleton: Skeleton, root: str | None, tip: str) -> Literal["position", "place"]:
+    """Choose the goal kind of a tip. It is a placement for a robot arm with enough freedom, else a position."""
+    moving = [skeleton[name].kind for name in skeleton.chain(root, tip) if skeleton[name].kind != Kind.FIXED]
+    robot = any(kind in (Kind.HINGE, Kind.SLIDE) for kind in moving)
+    return "place" if robot and len(moving) >= _MIN_PLACEMENT_DOF else "position"
+
+
+def _find_longest_chains(skeleton: Skeleton) -> tuple[DefaultLimb, ...]:
+    robot = bool(np.isin(skeleton.kinds, (Kind.HINGE, Kind.SLIDE)).any())
+    chains: dict[str, tuple[str, ...]] = {}
+    for row, name in enumerate(skeleton.names):
+        if not skeleton.children[row]:
+            moving = [joint for joint in skeleton.chain(None, name) if skeleton[joint].kind != Kind.FIXED]
+            if moving and moving[0] not in chains:
+                chains[moving[0]] = (name, *moving[-_MAX_CHAIN_JOINTS:])
+    max_chains = _MAX_ROBOT_CHAINS if robot else _MAX_OTHER_CHAINS
+    longest = sorted(chains.values(), key=len, reverse=True)[:max_chains]
+    return tuple(
+        DefaultLimb(tip, moving[0], tip, choose_goal_kind(skeleton, moving[0], tip)) for tip, *moving in longest
+    )

@@ -23,22 +23,22 @@ from poise.maths.arrays import Floats, Ints, abbreviate, finite, freeze_array, i
 from poise.maths.caching import get_or_compute
 from poise.maths.formatting import format_count
 from poise.model import joints
-from poise.model.joint_tree import JointTree, find_rotation_starts
-from poise.model.joints import Coupling, Joint, Kind, Motor, check_couplings, resolve_couplings
-from poise.model.limit_bounds import BallLimits, Bounds, HingedBalls
-from poise.model.limits import Limit
-from poise.model.loops import Loop
-from poise.model.topology import (
+from poise.model.joint_tree import (
     FLAT_MESSAGE,
     MIN_LIMB_JOINTS,
     FreeRoot,
+    JointTree,
     find_default_chain,
     find_default_root,
+    find_rotation_starts,
     insert_root_q,
     is_flat,
     match_names,
     remove_root_q,
 )
+from poise.model.joints import Coupling, Joint, Kind, Loop, Motor, check_couplings, resolve_couplings
+from poise.model.limit_bounds import BallLimits, Bounds, HingedBalls
+from poise.model.limits import Limit
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.caching import get_or_compute
 from poise.maths.geometry import length, measure_direction_error, measure_rotation_error
-from poise.model.loops import Loop
+from poise.model.joints import Loop
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.dof_layout import BALL, DIRECTION, POSITION, ROTATION, TARGET_SIZES, Measure

@@ -21,11 +21,11 @@ from poise.maths.arrays import Bools, Floats, Ints, finite, prepare_for_kernel
 from poise.maths.caching import get_or_compute, select_own_fields
 from poise.maths.formatting import format_fields
 from poise.maths.rotations import rotation_part
+from poise.model.joint_tree import is_robot
 from poise.model.kinematics import compute_world_maps
 from poise.model.numpy_kinematics import normalise_rotations
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-from poise.model.topology import is_robot
 from poise.problem.dof_layout import (
     AIM,
     BALANCE,

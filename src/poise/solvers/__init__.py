@@ -17,8 +17,7 @@ from poise.maths.caching import get_or_compute
 if TYPE_CHECKING:
     from poise.maths.arrays import Floats
     from poise.problem.problem import Problem, Tolerance
-    from poise.solvers.base.interface import Answer, Request
-    from poise.solvers.base.solver_calls import Capabilities
+    from poise.solvers.base.interface import Answer, Capabilities, Request
 
 
 __all__ = ["Solver", "check", "named", "names"]

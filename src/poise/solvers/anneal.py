@@ -21,9 +21,16 @@ from poise.problem.dof_layout import LENGTH_KINDS
 from poise.problem.feasibility import find_unreachable
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.tree_packing import read_weight
-from poise.solvers.base.interface import Answer, Request, Trace, check_solver
-from poise.solvers.base.multi_start import DRAWS_PER_JOINT, draw_random_starts
-from poise.solvers.base.solver_calls import Capabilities, run_solver, run_solver_by_group
+from poise.solvers.base.interface import (
+    Answer,
+    Capabilities,
+    Request,
+    Trace,
+    check_solver,
+    run_solver,
+    run_solver_by_group,
+)
+from poise.solvers.base.lm_engine import DRAWS_PER_JOINT, draw_random_starts
 
 
 @require_keywords

@@ -16,9 +16,8 @@ from poise.errors import InputError
 from poise.maths.arguments import count, one_of, require_keywords
 from poise.maths.arrays import Floats, real
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.interface import Answer, Request
+from poise.solvers.base.interface import Answer, Capabilities, Request
 from poise.solvers.base.lm_engine import LmOptions, TreeEngine, answer_with_start, build_aims, build_trace
-from poise.solvers.base.solver_calls import Capabilities
 from poise.timing import pause_clock
 
 if TYPE_CHECKING:

@@ -26,9 +26,8 @@ from poise.maths.caching import get_or_compute
 from poise.problem.chain import Chain, find_chain
 from poise.problem.feasibility import find_overextended
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.interface import Answer, Request, Trace, is_builtin
+from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin, solve_out_of_reach
 from poise.solvers.base.lm_engine import Stiffness, answer_with_start, check_stiffness, compute_mobilities
-from poise.solvers.base.solver_calls import Capabilities, solve_out_of_reach
 
 _ORDERS = {"tip-first": TIP_FIRST, "base-first": BASE_FIRST, "window": WINDOW}
 _DIRECTION_COLUMN = 2  # column of the direction's weight

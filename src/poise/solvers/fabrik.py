@@ -27,7 +27,7 @@ from poise.problem.dof_layout import POSITION
 from poise.problem.goals import Position
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.interface import Answer, Request, Trace, is_builtin
+from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin
 from poise.solvers.base.lm_engine import (
     KERNEL_TOLERANCE_RATIO,
     LmOptions,
@@ -35,7 +35,6 @@ from poise.solvers.base.lm_engine import (
     answer_with_start,
     count_trace_rows,
 )
-from poise.solvers.base.solver_calls import Capabilities
 
 
 @require_keywords

@@ -18,11 +18,11 @@ import numpy as np
 from poise.errors import InputError
 from poise.maths.arguments import check_bool, count, require_keywords
 from poise.maths.arrays import Floats, abbreviate, real
-from poise.problem.arm import Arm, find_arm
+from poise.problem.chain import Arm, find_arm
 from poise.problem.feasibility import find_overextended
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answer_refinement import solve_with_balance
-from poise.solvers.base.interface import Answer, Request
+from poise.solvers.base.interface import Answer, Capabilities, Request, solve_out_of_reach
 from poise.solvers.base.lm_engine import (
     ArmEngine,
     LmOptions,
@@ -33,9 +33,9 @@ from poise.solvers.base.lm_engine import (
     check_stiffness,
     compute_mobilities,
     count_trace_rows,
+    solve_all,
+    solve_closest,
 )
-from poise.solvers.base.multi_start import solve_all, solve_closest
-from poise.solvers.base.solver_calls import Capabilities, solve_out_of_reach
 
 _ARM_RESTARTS, _TREE_RESTARTS = 250, 120
 

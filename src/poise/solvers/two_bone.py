@@ -19,8 +19,7 @@ from poise.model.skeleton import Kind
 from poise.problem.dof_layout import POSITION
 from poise.problem.limb import Bend, LimbOptions, LimbPlan, PosedLimb, pack_limb
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.interface import Answer, Request, Trace, is_builtin
-from poise.solvers.base.solver_calls import Capabilities
+from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin
 
 _CACHE_SIZE = 128  # settings in the cache
 _MODES = {"turn": BEND_MIN, "thigh": BEND_THIGH, "both": BEND_THIGH, "axis": BEND_AXIS}

@@ -29,8 +29,7 @@ from poise.problem.dof_layout import FIXED, LENGTH_KINDS, SLIDE
 from poise.problem.feasibility import has_closed_loops
 from poise.problem.goals import Goal, Near
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.interface import Answer, Request, get_finisher
-from poise.solvers.base.solver_calls import merge_rows, select_rows
+from poise.solvers.base.interface import Answer, Request, get_finisher, merge_rows, select_rows
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.auto import chosen
 from poise.solving.batch import build_local_refinement, solve_and_measure

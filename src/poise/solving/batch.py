@@ -18,9 +18,16 @@ from poise.maths.arrays import Floats, Ints
 from poise.problem.plan import group_by_plan
 from poise.problem.problem import Problem, Tolerance, find_required_goals, require_all_goals
 from poise.solvers.base.answer_refinement import correct_shear
-from poise.solvers.base.interface import Answer, Request, get_finisher
+from poise.solvers.base.interface import (
+    Answer,
+    Request,
+    build_end_trace,
+    get_finisher,
+    merge_rows,
+    run_solver,
+    select_rows,
+)
 from poise.solvers.base.lm_engine import LmOptions
-from poise.solvers.base.solver_calls import build_end_trace, merge_rows, run_solver, select_rows
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.timing import get_pauses, share_pauses
 

@@ -19,16 +19,15 @@ from poise.maths.arguments import check_bool
 from poise.maths.arrays import Floats, Ints, find_simd_width
 from poise.maths.caching import freeze_arrays, get_or_compute
 from poise.model.skeleton import Kind
-from poise.problem.arm import pack_for_q
+from poise.problem.chain import pack_for_q
 from poise.problem.feasibility import has_closed_loops
 from poise.problem.goal_errors import compute_path_errors
 from poise.problem.goals import Goal
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR, correct_shear
-from poise.solvers.base.interface import BUILTIN_PREFIX, Answer, Prefer, Request
+from poise.solvers.base.interface import BUILTIN_PREFIX, Answer, Prefer, Request, check_answer, convert_custom_answer
 from poise.solvers.base.lm_engine import pack_arm_settings
-from poise.solvers.base.solver_calls import check_answer, convert_custom_answer
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.natural import Natural
 from poise.solving.arguments import check_request

@@ -11,10 +11,10 @@ import numpy as np
 from poise.errors import InputError, join_names
 from poise.maths.arrays import Bools, Floats
 from poise.maths.formatting import format_number
+from poise.model.joint_tree import FLAT_MESSAGE, is_flat
 from poise.model.limit_bounds import describe_active_limits
 from poise.model.limits import EulerBox, SwingTwist
 from poise.model.skeleton import Kind, Skeleton
-from poise.model.topology import FLAT_MESSAGE, is_flat
 from poise.problem.dof_layout import LENGTH_KINDS
 from poise.problem.feasibility import (
     LoopGap,

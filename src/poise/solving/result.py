@@ -19,8 +19,8 @@ from poise.maths import late_binding
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, finite, real
 from poise.maths.caching import FrozenValue, freeze_arrays
 from poise.maths.formatting import format_number, format_time
+from poise.model.joints import OpenLoop
 from poise.model.limits import is_soft
-from poise.model.loops import OpenLoop
 from poise.model.pose import Pose, blend_q
 from poise.problem.dof_layout import LENGTH_KINDS, MEASURE_KINDS, TARGET_SIZES
 from poise.problem.feasibility import has_closed_loops, measure_gaps

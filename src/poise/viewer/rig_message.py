@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from poise.ground.figure.figure import up_of_legs
 from poise.io.gltf.container import GltfDocument
-from poise.io.urdf.xml_parser import UrdfDocument
+from poise.io.urdf_xml import UrdfDocument
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.caching import get_or_compute
@@ -23,8 +23,7 @@ from poise.model.rig import Rig
 from poise.model.rig_roles import search_roles
 from poise.model.roles.bone_names import BONES
 from poise.model.skeleton import Kind, Skeleton
-from poise.viewer.glb_assets import build_glb_asset
-from poise.viewer.robot_asset import build_robot_asset
+from poise.viewer.glb_assets import build_glb_asset, build_robot_asset
 
 # --- Bone joints of a rig, and the direction of each bone ------------------------------------------------------------
 

@@ -3,9 +3,8 @@
 The page consists of parts with one question each:
 
     charts          method styles (colour, dash, short name) and shared drawing functions
-    diagrams        overview, convergence, cost of longer chains and larger batches, distributions
+    diagrams        overview, convergence, cost of longer chains and larger batches, distributions, missed targets
     stick_figures   final poses side by side
-    workspace_maps  success by distance, and missed targets in the workspace
     page_text       task, further findings, tables, methodology and the repeating call
     page            the page with its style sheet
 """

@@ -7,7 +7,7 @@ from html import escape
 from importlib import resources
 
 from poise.comparison.data import ComparisonData, format_verdict
-from poise.comparison.report import diagrams, page_text, stick_figures, workspace_maps
+from poise.comparison.report import diagrams, page_text, stick_figures
 from poise.comparison.report.charts import MethodStyle, build_styles, format_css
 
 _BAND_OPACITY = 0.14  # opacity of a band; lower for many overlapping bands
@@ -119,8 +119,8 @@ _PAGE_PARTS: tuple[tuple[str, str, PagePart], ...] = (
     ("support", "What each supports", lambda findings, _: page_text.format_support(findings)),
     ("convergence", "Convergence", lambda _, shown: diagrams.draw_convergence(shown)),
     ("spread", "Errors and times", lambda _, shown: _format_distributions(shown)),
-    ("reach", "Success against reach", workspace_maps.draw_reach_charts),
-    ("workspace", "Where targets are missed", workspace_maps.draw_miss_maps),
+    ("reach", "Success against reach", diagrams.draw_reach_charts),
+    ("workspace", "Where targets are missed", diagrams.draw_miss_maps),
     ("cost", "What more joints and targets cost", lambda _, shown: diagrams.draw_costs(shown)),
     ("path", "Smoothness", _format_paths),
     ("poses", "Poses", stick_figures.draw_stick_figures),

@@ -28,7 +28,7 @@ from poise.comparison.runs import EFFORTS
 from poise.maths.formatting import format_count, format_number
 from poise.problem.dof_layout import POSITION
 from poise.problem.goals import Orientation, Position
-from poise.solvers.base.solver_calls import join_words
+from poise.solvers.base.interface import join_words
 
 RANKS_TEXT = (
     "Ranks go by the share of targets solved, then by the time of a call; "

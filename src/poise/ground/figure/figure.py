@@ -15,13 +15,13 @@ from poise.maths.arguments import one_of
 from poise.maths.arrays import Floats, real
 from poise.maths.geometry import find_z_up_rotation
 from poise.model.clip import Clip
+from poise.model.joint_tree import FLAT_MESSAGE
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.rig_roles import search_roles
 from poise.model.roles import Leg, Roles
 from poise.model.roles.roles import MIN_CONFIDENCE
 from poise.model.skeleton import Kind, Skeleton
-from poise.model.topology import FLAT_MESSAGE
 
 Up = Literal["y", "z"]
 

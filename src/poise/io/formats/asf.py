@@ -13,8 +13,19 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FileError, InputError, join_names
-from poise.io.asf.amc_file import AmcMotion, convert_to_q, describe_limit_violations, find_asf, parse_amc
-from poise.io.asf.asf_file import ROOT, ROTATION_DOFS, AsfFile, AsfSkeleton, build_skeleton, parse_asf
+from poise.io.acclaim import (
+    ROOT,
+    ROTATION_DOFS,
+    AmcMotion,
+    AsfFile,
+    AsfSkeleton,
+    build_skeleton,
+    convert_to_q,
+    describe_limit_violations,
+    find_asf,
+    parse_amc,
+    parse_asf,
+)
 from poise.io.files import name_clip, read_bytes
 from poise.model.clip import Clip
 from poise.model.pose import Pose

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FileError
-from poise.io.bvh.reader import (
+from poise.io.bvh_reader import (
     DEFAULT_FRAME_TIME_S,
     BvhDocument,
     BvhJoint,
@@ -25,7 +25,7 @@ from poise.io.bvh.reader import (
     parse_header,
     read_motion_rows,
 )
-from poise.io.bvh.writer import describe_renames, encode_bvh, find_file_names
+from poise.io.bvh_writer import describe_renames, encode_bvh, find_file_names
 from poise.io.files import name_clip, read_bytes, write_checked
 from poise.io.free_root import strip_free_root
 from poise.maths.arrays import Floats
@@ -78,7 +78,7 @@ def _read_data(path: Path, data: bytes) -> Rig:
 
 
 def write(thing: Saveable, path: Path, like: Skeleton, *, rest: str = "keep") -> None:
-    """Write a rig, a clip or a pose. A batch has one row per pose. See `poise.io.bvh.writer`.
+    """Write a rig, a clip or a pose. A batch has one row per pose. See `poise.io.bvh_writer`.
 
     `rest` is for a new hierarchy: "zero" has the rest pose where all angles are zero, "keep" keeps the joints' frames.
     UnsupportedError for content that the format cannot hold or that `read` would refuse.

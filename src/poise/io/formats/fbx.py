@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FileError, PoiseError, join_names
-from poise.io.fbx.scene import (
+from poise.io.fbx_scene import (
     WXYZ,
     FbxTake,
     SceneNode,
@@ -53,7 +53,7 @@ def read(path: Path) -> Rig:
     file_type = guess_file_type(data)
     if file_type and not data.startswith(_FILE_HEADS):
         raise FileError(path, f"it is not an FBX file; it looks like {file_type}")
-    reply = read_in_subprocess(path, data, "poise.io.fbx.worker", reader="ufbx")
+    reply = read_in_subprocess(path, data, "poise.io.fbx_worker", reader="ufbx")
     try:
         return _build_rig(path, reply)
     except FileError:

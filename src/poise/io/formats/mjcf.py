@@ -13,12 +13,18 @@ import numpy as np
 
 from poise.errors import FileError, InputError
 from poise.io.files import read_bytes
-from poise.io.mjcf.compile import CompiledModel, compile_model, report_malformed
-from poise.io.mjcf.document import build_document
-from poise.io.mjcf.elements import ModelSubset, read_expanded, strip_model
-from poise.io.mjcf.skeleton import (
+from poise.io.mjcf_elements import (
+    CompiledModel,
+    ModelSubset,
+    compile_model,
+    read_expanded,
+    report_malformed,
+    strip_model,
+)
+from poise.io.mjcf_skeleton import (
     MjcfJoints,
     build_couplings,
+    build_document,
     build_joints,
     build_keyframes,
     build_limits,
@@ -26,8 +32,7 @@ from poise.io.mjcf.skeleton import (
     read_loops,
     read_rest_q,
 )
-from poise.io.text_parsing import MAX_NUMBER
-from poise.io.xml_files import NotWellFormedError
+from poise.io.text_parsing import MAX_NUMBER, NotWellFormedError
 from poise.model.joints import drop_blocking_ranges
 from poise.model.pose import Pose
 from poise.model.rig import Rig

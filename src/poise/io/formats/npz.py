@@ -10,8 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from poise.errors import join_names
-from poise.io.motion_tables import HEIGHT_NAMES, VALUE_NAMES, list_array_names
-from poise.io.robot_motion import write_motion
+from poise.io.robot_motion import HEIGHT_NAMES, VALUE_NAMES, list_array_names, write_motion
 from poise.model.rig import Saveable
 from poise.model.skeleton import Skeleton
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from poise.errors import FileError, InputError
 from poise.io.files import is_file, read_bytes, write_checked
-from poise.io.urdf.joints import (
+from poise.io.srdf import apply_srdf
+from poise.io.urdf_joints import (
     JointReader,
     JointRow,
     Mimic,
@@ -23,9 +24,7 @@ from poise.io.urdf.joints import (
     resolve_mimics,
     sort_joints,
 )
-from poise.io.urdf.srdf import apply_srdf
-from poise.io.urdf.writer import encode_urdf
-from poise.io.urdf.xml_parser import XACRO_MESSAGE, RobotElement, UrdfDocument, parse_robot
+from poise.io.urdf_xml import XACRO_MESSAGE, RobotElement, UrdfDocument, encode_urdf, parse_robot
 from poise.model.joints import drop_blocking_ranges
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
@@ -73,7 +72,7 @@ def _read_data(path: Path, data: bytes) -> Rig:
 
 
 def write(thing: Saveable, path: Path, like: Skeleton) -> None:
-    """Write the source URDF with changed limits. See `poise.io.urdf.writer`."""
+    """Write the source URDF with changed limits. See `poise.io.urdf_xml`."""
     write_checked(path, encode_urdf(thing, like), _read_data)
 
 

@@ -19,8 +19,7 @@ from poise.errors import FileError, PoiseError, join_names
 from poise.io.files import read_bytes
 from poise.io.subprocess_reader import SubprocessReply, build_malformed_error, read_in_subprocess
 from poise.io.text_parsing import MAX_NUMBER
-from poise.io.usd.physics import PhysicsTree
-from poise.io.usd.skel import build_clips, build_skeletons
+from poise.io.usd_skeletons import PhysicsTree, build_clips, build_skeletons
 from poise.model.numpy_kinematics import compose_world_transforms
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -55,7 +54,7 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
         raise FileError(path, f"it is not a {path.suffix} file: it does not begin as one")
     permitted = () if include_root is None else (str(include_root.absolute()),)
     reply = read_in_subprocess(
-        path, data, "poise.io.usd.worker", reader="usd-core", arguments=(str(path.absolute()), *permitted)
+        path, data, "poise.io.usd_worker", reader="usd-core", arguments=(str(path.absolute()), *permitted)
     )
     try:
         return _build_rig(path, reply)

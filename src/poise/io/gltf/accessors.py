@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.io.gltf.container import Buffers
-from poise.io.gltf.json_checks import BrokenError, Json, check_index, read_natural, read_object, read_objects
+from poise.io.gltf.container import BrokenError, Buffers, Json, check_index, read_natural, read_object, read_objects
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 

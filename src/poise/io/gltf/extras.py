@@ -24,7 +24,7 @@ import numpy as np
 
 from poise.errors import InputError
 from poise.io.gltf.accessors import normalize_quaternions
-from poise.io.gltf.json_checks import (
+from poise.io.gltf.container import (
     BrokenError,
     Json,
     MalformedExtrasError,

@@ -10,16 +10,11 @@ import numpy as np
 
 from poise.errors import FileError, PoiseError
 from poise.io.gltf.accessors import Accessors, normalize_quaternions
-from poise.io.gltf.container import Buffers, Container, GltfDocument, unpack_document
-from poise.io.gltf.extras import (
-    apply_asset_extras,
-    build_axis_matrix,
-    read_asset_extras,
-    read_node_extras,
-    strip_axis_root,
-)
-from poise.io.gltf.json_checks import (
+from poise.io.gltf.container import (
     BrokenError,
+    Buffers,
+    Container,
+    GltfDocument,
     Json,
     NoteCollector,
     check_index,
@@ -27,6 +22,14 @@ from poise.io.gltf.json_checks import (
     read_object,
     read_objects,
     read_strings,
+    unpack_document,
+)
+from poise.io.gltf.extras import (
+    apply_asset_extras,
+    build_axis_matrix,
+    read_asset_extras,
+    read_node_extras,
+    strip_axis_root,
 )
 from poise.io.gltf.skeleton_reader import NodeTree, build_skeleton, compute_joint_values, read_nodes
 from poise.maths import rotations

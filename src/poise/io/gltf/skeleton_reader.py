@@ -15,8 +15,8 @@ import numpy as np
 
 from poise.errors import InputError
 from poise.io.gltf.accessors import normalize_quaternions
+from poise.io.gltf.container import BrokenError, Json, NoteCollector, check_index, read_numbers
 from poise.io.gltf.extras import NodeExtras, NodeRest
-from poise.io.gltf.json_checks import BrokenError, Json, NoteCollector, check_index, read_numbers
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.model.joints import make_unique_names

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.errors import UnsupportedError
-from poise.io.gltf.container import Container, GltfDocument, pack_document
+from poise.io.gltf.container import Container, GltfDocument, Json, clean_text, pack_document
 from poise.io.gltf.draft import (
     MAX_KEY,
     DocumentState,
@@ -31,7 +31,6 @@ from poise.io.gltf.extras import (
     format_kind,
     to_xyzw,
 )
-from poise.io.gltf.json_checks import Json, clean_text
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.clip import Clip, KeyedClip
 from poise.model.numpy_kinematics import LocalTransforms, compose_world_transforms

@@ -1,5 +1,5 @@
 """Human anatomy of a rig with known roles.
 
-`joint_axes` finds the anatomical axes of joints, `joint_limits` turns published ranges of motion into limits,
-`rest_geometry` measures the rest pose, and `humanoid` is the public entry.
+`rest_geometry` measures the rest pose and finds the anatomical axes of joints, `joint_limits` turns published ranges of
+motion into limits, and `humanoid` is the public entry.
 """

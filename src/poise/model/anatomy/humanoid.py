@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from poise.errors import InputError, join_names
 from poise.maths.formatting import format_fields
-from poise.model.anatomy.joint_axes import find_confident_joints, find_joint_axes
 from poise.model.anatomy.joint_limits import JointLimit, compute_joint_limits
+from poise.model.anatomy.rest_geometry import find_confident_joints, find_joint_axes
 from poise.model.clip import Clip
 from poise.model.limits import Limit
 from poise.model.rig import Rig

@@ -14,7 +14,7 @@ import numpy as np
 
 from poise.maths.arrays import Bools, Floats
 from poise.maths.rotations import rotate
-from poise.model.anatomy.joint_axes import JointAxes, compute_joint_frame, project_perpendicular
+from poise.model.anatomy.rest_geometry import JointAxes, compute_joint_frame, project_perpendicular
 from poise.model.clip import Clip
 from poise.model.limit_bounds import clamp_rotations, measure_rotation_excess, pack_limit
 from poise.model.limits import SwingTwist, unit_axis

@@ -1,4 +1,4 @@
-"""Rest geometry of a body: axes, positions, bone directions."""
+"""Rest geometry of a body: positions, bone directions, anatomical axes of joints."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from poise.errors import InputError, join_names
 from poise.maths.arrays import Floats
 from poise.maths.caching import get_or_compute
 from poise.maths.geometry import normalise
-from poise.maths.rotations import rotation_part
+from poise.maths.rotations import about, rotate, rotation_between, rotation_part
 from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.bone_names import SIDES
+from poise.model.roles.roles import MIN_CONFIDENCE, Roles, find_roles
 from poise.model.skeleton import Kind, Skeleton
 
 # cosine: within 30 degrees of the file's up the trunk counts as upright, and the file's up is used
@@ -197,3 +198,417 @@ def _compute_direction(points: Floats, start: int, end: int) -> Floats | None:
     offset = points[end] - points[start]
     size = float(np.ptp(points, axis=0).max())
     return normalise(offset) if float(np.linalg.norm(offset)) > _SAME_POSITION_FRACTION * size else None
+
+
+# --- Anatomical axes of joints, transported from the zero pose to rest -----------------------------------------------
+
+
+# cosine: beyond it two directions count as opposite and the limb is lifted sideways
+_OPPOSITE_COSINE = -0.999
+
+
+class JointAxes(NamedTuple):
+    """Anatomical axes of one joint.
+
+    Vectors are unit vectors (3,), in the world at rest unless `express_in` changed the frame.
+
+    joint, row  name and row in the skeleton
+    role        role, "" for a trunk joint without one: a spine has more joints than roles
+    part        part of the body: the role without its side ("UpperLeg"), "spine" from the hips to the arms, "neck" from
+                there on, the head included
+    bone        along the bone at rest, to the next joint of the limb
+    zero        bone direction in the anatomical zero pose, all joints above at rest
+    bend        flexion axis, right-handed. Positive flexion: thigh and upper arm go forward, shin backward, the
+                hand to the shoulder, toes up (dorsiflexion; toes are extended), trunk and head forward, the palm to the
+                forearm, a clavicle forward. Perpendicular to the bone
+    aside       abduction axis: a positive rotation moves the bone outward (trunk and head: to the left; hand: to the
+                thumb's side; clavicle: up). Perpendicular to the bone and to `bend`
+    forward, up, outward
+                of the whole body at rest; outward is to the left for the trunk and the left side
+    flexion     [rad] angle about `bend` at rest, from zero
+    abduction   [rad] angle about `aside` at rest
+    rotation    [rad] rotation of the bone about itself at rest, positive medially (forearm: pronation; foot:
+                eversion); 0 where the rig does not show it
+    side        1.0 on the left and in the middle, -1.0 on the right: a rotation by `side * x` about `bone` is medial
+                (pronation, eversion; of the trunk to the left) for a positive x
+    source      evidence for the bend axis
+    clear       whether the evidence is clear; False for elbows and knees that are straight at rest
+
+    All describe the joint at rest: `bend` and `aside` are those of the zero pose, transported with the bone by the
+    shortest rotation. When the joint bends, the end of its bone moves towards `cross(bend, bone)`.
+    """
+
+    joint: str
+    row: int
+    role: str
+    part: str
+    bone: Floats
+    zero: Floats
+    bend: Floats
+    aside: Floats
+    forward: Floats
+    up: Floats
+    outward: Floats
+    flexion: float
+    abduction: float
+    rotation: float
+    side: float
+    source: str
+    clear: bool = True
+
+    def express_in(self, frame: Floats) -> JointAxes:
+        """Express the axes in a frame (3, 3). `frame` is its rotation in the world at rest."""
+        return self._replace(**{name: getattr(self, name) @ frame for name in _VECTORS})
+
+    def bend_towards(self, flexes: Floats, source: str) -> JointAxes:
+        """Replace the plane of bending. The end of the bone then moves towards `flexed` (3,) when the joint bends."""
+        angle = compute_signed_angle(
+            np.cross(self.bend, self.bone), project_perpendicular(flexes, self.bone), self.bone
+        )
+        rotation = about(self.bone, angle)
+        return self._replace(
+            bend=rotate(rotation, self.bend), aside=rotate(rotation, self.aside), source=source, clear=True
+        )
+
+
+_VECTORS = ("bone", "zero", "bend", "aside", "forward", "up", "outward")
+
+
+class JointIdentity(NamedTuple):
+    """Identity of a joint for its axes. The fields are those of JointAxes."""
+
+    joint: str
+    row: int
+    role: str
+    part: str
+    side: float
+
+
+def build_joint_axes(
+    identity: JointIdentity, body: BodyFrame, bone: Floats, zero: Floats, flexed: Floats, abducted: Floats, source: str
+) -> JointAxes:
+    """Build joint axes from directions (3,).
+
+    They are the bone at rest, the bone in the zero pose, and the directions of motion from there.
+
+    flexed, abducted  motion of the bone's end in the zero pose under flexion and under abduction
+    """
+    bend = normalise(np.cross(zero, flexed))
+    aside = np.cross(zero, bend)
+    aside *= 1.0 if float(aside @ np.cross(zero, abducted)) >= 0.0 else -1.0
+    flexion, abduction = compute_swing(zero, bone, bend, aside)
+    return JointAxes(
+        joint=identity.joint,
+        row=identity.row,
+        role=identity.role,
+        part=identity.part,
+        bone=bone,
+        zero=zero,
+        bend=transport_vector(bend, zero, bone, aside),
+        aside=transport_vector(aside, zero, bone, aside),
+        forward=body.forward,
+        up=body.up,
+        outward=identity.side * body.left,
+        flexion=flexion,
+        abduction=abduction,
+        rotation=0.0,
+        side=identity.side,
+        source=source,
+    )
+
+
+def project_perpendicular(vector: Floats, to: Floats) -> Floats:
+    """Project a vector (3,) perpendicular to another. `to` is a unit vector; the result has unit length.
+
+    The result is zero for parallel vectors.
+    """
+    return normalise(vector - to * float(vector @ to))
+
+
+def transport_vector(vector: Floats, start: Floats, end: Floats, aside: Floats) -> Floats:
+    """Parallel-transport a vector (3,) from one direction to another.
+
+    For opposite directions the rotation is about `aside`.
+    """
+    if float(start @ end) < _OPPOSITE_COSINE:
+        return rotate(about(aside, np.pi), vector)
+    return rotate(rotation_between(start, end), vector)
+
+
+def compute_signed_angle(start: Floats, end: Floats, axis: Floats) -> float:
+    """Compute the signed angle [rad] from one direction to another.
+
+    It lies in -pi to pi, about an axis perpendicular to the first direction.
+    """
+    return float(np.arctan2(np.cross(start, end) @ axis, start @ end))
+
+
+def compute_swing(zero: Floats, bone: Floats, bend: Floats, aside: Floats) -> tuple[float, float]:
+    """Compute the swing from `zero` to `bone` [rad].
+
+    It is the rotation vector of the shortest rotation, along the bend axis and the axis aside.
+    """
+    across = np.cross(zero, bone)
+    sine = float(np.linalg.norm(across))
+    angle = float(np.arctan2(sine, zero @ bone))
+    if sine == 0.0:
+        return 0.0, angle
+    rotation_vector = across * (angle / sine)
+    return float(rotation_vector @ bend), float(rotation_vector @ aside)
+
+
+# --- Axes of arms and legs -------------------------------------------------------------------------------------------
+#
+# Each comes from the bone above, the body's forward direction and the bend of the limb at rest.
+
+
+# weight of the expected bend direction: that of a bend of 3 degrees at rest
+_EXPECTED_BEND_SINE = float(np.sin(np.radians(3.0)))
+# sine: a larger bend at rest shows its plane without doubt
+_CLEAR_BEND_SINE = float(np.sin(np.radians(5.0)))
+# cosine: a rest bend within 60 degrees of the expected direction shows the axis
+_MIN_BEND_COSINE = 0.5
+# sine of the angle to the vertical: a steeper foot does not show the forward direction
+_MIN_FOOT_LEVEL = 0.25
+# [rad] a steeper foot does not stand flat; slope of a flat foot
+_STEEP_FOOT_RAD, _FLAT_FOOT_RAD = (
+    np.radians(60.0),
+    np.radians(30.0),
+)
+# [rad] a bone this steep below the ankle is a heel, not a foot
+_HEEL_ANGLE_RAD = np.radians(80.0)
+
+
+class BodySide(NamedTuple):
+    """One side of a body, "left" or "right"."""
+
+    skeleton: Skeleton
+    joints: Mapping[str, str]
+    body: BodyFrame
+    side: str
+
+    @property
+    def outward(self) -> Floats:
+        """Direction (3,) away from the middle of the body."""
+        return self.body.left if self.side == "left" else -self.body.left
+
+    def has_joint(self, part: str) -> bool:
+        """Return whether this side has a confident joint for a part."""
+        return f"{self.side}{part}" in self.joints
+
+    def get_position(self, part: str) -> Floats:
+        """Return the rest position of a joint."""
+        return self.body.points[self.skeleton.index(self.joints[f"{self.side}{part}"])]
+
+    def find_bone(self, part: str, default: Floats) -> Floats:
+        """Find the direction of a joint's bone, or return a default."""
+        bone = find_limb_bone(self.skeleton, self.joints, self.body.points, self.side, part)
+        return default if bone is None else bone
+
+    def build_axes(
+        self, part: str, bone: Floats, zero: Floats, flexed: Floats, abducted: Floats, source: str
+    ) -> JointAxes:
+        """Build the axes of a joint of this side. See `build_joint_axes`."""
+        role = f"{self.side}{part}"
+        row = self.skeleton.index(self.joints[role])
+        identity = JointIdentity(self.skeleton.names[row], row, role, part, 1.0 if self.side == "left" else -1.0)
+        return build_joint_axes(identity, self.body, bone, zero, flexed, abducted, source)
+
+
+def compute_leg_axes(limb: BodySide) -> list[JointAxes]:
+    """Compute the axes of thigh, shin, foot and toes. Unknown parts are left out."""
+    body, down = limb.body, -limb.body.up
+    thigh = limb.build_axes(
+        "UpperLeg", limb.find_bone("UpperLeg", down), down, body.forward, limb.outward, "the figure's front"
+    )
+    if not limb.has_joint("LowerLeg"):
+        return [thigh]
+    front = body.forward
+    if limb.has_joint("Foot"):
+        foot = limb.find_bone("Foot", front)
+        level = foot - body.up * float(foot @ body.up)
+        front = front + normalise(level) if float(np.linalg.norm(level)) > _MIN_FOOT_LEVEL else front
+    shin = limb.find_bone("LowerLeg", thigh.bone)
+    flexes, source, clear = _find_bend(thigh.bone, shin, -front, "the figure's front and the foot")
+    knee = limb.build_axes("LowerLeg", shin, thigh.bone, flexes, limb.outward, source)._replace(clear=clear)
+    rotation = compute_signed_angle(-thigh.bend, project_perpendicular(knee.bend, thigh.bone), thigh.bone)
+    axes = [thigh._replace(rotation=thigh.side * rotation), knee]
+    if limb.has_joint("Foot"):
+        axes.append(_compute_foot_axes(limb, shin))
+        if limb.has_joint("Toes"):
+            bone = limb.find_bone("Toes", project_perpendicular(axes[-1].bone, body.up))
+            axes.append(limb.build_axes("Toes", bone, bone, body.up, limb.outward, "the way up"))
+    return axes
+
+
+def _find_bend(upper: Floats, lower: Floats, expected: Floats, reason: str) -> tuple[Floats, str, bool]:
+    """Find the bend direction of the lower bone. Also return its source, and whether the rest bend is clear.
+
+    It is the bend at rest, if that is within 60 degrees of the expected one, plus the expected one weighted like a bend
+    of 3 degrees: the bones of a straight limb are slightly askew in every rig.
+    """
+    offset = lower - upper * float(lower @ upper)
+    expected = project_perpendicular(expected, upper)
+    size = float(np.linalg.norm(offset))
+    if float(offset @ expected) <= _MIN_BEND_COSINE * size:
+        return expected, reason, False
+    return (
+        project_perpendicular(offset + _EXPECTED_BEND_SINE * expected, upper),
+        f"the bend at rest and {reason}",
+        size > _CLEAR_BEND_SINE,
+    )
+
+
+def _compute_foot_axes(limb: BodySide, shin: Floats) -> JointAxes:
+    """Compute the axes of a foot.
+
+    Its zero is a sole perpendicular to the shin; at rest it counts as flat if it slopes little.
+    """
+    up = limb.body.up
+    bone = limb.find_bone("Foot", limb.body.forward)
+    if float(-(bone @ up)) > np.sin(_HEEL_ANGLE_RAD):
+        bone = limb.body.forward
+    level = project_perpendicular(bone, up)
+    axis = np.cross(level, up)
+    slope = float(np.arctan2(-(bone @ up), bone @ level))
+    drop = slope - _FLAT_FOOT_RAD if slope > _STEEP_FOOT_RAD else 0.0  # the foot points down at rest
+    lean = compute_signed_angle(-up, project_perpendicular(shin, axis), axis)  # the shin tilted forward bends the ankle
+    zero = rotate(about(axis, drop + lean), bone)
+    return limb.build_axes("Foot", bone, zero, up, limb.outward, "the foot, flat on the ground at rest")
+
+
+def compute_arm_axes(limb: BodySide) -> list[JointAxes]:
+    """Compute the axes of clavicle, upper arm, forearm and hand. Unknown parts are left out."""
+    body, down = limb.body, -limb.body.up
+    axes: list[JointAxes] = []
+    if limb.has_joint("Shoulder"):
+        bone = limb.find_bone("Shoulder", limb.outward)
+        axes.append(limb.build_axes("Shoulder", bone, bone, body.forward, body.up, "the figure's front"))
+    upper = limb.build_axes(
+        "UpperArm", limb.find_bone("UpperArm", down), down, body.forward, limb.outward, "the figure's front"
+    )
+    if not limb.has_joint("LowerArm"):
+        return [*axes, upper]
+    lower = limb.find_bone("LowerArm", upper.bone)
+    ahead, out = np.cross(upper.bend, upper.bone), np.cross(upper.aside, upper.bone)
+    flexes, source, clear = _find_bend(upper.bone, lower, ahead, "the figure's front, carried along with the arm")
+    elbow = limb.build_axes("LowerArm", lower, upper.bone, flexes, out, source)._replace(clear=clear)
+    rotation = compute_signed_angle(upper.bend, project_perpendicular(elbow.bend, upper.bone), upper.bone)
+    axes += [upper._replace(rotation=upper.side * rotation), elbow]
+    return [*axes[:-1], *_compute_hand_axes(limb, elbow)] if limb.has_joint("Hand") else axes
+
+
+def _compute_hand_axes(limb: BodySide, elbow: JointAxes) -> list[JointAxes]:
+    """Compute the hand's axes and the forearm's rotation. The thumb side shows that rotation."""
+    thumb = np.cross(elbow.bend, elbow.bone)  # in the zero pose the thumb points in the elbow's flexion direction
+    bone, source = limb.find_bone("Hand", elbow.bone), "the bend of the elbow, palms to the thighs"
+    if limb.has_joint("IndexProximal") and limb.has_joint("LittleProximal"):
+        across = project_perpendicular(limb.get_position("IndexProximal") - limb.get_position("LittleProximal"), bone)
+        rotation = compute_signed_angle(thumb, project_perpendicular(across, elbow.bone), elbow.bone)
+        elbow = elbow._replace(rotation=elbow.side * rotation)
+        thumb, source = across, "the knuckles"
+    palm = elbow.side * np.cross(bone, project_perpendicular(thumb, bone))
+    return [elbow, limb.build_axes("Hand", bone, bone, palm, thumb, source)]
+
+
+# --- Anatomical joint axes of a character ----------------------------------------------------------------------------
+#
+# An example is the knee's flexion axis.
+#
+# `find_joint_axes(skeleton)` returns a `JointAxes` for each joint with a confident role and for all joints of spine and
+# neck. It depends on joint positions at rest only, not on joint frames: bones may be rolled in any way.
+#
+# find_joint_axes(skeleton)                         in the world at rest
+# one.express_in(compute_joint_frame(s, one.row))   in the joint's own rest frame, the frame of limits and q
+# one.express_in(compute_parent_frame(s, one.row))  in the parent's frame: the pelvis of a thigh, the thigh of a shin;
+# in a pose, world = parent's rotation @ axis
+#
+# The anatomical zero pose is that of goniometry: standing, legs straight down, arms hanging, palms to the thighs, head
+# up. Few rest poses are like it. Thighs and upper arms are measured from straight down, in the trunk's direction; knees
+# and elbows from the line of the bone above; feet from a sole perpendicular to the shin. Trunk, neck, head, clavicles,
+# hands and toes have different curves in every rig, so their zero is their rest.
+#
+# Example: `knee = find_joint_axes(skeleton)[poise.humanoid(rig).joints["leftLowerLeg"]]`,
+# then `np.cross(knee.bend, knee.bone)` is the motion of the foot when the knee bends, in the world at rest.
+
+
+# cosine: a trunk bone that rises less is replaced by the up direction
+_MIN_TRUNK_RISE = 0.3
+
+
+def find_confident_joints(roles: Roles) -> dict[str, str]:
+    """Map confident roles to joint names. Confident means a confidence of 0.8 or more.
+
+    A foot detached from its leg (an IK bone) has the key "leftFoot apart": the shin ends there.
+    """
+    confident = {role: joint for role, joint in roles.joints.items() if roles.confidence[role] >= MIN_CONFIDENCE}
+    return confident | {f"{leg.side}{DETACHED_FOOT}": leg.foot for leg in roles.apart}
+
+
+def find_joint_axes(skeleton: Skeleton, joints: Mapping[str, str] | None = None) -> dict[str, JointAxes]:
+    """Find the anatomical axes of joints, by joint name. The result is cached per skeleton.
+
+    Parameters
+    ----------
+    skeleton
+        Its joints.
+    joints
+        Roles to joint names, both thighs and both upper arms among them; by default the confident ones.
+
+    Raises
+    ------
+    InputError
+        For unknown thighs or upper arms, and for a rest pose without recognizable body directions.
+    """
+    role_joints = find_confident_joints(find_roles(skeleton)) if joints is None else dict(joints)
+    return get_or_compute(
+        skeleton, "anatomical axes", tuple(role_joints.items()), lambda: _compute_axes(skeleton, role_joints)
+    )
+
+
+def find_body_frame(skeleton: Skeleton, joints: Mapping[str, str] | None = None) -> BodyFrame:
+    """Find the body frame of a character at rest.
+
+    The result is cached; `joints` and errors are those of `find_joint_axes`.
+    """
+    role_joints = find_confident_joints(find_roles(skeleton)) if joints is None else dict(joints)
+    return get_or_compute(
+        skeleton, "stance", tuple(role_joints.items()), lambda: compute_body_frame(skeleton, role_joints)
+    )
+
+
+def compute_joint_frame(skeleton: Skeleton, row: int) -> Floats:
+    """Compute a joint's rest frame (3, 3) in the world. Limits and q are given in this frame."""
+    return compute_rest_rotations(skeleton)[row]
+
+
+def compute_parent_frame(skeleton: Skeleton, row: int) -> Floats:
+    """Compute the rest frame (3, 3) of a joint's parent. For a root it is the identity."""
+    parent = int(skeleton.parents[row])
+    return np.eye(3) if parent < 0 else compute_rest_rotations(skeleton)[parent]
+
+
+def _compute_axes(skeleton: Skeleton, joints: Mapping[str, str]) -> dict[str, JointAxes]:
+    body = find_body_frame(skeleton, joints)
+    limbs = [BodySide(skeleton, joints, body, side) for side in SIDES]
+    axes = [
+        *_compute_trunk_axes(skeleton, joints, body),
+        *(one for limb in limbs for make in (compute_arm_axes, compute_leg_axes) for one in make(limb)),
+    ]
+    return {one.joint: one for one in axes}
+
+
+def _compute_trunk_axes(skeleton: Skeleton, joints: Mapping[str, str], body: BodyFrame) -> list[JointAxes]:
+    """Compute the axes of all spine and neck joints. Joints without a role are included."""
+    roles = {joint: role for role, joint in joints.items()}
+    spine, neck = find_trunk_rows(skeleton, joints)
+    rows = [*spine, *neck]
+    axes: list[JointAxes] = []
+    for number, row in enumerate(rows):
+        bone = find_trunk_bone(body.points, rows, number)
+        if bone is None or float(bone @ body.up) < _MIN_TRUNK_RISE:  # below a head are hair, eyes, a jaw or nothing
+            bone = body.up
+        name = skeleton.names[row]
+        identity = JointIdentity(name, row, roles.get(name, ""), "spine" if number < len(spine) else "neck", 1.0)
+        axes.append(build_joint_axes(identity, body, bone, bone, body.forward, body.left, "the figure's front"))
+    return axes

@@ -10,7 +10,7 @@ import numpy as np
 from poise.maths.arrays import Floats
 from poise.maths.caching import get_or_compute
 from poise.maths.formatting import format_fields
-from poise.model.joint_tree import JointTree
+from poise.model.joint_tree import FLAT_MESSAGE, JointTree, is_flat
 from poise.model.joints import Kind
 from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles import leg_roles, limb_structure
@@ -25,7 +25,6 @@ from poise.model.roles.character_tree import (
     is_limb_role,
 )
 from poise.model.roles.roles_by_name import NameReader
-from poise.model.topology import FLAT_MESSAGE, is_flat
 
 # --- Hips, spine, chest, neck and head -------------------------------------------------------------------------------
 #

@@ -1,6 +1,6 @@
 """Shared code of the solvers.
 
-`interface.py` has the request and answer of a solver, `solver_calls.py` its capabilities and checks of its answer,
-`option_parsing.py` the options of solver and goal classes. `lm_engine.py` and `jacobian_method.py` run the kernels,
-`multi_start.py` searches from several starts, and `answer_refinement.py` refines answers for sheared rigs and balance.
+`interface.py` has the request and answer of a solver, its capabilities and checks of its answer, `option_parsing.py`
+the options of solver and goal classes. `lm_engine.py` and `jacobian_method.py` run the kernels, the former also from
+several starts, and `answer_refinement.py` refines answers for sheared rigs and balance.
 """

@@ -24,9 +24,16 @@ from poise.problem.goals import Balance, is_joint_goal
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.residuals import compute_residual
-from poise.solvers.base.interface import Answer, Request, get_finisher
+from poise.solvers.base.interface import (
+    Answer,
+    Request,
+    build_end_trace,
+    get_finisher,
+    merge_rows,
+    run_solver,
+    run_solver_by_group,
+)
 from poise.solvers.base.lm_engine import build_scaled_dofs, draw_seeds
-from poise.solvers.base.solver_calls import build_end_trace, merge_rows, run_solver, run_solver_by_group
 
 _MAX_STEPS = 100  # largest number of steps in one run
 _MAX_PARALLEL_RUNS = 4096  # runs in memory at once

@@ -1,17 +1,25 @@
-"""Input and output of a solver besides the problem."""
+"""Interface of a solver: request, answer, capabilities and checked calls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from poise import solvers
 from poise.errors import InputError
-from poise.maths.arrays import Bools, Floats, Ints, abbreviate
+from poise.maths.arrays import Bools, Floats, Ints, abbreviate, finite
 from poise.maths.formatting import format_fields
+from poise.model.limits import LIMIT_NAMES as ALL_LIMITS
+from poise.model.limits import is_soft
+from poise.model.skeleton import Kind
+from poise.problem.goals import GOALS
+from poise.problem.goals import NAMES as ALL_GOALS
+from poise.problem.plan import group_by_plan
+from poise.problem.problem import Problem, Tolerance
 
 
 class Status(IntEnum):
@@ -232,3 +240,227 @@ def check_solver(solver: Any) -> None:
         raise InputError(
             f"solver must be a name, such as 'ccd', or a value, such as poise.CCD(), not {abbreviate(solver)}"
         )
+
+
+# --- Capabilities of solvers, and checked runs -----------------------------------------------------------------------
+
+
+ALL_JOINTS = (Kind.HINGE, Kind.SLIDE, Kind.BALL)
+ALL_PREFERENCES = ("first", "closest", "all")
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """Capabilities of a solver. It refuses all other problems, and never ignores a part of one.
+
+    Parameters
+    ----------
+    goals
+        Names of the kinds of goals.
+    beside
+        Names of the kinds of goals accepted only beside another goal; they do not count as several.
+    several
+        Whether it solves more than one goal at a time.
+    one_joint
+        Whether several goals must then be goals of the same joint.
+    joints
+        Kinds of joints that it moves. A free root counts as a ball, and as a slide where it translates too.
+    limits
+        Names of the kinds of limits that it keeps. Subclasses of these limits are kept as well.
+    soft
+        Whether it supports soft limits.
+    coupled
+        Whether it moves coupled joints (URDF mimic) where a joint and the one it follows are both on the way to a goal.
+    free_root
+        Whether it moves a free root.
+    prefer
+        Supported values of `prefer`: "first", "closest", "all".
+    """
+
+    goals: tuple[str, ...] = ALL_GOALS
+    beside: tuple[str, ...] = ()
+    several: bool = True
+    one_joint: bool = False
+    joints: tuple[Kind, ...] = ALL_JOINTS
+    limits: tuple[str, ...] = ALL_LIMITS
+    soft: bool = False
+    coupled: bool = True
+    free_root: bool = True
+    prefer: tuple[str, ...] = ALL_PREFERENCES
+
+    def refusal(self, solver: str, problem: Problem, request: Request) -> str | None:
+        """Return the reason for refusing a problem, or None."""
+        if request.prefer not in self.prefer:
+            known = join_words(repr(prefer) for prefer in self.prefer)
+            return f"{solver} looks for {known}; prefer={request.prefer!r} is for levenberg_marquardt"
+        if request.prefer != "first" and problem.balances:
+            return f"{solver} meets a Balance with prefer='first' only, not with prefer={request.prefer!r}"
+        refused = self._explain_goal_refusal(solver, problem)
+        if refused is not None:
+            return refused
+        if problem.free_root and not self.free_root:
+            return f"{solver} leaves a free root where it is; free_root=True is for levenberg_marquardt"
+        return self._explain_joint_refusal(solver, problem)
+
+    def _explain_goal_refusal(self, solver: str, problem: Problem) -> str | None:
+        names = [self._find_known_name(type(goal)) for goal in problem.goals]
+        unknown = next((name for name in names if name not in self.goals), None)
+        if unknown is not None:
+            return f"{solver} solves {join_words(self.goals)} goals, not {unknown}"
+        main_names = [name for name in names if name not in self.beside]
+        if not main_names:
+            return f"{solver} takes a {names[0]} goal beside a {self._main_goals} only"
+        if len(main_names) > 1 and not self.several:
+            return f"{solver} solves one goal at a time; got {len(main_names)}"
+        joints = list(dict.fromkeys([measure.row for measure in problem.measures]))
+        if self.one_joint and len(joints) > 1:
+            a, b = (problem.skeleton.names[row] for row in joints[:2])
+            return f"{solver} solves goals of one joint at a time; these are for {a!r} and {b!r}"
+        return None
+
+    def _find_known_name(self, goal: type[Any]) -> str:
+        """Return the known name of a goal class. It is the class's own name, or that of a supported base class.
+
+        A subclass with the same measures is solved and measured like its base class.
+        """
+        if goal in GOALS and goal.__name__ in self.goals:
+            return goal.__name__
+        known = (kind.__name__ for kind in goal.__mro__ if getattr(kind, "measures", None) == goal.measures)
+        return next((name for name in known if name in self.goals), goal.__name__)
+
+    @property
+    def _main_goals(self) -> str:
+        return " or ".join(goal for goal in self.goals if goal not in self.beside)
+
+    def _explain_joint_refusal(self, solver: str, problem: Problem) -> str | None:
+        skeleton = problem.skeleton
+        for row in problem.plan.layout.moving_rows:
+            name, joint_limit = skeleton.names[row], skeleton.limits[row]
+            kind = Kind.BALL if skeleton.kinds[row] == Kind.FREE else Kind(skeleton.kinds[row])
+            if kind not in self.joints:
+                known = join_words(f"{kind.name.lower()} joints" for kind in self.joints)
+                return f"{solver} moves {known}; {name!r} is a {kind.name.lower()}"
+            limit = None if joint_limit is None else type(joint_limit).__name__
+            if joint_limit is not None and not self.keeps(type(joint_limit)):
+                known = join_words(self.limits) or "no"
+                return f"{solver} keeps {known} limits; {name!r} has a {limit}"
+            if not self.soft and is_soft(joint_limit):
+                return f"{solver} knows hard limits only; {name!r} has a soft {limit}, which is for levenberg_marquardt"
+        return None
+
+    def keeps(self, limit: type) -> bool:
+        """Return whether limits of a class, or a base class, are kept."""
+        return limit.__name__ in self.limits or any(kind.__name__ in self.limits for kind in limit.__mro__)
+
+
+def join_words(names: Iterable[str]) -> str:
+    """Join words: `a`, `a and b`, `a, b and c`."""
+    words = list(names)
+    return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else "".join(words)
+
+
+# --- Run solvers, and check and merge their answers ------------------------------------------------------------------
+#
+# Custom solvers may return wrong shapes.
+
+
+_COUNT_TYPES = {
+    "met": np.bool_,
+    "iterations": np.int64,
+    "joint_updates": np.int64,
+}  # types of an Answer's arrays besides q
+
+
+def run_solver(solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+    """Run a solver for targets (k, W) and check its answer."""
+    answer, shape = solver.run(problem, targets, tolerance, request), (len(targets), problem.skeleton.nq)
+    if not is_builtin(solver):
+        return convert_custom_answer(answer, solver.name, shape)
+    check_answer(answer, solver.name, shape)
+    return answer
+
+
+def run_solver_by_group(
+    solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
+) -> Answer:
+    """Solve each target from its own start, grouped by plan."""
+    groups = group_by_plan(problem.still)
+    if groups is None:
+        return run_solver(solver, problem, targets, tolerance, request)
+    answers = [run_solver(solver, problem.part(rows), targets[rows], tolerance, request) for rows in groups]
+    order = np.argsort(np.concatenate(groups))
+    return Answer(
+        q=np.concatenate([answer.q for answer in answers])[order],
+        met=np.concatenate([answer.met for answer in answers])[order],
+        iterations=np.concatenate([answer.iterations for answer in answers])[order],
+        joint_updates=np.concatenate([answer.joint_updates for answer in answers])[order],
+        trace=answers[0].trace,
+    )
+
+
+def select_rows(answer: Answer, rows: Bools | Ints) -> Answer:
+    """Return the answer for some of the targets."""
+    return Answer(answer.q[rows], answer.met[rows], answer.iterations[rows], answer.joint_updates[rows])
+
+
+def merge_rows(answer: Answer, rows: Bools | Ints, new_answer: Answer) -> Answer:
+    """Merge a new answer of some rows. Iterations of both count."""
+    q, is_met = answer.q.copy(), answer.met.copy()
+    iterations, joint_updates = answer.iterations.copy(), answer.joint_updates.copy()
+    q[rows], is_met[rows] = new_answer.q, new_answer.met
+    iterations[rows] += new_answer.iterations
+    joint_updates[rows] += new_answer.joint_updates
+    return Answer(q, is_met, iterations, joint_updates, new_answer.trace, new_answer.solutions)
+
+
+def build_end_trace(problem: Problem, q: Floats, targets: Floats) -> Trace:
+    """Build a trace of start and answer, with their errors. It serves methods with several kinds of iterations."""
+    rows = np.concatenate([problem.start_rows[:1], q[:1]])
+    errors = problem.errors(rows, np.repeat(targets[:1], 2, axis=0))
+    return Trace(np.sqrt((errors**2).sum(axis=1)), rows)
+
+
+def check_answer(answer: Answer, name: str, shape: tuple[int, int]) -> None:
+    """Check shape and values of an answer. Kernels would read out of bounds otherwise."""
+    if answer.q.shape != shape:
+        raise InputError(f"the solver {name} answered with q of shape {answer.q.shape}; it has to be {shape}")
+    finite(answer.q, "q")
+
+
+def convert_custom_answer(answer: Answer, name: str, shape: tuple[int, int]) -> Answer:
+    """Check a custom solver's answer and convert its arrays."""
+    q = np.asarray(answer.q)
+    check_answer(answer._replace(q=q), name, shape)
+    counts = {
+        field: _convert_column(getattr(answer, field), f"{field} of the solver {name}", shape[0], kind)
+        for field, kind in _COUNT_TYPES.items()
+    }
+    return answer._replace(q=np.array(q, dtype=np.float64, order="C"), **counts)
+
+
+def _convert_column(values: Any, label: str, count: int, kind: type) -> np.ndarray:
+    """Convert values to an array (count,) of a type."""
+    array = finite(values, label, truths=True)
+    if array.shape != (count,):
+        raise InputError(f"{label} has the shape {array.shape}; it has to be {(count,)}")
+    return array.astype(kind)
+
+
+# --- Answer out-of-reach targets of free chains in closed form -------------------------------------------------------
+#
+# The chain is straightened towards the target without twist.
+
+
+def solve_out_of_reach(
+    solver: solvers.Solver, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request, is_far: Bools
+) -> Answer:
+    """Solve with straight lines for targets out of reach. `is_far` (k,) marks them among targets (k, W)."""
+    line = solvers.named("fabrik")
+    if is_far.all():
+        return line.run(problem, targets, tolerance, request)
+    silent, none = replace(request, progress=None), np.zeros(len(targets), dtype=np.int64)
+    answer = Answer(np.empty((len(targets), problem.skeleton.nq)), is_far, none, none)
+    for rows, method in ((is_far, line), (~is_far, solver)):
+        if rows.any():
+            answer = merge_rows(answer, rows, method.run(problem.part(rows), targets[rows], tolerance, silent))
+    return answer

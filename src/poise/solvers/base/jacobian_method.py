@@ -17,7 +17,7 @@ from poise.maths.caching import get_or_compute
 from poise.problem.dof_layout import POSITION
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
-from poise.solvers.base.interface import Answer, Request, is_builtin
+from poise.solvers.base.interface import ALL_GOALS, Answer, Capabilities, Request, is_builtin
 from poise.solvers.base.lm_engine import (
     KernelOutput,
     answer_with_start,
@@ -26,7 +26,6 @@ from poise.solvers.base.lm_engine import (
     pack_tree_arrays,
     run_in_chunks,
 )
-from poise.solvers.base.solver_calls import ALL_GOALS, Capabilities
 
 JACOBIAN_GOALS = tuple(goal for goal in ALL_GOALS if goal not in ("Near", "Balance"))
 _MAX_TRACE_ROWS = 100_000

@@ -15,8 +15,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.maths.caching import get_or_compute
 from poise.maths.geometry import normalise
-from poise.model.anatomy.joint_axes import find_body_frame, find_confident_joints
-from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_transforms
+from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_transforms, find_body_frame, find_confident_joints
 from poise.model.kinematics import (
     KinematicsTable,
     build_table,

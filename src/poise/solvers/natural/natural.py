@@ -24,8 +24,15 @@ from poise.problem.goals import Orientation, Place, is_joint_goal
 from poise.problem.limb import LimbPlan
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR, solve_with_balance
-from poise.solvers.base.interface import Answer, Request
-from poise.solvers.base.solver_calls import Capabilities, build_end_trace, merge_rows, run_solver_by_group, select_rows
+from poise.solvers.base.interface import (
+    Answer,
+    Capabilities,
+    Request,
+    build_end_trace,
+    merge_rows,
+    run_solver_by_group,
+    select_rows,
+)
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.limbs import (
     Bends,

@@ -12,9 +12,8 @@ from poise.io.registry import read_rig
 from poise.maths.caching import get_or_compute
 from poise.model.clip import Clip
 from poise.viewer import scenes
-from poise.viewer.document.document import Document, build_document
+from poise.viewer.document.document import MAX_SPEED, MIN_SPEED, Document, apply_keys, build_document
 from poise.viewer.document.terrain import build_ground_mesh, plant_clip
-from poise.viewer.document.timeline import MAX_SPEED, MIN_SPEED, apply_keys
 from poise.viewer.protocol import (
     MODEL_ASSET,
     TERRAIN_ASSET,
@@ -28,9 +27,7 @@ from poise.viewer.protocol import (
 from poise.viewer.rig_message import RigMessage, build_rig_message
 from poise.viewer.session.downloads import list_formats
 from poise.viewer.session.message_queues import Outbox
-from poise.viewer.session.pose_state import PoseState
-from poise.viewer.session.state_messages import build_welcome
-from poise.viewer.session.undo_history import History, Snapshot
+from poise.viewer.session.session_state import History, PoseState, Snapshot, build_welcome
 from poise.viewer.session.uploads import Uploads
 
 # --- Interface of the session thread for commands --------------------------------------------------------------------

@@ -17,18 +17,17 @@ from poise.io.files import build_sidecar_path, is_file, read_bytes
 from poise.io.gltf.container import GltfDocument
 from poise.io.registry import save
 from poise.io.sidecar import format_sidecar
-from poise.io.urdf.xml_parser import UrdfDocument
+from poise.io.urdf_xml import UrdfDocument
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable
 from poise.model.skeleton import Skeleton
 from poise.viewer.document.actions import place_on_ground
-from poise.viewer.document.document import Document
+from poise.viewer.document.document import Document, list_contacts
 from poise.viewer.document.terrain import build_ground_mesh, plant_clip
-from poise.viewer.document.timeline import list_contacts
 from poise.viewer.offline_page import MAX_FPS, build_offline_page
 from poise.viewer.rig_message import build_rig_message, find_row_width, pack_frame_rows
-from poise.viewer.session.state_messages import describe_chain
+from poise.viewer.session.session_state import describe_chain
 from poise.viewer.view_solver import ViewOutcome, ViewSolver, build_pose
 
 _MIME_BY_FORMAT = {

@@ -25,9 +25,7 @@ from poise.viewer.protocol import read_text
 from poise.viewer.session import commands
 from poise.viewer.session.commands import sync_clip, sync_document
 from poise.viewer.session.message_queues import Inbox, Outbox
-from poise.viewer.session.pose_state import PoseFrame, PoseState
-from poise.viewer.session.state_messages import build_state
-from poise.viewer.session.undo_history import History, Snapshot
+from poise.viewer.session.session_state import History, PoseFrame, PoseState, Snapshot, build_state
 from poise.viewer.session.uploads import Uploads
 from poise.viewer.view_solver import ViewOutcome
 

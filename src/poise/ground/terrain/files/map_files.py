@@ -14,7 +14,7 @@ import numpy as np
 from poise.errors import FileError, InputError, join_names
 from poise.ground.terrain.files.needs import needed, said
 from poise.io.files import as_path, read_bytes
-from poise.io.motion_tables import HEIGHT_NAMES
+from poise.io.robot_motion import HEIGHT_NAMES
 from poise.maths.arrays import Floats
 
 _MOST = 2**26  # posts: half a GB as floats

@@ -1,4 +1,4 @@
-"""Clips of a command: selection, output files, name conflicts."""
+"""Files of a command: rig loading, clip selection, checks and names of output files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,151 @@ from typing import Annotated
 
 import typer
 
-from poise.cli import output_paths
-from poise.errors import InputError, PoiseError
-from poise.io.clip_files import ALL_CLIPS, build_clip_paths, is_single_clip_format
-from poise.io.registry import find_reader, find_writer, read_rig
+from poise.cli.terminal import say
+from poise.errors import FileError, InputError, PoiseError, UnsupportedError
+from poise.io.files import resolve_target
+from poise.io.registry import (
+    ALL_CLIPS,
+    build_clip_paths,
+    describe_lost_loops,
+    find_reader,
+    find_writer,
+    is_single_clip_format,
+    load,
+    read_rig,
+    save,
+)
+from poise.io.sidecar import apply_sidecar
 from poise.model.clip import Clip
-from poise.model.rig import Rig
+from poise.model.rig import Rig, Saveable
+
+IncludeRoot = Annotated[
+    Path | None,
+    typer.Option("--include-root", metavar="DIR", help="another folder permitted for MJCF includes and USD layers"),
+]
+
+TOLERANCE_HELP = (
+    "largest distance that counts as reached (file units); default: 1e-6 for robots, 1e-4 of the limb for others"
+)
+ANGLE_TOLERANCE_HELP = "largest angle that counts as reached (radians); default: 1e-6 for robots, 1e-4 for others"
+
+
+def load_rig(
+    file: Path, limits: Path | None = None, *, no_limits: bool = False, include_root: Path | None = None
+) -> Rig:
+    """Load a rig and print its notes on standard error."""
+    rig = load(file, include_root=include_root)
+    for note in rig.notes:
+        say(f"note: {note}", err=True)
+    return apply_limits(rig, limits, no_limits=no_limits)
+
+
+def apply_limits(rig: Rig, limits: Path | None, *, no_limits: bool) -> Rig:
+    """Apply the limits of the rig, of a sidecar, or none."""
+    if no_limits and limits is not None:
+        raise InputError("give --limits FILE or --no-limits, not both")
+    s = rig.skeleton
+    if no_limits:
+        return rig.with_skeleton(
+            s.limited({name: None for name, limit in zip(s.names, s.limits, strict=True) if limit})
+        )
+    return rig if limits is None else rig.with_skeleton(apply_sidecar(s, limits))
+
+
+# --- Checks of output paths before any work --------------------------------------------------------------------------
+
+
+TABLE_SUFFIXES = (".csv", ".npy")
+_PICTURE_SUFFIXES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
+_POSELESS_SUFFIXES = (".urdf",)
+
+
+def check_pose_path(path: Path, source: Path | None) -> None:
+    """Check the path of a pose file. Its format holds poses, its folder is writable, and it is not the source."""
+    if path.suffix.lower() in _PICTURE_SUFFIXES:
+        raise InputError(
+            f"{path}: a pose is written to a file of a rig, such as posed.glb; --plot {path} draws a picture"
+        )
+    find_writer(path)
+    if path.suffix.lower() in _POSELESS_SUFFIXES:
+        raise UnsupportedError(f"{path}: a URDF file holds no pose; write joint values to a .json or .csv file")
+    check_writable(path)
+    if source is not None:
+        check_differs_from_input(path, source)
+
+
+def save_with_note(thing: Saveable, path: Path, rig: Rig) -> None:
+    """Write a pose or clips of a rig.
+
+    A note on standard error lists the closed loops if the format cannot hold them.
+    """
+    save(thing, path, like=rig)
+    lost = describe_lost_loops(rig.skeleton, path)
+    if lost:
+        say(f"note: {path}: {lost}", err=True)
+
+
+def check_picture_path(path: Path) -> None:
+    """Check the path of a picture."""
+    from poise import plot  # noqa: PLC0415  (imports the ground package)
+
+    if path.suffix.lower() not in plot.SUFFIXES:
+        raise InputError(f"cannot draw to {path.name!r}: the name of a picture ends with {', '.join(plot.SUFFIXES)}")
+    check_writable(path)
+
+
+def check_table_path(path: Path) -> None:
+    """Check the path of a table."""
+    if path.suffix.lower() not in TABLE_SUFFIXES:
+        raise FileError(path, "a table is written as .csv, or as .npy with q only")
+    check_writable(path)
+
+
+def check_writable(path: Path) -> None:
+    """Check the folder of a new file. Links are followed.
+
+    The folder must exist and be writable.
+    """
+    folder = resolve_target(path).parent
+    if not folder.is_dir():
+        raise FileError(path, f"cannot write here: there is no folder {str(folder)!r}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise FileError(path, f"cannot write here: the folder {str(folder)!r} takes no files")
+
+
+def check_distinct_paths(paths: dict[str, Path]) -> None:
+    """Check for two options with the same output file."""
+    taken: dict[str, str] = {}
+    for option, path in paths.items():
+        other = taken.setdefault(os.path.realpath(path), option)  # Path.resolve() fails for cyclic links
+        if other != option:
+            raise InputError(f"{other} and {option} would both write {path}: give two files")
+
+
+def check_not_an_input(read: dict[str, Path | None], written: dict[str, Path | None]) -> None:
+    """Check for outputs over an input file."""
+    for writes, new in written.items():
+        for reads, old in read.items():
+            if new is not None and old is not None and is_same_file(new, old):
+                raise InputError(f"{writes} would write over {new}, which {reads} reads: give another file")
+
+
+def check_differs_from_input(new: Path, file: Path) -> None:
+    """Check for an output over its own source."""
+    if new == file or is_same_file(new, file):
+        raise InputError(f"{new} would be written over itself: give the new file another name")
+
+
+def is_same_file(first: Path, second: Path) -> bool:
+    """Return whether two paths are the same existing file."""
+    try:
+        return first.samefile(second)
+    except OSError:
+        return False
+
+
+# --- Clips of a command: selection, output files, name conflicts -----------------------------------------------------
+
 
 ClipOption = Annotated[
     str | None,
@@ -79,7 +218,7 @@ def check_distinct_files(files: dict[str, list[Path]]) -> None:
     taken: dict[str, str] = {}
     for option, paths in files.items():
         for path in paths:
-            output_paths.check_writable(path)
+            check_writable(path)
             other = taken.setdefault(os.path.realpath(path).casefold(), option)
             if other != option:
                 raise InputError(f"{other} and {option} would both write {path}: give two files")
@@ -93,11 +232,11 @@ def save_clips(clip_files: Sequence[tuple[Clip, Path]], rig: Rig) -> None:
     for out in dict.fromkeys(path for _, path in clip_files):
         clips = [clip for clip, path in clip_files if path == out]
         if len(clips) == 1:
-            output_paths.save_with_note(clips[0], out, rig)
+            save_with_note(clips[0], out, rig)
             continue
         old = rig.clips if _is_document_preserved(rig, out) else ()
         merged = Rig(rig.skeleton, rig.pose, (*old, *clips), rig.skins, rig.humanoid)
-        output_paths.save_with_note(merged, out, rig)
+        save_with_note(merged, out, rig)
 
 
 def format_failure(clip: Clip, error: PoiseError) -> str:

@@ -15,8 +15,7 @@ from typing import NoReturn
 from poise.errors import UnknownNameError
 from poise.io.files import read_bytes
 from poise.io.joint_values import compute_joint_numbers, list_movable_joints
-from poise.io.text_parsing import parse_number, quote_excerpt
-from poise.io.xml_files import Element, read_xml_tree
+from poise.io.text_parsing import Element, parse_number, quote_excerpt, read_xml_tree
 from poise.maths.arrays import Floats
 from poise.model.joints import Kind
 from poise.model.pose import Pose

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.errors import UnsupportedError, WriteWarning, join_names
-from poise.io.bvh.reader import (
+from poise.io.bvh_reader import (
     DEFAULT_FRAME_TIME_S,
     MAX_JOINTS,
     BvhDocument,
@@ -32,8 +32,7 @@ from poise.io.text_parsing import MAX_NAME_LENGTH, MAX_NUMBER, quote_excerpt
 from poise.maths import euler
 from poise.maths import rotations as turning
 from poise.maths.arrays import Bools, Floats
-from poise.model.clip import Clip
-from poise.model.frame_grid import find_frame_grid, measure_key_error
+from poise.model.clip import Clip, find_frame_grid, measure_key_error
 from poise.model.joints import make_unique_names
 from poise.model.pose import Pose
 from poise.model.rig import Rig, Saveable

@@ -9,7 +9,7 @@ from typing import NamedTuple, NoReturn
 
 from poise.errors import FileError, join_names
 from poise.io.text_parsing import MAX_NUMBER, is_number, parse_number, quote_excerpt
-from poise.io.urdf.xml_parser import Attributes, JointElement, RobotElement
+from poise.io.urdf_xml import Attributes, JointElement, RobotElement
 from poise.maths import euler
 from poise.model.joints import Motor, SafetyController
 from poise.model.limits import Range, unit_axis
