@@ -162,7 +162,7 @@ def play_row(browser: Any, name: str, document: Document) -> harness.Row:
     """Poses a second while a clip plays."""
     playing = document.replace(clip=document.rig.clips[0].name, chains=())
     with opened(browser, playing) as tab:
-        tab.studio.post({"do": "play", "on": True})
+        tab.studio.post_action({"do": "play", "on": True})
         tab.until_state("state.playing")
         before, began = tab.get("window.poise.frames"), time.perf_counter()
         tab.page.wait_for_timeout(1e3 * PLAYED)

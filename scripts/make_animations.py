@@ -100,7 +100,7 @@ def dragged(tab: Tab) -> Iterator[Image.Image]:
             1.0 - 0.4 * math.cos(turn) + 0.25 * math.sin(turn) ** 2,
             0.4 + 0.1 * math.cos(turn),
         ]
-        tab.server.studio.post({"do": "target", "chain": "left_hand", "position": place})
+        tab.server.session.post_action({"do": "target", "chain": "left_hand", "position": place})
         yield picture(tab)
     tab.server.close()
 
@@ -108,10 +108,10 @@ def dragged(tab: Tab) -> Iterator[Image.Image]:
 def played(tab: Tab) -> Iterator[Image.Image]:
     """The clip, frame by frame."""
     tab.until_state("state.contacts.length > 0")
-    tab.server.studio.post({"do": "play", "on": False})
-    clip = tab.server.studio.document.rig.clips[0]
+    tab.server.session.post_action({"do": "play", "on": False})
+    clip = tab.server.session.document.rig.clips[0]
     for time in clip.times[:-1]:
-        tab.server.studio.post({"do": "seek", "time": float(time)})
+        tab.server.session.post_action({"do": "seek", "time": float(time)})
         yield picture(tab)
     tab.server.close()
 

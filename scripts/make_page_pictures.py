@@ -114,7 +114,7 @@ def drag(tab: Tab, target: tuple[float, float, float]) -> None:
     """The hand's target to a place, by way of others: the first solves load the kernels, and the page shows times."""
     chain = tab.state["chains"][0]["id"]
     for away in (0.03, 0.02, 0.01, 0.0):
-        tab.server.studio.post({"do": "target", "chain": chain, "position": [target[0] + away, *target[1:]]})
+        tab.server.session.post_action({"do": "target", "chain": chain, "position": [target[0] + away, *target[1:]]})
         tab.answered()
 
 

@@ -56,7 +56,7 @@ class TestWhatIsOpened:
     def test_a_file_with_its_chains(self, opened):
         document = document_of(opened, HUMANOID)
         assert document.rig.path == HUMANOID
-        assert [chain.id for chain in document.active] == ["left_arm", "right_arm", "left_leg", "right_leg"]
+        assert [chain.id for chain in document.active_chains] == ["left_arm", "right_arm", "left_leg", "right_leg"]
 
     def test_folders_with_meshes(self, opened, tmp_path):
         folders = [tmp_path / "a", tmp_path / "b"]
@@ -71,11 +71,11 @@ class TestWhatIsOpened:
     def test_a_motion_file_plays_unless_a_chain_is_asked_for(self, opened):
         document = document_of(opened, MOTION)
         assert document.clip == document.rig.clips[0].name
-        assert document.active == ()
+        assert document.active_chains == ()
         opened.clear()
         document = document_of(opened, MOTION, "--joint", "LeftHand")
         assert document.clip is None
-        assert len(document.active) == 1
+        assert len(document.active_chains) == 1
         opened.clear()
         asked = ("--joint", "LeftHand", "--clip", document.rig.clips[0].name)
         assert document_of(opened, MOTION, *asked).clip is not None
@@ -95,7 +95,7 @@ class TestWhatIsOpened:
         document = document_of(opened, HUMANOID, "--clip", "walk")
         assert document.clip == "walk"
         assert not document.plant
-        assert document.active == ()  # they would hold hands and feet where they rest
+        assert document.active_chains == ()  # they would hold hands and feet where they rest
 
     def test_a_clip_with_a_chain(self, opened):
         assert len(document_of(opened, HUMANOID, "--clip", "walk", "--joint", "Head").active) == 1

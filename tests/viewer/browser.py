@@ -247,7 +247,7 @@ class Tab:
 
     def _heard(self):
         """Wait until Poise has got all that the page has sent: what goes out in order comes in in order."""
-        seen, came, mark = self.studio.seen, threading.Event(), -1  # a number that no frame has
+        seen, came, mark = self.studio.acknowledge_frame, threading.Event(), -1  # a number that no frame has
 
         def look(number):
             seen(number)
@@ -260,17 +260,17 @@ class Tab:
 
     def _idle(self):
         """Whether the studio has nothing to do and the page has drawn all that it made; asked on its own thread."""
-        stage, outbox, inbox = self.studio.stage, self.studio.outbox, self.studio.inbox
+        stage, outbox, inbox = self.studio.pose_state, self.studio.outbox, self.studio.inbox
         found = Future()
 
         def look():
-            found.set_result(outbox.free and not stage.due() and not stage._answer_pending and not inbox)
+            found.set_result(outbox.is_free and not stage.is_due() and not stage._answer_pending and not inbox)
 
         inbox.put({"do": "after", "work": look})
         return found.result(PATIENCE)
 
     def _sentences(self):
-        stage = self.studio.stage
+        stage = self.studio.pose_state
         return [outcome.sentence for outcome in stage._outcomes[: stage.document.views]]
 
     # --- what is done --------------------------------------------------------------------------------------------
@@ -356,11 +356,11 @@ DRAWN = """
 def assert_shown_is_solved(tab):
     """Each joint is drawn where forward kinematics in Python has it, within what 32-bit floats hold."""
     tab.answered()
-    stage = tab.studio.stage
+    stage = tab.studio.pose_state
     for view in range(tab.studio.document.views):
         drawn = np.array(tab.get(DRAWN, view))
         for c, place in enumerate(tab.studio.document.places):
-            world = stage.pose_of(view).with_q(stage.shown[view][c]).world
+            world = stage.build_view_pose(view).with_q(stage.shown[view][c]).world
             wanted = world.positions + place
             size = max(1.0, float(np.abs(wanted).max()))
             np.testing.assert_allclose(drawn[c, :, :3], wanted, rtol=0, atol=1e-5 * size)

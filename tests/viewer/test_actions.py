@@ -92,16 +92,16 @@ def check(document, name, args):
         return
     numbers = [(*c.position, *c.rotation, *c.direction, *(c.pole or ()), c.weight) for c in made[0].chains]
     assert np.isfinite(np.array([n for of_chain in numbers for n in of_chain])).all()
-    assert np.isfinite(made[0].started.world.affine).all()
+    assert np.isfinite(made[0].solver_start.world.affine).all()
 
 
 class TestTargets:
     def test_only_what_is_given_changes(self, document):
         after = done(document, ("target", {"chain": "left_arm", "position": [1, 2, 3]}))
         before, now = document.chain("left_arm"), after.find_chain("left_arm")
-        assert now == before.but(position=(1.0, 2.0, 3.0))
+        assert now == before.replace(position=(1.0, 2.0, 3.0))
         turned = done(document, ("target", {"chain": "left_arm", "rotation": [0, 0, 0, -2]}))
-        assert turned.find_chain("left_arm") == before.but(rotation=(0.0, 0.0, 0.0, -1.0))
+        assert turned.find_chain("left_arm") == before.replace(rotation=(0.0, 0.0, 0.0, -1.0))
 
     @pytest.mark.parametrize(
         "wrong",
@@ -147,7 +147,7 @@ class TestChains:
     def test_a_new_one_begins_where_its_tip_is(self, document):
         added = done(document, ("chain_add", {"tip": "RightHand", "root": "RightArm", "kind": "place"})).chains[-1]
         assert (added.id, added.root, added.tip, added.kind) == ("RightHand", "RightArm", "RightHand", "place")
-        np.testing.assert_array_equal(added.position, document.started.world["RightHand"].positions)
+        np.testing.assert_array_equal(added.position, document.solver_start.world["RightHand"].positions)
 
     def test_names_are_unique(self, document):
         two = done(document, *[("chain_add", {"tip": "RightHand"})] * 3)
@@ -167,9 +167,9 @@ class TestChains:
     def test_a_pin_holds_where_the_start_pose_has_the_joint(self, document):
         far = done(document, ("target", {"chain": "left_arm", "position": HAND}))
         pinned = done(far, ("chain_change", {"chain": "left_arm", "kind": "pin"})).find_chain("left_arm")
-        np.testing.assert_array_equal(pinned.position, document.started.world["LeftHand"].positions)
+        np.testing.assert_array_equal(pinned.position, document.solver_start.world["LeftHand"].positions)
         on = done(document, ("pin", {"joint": "RightFoot", "on": True}))
-        np.testing.assert_array_equal(on.chains[-1].position, document.started.world["RightFoot"].positions)
+        np.testing.assert_array_equal(on.chains[-1].position, document.solver_start.world["RightFoot"].positions)
         assert same(done(on, ("pin", {"joint": "RightFoot", "on": True})), on)
         assert same(done(on, ("pin", {"joint": "RightFoot", "on": False})), document)
         assert same(done(document, ("pin", {"joint": "RightFoot", "on": False})), document)
@@ -240,7 +240,7 @@ class TestAnatomical:
         full = dataclasses.replace(every, limits=tuple(
             limit and dataclasses.replace(limit, source="sidecar") for limit in every.limits
         ))  # fmt: skip
-        said = refusal(lambda: done(document.but(skeleton=full), ("anatomical", {"on": True})))
+        said = refusal(lambda: done(document.replace(skeleton=full), ("anatomical", {"on": True})))
         assert said == "every joint of the character has a limit"
         arm = poise.load(samples.path("arm.urdf")).skeleton
         assert "need a figure" in refusal(lambda: done(shown(arm), ("anatomical", {"on": True})))
@@ -271,7 +271,7 @@ class TestLimits:
     def test_the_start_is_moved_inside(self, document):
         box = {"type": "range", "low": 0.2, "high": 0.3, "axis": [0, 0, 1]}
         after = done(document, ("limit", {"joint": "LeftArm", "limit": box}))
-        assert after.solver_start.q.tobytes() != document.started.q.tobytes()
+        assert after.solver_start.q.tobytes() != document.solver_start.q.tobytes()
         assert after.start is document.start  # taking the limit away brings it back
 
     @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ class TestTimeline:
 
     def test_a_file_that_the_program_has_named_may_be_chosen_again(self, document, tmp_path):
         np.save(tmp_path / "ground.npy", np.zeros((4, 4)))
-        given = document.but(terrain=str(tmp_path / "ground.npy"))
+        given = document.replace(terrain=str(tmp_path / "ground.npy"))
         sentence = refusal(lambda: done(given, ("terrain", {"words": given.terrain})))
         assert sentence is None or "ground is one of" not in sentence
 

@@ -124,7 +124,7 @@ class TestStartPose:
 
 def keyed(document, joint, time, rotation):
     """The document with a key at a time of its clip."""
-    shown = apply_keys(document.rig.clip(document.clip), document.keys).at(time).on(document.working)
+    shown = apply_keys(document.rig.clip(document.clip), document.keys).at(time).on(document.solver_skeleton)
     return turned(document, joint, shown, rotation=np.asarray(rotation).tolist(), key=True, time=time)
 
 

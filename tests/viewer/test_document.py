@@ -35,40 +35,40 @@ def mixed():
 
 class TestModes:
     def test_limits_keeps_them_all(self, mixed):
-        assert mixed.working is mixed.skeleton
+        assert mixed.solver_skeleton is mixed.skeleton
 
     def test_hinge_keeps_axes_and_slides(self, mixed):
-        limits = dict(zip(MIXED.names, mixed.but(mode="hinge").working.limits, strict=True))
+        limits = dict(zip(MIXED.names, mixed.replace(mode="hinge").solver_skeleton.limits, strict=True))
         hinged = limits["hinged"]
         assert (hinged.low, hinged.high, hinged.axis) == (-math.inf, math.inf, (1.0, 0.0, 0.0))
         assert limits["slide"] == Range(-0.2, 0.2)
         assert {name for name, limit in limits.items() if limit is not None} == {"hinged", "slide"}
 
     def test_plain_keeps_the_ends_of_slides_only(self, mixed):
-        limits = mixed.but(mode="plain").working.limits
+        limits = mixed.replace(mode="plain").solver_skeleton.limits
         assert [limit for limit in limits if limit is not None] == [Range(-0.2, 0.2)]
 
     def test_nothing_else_of_the_skeleton_changes(self, mixed):
         for mode in ("hinge", "plain"):
-            working = mixed.but(mode=mode).working
+            working = mixed.replace(mode=mode).solver_skeleton
             assert dataclasses.replace(working, limits=MIXED.limits) == MIXED
 
     def test_they_are_made_once(self, mixed):
         """Packed solvers are remembered on the skeleton."""
         for mode in ("hinge", "plain", "limits"):
-            assert mixed.but(mode=mode).working is mixed.but(mode=mode, views=2).working
+            assert mixed.replace(mode=mode).solver_skeleton is mixed.replace(mode=mode, views=2).solver_skeleton
 
     def test_the_start_is_inside_the_limits_that_count(self, mixed):
         wild = poise.Pose(MIXED, np.random.default_rng(1).normal(size=MIXED.nq))
-        document = mixed.but(start=wild)
+        document = mixed.replace(start=wild)
         for mode in ("limits", "hinge", "plain"):
-            now = document.but(mode=mode)
-            assert now.started.skeleton is now.working
-            assert now.working.legal(now.started.q)[1] == ()
-            assert now.started is now.but(views=2).started
+            now = document.replace(mode=mode)
+            assert now.solver_start.skeleton is now.solver_skeleton
+            assert now.solver_skeleton.legal(now.solver_start.q)[1] == ()
+            assert now.solver_start is now.replace(views=2).solver_start
         ball = MIXED.q_slice("ball")
         given = wild.q[ball] / np.linalg.norm(wild.q[ball])
-        np.testing.assert_allclose(document.but(mode="plain").started.q[ball], given, atol=1e-12)
+        np.testing.assert_allclose(document.replace(mode="plain").solver_start.q[ball], given, atol=1e-12)
 
     def test_where_they_make_no_difference_they_say_why(self):
         def modes(kinds, limits):
@@ -115,7 +115,7 @@ class TestValues:
     def test_it_cannot_be_written_to(self, mixed):
         with pytest.raises(dataclasses.FrozenInstanceError):
             mixed.views = 2
-        assert mixed.but(views=2).views == 2
+        assert mixed.replace(views=2).views == 2
         assert mixed.views == 1
 
     def test_an_unknown_chain_lists_what_there_is(self):
@@ -135,11 +135,11 @@ class TestValues:
         }  # fmt: skip
 
     def test_same_means_that_nothing_differs(self, mixed):
-        assert mixed.same(mixed.but())
-        assert mixed.same(mixed.but(chains=(), views=1))
+        assert mixed.is_same(mixed.replace())
+        assert mixed.is_same(mixed.replace(chains=(), views=1))
         for change in ({"views": 2}, {"mode": "plain"}, {"tolerance": 0.1}, {"handles": (Gizmo("a", (0, 0, 0)),)}):
-            assert not mixed.same(mixed.but(**change))
-        assert not mixed.same(mixed.but(start=poise.Pose(MIXED, MIXED.rest_q)))
+            assert not mixed.is_same(mixed.replace(**change))
+        assert not mixed.is_same(mixed.replace(start=poise.Pose(MIXED, MIXED.rest_q)))
 
 
 class TestChoices:

@@ -36,85 +36,85 @@ def move(chain="a", serial=0, **more):
 
 class TestControls:
     def test_they_keep_their_order_and_their_binaries(self, outbox):
-        outbox.say({"kind": "model"}, b"mesh", b"ghost")
+        outbox.send({"kind": "model"}, b"mesh", b"ghost")
         outbox.send_ghost(b"ghost 2")
-        outbox.say({"kind": "message", "text": "a"})
-        outbox.say({"kind": "message", "text": "b"})
+        outbox.send({"kind": "message", "text": "a"})
+        outbox.send({"kind": "message", "text": "b"})
         assert kinds(outbox.take()) == ["model", b"mesh", b"ghost", b"ghost 2", "message", "message"]
         assert outbox.take() == []
 
     @pytest.mark.parametrize("kind", ["state", "answer", "busy"])
     def test_of_some_the_newest_only(self, outbox, kind):
-        outbox.say({"kind": kind, "text": "old"})
-        outbox.say({"kind": "message"})
-        outbox.say({"kind": kind, "text": "new"})
+        outbox.send({"kind": kind, "text": "old"})
+        outbox.send({"kind": "message"})
+        outbox.send({"kind": kind, "text": "new"})
         message, newest = outbox.take()
         assert json.loads(message)["kind"] == "message"
         assert json.loads(newest) == {"kind": kind, "text": "new"}
 
     def test_no_json_that_a_page_cannot_read(self, outbox):
         with pytest.raises(ValueError, match="JSON"):
-            outbox.say({"kind": "answer", "left": float("nan")})
+            outbox.send({"kind": "answer", "left": float("nan")})
         assert outbox.take() == []
 
     def test_they_go_before_the_pose(self, outbox):
-        outbox.show(numbered)
-        outbox.say({"kind": "state"})
+        outbox.send_pose(numbered)
+        outbox.send({"kind": "state"})
         assert kinds(outbox.take())[0] == "state"
 
 
 class TestPoses:
     def test_only_the_newest_is_kept(self, outbox):
         for _ in range(100):
-            outbox.show(numbered)
+            outbox.send_pose(numbered)
         assert outbox.take() == [b"pose 100"]
 
     def test_none_is_sent_before_the_last_was_seen(self, outbox):
-        first = outbox.show(numbered)
+        first = outbox.send_pose(numbered)
         assert outbox.take() == [b"pose 1"]
         for _ in range(5):
-            second = outbox.show(numbered)
+            second = outbox.send_pose(numbered)
             assert outbox.take() == []
-        outbox.seen(first)
+        outbox.acknowledge(first)
         assert outbox.take() == [b"pose 6"]
-        outbox.seen(first)  # an old number, again
-        outbox.show(numbered)
+        outbox.acknowledge(first)  # an old number, again
+        outbox.send_pose(numbered)
         assert outbox.take() == []
-        outbox.seen(second)
+        outbox.acknowledge(second)
         assert outbox.take() == [b"pose 7"]
 
     def test_free_means_that_a_page_waits(self, outbox):
         assert not Outbox().is_free
-        assert outbox.free
-        number = outbox.show(numbered)
-        assert not outbox.free
+        assert outbox.is_free
+        number = outbox.send_pose(numbered)
+        assert not outbox.is_free
         outbox.take()
-        assert not outbox.free
-        outbox.seen(number)
-        assert outbox.free
+        assert not outbox.is_free
+        outbox.acknowledge(number)
+        assert outbox.is_free
 
     def test_a_frame_that_is_packed_meanwhile_does_not_lose_the_one_that_is_sent(self, outbox):
         """The number that is waited for is the number of the frame that went out."""
-        first = outbox.show(numbered)
+        first = outbox.send_pose(numbered)
         sent = []
 
         def pack(number):
             sent.extend(outbox.take())
             return numbered(number)
 
-        second = outbox.show(pack)
+        second = outbox.send_pose(pack)
         assert sent == [b"pose 1"]
         assert outbox.take() == []
-        outbox.seen(first)
+        outbox.acknowledge(first)
         assert outbox.take() == [numbered(second)]
 
     def test_a_frame_of_the_page_before_is_not_for_the_next(self, outbox):
         def pack(number):
             outbox.attach(lambda: None)
-            outbox.say(WELCOME)
+            outbox.send(WELCOME)
             return numbered(number)
 
-        outbox.show(pack)
+        outbox.send_pose(pack)
         assert kinds(outbox.take()) == ["welcome"]
 
     def test_waking_when_there_is_something_to_take(self):
@@ -156,14 +156,14 @@ class TestPages:
         assert kinds(box.take()) == ["welcome", "model"]
 
     def test_a_page_that_takes_over_finds_nothing_of_the_one_before(self, outbox):
-        outbox.say({"kind": "message"})
-        outbox.show(numbered)
+        outbox.send({"kind": "message"})
+        outbox.send_pose(numbered)
         outbox.take()
-        outbox.show(numbered)
+        outbox.send_pose(numbered)
         outbox.attach(lambda: None)
         assert outbox.take() == []
-        outbox.say(WELCOME)
-        assert outbox.free  # what the other page has not seen does not matter
+        outbox.send(WELCOME)
+        assert outbox.is_free  # what the other page has not seen does not matter
 
     def test_leaving_late_does_not_end_the_page_that_took_over(self):
         box = Outbox()

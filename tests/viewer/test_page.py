@@ -12,10 +12,10 @@ from tests.viewer.browser import assert_shown_is_solved
 
 def test_it_opens_and_what_was_dragged_is_saved_and_loaded(served, tmp_path):
     tab = served(build_document(poise.load(samples.path("humanoid.glb"))))
-    before = tab.studio.stage.pose_of(0).world["LeftHand"].positions
+    before = tab.studio.pose_state.build_view_pose(0).world["LeftHand"].positions
     tab.drag(*[(i, -2 * i) for i in range(30)])
     assert_shown_is_solved(tab)
-    pose = tab.studio.stage.pose_of(0)
+    pose = tab.studio.pose_state.build_view_pose(0)
     assert np.linalg.norm(pose.world["LeftHand"].positions - before) > 0.05
     for suffix in ("glb", "bvh"):
         path = tab.save(f"save-{suffix}", tmp_path)

@@ -50,7 +50,7 @@ def turn(tab, steps=20):
 
 
 def own(tab, joint):
-    pose = tab.studio.stage.pose_of(0)
+    pose = tab.studio.pose_state.build_view_pose(0)
     return pose.q[pose.skeleton.q_slice(joint)].copy()
 
 
@@ -59,12 +59,12 @@ def test_rings_turn_a_bone_and_it_is_one_step_of_undo(tab):
     assert tab.at("gizmo-bone").get_attribute("aria-pressed") == "true"
     assert tab.get("window.poise.viewports[0].gizmo.controls.mode") == "rotate"
     before = own(tab, "RightArm")
-    others = tab.studio.stage.pose_of(0).q.copy()
+    others = tab.studio.pose_state.build_view_pose(0).q.copy()
     turn(tab)
     tab.answered()
     after = own(tab, "RightArm")
     assert np.abs(after - before).max() > 0.05
-    shown = tab.studio.stage.pose_of(0)
+    shown = tab.studio.pose_state.build_view_pose(0)
     others[shown.skeleton.q_slice("RightArm")] = after
     np.testing.assert_allclose(shown.q, others, atol=1e-6)
     assert_shown_is_solved(tab)
@@ -79,7 +79,7 @@ def test_rings_turn_a_bone_and_it_is_one_step_of_undo(tab):
     np.testing.assert_allclose(own(tab, "RightArm"), after, atol=1e-9)
     drawn = tab.get("(() => { const {x, y, z, w} = window.poise.viewports[0].gizmo.controls.object.quaternion; "
                     "return [w, x, y, z]; })()")  # fmt: skip
-    wanted = tab.studio.stage.pose_of(0).world["RightArm"].rotations
+    wanted = tab.studio.pose_state.build_view_pose(0).world["RightArm"].rotations
     assert abs(np.dot(drawn, wanted)) == pytest.approx(1.0, abs=1e-4)
     tab.click("gizmo-bone")
     tab.until("window.poise.viewports[0].gizmo.active?.startsWith('target:')")
@@ -96,8 +96,8 @@ def test_a_limit_holds_against_the_rings(tab):
     take_ring(tab, "LeftForeArm")
     turn(tab, 60)
     tab.answered()
-    pose = tab.studio.stage.pose_of(0)
-    assert tab.studio.document.working.legal(pose.q)[1] == ()
+    pose = tab.studio.pose_state.build_view_pose(0)
+    assert tab.studio.document.solver_skeleton.legal(pose.q)[1] == ()
     assert_shown_is_solved(tab)
     slider = tab.at("bone-slider")
     slider.wait_for()

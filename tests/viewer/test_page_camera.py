@@ -107,10 +107,10 @@ def test_a_motion_file_opens_playing_and_the_camera_goes_along(served):
 @pytest.mark.parametrize(("width", "height"), SIZES)
 def test_a_clip_that_is_sought_in_stays_in_the_picture(served, width, height):
     tab = served("walk_on_hills", width=width, height=height)
-    tab.studio.post({"do": "play", "on": False})
+    tab.studio.post_action({"do": "play", "on": False})
     tab.until_state("!state.playing")
     for share in (0.0, 1.0, 0.5, 0.0, 0.9):
-        tab.studio.post({"do": "seek", "time": share * tab.state["duration"]})
+        tab.studio.post_action({"do": "seek", "time": share * tab.state["duration"]})
         tab.until(f"Math.abs(window.poise.frame.time - {share * tab.state['duration']}) < 1e-3")
         assert tab.get(CUT) == 0, share
 

@@ -89,7 +89,7 @@ class Moves:
 def test_the_newest_target_wins_over_a_slow_solver(served, monkeypatch):
     """Of sixty moves most are never solved, the last one is."""
     tab = served("ccd")
-    stage, moves = tab.studio.stage, Moves(tab.studio.inbox, monkeypatch)
+    stage, moves = tab.studio.pose_state, Moves(tab.studio.inbox, monkeypatch)
     to_solve, solved = stage._build_solve, []
 
     def slow(view, base):
@@ -111,7 +111,7 @@ def test_no_pose_goes_out_before_the_last_was_drawn(served, monkeypatch):
     """A page that takes long to draw is shown less, never later."""
     tab = served("ccd")
     outbox, moves = tab.studio.outbox, Moves(tab.studio.inbox, monkeypatch)
-    take, seen = outbox.take, outbox.seen
+    take, seen = outbox.take, outbox.acknowledge
     under_way = [0]
 
     def watched_take():
@@ -126,7 +126,9 @@ def test_no_pose_goes_out_before_the_last_was_drawn(served, monkeypatch):
         tab.studio.inbox.wake()
 
     monkeypatch.setattr(outbox, "take", watched_take)
-    monkeypatch.setattr(tab.studio, "seen", lambda number: threading.Thread(target=late, args=[number]).start())
+    monkeypatch.setattr(
+        tab.studio, "acknowledge_frame", lambda number: threading.Thread(target=late, args=[number]).start()
+    )
     frames = tab.get("window.poise.frames")
     tab.drag(*[(i, -i) for i in range(60)])
     tab.answered()

@@ -101,7 +101,7 @@ def test_every_text_can_be_read(served, scheme):
     tab.until("document.querySelector('[data-testid=message]') && document.getAnimations().length === 0")
     pale = tab.get(PALE, 4.5)
     for name in ("biped", "ccd_hinge_range", "two_methods"):
-        tab.studio.post({"do": "scene", "name": name})
+        tab.studio.post_action({"do": "scene", "name": name})
         tab.until_state(f"state.scene === {name!r} && window.poise.ready")
         tab.answered()
         tab.unfold()

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long
 def shown(tab):
     """World positions of the pose that is shown."""
     tab.answered()
-    return tab.studio.stage.pose_of(0)
+    return tab.studio.pose_state.build_view_pose(0)
 
 
 @pytest.fixture

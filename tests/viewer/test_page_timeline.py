@@ -33,7 +33,7 @@ def resting(tab):
 
 def test_a_clip_plays_and_rests(resting):
     tab = resting
-    assert tab.get(TIME) == pytest.approx(tab.studio.stage.playhead.time, abs=1e-3)
+    assert tab.get(TIME) == pytest.approx(tab.studio.pose_state.playhead.time, abs=1e-3)
     tab.click("play")
     tab.until_state("state.playing")
     seen = {tab.get(TIME) for _ in range(3) if tab.until(f"{TIME} !== {tab.get(TIME)}")}
@@ -42,8 +42,8 @@ def test_a_clip_plays_and_rests(resting):
     tab.until_state("!state.playing")
     assert_shown_is_solved(tab)
     clip = tab.studio.document.rig.clips[0]
-    at = clip.at(tab.studio.stage.playhead.time).world.positions
-    np.testing.assert_allclose(tab.studio.stage.pose_of(0).world.positions, at, atol=1e-9)
+    at = clip.at(tab.studio.pose_state.playhead.time).world.positions
+    np.testing.assert_allclose(tab.studio.pose_state.build_view_pose(0).world.positions, at, atol=1e-9)
 
 
 def test_scrubbing_shows_the_pose_of_that_time(resting):
@@ -69,7 +69,7 @@ def test_the_speed_is_chosen(resting):
     for value in ("0.25", "2"):
         tab.pick("speed", value)
         tab.until_state(f"state.speed === {value}")
-        assert tab.studio.stage.playhead.speed == float(value)
+        assert tab.studio.pose_state.playhead.speed == float(value)
 
 
 def test_clips_are_chosen_and_left(resting):
@@ -116,12 +116,12 @@ def test_feet_are_planted(resting):
             assert (bar["x"] - whole["x"]) / whole["width"] == pytest.approx(start / seconds, abs=0.01)
             assert bar["width"] / whole["width"] == pytest.approx((end - start) / seconds, abs=0.01)
     assert_shown_is_solved(tab)
-    planted = tab.studio.stage.pose_of(0).world.positions
+    planted = tab.studio.pose_state.build_view_pose(0).world.positions
     tab.at("plant").uncheck()
     tab.until_state("!state.plant")
     tab.answered()
     tab.at("contacts").wait_for(state="hidden")
-    assert np.abs(tab.studio.stage.pose_of(0).world.positions - planted).max() > 1e-3
+    assert np.abs(tab.studio.pose_state.build_view_pose(0).world.positions - planted).max() > 1e-3
     tab.click("undo")
     tab.until_state("state.plant && state.contacts.length === 2")
 
@@ -146,7 +146,7 @@ def test_chains_are_solved_over_a_clip(resting):
         tab.at("seek").evaluate(f"(e) => {{ e.value = {time}; e.dispatchEvent(new Event('input')); }}")
         tab.until(f"Math.abs({TIME} - {time}) < 1e-6")
         answer = tab.answered()["views"][0]
-        hand = tab.studio.stage.pose_of(0).world["LeftHand"].positions
+        hand = tab.studio.pose_state.build_view_pose(0).world["LeftHand"].positions
         if answer["status"] == "reached":
             np.testing.assert_allclose(hand, position, atol=2e-3)
         assert_shown_is_solved(tab)

@@ -26,8 +26,8 @@ def aim(stage, position, serial=0):
     """Move the target of the arm and show what comes of it."""
     document = stage.document
     stage.serial = serial
-    stage.put(document.with_chain(document.chains[0].but(position=tuple(position))))
-    return stage.frame()
+    stage.set_document(document.with_chain(document.chains[0].replace(position=tuple(position))))
+    return stage.compute_frame()
 
 
 def counted(monkeypatch):
@@ -39,16 +39,16 @@ def counted(monkeypatch):
 
 class TestWhen:
     def test_only_when_something_has_changed(self, stage):
-        assert stage.due()
-        stage.frame()
-        assert not stage.due()
-        assert stage.pause(free=True) is not None  # the answer is still to be said
-        stage.answer()
-        assert stage.pause(free=True) is None
-        stage.touch()
-        assert stage.due()
-        assert stage.pause(free=True) == 0.0
-        assert stage.pause(free=False) is None
+        assert stage.is_due()
+        stage.compute_frame()
+        assert not stage.is_due()
+        assert stage.compute_pause(free=True) is not None  # the answer is still to be said
+        stage.build_answer()
+        assert stage.compute_pause(free=True) is None
+        stage.mark_dirty()
+        assert stage.is_due()
+        assert stage.compute_pause(free=True) == 0.0
+        assert stage.compute_pause(free=False) is None
 
     def test_iterations_go_on_until_the_target_is_reached(self):
         stage = PoseState(scenes.build_scene("ccd").replace(run="iterate"))
@@ -60,43 +60,43 @@ class TestWhen:
         assert stage.compute_pause(free=True) is None
 
     def test_a_clip_goes_on_for_ever(self, stage):
-        stage.playhead.put(rig().clip("walk"))
+        stage.playhead.set_clip(rig().clip("walk"))
         stage.playhead.playing = True
         for _ in range(3):
-            assert stage.frame().head.flags == FLAG_PLAYING
-            assert stage.pause(free=True) is not None
-            assert stage.pause(free=True) <= 1 / 60
+            assert stage.compute_frame().head.flags == FLAG_PLAYING
+            assert stage.compute_pause(free=True) is not None
+            assert stage.compute_pause(free=True) <= 1 / 60
 
     def test_answers_are_not_said_all_the_time(self, stage, monkeypatch):
         now = [100.0]
         monkeypatch.setattr(stages.time, "perf_counter", lambda: now[0])
-        stage.frame()
+        stage.compute_frame()
         assert stage.is_answer_due()
-        stage.answer()
+        stage.build_answer()
         said = 0
         for _ in range(60):
             now[0] += 1 / 60
-            stage.touch()
-            stage.frame()
+            stage.mark_dirty()
+            stage.compute_frame()
             if stage.is_answer_due():
-                stage.answer()
+                stage.build_answer()
                 said += 1
         assert 5 <= said <= 15
 
     def test_after_a_solver_has_raised_it_waits_for_a_change(self, stage, monkeypatch):
-        stage.playhead.put(rig().clip("walk"))
+        stage.playhead.set_clip(rig().clip("walk"))
         stage.playhead.playing = True
         stage.steps = 5
         with monkeypatch.context() as patch:
             patch.setattr(ViewSolver, "__call__", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
-                stage.frame()
-        stage.failed()
-        assert not stage.due()
+                stage.compute_frame()
+        stage.mark_failed()
+        assert not stage.is_due()
         assert not stage.playhead.playing  # else every frame would raise again
-        stage.touch()
-        assert stage.due()
-        stage.frame()
+        stage.mark_dirty()
+        assert stage.is_due()
+        stage.compute_frame()
 
 
 class TestFromWhere:
@@ -115,58 +115,58 @@ class TestFromWhere:
         assert shows(last.shown) != shows(start.shown)
 
     def test_a_clip_is_solved_from_its_own_pose(self, stage):
-        stage.playhead.put(rig().clip("walk"))
+        stage.playhead.set_clip(rig().clip("walk"))
         stage.playhead.seek(0.4)
         aim(stage, HAND)
         first = shows(stage.shown)
         aim(stage, [0.3, 1.5, 0.2])
         aim(stage, HAND)
         assert shows(stage.shown) == first
-        np.testing.assert_allclose(stage.pose_of(0).world["LeftHand"].positions, HAND, atol=2e-3)
+        np.testing.assert_allclose(stage.build_view_pose(0).world["LeftHand"].positions, HAND, atol=2e-3)
         walking = rig().clip("walk").at(0.4)
         np.testing.assert_allclose(
-            stage.pose_of(0).world["RightFoot"].positions, walking.world["RightFoot"].positions, atol=1e-9
+            stage.build_view_pose(0).world["RightFoot"].positions, walking.world["RightFoot"].positions, atol=1e-9
         )
 
     def test_reset_and_a_new_start(self, stage):
         aim(stage, HAND)
         stage.reset()
-        np.testing.assert_array_equal(stage.shown[0][0], stage.document.started.q)
+        np.testing.assert_array_equal(stage.shown[0][0], stage.document.solver_start.q)
         raised = rig().pose.replace({"RightArm": [0.9238795, 0.0, 0.0, 0.3826834]})
-        stage.put(stage.document.but(start=raised))
+        stage.set_document(stage.document.replace(start=raised))
         np.testing.assert_array_equal(stage.shown[0][0], raised.q)
 
     def test_new_limits_move_what_is_shown_inside(self, stage):
         aim(stage, HAND)
         narrow = stage.document.skeleton.limited({"LeftArm": poise.Range(-0.1, 0.1, axis=(0, 0, 1))})
-        stage.put(stage.document.but(skeleton=narrow))
+        stage.set_document(stage.document.replace(skeleton=narrow))
         for q in stage.shown:
             assert narrow.legal(q)[1] == ()
-        stage.frame()
+        stage.compute_frame()
         assert narrow.legal(stage.shown[0][0])[1] == ()
 
     def test_more_characters_and_fewer(self, stage):
         aim(stage, HAND)
         for count in (3, 1):
-            stage.put(stage.document.but(places=tuple((float(i), 0.0, 0.0) for i in range(count))))
-            assert stage.frame().rows.shape[:2] == (1, count)
+            stage.set_document(stage.document.replace(places=tuple((float(i), 0.0, 0.0) for i in range(count))))
+            assert stage.compute_frame().rows.shape[:2] == (1, count)
 
     def test_the_packed_solver_is_kept_while_only_targets_move(self, stage):
         aim(stage, HAND)
         base = stage._find_base_pose()
-        first = stage.solving(0, base)
+        first = stage.find_view_solver(0, base)
         aim(stage, [0.3, 1.5, 0.2])
-        assert stage.solving(0, stage._find_base_pose()) is first
+        assert stage.find_view_solver(0, stage._find_base_pose()) is first
         for change in (
             {"tolerance": 0.01}, {"run": "iterate"}, {"free_root": True}, {"solvers": (SolverChoice("ccd"),
             SolverChoice())},
-            {"chains": (stage.document.chains[0].but(weight=2.0),)}, {"mode": "plain"},
+            {"chains": (stage.document.chains[0].replace(weight=2.0),)}, {"mode": "plain"},
         ):  # fmt: skip
             before = stage.document
-            stage.put(before.but(**change))
-            assert stage.solving(0, stage._find_base_pose()) is not first, change
-            stage.put(before)
-            first = stage.solving(0, stage._find_base_pose())
+            stage.set_document(before.replace(**change))
+            assert stage.find_view_solver(0, stage._find_base_pose()) is not first, change
+            stage.set_document(before)
+            first = stage.find_view_solver(0, stage._find_base_pose())
 
 
 class TestSteps:
@@ -201,7 +201,7 @@ class TestFrames:
         frame = aim(stage, HAND, serial=12)
         message = Frame(frame.packed(77))
         assert (message.kind, message.number, message.serial, message.status) == (1, 77, 12, Status.reached)
-        world = stage.pose_of(0).world
+        world = stage.build_view_pose(0).world
         np.testing.assert_allclose(message.rows[0, 0, :, :3], world.positions, atol=1e-6)
         turns = message.rows[0, 0, :, 3:]
         same = np.abs(np.einsum("ij,ij->i", turns, world.rotations))
@@ -222,21 +222,21 @@ class TestFrames:
 
     def test_the_ghost_is_the_start(self, stage):
         aim(stage, HAND)
-        ghost = Frame(stage.ghost())
+        ghost = Frame(stage.pack_ghost())
         assert ghost.kind == 2
         np.testing.assert_allclose(ghost.rows[0, 0, :, :3], everything().solver_start.world.positions, atol=1e-6)
 
     def test_driven_poses_as_they_are(self, stage):
-        stage.put(stage.document.but(driven=True))
+        stage.set_document(stage.document.replace(driven=True))
         raised = rig().rest.replace({"LeftArm": [0.9238795, 0.0, 0.0, 0.3826834]})
         stage.driven = raised
-        frame = stage.frame()
+        frame = stage.compute_frame()
         np.testing.assert_allclose(frame.rows[0, 0, :, :3], raised.world.positions, atol=1e-6)
-        assert stage.pose_of(0) is raised
+        assert stage.build_view_pose(0) is raised
         stage.driven = poise.Pose(raised.skeleton, np.repeat(raised.q[None], 4, axis=0))
-        assert stage.frame().rows.shape[:2] == (1, 4)
-        np.testing.assert_array_equal(stage.pose_of(0).q, raised.q)
-        assert stage.answer()["views"][0]["errors"] is None
+        assert stage.compute_frame().rows.shape[:2] == (1, 4)
+        np.testing.assert_array_equal(stage.build_view_pose(0).q, raised.q)
+        assert stage.build_answer()["views"][0]["errors"] is None
 
     def test_without_a_chain_it_says_how_to_get_one(self):
         stage = PoseState(build_document(rig(), chains=()))
@@ -258,14 +258,14 @@ class TestAnswers:
     def test_the_selected_joint_and_those_at_their_limits(self, stage):
         aim(stage, np.array([0.2, 1.42, 0.05]))  # the elbow folds as far as it may
         stage.selected = "LeftForeArm"
-        answer = stage.answer()
-        pose = stage.pose_of(0)
+        answer = stage.build_answer()
+        pose = stage.build_view_pose(0)
         assert answer["selected"]["joint"] == "LeftForeArm"
         np.testing.assert_array_equal(answer["selected"]["values"], pose.q[pose.skeleton.q_slice("LeftForeArm")])
         assert answer["views"][0]["at_limit"] == ["LeftForeArm"]
         assert answer["version"] == stage.version
         aim(stage, HAND)
-        assert stage.answer()["views"][0]["at_limit"] == []
+        assert stage.build_answer()["views"][0]["at_limit"] == []
 
     def test_a_joint_that_rests_at_its_limit_is_told_apart_until_a_goal_is_missed(self):
         stage = PoseState(

@@ -31,8 +31,8 @@ def document(request):
 
 def solved(document, choice=None):
     """What a view solves first, and for which chains."""
-    shown = document if choice is None else document.but(solvers=(choice, choice))
-    return downloads.solve_document(shown), document.active
+    shown = document if choice is None else document.replace(solvers=(choice, choice))
+    return downloads.solve_document(shown), document.active_chains
 
 
 def test_the_menu_begins_with_the_classic_ones():
@@ -65,7 +65,7 @@ def test_default_targets_are_reached(document, view):
         return
     assert outcome.status == Status.reached, outcome.sentence
     assert outcome.moved
-    skeleton = document.working
+    skeleton = document.solver_skeleton
     for place, q in zip(document.places, outcome.q, strict=True):
         pose = poise.Pose(skeleton, q)
         for chain in chains:
@@ -75,14 +75,14 @@ def test_default_targets_are_reached(document, view):
 
 
 def test_the_start_is_legal(document):
-    moved, names = document.working.legal(document.started.q)
+    moved, names = document.solver_skeleton.legal(document.solver_start.q)
     assert names == ()
-    np.testing.assert_array_equal(moved, document.started.q)
+    np.testing.assert_array_equal(moved, document.solver_start.q)
 
 
 def test_targets_are_not_where_the_tips_are(document):
     """A scene that opens solved shows nothing."""
-    reaching = [chain for chain in document.active if chain.kind in ("position", "place", "direction")]
+    reaching = [chain for chain in document.active_chains if chain.kind in ("position", "place", "direction")]
     assert document.scene in PLAYED or reaching
     for chain in reaching:
         way = np.linalg.norm(document.start.world[chain.tip].positions - chain.position)

@@ -73,7 +73,7 @@ class TestMessages:
     def test_what_is_not_for_pages(self, server, page, name):
         page.send(name, scene="ccd", key="mine", change=None, work=None, pose=None)
         assert f"no action {name!r}" in said(page, "no action")["text"]
-        assert server.studio.document.scene is None
+        assert server.session.document.scene is None
         assert page.kinds["welcome"]["key"] != "mine"
 
     def test_an_oversized_one_ends_the_connection_and_nothing_else(self, server):
@@ -116,13 +116,13 @@ class TestFloods:
         most = 0
         for i in range(1, 10_001):
             page.send("target", **CHAIN, position=[0.4, 1.2, i / 50_000], phase="move", serial=i)
-            most = max(most, len(server.studio.inbox))
+            most = max(most, len(server.session.inbox))
         page.until(lambda page: np.allclose(hand_of(page), [0.4, 1.2, 0.2], atol=2e-3))
-        eventually(lambda: server.studio.stage.serial == 10_000)
+        eventually(lambda: server.session.pose_state.serial == 10_000)
         assert most <= 256 + 64
-        assert len(server.studio.inbox) == 0
+        assert len(server.session.inbox) == 0
         assert page.shown.frame - solved < 9_000
-        assert len(server.studio.history.past) == 1
+        assert len(server.session.history.past) == 1
 
     def test_a_page_that_reads_nothing_and_sends_everything(self, server):
         """Its messages are taken as fast as they are done, and no more than a few hundred wait."""
@@ -131,7 +131,7 @@ class TestFloods:
             most = 0
             for i in range(3000):
                 client.send(json.dumps({"do": "select", "joint": ["LeftHand", "LeftArm"][i % 2]}))
-                most = max(most, len(server.studio.inbox))
+                most = max(most, len(server.session.inbox))
             assert most <= 256 + 64
         assert works(server)
 
@@ -173,10 +173,10 @@ class TestLosses:
                 hello(client, key=key)
                 client_frame(client)
                 client.send(json.dumps({"do": "target", **CHAIN, "position": [0.4, 1.2, i / 100], "serial": i}))
-                eventually(lambda i=i: server.studio.stage.serial == i)
+                eventually(lambda i=i: server.session.pose_state.serial == i)
         assert works(server)
         eventually(lambda: threading.active_count() <= threads)
-        assert len(server.studio.history.past) == 21
+        assert len(server.session.history.past) == 21
 
     @pytest.mark.parametrize("how", ["closed", "cut", "reset"])
     def test_a_page_that_is_lost_while_it_drags(self, server, how):

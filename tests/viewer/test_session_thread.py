@@ -40,23 +40,23 @@ def page():
 
 def do(studio, name, args=None):
     studio._run_action({"do": name, **(args or {})})
-    studio.stage.frame()
+    studio.pose_state.compute_frame()
 
 
 def now(studio):
     """Document and poses, to be compared later."""
-    return studio.document, shows(studio.stage.shown)
+    return studio.document, shows(studio.pose_state.shown)
 
 
 def assert_now(studio, document, poses):
     assert same(studio.document, document)
-    assert shows(studio.stage.shown) == poses
+    assert shows(studio.pose_state.shown) == poses
 
 
 class TestUndo:
     @pytest.mark.parametrize("name", ACTIONS)
     def test_every_action_goes_back_and_forth_bit_for_bit(self, studio, name):
-        studio.stage.frame()
+        studio.pose_state.compute_frame()
         for first, args in FIRST.get(name, ()):
             do(studio, first, args)
         for args in GOOD[name]:
@@ -99,13 +99,13 @@ class TestUndo:
         """A target out of reach: another solve from there might move on."""
         do(studio, "solver", {"view": 0, "name": name})
         do(studio, "target", {**CHAIN, "position": [5, 1, 0]})
-        before, sentence = now(studio), studio.stage.answer()["views"][0]["sentence"]
+        before, sentence = now(studio), studio.pose_state.build_answer()["views"][0]["sentence"]
         do(studio, "target", {**CHAIN, "position": HAND})
         after = now(studio)
         for _ in range(2):
             do(studio, "undo")
             assert_now(studio, *before)
-            assert studio.stage.answer()["views"][0]["sentence"] == sentence
+            assert studio.pose_state.build_answer()["views"][0]["sentence"] == sentence
             do(studio, "redo")
             assert_now(studio, *after)
         do(studio, "target", {**CHAIN, "position": [0.3, 1.5, 0.2]})
@@ -115,15 +115,15 @@ class TestUndo:
         studio._run_action({"do": "target", **CHAIN, "position": HAND})  # and before a frame:
         studio._run_action({"do": "tolerance", "value": 1e-6})
         do(studio, "undo")
-        assert studio.stage.answer()["views"][0]["status"] == "reached"
-        hand = studio.stage.pose_of(0).world["LeftHand"].positions
+        assert studio.pose_state.build_answer()["views"][0]["status"] == "reached"
+        hand = studio.pose_state.build_view_pose(0).world["LeftHand"].positions
         np.testing.assert_allclose(hand, HAND, atol=2e-3)
 
     def test_a_drag_is_one_step(self, studio):
         before = studio.document
         for i, phase in enumerate(["start", *["move"] * 5, "end"]):
             do(studio, "target", {**CHAIN, "position": [0.4, 1.2, 0.1 + 0.01 * i], "phase": phase, "serial": i})
-        assert studio.stage.serial == 6
+        assert studio.pose_state.serial == 6
         assert [step.label for step in studio.history.past] == ["move target"]
         do(studio, "undo")
         assert same(studio.document, before)
@@ -286,10 +286,10 @@ class TestSolving:
     def test_the_pose_shown_is_the_pose_solved(self, page):
         page.send("target", **CHAIN, position=[0.5, 1.3, 0.2], serial=11)
         frame = page.answered(11)
-        assert (frame.status, frame.version) == (Status.reached, page.studio.stage.version)
+        assert (frame.status, frame.version) == (Status.reached, page.studio.pose_state.version)
         hand = rig().skeleton.index("LeftHand")
         np.testing.assert_allclose(frame.rows[0, 0, hand, :3], [0.5, 1.3, 0.2], atol=2e-3)
-        pose = page.studio.stage.pose_of(0)
+        pose = page.studio.pose_state.build_view_pose(0)
         np.testing.assert_allclose(frame.rows[0, 0, :, :3], pose.world.positions, atol=1e-5)
 
     def test_the_newest_target_wins(self):

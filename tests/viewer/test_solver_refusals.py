@@ -80,6 +80,6 @@ def test_the_list_greys_them_with_their_reasons(served):
     tab.until("window.poise.answer?.views[0].left_out.length === 1")
     assert tab.at("without-a").inner_text() == "left out: head"
     assert "not LookAt" in tab.at("without-a").get_attribute("title")
-    tab.studio.post({"do": "scene", "name": "two_methods"})
+    tab.studio.post_action({"do": "scene", "name": "two_methods"})
     tab.until_state("state.scene === 'two_methods'")
     tab.until('!document.querySelector("[data-testid=solver-a] option[value=fabrik]").disabled')

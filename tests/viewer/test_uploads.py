@@ -36,7 +36,7 @@ def sent(uploads, main, files):
     for name, data in files.items():
         uploads.begin_file({"path": name, "size": len(data)})
         for at in range(0, len(data), 1000):
-            uploads.take(data[at : at + 1000])
+            uploads.write_chunk(data[at : at + 1000])
     return uploads.finish()
 
 
@@ -68,15 +68,15 @@ class TestFolder:
     def test_more_than_was_announced_is_refused(self, uploads):
         uploads.begin({"main": "a.bvh", "files": 1, "bytes": 10})
         with pytest.raises(InputError, match="more is sent"):
-            uploads.take(b"x")
+            uploads.write_chunk(b"x")
         with pytest.raises(InputError, match="more is sent"):
             uploads.begin_file({"path": "a.bvh", "size": 11})
         uploads.begin_file({"path": "a.bvh", "size": 10})
         with pytest.raises(InputError, match="more is sent"):
-            uploads.take(b"x" * 11)
+            uploads.write_chunk(b"x" * 11)
         with pytest.raises(InputError, match="incomplete"):
             uploads.finish()
-        uploads.take(b"x" * 10)
+        uploads.write_chunk(b"x" * 10)
         with pytest.raises(InputError, match="more is sent"):
             uploads.begin_file({"path": "b.bvh", "size": 0})
 
@@ -98,10 +98,10 @@ class TestFolder:
         uploads.cancel()
         assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
         with pytest.raises(InputError, match="no file was announced"):
-            uploads.take(b"late")
+            uploads.write_chunk(b"late")
         uploads.begin({"main": "a.bvh", "files": 1, "bytes": 10})
         uploads.refuse()
-        uploads.take(b"late")  # what was under way when it was refused says nothing
+        uploads.write_chunk(b"late")  # what was under way when it was refused says nothing
 
 
 def deliver(page, main, files):

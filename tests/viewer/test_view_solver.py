@@ -28,16 +28,16 @@ TOLERANCE = 1e-3  # [file units] of the scenes, metres; the library's own is fin
 
 def solved(document, q=None):
     """Outcome of view A."""
-    start = document.started.q[None] if q is None else q
-    return ViewSolver(document, document.started, document.solvers[0])(document.active, start)
+    start = document.solver_start.q[None] if q is None else q
+    return ViewSolver(document, document.solver_start, document.solvers[0])(document.active_chains, start)
 
 
 def with_solver(document, name, **options):
-    return document.but(solvers=(SolverChoice(name, tuple(options.items())), SolverChoice()))
+    return document.replace(solvers=(SolverChoice(name, tuple(options.items())), SolverChoice()))
 
 
 def goals_of(document):
-    return [goal for chain in document.active for goal in chain.goals(document.working)]
+    return [goal for chain in document.active_chains for goal in chain.goals(document.solver_skeleton)]
 
 
 def one_at_a_time(name):

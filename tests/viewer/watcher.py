@@ -88,7 +88,7 @@ class Watcher:
         return self.frames[-1] if self.frames else None
 
     def send(self, do, **args):
-        self.studio.post({"do": do, **args})
+        self.studio.post_action({"do": do, **args})
 
     def until(self, wanted):
         """Take what comes until `wanted(page)`; gives what that returned."""
@@ -110,7 +110,7 @@ class Watcher:
             return
         self.frames.append(Frame(part))
         if self.acknowledges:
-            self.studio.seen(self.frame.number)
+            self.studio.acknowledge_frame(self.frame.number)
 
     def answered(self, serial):
         """Take what comes until the target of this number is answered."""
