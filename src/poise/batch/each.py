@@ -1,4 +1,7 @@
-"""each(): one job per file, on every core or a cluster. Errors are returned as values."""
+"""each(): one job per file, on every core or a cluster.
+
+Errors are returned as values.
+"""
 
 from __future__ import annotations
 
@@ -392,7 +395,7 @@ class _ExecutorPool:
             future.cancel()
 
 
-# --- Dask executors, on an existing or a local cluster (extra `open_cluster`) ----------------------------------------
+# --- Dask executors, on an existing or a local cluster (extra `cluster`) ----------------------------------------------
 
 
 LOCAL = "local"

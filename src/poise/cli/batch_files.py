@@ -1,7 +1,7 @@
-"""Batches of files: commands, options, input and output paths. A command joins by one line in the table.
+"""Batches of files: commands, options, input and output paths.
 
-The command builds a `FileJob` from its options: a value called with an input and an output path in a worker process,
-which returns the table row.
+A command needs one line in the table of commands. It builds a `FileJob` from its options: a value called with an input
+and an output path in a worker process. The call returns the table row.
 """
 
 from __future__ import annotations

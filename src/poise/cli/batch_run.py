@@ -1,7 +1,8 @@
-"""Batch runs with a checkpoint, and their result table. It is kept beside the new files while the batch runs.
+"""Batch runs with a checkpoint file, and their result table.
 
-The first line identifies the job: command, options, files. Lines are only appended: after a kill at most the last one
-is incomplete. A run of the same job resumes from it and retries failed files; it is deleted when every file is done.
+The checkpoint is in the output folder while the batch runs. Its first line identifies the job: command, options, files.
+Lines are only appended: after a kill at most the last one is incomplete. A run of the same job resumes from it and
+retries failed files; it is deleted when every file is done.
 """
 
 from __future__ import annotations

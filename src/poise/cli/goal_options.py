@@ -106,7 +106,7 @@ def _parse_number(word: str, usage: str) -> float:
         raise InputError(f"a goal is written '{usage}'; {word!r} is no number") from error
 
 
-# --- Goals and solver from the options of `poise solve` --------------------------------------------------------------
+# --- One goal from plain options -------------------------------------------------------------------------------------
 
 
 Numbers = tuple[float, ...]

@@ -1,6 +1,6 @@
 """Names of options: help panels, and old names with their replacements.
 
-They work for one version more, with a warning.
+Old names work for one more version, with a warning.
 """
 
 from __future__ import annotations

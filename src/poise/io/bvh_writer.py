@@ -1,10 +1,8 @@
 """BVH writer: into the source document, or under a new hierarchy.
 
-A new hierarchy is for a skeleton from another format.
-
-An unchanged clip gives the file's own bytes. In a clip as long as the file's, an unchanged joint keeps its numbers in a
-frame, and a changed one gets the angles nearest to the old ones; otherwise angles are continuous from frame to frame.
-Angles are printed to 1e-10 degrees, positions exactly.
+A skeleton from another format gets a new hierarchy. An unchanged clip gives the file's own bytes. In a clip as long as
+the file's, an unchanged joint keeps its numbers in a frame, and a changed one gets the angles nearest to the old ones;
+otherwise angles are continuous from frame to frame. Angles are printed to 1e-10 degrees, positions exactly.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def _list_format_names() -> list[str]:
 
 @cache
 def list_formats() -> dict[str, Any]:
-    """Map every suffix to its format module. The folder `poise.io.list_formats` is the registry."""
+    """Map every suffix to its format module. The folder `io/formats/` is the registry."""
     modules = [importlib.import_module(f"poise.io.formats.{name}") for name in _list_format_names()]
     return {suffix: module for module in modules for suffix in module.SUFFIXES}
 

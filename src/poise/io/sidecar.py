@@ -1,4 +1,6 @@
-"""Sidecar `<rig>.ik.toml`: chains, limits and roles of a rig. It is for rigs whose files cannot hold them.
+"""Sidecar `<rig>.ik.toml`: chains, limits and roles of a rig.
+
+The file formats of most rigs have no place for them.
 
 [chains]
 left_arm = { root = "LeftArm", tip = "LeftHand" }
@@ -21,7 +23,7 @@ soft = 0.5                     # any limit may be soft: the weight of its cost
 [humanoid]                     # VRM 1.0 bone names: roles of joints, in place of those found by poise.humanoid
 hips = "Bip01"
 
-[contacts."walk"]              # foot contacts of the clip "walk" [s]: poise.ground.contact_files
+[contacts."walk"]              # foot contacts of the clip "walk" [s]: poise.ground.contact.contact_files
 left = { heel = [[0.82, 1.41]], ball = [[0.95, 1.63]] }
 """
 

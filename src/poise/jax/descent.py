@@ -1,4 +1,6 @@
-"""Levenberg-Marquardt and L-BFGS on packed trees in JAX, by lanes. Everything specific to a rig is an argument.
+"""Levenberg-Marquardt and L-BFGS on packed trees in JAX, in lanes.
+
+Everything specific to a rig is an argument.
 
 JAX compiles a program per shape of its arguments. A tree is padded to the next size with nodes below the world and
 terms of weight zero, so rigs of one size share a program. Padding adds zeros to sums and changes no bit.

@@ -53,7 +53,7 @@ def _renew_property_locks() -> None:
                 value.lock = threading.RLock()  # pyright: ignore[reportAttributeAccessIssue]
 
 
-# --- Cache of results derived from immutable values ------------------------------------------------------------------
+# --- Cached results and frozen values --------------------------------------------------------------------------------
 #
 # Skeletons, poses and plans are immutable, so derived results stay valid. They are stored in the value's own `__dict__`
 # and freed with it, but neither compared nor pickled (`select_own_fields`, `FrozenValue`). Functions of options alone,

@@ -75,7 +75,7 @@ def _name_root(skeleton: Skeleton, pole: Pole, goals: Sequence[Goal]) -> Pole:
     return replace(pole, root=skeleton.names[find_pole_limb(skeleton, pole, goals).first])
 
 
-# --- Degrees of freedom and measures of a set of goals ---------------------------------------------------------------
+# --- Find moving joints and order the goal terms ---------------------------------------------------------------------
 #
 # This part of the packing is the same for all poses.
 #

@@ -155,7 +155,7 @@ def _scale_to_unit(vectors: Floats, message: str) -> None:
     vectors[not_unit] = scaled
 
 
-# --- Common interface of all goals, and checks of their fields -------------------------------------------------------
+# --- Interface of goals, and checks of their fields ------------------------------------------------------------------
 
 
 _PAIR_SIZE = 2

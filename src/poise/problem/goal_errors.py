@@ -1,12 +1,6 @@
 """Goal errors of poses by forward kinematics.
 
-The error is the offset of the centre of mass from the area between the supports.
-
-c is the centre of mass and s_i are the support points, shrunk towards their mean; both are projected along `up`. For c
-outside their hull the nearest point of the hull is n = sum l_i s_i, with shares l_i of two corners. The residual is
-e = n - c, and 0 inside. For constant shares e decreases by dc - sum l_i ds_i; this is exact to first order, because n
-moves along its edge, perpendicular to e. A joint rotates all mass below it: dc = m / M (v + w x (b - p)), where b is
-the centre of the mass m below it, and v and w are the velocities of any point p below it (a column of its Jacobian).
+Kernels measure along the joint paths of the goals; NumPy measures world transforms, and Balance with its Jacobian.
 """
 
 from __future__ import annotations
@@ -55,6 +49,15 @@ from poise.problem.plan import Plan
 from poise.problem.tree_packing import read_axis, read_offset
 
 _MIN_SQUARED_LENGTH = 1e-300  # lower bound of squared lengths in divisions
+
+
+# --- Balance: offset of the centre of mass from the area between the supports ----------------------------------------
+#
+# c is the centre of mass and s_i are the support points, shrunk towards their mean; both are projected along `up`. For
+# c outside their hull the nearest point of the hull is n = sum l_i s_i, with shares l_i of two corners. The residual is
+# e = n - c, and 0 inside. For constant shares e decreases by dc - sum l_i ds_i; this is exact to first order, because n
+# moves along its edge, perpendicular to e. A joint rotates all mass below it: dc = m / M (v + w x (b - p)), where b is
+# the centre of the mass m below it, and v and w are the velocities of any point p below it (a column of its Jacobian).
 
 
 def compute_balance_error(pose: Pose, goal: Balance) -> tuple[Floats, Floats]:
@@ -174,7 +177,7 @@ def _find_descendants(skeleton: Skeleton) -> Bools:
     return get_or_compute(skeleton, "behind", None, make)
 
 
-# --- Goal errors of poses by forward kinematics ----------------------------------------------------------------------
+# --- Errors of all other goals ---------------------------------------------------------------------------------------
 #
 # Measurements use the skeleton's own joint data, and nothing reported by a solver.
 

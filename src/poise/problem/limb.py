@@ -1,4 +1,7 @@
-"""Pack two-bone limbs for kernels/limb. Which joints these are, or why there are none."""
+"""Find the joints of a two-bone limb, and pack it for its kernels.
+
+The kernels are kernels/two_bone.py and kernels/planar_two_bone.py. A problem without such a limb gets the reason.
+"""
 
 from __future__ import annotations
 
@@ -193,7 +196,7 @@ def find_rotation_column(skeleton: Skeleton, row: int) -> int:
     return int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
 
 
-# --- Pack two-bone limbs for kernels/limb ----------------------------------------------------------------------------
+# --- Pack limbs for the kernels --------------------------------------------------------------------------------------
 #
 # The constants are packed once for a plan; a kernel adds the numbers of each pose.
 

@@ -1,6 +1,7 @@
 """Pose-independent part of a problem, packed for the kernels.
 
-With non-uniform scale each length is known only to the plan's relative `length_error`, which widens the bounds.
+It also bounds the reach of each goal by bone lengths. With non-uniform scale each length is known only to the plan's
+relative `length_error`, which widens the bounds.
 """
 
 from __future__ import annotations
@@ -170,9 +171,9 @@ def _compute_length(v: Floats) -> float:
     return float(np.sqrt((v**2).sum()))
 
 
-# --- Pose-independent part of a problem, packed for the kernels ------------------------------------------------------
+# --- Build plans: from the cache, or packed --------------------------------------------------------------------------
 #
-# It is remembered with the skeleton.
+# A plan is cached with its skeleton, by the kinds of its goals and the fixed joint data of the start pose.
 #
 # `problem.py` converts start poses and targets into the plan's frames and units. The arrays are documented in
 # kernels/tree_residual.py.

@@ -1,4 +1,4 @@
-"""Residuals and Jacobians of goals in NumPy. The NumPy version of kernels/tree/goal_rows.
+"""Residuals and Jacobians of goals in NumPy. The NumPy version of kernels/goal_jacobians.py.
 
 Errors are measured on the skeleton itself, with any scale. Jacobians are those of Pose.jacobian, (k, 6, nd), in the
 columns of a plan. Residuals equal those of the kernels, except that the weight of a pole does not fade.

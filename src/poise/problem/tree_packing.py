@@ -143,7 +143,7 @@ def compute_unit_size(*length_sets: Iterable[Floats]) -> float:
     return 1.0
 
 
-# --- Pack a kinematic tree: fold fixed joints and remove scale -------------------------------------------------------
+# --- Walk the tree and write frames and effector points --------------------------------------------------------------
 #
 # `dof_layout.py` decides on the moving joints; `plan.py` stores the packed arrays for all poses they serve.
 

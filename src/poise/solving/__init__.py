@@ -5,4 +5,14 @@ execution.py runs it for one target or a batch, batch.py splits large batches an
 holds the Result. Errors, limit violations and the reason for a missed goal are computed independently of the solver
 (diagnosis.py) and written as text by messages.py. bake.py solves every frame of a clip, tracker.py follows moving
 targets, and fit.py fits a skeleton to joint positions.
+
+Steps of a solve: the start is moved inside its limits; the solver gets the problem, target rows and tolerances and
+returns configurations; answers for sheared trees are corrected (solvers/base/answer_refinement.py); errors are measured
+on the skeleton's own rows. A batch is split into parts for the threads. A batch of starts is solved plan by plan: a
+clip with moving hips is one batch, one with animated bone lengths is many. A single target takes a shorter path with
+the same bits: solver, tolerance and settings are cached with the skeleton, and status, message and other fields of the
+Result are computed on first access.
+
+Optional goals: problem/problem.py derives problems without options (all goals; all with smaller weights of the optional
+ones; the required ones alone), and batch.py solves them in this order, each from the pose of the one before.
 """

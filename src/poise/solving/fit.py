@@ -231,7 +231,7 @@ def wrap_angle(angle: float) -> float:
     return math.remainder(angle, 2 * math.pi)
 
 
-# --- Fit local rotations to joint positions over time ----------------------------------------------------------------
+# --- Fit all frames, then refine -------------------------------------------------------------------------------------
 #
 # Bone lengths are kept.
 

@@ -1,6 +1,6 @@
 """Method styles and shared drawing functions of the page.
 
-Each method has a colour, a dash and a short name, so that none of them is needed alone.
+Each method has a colour, a dash and a short name, so any two of them can be missing.
 """
 
 from __future__ import annotations

@@ -1,1 +1,5 @@
-"""What the ground needs to know of a figure: its legs, their motion in metres with z up, its speeds and cycles."""
+"""Leg motion of a character in metres with z up, for planting.
+
+`figure.py` has the legs and their size, `motion.py` their positions over time, `footing.py` the terrain in these units.
+`speeds.py` computes velocities and lowest levels without crossing a cut, `steps.py` measures acceleration spikes.
+"""

@@ -1,4 +1,4 @@
-"""`extras.poise` of nodes and of the asset: data without a glTF property. Poise writes and reads it.
+"""`extras.poise` of nodes and of the asset: data without a glTF property.
 
     {"kind": "ball", "order": "ZXY",                       kind of joint; Euler order of the file it came from
      "rest": {"translation": [x, y, z], "rotation": [x, y, z, w], "scale": [x, y, z], "q": [...]},

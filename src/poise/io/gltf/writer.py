@@ -1,4 +1,4 @@
-"""glTF writer: rigs, clips and poses. They go into their source document or a new one."""
+"""glTF writer: rigs, clips and poses, into the source document or a new one."""
 
 from __future__ import annotations
 

@@ -1,13 +1,15 @@
-"""Joint limits as values. One meaning for every solver: the kernels of `kernels/limits.py` apply them.
+"""Joint limits as values, applied by `kernels/limits.py` for every solver.
 
 A limit is relative to the rest rotation of a ball joint, whose quaternion in q is the identity there; for a hinge or a
-slide it bounds q itself, so its zero is the zero pose of the file.
+slide it bounds q itself, so its zero is the zero pose of the file. Precedence: Python argument, sidecar, glTF extras,
+the file.
 
 A limit is hard (`soft=0`): no result is ever outside. With `soft` > 0 it is a penalty: it costs soft * excess^2, has a
 lower priority than all goals, and is reported as `Result.cost`.
 
 The folder is the registry: one file per limit, whose class is named like the file (swing_twist.py has SwingTwist).
-Their shared checks are in `model/limit_checks.py`.
+Their shared checks are in `model/limit_checks.py`; `model/limit_bounds.py` applies the same rules in NumPy, because
+reading a file must not wait for a compiler.
 """
 
 import importlib

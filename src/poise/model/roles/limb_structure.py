@@ -1,4 +1,4 @@
-"""Limbs, trunk and facing direction from the tree. Bone lengths count, names do not.
+"""Limbs, trunk and facing direction from the tree and its bone lengths.
 
 A limb is a branch with at least two bones; its partner is a sibling with bones of the same lengths. Lengths do not
 depend on the pose: rest poses of motion capture are often meaningless. Positions are used only where the tree is

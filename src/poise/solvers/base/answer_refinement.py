@@ -1,7 +1,5 @@
 """Refine answers by Levenberg-Marquardt on forward kinematics: sheared rigs and Balance.
 
-It serves trees with non-uniform scale, and Balance.
-
 Residual and Jacobian are computed from the affine maps (problem/residuals.py); limits are kept. The starts are answers
 of other solvers, so few problems need it, and few steps.
 """

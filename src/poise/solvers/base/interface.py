@@ -129,7 +129,7 @@ def view_as_statuses(codes: np.ndarray[Any, np.dtype[np.int64]]) -> Statuses:
     return codes.view(Statuses)
 
 
-# --- Input and output of a solver besides the problem ----------------------------------------------------------------
+# --- Request, answer and trace of a solver ---------------------------------------------------------------------------
 
 
 Prefer = Literal["first", "closest", "all"]

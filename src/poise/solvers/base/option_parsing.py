@@ -1,8 +1,7 @@
 """Parameters of a class, from its signature and docstring.
 
-The command line and the viewer read options through this module.
-
-So each option is defined once: as a field of a solver or goal, described in the class docstring.
+The command line and the viewer read options through this module. Each option is thus defined once: as a field of a
+solver or goal, described in the class docstring.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Document of the viewer as a frozen value: chains, solvers, settings, clip keys.
 
-Undo keeps earlier documents.
-
     Document -> goals (ChainTarget) -> poses (view_solver.py) -> frames (protocol.py)
 
 Actions turn one Document into the next (`actions.py`); nothing else changes it.

@@ -1,4 +1,4 @@
-"""Downloads of the page, written with `poise.save()`. These are the posed rig, a clip and the sidecar."""
+"""Downloads of the page: posed rig, clip and sidecar, by `poise.save()`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,5 @@
-"""One adapter per library. The folder is the registry; the file name is the name of the peer."""
+"""Adapters to other libraries, one per file; the folder is the registry.
+
+The file name is the name of the peer, and its class is named alike. An adapter takes a `SerialArm` and returns joint
+values; see `comparison/peers/`. A library is imported when its adapter is made.
+"""

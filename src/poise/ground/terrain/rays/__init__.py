@@ -1,1 +1,5 @@
-"""Rays that meet the ground: marched, or walked over a grid in plan."""
+"""Ray intersection with terrain: by marching, or by cells of a grid in plan.
+
+`march.py` steps along a ray by the steepest slope of a height field. For meshes `plan_grid.py` and `triangle_cells.py`
+sort triangles into cells, `slab.py` clips rays, and `mesh_edges.py` finds the nearest outer edge.
+"""
