@@ -183,7 +183,7 @@ def measure_residual(
     node_rotation, point = TracedQuat(*rows[:4]), TracedVec(*rows[4:])
     wanted = kinematics.to_quat(lane.targets)
     aimed = TracedVec(*wanted[:3])
-    # Targets of other kinds of terms may be no unit vectors; quaternions.py explains both sides of a `where`.
+    # Targets of other kinds of terms may be no unit vectors; kinematics.py explains both sides of a `where`.
     none = kinematics.identity_like(point.x)
     pole = TracedVec(*none[1:3], none[0])
     is_rotation, is_aim, is_pointing = kinds == ROTATION, kinds == AIM, (kinds == DIRECTION) | (kinds == AIM)

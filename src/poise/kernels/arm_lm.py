@@ -468,7 +468,7 @@ def is_race_over(race, last, takes_first, start_error):
     return race[RACE_OLDEST] > last or race[RACE_OLDEST] > race[RACE_WINNER]
 
 
-# --- Batch Levenberg-Marquardt solver of a serial arm ----------------------------------------------------------------
+# --- Batches: a problem per lane -------------------------------------------------------------------------------------
 #
 # Each lane has one problem and takes the next when it is done.
 #
@@ -655,7 +655,7 @@ def next_attempt(kind, problems, lanes, l, is_met, following, last):
     return True
 
 
-# --- a lone problem ----------------------------------------------------------------------------------------------
+# --- One problem: an attempt per lane ----------------------------------------------------------------------------
 
 
 @device_function

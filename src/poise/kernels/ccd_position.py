@@ -1,6 +1,8 @@
 """Cyclic coordinate descent for a position goal, with O(n) sweeps.
 
-It rotates or slides the joint so that the tip comes nearest to the target.
+A step of CCD (`step_joint`: `step_hinge`, `step_ball`, or a slide) moves one joint so that the tip comes nearest to the
+target. A sweep carries points only: from the tip, the target is propagated up into every joint's frame once, then the
+tip down; from the base, in the other order.
 """
 
 from __future__ import annotations
@@ -246,7 +248,7 @@ def sweep_from_base(links, tip, target, hinge_rule, max_turn, x, sincos, points)
     return norm(sub(d, tip))
 
 
-# --- Cyclic coordinate descent for a position goal -------------------------------------------------------------------
+# --- Sweeps, polish and restarts until the target is met -------------------------------------------------------------
 #
 # Each joint in turn brings the tip as near to its target as it alone can.
 #

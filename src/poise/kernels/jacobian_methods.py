@@ -1,9 +1,9 @@
 # pyright: standard
 """Batched Jacobian methods for a tree: step rules, finite differences, driver.
 
-It is the derivative of the residual itself. The analytic rows of rotations and directions are the rates of the
-remaining rotation. Both agree at the goal; far from it the analytic rows are longer, by 1 / cos(angle / 2) along the
-axis of the remaining rotation.
+The numeric Jacobian is the derivative of the residual itself. The analytic rows of rotations and directions are the
+rates of the remaining rotation. Both agree at the goal; far from it the analytic rows are longer, by 1 / cos(angle / 2)
+along the axis of the remaining rotation.
 """
 
 from __future__ import annotations
@@ -306,7 +306,7 @@ def cap_step(kind, tree, lanes, max_step, share):
 # arrays:
 #
 # clamps   (t,)         largest weighted residual of each term in one step
-# settings (9,)         the columns METHOD_ of codes.py
+# settings (9,)         the columns METHOD_ of layout.py
 # scratch               memory of compute_scratch_size numbers, 64-byte aligned like `work`
 # errors   (k,)         weighted squared error of each result; 1e300 where the residual was never a number
 # counts   (k, 3)       steps and attempts used; 1 where the goals were met

@@ -1,11 +1,12 @@
 # pyright: standard
 """Numba compiler of the kernels, and its decorators.
 
-Results for built-in numeric types and Poise's own types are looked up once.
+The decorators are `kernel` (called by Python, cached on disk), `inline`, `device_function` and `never_inline` (called
+by kernels). Each kernel is compiled with all its callees inside.
 
-Numba tries all known cases of an operator, about forty, for each use in a kernel, and again when the kernel is lowered;
-and it compiles `min`, `max` and `int` as separate functions for every combination of argument types. Together they took
-a fifth of the compile time.
+Operators on built-in numeric types and Poise's own types are looked up once. Numba would try all known cases of an
+operator, about forty, for each use in a kernel, and again when the kernel is lowered; and it compiles `min`, `max` and
+`int` as separate functions for every combination of argument types. Together they took a fifth of the compile time.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ def make_caching_context(context: Any) -> Any:
     return copied
 
 
-# --- Numba compiler of the kernels -----------------------------------------------------------------------------------
+# --- Compiler: passes, targets, cache stamp --------------------------------------------------------------------------
 #
 # A kernel contains all its callees and is optimised as a whole, once.
 #

@@ -3,7 +3,7 @@
 
 world_i = world_parent . A_i . J_i(q_i) . B_i, in one loop: parents come first.
 
-Several poses are computed side by side (values/lanes.py). The constants A and B are multiplied into the motions:
+Several poses are computed side by side (kernels/lanes.py). The constants A and B are multiplied into the motions:
 
     hinge   A R(x) B = still + sin x  sine + cos x  cosine      with R = a a^T + sin x [a] + cos x (1 - a a^T)
     slide   A T(x) B = still + x  sine

@@ -55,7 +55,7 @@ FK_AFTER = FK_COSINE  # of a ball or free joint, which has no cosine: 0 where B 
 JACOBIAN_ROW = 13  # numbers of a row
 JACOBIAN_FIRST, JACOBIAN_ORIGIN, JACOBIAN_AXES = 0, 1, 4  # first column, A's translation, three axes
 
-# --- joint paths (r, PATH_ROW) and measures at their ends (c, MEASURE_ROW): problem/measuring, kernels/goal_errors.py -
+# --- joint paths (r, PATH_ROW) and measures at their ends (c, MEASURE_ROW): kernels/goal_errors.py -------------------
 
 PATH_ROW = 23
 PATH_KIND, PATH_AXIS = 0, 1  # kind of the joint, and its axis
@@ -77,7 +77,7 @@ PACE_LOW, PACE_HIGH = 3, 4  # range of a HINGE or hinged ball
 PACE_AXIS = 5  # of a hinged ball
 HINGED_BALL = 5  # additional kind: a ball reduced to a hinge by a range
 
-# --- a tree of motions: problem/packed.py, kernels/tree_residual.py ---------------------------------------------------
+# --- a tree of motions: problem/plan.py, kernels/tree_residual.py -----------------------------------------------------
 
 NODE_PARENT, NODE_MOTION, NODE_START, NODE_DOF = 0, 1, 2, 3  # parent or -1, kind, first number, first dof
 DOF_LOW, DOF_HIGH, DOF_NUMBER, DOF_WEIGHT = 0, 1, 2, 3  # range, number in u or -1, weight of its step
@@ -145,7 +145,7 @@ REACH_WORK_ONE_TARGET = REACH_WORK_PER_TARGET + 2 * MAX_ARM_LINKS  # maximum for
 REACH_RESULT = 4  # numbers behind each solution: iterations, attempts, is met, weighted squared error
 INVALID_TARGET, START_OUTSIDE_LIMITS = -1, -2  # statuses: invalid target; start outside its limits
 
-# --- limbs of two bones: problem/limb.py, problem/limb.py, kernels/limb -----------------------------------------
+# --- limbs of two bones: problem/limb.py, kernels/limb_packing.py, kernels/two_bone.py ------------------------------
 
 LIMB_ROW, LIMB_SETTINGS, PLANE_ROW = 78, 8, 37
 LIMB_WORK = LIMB_ROW + 23  # workspace per lane: a row, a target (7), a pole (3) and a solution (13)

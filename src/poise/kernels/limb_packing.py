@@ -1,10 +1,10 @@
 # pyright: standard
 """Packing of posed limbs into rows of numbers for the limb kernels.
 
-plan    (57,)        constants of the limb, the columns POSED_ in codes.py
+plan    (57,)        constants of the limb, the columns POSED_ in layout.py
 maps    (k, 12 m)    world maps of joints, affine 3 x 4 (kernels/kinematics.py)
 q       (k, nq)      the poses
-local_offsets (0|k, 6 r)  their translations and scales, laid out as in kernels/kinematics.py
+local_offsets (0|k, 6 r)  their translations and scales, see kernels/kinematics.py
 rotations (k, 16)    rotations of the four maps in POSED_MAPS
 
 A joint with map number -1 has the world as its parent.

@@ -1,7 +1,8 @@
 # pyright: standard
 """Joint limits: angles, whole rotations, blocked directions and violations.
 
-The single implementation for hinges and slides, shared by every solver.
+Every solver uses these rules. A hinge or slide gets the legal value nearest on the circle, a ball the nearest legal
+rotation; legal ones are not changed by a bit.
 """
 
 from __future__ import annotations

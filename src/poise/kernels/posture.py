@@ -193,7 +193,7 @@ def compute_poles(maps, joints, body, targets, out):
 
     maps     (1|k, 12 n)  world transforms of joints in the start poses
     joints   (4,)         numbers of the maps of body, first joint, middle joint and tip
-    body     (SIDE_ROW,)  the columns SIDE_ of codes.py
+    body     (SIDE_ROW,)  the columns SIDE_ of layout.py
     targets  (k, 3|7)     of the tip: x y z, w x y z
     """
     length = body[SIDE_LENGTH]
@@ -226,7 +226,7 @@ def lower_raised_poles(maps, joints, body, out, raised):
 
     maps     (k, 12 n)    world transforms of joints in the poses
     joints   (4,)         numbers of the maps of body, first joint, middle joint and tip
-    body     (SIDE_ROW,)  the columns SIDE_ of codes.py
+    body     (SIDE_ROW,)  the columns SIDE_ of layout.py
 
     The poles lower the middle joints by the smallest rotation. Returns the number of marked limbs.
     """

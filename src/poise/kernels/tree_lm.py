@@ -8,7 +8,7 @@ Further arrays:
 
     starts   (1|k, nu)    configurations to start from
     seeds    (s, nd)      numbers in 0..1 that define the restarts, the same for all problems
-    settings (6,)         the columns TREE_ of codes.py
+    settings (6,)         the columns TREE_ of layout.py
     work                  memory of compute_workspace_size numbers, 64-byte aligned; its content is arbitrary
     u        (k, nu)      results
     errors   (k,)         weighted squared error of each result; 1e300 where the residual was never a number

@@ -227,11 +227,9 @@ def make_views(kind, work, n, nd, nu, m, targets):
     )
 
 
-# --- Forward kinematics, residual and damped step of a packed tree ---------------------------------------------------
+# --- Levenberg-Marquardt step of a tree in dual form -----------------------------------------------------------------
 #
-# It has hinges, slides, balls and moves, and any number of goals.
-#
-# The step is Levenberg and Marquardt's in its dual form,
+# The tree has hinges, slides, balls and moves, and any number of goals. The step is
 #
 # delta = S J^T y + b,  (J S J^T + damping I) y = e - J b
 #

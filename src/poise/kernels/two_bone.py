@@ -281,7 +281,7 @@ def nlerp(a, b, weight):
     return normalise_quat(Quat(l * a.w + k * b.w, l * a.x + k * b.x, l * a.y + k * b.y, l * a.z + k * b.z))
 
 
-# --- Closed-form IK of two-bone limbs --------------------------------------------------------------------------------
+# --- Bend, aim and swivel of a limb ----------------------------------------------------------------------------------
 #
 # Bend by the law of cosines, aim, swivel.
 #
@@ -466,7 +466,7 @@ def compute_tip_motion(limb, wanted_rotation, limb_rotation, middle):
     return normalise_quat(multiply(undone, multiply(multiply(limb.turn, wanted_rotation), limb.of_tip)))
 
 
-# --- the whole ---------------------------------------------------------------------------------------------------
+# --- Solve limbs in lanes ----------------------------------------------------------------------------------------
 
 
 @inline

@@ -1,8 +1,8 @@
 """Data model: skeleton, pose, clip, rig, limits, roles.
 
 `skeleton` holds the joint tree with constant frames, `pose` a configuration q, `clip` poses over time, and `rig` the
-content of a file. `kinematics` prepares forward kinematics for its kernel, `joints`, `topology` and `mass` have
-properties of joints, `loops` those of closed chains. `limits/`, `roles/` and `anatomy/` are packages of their own.
+content of a file. `kinematics` prepares forward kinematics for its kernel, `joints`, `joint_tree` and `mass` have
+properties of joints and of their tree. `limits/`, `roles/` and `anatomy/` are packages of their own.
 
 Each reader maps its joints to the frames of world_i = world_parent . A_i . J_i(q_i) . B_i:
 

@@ -203,7 +203,7 @@ def _build_aims(count: int) -> Floats:
     return out
 
 
-# --- Pack serial arms with one end-effector goal for kernels/arm -----------------------------------------------------
+# --- Serial arms with one end-effector goal, for kernels/arm_lm.py ---------------------------------------------------
 #
 # The links are hinges and slides; the goal is at the last one.
 
@@ -216,7 +216,7 @@ _FIRST_LIMIT_GROUP = (
 
 
 class Arm(NamedTuple):
-    """Serial arm of m links, packed. See kernels/arm_lm.py and many.py.
+    """Serial arm of m links, packed. See kernels/arm_lm.py.
 
     links        (m + 1, 10)
     gains        (m,)        kernel units in one unit of q: 1 for hinges
@@ -319,7 +319,7 @@ class ArmArrays(NamedTuple):
     """Target-independent inputs of kernels/arm_targets.py.
 
     numbers  flat, parts aligned to 64 bytes
-    layout   flat; for both see the columns REACH_ in codes.py
+    layout   flat; for both see the columns REACH_ in layout.py
     """
 
     numbers: Floats
