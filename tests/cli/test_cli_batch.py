@@ -231,7 +231,7 @@ class TestRefused:
         asked = []
         for name in ("a", "ab", "b", "b_1", "b_1_x", "c-d"):
             several(name, ("walk", "run"))
-        monkeypatch.setattr("poise.cli.files.read", lambda file: asked.append(file.stem) or poise.load(file))
+        monkeypatch.setattr("poise.cli.files.read_rig", lambda file: asked.append(file.stem) or poise.load(file))
         run(*self.ALL, cwd=tmp_path)
         assert sorted(asked) == ["b", "b_1", "b_1_x"]
 

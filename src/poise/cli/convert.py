@@ -10,16 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from poise.cli.batch_files import (
-    ClusterOption,
-    FormatOption,
-    OverwriteOption,
-    ProcessesOption,
-    ResultRow,
-    build_batch_options,
-    is_batch,
-    reject_batch_options,
-)
+from poise.cli import batch_files
 from poise.cli.batch_run import run_batch as run_library
 from poise.cli.files import IncludeRoot, check_differs_from_input, check_writable
 from poise.cli.terminal import say
@@ -57,7 +48,7 @@ class ConvertJob:
     root: str | None
     include_root: Path | None = None
 
-    def __call__(self, file: Path, out: Path) -> ResultRow:
+    def __call__(self, file: Path, out: Path) -> batch_files.ResultRow:
         """Convert a file and return its row of the table."""
         options: dict[str, Any] = asdict(self)
         result = build_json(run(file, out, **options))
@@ -102,21 +93,23 @@ def convert(
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="many files: the output folder")] = None,
-    suffix: FormatOption = None,
+    suffix: batch_files.FormatOption = None,
     include_root: IncludeRoot = None,
-    overwrite: OverwriteOption = False,
-    processes: ProcessesOption = None,
-    cluster: ClusterOption = None,
+    overwrite: batch_files.OverwriteOption = False,
+    processes: batch_files.ProcessesOption = None,
+    cluster: batch_files.ClusterOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Convert files between formats. Losses are listed."""
     job = ConvertJob(clip, fps, scale, up and up.value, rest and rest.value, root, include_root)
-    if out is not None and (is_batch(files, out) or suffix is not None):
+    if out is not None and (batch_files.is_batch(files, out) or suffix is not None):
         if suffix is None:
             raise InputError("many files need --format, the output format, such as --format bvh")
-        batch = build_batch_options(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
+        batch = batch_files.build_batch_options(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
         raise typer.Exit(run_library("convert", files, batch, job, as_json=as_json, each_clip=clip == ALL_CLIPS))
-    reject_batch_options("convert", overwrite=overwrite, processes=processes, cluster=cluster, format=suffix)
+    batch_files.reject_batch_options(
+        "convert", overwrite=overwrite, processes=processes, cluster=cluster, format=suffix
+    )
     _print_result(run(*_parse_paths(files, out), **asdict(job)), as_json=as_json)
 
 

@@ -12,18 +12,9 @@ import typer
 
 from poise.cli.terminal import say
 from poise.errors import FileError, InputError, PoiseError, UnsupportedError
+from poise.io import registry
 from poise.io.files import resolve_target
-from poise.io.registry import (
-    ALL_CLIPS,
-    build_clip_paths,
-    describe_lost_loops,
-    find_reader,
-    find_writer,
-    is_single_clip_format,
-    load,
-    read_rig,
-    save,
-)
+from poise.io.registry import read_rig
 from poise.io.sidecar import apply_sidecar
 from poise.model.clip import Clip
 from poise.model.rig import Rig, Saveable
@@ -43,7 +34,7 @@ def load_rig(
     file: Path, limits: Path | None = None, *, no_limits: bool = False, include_root: Path | None = None
 ) -> Rig:
     """Load a rig and print its notes on standard error."""
-    rig = load(file, include_root=include_root)
+    rig = registry.load(file, include_root=include_root)
     for note in rig.notes:
         say(f"note: {note}", err=True)
     return apply_limits(rig, limits, no_limits=no_limits)
@@ -75,7 +66,7 @@ def check_pose_path(path: Path, source: Path | None) -> None:
         raise InputError(
             f"{path}: a pose is written to a file of a rig, such as posed.glb; --plot {path} draws a picture"
         )
-    find_writer(path)
+    registry.find_writer(path)
     if path.suffix.lower() in _POSELESS_SUFFIXES:
         raise UnsupportedError(f"{path}: a URDF file holds no pose; write joint values to a .json or .csv file")
     check_writable(path)
@@ -88,8 +79,8 @@ def save_with_note(thing: Saveable, path: Path, rig: Rig) -> None:
 
     A note on standard error lists the closed loops if the format cannot hold them.
     """
-    save(thing, path, like=rig)
-    lost = describe_lost_loops(rig.skeleton, path)
+    registry.save(thing, path, like=rig)
+    lost = registry.describe_lost_loops(rig.skeleton, path)
     if lost:
         say(f"note: {path}: {lost}", err=True)
 
@@ -176,7 +167,7 @@ def select_clip(rig: Rig, name: str | None, option: str = "--every-frame") -> Cl
 
 def reject_all_clips(name: str | None, reason: str) -> None:
     """Raise InputError for `--clip all` where one clip is needed."""
-    if name == ALL_CLIPS:
+    if name == registry.ALL_CLIPS:
         raise InputError(f"--clip all: {reason}; give --clip NAME")
 
 
@@ -186,12 +177,12 @@ def reject_all_clips(name: str | None, reason: str) -> None:
 def list_output_paths(out: Path, clips: Sequence[Clip]) -> list[Path]:
     """List the output file of each clip. Formats of several clips share one file."""
     names = [clip.name for clip in clips]
-    return build_clip_paths(out, names) if is_single_clip_format(out) else [out] * len(names)
+    return registry.build_clip_paths(out, names) if registry.is_single_clip_format(out) else [out] * len(names)
 
 
 def find_free_names(names: Sequence[str], out: Path | None, rig: Rig) -> list[str]:
     """Find unused clip names for a new file. A file with an old walk gets walk_1."""
-    if out is None or is_single_clip_format(out):
+    if out is None or registry.is_single_clip_format(out):
         return list(names)
     used = {clip.name for clip in rig.clips} if _is_document_preserved(rig, out) else set[str]()
     free: list[str] = []
@@ -204,7 +195,7 @@ def find_free_names(names: Sequence[str], out: Path | None, rig: Rig) -> list[st
 
 def _is_document_preserved(rig: Rig, out: Path) -> bool:
     """Return whether the source document is preserved in a new file."""
-    return rig.path is not None and find_reader(rig.path) is find_writer(out)
+    return rig.path is not None and registry.find_reader(rig.path) is registry.find_writer(out)
 
 
 def check_distinct_files(files: dict[str, list[Path]]) -> None:
@@ -255,7 +246,7 @@ def check_batch_outputs(pairs: Sequence[tuple[Path, Path]], *, overwrite: bool) 
     Clip names are in the files. Only files with possible conflicts are read: outputs named A and A_B, or an existing
     file A_B.
     """
-    single_clip_pairs = [pair for pair in pairs if is_single_clip_format(pair[1])]
+    single_clip_pairs = [pair for pair in pairs if registry.is_single_clip_format(pair[1])]
     similar = _find_similar_outputs([out for _, out in single_clip_pairs])
     taken: dict[str, Path] = {}
     for file, out in single_clip_pairs:

@@ -17,17 +17,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 import typer
 
 from poise import plot
-from poise.cli.batch_files import (
-    ClusterOption,
-    FormatOption,
-    OverwriteOption,
-    ProcessesOption,
-    ResultRow,
-    build_batch_options,
-    is_batch,
-    reject_batch_options,
-    reject_single_file_options,
-)
+from poise.cli import batch_files
 from poise.cli.batch_run import run_batch as run_library
 from poise.cli.files import (
     ClipOption,
@@ -171,7 +161,7 @@ def run_one_clip(
         raise typer.Exit(1)
 
 
-def build_row(outcome: PlantOutcome, *, strict: bool) -> ResultRow:
+def build_row(outcome: PlantOutcome, *, strict: bool) -> batch_files.ResultRow:
     """Build the table row of a clip. Units are cm/s and mm, as in the report."""
     report = outcome.planted.report.as_object()
     before, after, worse = report["before"], report["after"], outcome.planted.report.worse
@@ -419,7 +409,7 @@ def _build_clips_json(results: list[PlantedClip]) -> dict[str, Any]:
     return {"clips": clips, "failed": failed}
 
 
-def build_clips_row(results: list[PlantedClip], *, strict: bool) -> ResultRow:
+def build_clips_row(results: list[PlantedClip], *, strict: bool) -> batch_files.ResultRow:
     """Build the table row of a file with planted clips.
 
     It has sums of frames and regressions, and the maximum of each measure.
@@ -539,7 +529,7 @@ class PlantJob:
         terrain = build_terrain(self.terrain, clip, rig, self.legs, up=options["up"], metre=options["metre"])
         return plant_feet(clip, terrain, rig=rig, legs=self.legs, contacts=contacts, **options)
 
-    def __call__(self, file: Path, out: Path) -> ResultRow:
+    def __call__(self, file: Path, out: Path) -> batch_files.ResultRow:
         """Process one file of a batch and return its table row."""
         request = PlantRequest(file, self.clip, self.legs, None, self.include_root)
         files = OutputPaths(out, None, None, None)
@@ -562,16 +552,18 @@ def _run_command(
     as_json: bool,
 ) -> None:
     """Plant the feet of one clip, or of a batch."""
-    if not (is_batch(clips, files.out) or batch.suffix is not None):
-        reject_batch_options(job.verb, overwrite=batch.overwrite, processes=batch.processes, cluster=batch.cluster)
+    if not (batch_files.is_batch(clips, files.out) or batch.suffix is not None):
+        batch_files.reject_batch_options(
+            job.verb, overwrite=batch.overwrite, processes=batch.processes, cluster=batch.cluster
+        )
         request = PlantRequest(clips[0], job.clip, job.legs, contacts, job.include_root)
         run = run_all_clips if job.clip == ALL_CLIPS else run_one_clip
         run(request, files, job.plant_clip, verb=job.verb, as_json=as_json, strict=job.strict)
         return
-    reject_single_file_options(
+    batch_files.reject_single_file_options(
         job.verb, contacts=contacts, report=files.report, plot=files.plot, save_contacts=files.contacts
     )
-    batch_options = build_batch_options(
+    batch_options = batch_files.build_batch_options(
         files.out, batch.suffix, overwrite=batch.overwrite, processes=batch.processes, cluster=batch.cluster
     )
     raise typer.Exit(run_library(job.verb, clips, batch_options, job, as_json=as_json, each_clip=job.clip == ALL_CLIPS))
@@ -621,10 +613,10 @@ def plant(
     save_contacts: _SaveContacts = None,
     strict: _Strict = False,
     include_root: IncludeRoot = None,
-    suffix: FormatOption = None,
-    overwrite: OverwriteOption = False,
-    processes: ProcessesOption = None,
-    cluster: ClusterOption = None,
+    suffix: batch_files.FormatOption = None,
+    overwrite: batch_files.OverwriteOption = False,
+    processes: batch_files.ProcessesOption = None,
+    cluster: batch_files.ClusterOption = None,
     as_json: _Json = False,
 ) -> None:
     """Plant the feet of a clip on a terrain. Heels and balls stay fixed in contact, the hips follow the ground."""
@@ -658,10 +650,10 @@ def lock(
     save_contacts: _SaveContacts = None,
     strict: _Strict = False,
     include_root: IncludeRoot = None,
-    suffix: FormatOption = None,
-    overwrite: OverwriteOption = False,
-    processes: ProcessesOption = None,
-    cluster: ClusterOption = None,
+    suffix: batch_files.FormatOption = None,
+    overwrite: batch_files.OverwriteOption = False,
+    processes: batch_files.ProcessesOption = None,
+    cluster: batch_files.ClusterOption = None,
     as_json: _Json = False,
 ) -> None:
     """Remove foot sliding from a clip. The feet are held still on the flat floor of the clip itself."""

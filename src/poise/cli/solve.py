@@ -13,21 +13,9 @@ import numpy as np
 import typer
 
 from poise import solvers
+from poise.cli import batch_files, solve_result
 from poise.cli import goal_options as asked
-from poise.cli import solve_result
 from poise.cli import target_file as reading
-from poise.cli.batch_files import (
-    ClusterOption,
-    FormatOption,
-    OverwriteOption,
-    ProcessesOption,
-    ResultRow,
-    build_batch_options,
-    is_batch,
-    is_glob,
-    reject_batch_options,
-    reject_single_file_options,
-)
 from poise.cli.files import (
     ANGLE_TOLERANCE_HELP,
     TOLERANCE_HELP,
@@ -245,7 +233,7 @@ class SolveClipJob:
             clip, build_frame_goals(clip, None, goals), **_build_bake_options(SolveOptions(solver, **solve_options))
         )
 
-    def __call__(self, file: Path, out: Path) -> ResultRow:
+    def __call__(self, file: Path, out: Path) -> batch_files.ResultRow:
         """Solve a file's clips and return its row of the table."""
         rig = self._load_rig(file)
         clips = self._select_clips(rig)
@@ -448,10 +436,10 @@ def solve(  # `Command` below accepts repeated --joint
         Path | None, typer.Option("-o", "--out", help="write the pose (or the table) here; of many files: the folder")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="write a picture before/after (.png, .svg, .pdf)")] = None,
-    suffix: FormatOption = None,
-    overwrite: OverwriteOption = False,
-    processes: ProcessesOption = None,
-    cluster: ClusterOption = None,
+    suffix: batch_files.FormatOption = None,
+    overwrite: batch_files.OverwriteOption = False,
+    processes: batch_files.ProcessesOption = None,
+    cluster: batch_files.ClusterOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Bring joints to their targets. Exit code 0: reached, 1: not reached, 2: misuse or a bad file."""
@@ -494,16 +482,16 @@ def solve(  # `Command` below accepts repeated --joint
         tuple(solve_options.items()),
         include_root,
     )
-    if is_batch(files, out if every_frame else None) or suffix is not None:
+    if batch_files.is_batch(files, out if every_frame else None) or suffix is not None:
         from poise.cli.batch_run import run_batch as run_library  # noqa: PLC0415  (needed for a batch only)
 
         _check_file_words(files)
         if not every_frame:
             raise InputError("poise solve with many files needs --every-frame: it solves their clips")
-        reject_single_file_options("solve", targets=targets)
-        batch = build_batch_options(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
+        batch_files.reject_single_file_options("solve", targets=targets)
+        batch = batch_files.build_batch_options(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
         raise typer.Exit(run_library("solve", files, batch, job, as_json=as_json, each_clip=clip == ALL_CLIPS))
-    reject_batch_options("solve", overwrite=overwrite, processes=processes, cluster=cluster)
+    batch_files.reject_batch_options("solve", overwrite=overwrite, processes=processes, cluster=cluster)
     rig = load_rig(files[0], limits, no_limits=no_limits, include_root=include_root)
     if clip == ALL_CLIPS:
         raise typer.Exit(job.solve_all(rig, out, as_json=as_json))
@@ -579,7 +567,7 @@ def _check_file_words(files: list[Path]) -> None:
     words = [
         str(file)
         for file in files[1:]
-        if not ((file.suffix and not is_number(str(file))) or file.exists() or is_glob(file))
+        if not ((file.suffix and not is_number(str(file))) or file.exists() or batch_files.is_glob(file))
     ]
     if words:
         raise InputError(

@@ -16,16 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.errors import UnsupportedError, WriteWarning, join_names
-from poise.io.bvh_reader import (
-    DEFAULT_FRAME_TIME_S,
-    MAX_JOINTS,
-    BvhDocument,
-    BvhName,
-    Channels,
-    complete_rotation_order,
-    is_usable_frame_time,
-    select_angles,
-)
+from poise.io import bvh_reader
 from poise.io.text_parsing import MAX_NAME_LENGTH, MAX_NUMBER, quote_excerpt
 from poise.maths import euler
 from poise.maths import rotations as turning
@@ -63,7 +54,7 @@ def find_file_names(skeleton: Skeleton) -> tuple[str, ...]:
     """
     rows, sources = _find_written_rows(skeleton), skeleton.source_ids or (None,) * len(skeleton)
     wanted = [
-        _sanitize_name(name) if rows[i] and not isinstance(source, BvhName) else name
+        _sanitize_name(name) if rows[i] and not isinstance(source, bvh_reader.BvhName) else name
         for i, (name, source) in enumerate(zip(skeleton.names, sources, strict=True))
     ]
     changed = [i for i, (old, new) in enumerate(zip(skeleton.names, wanted, strict=True)) if old != new]
@@ -182,9 +173,11 @@ def encode_new_hierarchy(poses: Pose, frame_time: float, *, rest: str = "keep") 
     parts = _align_rest_to_world(_build_hierarchy_data(poses)) if rest == "zero" else _build_hierarchy_data(poses)
     lines, order = _format_hierarchy(parts)
     count = sum(line.endswith("{") for line in lines)
-    if count > MAX_JOINTS:
-        message = f"{count:,} joints, End Sites included, are too many for a BVH file; {MAX_JOINTS:,} are read again"
-        raise UnsupportedError(message)
+    if count > bvh_reader.MAX_JOINTS:
+        raise UnsupportedError(
+            f"{count:,} joints, End Sites included, are too many for a BVH file; "
+            f"{bvh_reader.MAX_JOINTS:,} are read again"
+        )
     if (np.abs(parts.offsets) > MAX_NUMBER).any():
         raise UnsupportedError(format_overflow("an offset"))
     lines += ["MOTION", f"Frames: {len(poses)}", f"Frame Time: {frame_time!r}", ""]
@@ -217,7 +210,7 @@ def _build_hierarchy_data(poses: Pose) -> _HierarchyData:
     tolerance = _MAX_OFFSET_CHANGE * float(np.abs(offsets).max(initial=0.0))
     has_positions = (np.abs(positions - offsets) > tolerance).any(axis=(0, 2)) | np.isin(skeleton.kinds, (2, 4))
     has_positions[skeleton.parents < 0] = True
-    orders = tuple(complete_rotation_order(order) for order in skeleton.euler or ("",) * len(skeleton))
+    orders = tuple(bvh_reader.complete_rotation_order(order) for order in skeleton.euler or ("",) * len(skeleton))
     return _HierarchyData(
         skeleton, find_file_names(skeleton), offsets, positions, poses.local_rotations, has_positions, orders
     )
@@ -377,13 +370,13 @@ def encode_bvh(thing: Saveable, like: Skeleton, *, rest: str = "keep") -> bytes:
     """
     motion = _select_motion(thing)
     document = like.source
-    if isinstance(document, BvhDocument):
+    if isinstance(document, bvh_reader.BvhDocument):
         return _update_document(document, motion, like)
     poses, frame_time = _build_frames(motion)
     old, new = poses.skeleton.names, find_file_names(poses.skeleton)
     if old != new:
         warnings.warn(describe_renames(old, new), WriteWarning, stacklevel=2)
-    return encode_new_hierarchy(poses, frame_time or DEFAULT_FRAME_TIME_S, rest=rest)
+    return encode_new_hierarchy(poses, frame_time or bvh_reader.DEFAULT_FRAME_TIME_S, rest=rest)
 
 
 def _select_motion(thing: Saveable) -> Clip | Pose:
@@ -431,7 +424,7 @@ def _resample_clip(clip: Clip) -> tuple[Pose, float]:
 
 def _check_frame_time(step: float) -> float:
     """Check a frame time against the reader's range."""
-    if not is_usable_frame_time(step):
+    if not bvh_reader.is_usable_frame_time(step):
         message = f"frames {step:g} s apart cannot stand in a BVH file that is to be read again"
         raise UnsupportedError(message)
     return step
@@ -444,7 +437,7 @@ def _flatten_batch(pose: Pose) -> Pose:
     return Pose(pose.skeleton, pose.q.reshape(count, pose.skeleton.nq), *parts)
 
 
-def _update_document(document: BvhDocument, motion: Clip | Pose, like: Skeleton) -> bytes:
+def _update_document(document: bvh_reader.BvhDocument, motion: Clip | Pose, like: Skeleton) -> bytes:
     """Return the document's bytes with other motion."""
     if motion.skeleton.names != document.names:
         message = "the joints differ from those of the BVH file to be kept; save without it to write a new hierarchy"
@@ -459,7 +452,7 @@ def _update_document(document: BvhDocument, motion: Clip | Pose, like: Skeleton)
     return document.replace_motion(len(values), time, format_motion_rows(values, document.newline))
 
 
-def _is_unchanged(document: BvhDocument, motion: Clip | Pose) -> bool:
+def _is_unchanged(document: bvh_reader.BvhDocument, motion: Clip | Pose) -> bool:
     """Return whether a clip or pose equals the content of the file.
 
     A file without motion shows its rest pose.
@@ -480,7 +473,7 @@ def _reject_scales(poses: Pose) -> None:
         raise UnsupportedError(message)
 
 
-def _compute_document_values(document: BvhDocument, poses: Pose, like: Skeleton) -> Floats:
+def _compute_document_values(document: bvh_reader.BvhDocument, poses: Pose, like: Skeleton) -> Floats:
     """Compute motion values (frames, width) for the channels of the document."""
     positions, rotations = poses.local_positions, poses.local_rotations
     offsets = Pose(like, like.rest_q).local_positions
@@ -492,7 +485,9 @@ def _compute_document_values(document: BvhDocument, poses: Pose, like: Skeleton)
         _write_positions(values, joint, positions[:, i], offsets[i], tolerance, document.names[i])
     for order, rows in _group_by_order(document.channels).items():
         old_angles = (
-            None if old_values is None else np.radians(select_angles(document.channels, rows, order, old_values))
+            None
+            if old_values is None
+            else np.radians(bvh_reader.select_angles(document.channels, rows, order, old_values))
         )
         complete = [at for at, i in enumerate(rows) if len(document.channels[i].rotations) == 3]  # noqa: PLR2004  (axes)
         if complete:
@@ -506,7 +501,7 @@ def _compute_document_values(document: BvhDocument, poses: Pose, like: Skeleton)
     return values if old_values is None else _restore_unchanged(document, poses, values)
 
 
-def _group_by_order(channels: tuple[Channels, ...]) -> dict[str, list[int]]:
+def _group_by_order(channels: tuple[bvh_reader.Channels, ...]) -> dict[str, list[int]]:
     rows: dict[str, list[int]] = {}
     for i, joint in enumerate(channels):
         rows.setdefault(joint.order, []).append(i)
@@ -514,7 +509,7 @@ def _group_by_order(channels: tuple[Channels, ...]) -> dict[str, list[int]]:
 
 
 def _write_positions(
-    values: Floats, joint: Channels, positions: Floats, offset: Floats, tolerance: float, name: str
+    values: Floats, joint: bvh_reader.Channels, positions: Floats, offset: Floats, tolerance: float, name: str
 ) -> None:
     for axis, letter in enumerate("XYZ"):
         if letter in joint.positions:
@@ -524,7 +519,7 @@ def _write_positions(
             raise UnsupportedError(message)
 
 
-def _write_partial_rotation(values: Floats, joint: Channels, rotations: Floats, name: str) -> None:
+def _write_partial_rotation(values: Floats, joint: bvh_reader.Channels, rotations: Floats, name: str) -> None:
     """Write the angles of a joint without all rotation channels.
 
     UnsupportedError for a rotation that needs the missing ones.
@@ -542,7 +537,7 @@ def _write_partial_rotation(values: Floats, joint: Channels, rotations: Floats, 
     values[:, columns] = np.round(np.degrees(np.unwrap(angles, axis=0)), 10) + 0.0
 
 
-def _restore_unchanged(document: BvhDocument, poses: Pose, values: Floats) -> Floats:
+def _restore_unchanged(document: bvh_reader.BvhDocument, poses: Pose, values: Floats) -> Floats:
     """Restore the file's numbers for joints unchanged in a frame."""
     skeleton = poses.skeleton
     same_q = poses.q == document.q

@@ -21,20 +21,7 @@ from jax import Array
 from poise.jax import kinematics
 from poise.jax.kinematics import TracedQuat, TracedVec
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.problem.dof_layout import (
-    AIM,
-    BALL,
-    DIRECTION,
-    DOF_COUNTS,
-    FIXED,
-    HINGE,
-    MOVE,
-    POSITION,
-    ROTATION,
-    SLIDE,
-    TARGET_SIZES,
-    U_SIZES,
-)
+from poise.problem import dof_layout
 from poise.problem.plan import Plan
 from poise.timing import record_pause
 
@@ -90,24 +77,24 @@ class PackedTree:
         self.n = _round_up_size(len(layout.nodes), _MIN_NODES)
         self.t = _round_up_size(len(layout.terms), _MIN_TERMS)
         nodes = list(enumerate(layout.nodes))
-        balls = [(node.u_start, i) for i, node in nodes if node.kind == BALL]
+        balls = [(node.u_start, i) for i, node in nodes if node.kind == dof_layout.BALL]
         self.balls = np.array(balls, dtype=np.int64).reshape(-1, 2)
-        own = {node.u_start: i for i, node in reversed(nodes) if node.kind not in (FIXED, BALL)}
-        values = [(at + j, i, j) for at, i in own.items() for j in range(U_SIZES[layout.nodes[i].kind])]
+        own = {node.u_start: i for i, node in reversed(nodes) if node.kind not in (dof_layout.FIXED, dof_layout.BALL)}
+        values = [(at + j, i, j) for at, i in own.items() for j in range(dof_layout.U_SIZES[layout.nodes[i].kind])]
         self.values = np.array(values, dtype=np.int64).reshape(-1, 3)
         self.rig = self._pack_constants(own, aims)
 
     def _pack_constants(self, own: dict[int, int], aims: Floats) -> TreeConstants:
         layout, n, t = self.plan.layout, self.n, self.t
-        parents, kinds, owners = np.full(n + 1, n), np.full(n, FIXED), np.arange(n)
+        parents, kinds, owners = np.full(n + 1, n), np.full(n, dof_layout.FIXED), np.arange(n)
         ranges, moves = np.zeros((2, n, 3)), np.zeros((n, 3))
         ranges[:] = np.array([-np.inf, np.inf])[:, None, None]
         for i, node in enumerate(layout.nodes):
             parents[i], kinds[i] = node.parent if node.parent >= 0 else n, node.kind
-            owners[i] = own[node.u_start] if node.kind in (HINGE, SLIDE) else i
+            owners[i] = own[node.u_start] if node.kind in (dof_layout.HINGE, dof_layout.SLIDE) else i
             if owners[i] == i:
-                moves[i, : DOF_COUNTS[node.kind]] = 1.0
-            if node.kind in (HINGE, SLIDE):
+                moves[i, : dof_layout.DOF_COUNTS[node.kind]] = 1.0
+            if node.kind in (dof_layout.HINGE, dof_layout.SLIDE):
                 ranges[:, i, 0] = layout.dofs[node.dof_start, :2]
         terms, padded = np.zeros((2, t), dtype=np.int64), np.zeros((t, 9))
         padded[:, 3:7], padded[:, 8] = _IDENTITY, np.inf
@@ -139,9 +126,11 @@ class PackedTree:
         frames[:, : len(layout.nodes)] = self.plan.frames
         wanted = np.zeros((k, self.t, 4))
         for i, (term, number) in enumerate(zip(layout.terms, self.plan.terms[:, 3], strict=True)):
-            wanted[:, i, : TARGET_SIZES[term.kind]] = targets[:, number : number + TARGET_SIZES[term.kind]]
+            wanted[:, i, : dof_layout.TARGET_SIZES[term.kind]] = targets[
+                :, number : number + dof_layout.TARGET_SIZES[term.kind]
+            ]
         steps = np.ones((k, self.n, 3))
-        slides = [i for i, node in enumerate(layout.nodes) if node.kind == SLIDE]
+        slides = [i for i, node in enumerate(layout.nodes) if node.kind == dof_layout.SLIDE]
         steps[:, slides, 0] = 1.0 / np.where(frames[:, slides, 7] == 0.0, 1.0, np.abs(frames[:, slides, 7]))
         return LaneInputs(frames, wanted, steps)  # pyright: ignore[reportArgumentType]
 
@@ -161,7 +150,7 @@ def apply_step(rig: TreeConstants, lane: LaneInputs, configuration: Configuratio
         kinematics.multiply(kinematics.exp(kinematics.to_vec(v)), kinematics.to_quat(configuration.rotations))
     )
     return Configuration(
-        jnp.where((rig.kinds == BALL)[:, None], kinematics.stack(turned), configuration.rotations), values
+        jnp.where((rig.kinds == dof_layout.BALL)[:, None], kinematics.stack(turned), configuration.rotations), values
     )
 
 
@@ -186,7 +175,11 @@ def measure_residual(
     # Targets of other kinds of terms may be no unit vectors; kinematics.py explains both sides of a `where`.
     none = kinematics.identity_like(point.x)
     pole = TracedVec(*none[1:3], none[0])
-    is_rotation, is_aim, is_pointing = kinds == ROTATION, kinds == AIM, (kinds == DIRECTION) | (kinds == AIM)
+    is_rotation, is_aim, is_pointing = (
+        kinds == dof_layout.ROTATION,
+        kinds == dof_layout.AIM,
+        (kinds == dof_layout.DIRECTION) | (kinds == dof_layout.AIM),
+    )
     point = kinematics.add(point, kinematics.rotate(node_rotation, kinematics.to_vec(rig.aims)))
     axis = TracedVec(*kinematics.choose(is_aim, kinematics.to_vec(rig.aims[:, 3:6]), kinematics.to_vec(rig.aims)))
     axis = kinematics.rotate(node_rotation, TracedVec(*kinematics.choose(is_pointing, axis, pole)))
@@ -216,11 +209,15 @@ def _place_nodes(
     hinge_rotation = TracedQuat(jnp.cos(0.5 * value), zero, zero, jnp.sin(0.5 * value))
     identity = kinematics.identity_like(value)
     motion_rotation = kinematics.choose(
-        rig.kinds == BALL, ball_rotations, TracedQuat(*kinematics.choose(rig.kinds == HINGE, hinge_rotation, identity))
+        rig.kinds == dof_layout.BALL,
+        ball_rotations,
+        TracedQuat(*kinematics.choose(rig.kinds == dof_layout.HINGE, hinge_rotation, identity)),
     )
     none = TracedVec(zero, zero, zero)
-    move = kinematics.choose(rig.kinds == MOVE, kinematics.to_vec(values), none)
-    motion_translation = kinematics.choose(rig.kinds == SLIDE, TracedVec(zero, zero, value), TracedVec(*move))
+    move = kinematics.choose(rig.kinds == dof_layout.MOVE, kinematics.to_vec(values), none)
+    motion_translation = kinematics.choose(
+        rig.kinds == dof_layout.SLIDE, TracedVec(zero, zero, value), TracedVec(*move)
+    )
     frame = kinematics.to_quat(lane.frames[:, 3:7])
     rotations = kinematics.multiply(frame, TracedQuat(*motion_rotation))
     points = kinematics.add(kinematics.to_vec(lane.frames), kinematics.rotate(frame, TracedVec(*motion_translation)))
@@ -561,7 +558,7 @@ class BatchDescent:
         """Find the targets (k,) within reach of the bone lengths."""
         is_reachable = np.ones(self.count, dtype=bool)
         for i, term in enumerate(self.plan.layout.terms):
-            if term.kind == POSITION:
+            if term.kind == dof_layout.POSITION:
                 shortest, longest, origin = self.plan.reaches[i]
                 number, slack = self.plan.terms[i, 3], np.sqrt(self.aims[i, 8])
                 distance = np.sqrt(((self.targets[:, number : number + 3] - origin) ** 2).sum(axis=-1))

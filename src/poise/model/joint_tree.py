@@ -1,4 +1,4 @@
-"""Joint tree as kinematics and the role search see it: the base of `Skeleton`."""
+"""Joint tree: the base of `Skeleton`, name lookup, default chain and free roots."""
 
 from __future__ import annotations
 

@@ -9,20 +9,7 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import UnsupportedError
-from poise.kernels.layout import (
-    FK_CONSTANT,
-    FK_KIND,
-    FK_PARENT,
-    FK_RATIO,
-    FK_ROW,
-    FK_SHIFT,
-    FK_SINE,
-    FK_START,
-    JACOBIAN_AXES,
-    JACOBIAN_FIRST,
-    JACOBIAN_ORIGIN,
-    JACOBIAN_ROW,
-)
+from poise.kernels import layout
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
 from poise.maths.caching import get_or_compute
@@ -255,19 +242,19 @@ def _pack_table(skeleton: Skeleton, rows: list[int], offsets: Floats, after: Flo
     used = np.array(sorted(needed), dtype=np.int64)
     rotation = rotations.as_matrix(s.A[rows, 3:])
     slot = {row: i + 1 for i, row in enumerate(rows)}
-    constants = np.zeros((len(rows), FK_ROW))
-    constants[:, FK_KIND] = kinds
-    constants[:, FK_PARENT] = [slot.get(int(parent), 0) for parent in s.parents[rows]]
-    constants[:, FK_START] = np.where(kinds == Kind.FIXED, 0, np.searchsorted(used, s.q_start[rows]))
-    constants[:, FK_RATIO : FK_SHIFT + 1] = s.coupling_rows[rows]
-    constants[:, FK_CONSTANT:] = _pack_motion_parts(kinds, axes, rotation, after).reshape(len(rows), 36)
-    constants[:, FK_CONSTANT + 3 : FK_SINE : 4] += offsets  # the last of each row of four
+    constants = np.zeros((len(rows), layout.FK_ROW))
+    constants[:, layout.FK_KIND] = kinds
+    constants[:, layout.FK_PARENT] = [slot.get(int(parent), 0) for parent in s.parents[rows]]
+    constants[:, layout.FK_START] = np.where(kinds == Kind.FIXED, 0, np.searchsorted(used, s.q_start[rows]))
+    constants[:, layout.FK_RATIO : layout.FK_SHIFT + 1] = s.coupling_rows[rows]
+    constants[:, layout.FK_CONSTANT :] = _pack_motion_parts(kinds, axes, rotation, after).reshape(len(rows), 36)
+    constants[:, layout.FK_CONSTANT + 3 : layout.FK_SINE : 4] += offsets  # the last of each row of four
     columns = np.swapaxes(rotation, 1, 2).copy()
     one = (kinds == Kind.HINGE) | (kinds == Kind.SLIDE)
     columns[one, 0] = (rotation @ axes[:, :, None])[one, :, 0]
-    dofs = np.zeros((len(rows), JACOBIAN_ROW))
-    dofs[:, JACOBIAN_FIRST], dofs[:, JACOBIAN_ORIGIN:JACOBIAN_AXES] = s.v_start[rows], offsets
-    dofs[:, JACOBIAN_AXES:] = columns.reshape(len(rows), 9)
+    dofs = np.zeros((len(rows), layout.JACOBIAN_ROW))
+    dofs[:, layout.JACOBIAN_FIRST], dofs[:, layout.JACOBIAN_ORIGIN : layout.JACOBIAN_AXES] = s.v_start[rows], offsets
+    dofs[:, layout.JACOBIAN_AXES :] = columns.reshape(len(rows), 9)
     workspace_size = (len(used) + 12 * (len(rows) + 1) + 6 * len(rows)) * find_simd_width()
     return KinematicsTable(
         np.array(rows, dtype=np.int64), np.flatnonzero(kinds == Kind.FREE), constants, used, dofs, workspace_size

@@ -15,22 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InputError
-from poise.kernels.layout import (
-    ANGLE_SLACK_RAD,
-    EULER_BOX,
-    LIMIT_BOUNDS,
-    LIMIT_FRAME,
-    LIMIT_KIND,
-    LIMIT_ROW,
-    LIMIT_SOFT,
-    LIMIT_TANGENTS,
-    MAX_BOX_SWEEPS,
-    MAX_ELLIPSE_STEPS,
-    MAX_SWING_RAD,
-    NO_LIMIT,
-    RANGE,
-    SWING_TWIST,
-)
+from poise.kernels import layout
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.euler import compute_alternative, from_quaternion, parse_order, wrap_angles
@@ -57,32 +42,35 @@ _X, _Y, _Z = np.eye(3)
 
 def pack_limit(limit: Limit | None) -> Floats:
     """Pack a rotation limit into a row (LIMIT,). The row is zero for None and for a hard Range."""
-    row = np.zeros(LIMIT_ROW)
+    row = np.zeros(layout.LIMIT_ROW)
     if isinstance(limit, SwingTwist):
         x, y = limit.swing_axes
-        row[LIMIT_KIND], row[LIMIT_FRAME:LIMIT_BOUNDS] = SWING_TWIST, _compute_frame(x, y, limit.axis)
-        row[LIMIT_BOUNDS:LIMIT_SOFT] = np.array([*limit.sides, limit.twist]).ravel()
-        row[LIMIT_SOFT] = limit.soft
-        twist = row[LIMIT_BOUNDS + 4 : LIMIT_SOFT]
-        row[LIMIT_TANGENTS:] = (
+        row[layout.LIMIT_KIND], row[layout.LIMIT_FRAME : layout.LIMIT_BOUNDS] = (
+            layout.SWING_TWIST,
+            _compute_frame(x, y, limit.axis),
+        )
+        row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT] = np.array([*limit.sides, limit.twist]).ravel()
+        row[layout.LIMIT_SOFT] = limit.soft
+        twist = row[layout.LIMIT_BOUNDS + 4 : layout.LIMIT_SOFT]
+        row[layout.LIMIT_TANGENTS :] = (
             np.tan((twist + _TANGENT_MARGIN_RAD) / 2)
             if np.abs(limit.twist).max() < _MAX_TANGENT_TWIST_RAD
             else (1.0, -1.0)
         )
     elif isinstance(limit, EulerBox):
         i, j, k, sign = parse_order(limit.order)
-        row[LIMIT_KIND], row[LIMIT_FRAME:LIMIT_BOUNDS] = (
-            EULER_BOX,
+        row[layout.LIMIT_KIND], row[layout.LIMIT_FRAME : layout.LIMIT_BOUNDS] = (
+            layout.EULER_BOX,
             _compute_frame(np.eye(3)[i], np.eye(3)[j], sign * np.eye(3)[k]),
         )
         first, second, (low, high) = limit.ranges
         third = (low, high) if sign > 0 else (-high, -low)  # z of the frame is the last axis or its opposite
-        row[LIMIT_BOUNDS:LIMIT_SOFT] = np.array([first, second, third]).ravel()
-        row[LIMIT_SOFT] = limit.soft
+        row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT] = np.array([first, second, third]).ravel()
+        row[layout.LIMIT_SOFT] = limit.soft
     elif is_soft(limit):
         assert isinstance(limit, Range)
-        row[LIMIT_KIND], row[LIMIT_SOFT] = RANGE, limit.soft
-        row[LIMIT_BOUNDS : LIMIT_BOUNDS + 2] = limit.low, limit.high
+        row[layout.LIMIT_KIND], row[layout.LIMIT_SOFT] = layout.RANGE, limit.soft
+        row[layout.LIMIT_BOUNDS : layout.LIMIT_BOUNDS + 2] = limit.low, limit.high
     return row
 
 
@@ -116,11 +104,16 @@ def clamp_rotations(row: Floats, q: Floats) -> Floats:
 
     Legal rotations are returned bit for bit; kernel twin: `clamp_rotation`.
     """
-    if row[LIMIT_KIND] not in (SWING_TWIST, EULER_BOX):
+    if row[layout.LIMIT_KIND] not in (layout.SWING_TWIST, layout.EULER_BOX):
         return q
-    frame, bounds = row[LIMIT_FRAME:LIMIT_BOUNDS], row[LIMIT_BOUNDS:LIMIT_SOFT].reshape(3, 2)
+    frame, bounds = (
+        row[layout.LIMIT_FRAME : layout.LIMIT_BOUNDS],
+        row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT].reshape(3, 2),
+    )
     local = _rotate_to_frame(frame, q)
-    is_legal, nearest = (_clamp_swing_twist if row[LIMIT_KIND] == SWING_TWIST else _clamp_euler_box)(bounds, local)
+    is_legal, nearest = (_clamp_swing_twist if row[layout.LIMIT_KIND] == layout.SWING_TWIST else _clamp_euler_box)(
+        bounds, local
+    )
     nearest = np.concatenate([nearest[..., :1], rotations.rotate(frame, nearest[..., 1:])], axis=-1)
     nearest = np.where((q * nearest).sum(axis=-1, keepdims=True) < 0.0, -nearest, nearest)
     return np.where(is_legal[..., None], q, nearest)
@@ -133,8 +126,8 @@ def compute_limit_angles(limit: Limit, q: Floats) -> Floats:
     rotation's two triples of Euler angles it is the one in the box, or nearer to it.
     """
     row = pack_limit(limit)
-    bounds = row[LIMIT_BOUNDS:LIMIT_SOFT].reshape(3, 2)
-    local = _rotate_to_frame(row[LIMIT_FRAME:LIMIT_BOUNDS], q)
+    bounds = row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT].reshape(3, 2)
+    local = _rotate_to_frame(row[layout.LIMIT_FRAME : layout.LIMIT_BOUNDS], q)
     if not isinstance(limit, EulerBox):
         swing, twist, _ = _split_swing_twist(local)
         return np.concatenate([swing, clamp_angles(twist, -np.pi, np.pi)[..., None]], axis=-1)
@@ -196,9 +189,11 @@ def _clamp_swing_twist(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
     swing, twist, n = _split_swing_twist(q)
     legal_twist = clamp_angles(twist, *bounds[2])
     to, off = _find_nearest_swing(bounds[:2], swing)
-    is_legal = (off <= ANGLE_SLACK_RAD) & (n * 2.0 * np.abs(np.sin(0.5 * (legal_twist - twist))) <= ANGLE_SLACK_RAD)
+    is_legal = (off <= layout.ANGLE_SLACK_RAD) & (
+        n * 2.0 * np.abs(np.sin(0.5 * (legal_twist - twist))) <= layout.ANGLE_SLACK_RAD
+    )
     angle = np.sqrt((to**2).sum(axis=-1))
-    half = 0.5 * np.minimum(angle, MAX_SWING_RAD)
+    half = 0.5 * np.minimum(angle, layout.MAX_SWING_RAD)
     a, b = np.moveaxis(to * (np.sin(half) / np.where(angle > 0.0, angle, 1.0))[..., None], -1, 0)
     c, s = np.cos(0.5 * legal_twist), np.sin(0.5 * legal_twist)
     return is_legal, np.stack([np.cos(half) * c, a * c + b * s, b * c - a * s, np.cos(half) * s], axis=-1)
@@ -221,13 +216,13 @@ def _find_nearest_swing(sides: Floats, swing: Floats) -> tuple[Floats, Floats]:
 def _find_nearest_in_ellipse(sides: Floats, point: Floats) -> Floats:
     """Clamp points (..., 2) to a region of four quarter ellipses."""
     axes = np.where(point >= 0.0, sides[:, 1], -sides[:, 0])
-    flat = (axes <= ANGLE_SLACK_RAD).any(axis=-1, keepdims=True)
-    axes = np.where(axes <= ANGLE_SLACK_RAD, 0.0, axes)
+    flat = (axes <= layout.ANGLE_SLACK_RAD).any(axis=-1, keepdims=True)
+    axes = np.where(axes <= layout.ANGLE_SLACK_RAD, 0.0, axes)
     clipped = np.clip(point, -axes, axes)
     axes = np.where(flat, 1.0, axes)
     squares, far = axes**2, np.abs(point)
     t = np.maximum((axes * far - squares).max(axis=-1, keepdims=True), 0.0)
-    for _ in range(MAX_ELLIPSE_STEPS):
+    for _ in range(layout.MAX_ELLIPSE_STEPS):
         share = (axes * far / (t + squares)) ** 2
         slope = 2.0 * (share / (t + squares)).sum(axis=-1, keepdims=True)
         step = (share.sum(axis=-1, keepdims=True) - 1.0) / np.where(slope > 0.0, slope, 1.0)
@@ -246,14 +241,14 @@ def _clamp_euler_box(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
     second = clamp_angles(compute_alternative(angles), bounds[:, 0], bounds[:, 1])
     nearer = _measure_chord(q, _euler_to_quaternion(second)) < _measure_chord(q, _euler_to_quaternion(best))
     best = np.where(nearer[..., None], second, best)
-    for _ in range(MAX_BOX_SWEEPS):
+    for _ in range(layout.MAX_BOX_SWEEPS):
         swept = _refine_angles(bounds, q, best)
-        moving = np.abs(swept - best).max(axis=-1, keepdims=True) > ANGLE_SLACK_RAD
+        moving = np.abs(swept - best).max(axis=-1, keepdims=True) > layout.ANGLE_SLACK_RAD
         if not moving.any():
             break
         best = np.where(moving, swept, best)
     rotation = _euler_to_quaternion(best)
-    return is_inside | (2.0 * _measure_chord(q, rotation) <= ANGLE_SLACK_RAD), rotation
+    return is_inside | (2.0 * _measure_chord(q, rotation) <= layout.ANGLE_SLACK_RAD), rotation
 
 
 def _refine_angles(bounds: Floats, q: Floats, angles: Floats) -> Floats:
@@ -378,11 +373,11 @@ class Bounds:
             if limit is None or isinstance(limit, Range) or limit.soft:
                 continue
             row = pack_limit(limit)
-            if row[LIMIT_KIND] != NO_LIMIT:
+            if row[layout.LIMIT_KIND] != layout.NO_LIMIT:
                 joints.append(i)
                 rows.append(row)
         limits = BallLimits(
-            tuple(joints), self._find_quaternion_columns(tuple(joints)), np.array(rows).reshape(-1, LIMIT_ROW)
+            tuple(joints), self._find_quaternion_columns(tuple(joints)), np.array(rows).reshape(-1, layout.LIMIT_ROW)
         )
         for array in limits[1:]:
             array.setflags(write=False)

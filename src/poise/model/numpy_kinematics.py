@@ -17,18 +17,7 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError
-from poise.kernels.layout import (
-    FK_AFTER,
-    FK_CONSTANT,
-    FK_COSINE,
-    FK_KIND,
-    FK_PARENT,
-    FK_RATIO,
-    FK_SHIFT,
-    FK_SINE,
-    FK_START,
-    UNIT_SLACK,
-)
+from poise.kernels import layout
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.model.joint_tree import JointTree, find_rotation_starts
@@ -99,15 +88,17 @@ def compute_world_maps(table: Floats, q: Floats, used: Ints, local_offsets: Floa
             extra = local_offsets[:, 6 * i : 6 * i + 6]
             local[:, :3, 3] += extra[:, :3]
             local[:, :3, :3] *= extra[:, None, 3:]
-        maps[i + 1] = maps[int(row[FK_PARENT])] @ local
+        maps[i + 1] = maps[int(row[layout.FK_PARENT])] @ local
     shown = out.shape[1] // 12
     out[:] = np.swapaxes(maps[len(maps) - shown :, :, :3], 0, 1).reshape(count, 12 * shown)
 
 
 def _compute_local(row: Floats, numbers: Floats) -> Floats:
     """Compute the local transforms (k, 4, 4) of one row, A . J . B."""
-    kind, column = int(row[FK_KIND]), int(row[FK_START])
-    still, sine, cosine = (row[start : start + 12].reshape(3, 4) for start in (FK_CONSTANT, FK_SINE, FK_COSINE))
+    kind, column = int(row[layout.FK_KIND]), int(row[layout.FK_START])
+    still, sine, cosine = (
+        row[start : start + 12].reshape(3, 4) for start in (layout.FK_CONSTANT, layout.FK_SINE, layout.FK_COSINE)
+    )
     local = np.zeros((len(numbers), 4, 4))
     local[:, 3, 3] = 1.0
     if kind in (Kind.BALL, Kind.FREE):
@@ -116,10 +107,10 @@ def _compute_local(row: Floats, numbers: Floats) -> Floats:
             motion[:, :3, 3], column = numbers[:, column : column + 3], column + 3
         motion[:, :3, :3] = rotations.as_matrix(numbers[:, column : column + 4])
         local[:, :3] = still @ motion
-        return local @ np.vstack([sine, [0.0, 0.0, 0.0, 1.0]]) if row[FK_AFTER] > 0.0 else local
+        return local @ np.vstack([sine, [0.0, 0.0, 0.0, 1.0]]) if row[layout.FK_AFTER] > 0.0 else local
     local[:, :3] = still
     if kind != Kind.FIXED:
-        value = (numbers[:, column] * row[FK_RATIO] + row[FK_SHIFT])[:, None, None]
+        value = (numbers[:, column] * row[layout.FK_RATIO] + row[layout.FK_SHIFT])[:, None, None]
         local[:, :3] += np.sin(value) * sine + np.cos(value) * cosine if kind == Kind.HINGE else value * sine
     return local
 
@@ -223,7 +214,7 @@ def normalise_rotations(tree: JointTree, q: Floats) -> Floats:
         quaternions = q[..., first : first + columns.size].reshape(*q.shape[:-1], *columns.shape)
     else:
         quaternions = q[..., columns]
-    is_scaled = np.abs(np.einsum("...i,...i->...", quaternions, quaternions) - 1.0) > UNIT_SLACK
+    is_scaled = np.abs(np.einsum("...i,...i->...", quaternions, quaternions) - 1.0) > layout.UNIT_SLACK
     if is_scaled.any():
         if (quaternions == 0.0).all(axis=-1).any():
             row = int(np.argwhere((quaternions == 0.0).all(axis=-1))[0, -1])

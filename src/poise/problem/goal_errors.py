@@ -14,36 +14,15 @@ import numpy as np
 
 from poise import kernels
 from poise.kernels.layout import MEASURE_ROW, PATH_ROW, SAME_POINT_RATIO
-from poise.maths import rotations
+from poise.maths import geometry, rotations
 from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
 from poise.maths.caching import get_or_compute
-from poise.maths.geometry import (
-    BendDirection,
-    dot,
-    find_bend_direction,
-    length,
-    measure_direction_error,
-    measure_rotation_error,
-    normalise,
-)
 from poise.model.joints import Q_RANGES
 from poise.model.kinematics import LocalOffsets, compute_world_maps
 from poise.model.mass import MassShares
 from poise.model.pose import Pose, Transforms
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.dof_layout import (
-    AIM,
-    BALANCE,
-    DIRECTION,
-    DOF_COUNTS,
-    FIXED,
-    POLE,
-    POSITION,
-    ROTATION,
-    TARGET_SIZES,
-    Measure,
-    list_measures,
-)
+from poise.problem import dof_layout
 from poise.problem.goals import AnyGoal, Balance, Pole
 from poise.problem.plan import Plan
 from poise.problem.tree_packing import read_axis, read_offset
@@ -70,8 +49,8 @@ def compute_balance_error(pose: Pose, goal: Balance) -> tuple[Floats, Floats]:
     points = np.stack(
         [maps[:, row, :, :3] @ np.array(offset) + maps[:, row, :, 3] for row, offset in goal.support(skeleton)], 1
     )
-    centre = dot(goal.carried(skeleton).compute_centre(maps)[:, None], plane_axes)
-    corners = dot(points[:, :, None], plane_axes)
+    centre = geometry.dot(goal.carried(skeleton).compute_centre(maps)[:, None], plane_axes)
+    corners = geometry.dot(points[:, :, None], plane_axes)
     shares = find_nearest_shares(shrink_polygon(corners, goal.margin), centre)
     mean = (1.0 - goal.margin) * shares + goal.margin * shares.sum(axis=1, keepdims=True) / corners.shape[1]
     nearest = (mean[:, :, None] * corners).sum(axis=1)
@@ -86,7 +65,7 @@ def _is_balanced(shares: Floats) -> Bools:
 def compute_plane_axes(goal: Balance, skeleton: Skeleton) -> Floats:
     """Return two orthogonal unit vectors (2, 3) perpendicular to up."""
     up = goal.upward(skeleton)
-    first = normalise(np.asarray(np.cross(up, np.eye(3)[np.argmin(abs(up))]), dtype=np.float64))
+    first = geometry.normalise(np.asarray(np.cross(up, np.eye(3)[np.argmin(abs(up))]), dtype=np.float64))
     return np.stack([first, np.cross(up, first)])
 
 
@@ -151,10 +130,13 @@ def _compute_com_jacobian(plan: Plan, mass_shares: MassShares, maps: Floats, col
     moments = mass_shares.shares[:, None] * mass_shares.compute_centres(maps)
     jacobian = np.zeros((len(maps), 3, len(plan.layout.dofs)))
     for node in plan.layout.nodes:
-        if node.kind == FIXED:
+        if node.kind == dof_layout.FIXED:
             continue
         tip = next(row for row in columns if node.row in plan.skeleton.way(row))
-        rows_below, dofs = descendants[node.row], slice(node.dof_start, node.dof_start + DOF_COUNTS[node.kind])
+        rows_below, dofs = (
+            descendants[node.row],
+            slice(node.dof_start, node.dof_start + dof_layout.DOF_COUNTS[node.kind]),
+        )
         mass = mass_shares.shares[rows_below].sum()
         moment = moments[:, rows_below].sum(axis=1) - mass * maps[:, tip, :, 3]
         velocity, angular_velocity = columns[tip][:, :3, dofs], columns[tip][:, 3:, dofs]
@@ -209,13 +191,13 @@ def build_error_paths(skeleton: Skeleton, goals: Sequence[AnyGoal], kinds: Hasha
     return get_or_compute(skeleton, "paths", kinds, lambda: _pack_paths(skeleton, goals))
 
 
-def _pack_queries(skeleton: Skeleton, measures: Sequence[Measure], goals: Sequence[AnyGoal]) -> Floats:
+def _pack_queries(skeleton: Skeleton, measures: Sequence[dof_layout.Measure], goals: Sequence[AnyGoal]) -> Floats:
     """Pack the quantity measured at the end of each path. See kernels/goal_errors.py."""
     queries = np.zeros((len(measures), MEASURE_ROW))
     for row, measure in zip(queries, measures, strict=True):
         goal = goals[measure.goal]
         row[:2], row[5:] = (measure.kind, measure.column), read_offset(goal)
-        if measure.kind in (DIRECTION, AIM):
+        if measure.kind in (dof_layout.DIRECTION, dof_layout.AIM):
             row[2:5] = read_axis(skeleton, goal)
         elif isinstance(goal, Pole):
             row[2:4] = [len(skeleton.way(joint)) for joint in measure.limb]
@@ -223,11 +205,11 @@ def _pack_queries(skeleton: Skeleton, measures: Sequence[Measure], goals: Sequen
 
 
 def _pack_paths(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> ErrorPaths | None:
-    measures = list_measures(skeleton, goals)
+    measures = dof_layout.list_measures(skeleton, goals)
     rows: list[int] = []
     spans = np.zeros((len(measures), 2), dtype=np.int64)
     for i, measure in enumerate(measures):
-        if measure.kind == BALANCE:
+        if measure.kind == dof_layout.BALANCE:
             return None
         path = skeleton.way(measure.row)
         spans[i] = len(rows), len(rows) + len(path)
@@ -239,7 +221,11 @@ def _pack_paths(skeleton: Skeleton, goals: Sequence[AnyGoal]) -> ErrorPaths | No
     q_columns = _find_q_columns(skeleton, sorted(set(rows)))
     _renumber_columns(table, q_columns)
     angle_factors = tuple(
-        [(c, 2.0 if m.kind == ROTATION else 1.0) for c, m in enumerate(measures) if m.kind != POSITION]
+        [
+            (c, 2.0 if m.kind == dof_layout.ROTATION else 1.0)
+            for c, m in enumerate(measures)
+            if m.kind != dof_layout.POSITION
+        ]
     )
     return ErrorPaths(table, spans, _pack_queries(skeleton, measures, goals), q_columns, angle_factors)
 
@@ -297,25 +283,29 @@ def compute_single_errors(paths: ErrorPaths, max_errors: Floats, q: Floats, targ
 
 
 def compute_world_errors(
-    pose: Pose, goals: Sequence[AnyGoal], targets: Floats, q: Floats | None = None, measures: Sequence[Measure] = ()
+    pose: Pose,
+    goals: Sequence[AnyGoal],
+    targets: Floats,
+    q: Floats | None = None,
+    measures: Sequence[dof_layout.Measure] = (),
 ) -> Floats:
     """Compute errors (k, c) from world transforms of any scale. For `q` see `WorldTransforms`."""
-    measures = measures or list_measures(pose.skeleton, goals)
+    measures = measures or dof_layout.list_measures(pose.skeleton, goals)
     transforms = WorldTransforms(pose, {row for measure in measures for row in (measure.row, *measure.limb)}, q)
     errors = np.empty((len(pose), len(measures)))
     for c, measure in enumerate(measures):
-        target = targets[:, measure.column : measure.column + TARGET_SIZES[measure.kind]]
+        target = targets[:, measure.column : measure.column + dof_layout.TARGET_SIZES[measure.kind]]
         goal = goals[measure.goal]
         if isinstance(goal, Balance):
-            errors[:, c] = length(compute_balance_error(pose, goal)[0])
-        elif measure.kind == POSITION:
-            errors[:, c] = length(target - transforms.compute_point(measure, goal))
-        elif measure.kind == POLE:
+            errors[:, c] = geometry.length(compute_balance_error(pose, goal)[0])
+        elif measure.kind == dof_layout.POSITION:
+            errors[:, c] = geometry.length(target - transforms.compute_point(measure, goal))
+        elif measure.kind == dof_layout.POLE:
             errors[:, c] = np.abs(transforms.compute_pole_side(measure, target).angle)
-        elif measure.kind == ROTATION:
-            errors[:, c] = measure_rotation_error(transforms[measure.row].rotations, target)
+        elif measure.kind == dof_layout.ROTATION:
+            errors[:, c] = geometry.measure_rotation_error(transforms[measure.row].rotations, target)
         else:
-            errors[:, c] = measure_direction_error(
+            errors[:, c] = geometry.measure_direction_error(
                 transforms.compute_axis(measure, goal), transforms.compute_desired_direction(measure, goal, target)
             )
     return errors
@@ -344,33 +334,35 @@ class WorldTransforms:
         transform = self._transforms.get(row)
         return self._pose.world[self._pose.skeleton.names[row]] if transform is None else transform
 
-    def compute_point(self, measure: Measure, goal: AnyGoal) -> Floats:
+    def compute_point(self, measure: dof_layout.Measure, goal: AnyGoal) -> Floats:
         """Compute the point (k, 3) of a position or an aim."""
         affine, offset = self[measure.row].affine, read_offset(goal)
         return affine[:, :, 3] + affine[:, :, :3] @ np.array(offset) if any(offset) else affine[:, :, 3]
 
-    def compute_axis(self, measure: Measure, goal: AnyGoal) -> Floats:
+    def compute_axis(self, measure: dof_layout.Measure, goal: AnyGoal) -> Floats:
         """Compute the axis (k, 3) of a direction or an aim."""
         return rotations.rotate(self[measure.row].rotations, np.array(read_axis(self._pose.skeleton, goal)))
 
-    def compute_desired_direction(self, measure: Measure, goal: AnyGoal, target: Floats) -> Floats:
+    def compute_desired_direction(self, measure: dof_layout.Measure, goal: AnyGoal, target: Floats) -> Floats:
         """Compute the desired direction (k, 3) of a direction or aim.
 
         It has any length; it is zero for an aim at its target.
         """
-        if measure.kind != AIM:
+        if measure.kind != dof_layout.AIM:
             return target
         point = self.compute_point(measure, goal)
         direction = target - point
-        is_coincident = length(direction) <= _COINCIDENCE_RATIO * np.hypot(length(target), length(point))
+        is_coincident = geometry.length(direction) <= _COINCIDENCE_RATIO * np.hypot(
+            geometry.length(target), geometry.length(point)
+        )
         return np.where(is_coincident[:, None], 0.0, direction)
 
-    def compute_pole_side(self, measure: Measure, target: Floats) -> BendDirection:
+    def compute_pole_side(self, measure: dof_layout.Measure, target: Floats) -> geometry.BendDirection:
         """Compute the bend direction of a pole's limb."""
         first, middle, tip = (self[row].positions for row in (*measure.limb, measure.row))
-        return find_bend_direction(first, middle, tip, target)
+        return geometry.find_bend_direction(first, middle, tip, target)
 
 
-def compute_goal_point(pose: Pose, measure: Measure, goal: AnyGoal) -> Floats:
+def compute_goal_point(pose: Pose, measure: dof_layout.Measure, goal: AnyGoal) -> Floats:
     """Compute the goal point (k, 3) of a position or aim."""
     return WorldTransforms(pose).compute_point(measure, goal)

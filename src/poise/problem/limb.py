@@ -11,37 +11,12 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import UnsupportedError, join_names
-from poise.kernels.layout import (
-    LIMB_ROW,
-    PLANE_ROW,
-    POSED_AXIS,
-    POSED_BRANCH,
-    POSED_COLUMN,
-    POSED_HAS_ANGLE,
-    POSED_HINGE,
-    POSED_JOINT,
-    POSED_JOINTS,
-    POSED_MAPS,
-    POSED_OFFSET,
-    POSED_RANGE,
-    POSED_ROTATION,
-    POSED_SHIN,
-    POSED_SUPPLIED,
-    POSED_THIGH,
-    POSED_TIP_ROTATES,
-    POSED_TRANSLATION,
-)
+from poise.kernels import layout
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.maths.caching import get_or_compute
 from poise.maths.rotations import rotation_part
-from poise.model.kinematics import (
-    KinematicsTable,
-    build_table,
-    compute_table_maps,
-    flatten_local_offsets,
-    pack_local_offsets,
-)
+from poise.model import kinematics
 from poise.model.limits import Range, find_hinge_axis
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
@@ -222,7 +197,7 @@ class LimbPlan(NamedTuple):
     limb: Limb
     pole_column: int
     columns: Ints
-    table: KinematicsTable
+    table: kinematics.KinematicsTable
     map_count: int
     numbers: Floats
     has_uniform_scale: bool
@@ -285,14 +260,14 @@ def pack_limb_poses(plan: LimbPlan, start: Pose, maps: Floats | None = None) -> 
     has_translations, has_scales = start.translations is not None, start.scales is not None
     starts = np.array(start.q, order="C").reshape(-1, start.q.shape[-1])  # a writable copy for the kernels
     local_transforms = (
-        pack_local_offsets(plan.table, flatten_local_offsets(start.translations, start.scales))
+        kinematics.pack_local_offsets(plan.table, kinematics.flatten_local_offsets(start.translations, start.scales))
         if has_translations or has_scales
         else _NO_LOCAL_TRANSFORMS
     )
-    maps = compute_table_maps(plan.table, plan.map_count, starts, local_transforms) if maps is None else maps
+    maps = kinematics.compute_table_maps(plan.table, plan.map_count, starts, local_transforms) if maps is None else maps
     rotations_of_maps, rows = (
         np.empty((len(starts), 16)),
-        np.empty((len(starts), PLANE_ROW if plan.limb.planar else LIMB_ROW)),
+        np.empty((len(starts), layout.PLANE_ROW if plan.limb.planar else layout.LIMB_ROW)),
     )
     fill = kernels.limb_packing.pack_planar_limbs if plan.limb.planar else kernels.limb_packing.pack_limbs
     has_shear, has_skewed_axes = fill(plan.numbers, maps, starts, local_transforms, False, rotations_of_maps, rows)
@@ -308,7 +283,7 @@ def pack_limb_poses(plan: LimbPlan, start: Pose, maps: Floats | None = None) -> 
 def _fill_rotations(plan: LimbPlan, maps: Floats, quaternions: Floats) -> None:
     """Fill in rotations of sheared maps. Such maps are rare, and each needs a singular value decomposition."""
     for j in range(4 if plan.limb.rotates_tip else 2):
-        sheared, column = np.flatnonzero(quaternions[:, 4 * j] < 0.0), 12 * int(plan.numbers[POSED_MAPS + j])
+        sheared, column = np.flatnonzero(quaternions[:, 4 * j] < 0.0), 12 * int(plan.numbers[layout.POSED_MAPS + j])
         if len(sheared):
             linear = maps[sheared, column : column + 12].reshape(-1, 3, 4)[..., :3]
             quaternions[sheared, 4 * j : 4 * j + 4] = rotations.from_matrix(rotation_part(linear))
@@ -326,30 +301,30 @@ def _pack_limb_plan(problem: Problem, options: LimbOptions, *, has_translations:
     maps = [path.index(row) - 1 for row in limb[:3]]
     maps = [*(maps if limb.rotates_tip else [*maps[:2], -1]), len(path) - 1]
     lowest = min([at for at in maps if at >= 0])
-    numbers = np.zeros(POSED_JOINTS + 3 * POSED_JOINT)
-    numbers[POSED_MAPS : POSED_MAPS + 4] = [at - lowest if at >= 0 else -1 for at in maps]
-    numbers[POSED_HINGE], numbers[POSED_TIP_ROTATES] = is_hinge(skeleton, limb.middle), limb.rotates_tip
-    numbers[POSED_BRANCH] = _BRANCH_SIGNS[options.branch]
-    numbers[POSED_THIGH], numbers[POSED_SHIN] = options.bend in ("thigh", "both"), options.bend == "both"
-    joints = numbers[POSED_JOINTS:].reshape(3, POSED_JOINT)
+    numbers = np.zeros(layout.POSED_JOINTS + 3 * layout.POSED_JOINT)
+    numbers[layout.POSED_MAPS : layout.POSED_MAPS + 4] = [at - lowest if at >= 0 else -1 for at in maps]
+    numbers[layout.POSED_HINGE], numbers[layout.POSED_TIP_ROTATES] = is_hinge(skeleton, limb.middle), limb.rotates_tip
+    numbers[layout.POSED_BRANCH] = _BRANCH_SIGNS[options.branch]
+    numbers[layout.POSED_THIGH], numbers[layout.POSED_SHIN] = options.bend in ("thigh", "both"), options.bend == "both"
+    joints = numbers[layout.POSED_JOINTS :].reshape(3, layout.POSED_JOINT)
     for joint, row in zip(joints, limb[:3] if limb.rotates_tip else limb[:2], strict=False):
         _pack_joint(joint, skeleton, row, has_translations=has_translations)
-        joint[POSED_SUPPLIED] = path.index(row)
-    table = build_table(skeleton, path, has_translations=has_translations, has_scales=has_scales)
+        joint[layout.POSED_SUPPLIED] = path.index(row)
+    table = kinematics.build_table(skeleton, path, has_translations=has_translations, has_scales=has_scales)
     columns = _find_columns(skeleton, limb)
     return LimbPlan(limb, _find_pole_column(problem), columns, table, len(path) - lowest, numbers, uniform)
 
 
 def _pack_joint(joint: Floats, skeleton: Skeleton, row: int, *, has_translations: bool) -> None:
     kind = skeleton.kinds[row]
-    joint[POSED_HAS_ANGLE], joint[POSED_COLUMN] = kind == Kind.HINGE, find_rotation_column(skeleton, row)
-    joint[POSED_TRANSLATION] = skeleton.q_start[row] if kind == Kind.FREE else -1
-    joint[POSED_OFFSET:POSED_AXIS] = skeleton.A[row]
+    joint[layout.POSED_HAS_ANGLE], joint[layout.POSED_COLUMN] = kind == Kind.HINGE, find_rotation_column(skeleton, row)
+    joint[layout.POSED_TRANSLATION] = skeleton.q_start[row] if kind == Kind.FREE else -1
+    joint[layout.POSED_OFFSET : layout.POSED_AXIS] = skeleton.A[row]
     if has_translations and kind != Kind.FREE:
-        joint[POSED_OFFSET:POSED_ROTATION] = 0.0
-    joint[POSED_RANGE:] = read_hinge_range(skeleton, row)
+        joint[layout.POSED_OFFSET : layout.POSED_ROTATION] = 0.0
+    joint[layout.POSED_RANGE :] = read_hinge_range(skeleton, row)
     if is_hinge(skeleton, row):
-        joint[POSED_AXIS:POSED_RANGE] = read_hinge_axis(skeleton, row)
+        joint[layout.POSED_AXIS : layout.POSED_RANGE] = read_hinge_axis(skeleton, row)
 
 
 def _find_columns(skeleton: Skeleton, limb: Limb) -> Ints:

@@ -24,24 +24,7 @@ from poise.model.limit_bounds import clamp_rotations, pack_limit
 from poise.model.limits import Range, is_soft
 from poise.model.pose import Pose, check_same_skeleton
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.dof_layout import (
-    BALL,
-    DOF_COUNTS,
-    FIXED,
-    HINGE,
-    MOVE,
-    POLE,
-    POSITION,
-    ROTATION,
-    SLIDE,
-    TARGET_SIZES,
-    U_SIZES,
-    Layout,
-    Measure,
-    Node,
-    build_layout,
-    find_shared_columns,
-)
+from poise.problem import dof_layout
 from poise.problem.goals import AnyGoal, Goal, Near
 from poise.problem.tree_packing import EXPORTER_LENGTH_ERROR, pack_tree_frames
 
@@ -53,7 +36,7 @@ _ROUNDING_RATIO = 1e-12  # relative rounding error of a sum of lengths
 class ReachBounds:
     """Bone lengths of a plan, in kernel units and the base frame. For the fields see `Plan`."""
 
-    layout: Layout
+    layout: dof_layout.Layout
     frames: Floats
     aims: Floats
     length_error: float
@@ -69,7 +52,7 @@ class ReachBounds:
             return 0.0, self._compute_slack(node, _compute_length(point)), self._transform_to_base(node, point)
         spans, slack = self._compute_spans(i), self._compute_slack(path[0])
         longest = sum(spans)
-        only_rotates = {self.layout.nodes[node].kind for node in path} <= {HINGE, BALL}
+        only_rotates = {self.layout.nodes[node].kind for node in path} <= {dof_layout.HINGE, dof_layout.BALL}
         shortest = max(2 * max(spans) - longest, 0.0) if only_rotates else 0.0
         shortest *= 1 - self._rounding_margin
         if self.length_error > EXPORTER_LENGTH_ERROR and only_rotates:  # each length has its own error
@@ -98,7 +81,7 @@ class ReachBounds:
             _compute_length(first[last][1] - second[last][1]),
             *[self._compute_span(node, end) for node, end in separate],
         ]
-        only_rotates = {self.layout.nodes[node].kind for node, _ in separate} <= {HINGE, BALL}
+        only_rotates = {self.layout.nodes[node].kind for node, _ in separate} <= {dof_layout.HINGE, dof_layout.BALL}
         longest = sum(spans)
         shortest = max(2 * max(spans) - longest, 0.0) if only_rotates else 0.0
         return shortest * (1 - self._rounding_margin), longest * (1 + self._rounding_margin)
@@ -120,7 +103,7 @@ class ReachBounds:
 
         Also return the point (3,), given in the first node's frame, in the moved frame of the second.
         """
-        while node >= 0 and self.layout.nodes[node].kind == FIXED:
+        while node >= 0 and self.layout.nodes[node].kind == dof_layout.FIXED:
             frame = self.frames[0, node]
             point, node = frame[:3] + rotations.rotate(frame[3:7], point), self.layout.nodes[node].parent
         return node, point
@@ -140,9 +123,9 @@ class ReachBounds:
 
     def _compute_span(self, node: int, end: Floats) -> float:
         kind, dof = self.layout.nodes[node].kind, self.layout.nodes[node].dof_start
-        if kind == MOVE:
+        if kind == dof_layout.MOVE:
             return np.inf
-        if kind != SLIDE:
+        if kind != dof_layout.SLIDE:
             return _compute_length(end)
         ratio, offset = self.frames[0, node, 7:9].tolist()
         values = [ratio * value + offset for value in self.layout.dofs[dof, :2].tolist()]
@@ -179,7 +162,8 @@ def _compute_length(v: Floats) -> float:
 # kernels/tree_residual.py.
 
 
-_PLAIN_TERM_KINDS = {POSITION, ROTATION, POLE}  # kinds of terms of the kernels without limits
+# Kinds of terms of the kernels without limits.
+_PLAIN_TERM_KINDS = {dof_layout.POSITION, dof_layout.ROTATION, dof_layout.POLE}
 _KEY_FIELDS = (
     "joint",
     "root",
@@ -228,14 +212,16 @@ def build_goal_key(goals: Sequence[AnyGoal]) -> tuple[object, ...]:
     return tuple(kinds)
 
 
-def get_layout(skeleton: Skeleton, kinds: tuple[object, ...], goals: Sequence[AnyGoal], *, free_root: bool) -> Layout:
+def get_layout(
+    skeleton: Skeleton, kinds: tuple[object, ...], goals: Sequence[AnyGoal], *, free_root: bool
+) -> dof_layout.Layout:
     """Return the remembered layout of goals of these kinds."""
     return get_or_compute(
-        skeleton, "layouts", (kinds, free_root), lambda: build_layout(skeleton, goals, free_root=free_root)
+        skeleton, "layouts", (kinds, free_root), lambda: dof_layout.build_layout(skeleton, goals, free_root=free_root)
     )
 
 
-def collect_plan_inputs(start: Pose, layout: Layout) -> Floats | None:
+def collect_plan_inputs(start: Pose, layout: dof_layout.Layout) -> Floats | None:
     """Collect the start values (k, s) behind a plan.
 
     Starts with equal rows share a plan. None where there are none.
@@ -262,7 +248,7 @@ def group_by_plan(plan_inputs: Floats | None) -> list[Ints] | None:
     return np.split(order, np.flatnonzero(np.diff(group.ravel()[order])) + 1)
 
 
-def _pack_plan(start: Pose, goals: Sequence[AnyGoal], layout: Layout) -> Plan:
+def _pack_plan(start: Pose, goals: Sequence[AnyGoal], layout: dof_layout.Layout) -> Plan:
     skeleton = start.skeleton
     tree_frames = pack_tree_frames(start, layout, goals)
     return Plan(
@@ -300,8 +286,8 @@ class Plan:
     """
 
     skeleton: Skeleton
-    layout: Layout
-    measures: tuple[Measure, ...]
+    layout: dof_layout.Layout
+    measures: tuple[dof_layout.Measure, ...]
     frames: Floats
     aims: Floats
     size: float
@@ -347,7 +333,9 @@ class Plan:
         rows = np.zeros((len(self.layout.nodes), LIMIT_ROW))
         for row, node in zip(rows, self.layout.nodes, strict=True):
             limit = self.skeleton.limits[node.row]
-            if node.kind not in (FIXED, MOVE) and (node.kind == BALL or is_soft(limit)):
+            if node.kind not in (dof_layout.FIXED, dof_layout.MOVE) and (
+                node.kind == dof_layout.BALL or is_soft(limit)
+            ):
                 row[:] = pack_limit(limit)
                 ratio, offset = self.skeleton.coupling_rows[node.row]
                 if self.skeleton.kinds[node.row] in (Kind.HINGE, Kind.SLIDE):
@@ -385,7 +373,7 @@ class Plan:
             (first, first_end), (middle, middle_end) = limb
             path_columns = path_start, path_start + len(path), first, middle, first_end, middle_end
             rows.append((term.kind, term.node, 3 * i, target_start, *path_columns))
-            target_start, path_start = target_start + TARGET_SIZES[term.kind], path_start + len(path)
+            target_start, path_start = target_start + dof_layout.TARGET_SIZES[term.kind], path_start + len(path)
         return np.array(rows, dtype=np.int64).reshape(-1, 10)
 
     @cached_property
@@ -400,7 +388,7 @@ class Plan:
         first, last = np.full(count, 3 * len(self.layout.terms)), np.zeros(count, dtype=np.int64)
         for i, path in enumerate(self.layout.paths):
             for node in (self.layout.nodes[j] for j in path):
-                dofs = slice(node.dof_start, node.dof_start + DOF_COUNTS[node.kind])
+                dofs = slice(node.dof_start, node.dof_start + dof_layout.DOF_COUNTS[node.kind])
                 first[dofs] = np.minimum(first[dofs], 3 * i)
                 last[dofs] = np.maximum(last[dofs], 3 * i + 3)
         return np.stack([np.minimum(first, last), last], axis=1).astype(np.int64)
@@ -413,7 +401,7 @@ class Plan:
         """
         skeleton, nodes = self.skeleton, self.layout.nodes
         leaders = {coupling.leader for coupling in skeleton.couplings if coupling}
-        wraps = [n.kind == HINGE and n.row not in leaders and not skeleton.couplings[n.row] for n in nodes]
+        wraps = [n.kind == dof_layout.HINGE and n.row not in leaders and not skeleton.couplings[n.row] for n in nodes]
         return np.array(wraps, dtype=np.int64)
 
     # --- reach ---------------------------------------------------------------------------------------------------
@@ -435,7 +423,7 @@ class Plan:
     @cached_property
     def max_reach(self) -> float:
         """Longest reach of all positions [file units]. It is 0 where no reach is finite."""
-        terms = [i for i, term in enumerate(self.layout.terms) if term.kind == POSITION]
+        terms = [i for i, term in enumerate(self.layout.terms) if term.kind == dof_layout.POSITION]
         longest = max((self.reach_bounds.compute_max_reach(i) * self.unit for i in terms), default=0.0)
         return longest if longest < np.inf else 0.0
 
@@ -445,17 +433,17 @@ class Plan:
     def coordinate_map(self) -> CoordinateMap:
         """Index map between q and u."""
         s, nodes = self.skeleton, self.layout.nodes
-        balls = [n for n in nodes if n.kind == HINGE and s.kinds[n.row] >= Kind.BALL]
-        moves = [(n, self.frames[0, i, 7]) for i, n in enumerate(nodes) if n.kind == MOVE]
+        balls = [n for n in nodes if n.kind == dof_layout.HINGE and s.kinds[n.row] >= Kind.BALL]
+        moves = [(n, self.frames[0, i, 7]) for i, n in enumerate(nodes) if n.kind == dof_layout.MOVE]
         return CoordinateMap(
-            shared_columns=np.stack(find_shared_columns(nodes, s), axis=1),
+            shared_columns=np.stack(dof_layout.find_shared_columns(nodes, s), axis=1),
             hinged_balls=np.array([(n.q_start, n.u_start) for n in balls], dtype=np.int64).reshape(-1, 2),
             limits=np.array([self._pack_hinge_limits(n) for n in balls]).reshape(-1, 7),
             translations=np.array([(n.q_start, n.u_start) for n, _ in moves], dtype=np.int64).reshape(-1, 2),
             gains=np.array([gain for _, gain in moves], dtype=np.float64),
         )
 
-    def _pack_hinge_limits(self, node: Node) -> list[float]:
+    def _pack_hinge_limits(self, node: dof_layout.Node) -> list[float]:
         """Pack axis and ranges of a ball limited to a hinge.
 
         The soft range is 1 to 0 where there is none.
@@ -510,7 +498,7 @@ class Plan:
     @cached_property
     def target_width(self) -> int:
         """Length of a kernel target row."""
-        return sum(TARGET_SIZES[term.kind] for term in self.layout.terms)
+        return sum(dof_layout.TARGET_SIZES[term.kind] for term in self.layout.terms)
 
     # --- configurations ------------------------------------------------------------------------------------------
 
@@ -520,12 +508,12 @@ class Plan:
         The shape is (..., joints): angles [rad], slides in file units, translations in kernel units.
         """
         parts: list[Floats] = []
-        for node in dict.fromkeys(n._replace(row=0, parent=0) for n in self.layout.nodes if n.kind != FIXED):
+        for node in dict.fromkeys(n._replace(row=0, parent=0) for n in self.layout.nodes if n.kind != dof_layout.FIXED):
             a, b = (
-                u[..., node.u_start : node.u_start + U_SIZES[node.kind]],
-                v[..., node.u_start : node.u_start + U_SIZES[node.kind]],
+                u[..., node.u_start : node.u_start + dof_layout.U_SIZES[node.kind]],
+                v[..., node.u_start : node.u_start + dof_layout.U_SIZES[node.kind]],
             )
-            if node.kind == BALL:
+            if node.kind == dof_layout.BALL:
                 relative_rotation = rotations.multiply(*np.broadcast_arrays(a, rotations.inverse(b)))
                 parts.append(
                     2
@@ -557,17 +545,21 @@ class Plan:
         """
         u, length_factor = starts.copy(), LONG_PATH_JOINTS / max([LONG_PATH_JOINTS, *map(len, self.layout.paths)])
         for node in self.layout.nodes:
-            low, high = self.layout.dofs[node.dof_start, :2] if node.kind in (HINGE, SLIDE) else (0.0, 0.0)
-            if node.kind in (HINGE, SLIDE) and np.isfinite(high - low):
+            low, high = (
+                self.layout.dofs[node.dof_start, :2]
+                if node.kind in (dof_layout.HINGE, dof_layout.SLIDE)
+                else (0.0, 0.0)
+            )
+            if node.kind in (dof_layout.HINGE, dof_layout.SLIDE) and np.isfinite(high - low):
                 u[:, node.u_start] = low + seed[node.dof_start] * (high - low)
-            elif node.kind == HINGE:
+            elif node.kind == dof_layout.HINGE:
                 angle_or_rotation = starts[:, node.u_start] + (2 * seed[node.dof_start] - 1) * np.pi
                 u[:, node.u_start] = np.clip(angle_or_rotation, low, high)
-            if node.kind == HINGE and length_factor < 1.0:
+            if node.kind == dof_layout.HINGE and length_factor < 1.0:
                 u[:, node.u_start] = starts[:, node.u_start] + length_factor * (
                     u[:, node.u_start] - starts[:, node.u_start]
                 )
-            elif node.kind == BALL:
+            elif node.kind == dof_layout.BALL:
                 rotation_vector = 2 * seed[node.dof_start : node.dof_start + 3] - 1
                 angle = np.linalg.norm(rotation_vector)
                 where = slice(node.u_start, node.u_start + 4)
@@ -582,11 +574,11 @@ class Plan:
         return u
 
 
-def _count_moving_nodes(nodes: Sequence[Node], node: int) -> int:
+def _count_moving_nodes(nodes: Sequence[dof_layout.Node], node: int) -> int:
     """Count the moving nodes from the base to `node`, inclusive."""
     count = 0
     while node >= 0:
-        count += nodes[node].kind != FIXED
+        count += nodes[node].kind != dof_layout.FIXED
         node = nodes[node].parent
     return count
 
@@ -613,9 +605,11 @@ def build_preference(plan: Plan, goals: Sequence[AnyGoal]) -> PosePreference:
         u, weights = plan.q_to_u(goal.pose.on(plan.skeleton).flat_q), goal.weights(plan.skeleton)
         for node in plan.layout.nodes:
             if node.row in weights:
-                numbers = slice(node.u_start, node.u_start + U_SIZES[node.kind])
+                numbers = slice(node.u_start, node.u_start + dof_layout.U_SIZES[node.kind])
                 preference.u[:, numbers] = u[:, numbers]
-                preference.weights[node.dof_start : node.dof_start + DOF_COUNTS[node.kind]] = weights[node.row]
+                preference.weights[node.dof_start : node.dof_start + dof_layout.DOF_COUNTS[node.kind]] = weights[
+                    node.row
+                ]
     largest = preference.weights.max(initial=0.0)
     if largest > _MAX_PREFERENCE_WEIGHT:
         preference.weights[:] *= _MAX_PREFERENCE_WEIGHT / largest

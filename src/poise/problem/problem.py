@@ -26,25 +26,7 @@ from poise.model.kinematics import compute_world_maps
 from poise.model.numpy_kinematics import normalise_rotations
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.dof_layout import (
-    AIM,
-    BALANCE,
-    LENGTH_KINDS,
-    POLE,
-    POSITION,
-    ROTATION,
-    TARGET_SIZES,
-    Measure,
-    find_coupled_pair,
-    name_pole_roots,
-)
-from poise.problem.goal_errors import (
-    ErrorPaths,
-    WorldTransforms,
-    build_error_paths,
-    compute_path_errors,
-    compute_world_errors,
-)
+from poise.problem import dof_layout, goal_errors
 from poise.problem.goals import Goal, Near, Pin, Position, is_optional
 from poise.problem.plan import (
     Plan,
@@ -165,7 +147,7 @@ class Problem:
     def coupled(self) -> tuple[str, str] | None:
         """Two coupled joints among the moving ones, or None. This holds for every plan."""
         layout = get_layout(self.skeleton, self.kinds, self.goals, free_root=self.free_root)
-        return find_coupled_pair(self.skeleton, layout.nodes)
+        return dof_layout.find_coupled_pair(self.skeleton, layout.nodes)
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -173,7 +155,7 @@ class Problem:
         return self.plan.joints
 
     @cached_property
-    def measures(self) -> tuple[Measure, ...]:
+    def measures(self) -> tuple[dof_layout.Measure, ...]:
         """Measured quantities, one per error column."""
         return self.plan.measures
 
@@ -198,7 +180,7 @@ class Problem:
     @cached_property
     def balances(self) -> bool:
         """Whether a goal is a Balance."""
-        return any([measure.kind == BALANCE for measure in self.measures])  # noqa: C419  (faster than a generator)
+        return any([measure.kind == dof_layout.BALANCE for measure in self.measures])  # noqa: C419  (faster than a generator)
 
     # --- conversion to plan coordinates and back --------------------------------------------------------------------
 
@@ -275,11 +257,11 @@ class Problem:
     # --- errors -----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def paths(self) -> ErrorPaths | None:
+    def paths(self) -> goal_errors.ErrorPaths | None:
         """Packed paths to the measures, or None. None means that only world transforms can be measured."""
         if self.start.translations is not None or self.start.scales is not None:
             return None
-        return build_error_paths(self.skeleton, self.goals, self.kinds)
+        return goal_errors.build_error_paths(self.skeleton, self.goals, self.kinds)
 
     def targets(self, goals: Sequence[Goal], k: int) -> Floats:
         """Build target rows (k, W) of goals of the same kinds.
@@ -294,7 +276,7 @@ class Problem:
         These are (..., width), of the goals with a target; `shape` are the batch axes.
         """
         k, rows = math.prod(shape), iter(given)
-        out = np.zeros((k, sum(TARGET_SIZES[measure.kind] for measure in self.measures)))
+        out = np.zeros((k, sum(dof_layout.TARGET_SIZES[measure.kind] for measure in self.measures)))
         column = 0
         for goal in self.goals:
             if isinstance(goal, Pin):
@@ -326,8 +308,8 @@ class Problem:
             pose = Pose.unchecked(
                 self.skeleton, q.view(), *self._broadcast_local_transforms(len(q))
             )  # unchanged q, as for the paths
-            return compute_world_errors(pose, self.goals, targets, prepare_for_kernel(q), self.measures)
-        return compute_path_errors(self.paths, prepare_for_kernel(q), prepare_for_kernel(targets))
+            return goal_errors.compute_world_errors(pose, self.goals, targets, prepare_for_kernel(q), self.measures)
+        return goal_errors.compute_path_errors(self.paths, prepare_for_kernel(q), prepare_for_kernel(targets))
 
     def posed(self, q: Floats) -> Pose:
         """Return the start pose with other values q (k, nq). Translations and scales are kept."""
@@ -384,7 +366,9 @@ class Problem:
         """Return the largest reached errors (c,), infinite for optional goals."""
 
         def make() -> Floats:
-            max_errors = [tolerance.distance if m.kind in LENGTH_KINDS else tolerance.angle for m in self.plan.measures]
+            max_errors = [
+                tolerance.distance if m.kind in dof_layout.LENGTH_KINDS else tolerance.angle for m in self.plan.measures
+            ]
             return np.where(self.spared, np.inf, max_errors) if self.ranked else np.array(max_errors)
 
         return get_or_compute(self.plan, "allowed", tolerance, make)
@@ -404,27 +388,27 @@ class Problem:
         """
         aims = aims.copy()
         pose = self.posed(q)
-        transforms = WorldTransforms(pose)
+        transforms = goal_errors.WorldTransforms(pose)
         for measure in self.measures:
-            if measure.kind == BALANCE:
+            if measure.kind == dof_layout.BALANCE:
                 continue
             goal = self.goals[measure.goal]
-            columns = slice(measure.column, measure.column + TARGET_SIZES[measure.kind])
+            columns = slice(measure.column, measure.column + dof_layout.TARGET_SIZES[measure.kind])
             aim, target = aims[:, columns], targets[:, columns]
-            if measure.kind == POSITION:
+            if measure.kind == dof_layout.POSITION:
                 aims[:, columns] += target - transforms.compute_point(measure, goal)
-            elif measure.kind == ROTATION:
+            elif measure.kind == dof_layout.ROTATION:
                 rotation = pose.world[self.skeleton.names[measure.row]].rotations
                 correction = rotations.multiply(target, rotations.inverse(rotation))
                 aims[:, columns] = rotations.normalised(rotations.multiply(correction, aim))
-            elif measure.kind == POLE:
+            elif measure.kind == dof_layout.POLE:
                 side, first = transforms.compute_pole_side(measure, target), pose.world.positions[:, measure.limb[0]]
                 aims[:, columns] = first + rotations.rotate(rotations.about(side.line, side.angle), aim - first)
             else:
                 correction = rotations.rotation_between(
                     transforms.compute_axis(measure, goal), transforms.compute_desired_direction(measure, goal, target)
                 )
-                origin = transforms.compute_point(measure, goal) if measure.kind == AIM else np.zeros(3)
+                origin = transforms.compute_point(measure, goal) if measure.kind == dof_layout.AIM else np.zeros(3)
                 aims[:, columns] = origin + rotations.rotate(correction, aim - origin)
         return aims
 
@@ -451,8 +435,9 @@ def find_required_goals(problem: Problem) -> RequiredGoals | None:
     errors = np.flatnonzero(~problem.spared)
     if not len(errors):
         return None
-    columns = [np.arange(m.column, m.column + TARGET_SIZES[m.kind]) for m in problem.measures]
-    goals = name_pole_roots(problem.skeleton, problem.goals)  # limbs stay the same without the optional goals
+    columns = [np.arange(m.column, m.column + dof_layout.TARGET_SIZES[m.kind]) for m in problem.measures]
+    # Limbs stay the same without the optional goals.
+    goals = dof_layout.name_pole_roots(problem.skeleton, problem.goals)
     required_problem = Problem(
         problem.start, tuple([goal for goal in goals if not is_optional(goal)]), problem.free_root
     )

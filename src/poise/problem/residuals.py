@@ -18,19 +18,7 @@ from poise.model.kinematics import compute_jacobians, flatten_local_offsets
 from poise.model.limits import find_hinge_axis
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind
-from poise.problem.dof_layout import (
-    AIM,
-    BALANCE,
-    DOF_COUNTS,
-    FIXED,
-    HINGE,
-    MOVE,
-    POLE,
-    POSITION,
-    ROTATION,
-    TARGET_SIZES,
-    Measure,
-)
+from poise.problem import dof_layout
 from poise.problem.goal_errors import WorldTransforms, compute_balance_jacobian, compute_goal_point
 from poise.problem.goals import AnyGoal, Balance, LookAt
 from poise.problem.plan import Plan
@@ -41,7 +29,7 @@ _MIN_SQUARED_LENGTH = 1e-300  # lower bound of squared lengths in divisions
 
 
 def compute_rotation_rows(
-    pose: Pose, measure: Measure, goal: AnyGoal, target: Floats, jacobian: Floats, acting_dofs: Bools
+    pose: Pose, measure: dof_layout.Measure, goal: AnyGoal, target: Floats, jacobian: Floats, acting_dofs: Bools
 ) -> tuple[Floats, Floats]:
     """Compute Jacobian (k, 3, nd) and error (k, 3) of rotational goals.
 
@@ -51,7 +39,7 @@ def compute_rotation_rows(
     `acting_dofs` (nd,) is the mask of the goal's dofs.
     """
     rows = jacobian[:, 3:]
-    if measure.kind == ROTATION:
+    if measure.kind == dof_layout.ROTATION:
         rotation = pose.world[pose.skeleton.names[measure.row]].rotations
         error = rotations.multiply(target, rotations.inverse(rotation))
     else:
@@ -61,14 +49,14 @@ def compute_rotation_rows(
         )
         error = rotations.rotation_between(axis, direction)
         rows = rows - axis[:, :, None] * np.einsum("kc,kcd->kd", axis, rows)[:, None]
-        if measure.kind == AIM:
+        if measure.kind == dof_layout.AIM:
             b = direction / np.maximum((direction**2).sum(axis=-1, keepdims=True), _MIN_SQUARED_LENGTH)
             rows = rows + np.cross(b[:, :, None], jacobian[:, :3], axis=1)
     return rows * acting_dofs, 2.0 * error[..., 1:] * np.where(error[..., :1] < 0, -1.0, 1.0)
 
 
 def compute_pole_rows(
-    pose: Pose, measure: Measure, target: Floats, velocities: Sequence[Floats]
+    pose: Pose, measure: dof_layout.Measure, target: Floats, velocities: Sequence[Floats]
 ) -> tuple[Floats, Floats]:
     """Compute Jacobian (k, 1, nd) and error (k, 1) of a pole. The error is a rotation about the limb's line.
 
@@ -96,7 +84,7 @@ def compute_residual(problem: Problem, q: Floats, targets: Floats, *, weighted: 
     blocks: list[Floats] = []
     errors: list[Floats] = []
     for measure in problem.measures:
-        compute_rows = _compute_balance_rows if measure.kind == BALANCE else _compute_joint_rows
+        compute_rows = _compute_balance_rows if measure.kind == dof_layout.BALANCE else _compute_joint_rows
         rows, error = compute_rows(problem, pose, measure, targets)
         weight = read_weight(problem.goals[measure.goal], measure.kind) if weighted else 1.0
         blocks.append(rows * weight)
@@ -104,15 +92,17 @@ def compute_residual(problem: Problem, q: Floats, targets: Floats, *, weighted: 
     return np.concatenate(blocks, axis=1), np.concatenate(errors, axis=1)
 
 
-def _compute_joint_rows(problem: Problem, pose: Pose, measure: Measure, targets: Floats) -> tuple[Floats, Floats]:
+def _compute_joint_rows(
+    problem: Problem, pose: Pose, measure: dof_layout.Measure, targets: Floats
+) -> tuple[Floats, Floats]:
     """Compute Jacobian (k, r, nd) and error (k, r) of one measure."""
     plan, name, goal = problem.plan, problem.skeleton.names[measure.row], problem.goals[measure.goal]
-    angular = measure.kind not in (POSITION, POLE)
+    angular = measure.kind not in (dof_layout.POSITION, dof_layout.POLE)
     jacobian = _select_plan_columns(plan, _compute_jacobian(pose, name, read_offset(goal), angular=angular))
-    target = targets[:, measure.column : measure.column + TARGET_SIZES[measure.kind]]
-    if measure.kind == POSITION:
+    target = targets[:, measure.column : measure.column + dof_layout.TARGET_SIZES[measure.kind]]
+    if measure.kind == dof_layout.POSITION:
         return jacobian[:, :3] / plan.size, (target - compute_goal_point(pose, measure, goal)) / plan.size
-    if measure.kind == POLE:
+    if measure.kind == dof_layout.POLE:
         limb = [problem.skeleton.names[row] for row in (*measure.limb, measure.row)]
         velocities = [
             _select_plan_columns(plan, _compute_jacobian(pose, joint, angular=False))[:, :3] for joint in limb
@@ -121,7 +111,9 @@ def _compute_joint_rows(problem: Problem, pose: Pose, measure: Measure, targets:
     return compute_rotation_rows(pose, measure, goal, target, jacobian, _find_acting_dofs(plan, goal))
 
 
-def _compute_balance_rows(problem: Problem, pose: Pose, measure: Measure, _targets: Floats) -> tuple[Floats, Floats]:
+def _compute_balance_rows(
+    problem: Problem, pose: Pose, measure: dof_layout.Measure, _targets: Floats
+) -> tuple[Floats, Floats]:
     """Compute Jacobian (k, 2, nd) and error (k, 2) of a Balance. Both are in units of the tree's size."""
     plan, goal = problem.plan, problem.goals[measure.goal]
     assert isinstance(goal, Balance)
@@ -156,8 +148,8 @@ def _find_acting_dofs(plan: Plan, goal: AnyGoal) -> Bools:
     rows = goal.shares(plan.skeleton) if isinstance(goal, LookAt) else None
     out = np.zeros(len(plan.layout.dofs), dtype=bool)
     for node in plan.layout.nodes:
-        out[node.dof_start : node.dof_start + DOF_COUNTS[node.kind]] |= rows is None or (
-            node.row in rows and node.kind != MOVE
+        out[node.dof_start : node.dof_start + dof_layout.DOF_COUNTS[node.kind]] |= rows is None or (
+            node.row in rows and node.kind != dof_layout.MOVE
         )
     return out
 
@@ -187,16 +179,17 @@ def _build_plan_columns(plan: Plan) -> _PlanColumns:
     columns, gains = np.zeros(count, dtype=np.int64), np.ones(count)
     hinged_balls: list[tuple[int, int, Floats]] = []
     for i, node in enumerate(plan.layout.nodes):
-        if node.kind == FIXED:
+        if node.kind == dof_layout.FIXED:
             continue
         first = int(skeleton.v_start[node.row])
-        if skeleton.kinds[node.row] == Kind.FREE and node.kind != MOVE:
+        if skeleton.kinds[node.row] == Kind.FREE and node.kind != dof_layout.MOVE:
             first += 3
         axis = find_hinge_axis(skeleton.limits[node.row])
-        if node.kind == HINGE and axis is not None:
+        if node.kind == dof_layout.HINGE and axis is not None:
             hinged_balls.append((node.dof_start, first, np.array(axis)))
         else:
-            dof_range = slice(node.dof_start, node.dof_start + DOF_COUNTS[node.kind])
-            columns[dof_range] = np.arange(first, first + DOF_COUNTS[node.kind])
-            gains[dof_range] = plan.frames[0, i, 7] if node.kind == MOVE else 1.0  # units of u in one unit of q
+            dof_range = slice(node.dof_start, node.dof_start + dof_layout.DOF_COUNTS[node.kind])
+            columns[dof_range] = np.arange(first, first + dof_layout.DOF_COUNTS[node.kind])
+            # Units of u in one unit of q.
+            gains[dof_range] = plan.frames[0, i, 7] if node.kind == dof_layout.MOVE else 1.0
     return _PlanColumns(columns, gains, tuple(hinged_balls))

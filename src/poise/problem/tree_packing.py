@@ -24,20 +24,7 @@ from poise.model.kinematics import NO_OFFSETS, LocalOffsets, compute_world_maps
 from poise.model.limits import find_hinge_axis
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.dof_layout import (
-    AIM,
-    DIRECTION,
-    FIXED,
-    HINGE,
-    MOVE,
-    POLE,
-    POSITION,
-    ROTATION,
-    SLIDE,
-    Layout,
-    Node,
-    Term,
-)
+from poise.problem import dof_layout
 from poise.problem.goals import AnyGoal, LookAt
 
 EXPORTER_LENGTH_ERROR = 1e-3  # relative length error of exporter rounding; scale below it counts as uniform
@@ -160,7 +147,7 @@ def read_offset(goal: AnyGoal) -> tuple[float, float, float]:
 
 def read_weight(goal: AnyGoal, kind: int) -> float:
     """Return the weight of one residual of a goal. A goal may weight its rotation differently from its position."""
-    return goal.weight * (getattr(goal, "rotation_weight", 1.0) if kind == ROTATION else 1.0)
+    return goal.weight * (getattr(goal, "rotation_weight", 1.0) if kind == dof_layout.ROTATION else 1.0)
 
 
 def read_axis(skeleton: Skeleton, goal: AnyGoal) -> tuple[float, float, float]:
@@ -171,18 +158,18 @@ def read_axis(skeleton: Skeleton, goal: AnyGoal) -> tuple[float, float, float]:
 
 
 def _pack_aim(
-    skeleton: Skeleton, term: Term, transforms: Sequence[Transform], goal: AnyGoal, *, mirrored: bool
+    skeleton: Skeleton, term: dof_layout.Term, transforms: Sequence[Transform], goal: AnyGoal, *, mirrored: bool
 ) -> Floats:
     """Pack a row of the aims without the tolerance. See kernels/tree_residual.py."""
     row, transform = np.zeros(15), transforms[0]
     row[:3], row[3:7], row[7] = transform.offset[0], transform.rotation[0], read_weight(goal, term.kind)
-    if term.kind == DIRECTION:
+    if term.kind == dof_layout.DIRECTION:
         row[:3] = rotations.rotate(transform.rotation[0], np.array(read_axis(skeleton, goal)))
-    elif term.kind == AIM:
+    elif term.kind == dof_layout.AIM:
         sign = -1.0 if mirrored else 1.0  # kernels mirror points, not rotations
         row[3:6] = sign * rotations.rotate(transform.rotation[0], np.array(read_axis(skeleton, goal)))
         row[6] = float(isinstance(goal, LookAt))
-    elif term.kind == POLE:
+    elif term.kind == dof_layout.POLE:
         row[9:12], row[12:15] = transforms[1].offset[0], transforms[2].offset[0]
     return row
 
@@ -204,7 +191,7 @@ class TreeFrames:
     length_error: float
 
 
-def pack_tree_frames(start: Pose, layout: Layout, goals: Sequence[AnyGoal]) -> TreeFrames:
+def pack_tree_frames(start: Pose, layout: dof_layout.Layout, goals: Sequence[AnyGoal]) -> TreeFrames:
     """Compute the rigid frames of a tree for one pose.
 
     The walk down the skeleton carries each row's transform in the moved frame of the node above it.
@@ -232,7 +219,7 @@ def pack_tree_frames(start: Pose, layout: Layout, goals: Sequence[AnyGoal]) -> T
     for i, (node, frame) in enumerate(zip(layout.nodes, walk.frames, strict=True)):
         frames[:, i, :3], frames[:, i, 3:7] = frame.offset / size, frame.rotation
         ratio, offset = read_coupling(skeleton, node)
-        gain = frame.factor / size if node.kind in (SLIDE, MOVE) else np.ones(1)
+        gain = frame.factor / size if node.kind in (dof_layout.SLIDE, dof_layout.MOVE) else np.ones(1)
         frames[:, i, 7], frames[:, i, 8] = ratio * gain, offset * gain
     aims = np.zeros((len(layout.terms), 15))
     for i, (term, term_transforms) in enumerate(zip(layout.terms, transforms, strict=True)):
@@ -241,7 +228,7 @@ def pack_tree_frames(start: Pose, layout: Layout, goals: Sequence[AnyGoal]) -> T
     return TreeFrames(frames, aims, size, scale, (1.0 + base_length_error) * (1.0 + walk.max_length_error) - 1.0)
 
 
-def _list_bone_offsets(layout: Layout, frames: Sequence[Transform]) -> list[Floats]:
+def _list_bone_offsets(layout: dof_layout.Layout, frames: Sequence[Transform]) -> list[Floats]:
     """List the offsets between moving joints.
 
     The distance of the first ones from the base is no measure of the limb.
@@ -249,16 +236,18 @@ def _list_bone_offsets(layout: Layout, frames: Sequence[Transform]) -> list[Floa
     return [frame.offset for node, frame in zip(layout.nodes, frames, strict=True) if node.parent >= 0]
 
 
-def _list_slide_positions(skeleton: Skeleton, layout: Layout, frames: Sequence[Transform]) -> Iterator[Floats]:
+def _list_slide_positions(
+    skeleton: Skeleton, layout: dof_layout.Layout, frames: Sequence[Transform]
+) -> Iterator[Floats]:
     """List the end positions of slides. They are the only lengths of a gantry."""
     for node, frame in zip(layout.nodes, frames, strict=True):
-        if node.kind == SLIDE:
+        if node.kind == dof_layout.SLIDE:
             ratio, offset = read_coupling(skeleton, node)
             values = (ratio * layout.dofs[node.dof_start, :2] + offset) * frame.factor
             yield values[np.isfinite(values)]
 
 
-def _compute_base_scale(start: Pose, layout: Layout) -> tuple[float, float]:
+def _compute_base_scale(start: Pose, layout: dof_layout.Layout) -> tuple[float, float]:
     """Compute the base row's scale factor and relative length error.
 
     They are computed from the pose's own scales in the rest pose, so rotations above the base do not affect them.
@@ -290,7 +279,7 @@ def _compute_length_error_above(start: Pose, base: int) -> float:
     return factor * (1.0 + split_similarity(linear_map[None], skeleton, base)[2]) - 1.0
 
 
-def read_coupling(skeleton: Skeleton, node: Node) -> tuple[float, float]:
+def read_coupling(skeleton: Skeleton, node: dof_layout.Node) -> tuple[float, float]:
     """Return ratio and offset of a coupled joint's value."""
     if skeleton.kinds[node.row] in (Kind.HINGE, Kind.SLIDE):
         ratio, offset = skeleton.coupling_rows[node.row].tolist()
@@ -304,15 +293,15 @@ class _TreeWalk:
     It carries affine maps since the last node above, and the scale and length error before that node.
     """
 
-    def __init__(self, start: Pose, layout: Layout) -> None:
+    def __init__(self, start: Pose, layout: dof_layout.Layout) -> None:
         skeleton = start.skeleton
         self.skeleton = skeleton
         self.nodes_by_row: dict[int, list[int]] = {}
         for i, node in enumerate(layout.nodes):
             self.nodes_by_row.setdefault(node.row, []).append(i)
         self.nodes = layout.nodes
-        moving = {node.row for node in layout.nodes if node.kind != FIXED}
-        translating = {node.row for node in layout.nodes if node.kind == MOVE}
+        moving = {node.row for node in layout.nodes if node.kind != dof_layout.FIXED}
+        translating = {node.row for node in layout.nodes if node.kind == dof_layout.MOVE}
         self.before, self.after = build_fixed_transforms(start, moving, translating)
         self.maps: dict[int, tuple[Floats, Floats, float]] = {layout.base: (np.eye(3, 4)[None], np.ones(1), 0.0)}
         self.frames: list[Transform] = []
@@ -336,21 +325,23 @@ class _TreeWalk:
             row_map = np.concatenate([inverse_alignment, np.zeros((3, 1))], axis=1)[None]
         self.maps[row] = compose(row_map, self.after[:, row]), factor, length_error
 
-    def _compute_alignment(self, node: Node) -> Floats:
+    def _compute_alignment(self, node: dof_layout.Node) -> Floats:
         """Return the rotation from z to a hinge or slide axis. Other nodes get the identity."""
-        if node.kind not in (HINGE, SLIDE):
+        if node.kind not in (dof_layout.HINGE, dof_layout.SLIDE):
             return _IDENTITY
         axis = find_hinge_axis(self.skeleton.limits[node.row])
         return rotations.rotation_between(_Z_AXIS, self.skeleton.axes[node.row] if axis is None else axis)
 
-    def compute_transform(self, term: Term, row: int, point: tuple[float, float, float] = _ORIGIN) -> Transform:
+    def compute_transform(
+        self, term: dof_layout.Term, row: int, point: tuple[float, float, float] = _ORIGIN
+    ) -> Transform:
         """Compute a point's transform in its node's moved frame. The rotation is set only where the term needs it.
 
         Scale does not affect a point's position; only rotations can be sheared.
         """
         row_map, factor, length_error = self.maps[row]
         offset = (row_map[..., :3] @ np.array(point) + row_map[..., 3]) * factor[:, None]
-        if term.kind in (POSITION, POLE):
+        if term.kind in (dof_layout.POSITION, dof_layout.POLE):
             return Transform(offset, _IDENTITY[None], factor)
         scale, rotation, shear = split_similarity(row_map[..., :3], self.skeleton, row)
         self.max_length_error = max(self.max_length_error, (1.0 + length_error) * (1.0 + shear) - 1.0)

@@ -21,15 +21,7 @@ from poise.problem.dof_layout import LENGTH_KINDS
 from poise.problem.feasibility import find_unreachable
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.tree_packing import read_weight
-from poise.solvers.base.interface import (
-    Answer,
-    Capabilities,
-    Request,
-    Trace,
-    check_solver,
-    run_solver,
-    run_solver_by_group,
-)
+from poise.solvers.base import interface
 from poise.solvers.base.lm_engine import DRAWS_PER_JOINT, draw_random_starts
 
 
@@ -74,7 +66,7 @@ class Anneal:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_solver(self.solver)
+        interface.check_solver(self.solver)
         if isinstance(self.solver, str):
             object.__setattr__(self, "solver", solvers.named(self.solver))
         one_of("schedule", self.schedule, ("growing", "cooling"))
@@ -96,7 +88,7 @@ class Anneal:
         return self.solver
 
     @property
-    def handles(self) -> Capabilities:
+    def handles(self) -> interface.Capabilities:
         """Capabilities of the inner solver, with prefer="first" only."""
         return replace(self.inner.handles, prefer=("first",))
 
@@ -111,7 +103,9 @@ class Anneal:
         step = attempt if self.schedule == "growing" else self.restarts + 1 - attempt
         return self.spread * step / self.restarts
 
-    def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+    def run(
+        self, problem: Problem, targets: Floats, tolerance: Tolerance, request: interface.Request
+    ) -> interface.Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         silent = replace(request, progress=None)
         best = self._run_inner(problem, targets, tolerance, silent)
@@ -122,7 +116,7 @@ class Anneal:
             if not len(missed):
                 break
             part = self._randomize_starts(problem.part(missed), best.q[missed], attempt)
-            answer = run_solver_by_group(self.inner, part, targets[missed], tolerance, silent)
+            answer = interface.run_solver_by_group(self.inner, part, targets[missed], tolerance, silent)
             new_costs, done = _measure_costs(part, answer, targets[missed], tolerance)
             better = done | (new_costs < costs[missed])
             costs[missed[better]] = new_costs[better]
@@ -130,10 +124,12 @@ class Anneal:
             missed = missed[~done]
         return best if problem.prefers else best._replace(q=problem.plan.unwrap_hinges(best.q, problem.start_rows))
 
-    def _run_inner(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
+    def _run_inner(
+        self, problem: Problem, targets: Floats, tolerance: Tolerance, request: interface.Request
+    ) -> interface.Answer:
         """Run the inner solver, and name it in refusals."""
         try:
-            return run_solver(self.inner, problem, targets, tolerance, request)
+            return interface.run_solver(self.inner, problem, targets, tolerance, request)
         except UnsupportedError as error:
             raise UnsupportedError(f"anneal starts {self.inner.name} again, and {error}") from error
 
@@ -158,7 +154,9 @@ def _find_worth_retrying(problem: Problem, targets: Floats, tolerance: Tolerance
     return missed[find_unreachable(problem.part(missed), targets[missed], tolerance) == 0]
 
 
-def _measure_costs(problem: Problem, answer: Answer, targets: Floats, tolerance: Tolerance) -> tuple[Floats, Bools]:
+def _measure_costs(
+    problem: Problem, answer: interface.Answer, targets: Floats, tolerance: Tolerance
+) -> tuple[Floats, Bools]:
     """Compute the weighted error (k,) of each pose, and success (k,). Lengths are in units of the rig's size.
 
     For non-uniform scale the targets are corrected later, by the caller of the solver, so the solver's own `met` is
@@ -172,7 +170,7 @@ def _measure_costs(problem: Problem, answer: Answer, targets: Floats, tolerance:
     return costs, answer.met if problem.plan.is_sheared else problem.met(errors, tolerance)
 
 
-def _merge_best(best: Answer, rows: Ints, better: Bools, new_answer: Answer) -> Answer:
+def _merge_best(best: interface.Answer, rows: Ints, better: Bools, new_answer: interface.Answer) -> interface.Answer:
     """Merge improved answers into the best ones. Iterations count whether they helped or not."""
     q, is_met, improved = best.q.copy(), best.met.copy(), rows[better]
     q[improved], is_met[improved] = new_answer.q[better], new_answer.met[better]
@@ -181,8 +179,8 @@ def _merge_best(best: Answer, rows: Ints, better: Bools, new_answer: Answer) -> 
     updates[rows] += new_answer.joint_updates
     trace = best.trace
     if trace is not None and new_answer.trace is not None:
-        trace = Trace(*(np.concatenate(both) for both in zip(trace, new_answer.trace, strict=True)))
-    return Answer(q, is_met, iterations, updates, trace)
+        trace = interface.Trace(*(np.concatenate(both) for both in zip(trace, new_answer.trace, strict=True)))
+    return interface.Answer(q, is_met, iterations, updates, trace)
 
 
 Solver = Anneal

@@ -27,14 +27,8 @@ from poise.problem.dof_layout import POSITION
 from poise.problem.goals import Position
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base import lm_engine
 from poise.solvers.base.interface import Answer, Capabilities, Request, Trace, is_builtin
-from poise.solvers.base.lm_engine import (
-    KERNEL_TOLERANCE_RATIO,
-    LmOptions,
-    TreeEngine,
-    answer_with_start,
-    count_trace_rows,
-)
 
 
 @require_keywords
@@ -115,7 +109,7 @@ class FABRIK:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W), as a chain or tree. A single Position goal is solved on a chain."""
         if not problem.joints:
-            return answer_with_start(problem, targets, tolerance, request)
+            return lm_engine.answer_with_start(problem, targets, tolerance, request)
         if len(problem.goals) == 1 and isinstance(problem.goals[0], Position):
             return self._solve_chain(problem, find_chain(problem, self.name), targets, tolerance, request)
         if any(measure.kind != POSITION for measure in problem.measures):
@@ -167,7 +161,7 @@ class FABRIK:
         u, counts = np.zeros((k, nu)), np.zeros((k, 3), dtype=np.int64)
         rows = sweeps + 1 if request.trace else 0
         trace_u, trace_error = np.zeros((rows, nu)), np.zeros(rows)
-        max_distance = tolerance.distance / plan.unit * KERNEL_TOLERANCE_RATIO
+        max_distance = tolerance.distance / plan.unit * lm_engine.KERNEL_TOLERANCE_RATIO
         kernels.fabrik_tree.solve(
             plan.nodes, plan.frames, plan.layout.dofs, plan.limits, plan.terms, plan.aims, *branches,
             np.ascontiguousarray(problem.starts), aims, np.array([max_distance, sweeps, self.finish]), u, counts,
@@ -179,11 +173,11 @@ class FABRIK:
         errors, traced = trace_error[:done], trace_u[:done]
         missed = ~met
         if self.finish and self.iterations > sweeps and missed.any():
-            options = LmOptions(
+            options = lm_engine.LmOptions(
                 self.iterations - sweeps, self.restarts, _ENGINE_DAMPING, 1e-8, 16, self.iterations - sweeps
             )
-            engine = TreeEngine(problem, tolerance, options).select_rows(missed)
-            rows = count_trace_rows(problem, options) if request.trace else 0
+            engine = lm_engine.TreeEngine(problem, tolerance, options).select_rows(missed)
+            rows = lm_engine.count_trace_rows(problem, options) if request.trace else 0
             output = engine.solve_first(aims[missed], u[missed], threads=request.threads, trace=rows)
             u[missed], met[missed] = output.u, output.met
             iterations[missed] += output.iterations

@@ -21,21 +21,9 @@ from poise.maths.arrays import Floats, abbreviate, real
 from poise.problem.chain import Arm, find_arm
 from poise.problem.feasibility import find_overextended
 from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base import lm_engine
 from poise.solvers.base.answer_refinement import solve_with_balance
 from poise.solvers.base.interface import Answer, Capabilities, Request, solve_out_of_reach
-from poise.solvers.base.lm_engine import (
-    ArmEngine,
-    LmOptions,
-    Stiffness,
-    TreeEngine,
-    answer_with_start,
-    build_answer,
-    check_stiffness,
-    compute_mobilities,
-    count_trace_rows,
-    solve_all,
-    solve_closest,
-)
 
 _ARM_RESTARTS, _TREE_RESTARTS = 250, 120
 
@@ -93,7 +81,7 @@ class LevenbergMarquardt:
     restarts: int | None = None
     damping: float = 0.04
     apart: float | None = None
-    stiffness: Stiffness | Mapping[str, float] = 0.0
+    stiffness: lm_engine.Stiffness | Mapping[str, float] = 0.0
     race: bool = False
 
     def __post_init__(self) -> None:
@@ -109,7 +97,7 @@ class LevenbergMarquardt:
                 raise InputError(f"{name} must be a finite number above 0, not {abbreviate(value)}")
             object.__setattr__(self, name, number)
         object.__setattr__(self, "race", check_bool("race", self.race))
-        object.__setattr__(self, "stiffness", check_stiffness(self.stiffness))
+        object.__setattr__(self, "stiffness", lm_engine.check_stiffness(self.stiffness))
 
     @property
     def name(self) -> str:
@@ -122,53 +110,54 @@ class LevenbergMarquardt:
         return Capabilities(soft=True)
 
     @cached_property
-    def arm_options(self) -> LmOptions:
+    def arm_options(self) -> lm_engine.LmOptions:
         """Iteration options for a serial arm."""
         return self._build_options(_ARM_RESTARTS)
 
     @cached_property
-    def tree_options(self) -> LmOptions:
+    def tree_options(self) -> lm_engine.LmOptions:
         """Iteration options for all other problems."""
         return self._build_options(_TREE_RESTARTS)
 
-    def _build_options(self, default_restarts: int) -> LmOptions:
+    def _build_options(self, default_restarts: int) -> lm_engine.LmOptions:
         restarts = default_restarts if self.restarts is None else self.restarts
         polish = 60 if self.iterations and restarts else 0
-        return LmOptions(self.iterations, restarts, self.damping, 1e-8, 16, polish, self.race)
+        return lm_engine.LmOptions(self.iterations, restarts, self.damping, 1e-8, 16, polish, self.race)
 
     def arm(self, problem: Problem) -> Arm | None:
         """Return the packed serial arm, or None. Its kernels do not know stiffness."""
         return find_arm(problem) if self.stiffness in (0.0, ()) else None
 
-    def engine(self, problem: Problem, tolerance: Tolerance) -> ArmEngine | TreeEngine:
+    def engine(self, problem: Problem, tolerance: Tolerance) -> lm_engine.ArmEngine | lm_engine.TreeEngine:
         """Return the engine for the problem."""
         arm = self.arm(problem)
         if arm is not None:
-            return ArmEngine(problem, arm, tolerance, self.arm_options)
-        return TreeEngine(problem, tolerance, self.tree_options, check_stiffness(self.stiffness))
+            return lm_engine.ArmEngine(problem, arm, tolerance, self.arm_options)
+        return lm_engine.TreeEngine(problem, tolerance, self.tree_options, lm_engine.check_stiffness(self.stiffness))
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         if self.stiffness not in (0.0, ()):
-            compute_mobilities(problem.skeleton, check_stiffness(self.stiffness))  # raises for unknown names
+            # This raises for unknown names.
+            lm_engine.compute_mobilities(problem.skeleton, lm_engine.check_stiffness(self.stiffness))
         if problem.balances:
             return solve_with_balance(self, problem, targets, tolerance, request)
         if not problem.joints:
-            return answer_with_start(problem, targets, tolerance, request)
+            return lm_engine.answer_with_start(problem, targets, tolerance, request)
         engine = self.engine(problem, tolerance)
         if request.prefer == "closest":
-            return solve_closest(engine, targets, request)
+            return lm_engine.solve_closest(engine, targets, request)
         if request.prefer == "all":
-            return solve_all(engine, targets, request, self.apart)
+            return lm_engine.solve_all(engine, targets, request, self.apart)
         out_of_reach = find_overextended(problem, targets, tolerance)
         if out_of_reach is not None:
             return solve_out_of_reach(self, problem, targets, tolerance, request, out_of_reach)
-        rows = count_trace_rows(problem, engine.options) if request.trace else 0
+        rows = lm_engine.count_trace_rows(problem, engine.options) if request.trace else 0
         output = engine.solve_first(
             engine.pack_targets(targets), problem.starts, threads=request.threads, trace=rows,
             progress=request.progress,
         )  # fmt: skip
-        return build_answer(problem, output)
+        return lm_engine.build_answer(problem, output)
 
 
 Solver = LevenbergMarquardt

@@ -17,16 +17,8 @@ from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats, Ints
 from poise.problem.plan import group_by_plan
 from poise.problem.problem import Problem, Tolerance, find_required_goals, require_all_goals
+from poise.solvers.base import interface
 from poise.solvers.base.answer_refinement import correct_shear
-from poise.solvers.base.interface import (
-    Answer,
-    Request,
-    build_end_trace,
-    get_finisher,
-    merge_rows,
-    run_solver,
-    select_rows,
-)
 from poise.solvers.base.lm_engine import LmOptions
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.timing import get_pauses, share_pauses
@@ -65,7 +57,7 @@ def build_local_refinement(solver: Any, *, with_preferences: bool = True) -> Loc
 
     It takes the options of its Levenberg-Marquardt engine, or the defaults for other solvers.
     """
-    engine: Any = get_finisher(solver)
+    engine: Any = interface.get_finisher(solver)
     options = (
         {each.name: getattr(engine, each.name) for each in fields(engine)} if type(engine) is LevenbergMarquardt else {}
     )
@@ -85,12 +77,17 @@ def build_local_refinement(solver: Any, *, with_preferences: bool = True) -> Loc
 _WEIGHT_SHARES = (0.3, 0.1, 0.03, 0.01, 0.003)
 _EXTRA_MISS_TOLERANCES = 1.0  # tolerances: allowed increase of a missed required error in favour of optional goals
 
-SolveFunction = Callable[[Problem, Floats, Any, Tolerance, Request], Any]  # the type of solve_and_measure
+SolveFunction = Callable[[Problem, Floats, Any, Tolerance, interface.Request], Any]  # the type of solve_and_measure
 
 
 def solve_prioritized(
-    problem: Problem, targets: Floats, solver: Any, tolerance: Tolerance, request: Request, solve: SolveFunction
-) -> Answer:
+    problem: Problem,
+    targets: Floats,
+    solver: Any,
+    tolerance: Tolerance,
+    request: interface.Request,
+    solve: SolveFunction,
+) -> interface.Answer:
     """Solve for targets (k, W) of required and optional goals.
 
     `solve` is the solve function for problems in which all goals count.
@@ -102,8 +99,8 @@ def solve_prioritized(
     if len(missed) and not problem.spared.all():
         part = problem.part(missed)
         refined = _reduce_optional_goals(part, targets[missed], solver, tolerance, silent, solve, answer.q[missed])
-        answer = merge_rows(answer, missed, refined)
-    return answer._replace(trace=build_end_trace(problem, answer.q, targets)) if request.trace else answer
+        answer = interface.merge_rows(answer, missed, refined)
+    return answer._replace(trace=interface.build_end_trace(problem, answer.q, targets)) if request.trace else answer
 
 
 def _reduce_optional_goals(
@@ -111,16 +108,16 @@ def _reduce_optional_goals(
     targets: Floats,
     solver: Any,
     tolerance: Tolerance,
-    request: Request,
+    request: interface.Request,
     solve: SolveFunction,
     q: Floats,
-) -> Answer:
+) -> interface.Answer:
     """Solve again from poses q (k, nq) with missed goals."""
     needed = find_required_goals(problem)
     assert needed is not None
     first, required_targets = needed.problem, targets[:, needed.target_columns]
 
-    def descend(rows: Ints, q: Floats, shares: tuple[float, ...]) -> Answer:
+    def descend(rows: Ints, q: Floats, shares: tuple[float, ...]) -> interface.Answer:
         """Minimise the errors with decreasing weights of optional goals.
 
         Starts at q (r, nq) and ends with the required goals alone.
@@ -132,7 +129,7 @@ def _reduce_optional_goals(
         for step, aims, engine in steps:
             output = solve(step.at(step.posed(q)), aims, engine, tolerance, request).answer
             q, iterations, updates = output.q, iterations + output.iterations, updates + output.joint_updates
-        return Answer(q, alone.met(alone.errors(q, required_targets[rows]), tolerance), iterations, updates)
+        return interface.Answer(q, alone.met(alone.errors(q, required_targets[rows]), tolerance), iterations, updates)
 
     answer = descend(np.arange(len(q)), q, _WEIGHT_SHARES)
     missed_rows = np.flatnonzero(~answer.met)
@@ -144,12 +141,12 @@ def _reduce_optional_goals(
     refined = descend(missed_rows, retried.q, _WEIGHT_SHARES[-1:])
     missed = [_compute_miss(part, each, aims, tolerance) for each in (answer.q[missed_rows], retried.q, refined.q)]
     kept = refined.met | (~retried.met & (missed[2] < missed[1] + _EXTRA_MISS_TOLERANCES))
-    retried = merge_rows(retried, kept, select_rows(refined, kept))
+    retried = interface.merge_rows(retried, kept, interface.select_rows(refined, kept))
     gains = retried.met | (np.where(kept, missed[2], missed[1]) + _EXTRA_MISS_TOLERANCES < missed[0])
-    return merge_rows(answer, missed_rows[gains], select_rows(retried, gains))
+    return interface.merge_rows(answer, missed_rows[gains], interface.select_rows(retried, gains))
 
 
-def check_priority_request(request: Request) -> None:
+def check_priority_request(request: interface.Request) -> None:
     """Raise UnsupportedError unless prefer="first". Other values are not supported with optional goals."""
     if request.prefer != "first":
         raise UnsupportedError(f'optional goals go with prefer="first" only, not with prefer={request.prefer!r}')
@@ -172,12 +169,12 @@ _MAX_PART_TARGETS, _MIN_PART_TARGETS = 4096, 1024  # targets solved and measured
 class MeasuredAnswer(NamedTuple):
     """Answer of a solver and its errors (k, c). The errors are measured by forward kinematics."""
 
-    answer: Answer
+    answer: interface.Answer
     errors: Floats
 
 
 def solve_and_measure(
-    problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
+    problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: interface.Request
 ) -> MeasuredAnswer:
     """Solve and measure. Large batches run in parts; starts with different plans run group by group."""
     progress = None if request.progress is None else _ProgressCounter(request.progress)
@@ -195,12 +192,12 @@ def solve_and_measure(
 
 
 def _solve_part(
-    problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
+    problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: interface.Request
 ) -> MeasuredAnswer:
     if problem.ranked:
         answer = solve_prioritized(problem, targets, solver, tolerance, request, solve_and_measure)
         return MeasuredAnswer(answer, problem.errors(answer.q, targets))
-    answer = run_solver(solver, problem, targets, tolerance, request)
+    answer = interface.run_solver(solver, problem, targets, tolerance, request)
     if problem.plan.is_sheared:
         answer = correct_shear(problem, solver, targets, tolerance, replace(request, progress=None), answer)
     return MeasuredAnswer(answer, problem.errors(answer.q, targets))
@@ -220,7 +217,7 @@ class _ProgressCounter:
 
 
 def _solve_in_parts(
-    problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: Request
+    problem: Problem, targets: Floats, solver: solvers.Solver, tolerance: Tolerance, request: interface.Request
 ) -> MeasuredAnswer:
     """Solve in parts small enough for the processor cache. Threads share the parts."""
     count, threads, progress = len(targets), request.threads, request.progress
@@ -255,7 +252,7 @@ def _solve_in_groups(
     targets: Floats,
     solver: solvers.Solver,
     tolerance: Tolerance,
-    request: Request,
+    request: interface.Request,
 ) -> MeasuredAnswer:
     """Solve by groups of starts with a shared plan."""
 
@@ -278,4 +275,4 @@ def _join_parts(parts: Iterable[tuple[slice | np.ndarray, MeasuredAnswer]], coun
             whole[name][rows] = values
         trace, solutions = trace or answer.trace, answer.solutions
     errors = whole.pop("errors")
-    return MeasuredAnswer(Answer(**whole, trace=trace, solutions=solutions), errors)
+    return MeasuredAnswer(interface.Answer(**whole, trace=trace, solutions=solutions), errors)

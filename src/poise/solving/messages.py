@@ -15,15 +15,8 @@ from poise.model.joint_tree import FLAT_MESSAGE, is_flat
 from poise.model.limit_bounds import describe_active_limits
 from poise.model.limits import EulerBox, SwingTwist
 from poise.model.skeleton import Kind, Skeleton
+from poise.problem import feasibility
 from poise.problem.dof_layout import LENGTH_KINDS
-from poise.problem.feasibility import (
-    LoopGap,
-    compute_reaches,
-    find_conflicts,
-    find_unreachable,
-    measure_gaps,
-    measure_start_gaps,
-)
 from poise.problem.goals import LookAt, Place, is_joint_goal
 from poise.problem.problem import Problem, Tolerance, find_required_goals
 from poise.solvers.base.interface import Status
@@ -120,7 +113,7 @@ def _format_status(outcome: SolveOutcome) -> str:
 def format_open_loops(problem: Problem, q: Floats, tolerance: Tolerance) -> str:
     """Name open loops of a pose q (1, nq) with their gaps."""
     parts: list[str] = []
-    for gap, before in zip(measure_gaps(problem, q), measure_start_gaps(problem), strict=True):
+    for gap, before in zip(feasibility.measure_gaps(problem, q), feasibility.measure_start_gaps(problem), strict=True):
         if not gap.is_open(tolerance)[0]:
             continue
         ends = " and ".join("the world" if joint is None else repr(joint) for joint in gap.loop.joints)
@@ -140,7 +133,7 @@ def format_joints_outside(skeleton: Skeleton, q: Floats) -> str:
     return f"still outside {'its' if len(names) == 1 else 'their'} limits: {join_names(names)}" if names else ""
 
 
-def _format_gap(skeleton: Skeleton, gap: LoopGap, tolerance: Tolerance) -> str:
+def _format_gap(skeleton: Skeleton, gap: feasibility.LoopGap, tolerance: Tolerance) -> str:
     """Format the excessive distance and angle of a gap."""
     parts = [format_length(skeleton, float(gap.distance[0]))] if gap.has_distance_gap(tolerance)[0] else []
     return " and ".join([*parts, _format_angle(float(gap.angle[0]))] if gap.has_angle_gap(tolerance)[0] else parts)
@@ -155,7 +148,7 @@ def _format_joints_at_limits(outcome: SolveOutcome) -> str:
 def _format_conflict(outcome: SolveOutcome) -> str:
     """Name conflicting goals and the amount of the conflict."""
     problem, names = outcome.problem, outcome.problem.skeleton.names
-    conflicts = find_conflicts(problem, outcome.q, outcome.target, outcome.tolerance)
+    conflicts = feasibility.find_conflicts(problem, outcome.q, outcome.target, outcome.tolerance)
     proved = next((conflict for conflict in conflicts if conflict.excess[0] > 0.0), None)
     if proved is None:
         return "each goal alone is met, and no pose was found that meets all of them"
@@ -209,8 +202,8 @@ def _format_residual(problem: Problem, errors: Floats, which: Bools | None = Non
 def _format_reach_excess(outcome: SolveOutcome) -> str:
     """Format the distance beyond the longest or inside the shortest reach."""
     problem, target = outcome.problem, outcome.target
-    number = int(find_unreachable(problem, target, outcome.tolerance)[0])
-    reach = compute_reaches(problem, target)[max(number - 1, 0)]
+    number = int(feasibility.find_unreachable(problem, target, outcome.tolerance)[0])
+    reach = feasibility.compute_reaches(problem, target)[max(number - 1, 0)]
     skeleton, unit, shortest, longest = problem.skeleton, problem.plan.unit, reach.shortest, reach.longest
     term = problem.plan.layout.terms[reach.term]
     label = f"the target of {skeleton.names[term.row]!r}" if len(problem.goals) > 1 else "the target"
@@ -227,7 +220,7 @@ def _suggest_unit(outcome: SolveOutcome, column: int, number: int) -> str:
     """Suggest another unit for a far target. It must bring the target about within reach."""
     problem, target = outcome.problem, outcome.target
     metres = problem.skeleton.metres_per_unit
-    reach = compute_reaches(problem, target)[max(number - 1, 0)]
+    reach = feasibility.compute_reaches(problem, target)[max(number - 1, 0)]
     if not reach.longest:  # a joint that cannot move has no size for comparison
         return ""
     point = float(np.linalg.norm(target[0, column : column + 3])) / (reach.longest * problem.plan.unit)
@@ -236,7 +229,7 @@ def _suggest_unit(outcome: SolveOutcome, column: int, number: int) -> str:
             continue
         scaled = target.copy()
         scaled[:, column : column + 3] *= factor
-        times = float(compute_reaches(problem, scaled)[max(number - 1, 0)].distance[0] / reach.longest)
+        times = float(feasibility.compute_reaches(problem, scaled)[max(number - 1, 0)].distance[0] / reach.longest)
         if times > _NEARLY_REACHES:
             continue
         if metres is not None:

@@ -28,16 +28,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.interface import Prefer, Request, is_builtin
 from poise.solvers.natural.auto import chosen, whole
 from poise.solvers.natural.natural import Natural
-from poise.solving.arguments import (
-    check_arguments,
-    check_planar_targets,
-    find_plain_shape,
-    format_goal_code,
-    make_unknown_argument_error,
-    parse_targets,
-    read_matrix,
-    read_plain_row,
-)
+from poise.solving import arguments
 from poise.solving.batch import check_priority_request
 from poise.solving.diagnosis import can_start, clamp_start
 from poise.solving.execution import SingleTargetSolve, SolveSettings, make_buffer, solve_batch, solve_fast
@@ -66,7 +57,7 @@ class Prepared:
         self._buffer = make_buffer(problem.start.q)
         self._fast_path = single.find_fast_path(problem)
         self._lazy_fields = single.build_fast_fields, problem, moved_inside
-        self._plain_shape = find_plain_shape(problem)
+        self._plain_shape = arguments.find_plain_shape(problem)
         self._shape = (
             self._plain_shape.widths if len(self._plain_shape.widths) == 1 == len(problem.goals) else _NO_SHAPE
         )
@@ -118,7 +109,7 @@ class Prepared:
             and (start is None or fast_path.serves_any_start)
         ):
             # A copy: the caller may write to the array before the lazy fields are computed.
-            row = target[None].copy() if target.shape == self._shape else read_matrix(target, *self._shape)
+            row = target[None].copy() if target.shape == self._shape else arguments.read_matrix(target, *self._shape)
             if row is not None:
                 buffer, lazy_fields = (
                     (self._buffer.copy(), self._lazy_fields) if start is None else self._pack_start(start)
@@ -127,10 +118,10 @@ class Prepared:
                 if result is not None:
                     return result
         problem, moved_inside = (self.problem, self.moved_inside) if start is None else self._move_start(start)
-        row = read_plain_row(self._plain_shape, target)
+        row = arguments.read_plain_row(self._plain_shape, target)
         if row is not None:
             return self.single.solve(problem, row, moved_inside, began)
-        rows = parse_targets(self.problem.goals, target)
+        rows = arguments.parse_targets(self.problem.goals, target)
         shape = _find_target_shape(problem, rows)
         problem = problem.spread(shape)
         targets = problem.target_rows(rows, shape)
@@ -323,8 +314,8 @@ def solve(
     """
     began = perf_counter()
     if unknown:
-        raise make_unknown_argument_error(solve, unknown)
-    check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
+        raise arguments.make_unknown_argument_error(solve, unknown)
+    arguments.check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
     if type(prefer) is not str:
         one_of("prefer", prefer, ("first", "closest", "all"))
     wanted = check_goals(goals)
@@ -389,7 +380,7 @@ def _build_single(
     start: Pose, goals: tuple[Goal, ...], kinds: tuple[object, ...], options: _SolveOptions
 ) -> SingleTargetSolve:
     """Build the solve for one target. Raises UnsupportedError where the solver cannot do it."""
-    check_planar_targets(start, goals)
+    arguments.check_planar_targets(start, goals)
     return _bind_solver(Problem(clamp_start(start)[0], goals, options.free_root, kinds), options)
 
 
@@ -406,7 +397,7 @@ def _solve_general(
     """Solve with checked arguments."""
     if not math.prod(shape):
         start = _make_placeholder_start(start)  # an empty batch: it is never solved
-    check_planar_targets(start, goals)
+    arguments.check_planar_targets(start, goals)
     start, moved_inside = clamp_start(start)
     problem = Problem(_flatten_start(start, shape), broadcast_goals(goals, shape), options.free_root)
     rows = [goal.rows() for goal in goals if goal.width]
@@ -450,8 +441,8 @@ def prepare(
         that target.
     """
     if unknown:
-        raise make_unknown_argument_error(prepare, unknown)
-    check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
+        raise arguments.make_unknown_argument_error(prepare, unknown)
+    arguments.check_arguments(start, solver, tolerance, angle_tolerance, free_root, natural)
     if type(prefer) is not str:
         one_of("prefer", prefer, ("first", "closest", "all"))
     wanted = check_goals(goals)
@@ -459,7 +450,7 @@ def prepare(
         raise InputError("prepare() takes a single start pose; give solve() a batch")
     if free_root:
         start, wanted = _free_start_and_goals(start, wanted, solver, prefer, natural=natural)
-    check_planar_targets(start, wanted)
+    arguments.check_planar_targets(start, wanted)
     options = _SolveOptions(
         solver, tolerance, angle_tolerance, SolveSettings(prefer, seeds, threads), free_root, natural
     )
@@ -477,7 +468,7 @@ def check_goals(goals: Any) -> tuple[Goal, ...]:
     except TypeError:
         every = (goals,)
     if not every or not all(type(goal) in _GOAL_TYPES or isinstance(goal, GOALS) for goal in every):
-        written = format_goal_code(every)
+        written = arguments.format_goal_code(every)
         such = f"write {written}; they" if written else "they"
         raise InputError(
             f"goals are values such as poise.Position(...): {such} are one or several of {', '.join(NAMES)}"

@@ -13,19 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FileError, InputError, join_names
-from poise.io.acclaim import (
-    ROOT,
-    ROTATION_DOFS,
-    AmcMotion,
-    AsfFile,
-    AsfSkeleton,
-    build_skeleton,
-    convert_to_q,
-    describe_limit_violations,
-    find_asf,
-    parse_amc,
-    parse_asf,
-)
+from poise.io import acclaim
 from poise.io.files import name_clip, read_bytes
 from poise.model.clip import Clip
 from poise.model.pose import Pose
@@ -47,16 +35,16 @@ def read(path: Path) -> Rig:
     if path.suffix.lower() == SUFFIXES[0]:
         file, rows, notes = _read_skeleton(path, data)
         return Rig(rows.skeleton, Pose(rows.skeleton, rows.skeleton.rest_q), notes=tuple(notes), path=path)
-    motion = parse_amc(path, data)
-    asf_path = find_asf(path)
+    motion = acclaim.parse_amc(path, data)
+    asf_path = acclaim.find_asf(path)
     file, rows, notes = _read_skeleton(asf_path, read_bytes(asf_path))
     return _build_moving_rig(path, file, rows, motion, notes)
 
 
-def _read_skeleton(path: Path, data: bytes) -> tuple[AsfFile, AsfSkeleton, list[str]]:
-    file = parse_asf(path, data)
+def _read_skeleton(path: Path, data: bytes) -> tuple[acclaim.AsfFile, acclaim.AsfSkeleton, list[str]]:
+    file = acclaim.parse_asf(path, data)
     try:
-        rows = build_skeleton(file)
+        rows = acclaim.build_skeleton(file)
     except InputError as error:
         raise FileError(path, str(error)) from error
     if not np.isfinite(rows.skeleton.A).all():
@@ -64,9 +52,9 @@ def _read_skeleton(path: Path, data: bytes) -> tuple[AsfFile, AsfSkeleton, list[
     return file, rows, _list_notes(file, rows)
 
 
-def _list_notes(file: AsfFile, rows: AsfSkeleton) -> list[str]:
+def _list_notes(file: acclaim.AsfFile, rows: acclaim.AsfSkeleton) -> list[str]:
     notes = list(file.notes)
-    slides = [bone.name for bone in rows.bones if set(bone.dof) - set(ROTATION_DOFS)]
+    slides = [bone.name for bone in rows.bones if set(bone.dof) - set(acclaim.ROTATION_DOFS)]
     if slides:
         notes.append(
             f"bones slide or stretch (tx ty tz l), which is not read; only their rotations are: {join_names(slides)}"
@@ -85,14 +73,16 @@ def _list_notes(file: AsfFile, rows: AsfSkeleton) -> list[str]:
     return notes
 
 
-def _build_moving_rig(path: Path, file: AsfFile, rows: AsfSkeleton, motion: AmcMotion, notes: list[str]) -> Rig:
+def _build_moving_rig(
+    path: Path, file: acclaim.AsfFile, rows: acclaim.AsfSkeleton, motion: acclaim.AmcMotion, notes: list[str]
+) -> Rig:
     skeleton = rows.skeleton
-    q = convert_to_q(path, file, rows, motion)
+    q = acclaim.convert_to_q(path, file, rows, motion)
     missing = [bone.name for bone in rows.bones if bone.dof and bone.name.lower() not in motion.values]
-    missing += [ROOT] * (ROOT not in motion.values)
+    missing += [acclaim.ROOT] * (acclaim.ROOT not in motion.values)
     if missing:
         notes.append(f"the file has no values for these, which stay at zero: {join_names(missing)}")
-    violations = describe_limit_violations(file, rows.bones, motion)
+    violations = acclaim.describe_limit_violations(file, rows.bones, motion)
     clip = Clip.at_rate(Pose(skeleton, q), motion.rate, name_clip(path))
     pose = Pose(skeleton, q[0] if len(q) == 1 else skeleton.rest_q)
     all_notes = (*notes, *motion.notes, *([violations] if violations else []))

@@ -13,18 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FileError
-from poise.io.bvh_reader import (
-    DEFAULT_FRAME_TIME_S,
-    BvhDocument,
-    BvhJoint,
-    BvhMotionHeader,
-    BvhName,
-    Channels,
-    compute_q,
-    is_usable_frame_time,
-    parse_header,
-    read_motion_rows,
-)
+from poise.io import bvh_reader
 from poise.io.bvh_writer import describe_renames, encode_bvh, find_file_names
 from poise.io.files import name_clip, read_bytes, write_checked
 from poise.io.free_root import strip_free_root
@@ -55,21 +44,21 @@ def read(path: Path) -> Rig:
 
 
 def _read_data(path: Path, data: bytes) -> Rig:
-    header = parse_header(path, data)
+    header = bvh_reader.parse_header(path, data)
     names, notes = _build_names(header.nodes)
     skeleton = _build_skeleton(header.nodes, names)
     motion = header.motion
     if motion is None:
         values, row_notes = np.zeros((0, header.width)), ["it has no MOTION block, and so no clip: the rest pose alone"]
-        frame_time, time_notes = DEFAULT_FRAME_TIME_S, []
+        frame_time, time_notes = bvh_reader.DEFAULT_FRAME_TIME_S, []
     else:
-        values, row_notes = read_motion_rows(path, data, motion, header.width)
+        values, row_notes = bvh_reader.read_motion_rows(path, data, motion, header.width)
         frame_time, time_notes = _check_frame_time(path, motion)
     times: Floats = frame_time * np.arange(len(values), dtype=np.float64)
     channels = tuple(node.channels for node in header.nodes)
-    q = compute_q(skeleton, channels, values)
+    q = bvh_reader.compute_q(skeleton, channels, values)
     spans = None if motion is None else (motion.count_span, motion.time_span)
-    document = BvhDocument(data, spans, names, channels, header.width, values, times, q)
+    document = bvh_reader.BvhDocument(data, spans, names, channels, header.width, values, times, q)
     skeleton = dataclasses.replace(skeleton, source=document)
     clips = () if motion is None else (Clip(times, Pose(skeleton, q), name_clip(path)),)
     all_notes = (*notes, *row_notes, *time_notes, *_note_relative_positions(header.nodes, names, values))
@@ -92,13 +81,13 @@ def names_of(rig: Rig) -> tuple[tuple[str, ...], str]:
     `poise.convert` renames the joints of a rig to these before writing.
     """
     skeleton = rig.skeleton
-    if isinstance(skeleton.source, BvhDocument):
+    if isinstance(skeleton.source, bvh_reader.BvhDocument):
         return skeleton.names, ""
     names = find_file_names(skeleton)
     return names, describe_renames(skeleton.names, names)
 
 
-def _build_names(nodes: list[BvhJoint]) -> tuple[tuple[str, ...], list[str]]:
+def _build_names(nodes: list[bvh_reader.BvhJoint]) -> tuple[tuple[str, ...], list[str]]:
     """Build unique names of all rows. Joints come before End Sites; an End Site is `<parent>_end`."""
     notes: list[str] = []
     rows = [i for i, node in enumerate(nodes) if not node.is_end]
@@ -116,7 +105,7 @@ def _build_names(nodes: list[BvhJoint]) -> tuple[tuple[str, ...], list[str]]:
     return tuple(names), notes
 
 
-def _build_skeleton(nodes: list[BvhJoint], names: tuple[str, ...]) -> Skeleton:
+def _build_skeleton(nodes: list[bvh_reader.BvhJoint], names: tuple[str, ...]) -> Skeleton:
     kinds = [_find_kind(node.channels) for node in nodes]
     offsets = np.array([node.offset for node in nodes])
     free = np.array(kinds) == Kind.FREE
@@ -126,12 +115,12 @@ def _build_skeleton(nodes: list[BvhJoint], names: tuple[str, ...]) -> Skeleton:
         kinds,
         offsets=np.where(free[:, None], 0.0, offsets),
         rest_q=_build_rest_q(kinds, offsets),
-        source_ids=[BvhName("End Site" if node.is_end else node.name) for node in nodes],
+        source_ids=[bvh_reader.BvhName("End Site" if node.is_end else node.name) for node in nodes],
         euler=[node.channels.written_order for node in nodes],
     )
 
 
-def _find_kind(channels: Channels) -> Kind:
+def _find_kind(channels: bvh_reader.Channels) -> Kind:
     if channels.positions:
         return Kind.FREE
     return Kind.BALL if channels.rotations else Kind.FIXED
@@ -145,16 +134,16 @@ def _build_rest_q(kinds: list[Kind], offsets: Floats) -> Floats:
     return np.array(values)
 
 
-def _check_frame_time(path: Path, header: BvhMotionHeader) -> tuple[float, list[str]]:
+def _check_frame_time(path: Path, header: bvh_reader.BvhMotionHeader) -> tuple[float, list[str]]:
     time = header.frame_time
     if time == 0.0:
-        return DEFAULT_FRAME_TIME_S, ["the frame time is 0; 30 frames per second are used"]
-    if not is_usable_frame_time(time):
+        return bvh_reader.DEFAULT_FRAME_TIME_S, ["the frame time is 0; 30 frames per second are used"]
+    if not bvh_reader.is_usable_frame_time(time):
         raise FileError(path, f"a frame time of {time:g} s cannot be used", place="Frame Time")
     return time, []
 
 
-def _note_relative_positions(nodes: list[BvhJoint], names: tuple[str, ...], values: Floats) -> list[str]:
+def _note_relative_positions(nodes: list[bvh_reader.BvhJoint], names: tuple[str, ...], values: Floats) -> list[str]:
     """Note root positions close to zero. They look relative to the OFFSET, but are read as absolute."""
     notes: list[str] = []
     for node, name in zip(nodes, names, strict=True):

@@ -14,17 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FileError, PoiseError, join_names
-from poise.io.fbx_scene import (
-    WXYZ,
-    FbxTake,
-    SceneNode,
-    build_clip,
-    build_skeleton,
-    check_size,
-    parse_nodes,
-    parse_rest,
-    parse_takes,
-)
+from poise.io import fbx_scene
 from poise.io.files import guess_file_type, read_bytes
 from poise.io.subprocess_reader import SubprocessReply, build_malformed_error, read_in_subprocess
 from poise.maths.arrays import Floats
@@ -63,20 +53,20 @@ def read(path: Path) -> Rig:
 
 
 def _build_rig(path: Path, reply: SubprocessReply) -> Rig:
-    nodes = parse_nodes(reply)
-    takes, rest = parse_takes(reply, len(nodes)), parse_rest(reply, len(nodes))
+    nodes = fbx_scene.parse_nodes(reply)
+    takes, rest = fbx_scene.parse_takes(reply, len(nodes)), fbx_scene.parse_rest(reply, len(nodes))
     notes = _list_notes(reply, [one.name for one in (*nodes, *takes)])
     rotating_rows = {row for take in takes for row in take.find_rotating_rows(rest)}
-    skeleton = build_skeleton(reply, nodes, rest, rotating_rows, notes)
+    skeleton = fbx_scene.build_skeleton(reply, nodes, rest, rotating_rows, notes)
     if not (skeleton.kinds == Kind.BALL).any():
         count = len(nodes) + reply.header["cameras"] + reply.header["lights"]
         raise FileError(path, f"there is no skeleton in it: none of its {count} nodes is a bone or rotates")
     pose = Pose(skeleton, skeleton.rest_q)
     worlds = _compute_rest_world(path, skeleton, rest)
     bones = [row for row, node in enumerate(nodes) if node.is_bone]
-    notes += check_size(skeleton, worlds[:, :3, 3], bones)
+    notes += fbx_scene.check_size(skeleton, worlds[:, :3, 3], bones)
     names = make_unique_names([take.name or f"take_{i}" for i, take in enumerate(takes)])
-    clips = tuple(build_clip(skeleton, rest, take, name) for take, name in zip(takes, names, strict=True))
+    clips = tuple(fbx_scene.build_clip(skeleton, rest, take, name) for take, name in zip(takes, names, strict=True))
     notes += _note_late_starts(takes, list(names))
     return Rig(skeleton, pose, clips, _build_skins(reply, nodes, skeleton), notes=tuple(notes), path=path)
 
@@ -112,7 +102,7 @@ def _note_bad_encoding(names: list[str]) -> str:
     )
 
 
-def _note_late_starts(takes: list[FbxTake], names: list[str]) -> list[str]:
+def _note_late_starts(takes: list[fbx_scene.FbxTake], names: list[str]) -> list[str]:
     """Note takes with a start other than 0. Their clips begin at 0."""
     return [
         f"take {name!r} begins at {take.begin:.6g} s in the file; its clip begins at 0"
@@ -124,14 +114,14 @@ def _note_late_starts(takes: list[FbxTake], names: list[str]) -> list[str]:
 def _compute_rest_world(path: Path, skeleton: Skeleton, rest: Floats) -> Floats:
     """Compute the world transforms of the rows at rest. A tree whose numbers overflow is refused."""
     linear = rest[:, 7:, None] * np.eye(3)
-    worlds = compose_world_transforms(skeleton.parents.tolist(), rest[:, :3], rest[:, WXYZ], linear)
+    worlds = compose_world_transforms(skeleton.parents.tolist(), rest[:, :3], rest[:, fbx_scene.WXYZ], linear)
     bad = np.flatnonzero(~np.isfinite(worlds).all(axis=(1, 2)))
     if len(bad):
         raise FileError(path, "its position in the world is too large for a number", place=skeleton.names[int(bad[0])])
     return worlds
 
 
-def _build_skins(reply: SubprocessReply, nodes: list[SceneNode], skeleton: Skeleton) -> tuple[Skin, ...]:
+def _build_skins(reply: SubprocessReply, nodes: list[fbx_scene.SceneNode], skeleton: Skeleton) -> tuple[Skin, ...]:
     """Build the skins: joints and world bind matrices of each mesh."""
     skins: list[Skin] = []
     try:

@@ -12,26 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FileError, InputError
+from poise.io import mjcf_elements, mjcf_skeleton
 from poise.io.files import read_bytes
-from poise.io.mjcf_elements import (
-    CompiledModel,
-    ModelSubset,
-    compile_model,
-    read_expanded,
-    report_malformed,
-    strip_model,
-)
-from poise.io.mjcf_skeleton import (
-    MjcfJoints,
-    build_couplings,
-    build_document,
-    build_joints,
-    build_keyframes,
-    build_limits,
-    format_counts,
-    read_loops,
-    read_rest_q,
-)
 from poise.io.text_parsing import MAX_NUMBER, NotWellFormedError
 from poise.model.joints import drop_blocking_ranges
 from poise.model.pose import Pose
@@ -58,43 +40,49 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
         A folder from which files may be included, besides the file's own.
     """
     try:
-        document = read_expanded(path, read_bytes(path), include_root)
+        document = mjcf_elements.read_expanded(path, read_bytes(path), include_root)
     except NotWellFormedError as error:
-        raise report_malformed(error) from error
-    selection = strip_model(document.root)
+        raise mjcf_elements.report_malformed(error) from error
+    selection = mjcf_elements.strip_model(document.root)
     model, notes = _compile_model(path, selection)
-    mjcf_rows = build_joints(model)
+    mjcf_rows = mjcf_skeleton.build_joints(model)
     try:
         skeleton = _build_skeleton(model, mjcf_rows)
     except InputError as error:
         raise FileError(path, str(error)) from error
-    poses = build_keyframes(model, skeleton, mjcf_rows)
+    poses = mjcf_skeleton.build_keyframes(model, skeleton, mjcf_rows)
     notes = (*document.notes, *notes, *mjcf_rows.notes, *_list_notes(selection))
     known = set(skeleton.names) | set(skeleton.aliases)
     pairs = tuple(pair for pair in selection.excluded if known.issuperset(pair))
     return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=notes, path=path, poses=poses, disabled_pairs=pairs)
 
 
-def _compile_model(path: Path, selection: ModelSubset) -> tuple[CompiledModel, list[str]]:
+def _compile_model(path: Path, selection: mjcf_elements.ModelSubset) -> tuple[mjcf_elements.CompiledModel, list[str]]:
     """Compile a model, without its loops if necessary. Loops may name removed parts; a note reports them."""
     try:
-        return compile_model(path, selection), []
+        return mjcf_elements.compile_model(path, selection), []
     except FileError as error:
         if not selection.has_loops():
             raise
-        model = compile_model(path, selection.drop_loops())
+        model = mjcf_elements.compile_model(path, selection.drop_loops())
         return model, [f"loops (<connect>, <weld>) are not read, so that poses may open them: {error.reason}"]
 
 
-def _build_skeleton(model: CompiledModel, mjcf_rows: MjcfJoints) -> Skeleton:
+def _build_skeleton(model: mjcf_elements.CompiledModel, mjcf_rows: mjcf_skeleton.MjcfJoints) -> Skeleton:
     """Build the skeleton. InputError for numbers that are too large and for limits without a legal value."""
     rows = mjcf_rows.joints
     offsets = np.array([row.offset for row in rows])
     if not (np.abs(offsets) <= MAX_NUMBER).all() or not (np.abs(model.model.qpos0) <= MAX_NUMBER).all():
         message = "a position or a reference value is too large"
         raise InputError(message)
-    names, kinds, couplings = [row.name for row in rows], [row.kind for row in rows], build_couplings(model, mjcf_rows)
-    limits, ignored = drop_blocking_ranges(names, np.array(kinds), build_limits(model, mjcf_rows), couplings)
+    names, kinds, couplings = (
+        [row.name for row in rows],
+        [row.kind for row in rows],
+        mjcf_skeleton.build_couplings(model, mjcf_rows),
+    )
+    limits, ignored = drop_blocking_ranges(
+        names, np.array(kinds), mjcf_skeleton.build_limits(model, mjcf_rows), couplings
+    )
     mjcf_rows.notes += ignored
     skeleton = Skeleton.build(
         names,
@@ -109,17 +97,19 @@ def _build_skeleton(model: CompiledModel, mjcf_rows: MjcfJoints) -> Skeleton:
         source_ids=[row.name if row.mujoco_id >= 0 else None for row in rows],
         metres_per_unit=1.0,
         up="z",
-        source=build_document(model, mjcf_rows),
-        loops=tuple(read_loops(model, mjcf_rows)),
+        source=mjcf_skeleton.build_document(model, mjcf_rows),
+        loops=tuple(mjcf_skeleton.read_loops(model, mjcf_rows)),
     )
-    rest, _ = skeleton.legal(read_rest_q(model, skeleton, mjcf_rows))
+    rest, _ = skeleton.legal(mjcf_skeleton.read_rest_q(model, skeleton, mjcf_rows))
     return dataclasses.replace(skeleton, rest_q=rest)
 
 
-def _list_notes(selection: ModelSubset) -> list[str]:
+def _list_notes(selection: mjcf_elements.ModelSubset) -> list[str]:
     notes: list[str] = []
     if selection.omitted:
-        notes.append(f"not read, so joints may move that these would hold: {format_counts(selection.omitted)}")
+        notes.append(
+            f"not read, so joints may move that these would hold: {mjcf_skeleton.format_counts(selection.omitted)}"
+        )
     if selection.unknown:
-        notes.append(f"unknown elements were ignored: {format_counts(selection.unknown)}")
+        notes.append(f"unknown elements were ignored: {mjcf_skeleton.format_counts(selection.unknown)}")
     return notes

@@ -13,17 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FileError, InputError
+from poise.io import urdf_joints
 from poise.io.files import is_file, read_bytes, write_checked
 from poise.io.srdf import apply_srdf
-from poise.io.urdf_joints import (
-    JointReader,
-    JointRow,
-    Mimic,
-    find_root_link,
-    read_inertial,
-    resolve_mimics,
-    sort_joints,
-)
 from poise.io.urdf_xml import XACRO_MESSAGE, RobotElement, UrdfDocument, encode_urdf, parse_robot
 from poise.model.joints import drop_blocking_ranges
 from poise.model.pose import Pose
@@ -81,25 +73,25 @@ class _SkeletonBuilder:
 
     def __init__(self, path: Path, robot: RobotElement) -> None:
         self.notes = robot.notes.copy()
-        root = find_root_link(path, robot)
+        root = urdf_joints.find_root_link(path, robot)
         self.used_names = set(robot.joints)
-        self.rows = [JointRow(self._name_root(root), Kind.FIXED)]
+        self.rows = [urdf_joints.JointRow(self._name_root(root), Kind.FIXED)]
         self.used_names.add(self.rows[0].name)
         self.parents = [-1]
         self.source_ids: list[object] = [root]
         self.aliases = {root: 0}
         self.row_of: dict[str, int] = {}
         self.robot = robot
-        mimics: dict[str, Mimic] = {}
-        for joint in sort_joints(path, robot, root):
-            reader = JointReader(path, joint)
+        mimics: dict[str, urdf_joints.Mimic] = {}
+        for joint in urdf_joints.sort_joints(path, robot, root):
+            reader = urdf_joints.JointReader(path, joint)
             self._append_rows(joint.name, self.aliases[joint.parent], reader.build_rows(self.used_names))
             self.aliases[joint.child] = self.row_of[joint.name]
             mimic = reader.read_mimic()
             if mimic:
                 mimics[joint.name] = mimic
             self.notes += reader.notes
-        self.mimics = resolve_mimics(path, robot, mimics, self.notes)
+        self.mimics = urdf_joints.resolve_mimics(path, robot, mimics, self.notes)
         self._note_hidden_links()
 
     def _name_root(self, link: str) -> str:
@@ -111,7 +103,7 @@ class _SkeletonBuilder:
             self.notes.append(f"the root link {link!r} is called {name!r} here: a joint has its name")
         return name
 
-    def _append_rows(self, joint: str, parent: int, rows: list[JointRow]) -> None:
+    def _append_rows(self, joint: str, parent: int, rows: list[urdf_joints.JointRow]) -> None:
         for row in rows:
             self.rows.append(row)
             self.parents.append(parent)
@@ -136,7 +128,7 @@ class _SkeletonBuilder:
         """
         inertials: dict[str, tuple[float, tuple[float, float, float]]] = {}
         for link, elements in self.robot.inertials.items():
-            inertial = read_inertial(elements)
+            inertial = urdf_joints.read_inertial(elements)
             if inertial is None:
                 self.notes.append(f"link {link!r}: its <inertial> has no finite mass and position, and is ignored")
             elif inertial[0] > 0.0 and link in self.aliases:

@@ -20,14 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import UnsupportedError, join_names
+from poise.io import joint_values
 from poise.io.files import write_checked
-from poise.io.joint_values import (
-    check_no_local_offsets,
-    compute_joint_numbers,
-    list_columns,
-    list_movable_joints,
-    parse_values,
-)
 from poise.io.joint_values import read_values as read_values
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
@@ -54,14 +48,14 @@ def write(thing: Saveable, path: Path, like: Skeleton) -> None:  # noqa: ARG001 
             raise UnsupportedError(message)
         thing = thing.pose
     poses, times = (thing.poses, thing.times) if isinstance(thing, Clip) else (thing, None)
-    check_no_local_offsets(poses)
+    joint_values.check_no_local_offsets(poses)
     text = _format_csv(poses, times) if path.suffix.lower() == ".csv" else _format_json(poses, times)
-    write_checked(path, text.encode(), lambda path, data: parse_values(path, data, poses.skeleton))
+    write_checked(path, text.encode(), lambda path, data: joint_values.parse_values(path, data, poses.skeleton))
 
 
 def _format_json(poses: Pose, times: Floats | None) -> str:
     skeleton = poses.skeleton
-    numbers = compute_joint_numbers(skeleton, poses.q)
+    numbers = joint_values.compute_joint_numbers(skeleton, poses.q)
     if times is None and not poses.shape:
         return json.dumps({"joints": _name_values(_list_spans(skeleton), numbers)}, indent=2, ensure_ascii=False) + "\n"
     flat = numbers.reshape(math.prod(poses.shape), numbers.shape[-1])
@@ -75,7 +69,7 @@ def _list_spans(skeleton: Skeleton) -> list[tuple[str, int, int]]:
     """List each movable joint's name and number range."""
     spans: list[tuple[str, int, int]] = []
     end = 0
-    for i, size in list_movable_joints(skeleton):
+    for i, size in joint_values.list_movable_joints(skeleton):
         spans.append((skeleton.names[i], end, end + size))
         end += size
     return spans
@@ -87,13 +81,13 @@ def _name_values(spans: list[tuple[str, int, int]], row: Floats) -> dict[str, fl
 
 
 def _format_csv(poses: Pose, times: Floats | None) -> str:
-    columns = list_columns(poses.skeleton)
+    columns = joint_values.list_columns(poses.skeleton)
     header = columns if times is None else ["time", *columns]
     duplicates = sorted(column for column, count in Counter(header).items() if count > 1)
     if duplicates:
         message = f"two columns would have the same name: {join_names(duplicates)}; save to a .json file"
         raise UnsupportedError(message)
-    numbers = compute_joint_numbers(poses.skeleton, poses.q).reshape(math.prod(poses.shape), len(columns))
+    numbers = joint_values.compute_joint_numbers(poses.skeleton, poses.q).reshape(math.prod(poses.shape), len(columns))
     rows = numbers if times is None else np.column_stack([times, numbers])
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")

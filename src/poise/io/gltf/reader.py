@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from poise.errors import FileError, PoiseError
+from poise.io.gltf import extras
 from poise.io.gltf.accessors import Accessors, normalize_quaternions
 from poise.io.gltf.container import (
     BrokenError,
@@ -23,13 +24,6 @@ from poise.io.gltf.container import (
     read_objects,
     read_strings,
     unpack_document,
-)
-from poise.io.gltf.extras import (
-    apply_asset_extras,
-    build_axis_matrix,
-    read_asset_extras,
-    read_node_extras,
-    strip_axis_root,
 )
 from poise.io.gltf.skeleton_reader import NodeTree, build_skeleton, compute_joint_values, read_nodes
 from poise.maths import rotations
@@ -408,7 +402,7 @@ def _build_rig(path: Path, container: Container) -> Rig:
     required = read_strings(document, "extensionsRequired")
     _check_extensions(required, notes)
     _check_scene(document, notes)
-    node_objects, asset_extras = strip_axis_root(document, read_asset_extras(document, notes), notes)
+    node_objects, asset_extras = extras.strip_axis_root(document, extras.read_asset_extras(document, notes), notes)
     nodes = read_nodes(node_objects, notes)
     buffers = Buffers(read_objects(document, "buffers"), container, path.parent)
     accessors = Accessors(document, buffers, required)
@@ -416,7 +410,7 @@ def _build_rig(path: Path, container: Container) -> Rig:
     check_meshes(document, accessors)
     skins = parse_skins(document, len(nodes.json), accessors, notes)
     clips = parse_animations(document, len(nodes.json), accessors, notes)
-    node_extras = read_node_extras(nodes.json, dict(zip(nodes.indices, nodes.names, strict=True)), notes)
+    node_extras = extras.read_node_extras(nodes.json, dict(zip(nodes.indices, nodes.names, strict=True)), notes)
     joints = {joint for skin in skins for joint in skin.joints}
     read_skeleton = build_skeleton(nodes, joints, find_rotating_nodes(clips), node_extras, notes)
     tracks = decode_tracks(clips, nodes, accessors, notes)
@@ -424,9 +418,9 @@ def _build_rig(path: Path, container: Container) -> Rig:
     source = GltfDocument(path.absolute(), container, read_skeleton.pose, read_skeleton.rest_q, built)
     roles, faces = read_humanoid(document, nodes, notes)
     skeleton = dataclasses.replace(
-        apply_asset_extras(read_skeleton.skeleton, asset_extras, notes), source=source, roles=roles, faces=faces
+        extras.apply_asset_extras(read_skeleton.skeleton, asset_extras, notes), source=source, roles=roles, faces=faces
     )
-    rest = build_axis_matrix(asset_extras.up, asset_extras.scale) @ _compute_rest_world(skeleton, nodes)
+    rest = extras.build_axis_matrix(asset_extras.up, asset_extras.scale) @ _compute_rest_world(skeleton, nodes)
     return Rig(
         skeleton,
         dataclasses.replace(read_skeleton.pose, skeleton=skeleton),
@@ -460,7 +454,7 @@ def _undo_axis_root(skins: tuple[Skin, ...], up: str | None, scale: float) -> tu
     """
     if up in ("y", None) and scale == 1.0:
         return skins
-    binds = [np.linalg.inv(build_axis_matrix(up, scale)) @ skin.bind for skin in skins]
+    binds = [np.linalg.inv(extras.build_axis_matrix(up, scale)) @ skin.bind for skin in skins]
     for bind in binds:
         bind.setflags(write=False)
     return tuple(dataclasses.replace(skin, bind=bind) for skin, bind in zip(skins, binds, strict=True))

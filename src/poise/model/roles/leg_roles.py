@@ -10,20 +10,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from poise.maths.arrays import Floats
+from poise.model.roles import limb_structure
 from poise.model.roles.bone_names import SIDES, tokenize_name
 from poise.model.roles.character_tree import ARM_PARTS, LEG_PARTS, CharacterTree, Role
-from poise.model.roles.limb_structure import (
-    FacingDirection,
-    LimbPair,
-    LimbStructure,
-    compute_attachment,
-    find_default_forward,
-    find_facing,
-    find_upper_bone,
-    measure_bones,
-    normalise,
-    read_sides,
-)
 
 _ARM_PARTS = ARM_PARTS[1:]
 # confidence in sides observed in the character, and in sides by the convention of the file format
@@ -43,7 +32,7 @@ _REASONS = {"legs": "two legs of equal bones", "arms": "two arms of equal bones"
 
 
 def find_biped_limbs(
-    tree: CharacterTree, body: LimbStructure, named: Mapping[str, Role]
+    tree: CharacterTree, body: limb_structure.LimbStructure, named: Mapping[str, Role]
 ) -> tuple[dict[str, Role], dict[str, str]]:
     """Find the limb segments not given by names. Also return the reasons for rejected ones.
 
@@ -53,7 +42,7 @@ def find_biped_limbs(
     if body.legs is None or body.arms is None:
         return roles, rejected
     legs = [list(_assign_leg(tree, rows).values()) for rows in body.legs.limbs]
-    facing = find_facing(tree, legs)
+    facing = limb_structure.find_facing(tree, legs)
     named_left = _find_named_left(tree, body, facing)
     parsed = ([_assign_leg(tree, rows) for rows in body.legs.limbs], _assign_arms(tree, body.arms))
     for limb_kind, pair, parts in zip(_REASONS, (body.legs, body.arms), parsed, strict=True):
@@ -94,7 +83,7 @@ def _has_ambiguous_bend(points: Floats, rows: list[int], part: Mapping[str, int]
     inside = "Shoulder" in part and upper == 1  # a clavicle recognized before an upper arm
 
     def cosine(a: int, b: int) -> float:
-        return float(normalise(steps[a]) @ normalise(steps[b]))
+        return float(limb_structure.normalise(steps[a]) @ limb_structure.normalise(steps[b]))
 
     beside = [(upper - 1, upper)] if upper > 0 and not inside else []
     beside += [(end, lower)] if end < len(steps) else []
@@ -104,14 +93,14 @@ def _has_ambiguous_bend(points: Floats, rows: list[int], part: Mapping[str, int]
 
 
 def _assign_leg(tree: CharacterTree, rows: list[int]) -> dict[str, int]:
-    return dict(zip(LEG_PARTS, rows[find_upper_bone(tree, rows) :], strict=False))
+    return dict(zip(LEG_PARTS, rows[limb_structure.find_upper_bone(tree, rows) :], strict=False))
 
 
-def _assign_arms(tree: CharacterTree, pair: LimbPair) -> list[dict[str, int]]:
+def _assign_arms(tree: CharacterTree, pair: limb_structure.LimbPair) -> list[dict[str, int]]:
     """Assign the joints of both arms. A first bone leading outwards from the middle of the body is the clavicle."""
     arms: list[dict[str, int]] = []
     for rows, other in (pair.limbs, pair.limbs[::-1]):
-        first = find_upper_bone(tree, rows)
+        first = limb_structure.find_upper_bone(tree, rows)
         if first == 0 and _has_collar_bone(tree, rows, other):
             first = 1
         shoulder = {"Shoulder": rows[first - 1]} if first > 0 else {}
@@ -124,7 +113,7 @@ def _has_collar_bone(tree: CharacterTree, rows: list[int], other: list[int]) -> 
 
     Its first joint is much nearer to its partner than the second, and the next two bones are long.
     """
-    lengths = measure_bones(tree, rows)
+    lengths = limb_structure.measure_bones(tree, rows)
     if len(lengths) < len(_ARM_PARTS):
         return False
     inside = tree.measure_distance(rows[0], other[0]) < _COLLAR_SPACING_RATIO * tree.measure_distance(rows[1], other[1])
@@ -132,7 +121,10 @@ def _has_collar_bone(tree: CharacterTree, rows: list[int], other: list[int]) -> 
 
 
 def _find_sides(
-    tree: CharacterTree, pair: LimbPair, facing: FacingDirection, named_left: Floats | None
+    tree: CharacterTree,
+    pair: limb_structure.LimbPair,
+    facing: limb_structure.FacingDirection,
+    named_left: Floats | None,
 ) -> tuple[tuple[str, ...], str, bool]:
     """Find the sides of two limbs. Also return the reason and its clarity.
 
@@ -148,18 +140,20 @@ def _find_sides(
         else (named_left, "the names of the other limbs")
     )
     centres = [facing.points[rows[:3]].mean(axis=0) for rows in pair.limbs]
-    across = normalise(centres[0] - centres[1])
+    across = limb_structure.normalise(centres[0] - centres[1])
     clear = facing.is_observed or abs(float(across @ left)) > _SIDE_COSINE
     return (SIDES if float(across @ left) >= 0.0 else SIDES[::-1]), why, clear
 
 
-def _count_side_votes(tree: CharacterTree, pair: LimbPair) -> list[int]:
+def _count_side_votes(tree: CharacterTree, pair: limb_structure.LimbPair) -> list[int]:
     """Count names saying left minus names saying right, per limb."""
     says = [[tree.tokens[row].side for row in rows] for rows in pair.limbs]
     return [sides.count("left") - sides.count("right") for sides in says]
 
 
-def _find_named_left(tree: CharacterTree, body: LimbStructure, facing: FacingDirection) -> Floats | None:
+def _find_named_left(
+    tree: CharacterTree, body: limb_structure.LimbStructure, facing: limb_structure.FacingDirection
+) -> Floats | None:
     """Find the direction to the left implied by names.
 
     A unit vector (3,) from one pair of limbs; None where no name has a side.
@@ -168,7 +162,7 @@ def _find_named_left(tree: CharacterTree, body: LimbStructure, facing: FacingDir
         votes = [0, 0] if pair is None else _count_side_votes(tree, pair)
         if pair is not None and votes[0] != votes[1]:
             a, b = (facing.points[rows[:3]].mean(axis=0) for rows in pair.limbs)
-            return normalise(a - b) if votes[0] > votes[1] else normalise(b - a)
+            return limb_structure.normalise(a - b) if votes[0] > votes[1] else limb_structure.normalise(b - a)
     return None
 
 
@@ -177,7 +171,7 @@ def check_sides(tree: CharacterTree, roles: dict[str, Role], declared: Mapping[s
     if any(f"{side}{role}" not in roles for side in SIDES for role in LEG_PARTS[:3]):
         return roles
     legs = [[roles[f"{side}{role}"].row for role in LEG_PARTS if f"{side}{role}" in roles] for side in SIDES]
-    facing = find_facing(tree, legs)
+    facing = limb_structure.find_facing(tree, legs)
     offset = np.mean(
         [facing.points[a] - facing.points[b] for a, b in zip(*(rows[:3] for rows in legs), strict=True)], axis=0
     )
@@ -214,7 +208,7 @@ def find_leg_segments(
     if named:
         return named
     bent = _find_bend(tree, rows, knee) if knee is not None and not tree.is_robot else -1
-    first = bent - 1 if bent > 0 else find_upper_bone(tree, rows, along)
+    first = bent - 1 if bent > 0 else limb_structure.find_upper_bone(tree, rows, along)
     return rows[first : first + 4]
 
 
@@ -266,14 +260,16 @@ FRONT_WORDS, HIND_WORDS = (
 )
 
 
-def find_quadruped_legs(tree: CharacterTree, body: LimbStructure) -> dict[str, list[int]]:
+def find_quadruped_legs(tree: CharacterTree, body: limb_structure.LimbStructure) -> dict[str, list[int]]:
     """Find the four legs, "front left" first. Each has the rows of upper, lower, foot and, if there are any, toes."""
     assert body.legs is not None
     assert body.arms is not None
     limbs = [*body.arms.limbs, *body.legs.limbs]
-    down = normalise(np.mean([tree.positions[rows[-1]] - tree.positions[rows[0]] for rows in limbs], axis=0))
+    down = limb_structure.normalise(
+        np.mean([tree.positions[rows[-1]] - tree.positions[rows[0]] for rows in limbs], axis=0)
+    )
     up = tree.up if tree.up is not None else -down
-    named_sides = read_sides(tree, limbs)
+    named_sides = limb_structure.read_sides(tree, limbs)
     ahead = _find_quadruped_forward(tree, body.arms, body.legs, named_sides, up)
     left = np.cross(up, ahead)
     middle = np.mean([tree.positions[rows[0]] for rows in limbs], axis=0)
@@ -301,7 +297,11 @@ def map_to_biped(legs: Mapping[str, list[int]]) -> dict[str, Role]:
 
 
 def _find_quadruped_forward(
-    tree: CharacterTree, front: LimbPair, hind: LimbPair, named_sides: list[str], up: Floats
+    tree: CharacterTree,
+    front: limb_structure.LimbPair,
+    hind: limb_structure.LimbPair,
+    named_sides: list[str],
+    up: Floats,
 ) -> Floats:
     """Find the forward direction (3,) of a quadruped.
 
@@ -315,15 +315,15 @@ def _find_quadruped_forward(
     if fronts and hinds:
         direction = np.mean(fronts, axis=0) - np.mean(hinds, axis=0)
     elif front.attach != hind.attach:
-        direction = compute_attachment(tree, front) - compute_attachment(tree, hind)
+        direction = limb_structure.compute_attachment(tree, front) - limb_structure.compute_attachment(tree, hind)
     elif all(named_sides):
         lefts, rights = (
             [point for point, one in zip(starts, named_sides, strict=True) if one == side] for side in SIDES
         )
         direction = np.cross(np.mean(lefts, axis=0) - np.mean(rights, axis=0), up)
     else:
-        direction = find_default_forward(tree, up)
-    return normalise(direction - up * float(direction @ up))
+        direction = limb_structure.find_default_forward(tree, up)
+    return limb_structure.normalise(direction - up * float(direction @ up))
 
 
 # --- Legs of insects, spiders and centipedes -------------------------------------------------------------------------
@@ -348,7 +348,7 @@ def find_multiped_legs(tree: CharacterTree, limbs: Sequence[list[int]], up: Floa
 
     Each has the rows of upper, lower, foot and, if there are any, toes; the result is empty for unequal sides.
     """
-    named_sides = read_sides(tree, limbs)
+    named_sides = limb_structure.read_sides(tree, limbs)
     ahead = _find_multiped_forward(tree, limbs, named_sides, up)
     left = np.cross(up, ahead)
     centre = np.mean([_get_end_points(tree, rows).mean(axis=0) for rows in limbs], axis=0)
@@ -402,7 +402,7 @@ def _find_multiped_forward(
     ends = np.array([_get_end_points(tree, rows).mean(axis=0) for rows in limbs])
     if all(named_sides):
         lefts, rights = (ends[[word == side for word in named_sides]].mean(axis=0) for side in SIDES)
-        return normalise(np.cross(_project_level(lefts - rights, up), up))
+        return limb_structure.normalise(np.cross(_project_level(lefts - rights, up), up))
     words = [{word for row in rows for word in tokenize_name(tree.skeleton.names[row])} for rows in limbs]
     fronts, hinds = (
         [end for end, one in zip(ends, words, strict=True) if one & some] for some in (FRONT_WORDS, HIND_WORDS)
@@ -412,7 +412,7 @@ def _find_multiped_forward(
         hint = np.mean(fronts, axis=0) - np.mean(hinds, axis=0)
     else:
         hint = _find_head_direction(tree, limbs, ends.mean(axis=0))
-    hint = hint if abs(float(hint @ along)) > _TIE_FRACTION else find_default_forward(tree, up)
+    hint = hint if abs(float(hint @ along)) > _TIE_FRACTION else limb_structure.find_default_forward(tree, up)
     return along if float(along @ hint) >= 0.0 else -along
 
 
@@ -435,7 +435,7 @@ def _find_mirror_direction(tree: CharacterTree, limbs: Sequence[list[int]], up: 
     centre, trunk_points = points.mean(axis=0), tree.positions[trunk_rows]
     level = np.array([_project_level(point - centre, up) for point in points])
     axes = [axis for axis in (_project_level(axis, up) for axis in np.eye(3)) if float(np.linalg.norm(axis)) > 0.5]  # noqa: PLR2004
-    axes += [normalise(_project_level(way, up)) for way in np.linalg.svd(level)[2][:2]]
+    axes += [limb_structure.normalise(_project_level(way, up)) for way in np.linalg.svd(level)[2][:2]]
     size = max(float(np.ptp(points, axis=0).max()), 1e-300)
 
     def rank_axis(axis: Floats) -> tuple[float, float]:
@@ -443,7 +443,7 @@ def _find_mirror_direction(tree: CharacterTree, limbs: Sequence[list[int]], up: 
         missed = _measure_asymmetry(points - centre, across) + _measure_asymmetry(trunk_points - centre, across)
         return round(missed / size / 0.01), -round(float(np.abs(level @ axis).sum()) / size, 6)
 
-    return min(map(normalise, axes), key=rank_axis)
+    return min(map(limb_structure.normalise, axes), key=rank_axis)
 
 
 def _measure_asymmetry(points: Floats, across: Floats) -> float:

@@ -16,15 +16,7 @@ from poise.maths.caching import get_or_compute
 from poise.maths.formatting import format_fields
 from poise.model.limits import unit_axis
 from poise.model.skeleton import Kind, Skeleton
-from poise.problem.goal_base import (
-    ORIGIN,
-    PointTarget,
-    checked_offset,
-    checked_weight,
-    copy_optional_flag,
-    parse_names_and_weights,
-    set_fields,
-)
+from poise.problem import goal_base
 
 if TYPE_CHECKING:
     from poise.model.roles.gaze_direction import GazeDirection
@@ -34,7 +26,7 @@ _DEFAULT_JOINT_COUNT = 3  # number of default joints, such as spine, neck and he
 
 
 @dataclass(frozen=True, eq=False)
-class LookAt(PointTarget):
+class LookAt(goal_base.PointTarget):
     """A ray of the joint passes through a target point.
 
     An example is a head's line of sight: neck and spine turn too.
@@ -81,7 +73,7 @@ class LookAt(PointTarget):
     target: Floats
     axis: tuple[float, float, float] = DEFAULT_AXIS
     over: tuple[tuple[str, float], ...] | None = None
-    offset: tuple[float, float, float] = ORIGIN
+    offset: tuple[float, float, float] = goal_base.ORIGIN
     weight: float = 1.0
     optional: bool = False
 
@@ -92,16 +84,21 @@ class LookAt(PointTarget):
         *,
         axis: ArrayLike | None = None,
         over: Iterable[str | tuple[str, float]] | Mapping[str, float] | None = None,
-        offset: ArrayLike = ORIGIN,
+        offset: ArrayLike = goal_base.ORIGIN,
         weight: float = 1.0,
         optional: bool = False,
     ) -> None:
         shares = None if over is None else _parse_shares(over, joint)
         by_face = axis is None or axis is DEFAULT_AXIS  # dataclasses.replace() passes the stored default
-        set_fields(self, joint=joint, axis=DEFAULT_AXIS if axis is None or by_face else unit_axis(axis), over=shares)
-        set_fields(self, looks=(shares, by_face))
-        set_fields(
-            self, offset=checked_offset(offset, joint), weight=checked_weight(weight, joint=joint), optional=optional
+        goal_base.set_fields(
+            self, joint=joint, axis=DEFAULT_AXIS if axis is None or by_face else unit_axis(axis), over=shares
+        )
+        goal_base.set_fields(self, looks=(shares, by_face))
+        goal_base.set_fields(
+            self,
+            offset=goal_base.checked_offset(offset, joint),
+            weight=goal_base.checked_weight(weight, joint=joint),
+            optional=optional,
         )
         self._store_target(target)
 
@@ -115,7 +112,7 @@ class LookAt(PointTarget):
             over=self.over,
             offset=self.offset,
             weight=self.weight,
-            **copy_optional_flag(self),
+            **goal_base.copy_optional_flag(self),
         )
 
     def sight(self, skeleton: Skeleton) -> GazeDirection:
@@ -163,7 +160,7 @@ def _warn_without_face(joint: str, reason: str) -> bool:
 
 def _parse_shares(over: Any, joint: str) -> tuple[tuple[str, float], ...]:
     """Parse names and shares > 0. Names alone get 1, 2, 3 and so on."""
-    weights = parse_names_and_weights(over, f"the joints that look with {quote_value(joint)}")
+    weights = goal_base.parse_names_and_weights(over, f"the joints that look with {quote_value(joint)}")
     if not weights:
         message = (
             f"the joints that look with {quote_value(joint)} are none; name at least one, such as "

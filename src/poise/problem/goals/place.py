@@ -13,14 +13,7 @@ from poise.maths.arrays import Floats, finite, freeze_array
 from poise.maths.caching import FrozenValue
 from poise.maths.formatting import format_fields
 from poise.maths.rotations import split_transforms
-from poise.problem.goal_base import (
-    ORIGIN,
-    checked_offset,
-    checked_weight,
-    copy_optional_flag,
-    parse_transforms,
-    set_fields,
-)
+from poise.problem import goal_base
 
 _PAIR_SIZE = 2
 
@@ -67,7 +60,7 @@ class Place(FrozenValue):
     rotation: Floats
     root: str | None = None
     weight: float = 1.0
-    offset: tuple[float, float, float] = ORIGIN
+    offset: tuple[float, float, float] = goal_base.ORIGIN
     rotation_weight: float = 1.0
     optional: bool = False
 
@@ -79,13 +72,13 @@ class Place(FrozenValue):
         *,
         root: str | None = None,
         weight: float = 1.0,
-        offset: ArrayLike = ORIGIN,
+        offset: ArrayLike = goal_base.ORIGIN,
         rotation_weight: float = 1.0,
         optional: bool = False,
     ) -> None:
-        weight, offset = checked_weight(weight, joint=joint), checked_offset(offset, joint)
-        rotation_weight = checked_weight(rotation_weight, f"the rotation of {quote_value(joint)}")
-        set_fields(
+        weight, offset = goal_base.checked_weight(weight, joint=joint), goal_base.checked_offset(offset, joint)
+        rotation_weight = goal_base.checked_weight(rotation_weight, f"the rotation of {quote_value(joint)}")
+        goal_base.set_fields(
             self,
             joint=joint,
             root=root,
@@ -94,9 +87,9 @@ class Place(FrozenValue):
             rotation_weight=rotation_weight,
             optional=optional,
         )
-        rows = parse_transforms(position, rotation, joint)
+        rows = goal_base.parse_transforms(position, rotation, joint)
         freeze_array(rows)
-        set_fields(self, position=rows[..., :3], rotation=rows[..., 3:])
+        goal_base.set_fields(self, position=rows[..., :3], rotation=rows[..., 3:])
 
     @classmethod
     def from_matrix(
@@ -106,7 +99,7 @@ class Place(FrozenValue):
         *,
         root: str | None = None,
         weight: float = 1.0,
-        offset: ArrayLike = ORIGIN,
+        offset: ArrayLike = goal_base.ORIGIN,
         rotation_weight: float = 1.0,
         optional: bool = False,
     ) -> Self:
@@ -149,13 +142,13 @@ class Place(FrozenValue):
             Matrices (..., 4, 4) or (..., 3, 4), numbers (..., 7), or a tuple of position and rotation as in the
             constructor.
         """
-        return parse_transforms(*self._split_target(value), self.joint)
+        return goal_base.parse_transforms(*self._split_target(value), self.joint)
 
     def with_target(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> Self:
         """Return this goal with other transforms, see `parse`."""
         return type(self)(
             self.joint, *self._split_target(value), root=self.root, weight=self.weight, offset=self.offset,
-            rotation_weight=self.rotation_weight, **copy_optional_flag(self),
+            rotation_weight=self.rotation_weight, **goal_base.copy_optional_flag(self),
         )  # fmt: skip
 
     def _split_target(self, value: ArrayLike | tuple[ArrayLike, ArrayLike]) -> tuple[ArrayLike, ArrayLike]:

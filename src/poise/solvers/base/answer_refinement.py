@@ -22,15 +22,7 @@ from poise.problem.goals import Balance, is_joint_goal
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
 from poise.problem.residuals import compute_residual
-from poise.solvers.base.interface import (
-    Answer,
-    Request,
-    build_end_trace,
-    get_finisher,
-    merge_rows,
-    run_solver,
-    run_solver_by_group,
-)
+from poise.solvers.base import interface
 from poise.solvers.base.lm_engine import build_scaled_dofs, draw_seeds
 
 _MAX_STEPS = 100  # largest number of steps in one run
@@ -79,7 +71,9 @@ class LmResult(NamedTuple):
     steps: Ints
 
 
-def refine_by_lm(problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, *, restarts: int) -> Answer:
+def refine_by_lm(
+    problem: Problem, q: Floats, targets: Floats, tolerance: Tolerance, *, restarts: int
+) -> interface.Answer:
     """Refine poses q (k, nq) towards their targets (k, W).
 
     The affine maps are used, and each pose gets as near as possible. Misses small enough to be caused by shear get
@@ -94,7 +88,7 @@ def refine_by_lm(problem: Problem, q: Floats, targets: Floats, tolerance: Tolera
         _restart_rows(problem, result, correctable[first : first + rows_per_batch], targets, tolerance, restarts)
     unchanged = (result.steps == 0)[:, None]
     new_q = np.where(unchanged, q, problem.q_of(result.u, ~unchanged[:, 0]))
-    return Answer(new_q, result.met, result.steps, result.steps * len(problem.joints))
+    return interface.Answer(new_q, result.met, result.steps, result.steps * len(problem.joints))
 
 
 def _find_correctable_rows(problem: Problem, result: LmResult, targets: Floats, tolerance: Tolerance) -> Ints:
@@ -304,8 +298,13 @@ _MAX_RESTARTS = 40  # largest number of restarts
 
 
 def correct_shear(
-    problem: Problem, solver: Any, targets: Floats, tolerance: Tolerance, request: Request, answer: Answer
-) -> Answer:
+    problem: Problem,
+    solver: Any,
+    targets: Floats,
+    tolerance: Tolerance,
+    request: interface.Request,
+    answer: interface.Answer,
+) -> interface.Answer:
     """Move answers to targets (k, W) measured by forward kinematics. Unreachable targets are approached."""
     if problem.plan.length_error <= MIN_REFINED_LENGTH_ERROR:
         return _solve_corrected_targets(problem, solver, targets, tolerance, request, answer)
@@ -319,15 +318,20 @@ def correct_shear(
     solver_missed = missed[~answer.met[missed]]
     if len(solver_missed):
         answer = _solve_pulled_targets(problem, solver, targets, tolerance, request, answer, solver_missed)
-    restarts = getattr(get_finisher(solver), "restarts", 0)  # solvers without restarts get none here
+    restarts = getattr(interface.get_finisher(solver), "restarts", 0)  # solvers without restarts get none here
     restart_count = _MAX_RESTARTS if restarts is None else min(restarts, _MAX_RESTARTS)
     refined = refine_by_lm(problem.part(missed), answer.q[missed], targets[missed], tolerance, restarts=restart_count)
-    return merge_rows(answer, missed, refined._replace(trace=answer.trace))
+    return interface.merge_rows(answer, missed, refined._replace(trace=answer.trace))
 
 
 def _solve_corrected_targets(
-    problem: Problem, solver: Any, targets: Floats, tolerance: Tolerance, request: Request, answer: Answer
-) -> Answer:
+    problem: Problem,
+    solver: Any,
+    targets: Floats,
+    tolerance: Tolerance,
+    request: interface.Request,
+    answer: interface.Answer,
+) -> interface.Answer:
     """Solve again for targets shifted by the remaining errors. This is repeated while the solver reports success."""
     aims = targets.copy()
     for _ in range(_MAX_CORRECTIONS):
@@ -335,34 +339,46 @@ def _solve_corrected_targets(
         if not missed.any():
             break
         aims[missed] = problem.corrected(aims, targets, answer.q)[missed]
-        answer = merge_rows(answer, missed, run_solver(solver, problem.part(missed), aims[missed], tolerance, request))
+        answer = interface.merge_rows(
+            answer, missed, interface.run_solver(solver, problem.part(missed), aims[missed], tolerance, request)
+        )
     return answer
 
 
-def _restore_solved_starts(problem: Problem, targets: Floats, tolerance: Tolerance, answer: Answer) -> Answer:
+def _restore_solved_starts(
+    problem: Problem, targets: Floats, tolerance: Tolerance, answer: interface.Answer
+) -> interface.Answer:
     """Restore starts with met targets. The solver's tree may miss the targets there."""
     starts = np.array(np.broadcast_to(problem.start.flat_q, answer.q.shape))
     is_solved = problem.met(problem.errors(starts, targets), tolerance)
     if problem.prefers or not is_solved.any():
         return answer
     q, met = np.where(is_solved[:, None], starts, answer.q), answer.met | is_solved
-    return Answer(q, met, answer.iterations * ~is_solved, answer.joint_updates * ~is_solved, answer.trace)
+    return interface.Answer(q, met, answer.iterations * ~is_solved, answer.joint_updates * ~is_solved, answer.trace)
 
 
 def _solve_pulled_targets(
-    problem: Problem, solver: Any, targets: Floats, tolerance: Tolerance, request: Request, answer: Answer, rows: Ints
-) -> Answer:
+    problem: Problem,
+    solver: Any,
+    targets: Floats,
+    tolerance: Tolerance,
+    request: interface.Request,
+    answer: interface.Answer,
+    rows: Ints,
+) -> interface.Answer:
     """Start again from solutions for slightly nearer targets. Jacobian steps cannot bend an extended limb."""
     part = problem.part(rows)
-    new_answer = run_solver(solver, part, pull_inside_reach(part, targets[rows]), tolerance, request)
+    new_answer = interface.run_solver(solver, part, pull_inside_reach(part, targets[rows]), tolerance, request)
     met = new_answer.met
-    met_rows = Answer(
+    met_rows = interface.Answer(
         new_answer.q[met], met[met], new_answer.iterations[met], new_answer.joint_updates[met], answer.trace
     )
-    return merge_rows(answer, rows[met], met_rows)
+    return interface.merge_rows(answer, rows[met], met_rows)
 
 
-def _refine_solutions(problem: Problem, targets: Floats, tolerance: Tolerance, answer: Answer) -> Answer:
+def _refine_solutions(
+    problem: Problem, targets: Floats, tolerance: Tolerance, answer: interface.Answer
+) -> interface.Answer:
     """Refine every solution of one target, and drop misses."""
     q = answer.q if answer.solutions is None or not len(answer.solutions) else answer.solutions
     refined = refine_by_lm(problem, q, np.repeat(targets, len(q), axis=0), tolerance, restarts=0)
@@ -386,8 +402,8 @@ def _refine_solutions(problem: Problem, targets: Floats, tolerance: Tolerance, a
 
 
 def solve_with_balance(
-    solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
-) -> Answer:
+    solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: interface.Request
+) -> interface.Answer:
     """Solve for targets (k, W) with a Balance goal. `solver` solves for the other goals."""
     answer = _solve_other_goals(solver, problem, targets, tolerance, replace(request, trace=False))
     unbalanced = np.flatnonzero(~problem.met(problem.errors(answer.q, targets), tolerance))
@@ -395,9 +411,9 @@ def solve_with_balance(
         refined = refine_by_lm(
             problem.part(unbalanced), answer.q[unbalanced], targets[unbalanced], tolerance, restarts=0
         )
-        answer = merge_rows(answer, unbalanced, refined)
+        answer = interface.merge_rows(answer, unbalanced, refined)
     met = problem.met(problem.errors(answer.q, targets), tolerance)
-    trace = build_end_trace(problem, answer.q, targets) if request.trace else None
+    trace = interface.build_end_trace(problem, answer.q, targets) if request.trace else None
     return answer._replace(met=met, trace=trace)
 
 
@@ -407,8 +423,8 @@ def remove_balance_goals(problem: Problem) -> Problem:
 
 
 def _solve_other_goals(
-    solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
-) -> Answer:
+    solver: Any, problem: Problem, targets: Floats, tolerance: Tolerance, request: interface.Request
+) -> interface.Answer:
     """Solve for the goals other than Balance.
 
     The start is kept where it meets all goals, and where there are no others.
@@ -416,9 +432,15 @@ def _solve_other_goals(
     k, starts = len(targets), problem.start_rows
     q, zeros = np.array(np.broadcast_to(starts, (k, starts.shape[1]))), np.zeros(k, dtype=np.int64)
     met = problem.met(problem.errors(q, targets), tolerance)
-    answer, other_goals, missed = Answer(q, met, zeros, zeros), remove_balance_goals(problem), np.flatnonzero(~met)
+    answer, other_goals, missed = (
+        interface.Answer(q, met, zeros, zeros),
+        remove_balance_goals(problem),
+        np.flatnonzero(~met),
+    )
     if not len(missed) or not any(map(is_joint_goal, other_goals.goals)):
         return answer
-    return merge_rows(
-        answer, missed, run_solver_by_group(solver, other_goals.part(missed), targets[missed], tolerance, request)
+    return interface.merge_rows(
+        answer,
+        missed,
+        interface.run_solver_by_group(solver, other_goals.part(missed), targets[missed], tolerance, request),
     )

@@ -17,15 +17,8 @@ from poise.maths.caching import get_or_compute
 from poise.problem.dof_layout import POSITION
 from poise.problem.plan import Plan
 from poise.problem.problem import Problem, Tolerance
+from poise.solvers.base import lm_engine
 from poise.solvers.base.interface import ALL_GOALS, Answer, Capabilities, Request, is_builtin
-from poise.solvers.base.lm_engine import (
-    KernelOutput,
-    answer_with_start,
-    build_answer,
-    draw_seeds,
-    pack_tree_arrays,
-    run_in_chunks,
-)
 
 JACOBIAN_GOALS = tuple(goal for goal in ALL_GOALS if goal not in ("Near", "Balance"))
 _MAX_TRACE_ROWS = 100_000
@@ -78,13 +71,13 @@ class JacobianMethod:
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
         """Solve for the targets (k, W); see `Solver.run`."""
         if not problem.joints:
-            return answer_with_start(problem, targets, tolerance, request)
-        return build_answer(problem, _run_kernel(self, problem, targets, tolerance, request))
+            return lm_engine.answer_with_start(problem, targets, tolerance, request)
+        return lm_engine.build_answer(problem, _run_kernel(self, problem, targets, tolerance, request))
 
 
 def _run_kernel(
     method: JacobianMethod, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request
-) -> KernelOutput:
+) -> lm_engine.KernelOutput:
     plan = problem.plan
     nd, nu = len(plan.layout.dofs), plan.layout.nu
     rows, starts = problem.kernel_targets(targets), prepare_for_kernel(problem.starts)
@@ -92,10 +85,10 @@ def _run_kernel(
     u, errors, counts = np.zeros((k, nu)), np.zeros(k), np.zeros((k, 3), dtype=np.int64)
     trace_length = method.iterations + method.restarts + 2 if request.trace else 0
     history = np.zeros((min(trace_length, _MAX_TRACE_ROWS), nu + 1))
-    (packed, size), scratch_size = pack_tree_arrays(plan, tolerance), _compute_scratch_size(plan)
+    (packed, size), scratch_size = lm_engine.pack_tree_arrays(plan, tolerance), _compute_scratch_size(plan)
     settings = (_cached_settings if is_builtin(method) else _pack_settings)(method)
     shared_inputs = (
-        draw_seeds(nd),
+        lm_engine.draw_seeds(nd),
         np.zeros(nu),
         np.zeros(nd),
         plan.kernel_limits,
@@ -110,9 +103,9 @@ def _run_kernel(
             u, errors, counts, history,
         )  # fmt: skip
 
-    run_in_chunks(k, 1 if request.trace else request.threads, solve_range, request.progress)
+    lm_engine.run_in_chunks(k, 1 if request.trace else request.threads, solve_range, request.progress)
     done = history[: int(counts[0, :2].sum())] if request.trace else None
-    return KernelOutput(u, counts[:, 2] > 0, counts[:, 0], done)
+    return lm_engine.KernelOutput(u, counts[:, 2] > 0, counts[:, 0], done)
 
 
 def _compute_scratch_size(plan: Plan) -> int:

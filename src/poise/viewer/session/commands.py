@@ -11,19 +11,9 @@ from poise.errors import FileError, InputError, PoiseError
 from poise.io.registry import read_rig
 from poise.maths.caching import get_or_compute
 from poise.model.clip import Clip
-from poise.viewer import scenes
+from poise.viewer import protocol, scenes
 from poise.viewer.document.document import MAX_SPEED, MIN_SPEED, Document, apply_keys, build_document
 from poise.viewer.document.terrain import build_ground_mesh, plant_clip
-from poise.viewer.protocol import (
-    MODEL_ASSET,
-    TERRAIN_ASSET,
-    pack_asset,
-    pack_download,
-    read_bool,
-    read_number,
-    read_optional_text,
-    read_text,
-)
 from poise.viewer.rig_message import RigMessage, build_rig_message
 from poise.viewer.session.downloads import list_formats
 from poise.viewer.session.message_queues import Outbox
@@ -122,7 +112,9 @@ def send_model(session: Session) -> None:
     document = session.document
     model = _build_message(document)
     session.asset_count += 1
-    assets = [] if model.asset is None else [pack_asset(MODEL_ASSET, session.asset_count, model.asset)]
+    assets = (
+        [] if model.asset is None else [protocol.pack_asset(protocol.MODEL_ASSET, session.asset_count, model.asset)]
+    )
     session.outbox.send({**model.message, "id": session.asset_count}, *assets, session.pose_state.pack_ghost())
     for note in model.notes:
         session.show_message("note", note)
@@ -150,7 +142,9 @@ def send_terrain(session: Session) -> None:
         return
     session.asset_count += 1
     mesh = build_ground_mesh(document.rig, document.terrain, document.solver_start)
-    session.outbox.send({**message, "id": session.asset_count}, pack_asset(TERRAIN_ASSET, session.asset_count, mesh))
+    session.outbox.send(
+        {**message, "id": session.asset_count}, protocol.pack_asset(protocol.TERRAIN_ASSET, session.asset_count, mesh)
+    )
 
 
 def send_marks(session: Session) -> None:
@@ -221,7 +215,7 @@ def open_document(session: Session, document: Document) -> None:
 
 def begin_upload(session: Session, args: dict[str, Any]) -> None:
     """Begin an upload and tell the page to continue."""
-    with _UploadGuard(session, int(read_number(args, "id", 0, 2**53))):
+    with _UploadGuard(session, int(protocol.read_number(args, "id", 0, 2**53))):
         session.uploads.begin(args)
     session.outbox.send({"kind": "upload", "id": args["id"], "go": True})
 
@@ -293,9 +287,9 @@ class _UploadGuard:
 def greet_page(session: Session, args: dict[str, Any]) -> None:
     """Send a new page the complete state."""
     session.uploads.cancel()  # the previous page left during an upload
-    session.outbox.send(build_welcome(read_text(args, "key"), version("poise")))
+    session.outbox.send(build_welcome(protocol.read_text(args, "key"), version("poise")))
     session.show_busy()
-    scene_name = read_optional_text(args, "scene")
+    scene_name = protocol.read_optional_text(args, "scene")
     if scene_name is not None and scene_name != session.document.scene:
         previous_rig = session.document.rig
         try:
@@ -313,7 +307,7 @@ def greet_page(session: Session, args: dict[str, Any]) -> None:
 
 def select_joint(session: Session, args: dict[str, Any]) -> None:
     """Select a joint for detailed answers, or none with null."""
-    joint = read_optional_text(args, "joint")
+    joint = protocol.read_optional_text(args, "joint")
     names = session.document.skeleton
     session.pose_state.selected = None if joint is None else names.names[names.index(joint)]
     session.pose_state.request_answer()
@@ -358,7 +352,7 @@ def set_start_pose(session: Session, _: dict[str, Any]) -> None:
 
 def switch_playing(session: Session, args: dict[str, Any]) -> None:
     """Play or pause the clip."""
-    on = read_bool(args, "on")
+    on = protocol.read_bool(args, "on")
     if on:
         session.pose_state.playhead.seek(session.pose_state.playhead.time)
     session.pose_state.playhead.playing = on
@@ -368,13 +362,13 @@ def switch_playing(session: Session, args: dict[str, Any]) -> None:
 
 def seek_clip(session: Session, args: dict[str, Any]) -> None:
     """Show the clip at a time [s]."""
-    session.pose_state.playhead.seek(read_number(args, "time", 0.0))
+    session.pose_state.playhead.seek(protocol.read_number(args, "time", 0.0))
     session.pose_state.mark_dirty()
 
 
 def set_speed(session: Session, args: dict[str, Any]) -> None:
     """Set the playback speed."""
-    session.pose_state.playhead.speed = read_number(args, "value", MIN_SPEED, MAX_SPEED)
+    session.pose_state.playhead.speed = protocol.read_number(args, "value", MIN_SPEED, MAX_SPEED)
     session.send_state()
 
 
@@ -405,7 +399,7 @@ def _restore_snapshot(session: Session, move: Callable[[Any], Any]) -> None:
 
 def open_scene(session: Session, args: dict[str, Any]) -> None:
     """Open a demo scene, or with null the initial document."""
-    name = read_optional_text(args, "name")
+    name = protocol.read_optional_text(args, "name")
     document = session.opened_document if name is None else scenes.build_scene(name)
     open_document(session, document)
 
@@ -414,7 +408,7 @@ def save_file(session: Session, args: dict[str, Any]) -> None:
     """Build a file of the displayed pose and offer it."""
     from poise.viewer.session.downloads import build_download  # noqa: PLC0415  (only for saving)
 
-    format_name, stage, document = read_text(args, "format"), session.pose_state, session.document
+    format_name, stage, document = protocol.read_text(args, "format"), session.pose_state, session.document
     pose, clip = stage.build_poses(), stage.playhead.clip
 
     def offer_file(download: Any) -> None:
@@ -423,7 +417,7 @@ def save_file(session: Session, args: dict[str, Any]) -> None:
         session.saved_documents.append(document)
         session.send_state()
         message = {"kind": "file", "id": session.file_count, "name": name, "mime": mime}
-        session.outbox.send(message, pack_download(session.file_count, contents))
+        session.outbox.send(message, protocol.pack_download(session.file_count, contents))
         session.show_message("done", f"saved {name}")
 
     session.start_job(

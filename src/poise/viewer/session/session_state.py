@@ -22,21 +22,10 @@ from poise.model.pose import Pose
 from poise.plot.limit_outlines import build_local_outline
 from poise.solvers.base.interface import Status
 from poise.solvers.base.option_parsing import Parameter, describe_type, list_parameters, read_summary
-from poise.viewer import scenes
+from poise.viewer import protocol, scenes
 from poise.viewer.document.actions import describe_anatomical_limits, list_keys, write_limit
 from poise.viewer.document.document import AUTO, ChainTarget, Document, Playhead, list_contacts
 from poise.viewer.document.terrain import TERRAIN_CHOICES
-from poise.viewer.protocol import (
-    FLAG_ITERATING,
-    FLAG_PLAYING,
-    KIND_GHOST,
-    KIND_POSE,
-    STATUS_NOTHING,
-    STATUS_REFUSED,
-    PoseHeader,
-    ViewStatus,
-    pack_poses,
-)
 from poise.viewer.rig_message import find_row_width, pack_frame_rows
 from poise.viewer.session.uploads import MAX_UPLOAD_BYTES
 from poise.viewer.view_solver import ViewOutcome, ViewSolver, build_pose, find_solver_refusals
@@ -107,7 +96,7 @@ _AUTO_TEXT = "two_bone for a limb of two bones, levenberg_marquardt for everythi
 _SAME_VALUE_TOLERANCE = (
     1e-6  # [rad, file units] difference up to which a joint counts as unmoved: the error of reached goals
 )
-_STATUS_NAMES = {STATUS_REFUSED: "refused", STATUS_NOTHING: "nothing"}
+_STATUS_NAMES = {protocol.STATUS_REFUSED: "refused", protocol.STATUS_NOTHING: "nothing"}
 
 
 # --- welcome -------------------------------------------------------------------------------------------------------
@@ -259,7 +248,7 @@ def build_view_answer(
         "status": status, "sentence": outcome.sentence, "solver": outcome.solver, "iterations": outcome.iterations,
         "microseconds": outcome.seconds * 1e6, "left": None if math.isnan(outcome.left) else outcome.left,
         "errors": errors, "note": outcome.note, "at_limit": at_limit,
-        "resting": resting if outcome.status in (Status.reached, STATUS_NOTHING) else [],
+        "resting": resting if outcome.status in (Status.reached, protocol.STATUS_NOTHING) else [],
         "left_out": [{"chain": chain, "reason": reason} for chain, reason in outcome.left_out],
     }  # fmt: skip
 
@@ -324,11 +313,11 @@ class PoseFrame:
     """Poses (views, characters, joints, width) with their message header."""
 
     rows: NDArray[np.float32]
-    head: PoseHeader
+    head: protocol.PoseHeader
 
     def pack(self, number: int) -> bytes:
         """Pack the pose message."""
-        return pack_poses(KIND_POSE, self.rows, number, self.head)
+        return protocol.pack_poses(protocol.KIND_POSE, self.rows, number, self.head)
 
 
 class PoseState:
@@ -491,7 +480,7 @@ class PoseState:
     def pack_ghost(self) -> bytes:
         """Pack the start pose as a message."""
         rows = _stack_rows([self.document.solver_start])
-        return pack_poses(KIND_GHOST, rows, 0, PoseHeader(version=self.version))
+        return protocol.pack_poses(protocol.KIND_GHOST, rows, 0, protocol.PoseHeader(version=self.version))
 
     def _find_base_pose(self) -> Pose:
         """Return the base pose of the chains: clip or start."""
@@ -587,11 +576,13 @@ class PoseState:
         return outcome.status == Status.reached or not outcome.moved
 
     def _build_frame(self, poses: list[Pose]) -> PoseFrame:
-        flags = FLAG_PLAYING * self.playhead.playing + FLAG_ITERATING * (
+        flags = protocol.FLAG_PLAYING * self.playhead.playing + protocol.FLAG_ITERATING * (
             self.document.run == "iterate" and not self._is_converged
         )
-        solved = tuple(ViewStatus(o.status, o.seconds * 1e6, o.left, o.iterations) for o in self._outcomes)
-        return PoseFrame(_stack_rows(poses), PoseHeader(self.serial, self.playhead.time, flags, self.version, solved))
+        solved = tuple(protocol.ViewStatus(o.status, o.seconds * 1e6, o.left, o.iterations) for o in self._outcomes)
+        return PoseFrame(
+            _stack_rows(poses), protocol.PoseHeader(self.serial, self.playhead.time, flags, self.version, solved)
+        )
 
     # --- answers ---------------------------------------------------------------------------------------------------
 

@@ -6,22 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from poise.comparison.peers.adapter_base import (
-    InProcessAdapter,
-    OptionalLibrary,
-    check_goal_kind,
-    clip_values,
-    make_transform,
-)
+from poise.comparison.peers import adapter_base
 from poise.comparison.peers.serial_chain import ChainLink, SerialArm, compute_roll_pitch_yaw
 from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
 
-_LIBRARY = OptionalLibrary("ikpy.chain", "ikpy")
+_LIBRARY = adapter_base.OptionalLibrary("ikpy.chain", "ikpy")
 _MAX_LINKS = 60  # links: a target takes seconds at this number, a minute at three times it, and cannot be interrupted
 
 
-class Ikpy(InProcessAdapter):
+class Ikpy(adapter_base.InProcessAdapter):
     """`Chain.inverse_kinematics_frame` on links made from the arm."""
 
     name = "ikpy"
@@ -36,12 +30,12 @@ class Ikpy(InProcessAdapter):
     library = _LIBRARY
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        check_goal_kind(self.name, self.goals, kind)
+        adapter_base.check_goal_kind(self.name, self.goals, kind)
         if len(arm.links) > _MAX_LINKS:
             raise UnsupportedError(
                 f"ikpy is limited to {_MAX_LINKS} hinges, with seconds a target; this chain has {len(arm.links)}"
             )
-        links, chain = OptionalLibrary("ikpy.link", "ikpy").load(), _LIBRARY.load()
+        links, chain = adapter_base.OptionalLibrary("ikpy.link", "ikpy").load(), _LIBRARY.load()
         parts = [_make_link(links, link) for link in arm.links]
         tip_angles = compute_roll_pitch_yaw(arm.tip[:3, :3])
         end = links.URDFLink("tip", arm.tip[:3, 3], tip_angles, joint_type="fixed")
@@ -52,9 +46,9 @@ class Ikpy(InProcessAdapter):
     def solve(self, target: Floats, values: Floats) -> Any:
         """Call the library once from the start."""
         every = np.zeros(len(self.moves))
-        every[self.moves] = clip_values(self.arm, values)
+        every[self.moves] = adapter_base.clip_values(self.arm, values)
         output = self.chain.inverse_kinematics_frame(
-            make_transform(target), initial_position=every, orientation_mode=self.mode
+            adapter_base.make_transform(target), initial_position=every, orientation_mode=self.mode
         )
         return np.asarray(output)[self.moves], None, None
 

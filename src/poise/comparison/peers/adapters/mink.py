@@ -9,23 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from poise.comparison.peers.adapter_base import (
-    InProcessAdapter,
-    OptionalLibrary,
-    check_goal_kind,
-    clip_values,
-    make_transform,
-)
+from poise.comparison.peers import adapter_base
 from poise.comparison.peers.serial_chain import SerialArm
 from poise.maths.arrays import Floats
 
-_LIBRARY = OptionalLibrary("mink", "mink", ("daqp",))
+_LIBRARY = adapter_base.OptionalLibrary("mink", "mink", ("daqp",))
 _MAX_ROUNDS = 200
 # otherwise the tip is merged
 _COMPILER_XML = '<mujoco><compiler fusestatic="false" boundmass="0.1" boundinertia="0.1"/></mujoco>'
 
 
-class Mink(InProcessAdapter):
+class Mink(adapter_base.InProcessAdapter):
     """`mink.solve_ik` with one FrameTask, integrated over unit time steps."""
 
     name = "mink"
@@ -40,8 +34,8 @@ class Mink(InProcessAdapter):
     library = _LIBRARY
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        check_goal_kind(self.name, self.goals, kind)
-        self.mink, mujoco = _LIBRARY.load(), OptionalLibrary("mujoco", "mujoco").load()
+        adapter_base.check_goal_kind(self.name, self.goals, kind)
+        self.mink, mujoco = _LIBRARY.load(), adapter_base.OptionalLibrary("mujoco", "mujoco").load()
         head, start, body = arm.format_urdf().partition('<robot name="chain">')
         self.model = mujoco.MjModel.from_xml_string(head + start + _COMPILER_XML + body)
         self.configuration = self.mink.Configuration(self.model)
@@ -55,8 +49,8 @@ class Mink(InProcessAdapter):
     def solve(self, target: Floats, values: Floats) -> Any:
         """Repeat steps until the task's error is small."""
         configuration, task = self.configuration, self.task
-        configuration.update(clip_values(self.arm, values))
-        task.set_target(self.mink.SE3.from_matrix(make_transform(target)))
+        configuration.update(adapter_base.clip_values(self.arm, values))
+        task.set_target(self.mink.SE3.from_matrix(adapter_base.make_transform(target)))
         for step in range(_MAX_ROUNDS):
             error = task.compute_error(configuration)
             if self._is_reached(error):
@@ -65,7 +59,7 @@ class Mink(InProcessAdapter):
                 velocity = self.mink.solve_ik(configuration, [task], 1.0, "daqp", damping=1e-9, limits=self.limits)
             except Exception:  # noqa: BLE001  (any error of the QP solver is a failure)
                 return configuration.q.copy(), False, step
-            configuration.update(clip_values(self.arm, configuration.integrate(velocity, 1.0)))
+            configuration.update(adapter_base.clip_values(self.arm, configuration.integrate(velocity, 1.0)))
         return configuration.q.copy(), False, _MAX_ROUNDS
 
     def _is_reached(self, error: Floats) -> bool:

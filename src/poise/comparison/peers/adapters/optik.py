@@ -8,22 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from poise.comparison.peers.adapter_base import (
-    InProcessAdapter,
-    OptionalLibrary,
-    check_goal_kind,
-    clip_values,
-    make_transform,
-)
+from poise.comparison.peers import adapter_base
 from poise.comparison.peers.serial_chain import SerialArm
 from poise.errors import UnsupportedError
 from poise.maths.arrays import Floats
 
-_LIBRARY = OptionalLibrary("optik", "optik-py")
+_LIBRARY = adapter_base.OptionalLibrary("optik", "optik-py")
 _START_OFFSET = 1e-8  # [rad, arm units] start offset: at zero rotation error its gradient is NaN
 
 
-class Optik(InProcessAdapter):
+class Optik(adapter_base.InProcessAdapter):
     """`Robot.ik` on the arm's URDF."""
 
     name = "optik"
@@ -39,7 +33,7 @@ class Optik(InProcessAdapter):
     library = _LIBRARY
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        check_goal_kind(self.name, self.goals, kind)
+        adapter_base.check_goal_kind(self.name, self.goals, kind)
         slide = next((link.name for link in arm.links if link.slide), None)
         if slide is not None:  # otherwise it ends the whole process
             raise UnsupportedError(f"optik supports hinges only; {slide!r} is a slide")
@@ -57,5 +51,9 @@ class Optik(InProcessAdapter):
 
     def solve(self, target: Floats, values: Floats) -> Any:
         """Call the library once from the start."""
-        output = self.robot.ik(self.config, make_transform(target), clip_values(self.arm, values + self.start_offsets))
+        output = self.robot.ik(
+            self.config,
+            adapter_base.make_transform(target),
+            adapter_base.clip_values(self.arm, values + self.start_offsets),
+        )
         return (None, False, None) if output is None else (np.array(output[0]), True, None)

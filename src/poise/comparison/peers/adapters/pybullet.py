@@ -9,26 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from poise.comparison.peers.adapter_base import (
-    InProcessAdapter,
-    OptionalLibrary,
-    check_goal_kind,
-    clip_values,
-    isolate_global_state,
-    silence_output,
-)
+from poise.comparison.peers import adapter_base
 from poise.comparison.peers.serial_chain import SerialArm, find_finite_limits
 from poise.errors import UnsupportedError
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 
-_LIBRARY = OptionalLibrary("pybullet", "pybullet", prints=True)
+_LIBRARY = adapter_base.OptionalLibrary("pybullet", "pybullet", prints=True)
 _MAX_CALLS, _CALL_ITERATIONS = 20, 100
 _MIN_ANGLE_RAD = 3e-8  # [rad] resolution of its arc cosine of a quaternion product
 _MAX_LINKS = 127  # maximum links of a body
 
 
-class Pybullet(InProcessAdapter):
+class Pybullet(adapter_base.InProcessAdapter):
     """Null-space call for limited joints, else damped least squares."""
 
     name = "pybullet"
@@ -44,7 +37,7 @@ class Pybullet(InProcessAdapter):
     library = _LIBRARY
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        check_goal_kind(self.name, self.goals, kind)
+        adapter_base.check_goal_kind(self.name, self.goals, kind)
         if len(arm.links) >= _MAX_LINKS:
             raise UnsupportedError(
                 f"pybullet takes bodies of up to {_MAX_LINKS} links; this chain has {len(arm.links) + 1}"
@@ -58,7 +51,11 @@ class Pybullet(InProcessAdapter):
         self.limits = self._make_limit_options(arm)
 
     def _load_body(self, arm: SerialArm) -> int:
-        with tempfile.TemporaryDirectory() as folder, isolate_global_state(), silence_output():
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            adapter_base.isolate_global_state(),
+            adapter_base.silence_output(),
+        ):
             path = Path(folder) / "chain.urdf"
             path.write_text(arm.format_urdf(), encoding="utf-8")
             return self.bullet.loadURDF(str(path), useFixedBase=True, physicsClientId=self.world)
@@ -80,7 +77,7 @@ class Pybullet(InProcessAdapter):
         for call in range(_MAX_CALLS):
             if self._is_at_target(values, point, rotation):
                 return values, True, call * _CALL_ITERATIONS
-            values = clip_values(self.arm, self._call_solver(point, rotation, values))
+            values = adapter_base.clip_values(self.arm, self._call_solver(point, rotation, values))
         return values, self._is_at_target(values, point, rotation), _MAX_CALLS * _CALL_ITERATIONS
 
     def _call_solver(self, point: Floats, rotation: Floats | None, values: Floats) -> Floats:

@@ -6,22 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from poise.comparison.peers.adapter_base import (
-    InProcessAdapter,
-    OptionalLibrary,
-    check_goal_kind,
-    clip_values,
-    make_transform,
-)
+from poise.comparison.peers import adapter_base
 from poise.comparison.peers.serial_chain import SerialArm, find_finite_limits, invert_rigid
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 
-_LIBRARY = OptionalLibrary("roboticstoolbox", "roboticstoolbox-python")
+_LIBRARY = adapter_base.OptionalLibrary("roboticstoolbox", "roboticstoolbox-python")
 _Z = np.array([0.0, 0.0, 1.0])
 
 
-class Roboticstoolbox(InProcessAdapter):
+class Roboticstoolbox(adapter_base.InProcessAdapter):
     """`ETS.ik_LM` on elementary transforms made from the arm."""
 
     name = "roboticstoolbox"
@@ -36,7 +30,7 @@ class Roboticstoolbox(InProcessAdapter):
     library = _LIBRARY
 
     def __init__(self, arm: SerialArm, kind: str, tolerance: tuple[float, float]) -> None:
-        check_goal_kind(self.name, self.goals, kind)
+        adapter_base.check_goal_kind(self.name, self.goals, kind)
         toolbox = _LIBRARY.load()
         self.arm, self.chain = arm, _build_chain(toolbox, arm)
         distance, angle = tolerance[0] / arm.unit, tolerance[1]
@@ -46,8 +40,8 @@ class Roboticstoolbox(InProcessAdapter):
     def solve(self, target: Floats, values: Floats) -> Any:
         """Call the library once from the start."""
         output = self.chain.ik_LM(
-            make_transform(target),
-            q0=clip_values(self.arm, values),
+            adapter_base.make_transform(target),
+            q0=adapter_base.clip_values(self.arm, values),
             tol=self.residual,
             mask=self.mask,
             joint_limits=True,
