@@ -1,4 +1,4 @@
-"""`poise bench` and `poise warmup`: measure solve times, and compile the kernels in advance."""
+"""`poise bench` and `poise warmup`: measure solves, compile kernels."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from poise.cli import batch_files
-from poise.cli.batch_run import run_batch as run_library
+from poise.cli.batch_run import run_batch
 from poise.cli.files import IncludeRoot, check_differs_from_input, check_writable
 from poise.cli.terminal import say
 from poise.conversion.convert import Converted
@@ -106,7 +106,7 @@ def convert(
         if suffix is None:
             raise InputError("many files need --format, the output format, such as --format bvh")
         batch = batch_files.build_batch_options(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
-        raise typer.Exit(run_library("convert", files, batch, job, as_json=as_json, each_clip=clip == ALL_CLIPS))
+        raise typer.Exit(run_batch("convert", files, batch, job, as_json=as_json, each_clip=clip == ALL_CLIPS))
     batch_files.reject_batch_options(
         "convert", overwrite=overwrite, processes=processes, cluster=cluster, format=suffix
     )

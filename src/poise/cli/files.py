@@ -1,4 +1,4 @@
-"""Files of a command: rig loading, clip selection, checks and names of output files."""
+"""Files of a command: loading, clip selection, checks of outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`poise info`: describe a rig or a marker file as text or JSON."""
+"""`poise info`: describe a rig or markers as text or JSON."""
 
 from __future__ import annotations
 

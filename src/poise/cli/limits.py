@@ -34,7 +34,7 @@ class SidecarChange(NamedTuple):
     path             the sidecar
     old, new         its text before and after
     added            the new limits
-    already_limited  joints with a limit of their own
+    with_own_limit  joints with a limit of their own
     without_limit    joints of the character without a limit, with the reason
     """
 
@@ -42,7 +42,7 @@ class SidecarChange(NamedTuple):
     old: str
     new: str
     added: tuple[JointLimit, ...]
-    already_limited: tuple[str, ...]
+    with_own_limit: tuple[str, ...]
     without_limit: tuple[JointLimit, ...]
 
 
@@ -86,9 +86,9 @@ def plan_change(rig: Rig, file: Path) -> SidecarChange:
     """Plan the sidecar of a file with anatomical limits added."""
     s = rig.skeleton
     joint_limits = humanoid(rig).explained()
-    already_limited = tuple(entry.joint for entry in joint_limits if s.limits[s.index(entry.joint)] is not None)
-    added = tuple(entry for entry in joint_limits if entry.limit is not None and entry.joint not in already_limited)
-    without_limit = tuple(entry for entry in joint_limits if entry.limit is None and entry.joint not in already_limited)
+    with_own_limit = tuple(entry.joint for entry in joint_limits if s.limits[s.index(entry.joint)] is not None)
+    added = tuple(entry for entry in joint_limits if entry.limit is not None and entry.joint not in with_own_limit)
+    without_limit = tuple(entry for entry in joint_limits if entry.limit is None and entry.joint not in with_own_limit)
     path = build_sidecar_path(file)
     old = read_sidecar_text(path)
     limits = {entry.joint: entry.limit for entry in added if entry.limit is not None}
@@ -98,7 +98,7 @@ def plan_change(rig: Rig, file: Path) -> SidecarChange:
         old,
         append_limits(path, old, limits, reasons, _SIDECAR_HEADER) if added else old,
         added,
-        already_limited,
+        with_own_limit,
         without_limit,
     )
 
@@ -139,8 +139,8 @@ def _format_change(change: SidecarChange, *, dry_run: bool) -> list[str]:
         lines += [f"{change.path}: limits for {format_count(count, 'joint')} added"]
     else:
         lines += [f"{change.path}: nothing to add"]
-    if change.already_limited:
-        lines.append(f"kept: {', '.join(map(escape_unprintable, change.already_limited))}")
+    if change.with_own_limit:
+        lines.append(f"kept: {', '.join(map(escape_unprintable, change.with_own_limit))}")
     return lines + [f"no limit for {escape_unprintable(entry.joint)}: {entry.reason}" for entry in change.without_limit]
 
 
@@ -154,6 +154,6 @@ def _build_change_json(change: SidecarChange, file: Path, *, written: bool) -> d
             for entry in change.added
             if entry.limit is not None
         },
-        "kept": list(change.already_limited),
+        "kept": list(change.with_own_limit),
         "without": {entry.joint: entry.reason for entry in change.without_limit},
     }

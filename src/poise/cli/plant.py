@@ -18,7 +18,7 @@ import typer
 
 from poise import plot
 from poise.cli import batch_files
-from poise.cli.batch_run import run_batch as run_library
+from poise.cli.batch_run import run_batch
 from poise.cli.files import (
     ClipOption,
     IncludeRoot,
@@ -566,7 +566,7 @@ def _run_command(
     batch_options = batch_files.build_batch_options(
         files.out, batch.suffix, overwrite=batch.overwrite, processes=batch.processes, cluster=batch.cluster
     )
-    raise typer.Exit(run_library(job.verb, clips, batch_options, job, as_json=as_json, each_clip=job.clip == ALL_CLIPS))
+    raise typer.Exit(run_batch(job.verb, clips, batch_options, job, as_json=as_json, each_clip=job.clip == ALL_CLIPS))
 
 
 def plant(

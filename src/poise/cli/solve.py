@@ -13,9 +13,7 @@ import numpy as np
 import typer
 
 from poise import solvers
-from poise.cli import batch_files, solve_result
-from poise.cli import goal_options as asked
-from poise.cli import target_file as reading
+from poise.cli import batch_files, solve_result, target_file
 from poise.cli.files import (
     ANGLE_TOLERANCE_HELP,
     TOLERANCE_HELP,
@@ -33,7 +31,7 @@ from poise.cli.files import (
     save_with_note,
     select_clip,
 )
-from poise.cli.goal_options import GOAL_HELP, GroupedCommand, read_groups
+from poise.cli.goal_options import GOAL_HELP, GoalOptions, GroupedCommand, build_goals, make_solver, read_groups
 from poise.cli.progress import show_progress
 from poise.cli.solve_result import build_header, find_max_error, write_csv, write_csv_rows, write_json_rows, write_npy
 from poise.cli.target_file import TargetTable, open_target_table
@@ -98,7 +96,7 @@ class _SolvedChunks:
 
     def __iter__(self) -> Iterator[Result]:
         with show_progress("solving", self.targets.count, rate=True) as advance:
-            for result in self.prepared.stream(self.targets, chunk=reading.CHUNK):
+            for result in self.prepared.stream(self.targets, chunk=target_file.CHUNK):
                 self.reached += int(np.sum(result.reached))
                 yield result
                 advance(len(result), "")
@@ -173,8 +171,8 @@ def _build_bake_options(options: SolveOptions) -> dict[str, Any]:
 class SolveClipJob:
     """Job for one clip, solved frame by frame. The fields are the options as typed."""
 
-    goal_options: asked.GoalOptions
-    other_goal_options: tuple[asked.GoalOptions, ...]
+    goal_options: GoalOptions
+    other_goal_options: tuple[GoalOptions, ...]
     clip: str | None
     limits: Path | None
     no_limits: bool
@@ -222,10 +220,10 @@ class SolveClipJob:
 
     def _bake_clip(self, clip: Clip) -> Baked:
         start = clip.at(0.0)
-        goals = asked.build_goals(self.goal_options, self.other_goal_options, start, main=True)
+        goals = build_goals(self.goal_options, self.other_goal_options, start, main=True)
         name, options, natural = self.solver
         solve_options = dict(self.solve_options)
-        solver = asked.make_solver(
+        solver = make_solver(
             name, start, goals, solve_options["prefer"], options, free_root=solve_options["free_root"], natural=natural,
             **dict(self.solver_flags),
         )  # fmt: skip
@@ -443,7 +441,7 @@ def solve(  # `Command` below accepts repeated --joint
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Bring joints to their targets. Exit code 0: reached, 1: not reached, 2: misuse or a bad file."""
-    goal_options = asked.GoalOptions(joint, root, to, rotation, direction, axis, look_at, pole, near, goal or ())
+    goal_options = GoalOptions(joint, root, to, rotation, direction, axis, look_at, pole, near, goal or ())
     other_goals = read_groups(context)
     if targets is not None:
         _check_target_options(goal_options, other_goals, plot=plot, prefer=prefer, single_pose=not every_frame)
@@ -483,14 +481,14 @@ def solve(  # `Command` below accepts repeated --joint
         include_root,
     )
     if batch_files.is_batch(files, out if every_frame else None) or suffix is not None:
-        from poise.cli.batch_run import run_batch as run_library  # noqa: PLC0415  (needed for a batch only)
+        from poise.cli.batch_run import run_batch  # noqa: PLC0415  (needed for a batch only)
 
         _check_file_words(files)
         if not every_frame:
             raise InputError("poise solve with many files needs --every-frame: it solves their clips")
         batch_files.reject_single_file_options("solve", targets=targets)
         batch = batch_files.build_batch_options(out, suffix, overwrite=overwrite, processes=processes, cluster=cluster)
-        raise typer.Exit(run_library("solve", files, batch, job, as_json=as_json, each_clip=clip == ALL_CLIPS))
+        raise typer.Exit(run_batch("solve", files, batch, job, as_json=as_json, each_clip=clip == ALL_CLIPS))
     batch_files.reject_batch_options("solve", overwrite=overwrite, processes=processes, cluster=cluster)
     rig = load_rig(files[0], limits, no_limits=no_limits, include_root=include_root)
     if clip == ALL_CLIPS:
@@ -498,9 +496,9 @@ def solve(  # `Command` below accepts repeated --joint
     chosen_clip = select_clip(rig, clip) if every_frame or clip is not None else None
     start = _select_start(rig, chosen_clip, time, from_pose)
     rows = None if targets is None else open_target_table(targets, joint or "", root)
-    goals = asked.build_goals(goal_options, other_goals, start, main=rows is None)
+    goals = build_goals(goal_options, other_goals, start, main=rows is None)
     all_goals = goals if rows is None else (rows.goal, *goals)
-    chosen_solver = asked.make_solver(
+    chosen_solver = make_solver(
         solver, start, all_goals, prefer.value, option or (), free_root=free_root, natural=natural, **solver_flags
     )
     options = SolveOptions(chosen_solver, tolerance, angle_tolerance, free_root, prefer.value, seeds, threads)
@@ -576,8 +574,8 @@ def _check_file_words(files: list[Path]) -> None:
 
 
 def _check_target_options(
-    goal_options: asked.GoalOptions,
-    other_goals: list[asked.GoalOptions],
+    goal_options: GoalOptions,
+    other_goals: list[GoalOptions],
     *,
     plot: Path | None,
     prefer: SolutionPreference,

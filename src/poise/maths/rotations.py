@@ -1,4 +1,4 @@
-"""Rotations as arrays of unit quaternions w x y z, and checks of rotation matrices. Arrays have any leading axes.
+"""Rotations as arrays of unit quaternions w x y z. Arrays have any leading axes; rotation matrices are checked.
 
 `q` and `-q` are the same rotation. Products compose like matrices: `multiply(a, b)` rotates by b first.
 Kernels implement the same for single rotations (kernels/vec_quat.py); tests compare both.

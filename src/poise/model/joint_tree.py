@@ -1,4 +1,4 @@
-"""Joint tree: the base of `Skeleton`, name lookup, default chain and free roots."""
+"""Joint tree, the base of `Skeleton`: lookup, default chain, free roots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Role search in a rig, with the declared roles, skins and clips of its file, and default limbs."""
+"""Roles and default limbs of a rig. The search uses declared roles, skins and clips of its file."""
 
 from __future__ import annotations
 

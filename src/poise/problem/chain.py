@@ -1,4 +1,4 @@
-"""Pack serial chains for kernels: goals of one joint, and arms with one end-effector goal.
+"""Pack serial chains and arms with one goal for kernels.
 
 CCD, FABRIK and the diagnostics go through a chain joint by joint. The moving nodes of such a plan form a serial chain.
 """

@@ -1,4 +1,4 @@
-"""GLB files for the page: plain surfaces, repacked glTF, and shapes of URDF robots."""
+"""GLB files for the page: plain surfaces, repacked glTF, robot shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the Levenberg-Marquardt kernels on batches of targets, from one or several starts.
+"""Run the Levenberg-Marquardt kernels on batches, from one or several starts.
 
 Steps are damped least squares in dual form, x += J^T (J J^T + l I)^-1 e: the system has the size of the goals, not of
 the rig. The damping follows the squared error, so no line search is needed. Values at a limit with an outward gradient

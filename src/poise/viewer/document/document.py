@@ -1,4 +1,4 @@
-"""Document of the viewer as a frozen value: chains, solvers, settings, clip keys.
+"""Document of the viewer as a frozen value: chains, settings, clip keys.
 
     Document -> goals (ChainTarget) -> poses (view_solver.py) -> frames (protocol.py)
 

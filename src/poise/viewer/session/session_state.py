@@ -1,4 +1,4 @@
-"""State of a session: displayed poses, the next solve, undo, and messages about them."""
+"""State of a session: displayed poses, next solve, undo, messages."""
 
 from __future__ import annotations
 
