@@ -19,7 +19,7 @@ import pytest
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "src" / "poise"
-MOST_FILES_ON_TOP, MOST_LINES = 4, 900
+MOST_FILES_ON_TOP, MOST_LINES = 9, 900
 REGISTRIES = ("solvers", "problem/goals", "io/formats", "viewer/scenes", "comparison/peers/adapters")
 
 # A pose is made in every step of a loop: its fields are set all at once.
@@ -69,7 +69,7 @@ def nodes(tree: ast.AST, inside: tuple[str, ...] = ()) -> Iterator[tuple[ast.AST
 
 
 def top_folder_is_small(package: Path) -> list[str]:
-    """Allow at most 4 files on top of the package."""
+    """Allow at most 9 files on top of the package."""
     count = len(list(package.glob("*.py")))
     return [f"{count} files on top"] if count > MOST_FILES_ON_TOP else []
 
@@ -190,7 +190,7 @@ RULES: tuple[Callable[[Path], list[str]], ...] = (
 
 # What breaks each rule: files of a package.
 BREACHES: list[tuple[Callable[[Path], list[str]], dict[str, str], str]] = [
-    (top_folder_is_small, {f"{name}.py": "" for name in "abcde"}, "5 files on top"),
+    (top_folder_is_small, {f"{name}.py": "" for name in "abcdefghij"}, "10 files on top"),
     (files_are_short, {"io/long.py": "x = 1\n" * 901}, "io/long.py has 901 lines"),
     (private_names_stay_at_home, {"io/a.py": "from poise.maths.arrays import _part"}, "io/a.py:1 takes _part"),
     (private_names_stay_at_home, {"io/a.py": "from poise.maths._hidden import part"}, "io/a.py:1 takes _hidden"),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from poise import errors as errors
     from poise import extend as extend
     from poise import plot as plot
+    from poise import rotations as rotations
     from poise import solvers as solvers
     from poise.batch.each import Finished as Finished
     from poise.batch.each import each as each
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     from poise.io.robot_motion import load_motion as load_motion
     from poise.io.robot_motion import save_motion as save_motion
     from poise.io.samples import sample as sample
-    from poise.maths import checked_rotations as checked_rotations
-    from poise.maths.checked_rotations import rotation_between as rotation_between
     from poise.model.anatomy.humanoid import Humanoid as Humanoid
     from poise.model.anatomy.humanoid import humanoid as humanoid
     from poise.model.clip import Clip as Clip
@@ -84,6 +83,7 @@ if TYPE_CHECKING:
     from poise.problem.goals import Place as Place
     from poise.problem.goals import Pole as Pole
     from poise.problem.goals import Position as Position
+    from poise.rotations import rotation_between as rotation_between
     from poise.solvers.anneal import Anneal as Anneal
     from poise.solvers.autodiff import Autodiff as Autodiff
     from poise.solvers.base.interface import Status as Status
@@ -194,7 +194,7 @@ _MODULE_BY_NAME = {
     "prepare": "solving.solve",
     "read_contacts": "ground.contact.contact_files",
     "read_values": "io.joint_values",
-    "rotation_between": "maths.checked_rotations",
+    "rotation_between": "rotations",
     "sample": "io.samples",
     "save": "io.registry",
     "save_motion": "io.robot_motion",
@@ -210,7 +210,7 @@ _PUBLIC_MODULES = {
     "errors": "errors",
     "extend": "extend",
     "plot": "plot",
-    "rotations": "maths.checked_rotations",
+    "rotations": "rotations",
     "samples": "io.samples",
     "solvers": "solvers",
 }

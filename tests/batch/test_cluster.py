@@ -27,7 +27,7 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), st
 EACH = """
 import sys
 import poise
-from poise.batch.each import cluster
+from poise.batch.each import open_cluster
 from tests.batch import jobs
 if __name__ == "__main__":
     with cluster(sys.argv[1]) as executor:

@@ -195,7 +195,7 @@ class TestStopped:
     CODE = (
         "import sys, numpy as np, poise\n"
         "from poise import cli\n"
-        "from poise.cli.given import targets\n"
+        "from poise.cli import target_file as targets\n"
         "targets.CHUNK = 2\n"
         "stream = poise.Prepared.stream\n"
         "def stopping(*arguments, **options):\n"

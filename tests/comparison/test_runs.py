@@ -27,7 +27,7 @@ class Noted:
     def __init__(self, name, book, task):
         self.name, self.book, self.task = name, book, task
 
-    def told(self, target, q):
+    def pack_target(self, target, q):
         return target, q
 
     def solve(self, target, q):
@@ -45,7 +45,7 @@ class Noted:
     def solve_many(self, rows):
         return None if self.name == "single" else rows
 
-    def claims(self, rows, begins):
+    def read_claims(self, rows, begins):
         del begins
         return np.ones(len(rows), dtype=bool)
 

@@ -13,7 +13,7 @@ from poise.io import subprocess_reader as module
 from poise.io.subprocess_reader import read_in_subprocess
 
 WRITE = "import sys; w = sys.stdout.buffer.write; w(b'POISE\\x01'); "
-ANSWER = "from poise.io.subprocess_worker import Refused, limit, main; "
+ANSWER = "from poise.io.subprocess_worker import UnreadableFileError, limit_resources, run_worker; "
 NONSENSE = "an answer that cannot be understood"
 CHILDREN = {
     "a crash": ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "crashed on it (SIGSEGV)"),
@@ -27,14 +27,17 @@ CHILDREN = {
     "blocks that lie": (WRITE + "t = b'{\"blocks\": [99999999999]}'; w(len(t).to_bytes(8, 'little') + t)", NONSENSE),
     "negative blocks": (WRITE + "t = b'{\"blocks\": [-1, 1]}'; w(len(t).to_bytes(8, 'little') + t)", NONSENSE),
     "blocks of text": (WRITE + "t = b'{\"blocks\": [\"a\"]}'; w(len(t).to_bytes(8, 'little') + t)", NONSENSE),
-    "a mistake of the library": (ANSWER + "main(lambda data: 1 / 0)", "ZeroDivisionError: division by zero"),
-    "what is refused": (ANSWER + "main(lambda data: exec('raise Refused(\"two\\\\nlines\")'))", "a.fbx: two lines"),
+    "a mistake of the library": (ANSWER + "run_worker(lambda data: 1 / 0)", "ZeroDivisionError: division by zero"),
+    "what is refused": (
+        ANSWER + "run_worker(lambda data: exec('raise UnreadableFileError(\"two\\\\nlines\")'))",
+        "a.fbx: two lines",
+    ),
     "an answer that is no JSON": (
-        ANSWER + "main(lambda data: ({'low': 1j}, ()))",
+        ANSWER + "run_worker(lambda data: ({'low': 1j}, ()))",
         "TypeError: Object of type complex is not JSON serializable",
     ),
-    "too much memory": (ANSWER + "main(lambda data: bytearray(1 << 45))", "it needs more than 2048 MB of memory"),
-    "too much time": (ANSWER + "limit(seconds=1, megabytes=1000)\nwhile True: pass", "stopped by the system"),
+    "too much memory": (ANSWER + "run_worker(lambda data: bytearray(1 << 45))", "it needs more than 2048 MB of memory"),
+    "too much time": (ANSWER + "limit_resources(seconds=1, megabytes=1000)\nwhile True: pass", "stopped by the system"),
 }
 
 
@@ -73,10 +76,10 @@ def test_a_python_that_is_not_there(path, monkeypatch):
 
 class TestAnAnswer:
     CODE = (
-        "from array import array\nfrom poise.io.subprocess_worker import main\n"
+        "from array import array\nfrom poise.io.subprocess_worker import run_worker\n"
         "blocks = [array('d', [1, 2, 3, 4]), array('d'), array('d', [float('nan')])]\n"
         "def work(data):\n    print('noise')\n    return {'got': len(data)}, blocks\n"
-        "main(work)"
+        "run_worker(work)"
     )
 
     @pytest.fixture
@@ -86,17 +89,17 @@ class TestAnAnswer:
 
     def test_numbers_come_as_they_were_sent(self, reply):
         assert reply.header == {"got": 5}
-        np.testing.assert_array_equal(reply.block(0, (2, 2)), [[1, 2], [3, 4]])
-        assert reply.block(1, (0, 3)).shape == (0, 3)
+        np.testing.assert_array_equal(reply.read_block(0, (2, 2)), [[1, 2], [3, 4]])
+        assert reply.read_block(1, (0, 3)).shape == (0, 3)
 
     @pytest.mark.parametrize(("number", "shape"), [(0, (3,)), (7, (1,)), (-1, (1,)), ("0", (4,)), (None, (4,))])
     def test_blocks_that_are_not_there_are_nonsense(self, reply, number, shape):
         with pytest.raises(FileError, match="cannot be understood"):
-            reply.block(number, shape)
+            reply.read_block(number, shape)
 
     def test_numbers_are_finite(self, reply):
         with pytest.raises(FileError, match="not finite"):
-            reply.block(2, (1,))
+            reply.read_block(2, (1,))
 
 
 def test_a_module_in_the_working_folder_is_not_run(path, monkeypatch):

@@ -326,8 +326,8 @@ def test_lanes_and_plain_numbers_agree():
 CACHED = """
 import numpy as np
 import poise
-from poise.kernels import compiled
-from poise.kernels.tree import many as tree_many
+from poise.kernels import jit
+from poise.kernels import tree_lm as tree_many
 from tests.reference.kernel_tree import random_tree, random_u
 from tests.kernels.tree_cases import solve, work_of
 rng = np.random.default_rng(0)

@@ -14,7 +14,7 @@ from poise.io import samples
 from poise.model import numpy_kinematics
 from poise.model.limits import Range
 from poise.model.skeleton import Coupling, Kind, Skeleton
-from tests.timeouts import PROCESS
+from tests.patience import PROCESS
 
 
 def all_kinds():
@@ -108,18 +108,18 @@ def test_it_counts_only_inside_for_few_poses_and_until_kernels_are_there():
 def test_the_first_picture_of_the_viewer_loads_no_kernel():
     code = """
 import sys
-from poise.model import plain
+from poise.model import numpy_kinematics
 from poise.viewer import scenes
-from poise.viewer.session.session_thread import Studio
-from poise.viewer.session.session_state import state_of, welcome
-from poise.viewer.rig_message import model_of
-with plain.first_picture():
+from poise.viewer.session.session_thread import SessionThread
+from poise.viewer.session.session_state import build_state, build_welcome
+from poise.viewer.rig_message import build_rig_message
+with numpy_kinematics.defer_kernels():
     for name in scenes.names():
-        document = scenes.scene(name)
-        studio = Studio(document)
-        model_of(document.rig, document.places)
-        studio.stage.ghost(), studio.stage.still(), welcome("k", "1")
-        state_of(document, studio.stage.playhead, studio.history, 1)
+        document = scenes.build_scene(name)
+        studio = SessionThread(document)
+        build_rig_message(document.rig, document.places)
+        studio.pose_state.pack_ghost(), studio.pose_state.build_still_frame(), build_welcome("k", "1")
+        build_state(document, studio.pose_state.playhead, studio.history, 1)
     print("numba" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PROCESS, check=False)

@@ -140,9 +140,9 @@ assert result.reached
 """,
     "cluster": """
 from concurrent.futures import wait
-from poise.batch.each import cluster
+from poise.batch.each import open_cluster
 if __name__ == "__main__":  # workers import this
-    with cluster("local", processes=1) as executor:
+    with open_cluster("local", processes=1) as executor:
         assert [done.require() for done in poise.each([-1, 2], abs, executor=executor)] == [1, 2]
 """,
 }  # fmt: skip

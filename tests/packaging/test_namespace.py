@@ -164,6 +164,6 @@ def test_everything_can_be_imported_at_once():
 def test_a_verb_brings_in_only_what_it_needs():
     """A newcomer's first call of the command line: the version without NumPy, solve without ground and page."""
     assert "numpy" not in fresh("import sys; import poise.cli; print(*sys.modules)")
-    found = fresh("import sys; from poise.cli import command; command('solve'); print(*sys.modules)")
+    found = fresh("import sys; from poise.cli import load_command; load_command('solve'); print(*sys.modules)")
     assert "poise.solving.solve" in found
     assert [name for name in found if name.startswith(("poise.ground", "poise.viewer", "poise.plot", "numba"))] == []

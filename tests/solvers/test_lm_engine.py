@@ -284,7 +284,7 @@ def test_the_free_root_serves_several_goals():
 
 NARROW = """
 import numpy as np, poise
-from poise.maths import lanes as machine
+from poise.maths import arrays as machine
 from tests.strategies import figure, generic_arm, rng_of
 rng = rng_of(0)
 for s, tip in ((generic_arm(), "tool"), (figure(), "l_foot")):
@@ -294,7 +294,7 @@ for s, tip in ((generic_arm(), "tool"), (figure(), "l_foot")):
     result = poise.solve(pose, goal, solver="levenberg_marquardt")
     assert result.reached.all() and poise.solve(pose, goal.with_target(goal.rows()[0])).reached
     for value in result.q.ravel(): print(value.hex())
-print(machine.lane_width())
+print(machine.find_simd_width())
 """
 
 

@@ -254,7 +254,9 @@ class Tab:
             if number == mark:
                 came.set()
 
-        with mock.patch.object(self.studio, "seen", look):  # a test may have put something in its place already
+        with mock.patch.object(
+            self.studio, "acknowledge_frame", look
+        ):  # a test may have put something in its place already
             if self.get(MARK, mark):  # the connection stands
                 assert came.wait(PATIENCE), "what the page sent never came"
 

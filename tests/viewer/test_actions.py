@@ -98,7 +98,7 @@ def check(document, name, args):
 class TestTargets:
     def test_only_what_is_given_changes(self, document):
         after = done(document, ("target", {"chain": "left_arm", "position": [1, 2, 3]}))
-        before, now = document.chain("left_arm"), after.find_chain("left_arm")
+        before, now = document.find_chain("left_arm"), after.find_chain("left_arm")
         assert now == before.replace(position=(1.0, 2.0, 3.0))
         turned = done(document, ("target", {"chain": "left_arm", "rotation": [0, 0, 0, -2]}))
         assert turned.find_chain("left_arm") == before.replace(rotation=(0.0, 0.0, 0.0, -1.0))

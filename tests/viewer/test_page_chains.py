@@ -263,7 +263,7 @@ def test_a_new_chain_has_the_gizmo_and_another_root_and_axis(tab):
     tab.until_state("state.chains.at(-1).root === 'Chest'")
     tab.type("target-axis-x", "1")
     tab.until_state("state.chains.at(-1).axis[0] > 0")
-    axis = tab.studio.document.chain("Head").axis
+    axis = tab.studio.document.find_chain("Head").axis
     assert np.divide(axis, axis[0]) == pytest.approx([1.0, 0.0, 1.0])
     tab.until("document.querySelector('[data-testid=target-root]').value === 'Chest'")
     assert tab.said() == []

@@ -81,8 +81,8 @@ def test_undo_leaves_what_a_program_shows():
 
 def test_a_job_never_keeps_a_program_from_ending():
     program = (
-        "import threading, time; from poise.viewer.session.session_thread import Jobs\n"
-        "jobs, begun = Jobs(), threading.Event()\n"
+        "import threading, time; from poise.viewer.session.session_thread import JobQueue\n"
+        "jobs, begun = JobQueue(), threading.Event()\n"
         "jobs.add(lambda: begun.set() or time.sleep(3600), print); begun.wait(); jobs.close()"
     )
     done = subprocess.run([sys.executable, "-c", program], timeout=PATIENCE, check=True, capture_output=True)

@@ -308,13 +308,13 @@ class _CachedFlags(Flags):
     which takes a fifteenth of the compile time.
     """
 
-    __slots__ = ("_said",)
+    __slots__ = ("_cached_values",)
 
     def values(self) -> dict[str, Any]:
         """Return every flag by its name."""
-        if not hasattr(self, "_said"):
-            object.__setattr__(self, "_said", super().values())
-        return self._said
+        if not hasattr(self, "_cached_values"):
+            object.__setattr__(self, "_cached_values", super().values())
+        return self._cached_values
 
     def __hash__(self) -> int:
         return _EMPTY_FLAGS_HASH  # Numba's own hash also covers the names only: equal flags must have equal hashes
@@ -333,8 +333,8 @@ class _CachedFlags(Flags):
         self._clear_cache()
 
     def _clear_cache(self) -> None:
-        if hasattr(self, "_said"):
-            object.__delattr__(self, "_said")
+        if hasattr(self, "_cached_values"):
+            object.__delattr__(self, "_cached_values")
 
 
 # --- Decorators compiling plain Python functions with Numba, cached on disk ------------------------------------------

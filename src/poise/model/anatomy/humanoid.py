@@ -1,4 +1,4 @@
-"""Implementation of `poise.search_roles`: joint roles and human joint limits."""
+"""Implementation of `poise.humanoid`: joint roles and human joint limits."""
 
 from __future__ import annotations
 

@@ -389,9 +389,9 @@ def _restore_snapshot(session: Session, move: Callable[[Any], Any]) -> None:
     except InputError as nothing:  # pressing undo without steps is no error
         session.show_message("note", str(nothing))
         return
-    document = document.of_program(current)
+    document = document.with_program_controls(current)
     if current.driven:  # poses and handles of a program are not undone
-        document = document.but(driven=True, places=current.places, handles=current.handles)
+        document = document.replace(driven=True, places=current.places, handles=current.handles)
     session.set_document(document, quiet=True)
     session.pose_state.restore(shown, outcomes)
     session.send_state()
