@@ -1,4 +1,4 @@
-"""Load a character, bring its hand to a point, write the pose back into the same kind of file."""
+"""Load a character, solve for its hand, save the pose in the same kind of file."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Joint limits: a ball joint becomes a hinge with a range, and an answer says which limit is in the way."""
+"""Joint limits: make a ball joint a hinge with a range, and find the blocking limit."""
 
 import poise
 from poise import samples

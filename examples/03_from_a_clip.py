@@ -1,4 +1,4 @@
-"""Start from a moment of an animation, and carry a clip from BVH to GLB and back."""
+"""Start from a frame of an animation, and convert a clip from BVH to GLB and back."""
 
 import sys
 from pathlib import Path

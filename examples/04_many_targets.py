@@ -1,4 +1,4 @@
-"""A batch is a leading axis: ten thousand targets for a robot arm in one call."""
+"""Batches: ten thousand targets for a robot arm in one call."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ low, high = arm.skeleton.value_ranges.T
 q = np.random.default_rng(1).uniform(low, high, size=(10_000, arm.skeleton.nq))
 targets = poise.Pose(arm.skeleton, q).world["tool"].positions  # reachable by construction
 
-solver = poise.CCD(iterations=1000)  # poses at the very end of the reach take CCD many sweeps
+solver = poise.CCD(iterations=1000)  # CCD needs many sweeps at the edge of the reach
 answers = poise.solve(arm.rest, poise.Position("tool", targets), solver=solver, tolerance=1e-4)
 print(answers)  # 9990 of 10000 reached, 20 us each (ccd)
 missed = np.flatnonzero(~answers.reached)

@@ -1,4 +1,4 @@
-"""Watch CCD work: the classic sweep from the tip beside the default, error by error."""
+"""CCD step by step: errors of the classic order and of the default."""
 
 import poise
 

@@ -1,4 +1,4 @@
-"""Forward kinematics and Jacobians of a batch: where a hand is, how fast it moves, and which way it can push."""
+"""Forward kinematics and Jacobians of a batch: positions, velocities and forces of a hand."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ rng = np.random.default_rng(1)
 low, high = arm.value_ranges.T
 poses = poise.Pose(arm, rng.uniform(low, high, size=(1000, arm.nq)))
 
-hands = poses.world_of(arm.names[-1])  # poses.world has every joint; for one of them this is less work
+hands = poses.world_of(arm.names[-1])  # poses.world has every joint; a single joint is cheaper
 print("hands on average at", hands.positions.mean(axis=0).round(3), "rotations", hands.rotations.shape)
 
 jacobian = poses.jacobian(arm.names[-1])  # (1000, 6, nv): velocity and angular velocity in world axes
@@ -21,7 +21,7 @@ print("the first hand moves with", velocities[0, :3].round(3), "and turns with",
 later = poses.with_q(poses.q + 1e-6 * speeds[..., 0]).world_of(arm.names[-1])
 assert np.allclose((later.positions - hands.positions) / 1e-6, velocities[:, :3], atol=1e-4)
 
-force = np.array([0, 0, -9.81, 0, 0, 0])  # a kilogram in the hand: what the motors must hold
+force = np.array([0, 0, -9.81, 0, 0, 0])  # load of one kilogram in the hand
 torques = -np.swapaxes(jacobian, 1, 2) @ force
 print("holding a kilogram takes at most", np.abs(torques).max(axis=0).round(2), "Nm")
 

@@ -1,4 +1,4 @@
-"""A robot arm: full poses one at a time and by the thousand, all solutions of one, and a target that cannot be met."""
+"""A robot arm: single placements, batches, all solutions, and an unreachable target."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from poise import samples
 arm = poise.load(samples.path("arm.urdf"))
 low, high = arm.skeleton.value_ranges.T
 q = np.random.default_rng(0).uniform(low, high, (10_000, arm.skeleton.nq))
-there = poise.Pose(arm.skeleton, q).world_of("tool")  # places that the arm can reach, because it stood there
+there = poise.Pose(arm.skeleton, q).world_of("tool")  # reachable placements, by forward kinematics
 
 answers = poise.solve(arm.rest, poise.Place("tool", there.positions, there.rotations))
 print(answers)  # 10000 of 10000 reached, 0.9 us each (levenberg_marquardt)
@@ -16,9 +16,9 @@ assert answers.reached.all()
 assert answers.position_errors.max() < 1e-6
 assert answers.angle_errors.max() < 1e-6
 
-reach = poise.prepare(arm.rest, poise.Place("tool", [0, 0, 0], [1, 0, 0, 0]))  # packed once, for one after the other
+reach = poise.prepare(arm.rest, poise.Place("tool", [0, 0, 0], [1, 0, 0, 0]))  # packed once for many calls
 matrix = there.matrices[0]
-print(reach(matrix), reach(matrix, start=q[0]).iterations)  # from the start pose, and from where it stands already
+print(reach(matrix), reach(matrix, start=q[0]).iterations)  # from the start pose, and from the solution
 
 every = poise.solve(arm.rest, poise.Place.from_matrix("tool", matrix), prefer="all")
 print(len(every.solutions), "ways to stand there")

@@ -1,4 +1,4 @@
-"""A whole figure: hands and head go somewhere, one foot stays, and the rest keeps as near to its pose as it can."""
+"""A whole character: hands and head move, one foot stays, the rest changes little."""
 
 import numpy as np
 

@@ -1,11 +1,11 @@
-"""A leg in closed form: the knee follows a pole, the leg straightens softly, the foot keeps its turn."""
+"""A leg in closed form: pole for the knee, soft reach, fixed foot rotation."""
 
 import numpy as np
 
 import poise
 from poise import samples
 
-start = poise.load(samples.path("humanoid.glb")).rest  # its sidecar makes the knees hinges that bend one way
+start = poise.load(samples.path("humanoid.glb")).rest  # its sidecar makes the knees one-sided hinges
 foot, knee = (start.world[name].positions for name in ("LeftFoot", "LeftLeg"))
 
 leg = poise.TwoBone(pole=knee + [0.5, 0, 2], soft=0.1, keep_tip=True)
@@ -14,6 +14,6 @@ print(result)
 assert result.reached
 assert np.allclose(result.pose.world["LeftFoot"].rotations, start.world["LeftFoot"].rotations)
 
-lower = foot + np.linspace(0, -0.3, 4)[:, None] * [0, 1, 0]  # farther and farther below: it never quite straightens
+lower = foot + np.linspace(0, -0.3, 4)[:, None] * [0, 1, 0]  # ever farther down: the leg never straightens completely
 below = poise.solve(start, poise.Position("LeftFoot", lower, root="LeftUpLeg"), solver=leg)
 print(below.pose.world_of("LeftFoot").positions[:, 1], poise.Status(int(below.status[-1])))

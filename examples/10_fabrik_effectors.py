@@ -1,4 +1,4 @@
-"""FABRIK with several effectors: two hands and a head, pulled from one spine, the feet left where they are."""
+"""FABRIK with several effectors: two hands and a head on one spine."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ goals = [poise.Position(name, start.world[name].positions + by, root="Spine") fo
 result = poise.solve(start, goals, solver="fabrik")
 print(result)
 assert result.reached
-assert result.violation <= 1e-9  # the elbows are hinges that bend one way
+assert result.violation <= 1e-9  # the elbows are one-sided hinges
 np.testing.assert_array_equal(result.pose.world["LeftFoot"].positions, start.world["LeftFoot"].positions)
 
 plain = poise.solve(start, goals, solver=poise.FABRIK(finish=False))  # the algorithm of the papers, for study

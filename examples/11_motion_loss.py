@@ -1,4 +1,4 @@
-"""Forward kinematics inside a loss of your own: JAX's gradients pull both hands together. Needs the extra `jax`."""
+"""Forward kinematics in a JAX loss: gradients pull both hands together. Needs the extra `jax`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Head, neck and spine look at a point while a hand reaches for it, its elbow kept out to the side."""
+"""Gaze of head, neck and spine, with a reaching hand and a pole for its elbow."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Joint positions, as motion capture and motion models give them, to an animation that other programs read."""
+"""Joint positions of motion capture or a motion model, fitted and saved as an animation."""
 
 import sys
 from pathlib import Path
@@ -11,8 +11,8 @@ from poise import samples
 out = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 
 walk = poise.load(samples.path("humanoid.bvh")).clips[0]
-positions = walk.poses.world.positions.copy()  # (frames, joints, 3): all that a motion model would return
-positions[5:9, walk.skeleton.names.index("LeftHand")] = np.nan  # a marker that was hidden for a while
+positions = walk.poses.world.positions.copy()  # (frames, joints, 3): the output of a motion model
+positions[5:9, walk.skeleton.names.index("LeftHand")] = np.nan  # a marker hidden for a while
 
 fitted = poise.fit(walk.skeleton, positions, fps=walk.fps, name="fitted")
 print(fitted.message())
@@ -21,4 +21,4 @@ poise.save(fitted, out / "fitted.bvh")
 again = poise.load(out / "fitted.bvh").clips[0]
 off = np.linalg.norm(again.poses.world.positions - positions, axis=-1)
 print(f"largest distance after saving and loading: {np.nanmax(off):.2g}")
-assert np.nanmax(off) < 0.01  # metres: what the hidden hand costs the fingers
+assert np.nanmax(off) < 0.01  # metres: error of the fingers from the hidden hand

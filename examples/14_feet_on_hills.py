@@ -1,4 +1,4 @@
-"""A walk made on a flat floor put on hills, its contacts edited by hand, and what it did to the feet."""
+"""A flat walk on hills: edit contacts, plant feet, measure the result."""
 
 import sys
 from pathlib import Path
@@ -35,7 +35,7 @@ shares = [f"{100 * result.report.after.contact.mean():.0f} %" for result in (pla
 print(f"feet on the ground: {shares[0]} of the time, then {shares[1]}")
 assert longer.report.after.contact.mean() > planted.report.after.contact.mean()
 
-# its steps are longer than the treads of these stairs: shorter ones climb one tread each
+# its steps are longer than the stair treads; shorter ones climb one tread each
 stairs = poise.Terrain.stairs(0.15, 0.30, direction=(0, 0, 1))
 upstairs = poise.plant_feet(rig.clips[0], stairs, rig=rig, stride="fit")
 print(upstairs.notes[0])

@@ -1,4 +1,4 @@
-"""A walk that is put on a slope live, frame by frame, as a game does it."""
+"""A walk on a slope, frame by frame as in a game."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ import poise
 from poise import samples
 
 clip = poise.load(samples.path("humanoid.glb")).clips[0]
-walk = poise.plant_feet(clip, poise.Terrain.flat()).travelled  # the clip walks in place: a game moves its figure itself
+walk = poise.plant_feet(clip, poise.Terrain.flat()).travelled  # the clip walks in place: a game moves its character
 
 slope = poise.Terrain.slope(12)
-grounder = poise.Grounder(clip, slope)  # the clip says where the soles are and how the knees bend
+grounder = poise.Grounder(clip, slope)  # soles and knee directions come from the clip
 step = 1 / 60
 shown = []
 for time in np.arange(0.0, walk.duration, step):
@@ -18,7 +18,7 @@ for time in np.arange(0.0, walk.duration, step):
     if len(shown) % 12 == 1:
         print(f"{time:.2f} s: feet locked {grounder.locked.tolist()}, the pelvis {100 * grounder.pelvis:+.1f} cm")
 
-# the same clip, planted as a whole: it knows where each foot is going to stand
+# the same clip, planted as a whole, with all later footfalls known
 whole = poise.plant_feet(clip, slope)
 there = whole.at(np.arange(len(shown)) * step).world["LeftFoot"].positions
 off = np.linalg.norm(shown - there, axis=-1) / grounder.figure.metre

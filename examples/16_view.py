@@ -1,6 +1,6 @@
-"""The viewer driven from Python: a handle that is dragged in the page, a Tracker that follows it, the pose shown.
+"""The viewer from Python: a draggable handle, a Tracker, the displayed pose.
 
-At a terminal it opens the browser and runs until the page is closed; elsewhere it moves the handle by itself and ends.
+In a terminal it opens the browser and runs until the page is closed; elsewhere it moves the handle itself and ends.
 """
 
 import sys
@@ -16,7 +16,7 @@ with poise.view(rig, open_browser=someone) as view:
     ball = view.handle("target", at=[0.3, 1.2, 0.4])
     for frame in view.frames(fps=60):
         if not someone:
-            ball.position = ball.position + [0.0, 0.01, 0.0]  # nobody drags: go up
+            ball.position = ball.position + [0.0, 0.01, 0.0]  # without a user: move up
         result = tracker(ball.position, dt=frame.dt)
         view.pose = result.pose
         if not someone and frame.number == 20:

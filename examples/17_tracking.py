@@ -1,4 +1,4 @@
-"""A hand follows a target that jumps: at once, with damping, with a largest speed; and what it did becomes a clip."""
+"""Tracking of a jumping target: without damping, with damping, with a speed limit, saved as a clip."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A solver of your own: given as a value, judged like every other; and one that lies, found out by the judge."""
+"""A custom solver as a value, and a solver with false claims."""
 
 from dataclasses import dataclass
 
@@ -10,14 +10,14 @@ from poise.extend import Answer, Capabilities, Floats, Kind, Problem, Request, T
 
 @dataclass(frozen=True, kw_only=True)
 class Nudge:
-    """Try each joint a little farther and a little back, keep what helps, take half the step where nothing does.
+    """Coordinate search: step each joint both ways, keep improvements, halve the step without any.
 
     Parameters
     ----------
     iterations
         Largest number of rounds over the joints.
     first
-        [rad] The step that it begins with.
+        [rad] First step.
     """
 
     iterations: int = 200
@@ -26,10 +26,10 @@ class Nudge:
     name = "nudge"
     handles = Capabilities(
         goals=("Position",), several=False, joints=(Kind.HINGE, Kind.SLIDE), limits=("Range",), prefer=("first",)
-    )  # everything else is refused in a sentence
+    )  # everything else is refused with a message
 
     def run(self, problem: Problem, targets: Floats, tolerance: Tolerance, request: Request) -> Answer:
-        """Solve for each target in turn; there may be none."""
+        """Solve for each target; the batch may be empty."""
         q = np.broadcast_to(problem.start.flat_q, (len(targets), problem.skeleton.nq)).copy()
         rounds = np.zeros(len(targets), dtype=int)
         for i, target in enumerate(targets):
@@ -38,7 +38,7 @@ class Nudge:
         return Answer(q, met, rounds, rounds * len(problem.joints))
 
     def _one(self, problem: Problem, q: Floats, target: Floats, close: float) -> tuple[Floats, int]:
-        """The pose for one target (1, 3), and how many rounds it took."""
+        """Solve for one target (1, 3). Returns the pose and the number of rounds."""
         skeleton, step = problem.skeleton, self.first
         columns = [skeleton.q_slice(name).start for name in problem.joints]
         error = problem.errors(q[None], target)[0, 0]

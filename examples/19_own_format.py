@@ -1,4 +1,4 @@
-"""A file format of your own: read into a Rig, solved, written back, and carried over to GLB."""
+"""A custom file format: read into a Rig, solve, write, convert to GLB."""
 
 import sys
 from pathlib import Path

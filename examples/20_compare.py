@@ -1,4 +1,4 @@
-"""Methods side by side on a rig: the same targets, judged by forward kinematics; what tells them apart is the path."""
+"""Comparison of methods on a rig: equal targets, and differences along a path."""
 
 import sys
 from pathlib import Path

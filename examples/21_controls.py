@@ -1,6 +1,6 @@
-"""A script with its own controls in the viewer: a slider, a button, a text, and points marked in the scene.
+"""A script with controls in the viewer: a slider, a button, a text, and marked points.
 
-At a terminal it opens the browser and runs until the page is closed; elsewhere it uses the controls by itself and ends.
+In a terminal it opens the browser and runs until the page is closed; elsewhere it uses the controls itself and ends.
 """
 
 import sys
@@ -21,7 +21,7 @@ with poise.view(rig, open_browser=someone) as view:
     way = []
     for frame in view.frames(fps=60):
         if not someone:
-            height.value += 0.01  # nobody drags: go up
+            height.value += 0.01  # without a user: move up
         result = tracker([0.3, height.value, 0.4], dt=frame.dt)
         if again.pressed:
             way.clear()

@@ -1,4 +1,4 @@
-"""Five programs that people write first: a reach, a moving target, feet on hills, a robot in a batch, a comparison."""
+"""Five common programs: a reach, a moving target, feet on hills, a robot in a batch, a comparison."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ import poise
 
 out = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 
-# 1. load a rig, bring a hand to a point, write the file back
+# 1. load a rig, solve for a hand, save the file
 rig = poise.load(poise.sample("humanoid"))
 hand = poise.Position("LeftHand", [0.3, 1.2, 0.4], root="LeftArm")
 result = poise.solve(rig.rest, hand)
@@ -17,7 +17,7 @@ print(result)
 print(result.pose.world["LeftHand"].positions)
 poise.save(result.require().pose, out / "reach.glb")
 
-# 2. follow a target that moves, frame by frame; 16_view.py has the same with a handle in the page
+# 2. follow a moving target, frame by frame; 16_view.py does so with a handle in the page
 tracker = poise.Tracker(rig.rest, hand, solver=poise.CCD(iterations=4))
 for frame in range(60):
     step = tracker([0.3, 1.2 + 0.003 * frame, 0.4], dt=1 / 60)
@@ -29,7 +29,7 @@ planted = poise.plant_feet(rig.clips[0], hills, rig=rig)
 print(planted.report)
 poise.save(planted.clip, out / "walk_on_hills.glb", like=rig)
 
-# 4. a hundred thousand places for a robot arm: a batch is a leading axis
+# 4. a hundred thousand placements for a robot arm: a batch is a leading axis
 arm = poise.load(poise.sample("arm"))
 q = np.random.default_rng(0).uniform(*arm.skeleton.value_ranges.T, (100_000, arm.skeleton.nq))
 places = poise.Pose(arm.skeleton, q).world_of("tool")

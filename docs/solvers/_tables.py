@@ -59,7 +59,7 @@ def measured(name: str) -> str:
 def _iterative(name: str) -> str:
     rows = [row for row in _rows("chain10") if row["solver"].split()[0].rstrip(",") == name]
     lines = [
-        "Ten bones, started straight, to 1/1000 of a bone (`benchmarks/results/chain10.md`, which says how).",
+        "Ten bones, started straight, to 1/1000 of a bone (conditions in `benchmarks/results/chain10.md`).",
         "",
         "| targets | form | reached [%] | iterations, mean | each, in a batch [us] |",
         "|---|---|---|---|---|",
@@ -71,7 +71,7 @@ def _iterative(name: str) -> str:
                 lines.append(f"| {words} | {row['solver']} | {' | '.join(f'{x:.3g}' for x in numbers)} |")
     for row in _rows("methods_panda"):
         if row["solver"] == name:
-            where = "A Panda to places, to 1e-6 m and 1e-6 rad within its limits"
+            where = "A Panda to placements, to 1e-6 m and 1e-6 rad within its limits"
             found = f"{row['solved [%]']:.3g} % of {row['of']} solved, {float(row['batch [us]']):,.5g} us each"
             lines += ["", f"{where} (`benchmarks/results/methods_panda.md`): {found}."]
     return "\n".join(lines)
@@ -79,7 +79,7 @@ def _iterative(name: str) -> str:
 
 def _closed_form() -> str:
     lines = [
-        "A leg of three ball joints, targets within its reach (`benchmarks/results/two_bone.md`, which says how).",
+        "A leg of three ball joints, targets within its reach (conditions in `benchmarks/results/two_bone.md`).",
         "",
         "| what | targets | each [ns] |",
         "|---|---|---|",
