@@ -23,8 +23,15 @@ from typing import NamedTuple
 LATER = ("ground", "kernels/ground", "solvers/natural")  # rebuilt by later work, with their names and sentences
 RELATIVE = re.compile(r"\b(that|which|whose|whom|who)\b", re.IGNORECASE)
 SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n\n")
+MAX_WORDS = 12  # of a first sentence
 MAX_PARAMETERS, MANY_PARAMETERS = 12, 10  # a function has at most the first; few functions have more than the second
 ENTRIES = ("kernel", "short_kernel", "entry_kernel", "gil_kernel")  # decorators of kernels that Python calls
+
+#: Words without a meaning in the field; they say how a value came about, not which one it is.
+FORBIDDEN_WORDS = {
+    "already", "anew", "asked", "nobody", "said", "seen", "somebody", "sooner", "told", "unfolded", "vain", "whoever",
+}  # fmt: skip
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")  # of snake_case and CamelCase names
 
 #: One-word names in -ed or of irregular verbs that are verbs in the imperative, or nouns of the field.
 IMPERATIVES = {"bed", "embed", "feed", "need", "read", "seed", "shed", "speed"}
@@ -94,6 +101,23 @@ class Source:
     def functions(self) -> list[Function]:
         """Every function, nested ones included."""
         return list(self._functions(self.tree, in_class=False))
+
+    @cached_property
+    def forbidden_names(self) -> list[tuple[int, str]]:
+        """Line and name of modules, functions, classes, parameters and variables with a forbidden word."""
+        names = [(1, part) for part in Path(self.name).with_suffix("").parts]
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names.append((node.lineno, node.name))
+            elif isinstance(node, ast.arg):
+                names.append((node.lineno, node.arg))
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.append((node.lineno, node.id))
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                names.append((node.lineno, node.attr))
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                names += [(node.lineno, alias.asname) for alias in node.names if alias.asname]
+        return [(line, name) for line, name in names if FORBIDDEN_WORDS & {w.lower() for w in WORD.findall(name)}]
 
     def _functions(self, node: ast.AST, *, in_class: bool) -> Iterator[Function]:
         for child in ast.iter_child_nodes(node):
@@ -194,15 +218,17 @@ def measure(sources: Iterable[Source], public: set[str]) -> Figures:
 
 
 def print_worst(sources: list[Source], public: set[str], count: int) -> None:
-    """Print places that break a bar: participles, long sentences, many parameters."""
+    """Print places that break a bar: names, long sentences, many parameters."""
     functions = [each for source in sources for each in source.functions]
     participles = [each for each in functions if each.is_bare_participle]
     wide = [each for each in functions if each.parameters > MANY_PARAMETERS and not has_own_parameters(each, public)]
     sentences = [(source.name, line, text) for source in sources for line, text in source.sentences]
     long = sorted(sentences, key=lambda each: -len(each[2].split()))
+    forbidden = [f"{source.name}:{line} {name}" for source in sources for line, name in source.forbidden_names]
     clauses = [each for each in sentences if RELATIVE.search(each[2])]
     for title, lines in (
         ("bare participles", [f"{each.path}:{each.line} {each.name}" for each in participles]),
+        ("names with forbidden words", forbidden),
         ("many parameters", [f"{each.path}:{each.line} {each.name} {each.parameters}" for each in wide]),
         ("long first sentences", [f"{path}:{line} {text}" for path, line, text in long]),
         ("relative clauses", [f"{path}:{line} {text}" for path, line, text in clauses]),

@@ -7,18 +7,32 @@ purpose says so. import-linter keeps the order of the rooms; that it is asked wi
 from __future__ import annotations
 
 import ast
+import importlib.util
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "src" / "poise"
+
+
+def load_script(name: str) -> Any:
+    """Load a script of scripts/ as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+style = load_script("measure_style")  # the rules of names and sentences are its measures
 MOST_FILES_ON_TOP, MOST_LINES = 9, 900
 REGISTRIES = ("solvers", "problem/goals", "io/formats", "viewer/scenes", "comparison/peers/adapters")
 
@@ -177,6 +191,26 @@ def modules_are_not_imported_by_a_literal_name(package: Path) -> list[str]:
     return found
 
 
+# --- names and sentences: measured by scripts/measure_style.py, without the folders that later work rebuilds ---------
+
+
+def find_done_sources(package: Path) -> list[Any]:
+    """Find the sources under the rules of names and sentences."""
+    return [source for source in style.read_sources(package) if not source.is_later]
+
+
+def names_have_no_forbidden_words(package: Path) -> list[str]:
+    """Forbid words without a meaning in the field in names: `told`, `asked`, `anew`."""
+    sources = find_done_sources(package)
+    return [f"{source.name}:{line} {name}" for source in sources for line, name in source.forbidden_names]
+
+
+def packages_have_docstrings(package: Path) -> list[str]:
+    """Every `__init__.py` describes its package."""
+    packages = (each for each in sources(package) if Path(each.path).name == "__init__.py")
+    return [f"{each.path} has no docstring" for each in packages if not ast.get_docstring(each.tree)]
+
+
 RULES: tuple[Callable[[Path], list[str]], ...] = (
     top_folder_is_small,
     files_are_short,
@@ -186,6 +220,8 @@ RULES: tuple[Callable[[Path], list[str]], ...] = (
     entries_do_not_import_each_other,
     numbers_are_not_copied,
     modules_are_not_imported_by_a_literal_name,
+    names_have_no_forbidden_words,
+    packages_have_docstrings,
 )
 
 # What breaks each rule: files of a package.
@@ -219,7 +255,23 @@ BREACHES: list[tuple[Callable[[Path], list[str]], dict[str, str], str]] = [
         {"model/a.py": "from importlib import import_module\n\nimport_module('poise.plot').draw()"},
         "model/a.py:3",
     ),
+    (names_have_no_forbidden_words, {"io/told.py": ""}, "io/told.py:1 told"),
+    (names_have_no_forbidden_words, {"io/a.py": "def read_asked(): ..."}, "io/a.py:1 read_asked"),
+    (names_have_no_forbidden_words, {"io/a.py": "class RowSeen: ..."}, "io/a.py:1 RowSeen"),
+    (names_have_no_forbidden_words, {"io/a.py": "def read(*, anew): ..."}, "io/a.py:1 anew"),
+    (names_have_no_forbidden_words, {"io/a.py": "\nSOONER_S = 1.0"}, "io/a.py:2 SOONER_S"),
+    (names_have_no_forbidden_words, {"io/a.py": "def f(x):\n    x.is_already = 1"}, "io/a.py:2 is_already"),
+    (names_have_no_forbidden_words, {"io/a.py": "import re as said"}, "io/a.py:1 said"),
+    (packages_have_docstrings, {"io/__init__.py": "from poise.io.registry import load"}, "io/__init__.py has no"),
 ]
+
+
+@pytest.mark.parametrize("folder", style.LATER)
+def test_folders_of_later_work_keep_their_names(folder, tmp_path):
+    path = tmp_path / folder / "told.py"
+    path.parent.mkdir(parents=True)
+    path.write_text('"""A file that is told."""\ndef moved(): ...', encoding="utf-8")
+    assert [each for rule in RULES for each in rule(tmp_path)] == []
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)

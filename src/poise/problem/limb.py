@@ -1,4 +1,4 @@
-"""Find the joints of a two-bone limb, and pack it for its kernels.
+"""Find the joints of two-bone limbs and pack them for kernels.
 
 The kernels are kernels/two_bone.py and kernels/planar_two_bone.py. A problem without such a limb gets the reason.
 """

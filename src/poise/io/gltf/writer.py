@@ -1,4 +1,4 @@
-"""glTF writer: rigs, clips and poses, into the source document or a new one."""
+"""glTF writer: rigs, clips and poses, into old or new documents."""
 
 from __future__ import annotations
 

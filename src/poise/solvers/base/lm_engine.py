@@ -321,7 +321,7 @@ def _split_by_preference(preferred: Floats, count: int, first: int, last: int) -
 
 
 def pack_tree_arrays(plan: Plan, tolerance: Tolerance, stiffness: Stiffness = 0.0) -> tuple[tuple[Any, ...], int]:
-    """Pack the arrays of a tree for tree_lm.py and jacobian_methods.py, and their workspace size."""
+    """Pack the arrays of a tree and its workspace size. They are for tree_lm.py and jacobian_methods.py."""
 
     def make() -> tuple[tuple[Any, ...], int]:
         from poise.kernels.tree_residual import compute_workspace_size  # noqa: PLC0415  (imports Numba)
