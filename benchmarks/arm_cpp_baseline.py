@@ -242,13 +242,13 @@ def medians(contests: dict[str, Contest], rounds: int) -> dict[str, dict[str, fl
     return {c: {n: float(np.median(times[c, n])) for n in contest} for c, contest in contests.items()}
 
 
-def row(what: str, ours: float, seconds: dict[str, float], unit: float, asked: str = "") -> harness.Row:
+def row(what: str, ours: float, seconds: dict[str, float], unit: float, requested: str = "") -> harness.Row:
     """One comparison with the fastest C++; `unit` divides seconds."""
     theirs = {name: s for name, s in seconds.items() if name not in ("ours", "public", "tree")}
     best = min(theirs, key=theirs.__getitem__)
     return {
         "what": what, "ours [ns]": ours / unit * 1e9, "C++ [ns]": theirs[best] / unit * 1e9,
-        "ratio": round(ours / theirs[best], 3), "asked": asked, "fastest C++": best,
+        "ratio": round(ours / theirs[best], 3), "asked": requested, "fastest C++": best,
     }  # fmt: skip
 
 
@@ -268,12 +268,12 @@ def measure(rounds: int, count: int) -> tuple[list[harness.Row], list[str]]:
     seconds = medians(contests, rounds)
     each, m = PROBLEMS * PASSES, arm_case.arm.link_count
     rows = []
-    for kind, said in ((lanes, f"{w} lanes"), (SCALAR, "one at a time")):
+    for kind, message_text in ((lanes, f"{w} lanes"), (SCALAR, "one at a time")):
         fk, lm = seconds[f"fk {kind.width}"], seconds[f"lm {kind.width}"]
-        asked = "" if kind == SCALAR else "1.3"
-        rows.append(row(f"FK of the chain, {said}", fk["ours"], fk, each, asked))
-        rows.append(row(f"LM iteration, {said}", lm["ours"], lm, each, asked))
-        rows.append(row(f"FK of the same arm as a tree, {said}", fk["tree"], fk, each))
+        requested = "" if kind == SCALAR else "1.3"
+        rows.append(row(f"FK of the chain, {message_text}", fk["ours"], fk, each, requested))
+        rows.append(row(f"LM iteration, {message_text}", lm["ours"], lm, each, requested))
+        rows.append(row(f"FK of the same arm as a tree, {message_text}", fk["tree"], fk, each))
     fk, batch = seconds[f"fk {w}"], seconds["batch"]
     per_joint = {name: s / m for name, s in fk.items()}
     rows.append(

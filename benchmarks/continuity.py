@@ -33,7 +33,7 @@ SOLVERS: dict[str, dict[str, Any]] = {
     "fabrik": {"solver": "fabrik"},
     "ccd": {"solver": "ccd"},
 }
-SEEN = 2.0  # [deg]
+LEAP = 2.0  # [deg]
 
 
 class Moving(NamedTuple):
@@ -120,7 +120,7 @@ def row(given: Moving, where: str, solver: str) -> dict[str, Any]:
         leaps = np.concatenate([one["leaps"] for one in found])
         out |= {
             f"{what}: worst leap [deg]": round(max(0.0, float(leaps.max())), 1),
-            f"{what}: leaps": int((leaps > SEEN).sum()),
+            f"{what}: leaps": int((leaps > LEAP).sum()),
             f"{what}: reached [%]": round(100 * float(np.mean([one["reached"] for one in found])), 1),
             f"{what} [us a frame]": float(np.mean([one["us"] for one in found])),
         }
@@ -144,18 +144,18 @@ def main() -> int:
     worst = {what: max(one[f"{what}: worst leap [deg]"] for one in proof) for what in ("alone", "baked")}
     proof_words = (
         f"Walks with targets beyond reach: a joint turns by at most {worst['baked']} degrees more than 1.5 times the "
-        f"clip's own turn and the target's ({worst['alone']} where each frame is solved alone); less than {SEEN:g} are "
+        f"clip's own turn and the target's ({worst['alone']} where each frame is solved alone); less than {LEAP:g} are "
         "asked for."
     )
     across_words = (
-        f"A leap counts from {SEEN:g} degrees. Where a target comes within reach, the elbow or knee of a straight limb "
+        f"A leap counts from {LEAP:g} degrees. Where a target comes within reach, the elbow or knee of a straight limb "
         "opens as the square root of what the target comes nearer: that leap is the target's, though the measure here "
         "does not know it. Frames that met their goals in the clip keep their pose, also between two that do not."
     )
     harness.report(
         "continuity", "Baked clips: leaps that neither the clip nor the target has", rows, (proof_words, across_words)
     )
-    return 0 if worst["baked"] < SEEN else 1
+    return 0 if worst["baked"] < LEAP else 1
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ RIGS = {
 }
 GROUNDS = {"flat": Terrain.flat, "noise 5 cm": lambda: Terrain.noise(0.05)}
 FRAMES, STEP, CROWD = 4000, 1 / 120, 100
-ASKED = 20.0  # [us]
+REQUESTED = 20.0  # [us]
 
 
 def poses_of(data: Path, rig: str, clip: str) -> tuple[poise.Clip, list[Pose]]:
@@ -95,7 +95,7 @@ def row(name: str, kind: str, clip: poise.Clip, poses: list[Pose]) -> harness.Ro
 def main(names: tuple[str, ...] = tuple(RIGS)) -> int:
     """Run everything and write the table."""
     data = harness.data_folder()
-    notes = [f"Asked for: below {ASKED:g} us a frame and character on flat ground."]
+    notes = [f"Asked for: below {REQUESTED:g} us a frame and character on flat ground."]
     rows = []
     if data is None:
         notes.append("Left out, the test data is not here: set POISE_DATA.")

@@ -140,7 +140,7 @@ def _nearby(values: np.ndarray) -> np.ndarray:
     return sliding_window_view(np.pad(values, NEAR, mode="edge"), 2 * NEAR + 1).max(axis=1)
 
 
-def seen(source: np.ndarray, shown: np.ndarray, live: Grounder) -> harness.Row:
+def observed(source: np.ndarray, shown: np.ndarray, live: Grounder) -> harness.Row:
     """Hips, ankles and depth of all frames, in mm, beside the source."""
     figure, footing = live.figure, Footing(live.terrain, live.figure)
     rows, depths = [], []
@@ -177,7 +177,7 @@ def row(kind: str, script: int, reference: Clip, source: np.ndarray) -> harness.
         shown[i] = answer.q
     median, slow = harness.spread(seconds[10:], 1e-6)
     return {
-        "ground": kind, "script": script + 1, **seen(source, shown, live),
+        "ground": kind, "script": script + 1, **observed(source, shown, live),
         "a frame, median [us]": median, "99 % [us]": slow,
         f"one of a crowd of {CROWD} [us]": crowd(reference, kind, source),
     }  # fmt: skip
@@ -200,12 +200,12 @@ def main() -> int:
     parser.add_argument("--long", action="store_true", help="ten minutes a script")
     options, _ = parser.parse_known_args()
     data, rows, length = harness.data_folder(), [], LONG if options.long else SECONDS
-    asked = (
+    requested = (
         f"{SCRIPTS} scripts of {length:g} s, {RATE:g} frames a second. Asked for: hips at most 5 mm a frame beyond the "
         "source on flat ground, 1 % of frames deeper than 30 mm on stairs, ankle d2 at most 25 mm, medians of 12 us on "
         f"flat ground and 40 us on stairs, 2 us for one of a crowd of {CROWD}."
     )
-    notes = [asked]
+    notes = [requested]
     if data is None:
         notes.append("Left out, the test data is not here: set POISE_DATA.")
     else:

@@ -165,7 +165,7 @@ def main(jobs: int = JOBS, kills: int = KILLS) -> int:
             (top / verb).mkdir()
             ran, same, whole = measured(top / verb, verb, clips, few, kills)
             table += _rows(verb, ran)
-            notes.append(_told(verb, ran, same=same, whole=whole))
+            notes.append(_reported(verb, ran, same=same, whole=whole))
             right = right and same and whole
     harness.report("libraries", "Whole libraries", table, notes)
     return 0 if right else 1
@@ -181,7 +181,7 @@ def _rows(verb: str, ran: dict[str, Ran]) -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-def _told(verb: str, ran: dict[str, Ran], *, same: bool, whole: bool) -> str:
+def _reported(verb: str, ran: dict[str, Ran], *, same: bool, whole: bool) -> str:
     pace = ran["one process"].seconds / ran["two processes"].seconds
     return (
         f"{verb}: two processes were {pace:.2f} times as fast as one by the wall clock, with "

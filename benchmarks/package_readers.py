@@ -112,9 +112,9 @@ def main() -> int:
         task = json.loads(line)
         with contextlib.chdir(Path(task["root"]).parent):  # where MuJoCo writes its log
             signal.alarm(task["seconds"])
-            told = answer(READERS[sys.argv[1]], task)
+            reported = answer(READERS[sys.argv[1]], task)
             signal.alarm(0)
-        out.write(json.dumps(told) + "\n")
+        out.write(json.dumps(reported) + "\n")
         out.flush()
     return 0
 

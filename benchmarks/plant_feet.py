@@ -29,7 +29,7 @@ CLIPS = {
 }
 RATES = (None, 60.0, 30.0)  # [frames/s] the clip's own, and slower: feet are worked out in at least 100
 FRAMES, ROUNDS = 5000, 7
-ASKED = 20_000
+REQUESTED = 20_000
 STAGES = {
     "roles and figure": ("figure_of",),
     "forward kinematics of legs": ("motion_of",),
@@ -120,12 +120,12 @@ def main() -> int:
     rows: list[harness.Row] = []
     for name, clip in clips.items():
         speed = frames_a_second(clip, terrain)
-        rows.append({"clip": name, "frames/s": round(speed), "of those asked": round(speed / ASKED, 2)})
+        rows.append({"clip": name, "frames/s": round(speed), "of those asked": round(speed / REQUESTED, 2)})
     shares = stages(next(iter(clips.values())), terrain)
     split = ", ".join(f"{stage} {share:.0f} %" for stage, share in shares.items())
     notes = [
         __doc__.split("\n\n", 1)[1].strip(),
-        f"Asked: {ASKED:,} frames a second. Of the first clip's time: {split}.",
+        f"Asked: {REQUESTED:,} frames a second. Of the first clip's time: {split}.",
     ]
     harness.report("plant_feet", "Feet put on flat ground", rows, notes)
     return 0

@@ -99,8 +99,8 @@ class Posed:
             self.at(side + "Foot") + shin * (along * self.foot_ahead(side) + HALF_FOOT * sign * body.left)
             for side in SIDES for along in (TOES_AT, -HEEL_AT) for sign in (1, -1)
         ]  # fmt: skip
-        seen, centre = np.array(corners) @ axes.T, self.centre_of_mass() @ axes.T
-        outside = np.maximum(np.maximum(seen.min(axis=0) - centre, centre - seen.max(axis=0)), 0.0)
+        observed, centre = np.array(corners) @ axes.T, self.centre_of_mass() @ axes.T
+        outside = np.maximum(np.maximum(observed.min(axis=0) - centre, centre - observed.max(axis=0)), 0.0)
         return np.linalg.norm(outside, axis=-1) / ((TOES_AT + HEEL_AT) * shin)
 
     def _shin(self) -> float:

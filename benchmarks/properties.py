@@ -149,12 +149,12 @@ def main() -> int:
         "the least."
     )
     made = f"Measured on {when}: {machine}. Repeat it with `python benchmarks/run.py properties`."
-    said = [made, what, *notes(table)]
+    message = [made, what, *notes(table)]
     numbers = ["### The numbers behind it", harness.table(figures(table))]
-    harness.report("properties", "Properties of the methods", rows(table), [*said, *numbers])
+    harness.report("properties", "Properties of the methods", rows(table), [*message, *numbers])
     path = harness.RESULTS / "properties.json"
     document = json.loads(path.read_text(encoding="utf-8"))
-    document |= {"notes": said, "figures": figures(table), "growth": growth_rows(table)}
+    document |= {"notes": message, "figures": figures(table), "growth": growth_rows(table)}
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     return 0
 

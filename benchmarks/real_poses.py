@@ -27,7 +27,7 @@ FRAMES = 60
 LEG = 85.0  # [cm]
 ENDS = ("leftHand", "rightHand", "leftFoot", "rightFoot")
 MEASURED = {"elbows": "LowerArm", "knees": "LowerLeg", "shoulders": "UpperArm"}
-ASKED = {"positions": (6.5, 3.5, 5.5), "rotations, too": (4.0, 2.5, 4.0)}
+REQUESTED = {"positions": (6.5, 3.5, 5.5), "rotations, too": (4.0, 2.5, 4.0)}
 ROUNDS = 5
 
 
@@ -115,7 +115,7 @@ def run(folder: Path, names: Sequence[str], title: str) -> list[dict[str, Any]]:
     """The mean over some clips, then each of them."""
     rows = [
         row(clip, given, natural=natural)
-        for clip in recorded(folder, names) for given in ASKED for natural in (True, False)
+        for clip in recorded(folder, names) for given in REQUESTED for natural in (True, False)
     ]  # fmt: skip
     return [*means(rows, f"mean of {title}"), *rows]
 
@@ -127,15 +127,15 @@ def main() -> int:
         print("real_poses needs the test data: set POISE_DATA")
         return 1
     rows = [*run(folder, CLIPS, "six clips"), *run(folder, OTHERS, "other clips")]
-    asked = "; ".join(f"{given}: {', '.join(map(str, most))}" for given, most in ASKED.items())
-    note = f"Distances in cm of a figure whose leg is {LEG:.0f} cm. Asked of elbows, knees, shoulders: {asked}."
+    requested = "; ".join(f"{given}: {', '.join(map(str, most))}" for given, most in REQUESTED.items())
+    note = f"Distances in cm of a figure whose leg is {LEG:.0f} cm. Asked of elbows, knees, shoulders: {requested}."
     harness.report("real_poses", "Real poses found again", rows, [note])
     return int(any(misses(one) for one in rows if one["clip"] == "mean of six clips" and one["poses"] == "natural"))
 
 
 def misses(one: dict[str, Any]) -> bool:
     """Whether a row is above what is asked."""
-    return any(one[what] > most for what, most in zip(MEASURED, ASKED[one["given"]], strict=True))
+    return any(one[what] > most for what, most in zip(MEASURED, REQUESTED[one["given"]], strict=True))
 
 
 if __name__ == "__main__":

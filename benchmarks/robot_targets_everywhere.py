@@ -141,8 +141,8 @@ def ways(case: Case, count: int) -> dict[str, int]:
     single = np.array([poise.solve(begin[i], one[i]).q for i in range(count)])
     look("single", single)
     wrong["single, other bits than in a batch"] = int((single != batch).any(axis=-1).sum())
-    asked = zip(one, starts, strict=True)
-    look("prepared", np.array([prepared((goal.position, goal.rotation), start=start).q for goal, start in asked]))
+    requested = zip(one, starts, strict=True)
+    look("prepared", np.array([prepared((goal.position, goal.rotation), start=start).q for goal, start in requested]))
     look("closest", poise.solve(poise.Pose(s, starts), goal, prefer="closest").q)
     for i in range(min(2, count)):
         every = poise.solve(begin[i], one[i], prefer="all").solutions.q
@@ -222,9 +222,9 @@ def beyond(case: Case, sizes: Sizes) -> Record:
     goal = places(limb, anywhere(limb, rng, sizes.beyond))
     base = limb.rest.world_of(limb.first).positions
     out = base + (goal.position - base) * rng.uniform(1.1, 3.0, (sizes.beyond, 1))
-    asked = {"points": poise.Position(limb.tip, out), "places": poise.Place(limb.tip, out, goal.rotation)}
+    requested = {"points": poise.Position(limb.tip, out), "places": poise.Place(limb.tip, out, goal.rotation)}
     record = case.names | {"asked": sizes.beyond}
-    for name, goals in asked.items():
+    for name, goals in requested.items():
         batch = poise.solve(limb.rest, goals)
         single = [poise.solve(limb.rest, goals.with_target(row)) for row in goals.rows()]
         best = poise.solve(limb.rest, goals, solver=poise.LevenbergMarquardt(restarts=2_000, iterations=60))
@@ -322,15 +322,15 @@ def of_robots(records: Sequence[Record]) -> list[harness.Row]:
 
 def _of_robot(own: Sequence[Record]) -> harness.Row:
     known = [record["Pinocchio"] for record in own if record["Pinocchio"] is not None]
-    asked = sum(record["asked"] for record in own)
+    requested = sum(record["asked"] for record in own)
     return {
         "package": own[0]["package"], "robot": own[0]["robot"], "tips": len(own),
-        "most joints": max(record["joints"] for record in own), "targets": asked,
+        "most joints": max(record["joints"] for record in own), "targets": requested,
         "reached [%]": reached(own), "whole turns [%]": share(own, "turned"),
         "other ways, faults": sum(sum(record["ways"].values()) for record in own),
         "worst [m]": max(record["worst [m]"] for record in own),
         "worst [rad]": max(record["worst [rad]"] for record in own),
-        "us a target": 1e6 * sum(record["seconds"] for record in own) / asked,
+        "us a target": 1e6 * sum(record["seconds"] for record in own) / requested,
         "Pinocchio": max(known, default="does not read it"),
     }  # fmt: skip
 
@@ -392,7 +392,7 @@ MEANING = (
 )
 
 
-def told(found: dict[str, list[Record]]) -> str:
+def reported(found: dict[str, list[Record]]) -> str:
     """All tables and what they mean."""
     beyond_words = "Out of reach: how much worse a batch's best effort is than a single call's, and than the best known"
     tables = {
@@ -435,7 +435,7 @@ def main(arguments: Sequence[str] | None = None, sizes: Sizes = ALL) -> int:
         return harness.exit_code("robot_targets_everywhere: skipped, no URDF is here: set POISE_DATA, or --packages")
     file = given.file or harness.cache_folder() / f"robot_targets_everywhere-{stamp()}.jsonl"
     found = run(given.parts, everyone, sizes, file)
-    told(found)
+    reported(found)
     return int(any(r["missed"] or r["turned"] or r["ways"] for r in found.get("robots", [])))
 
 

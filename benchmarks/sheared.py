@@ -97,7 +97,7 @@ def nearest_rotations(world: Floats) -> Floats:
     return u @ vt
 
 
-class Asked(NamedTuple):
+class RequestedProblem(NamedTuple):
     """What came of one limb: distances (k,) as shares of its length, angles (k,), seconds a target, lengths off by."""
 
     distances: Floats
@@ -108,7 +108,7 @@ class Asked(NamedTuple):
 
 def run(files: list[Path], count: int = TARGETS) -> tuple[list[harness.Row], int]:
     """A row for each kind of limb, goal and solver, over all figures; how many figures there are."""
-    found: dict[tuple[str, str, str], list[Asked]] = {}
+    found: dict[tuple[str, str, str], list[RequestedProblem]] = {}
     figures = 0
     for number, path in enumerate(files):
         with warnings.catch_warnings():
@@ -122,28 +122,30 @@ def run(files: list[Path], count: int = TARGETS) -> tuple[list[harness.Row], int
             wanted = places(start, random_poses(start, limb, count, rng), limb.tip)
             for goal, solvers in SOLVERS.items():
                 for solver in solvers:
-                    found.setdefault((limb.what, goal, solver), []).append(_asked(start, limb, wanted, goal, solver))
+                    found.setdefault((limb.what, goal, solver), []).append(
+                        _requested(start, limb, wanted, goal, solver)
+                    )
     return [_row(*what, each) for what, each in sorted(found.items(), key=lambda item: item[0][:2])], figures
 
 
-def _asked(start: poise.Pose, limb: Limb, wanted: Floats, goal: str, solver: str) -> Asked:
+def _requested(start: poise.Pose, limb: Limb, wanted: Floats, goal: str, solver: str) -> RequestedProblem:
     """Solve for the places of world matrices (k, 4, 4), and judge."""
     points, turns = wanted[:, :3, 3], nearest_rotations(wanted)
-    asked: Any = poise.Position(limb.tip, points, root=limb.root)
+    requested: Any = poise.Position(limb.tip, points, root=limb.root)
     if goal == "place":
-        asked = poise.Place(limb.tip, points, turns, root=limb.root)
-    length = float(poise.solve(start, asked, solver=solver).tolerance / CLOSE)  # compiles, too
-    result, seconds = harness.quickest(lambda: poise.solve(start, asked, solver=solver, threads=1), 2, 20.0)
+        requested = poise.Place(limb.tip, points, turns, root=limb.root)
+    length = float(poise.solve(start, requested, solver=solver).tolerance / CLOSE)  # compiles, too
+    result, seconds = harness.quickest(lambda: poise.solve(start, requested, solver=solver, threads=1), 2, 20.0)
     at = places(start, result.pose.q, limb.tip)
     distances = np.linalg.norm(at[:, :3, 3] - points, axis=-1)
-    told = np.abs(result.errors[:, 0] - distances).max() / length
-    assert told < 1e-9, f"the result tells errors that are off by {told:.2g} of the length"
+    reported = np.abs(result.errors[:, 0] - distances).max() / length
+    assert reported < 1e-9, f"the result tells errors that are off by {reported:.2g} of the length"
     apart = np.linalg.norm(nearest_rotations(at) - turns, axis=(1, 2)) if goal == "place" else np.zeros(len(points))
     angles = 2.0 * np.arcsin(np.minimum(apart / np.sqrt(8.0), 1.0))
-    return Asked(distances / length, angles, seconds / len(points), result.problem.plan.length_error)
+    return RequestedProblem(distances / length, angles, seconds / len(points), result.problem.plan.length_error)
 
 
-def _row(what: str, goal: str, solver: str, each: list[Asked]) -> harness.Row:
+def _row(what: str, goal: str, solver: str, each: list[RequestedProblem]) -> harness.Row:
     distances, angles = (np.concatenate([one[i] for one in each]) for i in range(2))
     reached = (distances <= CLOSE * (1 + 1e-6)) & (angles <= CLOSE * (1 + 1e-6))
     return {

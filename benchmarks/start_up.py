@@ -19,7 +19,7 @@ import poise
 
 ROUNDS = 9
 PATIENCE = 900  # s for compiling everything
-ASKED = "0.5"  # s for a first solve of both solvers, with a warm cache
+REQUESTED = "0.5"  # s for a first solve of both solvers, with a warm cache
 
 IMPORT = "import poise"
 BARE = "import numpy"
@@ -88,10 +88,10 @@ def warm(rounds: int) -> list[harness.Row]:
         "Numba alone, no SciPy": (lambda: fresh(NO_SCIPY + NUMBA), ""),
         "import poise": (lambda: fresh(IMPORT), ""),
         "poise --version": (version, ""),
-        "import, load an arm, first solve": (lambda: fresh(ARM), ASKED),
-        "import, load a body, first solve by ccd": (lambda: fresh(CCD), ASKED),
-        "both in one process": (lambda: fresh(ARM + CCD), ASKED),
-        "both in one process, no SciPy": (lambda: fresh(NO_SCIPY + ARM + CCD), ASKED),
+        "import, load an arm, first solve": (lambda: fresh(ARM), REQUESTED),
+        "import, load a body, first solve by ccd": (lambda: fresh(CCD), REQUESTED),
+        "both in one process": (lambda: fresh(ARM + CCD), REQUESTED),
+        "both in one process, no SciPy": (lambda: fresh(NO_SCIPY + ARM + CCD), REQUESTED),
     }
     for job, _ in jobs.values():
         job()  # compiles what is not cached yet
@@ -100,11 +100,11 @@ def warm(rounds: int) -> list[harness.Row]:
         for name, (job, _) in jobs.items():
             spent[name].append(job())
     rows = []
-    for name, (_, asked) in jobs.items():
+    for name, (_, requested) in jobs.items():
         median, slow = harness.spread([one.seconds for one in spent[name]], 1.0)
         numba = "" if name == "poise --version" else "yes" if spent[name][0].numba else "no"
         rows.append({
-            "fresh process": name, "cache": "warm", "median [s]": median, "p99 [s]": slow, "asked [s]": asked,
+            "fresh process": name, "cache": "warm", "median [s]": median, "p99 [s]": slow, "asked [s]": requested,
             "Numba imported": numba,
         })  # fmt: skip
     return rows
@@ -126,9 +126,9 @@ def cold() -> list[harness.Row]:
     return rows
 
 
-def main(rounds: int = ROUNDS, *, compile_anew: bool = True) -> int:
+def main(rounds: int = ROUNDS, *, recompile: bool = True) -> int:
     """Run everything and write the table."""
-    rows = warm(rounds) + (cold() if compile_anew else [])
+    rows = warm(rounds) + (cold() if recompile else [])
     note = (
         f"Wall clock of whole processes, starting and ending Python included; the median of {rounds}, taking turns. An "
         "empty cache is measured once."

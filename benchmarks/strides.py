@@ -44,11 +44,11 @@ CLIPS = {
 UNNAMED = ("CesiumMan",)  # planted on what structure alone says of its legs, which planting asks to be said
 
 
-def with_roles_said(rig: poise.Rig) -> poise.Rig:
+def with_reported_roles(rig: poise.Rig) -> poise.Rig:
     """The rig with the roles that are found for it, as its sidecar would say them."""
     roles = dict(poise.humanoid(rig).joints)
-    said = rig.with_skeleton(dataclasses.replace(rig.skeleton, roles=roles))
-    return dataclasses.replace(said, humanoid=roles, sidecar_roles=frozenset(roles))
+    message = rig.with_skeleton(dataclasses.replace(rig.skeleton, roles=roles))
+    return dataclasses.replace(message, humanoid=roles, sidecar_roles=frozenset(roles))
 
 
 def treads(planted: Planted) -> np.ndarray:
@@ -90,7 +90,7 @@ def rows_of(folder: Path) -> list[harness.Row]:
     """Up and down for every clip."""
     rows: list[harness.Row] = []
     for name, (file, clip_name) in CLIPS.items():
-        rig = with_roles_said(poise.load(folder / file)) if name in UNNAMED else poise.load(folder / file)
+        rig = with_reported_roles(poise.load(folder / file)) if name in UNNAMED else poise.load(folder / file)
         clip = rig.clip(clip_name) if clip_name else rig.clips[0]
         figure = figure_of(clip, rig=rig)
         ahead = ways(clip, figure)[0]
@@ -105,16 +105,16 @@ def rows_of(folder: Path) -> list[harness.Row]:
 
 def total(rows: list[harness.Row]) -> str:
     """All of them in a sentence."""
-    said = []
+    message = []
     for stride in STRIDES:
         counts = np.array([row[f"two treads or more, {stride}"].split(" of ") for row in rows], dtype=int).sum(axis=0)
         ok = sum(row[f"ok, {stride}"] == "yes" for row in rows)
         pops, after = (sum(row[f"{name}, {stride} [mm]"] for row in rows) for name in ("pops", "pops after the source"))
-        said.append(
+        message.append(
             f'stride="{stride}": {counts[0]} of {counts[1]} steps climb two treads or more, {ok} of {len(rows)} ok, '
             f"pops add up to {pops:.0f} mm ({after:.0f} mm after the source)"
         )
-    return "All: " + "; ".join(said) + "."
+    return "All: " + "; ".join(message) + "."
 
 
 def main() -> int:

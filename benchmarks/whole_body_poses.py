@@ -38,7 +38,7 @@ SOLVERS = ("auto", "levenberg_marquardt", "fabrik", "ccd", "two_bone")
 PARTS = {"arm": ("UpperArm", "LowerArm", "Hand"), "leg": ("UpperLeg", "LowerLeg", "Foot")}
 
 
-class Asked(NamedTuple):
+class RequestedProblem(NamedTuple):
     """What a whole figure is asked for: joints that are held, and joints with the places they are brought to."""
 
     held: tuple[str, ...]
@@ -55,64 +55,67 @@ def feet(body: Body, part: str = "Foot") -> tuple[str, ...]:
     return tuple(body.joints[side + part] for side in SIDES)
 
 
-def squat(body: Body, lowered: float = LOWERED) -> Asked:
+def squat(body: Body, lowered: float = LOWERED) -> RequestedProblem:
     """Both feet held, the hips lowered."""
-    return Asked(feet(body), {body.joints["hips"]: body.at("hips") - lowered * body.leg * body.up})
+    return RequestedProblem(feet(body), {body.joints["hips"]: body.at("hips") - lowered * body.leg * body.up})
 
 
-def floor(body: Body) -> Asked:
+def floor(body: Body) -> RequestedProblem:
     """The left hand to the floor beside the left foot, as high as the ankle."""
     place = body.at("leftFoot") + 0.2 * body.leg * body.left
-    return Asked(feet(body), {body.joints["leftHand"]: place})
+    return RequestedProblem(feet(body), {body.joints["leftHand"]: place})
 
 
-def chair(body: Body) -> Asked:
+def chair(body: Body) -> RequestedProblem:
     """The hips where thighs are level and shins upright."""
     thigh, shin = (
         float(np.linalg.norm(body.at(f"left{a}") - body.at(f"left{b}")))
         for a, b in (("UpperLeg", "LowerLeg"), ("LowerLeg", "Foot"))
     )
     seat = body.middle("Foot") + shin * body.up - thigh * body.forward
-    return Asked(feet(body), {body.joints["hips"]: seat + body.at("hips") - body.middle("UpperLeg")})
+    return RequestedProblem(feet(body), {body.joints["hips"]: seat + body.at("hips") - body.middle("UpperLeg")})
 
 
-def tiptoe(body: Body) -> Asked:
+def tiptoe(body: Body) -> RequestedProblem:
     """The left hand straight up, higher than a flat foot allows; without toes as high as the arm reaches."""
     arm, has_toes = body.length("left", PARTS["arm"]), "leftToes" in body.joints and "rightToes" in body.joints
     foot = float(np.linalg.norm(body.at("leftToes") - body.at("leftFoot"))) if has_toes else 0.0
     place = body.at("leftUpperArm") + (0.98 * arm + 0.5 * foot) * body.up
-    return Asked(feet(body, "Toes" if has_toes else "Foot"), {body.joints["leftHand"]: place})
+    return RequestedProblem(feet(body, "Toes" if has_toes else "Foot"), {body.joints["leftHand"]: place})
 
 
-POSES: dict[str, Callable[[Body], Asked]] = {
+POSES: dict[str, Callable[[Body], RequestedProblem]] = {
     "squat": squat, "hand to the floor": floor, "chair": chair, "tiptoe": tiptoe,
 }  # fmt: skip
 
 
 def whole(body: Body, what: str) -> harness.Row:
     """One figure in one pose."""
-    asked = POSES[what](body)
-    goals = asked.goals()
+    requested = POSES[what](body)
+    goals = requested.goals()
     try:
         result = poise.solve(body.rest, goals, free_root=True)
     except poise.PoiseError as error:
         return {"figure": body.name, "pose": what, "reached": False, "natural": str(error)}
     posed = judge.Posed(body, result.pose)
     warm = min(harness.timed(lambda: poise.solve(body.rest, goals, free_root=True))[1] for _ in range(ROUNDS))
-    upright = {"upright": forbidden(body, asked)} if body.is_robot and body.joints["hips"] in asked.places else {}
+    upright = (
+        {"upright": forbidden(body, requested)} if body.is_robot and body.joints["hips"] in requested.places else {}
+    )
     moving = sum(3 if result.pose.skeleton[joint].kind is poise.Kind.BALL else 1 for joint in result.joints) + 6
     return {
-        "figure": body.name, "pose": what, "reached": is_met(body, asked, result.pose), "natural": bool(result.natural),
+        "figure": body.name, "pose": what, "reached": is_met(body, requested, result.pose),
+        "natural": bool(result.natural),
         "lean [deg]": float(posed.lean()), "to a side [deg]": float(posed.side_lean()),
         "knees astray [deg]": float(posed.knees_astray()), "off the support [feet]": float(posed.off_support()),
-        "warm [ms]": 1e3 * warm, "batch [us]": in_a_batch(body, asked),
+        "warm [ms]": 1e3 * warm, "batch [us]": in_a_batch(body, requested),
         "asked [us]": 30.0 * (moving / 60) ** 2, **upright,
     }  # fmt: skip
 
 
-def forbidden(body: Body, asked: Asked) -> str:
+def forbidden(body: Body, requested: RequestedProblem) -> str:
     """What keeps a robot from a pose with an upright torso, which it is not given by itself: its limits, or nothing."""
-    goals = [*asked.goals(), poise.Pin(body.joints["hips"], position=False)]
+    goals = [*requested.goals(), poise.Pin(body.joints["hips"], position=False)]
     result = poise.solve(body.rest, goals, free_root=True)
     if result.reached:
         return (
@@ -123,19 +126,21 @@ def forbidden(body: Body, asked: Asked) -> str:
     return f"hips kept upright: {result.message()}" + ("" if without else "; missed without limits, too")
 
 
-def is_met(body: Body, asked: Asked, pose: poise.Pose) -> bool:
+def is_met(body: Body, requested: RequestedProblem, pose: poise.Pose) -> bool:
     """Whether all is where it was asked to be, and what is held was not turned."""
     roles = {joint: role for role, joint in body.joints.items()}
     posed, rest = judge.Posed(body, pose), body.rest.world
-    places = asked.places | {joint: rest[joint].positions for joint in asked.held}
+    places = requested.places | {joint: rest[joint].positions for joint in requested.held}
     near = all(np.linalg.norm(pose.world[joint].positions - at) <= MET * body.leg for joint, at in places.items())
-    return near and all(2 * np.linalg.norm(posed.turned(roles.get(joint, ""))[..., 1:]) <= FLAT for joint in asked.held)
+    return near and all(
+        2 * np.linalg.norm(posed.turned(roles.get(joint, ""))[..., 1:]) <= FLAT for joint in requested.held
+    )
 
 
-def in_a_batch(body: Body, asked: Asked) -> float:
+def in_a_batch(body: Body, requested: RequestedProblem) -> float:
     """Microseconds a pose of a batch, whose places lie around what is asked."""
     shifts = np.random.default_rng(SEED).uniform(-0.03, 0.0, (BATCH, 1)) * body.leg * body.up
-    goals = asked.goals({joint: place + shifts for joint, place in asked.places.items()})
+    goals = requested.goals({joint: place + shifts for joint, place in requested.places.items()})
     return harness.quickest(lambda: poise.solve(body.rest, goals, free_root=True), 2)[1] / BATCH * 1e6
 
 
@@ -255,7 +260,7 @@ def looks(body: Body) -> harness.Row:
 
 def misses(row: harness.Row) -> str:
     """What a row falls short of, in words; nothing where it is as asked."""
-    said = [
+    message_text = [
         ("error", "refused" in row), ("reached", not row.get("reached", True)),
         ("lean", row.get("pose") in ("squat", "chair") and row.get("lean [deg]", 0.0) > LEAN),
         ("knees", row.get("knees astray [deg]", 0.0) > ASTRAY),
@@ -270,7 +275,7 @@ def misses(row: harness.Row) -> str:
         ("least", abs(row.get("above the least [of the reach]", 0.0)) > LEAST),
         ("face", row.get("face off [deg]", 0.0) > FACING),
     ]  # fmt: skip
-    return ", ".join(what for what, is_so in said if is_so)
+    return ", ".join(what for what, is_so in message_text if is_so)
 
 
 def summed(rows: Sequence[harness.Row], by: Sequence[str]) -> list[harness.Row]:
@@ -279,10 +284,10 @@ def summed(rows: Sequence[harness.Row], by: Sequence[str]) -> list[harness.Row]:
     for kind in dict.fromkeys(tuple(row.get(key) for key in by) for row in rows):
         own = [row for row in rows if tuple(row.get(key) for key in by) == kind]
         line: harness.Row = dict(zip(by, kind, strict=True)) | {"figures": len(own)}
-        said = [set(misses(row).split(", ")) - {""} for row in own]
-        line["as asked"] = sum(what <= LATE for what in said)
+        message_text = [set(misses(row).split(", ")) - {""} for row in own]
+        line["as asked"] = sum(what <= LATE for what in message_text)
         if any(key in row for row in own for key in ("warm [ms]", "solve, times")):
-            line["in time"] = sum(not what & LATE for what in said)
+            line["in time"] = sum(not what & LATE for what in message_text)
         for key in dict.fromkeys(key for row in own for key, value in row.items() if isinstance(value, float)):
             values = [row[key] for row in own if key in row]
             low = key.endswith("[%]")
@@ -345,7 +350,7 @@ def fallen_short(rows: Sequence[harness.Row]) -> str:
     return "\n".join(lines)
 
 
-def told(found: dict[int, list[harness.Row]]) -> None:
+def reported(found: dict[int, list[harness.Row]]) -> None:
     """Print the tables and write them, every row to the JSON."""
     parts: list[str] = []
     for proof, rows in found.items():
@@ -372,7 +377,7 @@ def main() -> int:
     figures = [body for body in bodies(folder) if options.figures in body.name]
     found = run(figures, [int(proof) for proof in options.proofs], options.targets)
     if not options.figures and options.proofs == "1234":
-        told(found)
+        reported(found)
         return 0
     for proof, rows in found.items():
         print(harness.table(summed(rows, TITLES[proof][1])))

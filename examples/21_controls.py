@@ -17,7 +17,7 @@ someone = sys.stdout.isatty() and len(sys.argv) == 1
 with poise.view(rig, open_browser=someone) as view:
     height = view.slider("height", 0.9, 1.6, 1.2)
     again = view.button("forget the way")
-    said = view.text("result")
+    message_text = view.text("result")
     way = []
     for frame in view.frames(fps=60):
         if not someone:
@@ -28,11 +28,11 @@ with poise.view(rig, open_browser=someone) as view:
         way.append(result.pose.world["LeftHand"].positions)
         view.pose = result.pose
         view.marks(np.array(way[-200:]), name="way of the hand")
-        said.value = result.message()
+        message_text.value = result.message()
         if not someone and frame.number == 20:
             break
 
-print(said.value)
+print(message_text.value)
 print("the slider is at", height.value)
 if not someone:
     assert result.reached

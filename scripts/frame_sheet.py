@@ -51,7 +51,7 @@ class View(NamedTuple):
     right: Floats
     up: Floats
 
-    def seen(self, points: Floats) -> Floats:
+    def observed(self, points: Floats) -> Floats:
         """Points (..., 3) as (..., 2)."""
         return np.stack([points @ self.right, points @ self.up], axis=-1)
 
@@ -108,18 +108,18 @@ class Scene(NamedTuple):
 
 def main(arguments: list[str] | None = None) -> None:
     """Plant a clip and draw its sheet."""
-    asked = _asked(arguments)
-    rig = poise.load(asked.file)
-    clip = select_clip(rig, asked.clip, "frame_sheet.py")
-    words = TerrainOptions(asked.terrain, direction=asked.terrain_direction)
+    requested = _requested(arguments)
+    rig = poise.load(requested.file)
+    clip = select_clip(rig, requested.clip, "frame_sheet.py")
+    words = TerrainOptions(requested.terrain, direction=requested.terrain_direction)
     words.check()
     planted = poise.plant_feet(clip, build_terrain(words, clip, rig, None), rig=rig)
-    shown = frames_of(len(planted), asked.every, asked.frames)
-    asked.out.write_bytes(drawn(scene_of(planted), shown, asked.out.suffix[1:].lower()))
-    print(f"{asked.out}: {planted.report.title}")
+    shown = frames_of(len(planted), requested.every, requested.frames)
+    requested.out.write_bytes(drawn(scene_of(planted), shown, requested.out.suffix[1:].lower()))
+    print(f"{requested.out}: {planted.report.title}")
 
 
-def _asked(arguments: list[str] | None) -> Namespace:
+def _requested(arguments: list[str] | None) -> Namespace:
     parser = ArgumentParser(description="Draw a planted clip frame by frame, from three sides.")
     parser.add_argument("file", type=Path)
     parser.add_argument("--clip")
@@ -241,8 +241,8 @@ def cell_of(scene: Scene, frames: Ints) -> Cell:
     soles = scene.soles.reshape(len(scene.soles), -1, 3)
     drawn = (scene.joints[:, bones], scene.source[:, bones], soles)
     points = np.concatenate([part[frames] - hips for part in drawn], axis=1)
-    seen = np.stack([view.seen(points) for view in views_of(scene.way, scene.size)])
-    across, up = seen[..., 0], seen[..., 1]
+    observed = np.stack([view.observed(points) for view in views_of(scene.way, scene.size)])
+    across, up = observed[..., 0], observed[..., 1]
     return Cell(
         max(ASIDE, float(abs(across).max()) + MARGIN),
         max(BELOW, float(-up.min()) + MARGIN),
@@ -271,20 +271,20 @@ def drawn(scene: Scene, frames: Ints, kind: str) -> bytes:
 def _frame(axes: Any, scene: Scene, frame: int, since: int, corner: Floats, cell: Cell) -> None:
     """Draw one frame from three sides, and its words."""
     popped = [(at, joint) for at in range(since, frame + 1) for joint in map(int, np.flatnonzero(scene.over[at]))]
-    said = dict.fromkeys(f"{scene.names[joint]} {at}" for at, joint in popped)
-    words = _shortened(f"{frame}  " + ", ".join(said), int(cell.wide / LETTER))
-    axes.text(corner[0] + 0.05, corner[1] - 0.6 * HEAD, words, size=6.5, color=OVER if said else BODY, va="center")
+    message = dict.fromkeys(f"{scene.names[joint]} {at}" for at, joint in popped)
+    words = _shortened(f"{frame}  " + ", ".join(message), int(cell.wide / LETTER))
+    axes.text(corner[0] + 0.05, corner[1] - 0.6 * HEAD, words, size=6.5, color=OVER if message else BODY, va="center")
     for row, view in enumerate(views_of(scene.way, scene.size)):
         down = HEAD + row * (cell.below + cell.above) + cell.above
-        shift = corner + np.array([cell.aside, -down]) - view.seen(scene.hips[frame])
+        shift = corner + np.array([cell.aside, -down]) - view.observed(scene.hips[frame])
         _ground(axes, scene, frame, row, view, shift, cell)
         for points, colours, wide in (
             (scene.source, (SOURCE,) * len(scene.bones), 0.7),
             (scene.joints, scene.colours, 1.1),
         ):
-            _lines(axes, view.seen(points[frame][scene.bones]) + shift, colours, wide)
-        soles = view.seen(scene.soles[frame]) + shift
-        ankles = view.seen(scene.legs[frame][:, [ANKLE]]) + shift
+            _lines(axes, view.observed(points[frame][scene.bones]) + shift, colours, wide)
+        soles = view.observed(scene.soles[frame]) + shift
+        ankles = view.observed(scene.legs[frame][:, [ANKLE]]) + shift
         _lines(axes, np.concatenate([ankles, soles[:, :1]], axis=1), LEGS * len(soles), 0.5)
         _lines(axes, soles, LEGS * len(soles), 1.4)
         _marks(axes, scene, frame, {joint for _, joint in popped}, view, shift)
@@ -311,12 +311,12 @@ def _ground(axes: Any, scene: Scene, frame: int, row: int, view: View, shift: Fl
         lines = [hips + at * one + run * other for one, other in ((left, scene.way), (scene.way, left)) for at in net]
     points = np.stack(lines)
     points[..., 2] = scene.footing.heights(points)
-    seen = view.seen(points) + shift
-    middle = view.seen(hips) + shift
-    far = np.abs(seen[..., 0] - middle[0]) > reach
-    seen[far | (seen[..., 1] < middle[1] - cell.below) | (seen[..., 1] > middle[1] + cell.above)] = np.nan
+    observed = view.observed(points) + shift
+    middle = view.observed(hips) + shift
+    far = np.abs(observed[..., 0] - middle[0]) > reach
+    observed[far | (observed[..., 1] < middle[1] - cell.below) | (observed[..., 1] > middle[1] + cell.above)] = np.nan
     colours = LEGS * len(lines) if row < 2 else (GROUND,) * len(lines)
-    _lines(axes, seen, colours, 0.8 if row < 2 else 0.35)
+    _lines(axes, observed, colours, 0.8 if row < 2 else 0.35)
 
 
 def _marks(axes: Any, scene: Scene, frame: int, popped: set[int], view: View, shift: Floats) -> None:
@@ -324,7 +324,7 @@ def _marks(axes: Any, scene: Scene, frame: int, popped: set[int], view: View, sh
     for joint in popped:
         leg, part = divmod(joint, len(PARTS))
         if leg < scene.legs.shape[1]:
-            at = view.seen(scene.legs[frame, leg, list(PARTS.values())[part]]) + shift
+            at = view.observed(scene.legs[frame, leg, list(PARTS.values())[part]]) + shift
             axes.plot(*at, "o", ms=6, mfc="none", mec=OVER, mew=0.9)
 
 

@@ -128,7 +128,7 @@ def data() -> Path:
 
 
 @pytest.fixture
-def nobody(monkeypatch):
+def unattended(monkeypatch):
     """Nobody looks at the viewer: no browser opens, loops and servers end soon."""
     import poise
     from poise.cli import view as serving

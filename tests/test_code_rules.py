@@ -280,14 +280,14 @@ def test_the_house_keeps_its_rules(rule):
 
 
 @pytest.mark.parametrize(
-    ("rule", "files", "said"), BREACHES, ids=[f"{rule.__name__}-{i}" for i, (rule, *_) in enumerate(BREACHES)]
+    ("rule", "files", "message"), BREACHES, ids=[f"{rule.__name__}-{i}" for i, (rule, *_) in enumerate(BREACHES)]
 )
-def test_a_rule_that_is_broken_says_where(rule, files, said, tmp_path):
+def test_a_rule_that_is_broken_says_where(rule, files, message, tmp_path):
     for name, text in files.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    assert any(breach.startswith(said) for breach in rule(tmp_path))
+    assert any(breach.startswith(message) for breach in rule(tmp_path))
 
 
 def test_every_rule_is_broken_once():

@@ -34,7 +34,7 @@ LINKS = ("waist_pitch", *(f"{side}_{part}" for side in ("left", "right") for par
     "hip_roll", "knee", "ankle_roll", "shoulder_roll", "elbow", "wrist_yaw")))  # fmt: skip
 PLANAR = Case("arm", golden_rigs.RIGS["arm"].load, "forearm_roll", "shoulder")
 #: What is solved from new poses: name, rig, solver.
-ASKED: tuple[tuple[str, Case, str], ...] = (
+REQUESTED: tuple[tuple[str, Case, str], ...] = (
     *(("arm", golden_rigs.RIGS["arm"], name) for name in ("levenberg_marquardt", "ccd", "fabrik")),
     ("planar arm", PLANAR, "two_bone"),
     *(("figure", golden_rigs.RIGS["glb"], name) for name in ("levenberg_marquardt", "ccd", "two_bone", "fabrik")),
@@ -78,7 +78,7 @@ def _solving(pose: poise.Pose, goal: Any, solver: str) -> Callable[[], poise.Res
 def new_poses(round_: int) -> Found:
     """A new pose, and the same target and start for what was prepared."""
     found = Found({}, {})
-    for label, case, solver in ASKED:
+    for label, case, solver in REQUESTED:
         starts, goals = _problems(case, POSES, 1000 * round_)
         go = poise.prepare(rig(case.name).rest, goals[0], solver=solver)
         targets, q = [np.array(goal.target) for goal in goals], [np.array(start.q) for start in starts]
@@ -193,11 +193,11 @@ def counted() -> Iterator[list[int]]:
     """Count the calls of Python functions inside poise."""
     folder, count = str(Path(poise.__file__).parent) + "/", [0]
 
-    def told(frame: Any, event: str, _: Any) -> None:
+    def reported(frame: Any, event: str, _: Any) -> None:
         if event == "call" and frame.f_code.co_filename.startswith(folder):
             count[0] += 1
 
-    sys.setprofile(told)
+    sys.setprofile(reported)
     try:
         yield count
     finally:
@@ -227,7 +227,7 @@ def seconds(round_: int) -> Found:
     """What Result.seconds says of new poses, batches and prepared calls, and what a clock says, less its own time."""
     found = Found({}, {})
     own = float(np.median(timed([lambda: None] * 1000)[1]))
-    for label, case, solver in ASKED:
+    for label, case, solver in REQUESTED:
         starts, goals = _problems(case, POSES // 2, 500 + 1000 * round_)
         go = poise.prepare(rig(case.name).rest, goals[0], solver=solver)
         targets = [np.array(goal.target) for goal in goals]

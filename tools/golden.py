@@ -113,9 +113,9 @@ def changes(before: Mapping[str, Any], now: Mapping[str, Any], pattern: str = "*
         if name not in now or name not in before:
             found[name] = "is gone" if name in before else "is new"
             continue
-        told = _difference(before[name], now[name])
-        if told:
-            found[name] = told
+        reported = _difference(before[name], now[name])
+        if reported:
+            found[name] = reported
     return found
 
 
@@ -137,8 +137,8 @@ def tell(found: Mapping[str, str], count: int, against: str) -> int:
     if not found:
         print(f"all {count} answers are those of {against}")
         return 0
-    for name, told in list(found.items())[:_SHOWN]:
-        print(f"{name:44s} {told}")
+    for name, reported in list(found.items())[:_SHOWN]:
+        print(f"{name:44s} {reported}")
     if len(found) > _SHOWN:
         print(f"... and {len(found) - _SHOWN} more")
     print(f"{len(found)} of {count} answers differ from {against}: {_sum(found)}")
@@ -147,7 +147,7 @@ def tell(found: Mapping[str, str], count: int, against: str) -> int:
 
 def _sum(found: Mapping[str, str]) -> str:
     """How often each thing changed."""
-    counts = Counter(part.split(" ")[0].rstrip(":") for told in found.values() for part in told.split(", ")[:4])
+    counts = Counter(part.split(" ")[0].rstrip(":") for reported in found.values() for part in reported.split(", ")[:4])
     known = ("q", "status", "iterations", "words", "reached", "refused", "broken", "is")
     return ", ".join(f"{word} {counts[word]}" for word in known if counts[word])
 
@@ -170,13 +170,13 @@ def compare(pattern: str) -> int:
     if other:
         message = f"golden.json was made on another kind of machine ({other}): compare with --against a checkout"
         raise ElsewhereError(message)
-    known = {name: entry for name, entry in stored["entries"].items() if _can_be_asked(name)}
+    known = {name: entry for name, entry in stored["entries"].items() if _is_available(name)}
     now = made_by(None, pattern)
     found = changes(known, now, pattern)
     return tell(found, len(now), "golden.json")
 
 
-def _can_be_asked(name: str) -> bool:
+def _is_available(name: str) -> bool:
     """Whether the rig of an entry is here; one of the shared test data may not be."""
     case = name.partition("/")[0]
     try:
@@ -216,24 +216,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--accept", metavar="PATTERN", help="take over what changed; needs --why")
     parser.add_argument("--why", default="", help="the reason, for changes.md")
     parser.add_argument("--dump", type=Path, metavar="FILE", help="write the answers to another file")
-    asked = parser.parse_args(arguments)
-    if asked.accept and not asked.why.strip():
+    requested = parser.parse_args(arguments)
+    if requested.accept and not requested.why.strip():
         parser.error("--accept needs --why: say why these answers may change")
     try:
-        if asked.dump:
-            write(asked.dump, made(asked.only))
+        if requested.dump:
+            write(requested.dump, made(requested.only))
             return 0
-        if asked.write:
-            write(FOLDER / "golden.json", made_by(None, asked.only))
+        if requested.write:
+            write(FOLDER / "golden.json", made_by(None, requested.only))
             return 0
-        if asked.accept:
-            return accept(asked.accept, asked.why.strip())
-        if asked.against:
-            made_by(asked.against, asked.only)  # an older one may answer otherwise where it has just compiled
-            now = made_by(None, asked.only)
-            found = changes(made_by(asked.against, asked.only), now, asked.only)
-            return tell(found, len(now), str(asked.against))
-        return compare(asked.only)
+        if requested.accept:
+            return accept(requested.accept, requested.why.strip())
+        if requested.against:
+            made_by(requested.against, requested.only)  # an older one may answer otherwise where it has just compiled
+            now = made_by(None, requested.only)
+            found = changes(made_by(requested.against, requested.only), now, requested.only)
+            return tell(found, len(now), str(requested.against))
+        return compare(requested.only)
     except (ElsewhereError, FileNotFoundError) as error:
         print(error, file=sys.stderr)
         return 2

@@ -152,7 +152,7 @@ def orientation(case: Case, solver: Any) -> Results:
 def pointing(case: Case, solver: Any) -> Results:
     """A position with a direction; an aim; a look shared by three joints; a point beside the joint."""
     starts = at_rest(case, many(solver, FEW))
-    spots, rest, asked = places(case, starts, 10)[0], rig(case.name).rest, {"solver": solver, "natural": False}
+    spots, rest, requested = places(case, starts, 10)[0], rig(case.name).rest, {"solver": solver, "natural": False}
     ways = np.round(np.random.default_rng(11).normal(size=(len(spots), 3)), 6)
     at = poise.Position(case.tip, spots, root=case.root)
     kinds: list[Any] = [
@@ -161,7 +161,7 @@ def pointing(case: Case, solver: Any) -> Results:
         poise.LookAt(case.tip, spots + ways, axis=(0, 0, 1)),
         poise.Position(case.tip, spots, offset=(0.01, 0.02, 0.03), root=case.root),
     ]
-    return _each(lambda goal: poise.solve(rest, goal, **asked), kinds)
+    return _each(lambda goal: poise.solve(rest, goal, **requested), kinds)
 
 
 def _each(answer: Callable[[Any], poise.Result], kinds: Sequence[Any]) -> Results:
@@ -200,10 +200,10 @@ def several(case: Case, solver: Any) -> Results:
     def goals(row: Any) -> list[Any]:
         return [poise.Position(case.tip, here[row]), poise.Position(case.other, there[row], weight=0.5)]
 
-    asked = [(rest, goals(slice(None))), (rest, goals(0)), (pose, goals(1))]
-    asked.append((rest, [poise.Position(case.tip, here), poise.Pin(case.other)]))
-    asked.append((pose, [poise.Position(case.tip, here), poise.Near(pose, weight=0.1)]))
-    return _each(lambda one: poise.solve(*one, solver=solver, natural=False), asked)
+    requested = [(rest, goals(slice(None))), (rest, goals(0)), (pose, goals(1))]
+    requested.append((rest, [poise.Position(case.tip, here), poise.Pin(case.other)]))
+    requested.append((pose, [poise.Position(case.tip, here), poise.Near(pose, weight=0.1)]))
+    return _each(lambda one: poise.solve(*one, solver=solver, natural=False), requested)
 
 
 @question("g1", "glb", "bvh")
@@ -373,7 +373,7 @@ def entry(results: Results) -> Entry:
         "q": digest(*(np.asarray(part, dtype=np.float64) for part in q)),
         "status": digest(*(np.asarray(result.codes, dtype=np.int64) for result in results)),
         "iterations": digest(*(np.asarray(result.iterations, dtype=np.int64) for result in results)),
-        "words": digest("\n".join(said(result) for result in results)),
+        "words": digest("\n".join(message_text(result) for result in results)),
         "reached": f"{int(reached.sum())} of {reached.size}",
         "worst": f"{worst:.4g}",
     }
@@ -384,7 +384,7 @@ def _more(result: poise.Result) -> list[Any]:
     return parts if result.solutions_q is None else [*parts, result.solutions_q]
 
 
-def said(result: poise.Result) -> str:
+def message_text(result: poise.Result) -> str:
     """What a result says of itself, but for its time: solver, joints, what was moved inside, the first messages."""
     few = [result.message(i) for i in range(min(int(np.prod(result.shape)), 4))]
     return "; ".join([result.solver, *result.joints, "moved", *result.moved_inside, *few])

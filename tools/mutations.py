@@ -43,7 +43,7 @@ LONGEST = {False: 20, True: 5}  # [s] of work of a test, with plain kernels or w
 CASES = {False: 5, True: 1}  # of a test
 
 
-def trace(scratch: Path, tests: Sequence[str], *, plain: bool, anew: bool = False) -> None:
+def trace(scratch: Path, tests: Sequence[str], *, plain: bool, repeat: bool = False) -> None:
     """Run the tests of all rooms and note the lines that each runs."""
     package = copy_of(ROOT / "src", scratch)
     environment = os.environ | {
@@ -54,8 +54,8 @@ def trace(scratch: Path, tests: Sequence[str], *, plain: bool, anew: bool = Fals
         "MUTATION_CASES": str(CASES[plain]),
         "NUMBA_DISABLE_JIT": str(int(plain)),
     }
-    if anew:
-        environment["MUTATION_ANEW"] = "1"
+    if repeat:
+        environment["MUTATION_REPEAT"] = "1"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "mutation.traced", *tests]
     subprocess.run(command, cwd=ROOT, env=environment, check=False)
 
@@ -135,7 +135,7 @@ def outcomes(file: Path) -> dict[str, dict[str, Any]]:
     return {row["key"]: row for row in rows}
 
 
-def told(wanted: Sequence[tuple[Room, Mutant]], known: dict[str, dict[str, Any]]) -> str:
+def reported(wanted: Sequence[tuple[Room, Mutant]], known: dict[str, dict[str, Any]]) -> str:
     """The table of rooms, and every survivor with its reason."""
     reasons = tomllib.loads((HERE / "reasons.toml").read_text(encoding="utf-8"))
     tried_ = [(room, mutant) for room, mutant in wanted if mutant.key in known]
@@ -193,7 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.what == "trace":
         for plain in {None: (False, True), "compiled": (False,), "plain": (True,)}[given.kernels]:
             tests = dict.fromkeys(test for r in ROOMS if r.plain >= plain for test in r.tests)
-            trace(scratch, given.tests or list(tests), plain=plain, anew=bool(given.tests))
+            trace(scratch, given.tests or list(tests), plain=plain, repeat=bool(given.tests))
         return 0
     everything = drawn(PACKAGE, given.count, given.seed)
     if given.what == "show":
@@ -205,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     file = scratch / "outcomes.jsonl"
     if given.what == "run":
         run(scratch, wanted, file, given.again, given.workers)
-    told(everything, outcomes(file))
+    reported(everything, outcomes(file))
     return 0
 
 

@@ -35,13 +35,13 @@ BLOCK = 250
 def judged(seed: int) -> list[Fault] | None:
     """What is wrong with the answers to the problem of a seed; None where the draw gave no problem."""
     try:
-        asked = problem_of(seed)
+        requested = problem_of(seed)
     except Exception as error:  # noqa: BLE001  (the making solves, too)
         return [(f"exception {type(error).__name__}", f"while it was made: {error}")]
-    if asked is None:
+    if requested is None:
         return None
     other = str(np.random.default_rng(seed + 1).choice(OTHERS))
-    return list(faults_of(asked, ("auto", other), forms=seed % 3 == 0))
+    return list(faults_of(requested, ("auto", other), forms=seed % 3 == 0))
 
 
 def block(seeds: Sequence[int]) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def run(first: int, count: int, file: Path) -> list[dict[str, Any]]:
     return [b for b in done if first <= b["first"] < first + count]
 
 
-def told(blocks: Sequence[dict[str, Any]]) -> str:
+def reported(blocks: Sequence[dict[str, Any]]) -> str:
     """The table: each promise that was broken, how often, and a seed that shows it."""
     faults = [fault for b in blocks for fault in b["faults"]]
     count = Counter(name for name, _, _ in faults)
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(f"{name}: {words}" for name, words in found or []) or "nothing")
         return int(bool(found))
     blocks = run(given.first, given.count, given.file or harness.cache_folder() / "random_problems.jsonl")
-    told(blocks)
+    reported(blocks)
     return int(any(b["faults"] for b in blocks))
 
 

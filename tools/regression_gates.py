@@ -184,29 +184,30 @@ def _starts(made: Sequence[Worker], sides: Sequence[Side]) -> None:
                     side.times.setdefault(f"start: {name}", []).append([spent])
 
 
-def row(gate: str, what: str, now: float, base: float, asked: str, found: str, *, ok: bool) -> harness.Row:
+def row(gate: str, what: str, now: float, base: float, requested: str, found: str, *, ok: bool) -> harness.Row:
     """A row of the table."""
     return {
         "gate": gate, "figure": what, "now": now, BASE: base, "ratio": now / base if base else float("nan"),
-        "asked": asked, "found": found, "": "ok" if ok else "NOT OK",
+        "asked": requested, "found": found, "": "ok" if ok else "NOT OK",
     }  # fmt: skip
 
 
 def new_poses(now: Side, base: Side) -> Iterator[harness.Row]:
     """solve() of a new pose beside what was prepared; prepared(target, start) beside what it was."""
-    for label, _, solver in gates_work.ASKED:
+    for label, _, solver in gates_work.REQUESTED:
         name = f"{label}, {solver}"
         fresh, quick = f"{name}: new pose", f"{name}: prepared"
         times, same = now.median(fresh) / now.median(quick), bool(now.facts.get(f"{name}: same bits"))
-        told = f"{times:.3g} times{'' if same else ', other bits'}"
+        reported = f"{times:.3g} times{'' if same else ', other bits'}"
         yield row(
             LINES["new_poses"], f"{name}: solve() [us]", now.median(fresh), base.median(fresh),
-            f"<= {TEN:g} x prepared(), same bits", told, ok=times <= TEN and same,
+            f"<= {TEN:g} x prepared(), same bits", reported, ok=times <= TEN and same,
         )  # fmt: skip
         share = now.median(quick) / base.median(quick)
-        asked = "<= 0.1 of base" if label == "figure" else "-"
+        requested = "<= 0.1 of base" if label == "figure" else "-"
         yield row(
-            LINES["new_poses"], f"{name}: prepared(target, start) [us]", now.median(quick), base.median(quick), asked,
+            LINES["new_poses"], f"{name}: prepared(target, start) [us]", now.median(quick), base.median(quick),
+            requested,
             f"{share:.2g} of base", ok=label != "figure" or share <= TENTH,
         )  # fmt: skip
 
@@ -271,11 +272,11 @@ def calls(now: Side, base: Side) -> Iterator[harness.Row]:
 
 def seconds(now: Side, base: Side) -> Iterator[harness.Row]:
     """Result.seconds beside a clock: the median call of each kind."""
-    for label, _, solver in gates_work.ASKED:
+    for label, _, solver in gates_work.REQUESTED:
         for kind in ("new pose", "batch", "prepared"):
-            wall, told = (f"{label}, {solver}, {kind}: {what}" for what in ("wall", "told"))
-            share = now.median(told) / now.median(wall)
-            before = base.median(told) / base.median(wall)
+            wall, reported = (f"{label}, {solver}, {kind}: {what}" for what in ("wall", "told"))
+            share = now.median(reported) / now.median(wall)
+            before = base.median(reported) / base.median(wall)
             yield row(
                 LINES["seconds"], f"{label}, {solver}, {kind}: seconds / wall", share, before, "0.8 to 1.2",
                 f"{share:.2g}", ok=abs(share - 1) <= APART,
@@ -291,12 +292,12 @@ def start(now: Side, base: Side) -> Iterator[harness.Row]:
         ("first solve, above `import numba`", "first", "bare numba", None),
     ):
         above = [side.median(f"start: {name}") - side.median(f"start: {below}") for side in (now, base)]
-        asked = "-" if most is None else f"<= {most:g}"
+        requested = "-" if most is None else f"<= {most:g}"
         yield row(
             LINES["start"],
             f"{what} [s of processor]",
             *above,
-            asked,
+            requested,
             f"{above[0]:.2g}",
             ok=most is None or above[0] <= most,
         )
@@ -331,7 +332,7 @@ if __name__ == "__main__":
     parser.add_argument("gates", nargs="*", metavar="GATE", help=f"of {', '.join(TABLES)}; all by default")
     parser.add_argument("--base", type=Path, metavar="DIR", help=f"a checkout of {BASE}")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    asked = parser.parse_args()
-    if unknown := sorted(set(asked.gates) - set(TABLES)):
+    requested = parser.parse_args()
+    if unknown := sorted(set(requested.gates) - set(TABLES)):
         parser.error(f"no gate {unknown[0]!r}; there are: {', '.join(TABLES)}")
-    sys.exit(main(asked.gates or tuple(TABLES), asked.base, asked.rounds))
+    sys.exit(main(requested.gates or tuple(TABLES), requested.base, requested.rounds))

@@ -97,7 +97,7 @@ def _imports(module: str) -> frozenset[str]:
         return frozenset()
     found: set[str] = set()
     lazy = False
-    for node in _seen(ast.parse(text)):
+    for node in _observed(ast.parse(text)):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -110,7 +110,7 @@ def _imports(module: str) -> frozenset[str]:
     return frozenset(name for name in found if _path(name) is not None)
 
 
-def _seen(tree: ast.AST) -> Iterator[ast.AST]:
+def _observed(tree: ast.AST) -> Iterator[ast.AST]:
     """Every node that runs, imports first; not those below `if TYPE_CHECKING`."""
     nodes = [tree]
     for node in nodes:

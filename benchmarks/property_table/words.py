@@ -105,8 +105,8 @@ def _limits(table: Properties, method: Property) -> str:
     declared = [*method.handles.limits, *(["soft ones"] if method.handles.soft else [])]
     if not declared:
         return "none"
-    seen = [method.chains[chain].violation for chain in table.limited if chain in method.chains]
-    words = "not measured" if not seen else ("held" if max(seen) <= HELD else f"left by {max(seen):.1g}")
+    observed = [method.chains[chain].violation for chain in table.limited if chain in method.chains]
+    words = "not measured" if not observed else ("held" if max(observed) <= HELD else f"left by {max(observed):.1g}")
     return f"{', '.join(declared)}: {words}"
 
 

@@ -9,8 +9,8 @@ from harness import Row
 from robots import models
 from robots.registry import OURS, PEERS, REFERENCE
 
-ASKED_BATCH = {"panda": 100.0, "ur5": 50.0, "iiwa14": 50.0, "pr2": 50.0}
-ASKED_SINGLE = 10.0
+REQUESTED_BATCH = {"panda": 100.0, "ur5": 50.0, "iiwa14": 50.0, "pr2": 50.0}
+REQUESTED_SINGLE = 10.0
 MOST = 99.0  # %: an analytic peer that reaches less often is no baseline
 Figure = Callable[[Row], float]
 
@@ -47,12 +47,12 @@ def lines(results: Results, robot: str) -> Iterator[Row]:
     reference = results.get(robot, "solve_mid", REFERENCE)
     if batch and reference:
         ours = batch["cpu_mean"]
-        yield line(robot, "batch mean against mean", ours, reference, net("mean"), ASKED_BATCH.get(robot))
+        yield line(robot, "batch mean against mean", ours, reference, net("mean"), REQUESTED_BATCH.get(robot))
     if batch:
         for peer in analytic(results, robot):
             yield line(robot, "batch mean against mean", batch["cpu_mean"], peer, net("mean"), 1.0)
     if single and reference:
-        yield line(robot, "single p50 against p50", net("p50")(single), reference, net("p50"), ASKED_SINGLE)
+        yield line(robot, "single p50 against p50", net("p50")(single), reference, net("p50"), REQUESTED_SINGLE)
     numeric = results.kind(robot, "solve_mid", "numeric")
     if single and numeric:
         quickest = min(numeric, key=net("p50"))
@@ -83,14 +83,14 @@ def others(results: Results, robot: str) -> Iterator[Row]:
                 yield line(robot, question, figure(ours), min(peers, key=figure), figure, None)
 
 
-def line(robot: str, question: str, ours: float, peer: Row, figure: Figure, asked: float | None) -> Row:
+def line(robot: str, question: str, ours: float, peer: Row, figure: Figure, requested: float | None) -> Row:
     """One comparison. Times below the clock's own spread count as 0.01 us."""
     theirs = peer["cpu_mean"] if peer["task"].startswith("batch") else figure(peer)
     factor = theirs / max(ours, 0.01)
     return {
         "robot": robot, "compared": question, "peer": PEERS[peer["peer"]].label + batch_word(peer), "poise [us]": ours,
-        "peer [us]": theirs, "times quicker": factor, "asked": "-" if asked is None else f"{asked:g}",
-        "met": "-" if asked is None else "yes" if factor >= asked else "no",
+        "peer [us]": theirs, "times quicker": factor, "asked": "-" if requested is None else f"{requested:g}",
+        "met": "-" if requested is None else "yes" if factor >= requested else "no",
     }  # fmt: skip
 
 

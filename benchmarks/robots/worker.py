@@ -32,7 +32,7 @@ class Stopwatch:
     def __init__(self, calls: int, joints: int) -> None:
         self.wall, self.cpu = np.zeros(calls), np.zeros(calls)
         self.q = np.full((calls, joints), np.nan)
-        self.told = np.zeros(calls, dtype=bool)  # the peer says that it failed
+        self.reported = np.zeros(calls, dtype=bool)  # the peer says that it failed
         self.raised, self.reason = 0, ""
         self.calls = 0
 
@@ -49,7 +49,7 @@ class Stopwatch:
         self.wall[k] = time.perf_counter_ns() - wall
         self.cpu[k] = time.process_time_ns() - cpu
         self.calls = k + 1
-        self.told[k] = q is None
+        self.reported[k] = q is None
         if q is not None:
             self.q[k] = q
         return q
@@ -58,7 +58,7 @@ class Stopwatch:
         """Arrays of the calls made, times in microseconds."""
         n = self.calls
         times = {"wall": self.wall[:n] * 1e-3, "cpu": self.cpu[:n] * 1e-3}
-        return times | {"q": self.q[:n], "told": self.told[:n], "raised": self.raised, "reason": self.reason}
+        return times | {"q": self.q[:n], "told": self.reported[:n], "raised": self.raised, "reason": self.reason}
 
 
 class Nothing(Peer):

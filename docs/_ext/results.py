@@ -33,8 +33,8 @@ def _page(name: str) -> str:
     text = (_BENCHMARKS / "results" / f"{name}.md").read_text(encoding="utf-8")
     title, _, tables = text.partition("\n")
     tables = re.sub(r"^#(#+ )", r"\1", tables, flags=re.MULTILINE)
-    said = f"{_first_paragraph(name)}\n\nRepeat it with\n\n```bash\npython {_command(name)}\n```\n"
-    return f"# {title.lstrip('# ')}\n\n{said}\n{tables.strip()}\n"
+    message = f"{_first_paragraph(name)}\n\nRepeat it with\n\n```bash\npython {_command(name)}\n```\n"
+    return f"# {title.lstrip('# ')}\n\n{message}\n{tables.strip()}\n"
 
 
 def _command(name: str) -> str:

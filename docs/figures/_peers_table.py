@@ -49,11 +49,11 @@ def lines() -> list[Line]:
     ]
 
 
-def _of_arm(task: str, asked: str, column: str, *, ours: str | None = None) -> Line:
+def _of_arm(task: str, requested: str, column: str, *, ours: str | None = None) -> Line:
     """A task of the robots' benchmark; of single calls the cost of its clock is taken off."""
     rows = [row for row in facts("robots")["rows"] if row["robot"] == _ARM and "error" not in row]
-    (own,) = [row for row in rows if row["task"] == (ours or asked) and row["peer"] == "poise"]
-    peers = [row for row in rows if row["task"] == asked and not row["peer"].startswith("poise")]
+    (own,) = [row for row in rows if row["task"] == (ours or requested) and row["peer"] == "poise"]
+    peers = [row for row in rows if row["task"] == requested and not row["peer"].startswith("poise")]
     best = _best(((row["peer"], row["ok"], row[column] - row["clock_cpu"]) for row in peers), own["ok"])
     return Line(task, own[column] - (0.0 if ours else own["clock_cpu"]), _PEERS[best[0]], best[2])
 

@@ -60,15 +60,15 @@ def text() -> str:
     for figure in FIGURES:
         values = _values(figure)
         least, most = _shown(min(values)), _shown(max(values))
-        said = f"{least if least == most else f'{least} to {most}'}{_BLANK}{figure.unit}"
-        lines.append(f"| {figure.what} | {said} | `{figure.benchmark}.md` |")
+        message = f"{least if least == most else f'{least} to {most}'}{_BLANK}{figure.unit}"
+        lines.append(f"| {figure.what} | {message} | `{figure.benchmark}.md` |")
     return "\n".join(lines) + "\n"
 
 
 def machine() -> str:
     """Write what the figures were measured on."""
     found = facts("chain10")["machine"]
-    return ", ".join(f"{said} {found[key]}" for key, said in _MACHINE.items() if key in found) + ".\n"
+    return ", ".join(f"{message} {found[key]}" for key, message in _MACHINE.items() if key in found) + ".\n"
 
 
 def _values(figure: Figure) -> list[float]:

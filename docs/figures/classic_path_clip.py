@@ -25,8 +25,8 @@ def _ground() -> str:
     for name, board in BOARDS.items():
         drawn += [board.line(path()[:, :2], "#d9d9d9", 1.5), words(board.left, 18, name, anchor="middle", bold=True)]
         largest = following(name).turns.max()
-        said = f"largest joint step: {largest:.2g} degrees a frame"
-        drawn.append(words(board.left, 268, said, anchor="middle"))
+        message = f"largest joint step: {largest:.2g} degrees a frame"
+        drawn.append(words(board.left, 268, message, anchor="middle"))
     return "".join(drawn)
 
 

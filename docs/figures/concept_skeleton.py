@@ -32,9 +32,9 @@ def draw(path: Path) -> None:
     save(drawing, path)
 
 
-def _draw(axes: Any, pose: poise.Pose, seen: tuple[int, int], named: tuple[str, ...], hinges: set[str]) -> None:
+def _draw(axes: Any, pose: poise.Pose, observed: tuple[int, int], named: tuple[str, ...], hinges: set[str]) -> None:
     plane(axes)
-    skeleton, points = pose.skeleton, pose.world.positions[:, seen]
+    skeleton, points = pose.skeleton, pose.world.positions[:, observed]
     for row, parent in enumerate(skeleton.parents):
         if parent >= 0 and np.linalg.norm(points[row] - points[parent]) > 0 and skeleton.names[row] != "Body":
             axes.plot(*points[[parent, row]].T, color=BLACK, linewidth=1.2)

@@ -14,7 +14,7 @@ VIEWS = {"from the front": np.array([-1.0, 0.0, 0.0]), "from its left": np.array
 UP, AHEAD, LEFT = np.eye(3)[[1, 2, 0]]
 
 
-def asked(rest: poise.Pose) -> dict[str, tuple[tuple[str, ...], str, Any]]:
+def requested(rest: poise.Pose) -> dict[str, tuple[tuple[str, ...], str, Any]]:
     """Titles: what is held, what is brought somewhere, and the place."""
     world = rest.world
     hips, foot, arm = (world[name].positions for name in ("Hips", "LeftFoot", "LeftArm"))
@@ -30,7 +30,7 @@ def asked(rest: poise.Pose) -> dict[str, tuple[tuple[str, ...], str, Any]]:
 def draw(path: Path) -> None:
     """Solve from the rest pose; the left limbs are red, the right ones blue, crosses are the targets."""
     rest = poise.load(poise.samples.path("humanoid.glb")).rest
-    poses = asked(rest)
+    poses = requested(rest)
     drawing, boards = figure(2, len(poses), height=4.6)
     for column, (title, (held, joint, place)) in enumerate(poses.items()):
         goals = [*(poise.Pin(name) for name in held), poise.Position(joint, place)]

@@ -22,12 +22,12 @@ def draw(path: Path) -> None:
     drawing, (front, above) = figure(columns=2, height=3.2)
     plane(front, title="from the front")
     plane(above, title="from above")
-    chain(front, _seen(start, BODY, (0, 1)), colour=PALE, marker="")
+    chain(front, _observed(start, BODY, (0, 1)), colour=PALE, marker="")
     leg = poise.Position("LeftFoot", FOOT, root="LeftUpLeg")
     for (label, pole), colour in zip(POLES.items(), (BLUE, RED, GREEN), strict=True):
         pose = poise.solve(start, [leg, poise.Pole("LeftLeg", pole, root="LeftUpLeg", tip="LeftFoot")]).pose
-        chain(front, _seen(pose, LEG, (0, 1)), colour=colour)
-        chain(above, _seen(pose, LEG, (0, 2)), colour=colour, label=f"pole {label}")
+        chain(front, _observed(pose, LEG, (0, 1)), colour=colour)
+        chain(above, _observed(pose, LEG, (0, 2)), colour=colour, label=f"pole {label}")
         _arrow(above, pose, np.array(pole)[[0, 2]], colour)
     above.invert_yaxis()  # it looks down the page, as it looks at us in the front view
     above.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
@@ -42,5 +42,5 @@ def _arrow(board: object, pose: poise.Pose, pole: object, colour: str) -> None:
     board.plot(*(knee + 0.17 * way), color=BLACK, alpha=0.0)  # makes room for the arrow's head
 
 
-def _seen(pose: poise.Pose, names: tuple[str, ...], plane_axes: tuple[int, int]) -> object:
+def _observed(pose: poise.Pose, names: tuple[str, ...], plane_axes: tuple[int, int]) -> object:
     return pose.world.positions[[pose.skeleton.index(name) for name in names]][:, plane_axes]

@@ -88,8 +88,8 @@ def test_a_worker_that_is_killed_in_mid_work_costs_nothing(scheduler, tmp_path):
         os.kill(max(pids), signal.SIGKILL)
         lines += process.stdout  # not communicate(): some lines may have been read ahead already
         assert process.wait(PROCESS) == 0, process.stderr.read()
-    told = [int(line.split()[0]) for line in lines]
-    assert told == list(range(200))
+    reported = [int(line.split()[0]) for line in lines]
+    assert reported == list(range(200))
 
 
 def test_the_command_line(scheduler, tmp_path):

@@ -50,27 +50,27 @@ class TestProcesses:
     def test_a_process_that_was_killed_by_chance_costs_nothing(self, tmp_path):
         assert [one.require() for one in listed(range(6), jobs.DiesOnce(tmp_path / "mark"), processes=2)] == [*range(6)]
 
-    def test_what_cannot_be_sent_is_told_in_words(self):
+    def test_what_cannot_be_sent_is_reported_in_words(self):
         first, second = listed(range(2), jobs.not_to_be_sent, processes=1)
         assert "with a lambda" in str(first.error)
         assert "pickle" in str(second.error)
 
-    def test_files_are_asked_for_as_work_goes_on_and_processes_end_when_nobody_asks(self):
+    def test_files_are_requested_as_work_goes_on_and_processes_end_without_requests(self):
         before = set(multiprocessing.active_children())
-        asked = []
-        files = (asked.append(i) or i for i in count())
+        requested = []
+        files = (requested.append(i) or i for i in count())
         running = poise.each(files, jobs.double, processes=2)
         assert [one.value for one in islice(running, 5)] == [0, 2, 4, 6, 8]
-        assert len(asked) < 5 + 2 * module._MAX_AHEAD_PER_PROCESS + 3
+        assert len(requested) < 5 + 2 * module._MAX_AHEAD_PER_PROCESS + 3
         running.close()
         assert set(multiprocessing.active_children()) <= before
 
-    def test_as_many_processes_as_are_asked_for(self):
+    def test_as_many_processes_as_are_requested(self):
         assert len({one.value for one in listed(range(20), jobs.own_process, processes=2)}) == 2
         assert listed([], jobs.double) == []
 
     @pytest.mark.parametrize(
-        ("job", "options", "said"),
+        ("job", "options", "message"),
         [
             (lambda number: number, {}, "a function of a module"),
             ("job", {}, "called with each file, not a str"),
@@ -78,8 +78,8 @@ class TestProcesses:
             (jobs.double, {"executor": 3}, "one of concurrent.futures, not a int"),
         ],
     )
-    def test_misuse(self, job, options, said):
-        with pytest.raises(InputError, match=said):
+    def test_misuse(self, job, options, message):
+        with pytest.raises(InputError, match=message):
             listed([1], job, **options)
 
 

@@ -244,7 +244,7 @@ def test_the_generated_bvh_has_96_channels(tmp_path):
 
 
 @pytest.mark.long
-def test_the_arm_baseline_agrees_and_a_wrong_one_is_told():
+def test_the_arm_baseline_agrees_and_a_wrong_one_is_reported():
     import arm_cpp_baseline
 
     from poise.kernels.lanes import SCALAR

@@ -50,10 +50,10 @@ def test_every_part_has_its_table(tmp_path, monkeypatch):
 def test_a_run_goes_on_where_it_stopped_and_tells_of_faults(tmp_path, monkeypatch):
     import robot_targets_everywhere as everywhere
 
-    asked, judged = [], everywhere.judged
+    requested, judged = [], everywhere.judged
 
     def missing(limb, q, *rest):
-        asked.append(limb.tip)
+        requested.append(limb.tip)
         return judged(limb, q + 1e-4, *rest)
 
     monkeypatch.setattr(everywhere, "judged", missing)
@@ -62,7 +62,7 @@ def test_a_run_goes_on_where_it_stopped_and_tells_of_faults(tmp_path, monkeypatc
         assert code == 1
         assert "wrist_3_link-tool0_fixed_joint: 60 missed" in text
         assert "'single, missed': 3" in text
-    assert len(asked) == 1 + 4 + 2
+    assert len(requested) == 1 + 4 + 2
 
 
 def test_the_judge_sees_what_is_wrong(panda):
@@ -81,7 +81,7 @@ def test_the_judge_sees_what_is_wrong(panda):
     assert not judged(panda, other, goal, start).reached[3], "a finger moved, which does not move the hand"
 
 
-def test_whole_turns_are_seen_where_the_range_allows_less(data):
+def test_whole_turns_are_detected_where_the_range_allows_less(data):
     from robot_cases.evaluation import needless_turn
     from robot_cases.robot_files import read, tips
     from robot_cases.targets import limb_of

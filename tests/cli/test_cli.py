@@ -224,7 +224,7 @@ class TestSolve:
         assert "no solver 'magic'" in done.stderr
 
     @pytest.mark.parametrize("out", ["-o=x.glb", "--plot=x.png"])
-    def test_a_folder_in_the_place_of_a_file_is_said_before_any_result(self, tmp_path, out):
+    def test_a_folder_in_the_place_of_a_file_is_reported_before_any_result(self, tmp_path, out):
         option, name = out.split("=")
         (tmp_path / name).mkdir()
         done = run("solve", HUMANOID, *REACH, option, name, cwd=tmp_path)
@@ -232,7 +232,7 @@ class TestSolve:
         assert f"{name}: cannot write here: it is a directory" in done.stderr
         assert done.stdout == ""
 
-    def test_what_a_format_refuses_only_when_it_writes_is_said_before_any_result(self, tmp_path):
+    def test_what_a_format_refuses_only_when_it_writes_is_reported_before_any_result(self, tmp_path):
         """A pose with a translation of a single joint, as clips have them, is no joint values."""
         rig = poise.load(HUMANOID)
         pose = rig.rest
@@ -260,15 +260,15 @@ def test_demo(tmp_path):
     assert {"humanoid_reach.glb", "humanoid_step.bvh", "arm_reach.json", "humanoid_reach.png"} <= made
     assert {"humanoid_hills.glb", "humanoid_hills.html", "humanoid_hills.png"} <= made
     assert "walks over hills.npz" in done.stdout
-    said = done.stdout.splitlines()
-    rows = [line for line in said if re.search(r" (reached|out of reach) ", line)]
+    message = done.stdout.splitlines()
+    rows = [line for line in message if re.search(r" (reached|out of reach) ", line)]
     assert len(rows) == 4
     for row in rows:
         assert re.search(r"[0-9] (m|units) .* (mm|m|units) +[0-9]+ +[0-9.]+ (us|ms|s) ", row), row
     assert re.search(r"[0-9.]+ cm/s -> [0-9.]+ cm/s, deepest in the ground [0-9.]+ mm -> [0-9.]+ mm", done.stdout)
-    assert [line[:4] for line in said if "/6 " in line[:4]] == [f"{i}/6 " for i in range(1, 7)]
-    assert "try next:" in said
-    commands = [line.strip() for line in said[said.index("try next:") + 1 :] if line.startswith("    ")]
+    assert [line[:4] for line in message if "/6 " in line[:4]] == [f"{i}/6 " for i in range(1, 7)]
+    assert "try next:" in message
+    commands = [line.strip() for line in message[message.index("try next:") + 1 :] if line.startswith("    ")]
     assert len(commands) == 3
     for command in commands:  # as they are printed
         words = ["--html", tmp_path / "page.html"] if " view " in command else []
@@ -412,9 +412,9 @@ def test_no_file_outside_the_folder_is_opened(data):
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code, *map(str, files)], capture_output=True, text=True, check=True
     )
-    seen = json.loads(done.stdout)
-    assert seen
-    for event, what in seen:
+    observed = json.loads(done.stdout)
+    assert observed
+    for event, what in observed:
         assert event == "open", (event, what)
         is_code = what.endswith((".py", ".pyc")) or "site-packages" in what
         assert is_code or Path(what).parent == folder, what

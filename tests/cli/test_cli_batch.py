@@ -107,9 +107,9 @@ class TestConvert:
     def test_patterns_and_several_files(self, takes, tmp_path, here):
         out = tmp_path / "new"
         code, text, _ = run("convert", takes / "?.bvh", FIGURE, "-o", out, "--format", ".bvh", "--json")
-        said = json.loads(text)
-        assert (code, said["files"], said["ok"]) == (0, 3, 3)
-        assert {Path(row["out"]).name for row in said["rows"]} == {"a.bvh", "b.bvh", "humanoid.bvh"}
+        message = json.loads(text)
+        assert (code, message["files"], message["ok"]) == (0, 3, 3)
+        assert {Path(row["out"]).name for row in message["rows"]} == {"a.bvh", "b.bvh", "humanoid.bvh"}
         code, text, _ = run("convert", takes / "**" / "c*.bvh", "-o", tmp_path / "more", "--format", "glb")
         assert code == 0
         assert (tmp_path / "more" / "c.glb").is_file()
@@ -128,7 +128,7 @@ class TestRefused:
     """Before any work: nothing is written, and one line says why."""
 
     @pytest.mark.parametrize(
-        ("arguments", "said"),
+        ("arguments", "message"),
         [
             (("takes/a.bvh", "takes/b.bvh", "takes/below/c.bvh"), "give a file and the new one"),
             (("takes", "-o", "new"), "many files need --format"),
@@ -143,7 +143,7 @@ class TestRefused:
             (("takes/a.bvh", "b.glb", "--overwrite"), "with one file takes no --overwrite"),
         ],
     )
-    def test_convert(self, takes, tmp_path, arguments, said):
+    def test_convert(self, takes, tmp_path, arguments, message):
         for folder in ("other", "empty", "old"):
             (tmp_path / folder).mkdir()
         shutil.copy(WALK, tmp_path / "other" / "a.bvh")
@@ -151,13 +151,13 @@ class TestRefused:
         before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
         code, text, errors = run("convert", *arguments, cwd=tmp_path)
         assert (code, text) == (2, "")
-        assert said in errors
+        assert message in errors
         assert errors.count("\n") == 1
         assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()} == before
         assert not (tmp_path / "new").exists()
 
     @pytest.mark.parametrize(
-        ("arguments", "said"),
+        ("arguments", "message"),
         [
             (("lock", "takes", "-o", "new", "--report", "a.html"), "with many files takes no --report"),
             (("plant", "takes", "--terrain", "nowhere.png", "-o", "new"), "nowhere.png"),
@@ -167,10 +167,10 @@ class TestRefused:
             (("lock", "takes/a.bvh", "-o", "a.bvh", "--cluster", "local"), "with one file takes no --cluster"),
         ],
     )
-    def test_other_verbs(self, takes, tmp_path, arguments, said):
+    def test_other_verbs(self, takes, tmp_path, arguments, message):
         code, text, errors = run(*arguments, cwd=tmp_path)
         assert (code, text) == (2, "")
-        assert said in errors
+        assert message in errors
         assert not (tmp_path / "new").exists()
 
     @pytest.fixture
@@ -228,12 +228,12 @@ class TestRefused:
         assert text.startswith("2 of 2 files good")
 
     def test_files_are_read_beforehand_only_where_names_may_meet(self, several, tmp_path, here, monkeypatch):
-        asked = []
+        requested = []
         for name in ("a", "ab", "b", "b_1", "b_1_x", "c-d"):
             several(name, ("walk", "run"))
-        monkeypatch.setattr("poise.cli.files.read_rig", lambda file: asked.append(file.stem) or poise.load(file))
+        monkeypatch.setattr("poise.cli.files.read_rig", lambda file: requested.append(file.stem) or poise.load(file))
         run(*self.ALL, cwd=tmp_path)
-        assert sorted(asked) == ["b", "b_1", "b_1_x"]
+        assert sorted(requested) == ["b", "b_1", "b_1_x"]
 
     def test_names_that_differ_by_case_are_one_on_some_systems(self, takes, tmp_path):
         (tmp_path / "other").mkdir()
@@ -379,13 +379,13 @@ class TestInterrupted:
             assert run("convert", takes / "a.bvh", "-o", out, "--format", "glb", *more)[0] == 0
         assert [path.read_text() for path in mine] == ["mine"] * 3
 
-    def test_a_file_half_written_has_a_name_that_nobody_else_gives(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(Path, "replace", lambda path, _to: seen.append(path.name))
+    def test_a_file_half_written_has_a_name_of_its_own(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(Path, "replace", lambda path, _to: observed.append(path.name))
         monkeypatch.setattr(Path, "unlink", lambda _path, **_: None)
-        seen = []
+        observed = []
         (tmp_path / ".a.settings").write_text("mine")
         write_atomically(tmp_path / "a.glb", b"data")
-        assert [path.name for path in find_leftovers([tmp_path / "a.glb"])] == seen
+        assert [path.name for path in find_leftovers([tmp_path / "a.glb"])] == observed
         assert find_leftovers([tmp_path / "b.glb"]) == []
 
 

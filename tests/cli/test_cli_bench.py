@@ -59,9 +59,9 @@ class TestWarmup:
         assert compiled[1] == compiled[0]
 
     def test_progress_names_the_steps(self):
-        said = []
-        folder = poise.warmup(progress=said.append)
-        assert said == [name for name, _ in warming.list_steps()]
+        message = []
+        folder = poise.warmup(progress=message.append)
+        assert message == [name for name, _ in warming.list_steps()]
         assert list(folder.glob("*.nbc"))
 
     def test_the_command(self):

@@ -62,9 +62,9 @@ class TestFeet:
             assert run("lock", two, "--clip", "all", "-o", tmp_path / "a.glb", "--save-contacts", kept)[0] == 0
             words = ("lock", two, "--clip", "all", "-o", tmp_path / "b.glb", "--contacts", kept, "--json")
             code, text, _ = run(*words)
-            said = json.loads(text)
-            assert (code, [one["source"] for one in said["clips"]], said["failed"]) == (0, ["walk", "start"], [])
-            assert all(any("contacts are those of" in note for note in one["notes"]) for one in said["clips"])
+            message = json.loads(text)
+            assert (code, [one["source"] for one in message["clips"]], message["failed"]) == (0, ["walk", "start"], [])
+            assert all(any("contacts are those of" in note for note in one["notes"]) for one in message["clips"])
             a, b = (poise.load(tmp_path / name).clips for name in ("a.glb", "b.glb"))
             for one, other in zip(a, b, strict=True):
                 np.testing.assert_allclose(one.poses.q, other.poses.q, atol=2e-3)  # times are kept to 0.1 ms
@@ -88,7 +88,7 @@ class TestFeet:
         assert (code, json.loads(text)["clip"]) == (0, "start_locked")
 
     @pytest.mark.parametrize(
-        ("words", "said"),
+        ("words", "message"),
         [
             (
                 ("--report", "s.json", "--save-contacts", "s.json"),
@@ -98,11 +98,11 @@ class TestFeet:
             (("--report", "no/r.html"), "there is no folder 'no'"),
         ],
     )
-    def test_refused_before_any_work(self, two, tmp_path, words, said):
+    def test_refused_before_any_work(self, two, tmp_path, words, message):
         before = sorted(tmp_path.iterdir())
         code, _, errors = run("lock", two, "--clip", "all", "-o", "a.glb", *words, cwd=tmp_path)
         assert (code, errors.count("\n")) == (2, 1)
-        assert said in errors
+        assert message in errors
         assert sorted(tmp_path.iterdir()) == before
 
     def test_two_files_that_clash_by_the_name_of_a_clip(self, two, tmp_path):
@@ -120,8 +120,8 @@ class TestSolve:
     def test_every_frame_of_every_clip(self, two, tmp_path):
         words = ("solve", two, "--every-frame", "--clip", "all", *HAND)
         code, text, _ = run(*words, "-o", tmp_path / "reach.bvh", "--json")
-        said = json.loads(text)["clips"]
-        assert (code, [one["reached"] for one in said]) == (0, [31, 6])
+        message = json.loads(text)["clips"]
+        assert (code, [one["reached"] for one in message]) == (0, [31, 6])
         for name, frames in (("walk", 31), ("start", 6)):
             clip = poise.load(tmp_path / f"reach_{name}.bvh").clips[0]
             assert len(clip) == frames
@@ -132,17 +132,17 @@ class TestSolve:
         assert "'walk':\n31 of 31 frames reached" in text
 
     @pytest.mark.parametrize(
-        ("words", "said"),
+        ("words", "message"),
         [
             ((), "--clip all: a pose starts from one clip"),
             (("--every-frame", "--targets", "t.csv"), "--clip all: the rows of --targets are the frames of one clip"),
         ],
     )
-    def test_one_clip_where_one_is_needed(self, two, tmp_path, words, said):
+    def test_one_clip_where_one_is_needed(self, two, tmp_path, words, message):
         target = ("--joint", "LeftHand") if "--targets" in words else HAND
         code, _, errors = run("solve", two, *target, "--clip", "all", *words, cwd=tmp_path)
         assert (code, errors.count("\n")) == (2, 1)
-        assert said in errors
+        assert message in errors
 
 
 class TestLibrary:

@@ -26,15 +26,15 @@ def test_options_and_json(tmp_path):
     out = tmp_path / "walk.glb"
     options = ("--clip", "humanoid", "--fps", "15", "--scale", "0.5", "--up", "z", "--json")
     code, text, _ = run("convert", WALK, out, *options)
-    said = json.loads(text)
+    message = json.loads(text)
     assert code == 0
-    assert (said["files"], said["clips"], said["frames"]) == ([str(out)], ["humanoid"], 16)
-    assert said["fps"] == pytest.approx(15)
+    assert (message["files"], message["clips"], message["frames"]) == ([str(out)], ["humanoid"], 16)
+    assert message["fps"] == pytest.approx(15)
     assert poise.load(out).skeleton.up == "z"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("no.glb", "a.bvh"), "no.glb: No such file"),
         ((WALK, "a.fbx"), "a.fbx: "),
@@ -46,9 +46,9 @@ def test_options_and_json(tmp_path):
         ((WALK, "a.glb", "--up", "w"), "'w' is not one of"),
     ],
 )
-def test_misuse_is_one_line_and_writes_nothing(arguments, said, tmp_path):
+def test_misuse_is_one_line_and_writes_nothing(arguments, message, tmp_path):
     code, text, errors = run("convert", *arguments, cwd=tmp_path)
     assert (code, text) == (2, "")
-    assert said in errors
+    assert message in errors
     assert errors.count("\n") == 1
     assert not list(tmp_path.iterdir())

@@ -47,10 +47,10 @@ class TestSolving:
 
     def test_every_frame_of_a_clip(self, tmp_path):
         out = tmp_path / "walk.glb"
-        said = run(
+        message = run(
             "solve", HUMANOID, "--every-frame", *HAND, "--joint", "Head", "--look-at", "2", "1.6", "2", "-o", str(out)
         )
-        assert "31 of 31 frames reached" in said.stdout
+        assert "31 of 31 frames reached" in message.stdout
 
 
 class TestTakingApart:

@@ -17,7 +17,7 @@ VERBS = {
     "convert": (("convert", "kit/models/main.xml", "a.glb"), True),
     "convert many": (("convert", "kit/models", "-o", "new", "--format", "glb", "--processes", "1"), True),
     "view": (("view", "kit/models/main.xml", "--html", "a.html"), True),
-    "compare": (("compare", "kit/models/main.xml", "--chain", "j", "tip", "--solvers", "nobody"), False),
+    "compare": (("compare", "kit/models/main.xml", "--chain", "j", "tip", "--solvers", "unattended"), False),
     "plant": (("plant", "kit/models/main.xml", "--terrain", "slope:5", "-o", "a.glb"), False),
     "plant all": (("plant", "kit/models/main.xml", "--terrain", "slope:5", "--clip", "all", "-o", "a.glb"), False),
     "lock": (("lock", "kit/models/main.xml", "-o", "a.glb"), False),

@@ -98,9 +98,9 @@ def test_named_poses_are_shown_and_are_starts(tmp_path):
     path = tmp_path / "arm.xml"
     path.write_text(ARM_FOR_MUJOCO)
     assert "poses (1): home\n" in run("info", path).stdout
-    told = json.loads(run("info", path, "--json").stdout)
-    assert told["poses"] == {"home": [0.1, 0.8, 0.2, -0.1, 0.05]}
-    assert told["disabled_pairs"] == [["base", "upper"]]
+    reported = json.loads(run("info", path, "--json").stdout)
+    assert reported["poses"] == {"home": [0.1, 0.8, 0.2, -0.1, 0.05]}
+    assert reported["disabled_pairs"] == [["base", "upper"]]
     tip = poise.load(path).named_pose("home").world["tip"].positions.tolist()
     done = run("solve", path, "--joint", "tip", "--to", *tip, "--from-pose", "home", "--json")
     assert json.loads(done.stdout)["iterations"] == 0  # it is there already
@@ -132,9 +132,9 @@ class TestTheBox:
 
     def test_a_real_one(self, data):
         pytest.importorskip("ufbx")
-        told = json.loads(run("info", data / "fbx" / "pab_walk.fbx", "--json").stdout)
-        np.testing.assert_allclose(told["size"], [62.85, 179.8, 38.43], rtol=1e-3)
-        assert told["height"] == pytest.approx(179.8, rel=1e-3)
+        reported = json.loads(run("info", data / "fbx" / "pab_walk.fbx", "--json").stdout)
+        np.testing.assert_allclose(reported["size"], [62.85, 179.8, 38.43], rtol=1e-3)
+        assert reported["height"] == pytest.approx(179.8, rel=1e-3)
 
 
 class TestMarkers:
@@ -157,10 +157,15 @@ class TestMarkers:
         assert lines[6:] == ["  WRIST", "  HEAD  2 gaps, 3 frames in all, the longest 2", "  LOST  never seen"]
 
     def test_for_programs(self, file):
-        told = json.loads(run("info", file, "--json").stdout)
-        assert (told["fps"], told["frames"], told["metres_per_unit"], told["up"]) == (60, 8, 0.001, None)
-        assert told["seconds"] == pytest.approx(8 / 60)
-        assert told["markers"][1] == {"name": "HEAD", "gaps": 2, "unseen": 3, "longest_gap": 2}
+        reported = json.loads(run("info", file, "--json").stdout)
+        assert (reported["fps"], reported["frames"], reported["metres_per_unit"], reported["up"]) == (
+            60,
+            8,
+            0.001,
+            None,
+        )
+        assert reported["seconds"] == pytest.approx(8 / 60)
+        assert reported["markers"][1] == {"name": "HEAD", "gaps": 2, "unseen": 3, "longest_gap": 2}
 
     def test_real_files(self, data):
         lines = run("info", data / "c3d" / "cmu_02_05.c3d").stdout.splitlines()

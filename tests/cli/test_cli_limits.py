@@ -78,9 +78,9 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(file):
 
 
 def test_json(file):
-    told = json.loads(run("limits", file, "--anatomical", "--dry-run", "--json").stdout)
-    assert (told["written"], told["kept"], told["without"]) == (False, [], {})
-    knee = told["added"]["LeftLeg"]
+    reported = json.loads(run("limits", file, "--anatomical", "--dry-run", "--json").stdout)
+    assert (reported["written"], reported["kept"], reported["without"]) == (False, [], {})
+    knee = reported["added"]["LeftLeg"]
     assert knee["role"] == "leftLowerLeg"
     assert knee["reason"].startswith("hyperextension 10, flexion 135 (AAOS)")
     assert json.loads(run("limits", file, "--anatomical", "--json").stdout)["written"] is True
@@ -117,12 +117,12 @@ def test_a_sidecar_to_which_nothing_can_be_added_is_left_alone(file, text, sente
     assert sidecar.read_text() == text
 
 
-def test_misuse_is_told_in_a_sentence(file):
+def test_misuse_is_reported_in_a_sentence(file):
     assert run("limits", samples.path("arm.urdf"), "--anatomical").stderr.startswith(
         "error: anatomical limits need known arms and legs: "
     )
-    said = run("limits", file, "--dry-run").stderr
-    assert said == "error: --dry-run shows what --anatomical would write: give both\n"
+    message = run("limits", file, "--dry-run").stderr
+    assert message == "error: --dry-run shows what --anatomical would write: give both\n"
 
 
 def test_names_that_need_quotes_and_joints_without_a_limit(data, tmp_path):
@@ -130,8 +130,8 @@ def test_names_that_need_quotes_and_joints_without_a_limit(data, tmp_path):
     assert run("limits", file, "--anatomical").returncode == 0
     assert isinstance(poise.load(file).skeleton["Left knee"].limit, poise.SwingTwist)
     file = shutil.copy(data / "bvh/rest/walk_rolled.bvh", tmp_path)
-    said = run("limits", file, "--anatomical").stdout
-    assert "no limit for LeftUpLeg: clips of the file leave it in 100 % of" in said
+    message = run("limits", file, "--anatomical").stdout
+    assert "no limit for LeftUpLeg: clips of the file leave it in 100 % of" in message
 
 
 @pytest.mark.parametrize(

@@ -106,10 +106,10 @@ def test_misuse_is_one_line_and_exit_code_2(name, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["poise", *words])
     with pytest.raises(SystemExit) as ended:
         main()
-    said = capsys.readouterr()
+    message = capsys.readouterr()
     assert ended.value.code == 2
-    assert said.out == ""
-    (line,) = [one for one in said.err.splitlines() if not one.startswith("note: ")]
+    assert message.out == ""
+    (line,) = [one for one in message.err.splitlines() if not one.startswith("note: ")]
     assert line.startswith("error: ")
     assert right in line
 
@@ -125,15 +125,15 @@ def test_help_and_a_solve_still_end_well(monkeypatch, capsys):
 
 def test_samples_are_copied_once(tmp_path, monkeypatch, capsys):
     folder = tmp_path / "rigs"
-    said = []
+    message = []
     for _ in range(2):
         monkeypatch.setattr(sys, "argv", ["poise", "samples", str(folder)])
         with pytest.raises(SystemExit) as ended:
             main()
         assert ended.value.code == 0
-        said.append(capsys.readouterr().out)
-    assert all(str(folder / name) in said[0] for name in samples.NAMES)
-    assert said[1].endswith("no file was overwritten\n")
+        message.append(capsys.readouterr().out)
+    assert all(str(folder / name) in message[0] for name in samples.NAMES)
+    assert message[1].endswith("no file was overwritten\n")
     assert (folder / "humanoid.ik.toml").is_file()
     assert (folder / "humanoid.glb").read_bytes() == samples.path("humanoid.glb").read_bytes()
     (folder / "arm.urdf").write_text("mine")
@@ -145,6 +145,6 @@ def test_nothing_at_all_is_answered_by_the_help(capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["poise"])
     with pytest.raises(SystemExit):
         main()
-    said = capsys.readouterr()
-    assert "Usage: poise" in said.out
-    assert "error" not in said.err
+    message = capsys.readouterr()
+    assert "Usage: poise" in message.out
+    assert "error" not in message.err

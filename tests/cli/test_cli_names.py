@@ -184,7 +184,7 @@ def test_every_command_prints_through_say():
         assert path.name == "terminal.py" or all("json.dumps(" in line for line in lines), path
 
 
-def test_names_that_a_new_file_changes_are_said(tmp_path):
+def test_names_that_a_new_file_changes_are_reported(tmp_path):
     path = tmp_path / "odd.gltf"
     rig = poise.load(HUMANOID)
     gltf.write(rig, path, rig.skeleton)

@@ -27,8 +27,8 @@ from tests.command_line import ARM, run
 )
 def test_old_names_are_written_with_those_of_today(verb, typed, today, capsys):
     assert replace_old_options(verb, typed.split()) == today.split()
-    said = capsys.readouterr().err
-    assert said.count("the next version does not know the old name") == (0 if typed == today else 1)
+    message = capsys.readouterr().err
+    assert message.count("the next version does not know the old name") == (0 if typed == today else 1)
 
 
 @pytest.mark.parametrize(("verb", "old"), [(verb, old) for verb in RENAMED_OPTIONS for old in RENAMED_OPTIONS[verb]])

@@ -76,13 +76,13 @@ class TestOverwriting:
 
 class TestNames:
     @pytest.mark.parametrize("clip", ["walk", "all"])
-    def test_a_clip_is_said_as_it_is_called_in_the_file(self, tmp_path, clip):
+    def test_a_clip_is_reported_as_it_is_called_in_the_file(self, tmp_path, clip):
         out = tmp_path / "a.glb"
         words = (HUMANOID, *HAND, "--every-frame", "--clip", clip, "-o", out)
         assert "'walk_1'" in run("solve", *words)[1]
         code, text, _ = run("solve", *words, "--json")
-        said = json.loads(text)
-        assert (code, (said if clip == "walk" else said["clips"][0])["clip"]) == (0, "walk_1")
+        message = json.loads(text)
+        assert (code, (message if clip == "walk" else message["clips"][0])["clip"]) == (0, "walk_1")
         solved = poise.load(out).clip("walk_1").poses.world["LeftHand"].positions
         np.testing.assert_allclose(solved, np.tile([0.3, 1.2, 0.3], (len(solved), 1)), atol=1e-3)
 
@@ -127,8 +127,8 @@ class TestReasons:
             ("view", zero, "--plant", "--html", tmp_path / "a.html"),
         ]  # fmt: skip
         for words in calls:
-            said = f"error: {zero}: the left leg has no length in the rest pose\n"
-            assert run(*words) == (2, "", said)
+            message = f"error: {zero}: the left leg has no length in the rest pose\n"
+            assert run(*words) == (2, "", message)
         code, _, errors = run("lock", zero, "-o", out, "--clip", "all")
         assert (code, errors.count(str(zero))) == (2, 1)
         assert list(tmp_path.iterdir()) == [zero]
@@ -146,7 +146,7 @@ class TestReasons:
             assert errors.splitlines()[-1].startswith("error: a.bvh: a BVH file cannot hold scale")
             assert errors.endswith("these joints have it: Hips; a .glb file holds it\n")
 
-    def test_one_clip_is_asked_for_only_where_that_would_help(self, tmp_path):
+    def test_one_clip_is_requested_only_where_that_would_help(self, tmp_path):
         two = several(tmp_path / "two.glb", "walk", "start")
         code, _, errors = run("convert", two, tmp_path / "a.urdf")
         assert code == 2

@@ -47,7 +47,7 @@ class TestPlant:
             assert (code, json.loads(text)["ok"]) == (0 if ok else 1, ok)
         assert run("lock", tmp_path / "stands.bvh", "-o", tmp_path / "a.bvh", "--strict")[0] == 0
 
-    def test_every_file_that_is_asked_for(self, tmp_path):
+    def test_every_file_that_is_requested(self, tmp_path):
         out, page, picture = (tmp_path / name for name in ("a.bvh", "a.html", "a.svg"))
         code, _, _ = run("plant", WALK, "--terrain", "flat", "-o", out, "--report", page, "--plot", picture)
         assert code == 0
@@ -61,11 +61,11 @@ class TestPlant:
             "plant", WALK, "--terrain", "noise:0.02", "-o", tmp_path / "a.bvh", "--report", numbers, "--json"
         )
         assert code == 0
-        said, kept = json.loads(text), json.loads(numbers.read_text())
-        assert said["after"] == kept["after"]
-        assert said["joints"]["left"] == ["LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToe"]
-        assert said["out"] == str(tmp_path / "a.bvh")
-        assert (said["up"], said["ground"]) == ("y", "bumps of 0.02")
+        message, kept = json.loads(text), json.loads(numbers.read_text())
+        assert message["after"] == kept["after"]
+        assert message["joints"]["left"] == ["LeftUpLeg", "LeftLeg", "LeftFoot", "LeftToe"]
+        assert message["out"] == str(tmp_path / "a.bvh")
+        assert (message["up"], message["ground"]) == ("y", "bumps of 0.02")
 
     def test_one_foot(self, tmp_path):
         code, text, _ = run("plant", WALK, "--terrain", "flat", "--feet", "right", "-o", tmp_path / "a.bvh")
@@ -119,7 +119,7 @@ class TestPlant:
         assert sorted(tmp_path.iterdir()) == [tmp_path / "a.bvh"]
 
 
-def test_a_second_run_names_the_clip_anew(tmp_path):
+def test_a_second_run_names_the_clip_again(tmp_path):
     first, out = tmp_path / "a.glb", tmp_path / "b.glb"
     assert run("lock", CHARACTER, "-o", first)[0] == 0
     code, text, _ = run("lock", first, "--clip", "walk", "-o", out, "--json")
@@ -212,7 +212,7 @@ class TestInPlace:
         assert "walks in place" in errors
         assert list(tmp_path.iterdir()) == []
 
-    def test_lock_stays_there_unless_told(self, tmp_path):
+    def test_lock_stays_there_without_the_option(self, tmp_path):
         code, text, _ = run("lock", WALK, "-o", tmp_path / "a.bvh")
         assert code == 0
         assert "on flat ground" in text

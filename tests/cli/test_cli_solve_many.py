@@ -205,18 +205,18 @@ class TestTables:
         q = np.array([[float(row[name]) for name in names] for row in rows])
         tool = poise.Pose(skeleton, q).world["tool"]
         left = [np.linalg.norm(tool.positions - self.PLACES[:, :3], axis=1), angle(tool.rotations, self.PLACES[:, 3:])]
-        for is_asked, column, errors in zip((position, rotation), ("error", "angle_error"), left, strict=True):
-            assert (column in rows[0]) == is_asked
-            if is_asked:
+        for is_requested, column, errors in zip((position, rotation), ("error", "angle_error"), left, strict=True):
+            assert (column in rows[0]) == is_requested
+            if is_requested:
                 np.testing.assert_allclose([float(row[column]) for row in rows], errors, atol=1e-9)
                 assert errors.max() < 1e-6
-        asked = [*"xyz"] * position + ["qw", "qx", "qy", "qz"] * rotation
-        given = np.array([[float(row[column]) for column in asked] for row in rows])
+        requested = [*"xyz"] * position + ["qw", "qx", "qy", "qz"] * rotation
+        given = np.array([[float(row[column]) for column in requested] for row in rows])
         wanted = np.concatenate([self.PLACES[:, :3]] * position + [self.PLACES[:, 3:]] * rotation, axis=1)
         np.testing.assert_allclose(given, wanted, atol=1e-15)
 
     @pytest.mark.parametrize(
-        ("rows", "asked"),
+        ("rows", "requested"),
         [
             (PLACES[:, :3], {"rotation": False}),
             (PLACES[:, 3:], {"position": False}),
@@ -228,7 +228,7 @@ class TestTables:
         ],
         ids=["points", "quaternions", "both", "columns first", "3 x 4", "4 x 4", "3 x 3"],
     )
-    def test_npy(self, tmp_path, rows, asked):
+    def test_npy(self, tmp_path, rows, requested):
         np.save(tmp_path / "t.npy", rows)
         done = run(*TOOL, "--targets", tmp_path / "t.npy")
         assert done.returncode == 0, done.stderr
@@ -238,14 +238,14 @@ class TestTables:
             for row, place in zip(rows[1:], self.PLACES, strict=True):  # matrices give w >= 0
                 if np.dot([float(cell) for cell in row[first : first + 4]], place[3:]) < 0:
                     row[first : first + 4] = [repr(-float(cell)) for cell in row[first : first + 4]]
-        self.check("\n".join(",".join(row) for row in rows), poise.load(ARM).skeleton, **asked)
+        self.check("\n".join(",".join(row) for row in rows), poise.load(ARM).skeleton, **requested)
 
     @pytest.mark.parametrize("header", [True, False])
     @pytest.mark.parametrize(
-        ("columns", "asked"),
+        ("columns", "requested"),
         [(range(3), {"rotation": False}), (range(3, 7), {"position": False}), (range(7), {})],
     )
-    def test_csv(self, tmp_path, header, columns, asked):
+    def test_csv(self, tmp_path, header, columns, requested):
         names = np.array(["x", "y", "z", "qw", "qx", "qy", "qz"])
         lines = [",".join(words(row[list(columns)])) for row in self.PLACES]
         if header:  # in another order, with another column
@@ -254,7 +254,7 @@ class TestTables:
         (tmp_path / "t.csv").write_text("\n".join(lines))
         done = run(*TOOL, "--targets", tmp_path / "t.csv")
         assert done.returncode == 0, done.stderr
-        self.check(done.stdout, poise.load(ARM).skeleton, **asked)
+        self.check(done.stdout, poise.load(ARM).skeleton, **requested)
 
     def test_the_table_is_read_back_as_poses(self, tmp_path):
         np.save(tmp_path / "t.npy", self.PLACES)

@@ -62,13 +62,13 @@ class TestWhatIsOpened:
         folders = [tmp_path / "a", tmp_path / "b"]
         for folder in folders:
             folder.mkdir()
-        asked = [word for folder in folders for word in ("--package-path", folder)]
-        assert document_of(opened, ARM, *asked).packages == tuple(folders)
+        requested = [word for folder in folders for word in ("--package-path", folder)]
+        assert document_of(opened, ARM, *requested).packages == tuple(folders)
         done = run("view", ARM, "--package-path", tmp_path / "nowhere")
         assert done.returncode == 2
         assert done.stderr == f"error: --package-path is a folder with meshes, and {tmp_path / 'nowhere'} is none\n"
 
-    def test_a_motion_file_plays_unless_a_chain_is_asked_for(self, opened):
+    def test_a_motion_file_plays_unless_a_chain_is_requested(self, opened):
         document = document_of(opened, MOTION)
         assert document.clip == document.rig.clips[0].name
         assert document.active_chains == ()
@@ -77,8 +77,8 @@ class TestWhatIsOpened:
         assert document.clip is None
         assert len(document.active_chains) == 1
         opened.clear()
-        asked = ("--joint", "LeftHand", "--clip", document.rig.clips[0].name)
-        assert document_of(opened, MOTION, *asked).clip is not None
+        requested = ("--joint", "LeftHand", "--clip", document.rig.clips[0].name)
+        assert document_of(opened, MOTION, *requested).clip is not None
 
     def test_one_chain(self, opened):
         (chain,) = document_of(opened, HUMANOID, "--joint", "LeftHand", "--root", "Spine").chains
@@ -106,8 +106,8 @@ class TestWhatIsOpened:
 
     @pytest.mark.parametrize(("typed", "turn"), [("90", "90"), ("1,0", "90"), ("along", "0"), ("against", "180")])
     def test_ground_that_climbs_another_way(self, opened, typed, turn):
-        asked = ("--plant", "--terrain", "stairs:0.15,0.30", "--terrain-direction", typed)
-        words, _, angle = document_of(opened, HUMANOID, *asked).terrain.partition("@")
+        requested = ("--plant", "--terrain", "stairs:0.15,0.30", "--terrain-direction", typed)
+        words, _, angle = document_of(opened, HUMANOID, *requested).terrain.partition("@")
         assert words == "stairs:0.15,0.30"
         assert abs(float(angle)) == pytest.approx(float(turn), abs=1.0)
 
@@ -122,7 +122,7 @@ def test_the_list_of_scenes():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["nope.glb"], "nope.glb: No such file"),
         (["--scene", "cdd"], "no scene 'cdd'; did you mean 'ccd'"),
@@ -142,10 +142,10 @@ def test_the_list_of_scenes():
         ([HUMANOID, "--html", "nowhere/page.html"], "there is no folder"),
     ],
 )
-def test_mistakes_are_one_line(opened, arguments, said, tmp_path):
+def test_mistakes_are_one_line(opened, arguments, message, tmp_path):
     done = run("view", *arguments, cwd=tmp_path)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert not opened
     assert not any(tmp_path.iterdir())
@@ -215,9 +215,9 @@ def test_it_serves_until_ctrl_c_and_gives_a_new_link_when_the_page_was_closed():
             assert process.stdout.readline() == "Ctrl-C ends it\n"
             with page_at(url) as page:
                 page.until(lambda page: page.shown is not None and page.state["scene"] == "ccd")
-            said = process.stdout.readline()
-            assert said.startswith("the page was closed; open it again: http://127.0.0.1:")
-            with page_at(said.split()[-1]) as page:
+            message = process.stdout.readline()
+            assert message.startswith("the page was closed; open it again: http://127.0.0.1:")
+            with page_at(message.split()[-1]) as page:
                 page.until(lambda page: page.shown is not None)
                 process.send_signal(signal.SIGINT)
             out, errors = process.communicate(timeout=PROCESS)
@@ -281,24 +281,24 @@ class TestWhoCanBeShown:
         assert view.can_show()
 
     @pytest.mark.parametrize("stream", ["stdin", "stdout"])
-    def test_nobody_at_a_pipe(self, stream):
+    def test_unattended_at_a_pipe(self, stream):
         setattr(self.system, stream, Terminal(is_one=False))
         assert not view.can_show()
 
-    def test_nobody_without_a_screen(self, monkeypatch):
+    def test_unattended_without_a_screen(self, monkeypatch):
         monkeypatch.delenv("DISPLAY")
         assert not view.can_show()
         monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
         assert view.can_show()
 
-    def test_nobody_without_a_browser(self, monkeypatch):
+    def test_unattended_without_a_browser(self, monkeypatch):
         def none():
             raise webbrowser.Error
 
         monkeypatch.setattr(webbrowser, "get", none)
         assert not view.can_show()
 
-    def test_nobody_far_away(self, monkeypatch):
+    def test_unattended_far_away(self, monkeypatch):
         self.system.platform = "darwin"
         assert view.can_show()
         monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22")

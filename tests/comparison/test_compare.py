@@ -58,11 +58,13 @@ class TestJudge:
         assert found["homebody"].main.claimed.sum() == 2  # the first frame is where the arm stands: it stays at rest
 
     def test_a_path_is_timed_from_where_each_frame_began(self, monkeypatch):
-        seen = []
-        monkeypatch.setattr(module, "time_calls", lambda asked, *more: seen.extend(asked) or time_calls(asked, *more))
+        observed = []
+        monkeypatch.setattr(
+            module, "time_calls", lambda requested, *more: observed.extend(requested) or time_calls(requested, *more)
+        )
         for targets in ("path", "reachable"):
             compare(ARM.rest, PLACE, solvers=["ccd"], targets=targets, effort="quick")
-        path, reachable = seen
+        path, reachable = observed
         assert not np.array_equal(path.begins[1], path.begins[4])
         assert set(reachable.begins) == {None}
 
@@ -75,7 +77,7 @@ class TestJudge:
         assert found["outlaw"].solved(100.0) == 0.0
         assert found["outlaw"].ranks.solved > found.best.ranks.solved
 
-    def test_a_part_of_the_targets_is_said_to_be_one_and_ties_nobody(self):
+    def test_a_part_of_the_targets_is_reported_as_one_and_ties_none(self):
         class Slow(Sleeper):
             def run(self, problem, targets, tolerance, request):
                 super().run(problem, targets, tolerance, request)
@@ -93,7 +95,7 @@ class TestJudge:
 
     def test_a_small_part_of_the_targets_does_not_tie_others(self):
         class Run(list):
-            asked = 200
+            requested = 200
 
             def solved(self):
                 return np.array(self)
@@ -104,7 +106,7 @@ class TestJudge:
         assert by_share([method(200, 200), method(60, 200), method(1, 1)]) == [1, 2, 1]
         assert by_share([method(200, 200), method(60, 200), method(80, 150)]) == [1, 3, 2]
 
-    def test_nobody_solves_anything(self):
+    def test_no_method_solves_anything(self):
         found = compare(ARM.rest, poise.Position("tool", [[9, 9, 9], [8, 8, 8]]), solvers=["ccd"], effort="quick")
         assert found.verdict.startswith("No method solves any of 2 targets.")
 
@@ -178,20 +180,20 @@ class TestWhatComesOut:
         np.testing.assert_array_equal(again.task.main.rows, found.task.main.rows)
 
     def test_growth_and_progress(self):
-        told = []
+        reported = []
         effort = QUICK.__class__(**{**QUICK.__dict__, "joints": (2, 10, 30)})
         found = compare(
-            ARM.rest, PLACE, solvers=["ccd", "two_bone"], effort=effort, progress=lambda *now: told.append(now)
+            ARM.rest, PLACE, solvers=["ccd", "two_bone"], effort=effort, progress=lambda *now: reported.append(now)
         )
         grown = found["ccd"].growth
         assert [one.joints for one in grown] == [2, 10, 30]
         assert all(one.call > 0 and one.batch > 0 for one in grown)
         assert math.isfinite(fit_exponent(grown))
-        shares = [share for _, share in told]
+        shares = [share for _, share in reported]
         assert shares == sorted(shares)
         assert shares[-1] == 1.0
 
-    def test_nobody_takes_the_task(self):
+    def test_no_method_takes_the_task(self):
         found = compare(ARM.rest, PLACE, solvers=["fabrik"], effort="quick")
         assert found.compared == ()
         assert found.verdict == "No method takes this task."
@@ -252,7 +254,7 @@ class TestMisuse:
             ({"effort": "slow"}, "effort is one of 'quick', 'normal', 'full' or an Effort, not 'slow'"),
         ],
     )
-    def test_it_is_said_what_would_do(self, arguments, message):
+    def test_it_is_reported_what_would_do(self, arguments, message):
         with pytest.raises(poise.PoiseError) as caught:
             compare(ARM.rest, PLACE, **{"solvers": ["ccd"], "effort": "quick"} | arguments)
         assert message in str(caught.value)
@@ -275,7 +277,7 @@ class TestMisuse:
         with pytest.raises(poise.InputError, match="no joint can move"):
             compare(ARM.rest, poise.Position(ARM.skeleton.names[0], (0, 0, 0)), solvers=["ccd"])
 
-    def test_two_values_of_a_solver_are_told_apart(self):
+    def test_two_values_of_a_solver_are_distinguished(self):
         found = compare(ARM.rest, PLACE, solvers=[poise.CCD(), poise.CCD(order="tip-first")], effort="quick")
         assert {method.name for method in found.methods} == {"ccd", "ccd(order=tip-first)"}
 

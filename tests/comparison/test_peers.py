@@ -138,9 +138,12 @@ def test_a_peer_comes_in_quietly_and_solves_what_it_says(name, data, capfd):
     """One test for each library, because importing it takes longest."""
     peer, before = here(name), state()
     kind = "Place" if "Place" in peer.goals else "Position"
-    told = {"Place": lambda joint: Place(joint, NOWHERE, UNTURNED), "Position": lambda joint: Position(joint, NOWHERE)}
+    reported = {
+        "Place": lambda joint: Place(joint, NOWHERE, UNTURNED),
+        "Position": lambda joint: Position(joint, NOWHERE),
+    }
     rigs = [(samples.path("arm.urdf"), "tool"), (data / "urdf" / "panda.urdf", "panda_link8")]
-    cases = [(middle(poise.load(path).skeleton), told[kind](joint)) for path, joint in rigs]
+    cases = [(middle(poise.load(path).skeleton), reported[kind](joint)) for path, joint in rigs]
     cases.append((balls(), Position("tip", NOWHERE)))
     scores = [Scores(peer, start, goal, seed) for seed, (start, goal) in enumerate(cases)]
     shares = [score.share for score in scores]

@@ -39,7 +39,7 @@ def test_a_method_between_two_connects_them():
     assert compute_shared_ranks([Interval(0, 2), Interval(3, 5), Interval(1, 4), Interval(6, 7)]) == [1, 1, 1, 2]
 
 
-def test_a_wide_interval_for_want_of_data_connects_nobody():
+def test_a_wide_interval_for_want_of_data_connects_none():
     narrow, wide = [Interval(0, 1), Interval(2, 3), Interval(4, 5)], Interval(0.5, 4.5)
     assert compute_shared_ranks([*narrow, wide]) == [1, 1, 1, 1]
     assert compute_shared_ranks([*narrow, wide], {3}) == [1, 2, 3, 1]

@@ -147,12 +147,12 @@ class TestPage:
 
     def test_a_liar_is_named_with_its_true_error(self, comparison, page):
         run = comparison["liar"].main
-        said = re.search(r"liar claims wrongly: .*? (\d+) targets .*? up to ([\d.e-]+) m\.", Reader(page).texts[""])
-        assert int(said[1]) == len(run) == 20
-        assert float(said[2]) == pytest.approx(run.errors.max(), rel=5e-3)
+        message = re.search(r"liar claims wrongly: .*? (\d+) targets .*? up to ([\d.e-]+) m\.", Reader(page).texts[""])
+        assert int(message[1]) == len(run) == 20
+        assert float(message[2]) == pytest.approx(run.errors.max(), rel=5e-3)
         assert "lost claims" not in page
 
-    def test_no_answer_is_said(self, page):
+    def test_no_answer_is_reported(self, page):
         assert "No answer came from lost for 20 targets." in page
         assert "no answer" in Reader(page).texts["poses"]
 
@@ -180,7 +180,7 @@ class TestTables:
     def test_figures_are_those_of_the_rows(self, comparison, page):
         named = {row["method"]: row for row in comparison.rows()}
         columns = {format_heading(column, "m").replace(" ", ""): column for column in comparison.columns}
-        seen = set()
+        observed = set()
         for table in Reader(page).tables[:5]:
             head = [title.replace(" ", "") for title in table[0]]
             for row in table[1:]:
@@ -188,8 +188,8 @@ class TestTables:
                     if title in columns:
                         value = named[row[0]][columns[title].key]
                         assert text in ({DASH, "none"} if value is None else {format_value(columns[title], value)})
-                        seen.add(columns[title].key)
-        assert seen == {column.key for column in comparison.columns}
+                        observed.add(columns[title].key)
+        assert observed == {column.key for column in comparison.columns}
 
     def test_ranks_are_those_of_the_comparison(self, comparison, page):
         solved, times = Reader(page).tables[:2]
@@ -221,7 +221,7 @@ class TestTables:
         assert table.count("\N{CHECK MARK}</td>") == sum(sum(m.does.values()) for m in comparison.methods)
         assert table.count('title="not said"') == 0
 
-    def test_what_a_peer_can_do_is_asked_of_its_adapter(self, comparison):
+    def test_what_a_peer_can_do_comes_from_its_adapter(self, comparison):
         (peer,) = build_peer_methods(["ikpy"])
         assert peer.does["Position"]
         assert not peer.does["Aim"]
@@ -243,7 +243,7 @@ class TestNotes:
         assert "ikpy 3 &lt;x&gt;</b>: a library; tol 1e-12" in rest
         assert "Other libraries" not in page_text.format_method_list(comparison)
 
-    def test_every_set_of_targets_is_told(self, comparison):
+    def test_every_set_of_targets_is_reported(self, comparison):
         text = page_text.format_methodology(comparison)
         for one in comparison.task.sets.values():
             assert f"<b>{one.name}</b> ({len(one)} targets): {escape(one.text)}" in text
@@ -349,7 +349,7 @@ class TestUnusual:
         assert text.count('class="axes wanted"') == 3
         assert 'class="target"' not in text
 
-    def test_nobody_takes_the_task(self, comparison):
+    def test_no_method_takes_the_task(self, comparison):
         empty = dataclasses.replace(comparison, methods=comparison.refused)
         reader = Reader(format_page(empty))
         assert "No method takes this task." in reader.texts[""]

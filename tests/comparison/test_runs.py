@@ -53,14 +53,14 @@ class Noted:
         pass
 
 
-def asked(ready, task, solved=0.0):
+def requested(ready, task, solved=0.0):
     return TimedMethod(ready, task.main.rows, [None] * len(task.main), solved)
 
 
 class TestTurns:
     def test_every_method_has_every_row_in_every_round_and_the_order_turns(self, task):
         book = []
-        turns = [asked(Noted(name, book, task), task).take_first(2) for name in "ab"]
+        turns = [requested(Noted(name, book, task), task).take_first(2) for name in "ab"]
         times = time_calls(turns, 2, 10.0, lambda _: None)
         assert [one.shape for one in times] == [(2, 2), (2, 2)]
         assert "".join(name for name, *_ in book[-8:]) == "aabb" + "bbaa"
@@ -69,29 +69,31 @@ class TestTurns:
     def test_rows_begin_where_they_began_in_the_run(self, task):
         book = []
         begins = [np.full(6, 0.1 * k) for k in range(len(task.main))]
-        time_calls([asked(Noted("a", book, task), task)._replace(begins=begins).take_first(3)], 1, 10.0, lambda _: None)
+        time_calls(
+            [requested(Noted("a", book, task), task)._replace(begins=begins).take_first(3)], 1, 10.0, lambda _: None
+        )
         assert [start for *_, start in book[-3:]] == [tuple(begin) for begin in begins[:3]]
 
     def test_a_slow_method_gets_fewer_rows(self, task):
-        quick, slow = (asked(PoiseMethod(solver).prepare(task), task) for solver in (Liar(), Sleeper(0.25)))
+        quick, slow = (requested(PoiseMethod(solver).prepare(task), task) for solver in (Liar(), Sleeper(0.25)))
         times = time_calls([quick, slow], 2, 3.0, lambda _: None)
         assert times[0].shape[1] == len(task.main)
         assert 3 <= times[1].shape[1] < len(task.main)
         assert np.median(times[1]) >= 250_000
 
     def test_a_method_with_a_clock_of_its_own_is_timed_by_it_and_never_by_nothing(self, task):
-        times = time_calls([asked(Noted("clock", [], task), task).take_first(3)], 1, 10.0, lambda _: None)
+        times = time_calls([requested(Noted("clock", [], task), task).take_first(3)], 1, 10.0, lambda _: None)
         np.testing.assert_array_equal(times[0], 1e6)
-        times = time_calls([asked(Noted("stopped", [], task), task).take_first(3)], 1, 10.0, lambda _: None)
+        times = time_calls([requested(Noted("stopped", [], task), task).take_first(3)], 1, 10.0, lambda _: None)
         assert (times[0] > 0).all()
 
     def test_a_call_that_raises_has_no_time(self, task):
-        times = time_calls([asked(Noted("raises", [], task), task)], 2, 10.0, lambda _: None)
+        times = time_calls([requested(Noted("raises", [], task), task)], 2, 10.0, lambda _: None)
         assert np.isinf(times[0]).all()
 
     def test_batches_leave_out_who_has_none_and_who_would_take_too_long(self, task):
         ready = [Noted("single", [], task), PoiseMethod(Liar()).prepare(task), PoiseMethod(Sleeper(0.3)).prepare(task)]
-        found = time_batches([asked(one, task) for one in ready], task, (1, 10, 100), 1, 0.5, lambda _: None)
+        found = time_batches([requested(one, task) for one in ready], task, (1, 10, 100), 1, 0.5, lambda _: None)
         assert [sorted(one.times) for one in found] == [[], [1, 10, 100], [1]]
         assert [one.trouble for one in found] == [None, None, None]
 
@@ -106,7 +108,7 @@ class TestTurns:
         for raises, words in ((False, "a batch of 20 solves 0 %, single calls 100 %"), (True, "ValueError: too many")):
             lazy = Lazy(poise.LevenbergMarquardt(), task)
             lazy.raises = raises
-            (found,) = time_batches([asked(lazy, task, solved=1.0)], task, (1, 20), 1, 2.0, lambda _: None)
+            (found,) = time_batches([requested(lazy, task, solved=1.0)], task, (1, 20), 1, 2.0, lambda _: None)
             assert found.times == {}
             assert found.trouble == words
 

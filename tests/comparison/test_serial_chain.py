@@ -122,7 +122,7 @@ def test_limits_of_balls_become_hinges_with_ranges():
         np.testing.assert_allclose(s.legal(q)[0], q, rtol=0, atol=1e-9)
 
 
-def test_joints_of_one_value_are_told_as_fixed():
+def test_joints_of_one_value_are_reported_as_fixed():
     s = straight_chain(4).limited({"j1": Range(0.3, 0.3, axis=(1, 0, 0))})
     arm = assert_same_chain(Pose(s, s.rest_q), Place("tip", NOWHERE, UNTURNED))
     assert len(arm.links) == 9
@@ -195,10 +195,10 @@ def test_the_urdf_is_the_same_chain(tmp_path, name, continuous):
     found = Pose(rig.skeleton, values).world["tip"].matrices
     np.testing.assert_allclose(found, arm.compute_tip(values), rtol=0, atol=1e-12)
     ranges = rig.skeleton.value_ranges
-    told = np.isfinite(arm.low)
-    np.testing.assert_array_equal(ranges[told, 0], arm.low[told])
-    assert (ranges[:, 0] <= arm.low)[told].all()
-    if continuous and not (told | np.isfinite(arm.high)).any():
+    reported = np.isfinite(arm.low)
+    np.testing.assert_array_equal(ranges[reported, 0], arm.low[reported])
+    assert (ranges[:, 0] <= arm.low)[reported].all()
+    if continuous and not (reported | np.isfinite(arm.high)).any():
         assert np.isinf(ranges).all()
     if not continuous:
         assert np.isfinite(ranges).all()
@@ -210,7 +210,7 @@ def refusal(skeleton, goal):
     return str(caught.value)
 
 
-def test_what_cannot_be_told_is_refused_with_its_name():
+def test_what_cannot_be_reported_is_refused_with_its_name():
     s = figure(free=False)
     goal = Position("l_foot", NOWHERE, root="l_leg")
     assert "'l_leg' has a SwingTwist" in refusal(s.limited({"l_leg": SwingTwist((0, 1, 0), 0.5)}), goal)

@@ -143,7 +143,7 @@ def refused(name, sentence) -> None:
     assert "\n" not in sentence
 
 
-def asked(start, goals, name, **how):
+def requested(start, goals, name, **how):
     """The result; or None where solver `name` refuses, with the same sentence from prepare() and for other targets."""
     sentence = ""
     try:

@@ -548,8 +548,8 @@ def _call(name: str, function: Callable[..., Any]) -> Call:
     unknown = [each for each, value in needed.items() if value is ...]
     assert not unknown, f"say in RIGHT what is right for {unknown} of {name}"
     needed |= {each: value for each, value in right.items() if each not in needed}
-    asked = [one.name for one in known if not (name.startswith("extend.") and one.name in _OF_CHECKS)]
-    return Call(name, function, needed, tuple(asked))
+    requested = [one.name for one in known if not (name.startswith("extend.") and one.name in _OF_CHECKS)]
+    return Call(name, function, needed, tuple(requested))
 
 
 def _of_owner(owner: Callable[[], Any], method: str, **values: Any) -> Any:

@@ -11,7 +11,7 @@ import poise
 from poise import Kind, Place, Position, Range
 from poise.io import samples
 from poise.problem.goals import GOALS
-from tests.contracts.cases import SOLVERS, asked, chain, goal_for, limb, posed, rest
+from tests.contracts.cases import SOLVERS, chain, goal_for, limb, posed, requested, rest
 from tests.contracts.moved_skeletons import in_units, placed
 from tests.strategies import figure, generic_arm, rng_of
 
@@ -48,7 +48,7 @@ class Problem:
     def solved(self, name, rows, start=None, **more):
         """The result of a solver for some targets; None where it refuses."""
         how = {"tolerance": self.tolerance, "angle_tolerance": 1e-4} | self.how | more
-        return asked(self.start if start is None else start, self.at(rows), name, **how)
+        return requested(self.start if start is None else start, self.at(rows), name, **how)
 
     def prepared(self, name, **more):
         """The problem packed for a solver."""
@@ -74,7 +74,9 @@ def answer(problem, name):
 
 def accepted(problem, name):
     """Whether a solver takes a problem, which is asked without solving anything."""
-    return asked(PROBLEMS[problem].start, PROBLEMS[problem].at(slice(0, 0)), name, **PROBLEMS[problem].how) is not None
+    return (
+        requested(PROBLEMS[problem].start, PROBLEMS[problem].at(slice(0, 0)), name, **PROBLEMS[problem].how) is not None
+    )
 
 
 def same_bits(one, other, names=BITS):

@@ -200,7 +200,7 @@ def _many_q(count, like):
     return like[:, [0, 1, 2, 2, 1, 0]] if count else np.zeros((0, 6))
 
 
-ASKED = {
+REQUESTED = {
     "Position": _goal(_position, None, 3),
     "Positions": _goal(_position, 9, 3),
     "Orientations": (_goal(lambda array: poise.Orientation("tool", array), 9, 4)[0], lambda: _turns(9)),
@@ -241,10 +241,10 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("requested", REQUESTED)
 @pytest.mark.parametrize("form", FORMS)
-def test_the_same_bits(asked, form, tmp_path):
-    ask, made = ASKED[asked]
+def test_the_same_bits(requested, form, tmp_path):
+    ask, made = REQUESTED[requested]
     given = FORMS[form](made(), tmp_path)
     plain = np.array(given, dtype=np.float64, order="C")
     wanted, kernels = bits(ask(plain.reshape(np.shape(given)))), compiled()

@@ -38,13 +38,13 @@ class TestTargets:
         whole = answer(problem, name)
         if whole is None:
             return
-        asked, reach = PROBLEMS[problem], PROBLEMS[problem].prepared(name)
+        requested, reach = PROBLEMS[problem], PROBLEMS[problem].prepared(name)
         for row in range(0, ROWS, amount(3, 1)):  # every third is in another lane, and one of them is out of reach
-            one, want = asked.solved(name, row), rows_of(whole, row)
+            one, want = requested.solved(name, row), rows_of(whole, row)
             assert one.shape == ()
             assert one.message() == whole.message(row)
-            same_bits(rows_of(asked.solved(name, [row]), 0), want)
-            for other in (one, reach(asked.targets(row))):
+            same_bits(rows_of(requested.solved(name, [row]), 0), want)
+            for other in (one, reach(requested.targets(row))):
                 same_bits(other, want, ("q", "iterations", "codes"))
                 if problem in MEASURED and whole.solver == "levenberg_marquardt":
                     np.testing.assert_allclose(other.errors, want.errors, rtol=1e-12, atol=1e-14)
@@ -83,20 +83,20 @@ class TestTargets:
 
     def test_of_starts(self, problem, name):
         """Starts side by side, each with a target of its own, or all with the same."""
-        asked = PROBLEMS[problem]
+        requested = PROBLEMS[problem]
         if not accepted(problem, name):
             return
-        s, rows = asked.start.skeleton, np.array([0, 3, 5, 8, 13])
-        starts = asked.start.with_q(s.legal(asked.start.q + 0.2 * rng_of(4).normal(size=(len(rows), s.nq)))[0])
+        s, rows = requested.start.skeleton, np.array([0, 3, 5, 8, 13])
+        starts = requested.start.with_q(s.legal(requested.start.q + 0.2 * rng_of(4).normal(size=(len(rows), s.nq)))[0])
         for wanted in (rows, 5):
-            whole = asked.solved(name, wanted, starts)
+            whole = requested.solved(name, wanted, starts)
             for i, row in enumerate(np.broadcast_to(wanted, rows.shape)):
-                same_bits(rows_of(asked.solved(name, [row], starts[[i]]), 0), rows_of(whole, i))
-            same_bits(asked.solved(name, np.flip(wanted), starts[::-1]), rows_of(whole, slice(None, None, -1)))
+                same_bits(rows_of(requested.solved(name, [row], starts[[i]]), 0), rows_of(whole, i))
+            same_bits(requested.solved(name, np.flip(wanted), starts[::-1]), rows_of(whole, slice(None, None, -1)))
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_every_solver_is_asked_enough(name):
+def test_every_solver_has_enough_cases(name):
     """No contract is kept by refusing everything: each solver takes problems of points, those of several kinds."""
     taken = [problem for problem, other in PAIRS if other == name and accepted(problem, name)]
     assert len(taken) >= 6, taken
@@ -105,20 +105,20 @@ def test_every_solver_is_asked_enough(name):
 @given(seed=seeds)
 @settings(max_examples=25)
 def test_any_goals_of_any_tree(seed):
-    asked = any_problem(rng_of(seed))
-    whole, backwards = (asked.solved("levenberg_marquardt", rows) for rows in (slice(None), slice(None, None, -1)))
+    requested = any_problem(rng_of(seed))
+    whole, backwards = (requested.solved("levenberg_marquardt", rows) for rows in (slice(None), slice(None, None, -1)))
     same_bits(backwards, rows_of(whole, slice(None, None, -1)))
     for row in (0, ROWS - 1):
-        same_bits(rows_of(asked.solved("levenberg_marquardt", [row]), 0), rows_of(whole, row))
+        same_bits(rows_of(requested.solved("levenberg_marquardt", [row]), 0), rows_of(whole, row))
 
 
 @pytest.mark.parametrize("problem", [problem for problem in PROBLEMS if problem != "Balance"])  # which refuses it
 def test_the_nearest_solution(problem):
     """Looked for among many, it is found alike alone, also on a serial arm."""
-    asked, rows = PROBLEMS[problem], np.array([0, 3, 8])
-    whole = asked.solved("levenberg_marquardt", rows, prefer="closest", seeds=16)
-    same_bits(asked.prepared("levenberg_marquardt", prefer="closest", seeds=16)(asked.targets(rows)), whole)
+    requested, rows = PROBLEMS[problem], np.array([0, 3, 8])
+    whole = requested.solved("levenberg_marquardt", rows, prefer="closest", seeds=16)
+    same_bits(requested.prepared("levenberg_marquardt", prefer="closest", seeds=16)(requested.targets(rows)), whole)
     for i, row in enumerate(rows):
-        same_bits(asked.solved("levenberg_marquardt", row, prefer="closest", seeds=16), rows_of(whole, i))
-    starts = asked.start.with_q(np.tile(asked.start.q, (3, 1)))
-    same_bits(asked.solved("levenberg_marquardt", rows, starts, prefer="closest", seeds=16), whole)
+        same_bits(requested.solved("levenberg_marquardt", row, prefer="closest", seeds=16), rows_of(whole, i))
+    starts = requested.start.with_q(np.tile(requested.start.q, (3, 1)))
+    same_bits(requested.solved("levenberg_marquardt", rows, starts, prefer="closest", seeds=16), whole)

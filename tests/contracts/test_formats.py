@@ -117,20 +117,20 @@ def test_what_is_known_is_listed(tmp_path):
 
 
 def test_a_format_that_begins_like_the_suffix_is_found_without_importing_the_others(monkeypatch):
-    asked, found = [], importlib.import_module
+    requested, found = [], importlib.import_module
 
     def noted(name):
-        asked.append(name)
+        requested.append(name)
         return found(name)
 
     monkeypatch.setattr(importlib, "import_module", noted)
     assert find_reader(Path("rig.glb")) is found("poise.io.formats.gltf")
-    assert [name for name in asked if name.startswith("poise.io.formats.")] == ["poise.io.formats.gltf"]
+    assert [name for name in requested if name.startswith("poise.io.formats.")] == ["poise.io.formats.gltf"]
 
 
 @pytest.mark.parametrize(("name", "suffix"), EVERY)
 @pytest.mark.parametrize("verb", ["read", "write"])
-def test_the_way_out_is_told_where_a_format_is_read_or_written_only(name, suffix, verb, tmp_path):
+def test_the_way_out_is_reported_where_a_format_is_read_or_written_only(name, suffix, verb, tmp_path):
     module, path = MODULES[name], tmp_path / f"rig{suffix}"
     if hasattr(module, verb):
         assert (find_reader if verb == "read" else find_writer)(path) is module
@@ -152,21 +152,23 @@ def test_other_suffixes_have_one_table(tmp_path):
 
 @pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
 @pytest.mark.parametrize(("name", "suffix"), WRITTEN)
-def test_whether_it_holds_one_clip_and_one_tree_is_said(name, suffix, tmp_path):
+def test_whether_it_holds_one_clip_and_one_tree_is_reported(name, suffix, tmp_path):
     """What `convert` takes the declarations for: several clips, or several roots that move, are refused or are not."""
     clip, module = walk(), MODULES[name]
     several = poise.Rig(clip.skeleton, rest(clip.skeleton), (clip, poise.Clip(clip.times, clip.poses, "again")))
     twice = poise.Skeleton.build(["a", "b", "c", "d"], [-1, 0, -1, 2], [Kind.BALL] * 4, offsets=[(0, 1, 0)] * 4)
     for thing, flag, words in ((several, "ONE_CLIP", "clip"), (rest(twice), "ONE_ROOT", "root")):
-        said = ""
+        message = ""
         try:
             poise.save(thing, tmp_path / f"rig{suffix}")
         except poise.UnsupportedError as error:
-            said = str(error).replace(str(tmp_path), "")
+            message = str(error).replace(str(tmp_path), "")
         if getattr(module, flag, False):
-            assert words in said
+            assert words in message
         else:
-            assert not said or words not in said or name in ("urdf", "vrma")  # which hold other things, or one figure
+            assert (
+                not message or words not in message or name in ("urdf", "vrma")
+            )  # which hold other things, or one figure
 
 
 @pytest.mark.parametrize(("name", "suffix"), READ)

@@ -150,9 +150,9 @@ def test_it_is_met_and_its_errors_are_those_of_forward_kinematics(kind):
     assert result.reached
     assert result.errors.shape == (len(goal.measures),)
     for pose in (start, result.pose):
-        asked = poise.solve(pose, goal, solver=poise.LevenbergMarquardt(iterations=0, restarts=0))
-        plain = compute_world_errors(poise.Pose(pose.skeleton, asked.pose.q[None]), (goal,), asked.targets)[0]
-        np.testing.assert_allclose(asked.errors, plain, rtol=1e-6, atol=1e-9)
+        requested = poise.solve(pose, goal, solver=poise.LevenbergMarquardt(iterations=0, restarts=0))
+        plain = compute_world_errors(poise.Pose(pose.skeleton, requested.pose.q[None]), (goal,), requested.targets)[0]
+        np.testing.assert_allclose(requested.errors, plain, rtol=1e-6, atol=1e-9)
     lengths = [MEASURE_KINDS[measure] in LENGTH_KINDS for measure in goal.measures]
     np.testing.assert_array_equal(np.isfinite(result.position_errors).any(), any(lengths))
 
@@ -178,7 +178,7 @@ def test_prepared_and_followed_it_is_the_same(kind):
         assert np.isfinite(follow(row).errors).all()
 
 
-def test_what_cannot_be_met_is_said_in_a_sentence(kind):
+def test_what_cannot_be_met_is_reported_in_a_sentence(kind):
     start, _, goal = case(kind)
     if not goal.width:
         return

@@ -14,12 +14,12 @@ from tests.terrain.terrains import KINDS, ground, points_over, rays_over
 
 def arrays_in(*things):
     """Every array that can be reached from some values by their fields, as bytes."""
-    found, seen, waiting = [], {}, list(things)  # `seen` keeps what it saw: a number of its own for each
+    found, observed, waiting = [], {}, list(things)  # `seen` keeps what it saw: a number of its own for each
     while waiting:
         thing = waiting.pop()
-        if id(thing) in seen:
+        if id(thing) in observed:
             continue
-        seen[id(thing)] = thing
+        observed[id(thing)] = thing
         if isinstance(thing, np.ndarray):
             found.append((thing.shape, thing.tobytes()) if thing.dtype != object else repr(thing))
         elif isinstance(thing, list | tuple):
@@ -53,16 +53,16 @@ def overwrite(*arrays):
 @pytest.mark.parametrize(("problem", "name"), PAIRS)
 def test_solve_and_prepare(problem, name):
     """Poses, goals, targets and starts; and a result stays as it is when the caller writes into them afterwards."""
-    asked = PROBLEMS[problem]
+    requested = PROBLEMS[problem]
     if not accepted(problem, name):
         return
-    reach = asked.prepared(name)
-    targets, q = asked.targets(2), mine(asked.start.q)
+    reach = requested.prepared(name)
+    targets, q = requested.targets(2), mine(requested.start.q)
     targets = [mine(t) for t in targets] if isinstance(targets, list) else mine(targets)
-    before = arrays_in(asked.start, asked.goals, targets, q)
-    asked.solved(name, slice(None))
+    before = arrays_in(requested.start, requested.goals, targets, q)
+    requested.solved(name, slice(None))
     result = reach(targets, start=q)
-    assert arrays_in(asked.start, asked.goals, targets, q) == before
+    assert arrays_in(requested.start, requested.goals, targets, q) == before
     kept = arrays_in(result.q, result.errors, result.goals)
     overwrite(*(targets if isinstance(targets, list) else [targets]), q)
     assert arrays_in(result.q, result.errors, result.goals) == kept

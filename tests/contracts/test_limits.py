@@ -136,7 +136,7 @@ class TestExamples:
             mine[:, columns] = q[:, s.q_slice("lower")]
             np.testing.assert_allclose(other.legal(mine)[0][:, columns], near[:, s.q_slice("lower")], atol=1e-9)
 
-    def test_it_is_told_and_drawn(self, name):
+    def test_it_is_reported_and_drawn(self, name):
         s = bound(LIMITS[name])
         assert any(sign.isdigit() for sign in in_words(s.limits[1], Kind(s.kinds[1])))
         outline = build_local_outline(rest(s), "lower")

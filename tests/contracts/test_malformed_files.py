@@ -84,7 +84,7 @@ CONTACTS = {
 }
 
 
-def told(read, path, sentence):
+def reported(read, path, sentence):
     """Reading fails in one sentence that names the file, and without a warning: pytest makes those errors."""
     with pytest.raises(poise.FileError) as error:
         read(path)
@@ -97,35 +97,35 @@ def told(read, path, sentence):
 def test_bvh(case, tmp_path):
     path = tmp_path / "a.bvh"
     path.write_text(BVH_FILES[case][0], encoding="utf-8")
-    told(poise.load, path, BVH_FILES[case][1])
+    reported(poise.load, path, BVH_FILES[case][1])
 
 
 @pytest.mark.parametrize("case", URDF_FILES)
 def test_urdf(case, tmp_path):
     path = tmp_path / "a.urdf"
     path.write_text(URDF_FILES[case][0], encoding="utf-8")
-    told(poise.load, path, URDF_FILES[case][1])
+    reported(poise.load, path, URDF_FILES[case][1])
 
 
 @pytest.mark.parametrize("case", POINTS)
 def test_targets(case, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(POINTS[case][0], encoding="utf-8")
-    told(lambda path: list(open_target_table(path, "tool", None)), path, POINTS[case][1])
+    reported(lambda path: list(open_target_table(path, "tool", None)), path, POINTS[case][1])
 
 
 @pytest.mark.parametrize("case", MAPS)
 def test_height_maps(case, tmp_path):
     path = tmp_path / "a.npz"
     np.savez(path, **MAPS[case][0])
-    told(poise.Terrain.heightmap, path, MAPS[case][1])
+    reported(poise.Terrain.heightmap, path, MAPS[case][1])
 
 
 @pytest.mark.parametrize("case", CONTACTS)
 def test_contacts(case, tmp_path):
     path = tmp_path / "a.json"
     path.write_text(CONTACTS[case][0])
-    told(lambda path: read_contacts(path, "walk", ["left"], np.linspace(0, 1, 9)), path, CONTACTS[case][1])
+    reported(lambda path: read_contacts(path, "walk", ["left"], np.linspace(0, 1, 9)), path, CONTACTS[case][1])
 
 
 def npy(array):
@@ -147,7 +147,7 @@ def test_archives(entries, sentence, tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in entries:
             archive.writestr(name, data)
-    told(poise.Terrain.heightmap, path, sentence)
+    reported(poise.Terrain.heightmap, path, sentence)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_archives(entries, sentence, tmp_path):
 def test_meshes(text, sentence, tmp_path):
     path = tmp_path / "a.obj"
     path.write_text(text)
-    told(poise.Terrain.mesh, path, sentence)
+    reported(poise.Terrain.mesh, path, sentence)
 
 
 def test_an_odd_stl_file_prints_nothing(tmp_path, capsys, monkeypatch):
@@ -226,4 +226,4 @@ def test_joint_values(document, sentence, tmp_path):
     if "joints" in document:
         document = {"joints": whole | document["joints"]}
     path.write_text(json.dumps(document))
-    told(lambda path: read_values(path, ARM.skeleton), path, sentence)
+    reported(lambda path: read_values(path, ARM.skeleton), path, sentence)

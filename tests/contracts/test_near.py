@@ -23,7 +23,7 @@ def wanted_at(clip, rows):
     return Position("LeftHand", clip.poses.world["LeftHand"].positions[rows] + aside, root="Spine")
 
 
-def asked(clip, rows, joints=None):
+def requested(clip, rows, joints=None):
     return [wanted_at(clip, rows), Near(clip.poses[rows].with_q(np.flip(clip.poses.q, 0)[rows]), joints=joints)]
 
 
@@ -35,19 +35,19 @@ CLIPS = {"numbers": walk, "lengths of its own": lambda: stretched((1.0, 1.1)), "
 class TestFrames:
     def test_each_alone(self, clip, joints):
         clip = CLIPS[clip]()
-        whole = poise.bake(clip, asked(clip, slice(None), joints), continuous=False).result
+        whole = poise.bake(clip, requested(clip, slice(None), joints), continuous=False).result
         assert whole.shape == (FRAMES,)
         assert whole.reached.all()
         for row in ROWS:
-            one = poise.solve(clip.poses[row], asked(clip, row, joints))
+            one = poise.solve(clip.poses[row], requested(clip, row, joints))
             np.testing.assert_array_equal(one.q, whole.q[row])
             assert one.message() == whole.message(row)
 
     def test_in_any_order_and_with_any_threads(self, clip, joints, monkeypatch):
         clip = CLIPS[clip]()
-        whole = poise.bake(clip, asked(clip, slice(None), joints), continuous=False).result
+        whole = poise.bake(clip, requested(clip, slice(None), joints), continuous=False).result
         monkeypatch.setattr(running, "_MAX_PART_TARGETS", 8)
-        some = poise.solve(clip.poses[ROWS[::-1]], asked(clip, ROWS[::-1], joints), threads=2)
+        some = poise.solve(clip.poses[ROWS[::-1]], requested(clip, ROWS[::-1], joints), threads=2)
         np.testing.assert_array_equal(some.q, whole.q[ROWS[::-1]])
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poise
-from tests.contracts.cases import SOLVERS, asked
+from tests.contracts.cases import SOLVERS, requested
 from tests.strategies import generic_arm, rng_of
 
 WIDE = poise.Range(-3.5 * np.pi, 3.2 * np.pi)
@@ -39,12 +39,12 @@ def needless(q, start, low, high):
 def test_values_stand_at_the_nearest_turn(name, seed):
     start, place, position = problem_of(wide_arm(), seed)
     for goal in (place, position):
-        found = asked(start, goal, name)
+        found = requested(start, goal, name)
         if found is None:
             continue
         assert not needless(found.q, start.q, WIDE.low, WIDE.high).any()
         np.testing.assert_allclose(found.errors, poise_errors(found.pose, goal), atol=1e-12)
-        alone = asked(start, goal.with_target(goal.rows()[0]), name)
+        alone = requested(start, goal.with_target(goal.rows()[0]), name)
         assert not needless(alone.q, start.q, WIDE.low, WIDE.high).any()
 
 

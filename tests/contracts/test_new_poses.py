@@ -25,7 +25,7 @@ def starts_near(pose, count, seed, moving):
     return s.legal(near)[0]
 
 
-def anew(pose):
+def repeat(pose):
     """The same pose on a skeleton that shares nothing with the first, and for which nothing was packed."""
     s = pickle.loads(pickle.dumps(pose.skeleton))  # noqa: S301
     assert s is not pose.skeleton
@@ -35,48 +35,51 @@ def anew(pose):
 @every_pair
 def test_prepared_from_another_start(problem, name):
     """Joints that move differ from the pose that was prepared, then all of them, then none."""
-    asked = PROBLEMS[problem]
+    requested = PROBLEMS[problem]
     if not accepted(problem, name):
         return
-    reach, s = asked.prepared(name), asked.start.skeleton
+    reach, s = requested.prepared(name), requested.start.skeleton
     joints = reach.problem.joints
-    starts = [q for moving in (joints, s.names, ()) for q in starts_near(asked.start, 2, 3, moving)]
+    starts = [q for moving in (joints, s.names, ()) for q in starts_near(requested.start, 2, 3, moving)]
     for row, q in enumerate(starts):
-        fresh = asked.solved(name, row, asked.start.with_q(q))
-        found = reach(asked.targets(row), start=q)
+        fresh = requested.solved(name, row, requested.start.with_q(q))
+        found = reach(requested.targets(row), start=q)
         same_bits(found, fresh)
         assert (found.message(), found.moved_inside) == (fresh.message(), fresh.moved_inside)
 
 
 @every_pair
 def test_prepared_from_its_own_start(problem, name):
-    asked = PROBLEMS[problem]
+    requested = PROBLEMS[problem]
     if accepted(problem, name):
-        reach = asked.prepared(name)
+        reach = requested.prepared(name)
         for row in (0, 3, ROWS - 1):
-            fresh = asked.solved(name, row, asked.start.with_q(asked.start.q))
-            same_bits(reach(asked.targets(row)), fresh)
-            same_bits(reach(asked.targets(row), start=asked.start.q.tolist()), fresh)
+            fresh = requested.solved(name, row, requested.start.with_q(requested.start.q))
+            same_bits(reach(requested.targets(row)), fresh)
+            same_bits(reach(requested.targets(row), start=requested.start.q.tolist()), fresh)
 
 
 @every_pair
 def test_a_start_outside_its_limits(problem, name):
     """It is moved inside and named, prepared or not."""
-    asked, s = PROBLEMS[problem], PROBLEMS[problem].start.skeleton
+    requested, s = PROBLEMS[problem], PROBLEMS[problem].start.skeleton
     bent = s.legal(rng_of(5).normal(size=s.nq) * 9.0)[1]
     if bent and accepted(problem, name):
         q = poise.Pose(s, rng_of(5).normal(size=s.nq) * 9.0).q
-        fresh, found = asked.solved(name, 0, asked.start.with_q(q)), asked.prepared(name)(asked.targets(0), start=q)
+        fresh, found = (
+            requested.solved(name, 0, requested.start.with_q(q)),
+            requested.prepared(name)(requested.targets(0), start=q),
+        )
         same_bits(found, fresh)
         assert found.moved_inside == fresh.moved_inside == bent
 
 
 @every_pair
-def test_a_skeleton_that_was_never_seen(problem, name):
-    asked = PROBLEMS[problem]
-    known = asked.solved(name, 2)
+def test_a_skeleton_that_was_never_used(problem, name):
+    requested = PROBLEMS[problem]
+    known = requested.solved(name, 2)
     if known is not None:
-        same_bits(asked.solved(name, 2, anew(asked.start)), known)
+        same_bits(requested.solved(name, 2, repeat(requested.start)), known)
 
 
 @pytest.mark.parametrize("name", ["levenberg_marquardt", "damped_least_squares", "ccd", "fabrik", "two_bone"])
@@ -104,7 +107,7 @@ def test_what_is_remembered_of_other_goals_is_not_used(name):
     taken = 0
     for goals in [*wanted, *wanted[::-1]]:
         try:
-            first = poise.solve(anew(start), goals, solver=name)
+            first = poise.solve(repeat(start), goals, solver=name)
         except poise.UnsupportedError:
             continue
         same_bits(poise.solve(start, goals, solver=name), first)
@@ -116,9 +119,9 @@ def test_what_is_remembered_of_other_goals_is_not_used(name):
 @settings(max_examples=25)
 def test_any_goals_of_any_tree(seed):
     rng = rng_of(seed)
-    asked = any_problem(rng)
-    name = ("levenberg_marquardt", "damped_least_squares")[seed % 2 if len(asked.goals) == 1 else 0]
-    reach = asked.prepared(name)
-    for row, q in enumerate(near_q(rng, asked.start.skeleton, np.tile(asked.start.q, (3, 1)), 0.3)):
-        found = reach(asked.targets(row), start=q)
-        same_bits(found, asked.solved(name, row, asked.start.with_q(q)))
+    requested = any_problem(rng)
+    name = ("levenberg_marquardt", "damped_least_squares")[seed % 2 if len(requested.goals) == 1 else 0]
+    reach = requested.prepared(name)
+    for row, q in enumerate(near_q(rng, requested.start.skeleton, np.tile(requested.start.q, (3, 1)), 0.3)):
+        found = reach(requested.targets(row), start=q)
+        same_bits(found, requested.solved(name, row, requested.start.with_q(q)))

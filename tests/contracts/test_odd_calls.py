@@ -56,9 +56,9 @@ def test_an_odd_argument_is_taken_or_refused_in_one_sentence(part):
             try:
                 CALLS[name](**{parameter: odd_calls.odd(value)})
             except poise.PoiseError as error:
-                said = str(error)
-                if LONG[: LONGEST_QUOTE + 1] in said or len(said) > _LONGEST_MESSAGE or "\n" in said:
-                    quoted.append(f"{name}({parameter}={value}): {said[:100]}")
+                message = str(error)
+                if LONG[: LONGEST_QUOTE + 1] in message or len(message) > _LONGEST_MESSAGE or "\n" in message:
+                    quoted.append(f"{name}({parameter}={value}): {message[:100]}")
             except Exception as error:  # noqa: BLE001  (which is what the test is about)
                 raw.append(f"{name}({parameter}={value}): {type(error).__name__}: {str(error)[:100]}")
     assert raw == []

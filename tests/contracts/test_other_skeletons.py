@@ -81,7 +81,7 @@ def live():
     return Grounder(RIG.clips[0], Terrain.flat())
 
 
-ASKED = {
+REQUESTED = {
     "Near, solve": lambda change: poise.solve(arm(same), near(change)),
     "Near, many": lambda change: poise.solve(arm(same), [at(5), near(change)[1]]),
     "Near, prepare": lambda change: poise.prepare(arm(same), near(change)),
@@ -107,26 +107,28 @@ ASKED = {
 
 
 @pytest.mark.parametrize("change", OTHERS)
-@pytest.mark.parametrize("asked", ASKED)
-def test_another_skeleton_is_told(asked, change):
+@pytest.mark.parametrize("requested", REQUESTED)
+def test_another_skeleton_is_reported(requested, change):
     with pytest.raises(poise.InputError, match="another skeleton|same skeleton") as error:
-        ASKED[asked](OTHERS[change])
+        REQUESTED[requested](OTHERS[change])
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("asked", [name for name in ASKED if name != "compare"])
-def test_an_equal_skeleton_is_the_same(asked):
-    ASKED[asked](same)
+@pytest.mark.parametrize("requested", [name for name in REQUESTED if name != "compare"])
+def test_an_equal_skeleton_is_the_same(requested):
+    REQUESTED[requested](same)
 
 
-@pytest.mark.parametrize("asked", ["Clip.on", "KeyedClip.on", "a rig's pose", "with_skeleton", "reset", "Near, solve"])
-def test_limits_and_proportions_may_differ(asked):
+@pytest.mark.parametrize(
+    "requested", ["Clip.on", "KeyedClip.on", "a rig's pose", "with_skeleton", "reset", "Near, solve"]
+)
+def test_limits_and_proportions_may_differ(requested):
     def change(skeleton):
         A = np.array(skeleton.A)
         A[1:, :3] *= 1.5
         return dataclasses.replace(skeleton, A=A)
 
-    ASKED[asked](change)
+    REQUESTED[requested](change)
 
 
 @pytest.mark.parametrize("change", OTHERS)

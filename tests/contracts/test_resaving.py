@@ -52,7 +52,7 @@ def things(rig):
         yield "new clip", poise.Clip(np.array([0.0, 0.5]), bent(rig.clips[0].poses[[0, -1]]), "new clip")
 
 
-def told(path, thing):
+def reported(path, thing):
     """The poses that a file is to show: of a rig its pose, or for BVH its clip; a URDF file holds none but the rest."""
     if path.suffix == ".urdf":
         return poise.Pose(thing.skeleton, thing.skeleton.rest_q)
@@ -81,7 +81,7 @@ def shown(path, thing):
 
 
 def assert_alike(path, thing):
-    wanted, there = told(path, thing), shown(path, thing)
+    wanted, there = reported(path, thing), shown(path, thing)
     size = max(float(np.abs(wanted.world.positions).max(initial=0.0)), 1e-9)
     moving = wanted.skeleton.moving_depth > 0  # a BVH file leaves trees without motion out
     names = wanted.skeleton.names

@@ -23,7 +23,6 @@ from tests.command_line import run
 from tests.contracts.cases import (
     CHAINS,
     SOLVERS,
-    asked,
     assert_honest,
     chain,
     goal_for,
@@ -31,6 +30,7 @@ from tests.contracts.cases import (
     limb,
     movable,
     posed,
+    requested,
     rest,
 )
 from tests.reference import slow_kinematics
@@ -71,7 +71,7 @@ class TestSolvers:
     def test_what_is_reachable_is_reached(self, name, joints, limits):
         s, poses = sheared(joints, limits)
         targets = np.array([pose.world["tip"].positions for pose in poses])
-        result = asked(rest(s), Position("tip", targets), name)
+        result = requested(rest(s), Position("tip", targets), name)
         if result is None:
             return
         assert result.problem.plan.length_error > 0.01
@@ -82,7 +82,7 @@ class TestSolvers:
         s, poses = sheared(limits="none" if name == "two_bone" else "hinge")
         far = poses[0].world["tip"].positions * 1.3
         targets = np.array([*(pose.world["tip"].positions for pose in poses[:3]), far, 9.0 * far])
-        together = asked(rest(s), Position("tip", targets), name)
+        together = requested(rest(s), Position("tip", targets), name)
         if together is None:
             return
         prepared = poise.prepare(rest(s), Position("tip", far), solver=name)
@@ -96,7 +96,7 @@ class TestSolvers:
     def test_every_goal_is_met(self, name, kind, most):
         s = sheared_limb(most, kind=movable(name), others=movable(name))
         bent, start = posed(s, 3, 0.5), posed(s, 4, 0.3)
-        result = asked(start, goal_for(kind, start, bent), name)
+        result = requested(start, goal_for(kind, start, bent), name)
         if result is not None:
             assert kind.__name__ in handles_of(name).goals
             assert result.reached
@@ -104,7 +104,7 @@ class TestSolvers:
 
     def test_a_start_that_meets_the_goal_comes_back_bit_for_bit(self, name):
         _, poses = sheared()
-        result = asked(poses[1], Position("tip", poses[1].world["tip"].positions), name)
+        result = requested(poses[1], Position("tip", poses[1].world["tip"].positions), name)
         if result is not None:
             np.testing.assert_array_equal(result.q, poses[1].q)
             assert result.iterations == 0
@@ -287,8 +287,8 @@ def test_the_command_line_solves_a_file_that_shears(tmp_path, solver):
     scales = scales_of(1, len(rig.skeleton))
     poise.save(poise.Pose(rig.skeleton, rig.skeleton.rest_q, scales=scales), tmp_path / "sheared.glb")
     words = ("--joint", "LeftHand", "--to", "0.4", "1.2", "0.35", "--solver", solver, "-o", tmp_path / "posed.glb")
-    told = run("solve", tmp_path / "sheared.glb", *words)
-    assert (told.returncode, told.stdout[:7]) == (0, "reached")
+    reported = run("solve", tmp_path / "sheared.glb", *words)
+    assert (reported.returncode, reported.stdout[:7]) == (0, "reached")
     hand = poise.load(tmp_path / "posed.glb").pose.world["LeftHand"].positions
     np.testing.assert_allclose(hand, (0.4, 1.2, 0.35), atol=1e-4)
 
@@ -306,13 +306,13 @@ def test_a_tree_without_shear_is_packed_as_before():
 )
 def test_the_engine_has_its_restarts_where_scale_shears(monkeypatch, solver, attempts):
     """Not only behind natural poses: what misses is begun again from as many other poses as it would be without."""
-    asked_for = []
+    requested_goals = []
     real = answer_refinement.refine_by_lm
     monkeypatch.setattr(
-        answer_refinement, "refine_by_lm", lambda *a, **how: asked_for.append(how["attempts"]) or real(*a, **how)
+        answer_refinement, "refine_by_lm", lambda *a, **how: requested_goals.append(how["attempts"]) or real(*a, **how)
     )
     poise.solve(rest(sheared()[0]), Position("tip", [30.0, 20.0, 10.0]), solver=solver)
-    assert asked_for == [attempts]
+    assert requested_goals == [attempts]
 
 
 def test_space_is_flat_from_a_scale_on_that_is_a_millionth_of_the_largest():

@@ -16,7 +16,6 @@ from tests.contracts.cases import (
     LIMITS,
     SOLVERS,
     TURNING,
-    asked,
     assert_honest,
     chain,
     goal_for,
@@ -25,6 +24,7 @@ from tests.contracts.cases import (
     movable,
     posed,
     refused,
+    requested,
     rest,
     targets_of,
 )
@@ -52,7 +52,7 @@ class TestChains:
     def test_every_target_gives_an_honest_legal_pose(self, name, joints, limits, n):
         s = chain(joints, limits, n)
         targets = targets_of(s)
-        result = asked(rest(s), Position("tip", targets), name, tolerance=TOLERANCE)
+        result = requested(rest(s), Position("tip", targets), name, tolerance=TOLERANCE)
         if result is None:
             return
         assert_honest(result, "tip", targets)
@@ -68,7 +68,7 @@ class TestChains:
     def test_scaled_and_mirrored_parents(self, name, joints, limits, scale):
         s = chain(joints, limits, 3, scales=[[scale] * 3, [1] * 3, [0.5] * 3, [3, 1, 2]])
         targets = targets_of(s)
-        result = asked(rest(s), Position("tip", targets), name, tolerance=TOLERANCE * abs(scale))
+        result = requested(rest(s), Position("tip", targets), name, tolerance=TOLERANCE * abs(scale))
         if result is not None:
             assert_honest(result, "tip", targets)
             assert result.reached[4]
@@ -91,7 +91,7 @@ def test_errors_are_those_of_forward_kinematics_and_limits_hold(name, seed):
     start = poise.Pose(s, random_q(rng, s))
     offset = rng.normal(size=3) if rng.random() < 0.5 else np.zeros(3)
     target = rng.normal(size=3) * 2
-    if (result := asked(start, Position("j5", target, offset=offset), name)) is not None:
+    if (result := requested(start, Position("j5", target, offset=offset), name)) is not None:
         assert_honest(result, "j5", target, offset)
 
 
@@ -102,7 +102,7 @@ def test_a_start_that_meets_the_goal_comes_back_bit_for_bit(name, seed):
     kinds = [kind for kind in Kind if kind in (Kind.FIXED, Kind.FREE, *handles_of(name).joints)]
     s = random_skeleton(rng, 6, couple=False, kinds=kinds)
     pose = poise.Pose(s, random_q(rng, s))
-    if (result := asked(pose, Position("j5", pose.world["j5"].positions), name)) is None:
+    if (result := requested(pose, Position("j5", pose.world["j5"].positions), name)) is None:
         return
     assert result.reached
     assert result.iterations == 0
@@ -115,7 +115,7 @@ def test_a_start_that_meets_the_goal_comes_back_bit_for_bit(name, seed):
 def test_a_straight_chain_and_a_target_on_its_own_line(name, n, kind, target):
     s = straight_chain(n, kind=kind, axes=[(0, 0, 1)] * n)
     target = np.array(target) * n / 5
-    if (result := asked(rest(s), Position("tip", target), name)) is not None:
+    if (result := requested(rest(s), Position("tip", target), name)) is not None:
         assert_honest(result, "tip", target)
 
 
@@ -128,7 +128,7 @@ def test_zero_length_bones(name, joints):
         offsets[some] = 0.0
         short = poise.Skeleton.build(s.names, s.parents, s.kinds, offsets=offsets, axes=s.axes)
         beside = targets_of(short) + np.array([0.1, 0.0, 0.0])
-        result = asked(rest(short), Position("tip", beside), name, tolerance=TOLERANCE)
+        result = requested(rest(short), Position("tip", beside), name, tolerance=TOLERANCE)
         if result is not None:
             assert_honest(result, "tip", beside)
 
@@ -150,7 +150,7 @@ def test_a_target_that_is_no_number_is_refused(name, bad):
 @pytest.mark.parametrize("target", [(1.0, 1.0, 0.5), (9.0, 0.0, 0.0), (0.0, 2.0, 0.0)])
 def test_a_trace_begins_at_the_start_and_holds_the_answer(name, target):
     s = straight_chain(2, kind=movable(name), axes=[(0, 0, 1)] * 2)
-    result = asked(rest(s), Position("tip", target), name, trace=True)
+    result = requested(rest(s), Position("tip", target), name, trace=True)
     np.testing.assert_array_equal(result.trace.q[0], s.rest_q)
     assert len(result.trace.errors) == len(result.trace.q)
     assert np.abs(result.trace.q - result.pose.q).max(axis=1).min() < 1e-9
@@ -160,7 +160,7 @@ def test_a_trace_begins_at_the_start_and_holds_the_answer(name, target):
 
 def test_where_nothing_moves_the_start_stays(name):
     s = poise.Skeleton.build("ab", [-1, 0], [0, 0], offsets=np.ones((2, 3)))
-    result = asked(rest(s), Position("b", [5.0, 1.0, 1.0], root="a"), name, trace=True)
+    result = requested(rest(s), Position("b", [5.0, 1.0, 1.0], root="a"), name, trace=True)
     if result is None:
         return
     assert result.status is Status.nothing_to_move
@@ -221,7 +221,7 @@ def declared(name, what, start, goals):
         assert result.reached or np.linalg.norm(result.errors) < 0.5 * np.linalg.norm(still)
         assert result.violation <= 1e-9
     else:
-        assert asked(start, goals, name) is None
+        assert requested(start, goals, name) is None
 
 
 @pytest.mark.parametrize("goal", goals_of(limb()))
@@ -250,18 +250,18 @@ def test_several_goals(name):
     wanted = goals_of(s)["Position"]
     elbow = Position("lower", posed(s, 3, 0.5).world["lower"].positions)
     for second in (elbow, poise.Direction("hand", (0, 0, 1), axis=(0, 1, 0))):
-        result = asked(rest(s), [wanted, second], name)
+        result = requested(rest(s), [wanted, second], name)
         if result is not None:
             assert handles.several
             assert result.violation <= 1e-9
             assert np.linalg.norm(result.errors) < np.linalg.norm(result.problem.errors(s.rest_q[None], result.targets))
 
 
-def test_the_same_asked_twice(name):
+def test_the_same_call_twice(name):
     """Solved, or refused by the solver that was named, also where another one inside it refuses."""
     s = limb(movable(name), others=movable(name))
     goal = goals_of(s)["Position"]
-    if (result := asked(rest(s), [goal, goal], name)) is not None:
+    if (result := requested(rest(s), [goal, goal], name)) is not None:
         assert result.errors[0] == result.errors[1]
 
 
@@ -299,7 +299,7 @@ def test_soft_limits_are_a_cost_or_refused(name, soft):
     s = limb(limit=soft)
     goal = Position("hand", [1.0, 1.0, 0.0])
     if not handles_of(name).soft:
-        assert asked(rest(s), goal, name) is None
+        assert requested(rest(s), goal, name) is None
         return
     result = poise.solve(rest(s), goal, solver=name)
     assert result.reached
@@ -327,7 +327,7 @@ BLOCKED = {
 def test_limited_results_name_the_joint(name, limit):
     """The hand would have to come nearer than the elbow lets it."""
     s = BLOCKED[limit]
-    result = asked(rest(s), Position("hand", [0.0, 0.9, 0.0]), name)
+    result = requested(rest(s), Position("hand", [0.0, 0.9, 0.0]), name)
     if result is None:
         return
     assert_honest(result, "hand", np.array([0.0, 0.9, 0.0]))
@@ -342,7 +342,7 @@ def test_a_slide_at_its_end_is_named(name):
         ["rail", "lift", "tool"], range(-1, 2), [2, 2, 0], offsets=[(0, 0, 0), (0, 0, 0), (0, 0, 1)],
         axes=[(1, 0, 0), (0, 0, 1), (0, 0, 0)], limits=[Range(0, 5), Range(0, 0.5), None],
     )  # fmt: skip
-    result = asked(rest(s), Position("tool", [2, 0, 3]), name)
+    result = requested(rest(s), Position("tool", [2, 0, 3]), name)
     if result is None:
         return
     assert result.status is Status.limited

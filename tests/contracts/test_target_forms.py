@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poise
-from tests.contracts.cases import asked
+from tests.contracts.cases import requested
 from tests.strategies import figure, generic_arm, rng_of, seeds
 from tests.workload import amount
 
@@ -48,7 +48,7 @@ def test_every_form_of_a_place(kind, solver, seed, length):
     for given_ in forms(position, turn, length).values():
         rows = given_[0]
         goal = poise.Place(joint, *((rows[:3, 3], rows[:3, :3]) if np.shape(rows)[-1] == 4 else (rows[:3], rows[3:])))
-        whole = asked(start, goal, solver)
+        whole = requested(start, goal, solver)
         if whole is None:
             return
         reach = poise.prepare(start, goal, solver=solver) if reach is None else reach

@@ -55,8 +55,8 @@ def test_turned(problem, name):
     usual = answer(problem, name)
     for turn in (QUARTER, unit_quaternions(rng_of(6))) if usual is not None else ():
         base = PROBLEMS[problem].start.world.positions[0]
-        asked = PROBLEMS[problem].placed(turn, base - rotations.rotate(turn, base))
-        assert_alike(asked.solved(name, slice(None)), usual, 1.0)
+        requested = PROBLEMS[problem].placed(turn, base - rotations.rotate(turn, base))
+        assert_alike(requested.solved(name, slice(None)), usual, 1.0)
 
 
 @every_pair
@@ -64,8 +64,8 @@ def test_elsewhere(problem, name):
     """Rig and targets shifted as one, by a length or two of the rig."""
     usual = answer(problem, name)
     for shift in ((0, 0, 4), (3, -1, 2)) if usual is not None else ():
-        asked = PROBLEMS[problem].placed(np.array([1.0, 0, 0, 0]), np.array(shift))
-        assert_alike(asked.solved(name, slice(None)), usual, 1.0)
+        requested = PROBLEMS[problem].placed(np.array([1.0, 0, 0, 0]), np.array(shift))
+        assert_alike(requested.solved(name, slice(None)), usual, 1.0)
 
 
 @every_pair
@@ -98,9 +98,9 @@ def assert_alike(one, other, unit):
 @settings(max_examples=25)
 def test_any_goals_of_any_tree(seed, power):
     """Of joints of every kind."""
-    asked, unit = any_problem(rng_of(seed)), 2.0**power
-    usual = asked.solved("levenberg_marquardt", slice(None))
-    assert_same_bits(asked.in_units(unit).solved("levenberg_marquardt", slice(None)), usual, unit)
+    requested, unit = any_problem(rng_of(seed)), 2.0**power
+    usual = requested.solved("levenberg_marquardt", slice(None))
+    assert_same_bits(requested.in_units(unit).solved("levenberg_marquardt", slice(None)), usual, unit)
 
 
 # --- whole clips -------------------------------------------------------------------------------------------------

@@ -49,12 +49,12 @@ def test_the_table_has_every_public_class():
 def test_copies_say_the_same(name):
     value = values.EVERY[name]()
     copies = {way: make(value) for way, make in WAYS.items()}  # before it is asked, which moves some on
-    asked = pickled(copy.deepcopy(value))
-    wanted = values.told(value)
-    assert values.told(asked) == wanted, "deepcopied, then pickled"
+    requested = pickled(copy.deepcopy(value))
+    wanted = values.reported(value)
+    assert values.reported(requested) == wanted, "deepcopied, then pickled"
     for way, other in copies.items():
         assert type(other) is type(value), way
-        assert values.told(other) == wanted, way
+        assert values.reported(other) == wanted, way
 
 
 @pytest.mark.parametrize("name", values.NEVER)
@@ -69,20 +69,20 @@ def test_a_terrain_of_a_function_without_a_name_says_why_it_cannot_be_pickled():
     for protocol in (2, 5):
         with pytest.raises(poise.UnsupportedError, match="cannot be pickled: define it with a name"):
             pickle.dumps(terrain, protocol)
-    assert values.told(copy.deepcopy(terrain)) == values.told(copy.copy(terrain)) == values.told(terrain)
+    assert values.reported(copy.deepcopy(terrain)) == values.reported(copy.copy(terrain)) == values.reported(terrain)
 
 
 @pytest.mark.parametrize("name", TRAVELLING)
-def test_what_was_asked_before_is_in_no_pickle(name):
+def test_what_was_requested_before_is_in_no_pickle(name):
     value = values.EVERY[name]()
     if isinstance(value, poise.Tracker | poise.Grounder):
         value.reset()  # its state is its own
         before = len(pickle.dumps(value))
-        values.told(value)
+        values.reported(value)
         value.reset()
     else:
         before = len(pickle.dumps(pickled(value)))
-        values.told(value)
+        values.reported(value)
         for ask in ("world", "report", "poses", "times", "rest", "codes", "pose", "cost"):
             getattr(getattr(value, ask, None), "world", None)
     assert len(pickle.dumps(value)) <= before + 600
@@ -119,10 +119,10 @@ def test_a_copy_of_a_tracker_or_a_grounder_goes_its_own_way():
     for name, ask in (("Tracker", lambda t: t.pose.q), ("Grounder", lambda g: g.offsets)):
         for way, copied in WAYS.items():
             value = values.VALUES[name]()
-            values.told(value)
+            values.reported(value)
             other, before = copied(value), ask(value).copy()
-            values.told(other)
-            values.told(other)
+            values.reported(other)
+            values.reported(other)
             np.testing.assert_array_equal(ask(value), before, err_msg=f"{name} {way}")
 
 
@@ -140,7 +140,7 @@ def test_a_copied_rig_still_knows_its_document(tmp_path):
 def answered(name, value):
     """Asked in another process: what it says there, what one says that was made there, and the value come back."""
     back = copy.copy(value)
-    return values.told(value), values.told(values.EVERY[name]()), back
+    return values.reported(value), values.reported(values.EVERY[name]()), back
 
 
 def raising(error):
@@ -152,12 +152,12 @@ def test_values_travel_to_a_process_and_back(method):
     names = [name for name in TRAVELLING if name not in ("Autodiff", "Comparison")]
     sent = [values.EVERY[name]() for name in names]
     kept = [copy.copy(value) for value in sent]
-    wanted = [values.told(value) for value in kept]
+    wanted = [values.reported(value) for value in kept]
     with ProcessPoolExecutor(2, multiprocessing.get_context(method)) as pool:
         found = pool.map(answered, names, sent, timeout=PROCESS, chunksize=16)
         for name, want, (there, made_there, back) in zip(names, wanted, found, strict=True):
             assert there == made_there, name
-            assert values.told(back) == want, name
+            assert values.reported(back) == want, name
         for name in ("FileError", "UnknownNameError", "InputError"):
             with pytest.raises(poise.PoiseError) as error:
                 pool.submit(raising, values.EVERY[name]()).result(PROCESS)
@@ -166,12 +166,12 @@ def test_values_travel_to_a_process_and_back(method):
 
 @pytest.mark.parametrize("problem", FEW)
 def test_threads_that_share_values_get_the_same_bits(problem):
-    asked = PROBLEMS[problem]
-    go, rows = asked.prepared("auto"), range(8)
-    wanted = [(go(asked.targets(row)), asked.solved("auto", row)) for row in rows]
+    requested = PROBLEMS[problem]
+    go, rows = requested.prepared("auto"), range(8)
+    wanted = [(go(requested.targets(row)), requested.solved("auto", row)) for row in rows]
     with ThreadPoolExecutor(4) as pool:
         for _ in range(3):
-            found = pool.map(lambda row: (go(asked.targets(row)), asked.solved("auto", row)), rows)
+            found = pool.map(lambda row: (go(requested.targets(row)), requested.solved("auto", row)), rows)
             for one, other in zip(found, wanted, strict=True):
                 same_bits(one[0], other[0])
                 same_bits(one[1], other[1])
@@ -188,7 +188,7 @@ def test_a_process_forked_among_busy_threads_solves():
     for thread in threads:
         thread.start()
     try:
-        codes = [forked(lambda: values.told(values.solved())) for _ in range(5)]
+        codes = [forked(lambda: values.reported(values.solved())) for _ in range(5)]
     finally:
         stop.set()
         for thread in threads:
@@ -207,7 +207,7 @@ def test_a_process_forked_while_another_thread_works_out_a_property_has_it():
     thread = threading.Thread(target=asking)
     thread.start()
     try:
-        codes = [forked(lambda: values.told(poses[1:].world)) for _ in range(5)]
+        codes = [forked(lambda: values.reported(poses[1:].world)) for _ in range(5)]
     finally:
         stop.set()
         thread.join()
@@ -222,7 +222,7 @@ def test_a_process_forked_while_another_thread_compiles_solves():
             numba.njit(lambda x: 2.0 * x + np.sin(x))(1.0)
 
     thread = threading.Thread(target=compiling)
-    values.told(values.solved())
+    values.reported(values.solved())
     thread.start()
     try:
         codes = [forked(lambda: numba.njit(lambda x: x + 1.0)(1.0)) for _ in range(5)]

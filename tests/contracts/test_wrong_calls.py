@@ -117,10 +117,10 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS)
 def test_one_sentence(call):
-    made, told = CALLS[call]
+    made, reported = CALLS[call]
     with pytest.raises(poise.PoiseError) as error:
         made()
-    assert told in str(error.value)
+    assert reported in str(error.value)
     assert "\n" not in str(error.value)
 
 

@@ -149,59 +149,59 @@ NEVER = {"View": "cannot be copied or pickled"}
 """What cannot travel, and a part of what is said."""
 
 
-def told(value):
+def reported(value):
     """What a value answers, as nested tuples of bytes, numbers and texts."""
-    return _seen(_asked(value), ())
+    return _observed(_requested(value), ())
 
 
 @singledispatch
-def _asked(value):
+def _requested(value):
     """What is asked of a value: what it does, or else its fields."""
     if hasattr(value, "run") and value.name not in {"autodiff", "two_bone", "fabrik"}:
         return repr(value), solved(solver=value).q
     return value
 
 
-@_asked.register
+@_requested.register
 def _(value: poise.Prepared):
     targets = [np.array(goal.rows()).reshape(-1, goal.width)[0] + 0.003 for goal in value.problem.goals if goal.width]
     found = value(targets if len(targets) > 1 else targets[0])
     return found.q, found.errors, found.iterations, found.message()
 
 
-@_asked.register
+@_requested.register
 def _(value: poise.Tracker):
     return [value(np.array(THERE) + 0.01 * i).q for i in range(3)], value.pose.q
 
 
-@_asked.register
+@_requested.register
 def _(value: Grounder):
     shown = [value.step(pose, 1 / 30) for pose in (walk(".glb").poses[3], walk(".glb").poses[4])]
     return [(pose.q, pose.translations) for pose in shown], value.contacts, value.locked
 
 
-@_asked.register
+@_requested.register
 def _(value: Terrain):
     return *value.sample(points_over(3)), *value.hit(*rays_over(3)), value.heights(points_over(4))
 
 
-@_asked.register
+@_requested.register
 def _(value: poise.Result):
     found = value.q, value.errors, value.codes, value.trace, value.solutions_q
     return *found, value.pose, value.goals, value.message()
 
 
-@_asked.register
+@_requested.register
 def _(value: BaseException):
     return type(value).__name__, str(value), value.args, vars(value)
 
 
-@_asked.register
+@_requested.register
 def _(value: poise.KeyedClip):
     return value.name, value.skeleton, value.tracks, value.times, value.poses.q
 
 
-def _seen(thing, above):
+def _observed(thing, above):
     """A value by what its fields hold."""
     if isinstance(thing, np.ndarray):
         return thing.shape, thing.dtype.str, thing.tobytes()
@@ -209,11 +209,11 @@ def _seen(thing, above):
         return "above"
     above = (*above, thing)
     if isinstance(thing, Mapping):
-        return tuple((str(key), _seen(value, above)) for key, value in thing.items() if key not in _SKIPPED)
+        return tuple((str(key), _observed(value, above)) for key, value in thing.items() if key not in _SKIPPED)
     if isinstance(thing, tuple | list):
-        return tuple(_seen(each, above) for each in thing)
+        return tuple(_observed(each, above) for each in thing)
     if dataclasses.is_dataclass(thing) and not isinstance(thing, poise.KeyedClip | type):
         names = [field.name for field in dataclasses.fields(thing) if field.name not in _SKIPPED]
-        return type(thing).__name__, *(_seen(getattr(thing, name), above) for name in names)
-    seen = _asked(thing)
-    return repr(thing) if seen is thing else _seen(seen, above)
+        return type(thing).__name__, *(_observed(getattr(thing, name), above) for name in names)
+    observed = _requested(thing)
+    return repr(thing) if observed is thing else _observed(observed, above)

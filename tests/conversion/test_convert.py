@@ -117,7 +117,7 @@ class TestTimes:
         far = made.at(times).world.positions[:, :2] - clip.at(times).world.positions
         assert np.abs(far).max() < 1e-9
 
-    def test_where_no_rate_fits_the_distance_is_said(self, tmp_path):
+    def test_where_no_rate_fits_the_distance_is_reported(self, tmp_path):
         s = Skeleton.build(["a", "b"], [-1, 0], [Kind.BALL, Kind.BALL], offsets=[[0, 0, 0], [0, 1, 0]])
         times = np.array([0.0, 0.1, 0.21317, 0.29003, 0.5, 0.71773, 1.0])
         angles = 3.0 * np.sin(20.0 * times)
@@ -221,8 +221,8 @@ class TestMoved:
         done = poise.convert(tmp_path / "own.glb", tmp_path / "b.glb")
         assert "lengths were in centimetres and are in metres now" in done.notes
         for name in ("a", "b", "own"):  # none is scaled twice
-            seen = places(content(tmp_path / f"{name}.glb")[0])
-            at = np.array([seen[each] for each in rig.skeleton.names])
+            observed = places(content(tmp_path / f"{name}.glb")[0])
+            at = np.array([observed[each] for each in rig.skeleton.names])
             np.testing.assert_allclose(np.ptp(at, axis=0), 0.01 * size[[0, 2, 1]], rtol=1e-6, atol=1e-9)
         done = poise.convert(rig, tmp_path / "a.bvh")
         assert "the unit: lengths are in centimetres, which the file cannot store" in done.lost

@@ -121,7 +121,7 @@ class TestConverted:
         assert poise.load(tmp_path / "a.bvh").skeleton.names[0] == hips
         assert "box" in poise.load(poise.convert(rig, tmp_path / "a.glb").files[0]).skeleton
 
-    def test_where_none_or_several_could_be_meant_the_root_is_asked_for(self, tmp_path):
+    def test_where_none_or_several_could_be_meant_the_root_is_requested(self, tmp_path):
         two = several(self.FIGURE, self.FIGURE)
         names = f"{self.FIGURE.names[0]!r}, '{self.FIGURE.names[0]}_1'"
         with pytest.raises(UnsupportedError, match=f"2 of them have hips: name one as root .*: {names}"):
@@ -145,6 +145,6 @@ class TestConverted:
         done = poise.convert(file, tmp_path / "a.bvh")
         assert done.share < 1e-6
         assert done.lost[0] == "3 joints that do not hang on 'hips': happy, blink, lookAt"
-        said = run("convert", file, tmp_path / "b.bvh", "--root", "hips")
-        assert said.returncode == 0, said.stderr
+        message = run("convert", file, tmp_path / "b.bvh", "--root", "hips")
+        assert message.returncode == 0, message.stderr
         assert (tmp_path / "a.bvh").read_bytes() == (tmp_path / "b.bvh").read_bytes()

@@ -83,11 +83,11 @@ def broken(folder, pages):
 
 def reachable(pages):
     """Pages that links lead to from the first one."""
-    seen, open_ = set(), ["index.html"]
+    observed, open_ = set(), ["index.html"]
     while open_:
         name = open_.pop()
-        if name in seen or name not in pages:
+        if name in observed or name not in pages:
             continue
-        seen.add(name)
+        observed.add(name)
         open_ += [target(name, address)[0] for address in pages[name].links if not is_outside(address)]
-    return seen
+    return observed

@@ -26,7 +26,7 @@ def empty(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.usefixtures("empty", "nobody")
+@pytest.mark.usefixtures("empty", "unattended")
 @pytest.mark.parametrize("path", pages(), ids=name)
 def test_page_runs(path):
     run_page(path)

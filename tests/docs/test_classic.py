@@ -56,7 +56,7 @@ def test_clips_are_small_and_the_same_every_time(figure, tmp_path):
     assert text.count('class="still"') == 1
 
 
-def test_one_frame_of_a_clip_is_seen_at_a_time(tmp_path):
+def test_one_frame_of_a_clip_is_visible_at_a_time(tmp_path):
     frames = [("<a/>", 1.0), ("<b/>", 2.0), ("<c/>", 1.0)]
     _clip.clip(tmp_path / "x.svg", frames, "<d/>", ground="", width=10, height=10, about="nothing")
     text = (tmp_path / "x.svg").read_text(encoding="utf-8")

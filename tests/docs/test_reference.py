@@ -89,7 +89,7 @@ def test_a_docstring_names_every_parameter(name):
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_member_has_a_docstring_that_names_what_exists(name):
     found = {member: wrong(member, briefly=True) for member in members(value_of(name))}
-    assert {member: said for member, said in found.items() if said} == {}
+    assert {member: message for member, message in found.items() if message} == {}
 
 
 def sample(a, b, *, c=1):

@@ -88,7 +88,7 @@ def test_what_pages_load_is_there(folder, html):
                 assert (folder / path).is_file(), (page, address)
 
 
-def test_every_picture_says_what_is_seen(html):
+def test_every_picture_says_what_is_visible(html):
     assert [
         (page, image["src"]) for page, found in html.items() for image in found.images if not image.get("alt")
     ] == []
@@ -109,9 +109,9 @@ def test_formulas_are_mathml(html, folder):
 
 
 def test_the_script_says_where_the_site_is():
-    said = (ROOT / "scripts" / "docs").read_text(encoding="utf-8")
-    assert "--fail-on-warning" in said
-    assert "index.html" in said
+    message = (ROOT / "scripts" / "docs").read_text(encoding="utf-8")
+    assert "--fail-on-warning" in message
+    assert "index.html" in message
 
 
 # --- as a browser shows it --------------------------------------------------------------------------------------------

@@ -46,14 +46,14 @@ def _loaded(path: Path) -> poise.Rig:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         rig = poise.load(path)
-    return with_roles_said(rig) if path.name == "cesium_man.gltf" else rig
+    return with_reported_roles(rig) if path.name == "cesium_man.gltf" else rig
 
 
-def with_roles_said(rig: poise.Rig) -> poise.Rig:
+def with_reported_roles(rig: poise.Rig) -> poise.Rig:
     """The rig with the roles that structure shows, as its sidecar would say them, which planting asks for."""
     roles = dict(poise.humanoid(rig).joints)
-    said = rig.with_skeleton(dataclasses.replace(rig.skeleton, roles=roles))
-    return dataclasses.replace(said, humanoid=roles, sidecar_roles=frozenset(roles))
+    message = rig.with_skeleton(dataclasses.replace(rig.skeleton, roles=roles))
+    return dataclasses.replace(message, humanoid=roles, sidecar_roles=frozenset(roles))
 
 
 def clip_of(data: Path, name: str) -> tuple[poise.Rig, Clip]:

@@ -143,7 +143,7 @@ class TestFeetOnly:
         notes = planted(on_all_fours(), GROUNDS["slope up"]).notes
         assert any(note.startswith("on the ground beside feet: left hand in 120 frames") for note in notes)
 
-    def test_a_body_that_some_limb_bears_is_not_said_to_lie(self):
+    def test_a_body_that_some_limb_bears_is_not_reported_to_lie(self):
         crawls = planted(on_all_fours(), GROUNDS["flat"])
         assert crawls.bearing.lies.all()  # its hips are that low
         assert not any("the body" in note for note in crawls.notes)
@@ -183,24 +183,24 @@ class TestReport:
         assert before.deepest > 100.0
         assert after.deepest < 2.0
         assert "hands and knees, skate" in str(report)
-        told = report.as_object()["parts"]
-        assert told["skate"] == [before.skate, after.skate]
-        assert told["on_the_ground"]["left hand"] == 1.0
+        reported = report.as_object()["parts"]
+        assert reported["skate"] == [before.skate, after.skate]
+        assert reported["on_the_ground"]["left hand"] == 1.0
         assert {"left hand", "left elbow"} <= set(report.jumps.joints)
 
-    def test_what_slides_is_told_with_its_name(self):
+    def test_what_slides_is_reported_with_its_name(self):
         clip = on_all_fours()
         whole = planted(clip, Terrain.flat(up="z"))
         slid = dataclasses.replace(whole, poses=clip.poses)
-        said = [str(worse) for worse in slid.report.worse]
-        assert any(words.startswith("hands and knees slide by 1") and "most the" in words for words in said)
+        message = [str(worse) for worse in slid.report.worse]
+        assert any(words.startswith("hands and knees slide by 1") and "most the" in words for words in message)
 
     def test_and_what_sinks(self):
         whole = planted(on_all_fours(), GROUNDS["slope up"])
         sunk = dataclasses.replace(whole, poses=whole.source.poses)
         assert any("lower over the ground than it rests" in str(worse) for worse in sunk.report.worse)
 
-    def test_feet_alone_are_told_as_before(self, data):
+    def test_feet_alone_are_reported_as_before(self, data):
         rig, clip = clip_of(data, "cmu_12_01_walk")
         report = poise.lock_feet(clip, rig=rig).report
         assert report.parts is None

@@ -72,28 +72,28 @@ def test_a_riser_is_high_and_near_and_in_front(place, height, found):
     assert not before_risers(ball, -across, riser(place, height)).any()
 
 
-def chords_asked_for(asked):
+def requested_chords(requested):
     """What becomes of distances (F,) from hip to ankle [m]."""
-    motion = standing(len(asked))
+    motion = standing(len(requested))
     feet = feet_of(motion)
     hips = motion.places[:, :, HIP]
-    down = np.stack([0.0 * asked, 0.0 * asked, -asked], axis=-1)
+    down = np.stack([0.0 * requested, 0.0 * requested, -requested], axis=-1)
     feet = dataclasses.replace(feet, ankles=hips + down[:, None])
     limits = (np.full(hips.shape[:2], size) for size in (EASY, MOST))
-    return np.minimum(soft_chords(feet, hips, *limits), asked[:, None])[:, 0]
+    return np.minimum(soft_chords(feet, hips, *limits), requested[:, None])[:, 0]
 
 
 class TestSoftChords:
-    def test_as_asked_for_up_to_where_it_begins_and_never_above_the_most(self):
-        asked = np.linspace(0.5, 1.5, 1001)
-        chord = chords_asked_for(asked)
-        np.testing.assert_allclose(chord[asked <= EASY], asked[asked <= EASY], atol=1e-15)
+    def test_as_requested_up_to_where_it_begins_and_never_above_the_most(self):
+        requested = np.linspace(0.5, 1.5, 1001)
+        chord = requested_chords(requested)
+        np.testing.assert_allclose(chord[requested <= EASY], requested[requested <= EASY], atol=1e-15)
         assert chord.max() <= MOST
         assert (np.diff(chord) >= 0.0).all()
 
     def test_speed_and_its_change_are_continuous(self):
-        asked = EASY + np.linspace(-0.002, 0.002, 401)
-        steps = np.diff(chords_asked_for(asked)) / np.diff(asked)
+        requested = EASY + np.linspace(-0.002, 0.002, 401)
+        steps = np.diff(requested_chords(requested)) / np.diff(requested)
         np.testing.assert_allclose(steps, 1.0, atol=1e-3)
         assert np.abs(np.diff(steps)).max() < 1e-5  # 1e-4 where only the speed is continuous
 

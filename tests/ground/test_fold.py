@@ -48,10 +48,10 @@ def test_a_foot_that_is_not_carried_high_is_left_alone():
 
 
 def test_a_leg_folds_less_most_where_it_is_carried_highest():
-    asked, kept, *_ = folds(0.5)
-    assert (kept >= asked - 1e-12).all()
-    assert asked[29:31].max() < 0.31
-    assert kept[29:31].min() > 0.8 * asked[0]  # 0.85 is wished for; what it takes is smooth in time
+    requested, kept, *_ = folds(0.5)
+    assert (kept >= requested - 1e-12).all()
+    assert requested[29:31].max() < 0.31
+    assert kept[29:31].min() > 0.8 * requested[0]  # 0.85 is wished for; what it takes is smooth in time
 
 
 def test_standing_feet_stay():

@@ -101,7 +101,7 @@ def test_half_of_an_offset_is_gone_after_the_half_life():
     )
 
 
-def test_a_spring_hangs_behind_a_steady_goal_by_what_is_said():
+def test_a_spring_hangs_behind_a_steady_goal_by_what_is_reported():
     x, v = 0.0, 0.0
     for i in range(500):
         x, v = entered(springs.follow_target)(x, v, 0.02 * i, 0.02 * (i + 1), 20.0, 0.01)
@@ -212,7 +212,7 @@ def test_no_time_passes():
     assert np.abs(again.q - first).max() < 1e-9
 
 
-def test_a_long_pause_begins_anew():
+def test_a_long_pause_begins_again():
     live = grounder()
     shown(live, [at(x=0.002 * i) for i in range(20)])
     assert np.abs(live.offsets).max() > 0.01
@@ -295,7 +295,7 @@ def test_time_is_a_time(seconds):
         grounder().step(at(), seconds)
 
 
-def test_a_number_is_asked_for_where_something_else_is_given():
+def test_a_number_is_requested_where_something_else_is_given():
     with pytest.raises(InputError, match="dt must be a number"):
         grounder().step(at(), "soon")
     with pytest.raises(InputError, match="blend_halflife must be"):
@@ -346,7 +346,7 @@ def test_the_number_of_characters_stays():
         live.step(Pose(figure().skeleton, np.tile(at().q, (3, 1))), SECOND)
 
 
-def test_after_a_terrain_that_fails_it_begins_anew():
+def test_after_a_terrain_that_fails_it_begins_again():
     fails = []
     ground = Terrain.function(lambda x, _z: np.full(x.shape, np.nan if fails else 0.0))
     live = grounder(ground)

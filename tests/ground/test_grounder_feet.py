@@ -143,9 +143,9 @@ def test_the_kernel_knows_stairs_as_the_terrain_does(terrain):
     scale = live._live.settings[grounder_walk.TERRAIN_SCALE]
     points = np.random.default_rng(5).uniform(-3.0, 3.0, (50, grounder_walk.SAMPLES, 3)) * scale
     expected, ground = terrain.sample(points), np.zeros((grounder_walk.SAMPLES, 5))
-    for asked, heights in zip(points, expected.heights, strict=True):
+    for requested, heights in zip(points, expected.heights, strict=True):
         nothing = np.zeros((grounder_walk.SAMPLES, 3))
-        entered(grounder_kernel.put_ground)(asked, nothing[:, 0].copy(), nothing, live._live.settings, ground)
+        entered(grounder_kernel.put_ground)(requested, nothing[:, 0].copy(), nothing, live._live.settings, ground)
         np.testing.assert_allclose(ground[:, 2], heights / scale, atol=1e-9)
         assert (ground[:, 3:] == 0.0).all()
 
@@ -153,9 +153,9 @@ def test_the_kernel_knows_stairs_as_the_terrain_does(terrain):
 def test_stairs_are_the_same_as_terrain_or_as_function():
     """What a figure shows on stairs, which the kernel knows, and on ground that is asked for in Python."""
     stairs = Terrain.stairs(0.15, 0.30, direction=(1, 0, 0), start=0.1)
-    asked = Terrain.function(lambda x, _z: 0.15 * (np.floor((x - 0.1) / 0.30) + 1.0), step=1e-9, unit=None)
+    requested = Terrain.function(lambda x, _z: 0.15 * (np.floor((x - 0.1) / 0.30) + 1.0), step=1e-9, unit=None)
     known, found = (
         [live.step(at(x=0.021 * i, y=0.05 * abs(np.sin(0.2 * i))), SECOND).q for i in range(60)]
-        for live in (grounder(stairs), grounder(asked))
+        for live in (grounder(stairs), grounder(requested))
     )
     np.testing.assert_allclose(known, found, atol=1e-6)

@@ -39,8 +39,8 @@ def test_a_foot_that_goes_down_is_lifted_for_a_step_ahead_as_much_as_it_will_nee
     s = np.zeros(grounder_walk.STATE)
     s[grounder_walk.HORIZON] = 0.12
     ground = ground_of(0.0, 0.0, 0.0, 0.0, 0.0, STEP)
-    asked = entered(grounder_lift.demand_ahead)(s, Vec(0.25, 0.0, 0.10), rise, ground)
-    assert asked == pytest.approx(2.0 * (STEP + 0.02 - falls_to) / 0.12**2)
+    requested = entered(grounder_lift.demand_ahead)(s, Vec(0.25, 0.0, 0.10), rise, ground)
+    assert requested == pytest.approx(2.0 * (STEP + 0.02 - falls_to) / 0.12**2)
     assert entered(grounder_lift.demand_ahead)(s, Vec(0.25, 0.0, 0.10), rise, ground_of()) == -math.inf
 
 

@@ -118,11 +118,11 @@ def bent(planted, angle):
 def test_a_knee_that_is_turned_back_for_a_while(planted):
     """To one of two sides it is bent backwards; to both it pops."""
     found = [{worse.measure: worse for worse in bent(planted, angle).worse} for angle in (0.6, -0.6)]
-    for told in found:
-        assert 8 <= told["d2"].first <= 15
-        assert "pops: its step changes by" in told["d2"].sentence
-        assert f"at frame {told['d2'].first} (" in told["d2"].sentence
-    (knee,) = (told["knee"] for told in found if "knee" in told)
+    for reported in found:
+        assert 8 <= reported["d2"].first <= 15
+        assert "pops: its step changes by" in reported["d2"].sentence
+        assert f"at frame {reported['d2'].first} (" in reported["d2"].sentence
+    (knee,) = (reported["knee"] for reported in found if "knee" in reported)
     assert (knee.first, knee.last) == (10, 13)
     assert str(knee).startswith("the left knee is bent backwards by")
 
@@ -130,15 +130,15 @@ def test_a_knee_that_is_turned_back_for_a_while(planted):
 @pytest.mark.parametrize(
     ("aside", "measure"), [([0.1, 0, 0], "skate"), ([0, -0.2, 0], "penetration"), ([0, 0.2, 0], "reach")]
 )
-def test_feet_that_slide_sink_and_float_are_told(planted, aside, measure):
+def test_feet_that_slide_sink_and_float_are_reported(planted, aside, measure):
     q = planted.poses.q.copy()
     q[:, :3] += np.linspace(0, planted.figure.metre, len(planted))[:, None] * aside  # the hips are a free joint
     clip = poise.Clip(planted.times, planted.poses.with_q(q), "moved")
     found = report_of(planted.travelled, clip, planted.contacts, planted.soles, planted.figure, planted.terrain)
-    told = {worse.measure: worse for worse in found.worse}
-    assert told[measure].value > told[measure].bound
-    assert told[measure].first <= told[measure].last < len(planted)
-    assert "frame" in told[measure].sentence
+    reported = {worse.measure: worse for worse in found.worse}
+    assert reported[measure].value > reported[measure].bound
+    assert reported[measure].first <= reported[measure].last < len(planted)
+    assert "frame" in reported[measure].sentence
 
 
 def test_the_report_tells_them_everywhere(planted, tmp_path):

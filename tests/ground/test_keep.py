@@ -37,14 +37,14 @@ class TestLocked:
         assert (report.jumps.after <= report.jumps.bound).all()
 
     @pytest.mark.usefixtures("not_spread")
-    def test_it_is_said_in_how_many_frames_a_leg_is_nearer_to_its_source(self, data, name):
+    def test_it_is_reported_in_how_many_frames_a_leg_is_nearer_to_its_source(self, data, name):
         planted = locked.__wrapped__(data, name)
         assert planted.report.ok
         assert planted.kept.any()
-        said = [note for note in planted.notes if note.startswith("nearer to the source")]
-        assert len(said) == 1
+        message = [note for note in planted.notes if note.startswith("nearer to the source")]
+        assert len(message) == 1
         for leg, frames in zip(planted.contacts.legs, planted.kept.sum(axis=0), strict=True):
-            assert (f"{leg} in {frames} frame" in said[0]) == bool(frames)
+            assert (f"{leg} in {frames} frame" in message[0]) == bool(frames)
 
     @pytest.mark.parametrize("spread", [True, False])
     def test_contacts_given_back_give_the_same(self, data, name, spread, request):

@@ -95,7 +95,7 @@ def test_feet_in_the_air_stay_as_high_over_the_ground(rig):
     assert abs(over[1] - 0.3) < 0.02
 
 
-def test_bad_input_is_told(rig):
+def test_bad_input_is_reported(rig):
     clip = Clip(np.zeros(1), Pose(rig.skeleton, rig.rest.q[None]))
     with pytest.raises(InputError, match=r"plant_pose\(\) takes a Pose"):
         plant_pose(clip, GROUNDS["flat"], rig=rig)  # pyright: ignore[reportArgumentType]

@@ -143,7 +143,7 @@ class TestSinking:
         assert up[29] < -0.05
         assert np.abs(np.diff(up)).max() < 0.02
 
-    def test_an_ankle_beyond_reach_to_the_side_is_asked_no_more_than_that_the_leg_leans(self):
+    def test_an_ankle_beyond_reach_to_the_side_needs_no_more_than_that_the_leg_leans(self):
         motion = standing()
         ankles = motion.places[:, :, ANKLE] + [5.0, 0.0, 0.0]
         up = heights(motion, ankles, STILL)

@@ -70,8 +70,8 @@ class TestFigures:
             with pytest.raises(UnsupportedError, match=match):
                 call()
         roles = dict(poise.humanoid(rig).joints)
-        said = rig.with_skeleton(dataclasses.replace(rig.skeleton, roles=roles))
-        assert [leg.name for leg in lock_feet(said.clips[0]).figure.legs] == ["left", "right"]
+        message = rig.with_skeleton(dataclasses.replace(rig.skeleton, roles=roles))
+        assert [leg.name for leg in lock_feet(message.clips[0]).figure.legs] == ["left", "right"]
 
     @pytest.mark.parametrize("command", [["plant", "--terrain", "flat"], ["lock"]])
     def test_legs_that_are_only_guessed_end_a_command(self, data, tmp_path, capsys, monkeypatch, command):
@@ -158,7 +158,7 @@ class TestClips:
     def test_frames_at_one_time(self, walk):
         assert len(plant_feet(first(walk, 3, [0, 0, 0]), FLAT)) == 3
 
-    def test_uneven_times_are_sampled_evenly_and_that_is_said(self, walk):
+    def test_uneven_times_are_sampled_evenly_and_that_is_reported(self, walk):
         times = walk.times.copy()
         times[60:] += 0.2
         planted = plant_feet(first(walk, len(walk), times), FLAT)
@@ -166,7 +166,7 @@ class TestClips:
         np.testing.assert_allclose(np.diff(planted.times), planted.times[1], atol=1e-9)
         assert planted.times[-1] == pytest.approx(times[-1], abs=planted.times[1])
 
-    def test_a_few_frames_a_second_are_sampled_more_often_and_that_is_said(self, walk):
+    def test_a_few_frames_a_second_are_sampled_more_often_and_that_is_reported(self, walk):
         planted = plant_feet(walk.resampled(10), FLAT)
         assert planted.notes[0] == "sampled at 30 frames a second: its frames are few"
 
@@ -192,7 +192,7 @@ class TestTerrains:
         with pytest.raises(InputError, match=r"the terrain function gave nan at x = .*, z = .*finite everywhere"):
             plant_feet(walk, Terrain.function(lambda x, z: np.where(z > -150.0, np.nan, 0.0) + 0.0 * x))
 
-    def test_a_terrain_smaller_than_the_path_goes_on_level_and_that_is_said(self, walk, planted):
+    def test_a_terrain_smaller_than_the_path_goes_on_level_and_that_is_reported(self, walk, planted):
         x, _, z = planted.poses.world[planted.figure.legs[0].foot].positions[-1]
         small = plant_feet(walk, Terrain.heightmap(np.zeros((5, 5)), size=(100.0, 100.0), origin=(x, 0.0, z)))
         assert "plants are beyond the ground's edge or over a hole: the nearest ground's height" in small.notes[0]
@@ -249,7 +249,7 @@ class TestNumbersAndWords:
             with pytest.raises(InputError, match="in_place must be 'travel' or 'keep' or 'refuse', not"):
                 function()
 
-    def test_a_clip_in_place_is_refused_where_that_is_asked(self, data, walk):
+    def test_a_clip_in_place_is_refused_where_that_is_requested(self, data, walk):
         rig, clip = clip_of(data, "knight walks")
         with pytest.raises(UnsupportedError, match=r"'Walking_A' walks in place \(the ground passes at [\d.]+ m/s\)"):
             plant_feet(clip, FLAT, rig=rig, in_place="refuse")
@@ -281,7 +281,7 @@ class TestGivenContacts:
         with pytest.raises(InputError, match=r"contacts are a poise.Contacts, .* not a dict"):
             plant_feet(walk, FLAT, contacts={})
 
-    def test_that_never_stand_change_little_and_that_is_said(self, walk, planted):
+    def test_that_never_stand_change_little_and_that_is_reported(self, walk, planted):
         never = np.zeros_like(planted.contacts.heel)
         idle = plant_feet(walk, FLAT, contacts=dataclasses.replace(planted.contacts, heel=never, ball=never))
         assert idle.notes == idle.report.notes == ("never stands: left, right",)

@@ -92,7 +92,7 @@ class TestText:
     def test_terrain_in_words(self, terrain, words):
         assert report.words_of(terrain) == words
 
-    def test_a_direction_is_said_in_the_axes_of_the_clip(self):
+    def test_a_direction_is_reported_in_the_axes_of_the_clip(self):
         terrain = Terrain.slope(15, direction=(1, 0, 1))
         assert report.words_of(terrain, "z") == "a slope of 15 degrees, climbing along (0.707, -0.707, 0)"
 
@@ -103,12 +103,12 @@ class TestText:
         assert planted.report.facts[1].startswith("Hips moved by at most")
         assert facts[1].startswith(r"pel\nvis moved by at most")
 
-    def test_a_stretched_bone_is_said(self, planted):
+    def test_a_stretched_bone_is_reported(self, planted):
         longer = dataclasses.replace(planted.report.changes, stretch=0.0123)
         assert "bone lengths changed by at most 1.2 %" in str(dataclasses.replace(planted.report, changes=longer))
 
     @pytest.mark.parametrize(
-        ("before", "after", "said"),
+        ("before", "after", "message"),
         [
             (4.0, 6.0, "4.00 6.00 x1.50 at {}"),
             (1.0, 1.5, "1.00 1.50 x1.50 at {}"),
@@ -117,7 +117,7 @@ class TestText:
             (0.0, 0.0, "0 0 at {}"),
         ],
     )
-    def test_a_ratio_is_that_of_the_numbers_beside_it(self, planted, before, after, said):
+    def test_a_ratio_is_that_of_the_numbers_beside_it(self, planted, before, after, message):
         joints = planted.report.changes.joints
         calm = np.tile([[before], [after]], (1, len(joints)))
         changes = dataclasses.replace(planted.report.changes, accelerations=calm, jerks=100 * calm)
@@ -127,8 +127,8 @@ class TestText:
             )
             for name in ("m/s^2", "m/s^3")
         )
-        assert " ".join(swing.split("]")[1].split()) == said.format(joints[0])
-        assert jerk.endswith("x1.50 at " + joints[0]) == ("x1.50" in said)
+        assert " ".join(swing.split("]")[1].split()) == message.format(joints[0])
+        assert jerk.endswith("x1.50 at " + joints[0]) == ("x1.50" in message)
 
 
 class TestJson:

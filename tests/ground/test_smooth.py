@@ -162,7 +162,7 @@ class TestFaded:
 
     @few
     @given(seeds, frames)
-    def test_what_is_said_elsewhere_does_not_matter(self, seed, count):
+    def test_what_is_reported_elsewhere_does_not_matter(self, seed, count):
         mask, offsets, times = runs(seed, count), curve(seed, count, 2, 3), np.arange(count) / 30.0
         clean = np.where(mask[..., None], offsets, 0.0)
         np.testing.assert_array_equal(faded(times, offsets, mask, 0.2), faded(times, clean, mask, 0.2))

@@ -53,7 +53,7 @@ def none(motion):
 
 
 class TestRealFigures:
-    def test_parts_turn_in_the_world_as_asked(self, case):
+    def test_parts_turn_in_the_world_as_requested(self, case):
         poses, motion = case
         turned = turned_of(motion)
         written = motion_of(

@@ -12,8 +12,8 @@ def refused(read, path):
     """The sentence with which `read` refuses a file."""
     with no_hang(), pytest.raises(poise.FileError) as refusal:
         read(path)
-    said = str(refusal.value)
-    assert said.startswith(str(path))
-    assert "\n" not in said
-    assert len(said) < 500
-    return said
+    message = str(refusal.value)
+    assert message.startswith(str(path))
+    assert "\n" not in message
+    assert len(message) < 500
+    return message

@@ -78,7 +78,7 @@ class TestRealTakes:
     @pytest.mark.parametrize(
         ("take", "frames", "outside"), [("02_01", 343, 4.5), ("02_03", 173, 6.4), ("02_05", 1854, 5.7)]
     )
-    def test_values_outside_of_the_limits_are_kept_and_told(self, data, take, frames, outside):
+    def test_values_outside_of_the_limits_are_kept_and_reported(self, data, take, frames, outside):
         rig = poise.load(data / "asf" / f"{take}.amc")
         assert len(rig.clips[0]) == frames
         (note,) = (note for note in rig.notes if "outside" in note)
@@ -224,9 +224,9 @@ class TestEveryWord:
             return np.stack([np.cos(half), np.sin(half), 0 * half, 0 * half], axis=-1)
 
         np.testing.assert_allclose(shin(rig), turns([45.0, -300.0]), atol=1e-12)
-        said = np.radians([45.0, -300.0])
+        message = np.radians([45.0, -300.0])
         np.testing.assert_allclose(
-            shin(put(text, amc())), turns(said), atol=1e-12, err_msg="the motion's own word counts"
+            shin(put(text, amc())), turns(message), atol=1e-12, err_msg="the motion's own word counts"
         )
         np.testing.assert_allclose(shin(put(text, amc(head=""))), turns([45.0, -300.0]), atol=1e-12)
 
@@ -243,7 +243,7 @@ class TestEveryWord:
             np.testing.assert_allclose(turned(rig, pose, "thigh"), wanted, atol=1e-12)
         assert usual.skeleton.euler[2] == "ZYX"
 
-    def test_the_joint_that_is_farthest_outside_of_its_limits_is_told_first(self, put):
+    def test_the_joint_that_is_farthest_outside_of_its_limits_is_reported_first(self, put):
         (note,) = (note for note in put(motion=amc()).notes if "outside" in note)
         assert note.startswith("3 of 12 values (25 %)")
         assert note.endswith("at most [degrees]: shin by 290, foot by 110, thigh by 30")
@@ -264,7 +264,7 @@ class TestEveryWord:
         np.testing.assert_allclose(there, [1 - 2, 2 + 1, 3 + 3], atol=1e-12)
         assert any("a position or rotation of its own" in note for note in rig.notes)
 
-    def test_a_root_that_the_file_does_not_describe_is_told(self, put):
+    def test_a_root_that_the_file_does_not_describe_is_reported(self, put):
         begin, end = ASF.index(":root"), ASF.index(":bonedata")
         rig = put(ASF[:begin] + ASF[end:], amc())
         usual = "order (tx ty tz rx ry rz), axis (XYZ)"
@@ -303,7 +303,7 @@ class TestEveryWord:
         assert rig.skeleton["foot"].limit == poise.EulerBox.degrees("ZYX", x=(-45, 90), y=(0, 0))
         assert any("some of their degrees of freedom" in note and "foot" in note for note in rig.notes)
 
-    def test_what_is_not_represented_is_told(self, put):
+    def test_what_is_not_represented_is_reported(self, put):
         text = ASF.replace("dof rx\n", "dof rx tx l\n")
         values = VALUES | {"shin": [(45.0, 1.0, 2.0), (-300.0, 3.0, 4.0)]}
         rig = put(text, amc(values))

@@ -101,8 +101,8 @@ MOTIONS = {
 }  # fmt: skip
 
 
-def said_in(sentence, said):
-    return any(one in said for one in sentence.split("|"))
+def messages_of(sentence, message):
+    return any(one in message for one in sentence.split("|"))
 
 
 @pytest.mark.parametrize("name", SKELETONS)
@@ -110,7 +110,7 @@ def test_skeletons(tmp_path, name):
     text, sentence = SKELETONS[name]
     path = tmp_path / "small.asf"
     path.write_bytes(text.encode("latin-1" if name in ("UTF-16", "a zip archive") else "utf-8"))
-    assert said_in(sentence, said := refused(poise.load, path)), said
+    assert messages_of(sentence, message := refused(poise.load, path)), message
 
 
 @pytest.mark.parametrize("name", MOTIONS)
@@ -119,7 +119,7 @@ def test_motions(tmp_path, name):
     (tmp_path / "small.asf").write_text(ASF)
     path = tmp_path / "small_01.amc"
     path.write_text(text)
-    assert said_in(sentence, said := refused(poise.load, path)), said
+    assert messages_of(sentence, message := refused(poise.load, path)), message
 
 
 def test_a_skeleton_that_is_broken_is_the_one_that_is_named(tmp_path):
@@ -153,5 +153,5 @@ def test_every_beginning_of_a_real_file_is_read_or_refused(data, tmp_path, name)
                 refused.append(str(error))
             else:
                 assert all(np.isfinite(clip.poses.q).all() for clip in rig.clips)
-    assert all(said.startswith(str(path)) for said in refused)
+    assert all(message.startswith(str(path)) for message in refused)
     assert len(refused) > 40

@@ -58,7 +58,7 @@ def test_meshes_that_hang_on_a_joint_count_where_no_skin_does(tmp_path):
     np.testing.assert_allclose(poise.bone_end(rig, "foot"), [0.0, 1.5, 0.0], atol=1e-6)
 
 
-def test_a_joint_without_geometry_is_told_in_a_sentence(tmp_path):
+def test_a_joint_without_geometry_is_reported_in_a_sentence(tmp_path):
     rig = figure([(0.0, 3.0, 0.0)], tmp_path)
     with pytest.raises(poise.UnsupportedError, match="no vertex of a mesh belongs to 'shin'"):
         poise.bone_end(rig, "shin")
@@ -102,7 +102,7 @@ def test_a_shape_that_lies_across_is_measured_where_it_goes(tmp_path):
     np.testing.assert_allclose(poise.bone_end(poise.load(tmp_path / "r.urdf"), "turn"), [0, 0, 0.8], atol=1e-12)
 
 
-def test_a_robot_without_simple_shapes_is_told_in_a_sentence(tmp_path):
+def test_a_robot_without_simple_shapes_is_reported_in_a_sentence(tmp_path):
     (tmp_path / "r.urdf").write_text(ROBOT.format(shape='<mesh filename="rod.stl"/>'))
     with pytest.raises(poise.UnsupportedError, match="has no box, cylinder, sphere or capsule: meshes are not read"):
         poise.bone_end(poise.load(tmp_path / "r.urdf"), "turn")

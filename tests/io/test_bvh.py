@@ -113,7 +113,7 @@ def sign(a, b, skeleton):
     return signs
 
 
-def test_a_root_that_stays_near_zero_far_from_its_offset_is_told(data):
+def test_a_root_that_stays_near_zero_far_from_its_offset_is_reported(data):
     rig = bvh.read(data / "bvh" / "walk_makehuman_zup.bvh")
     assert len(rig.notes) == 1
     assert "may be relative" in rig.notes[0]
@@ -202,7 +202,7 @@ def test_names_with_spaces_and_not_in_utf8(small):
     assert small(SMALL.replace("Knee", "膝")).skeleton.names[1:] == ("膝", "膝_end")
 
 
-def test_duplicate_and_missing_names_are_made_unique_and_told(small):
+def test_duplicate_and_missing_names_are_made_unique_and_reported(small):
     rig = small(SMALL.replace("Knee", "Hips"))
     assert rig.skeleton.names == ("Hips", "Hips_1", "Hips_1_end")
     assert rig.notes == ("a second joint 'Hips' is called 'Hips_1' here",)

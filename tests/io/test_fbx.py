@@ -189,11 +189,11 @@ def test_saved_as_glb_it_is_in_metres_for_other_programs(real, tmp_path, name):
     pose = real[name].pose
     for thing in (clip, pose):
         poise.save(thing, tmp_path / "a.glb")
-        seen = places(content(tmp_path / "a.glb")[0])
+        observed = places(content(tmp_path / "a.glb")[0])
         unit, names = clip.skeleton.metres_per_unit, clip.skeleton.names
         assert unit == pytest.approx(0.01)
         shown = real[name].rest if thing is clip else pose
-        at = np.array([seen[each] for each in names])
+        at = np.array([observed[each] for each in names])
         np.testing.assert_allclose(at, unit * shown.world.positions, atol=1e-9)
         again = loaded(tmp_path / "a.glb").skeleton
         assert (again.metres_per_unit, again.up, again.names) == (unit, "y", names)
@@ -206,15 +206,15 @@ def test_a_take_that_begins_late_begins_at_zero(real):
     assert "take 'Take 001' begins at 0.0416667 s in the file; its clip begins at 0" in rig.notes
 
 
-def test_a_size_that_no_figure_has_is_told(real):
+def test_a_size_that_no_figure_has_is_reported(real):
     assert any("the bones span 149 m" in note for note in real["cmu_91_49_m2m"].notes)
     assert not any("span" in note for note in real["pab_walk"].notes)
 
 
 def test_cameras_and_lights_are_counted_and_do_not_widen_the_figure(real):
-    said = "without joints below were left out: they are no part of the character"
-    assert f"11 cameras {said}" in real["pab_walk"].notes
-    assert f"1 camera and 1 light {said}" in real["huesitos"].notes
+    message = "without joints below were left out: they are no part of the character"
+    assert f"11 cameras {message}" in real["pab_walk"].notes
+    assert f"1 camera and 1 light {message}" in real["huesitos"].notes
     assert not any("left out" in note for note in real["kenney_character"].notes)
     assert np.ptp(real["pab_walk"].rest.world.positions, axis=0).max() < 1500  # [cm]; a Producer is 15000 away
 
@@ -430,7 +430,7 @@ class TestUnitsAndNames:
         assert rig.skeleton.metres_per_unit == pytest.approx(unit)
         assert rig.skeleton.up == up
 
-    def test_left_handed_axes_are_told(self, read):
+    def test_left_handed_axes_are_reported(self, read):
         assert any("left-handed" in note for note in read(LIMB, settings={"FrontAxisSign": -1}.items()).notes)
         assert not read(LIMB).notes
 
@@ -444,7 +444,7 @@ class TestUnitsAndNames:
         assert rig.rest.world["n2999"].positions[1] == pytest.approx(3000.0)
 
 
-def test_without_the_extra_the_way_out_is_told(monkeypatch, tmp_path):
+def test_without_the_extra_the_way_out_is_reported(monkeypatch, tmp_path):
     path = tmp_path / "a.fbx"
     path.write_bytes(fbx(LIMB))
     monkeypatch.setattr(module, "find_spec", lambda _: None)
@@ -452,7 +452,7 @@ def test_without_the_extra_the_way_out_is_told(monkeypatch, tmp_path):
         poise.load(path)
 
 
-def test_it_is_not_written_and_what_is_instead_is_told(read, tmp_path):
+def test_it_is_not_written_and_what_is_instead_is_reported(read, tmp_path):
     with pytest.raises(poise.FileError, match=r"FBX files are read, not written; save as \.glb or \.bvh"):
         poise.save(read(LIMB).rest, tmp_path / "b.fbx")
     assert not (tmp_path / "b.fbx").exists()

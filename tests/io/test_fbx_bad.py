@@ -169,16 +169,16 @@ def test_mutations_of_real_files(data, tmp_path):
     assert refused > 0
 
 
-def test_letters_that_are_no_utf8_are_told_in_words(tmp_path):
+def test_letters_that_are_no_utf8_are_reported_in_words(tmp_path):
     """What ufbx says of them tells nobody what to do."""
     path = tmp_path / "a.fbx"
     path.write_bytes(GOOD.replace(b"knee", b"kn\xff\xfe"))
     with pytest.warns(poise.PoiseWarning, match="names are not UTF-8, .*: kn\ufffd.*; rename these in the program"):
         poise.load(path)
     path.write_bytes(GOOD + TEXT)
-    with warnings.catch_warnings(record=True, action="always") as told:
+    with warnings.catch_warnings(record=True, action="always") as reported:
         poise.load(path)
-    assert not [one for one in told if "ufbx says" in str(one.message)]
+    assert not [one for one in reported if "ufbx says" in str(one.message)]
 
 
 TEXT = b'Takes:  {\n\tCurrent: "\xff\xfe"\n}\n'

@@ -71,14 +71,14 @@ def test_only_fixed_ends_are_left_out(tmp_path):
     for s in (
         with_ends(tip=(2, Kind.BALL)),
         with_ends(tip=(3, Kind.FIXED), top=(4, Kind.BALL)),
-        Skeleton.build(["nobody"], [-1], [Kind.FIXED]),
+        Skeleton.build(["unattended"], [-1], [Kind.FIXED]),
     ):
         with pytest.raises(UnsupportedError, match=f"has no joints .*{s.names[-1]}"):
             gltf.write(Pose(s, s.rest_q), tmp_path / "c.glb", rig.skeleton)
     assert not (tmp_path / "c.glb").exists()
 
 
-def test_names_stay_exact_and_are_told_escaped(tmp_path):
+def test_names_stay_exact_and_are_reported_escaped(tmp_path):
     """A name with a line break and a terminal's escape sequence is one line of plain text in notes and errors."""
     odd = "a\n\x1b[2J"
     rig = gltf.read(saved_arm(tmp_path / "a.glb", nodes=[{"name": odd}, {"name": odd}, {"name": "x\0"}]))

@@ -31,13 +31,13 @@ def tried(read, seeds, path, finite):
                 value = read(path)
             except poise.FileError as error:
                 counts[False] += 1
-                said = str(error)
+                message = str(error)
             else:
                 counts[True] += 1
                 assert finite(value)
                 return
-        assert said.startswith(str(path))
-        assert len(said) < 20_000
+        assert message.startswith(str(path))
+        assert len(message) < 20_000
 
     until_time_is_up(mutated(seeds), body)
     assert min(counts.values()) > 0

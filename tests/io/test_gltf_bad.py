@@ -75,8 +75,8 @@ def test_truncated_anywhere(tmp_path):
         (tmp_path / "b.glb").write_bytes(whole[:length])
         with pytest.raises(FileError):
             gltf.read(tmp_path / "b.glb")
-        told = whole[:8] + struct.pack("<I", length) + whole[12:length]  # the header knows
-        (tmp_path / "c.glb").write_bytes(told)
+        reported = whole[:8] + struct.pack("<I", length) + whole[12:length]  # the header knows
+        (tmp_path / "c.glb").write_bytes(reported)
         with pytest.raises(FileError):
             gltf.read(tmp_path / "c.glb")
     text = saved_arm(tmp_path / "a.gltf").read_bytes()
@@ -348,19 +348,19 @@ def test_pipes_and_devices_are_not_waited_for(tmp_path):
 def test_what_became_a_pipe_after_it_was_looked_at_is_not_waited_for(tmp_path):
     """A file can be exchanged between a look at it and its reading: the reader itself does not wait, either."""
     os.mkfifo(tmp_path / "pipe.bin")
-    said = []
+    message = []
 
     def read():
         try:
             read_inside(tmp_path, "pipe.bin", "buffers[0]")
         except BrokenError as error:
-            said.append(str(error))
+            message.append(str(error))
 
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     reader.join(10.0)
-    assert len(said) == 1
-    assert "not a regular file" in said[0]
+    assert len(message) == 1
+    assert "not a regular file" in message[0]
 
 
 def test_a_shorter_external_buffer(tmp_path):

@@ -149,13 +149,13 @@ def test_other_tools_see_the_figure_upright(tmp_path, up, axis):
     assert [node["name"] for node in document["nodes"]] == ["hips", "knee", "foot", "poise_up"]
     assert document["scenes"] == [{"nodes": [3]}]
     del document["asset"]["extras"], document["nodes"][3]["extras"]  # what no other tool knows of
-    seen = gltf.read(saved(tmp_path / "b.gltf", document))
+    observed = gltf.read(saved(tmp_path / "b.gltf", document))
     own = Pose(s, s.rest_q).world
     for name in s.names:
-        assert seen.rest.world[name].positions[1] == pytest.approx(own[name].positions[axis], abs=1e-12)
-    bind = seen.skins[0].bind
-    np.testing.assert_allclose(bind, [seen.rest.world[name].matrices for name in s.names], atol=1e-6)
-    turn = seen.rest.world["poise_up"].matrices[:3, :3]
+        assert observed.rest.world[name].positions[1] == pytest.approx(own[name].positions[axis], abs=1e-12)
+    bind = observed.skins[0].bind
+    np.testing.assert_allclose(bind, [observed.rest.world[name].matrices for name in s.names], atol=1e-6)
+    turn = observed.rest.world["poise_up"].matrices[:3, :3]
     assert np.linalg.det(turn) == pytest.approx(1.0)
 
 
@@ -167,9 +167,11 @@ def test_other_tools_see_the_figure_in_metres(tmp_path, up, metres):
     gltf.write(pose, tmp_path / "a.gltf", s)
     document = content(tmp_path / "a.gltf")[0]
     to_y = {"z": lambda p: (p[0], p[2], -p[1]), "x": lambda p: (-p[1], p[0], p[2])}.get(up, tuple)
-    seen = places(document)
+    observed = places(document)
     for name in s.names:
-        np.testing.assert_allclose(seen[name], np.multiply(to_y(pose.world[name].positions), metres or 1.0), rtol=1e-12)
+        np.testing.assert_allclose(
+            observed[name], np.multiply(to_y(pose.world[name].positions), metres or 1.0), rtol=1e-12
+        )
     del document["asset"]["extras"]
     plain = gltf.read(saved(tmp_path / "b.gltf", document))  # what else the file holds is in metres, too
     bind, rest = plain.skins[0].bind, [plain.rest.world[name].matrices for name in s.names]
@@ -243,21 +245,21 @@ CHAIN = {"root": "hips", "tip": "foot"}
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         3, None, [], {"up": "w"}, {"up": 1}, {"up": []}, {"metres_per_unit": 0}, {"metres_per_unit": -1},
         {"metres_per_unit": "1"}, {"metres_per_unit": True}, {"metres_per_unit": 10**400}, {"aliases": []},
         {"in_metres": 1}, {"in_metres": True, "metres_per_unit": None},
-        {"aliases": {"a": 1}}, {"aliases": {"a": "nobody"}}, {"chains": 1}, {"chains": {"a": 1}},
-        {"chains": {"a": CHAIN | {"tip": "nobody"}}}, {"chains": {"a": {"root": "foot", "tip": "hips"}}},
+        {"aliases": {"a": 1}}, {"aliases": {"a": "unattended"}}, {"chains": 1}, {"chains": {"a": 1}},
+        {"chains": {"a": CHAIN | {"tip": "unattended"}}}, {"chains": {"a": {"root": "foot", "tip": "hips"}}},
         {"chains": {"a": {"root": "foot", "tip": "foot"}}}, {"chains": {"a": {"root": "hips"}}},
     ],
 )  # fmt: skip
-def test_malformed_extras_of_the_asset_are_ignored_with_a_note(tmp_path, said):
+def test_malformed_extras_of_the_asset_are_ignored_with_a_note(tmp_path, message):
     s = whole("y", 1.0)
     gltf.write(Pose(s, s.rest_q), tmp_path / "a.gltf", s)
     document = content(tmp_path / "a.gltf")[0]
-    document["asset"]["extras"] = {"poise": said}
+    document["asset"]["extras"] = {"poise": message}
     rig = gltf.read(saved(tmp_path / "b.gltf", document))
     assert (rig.skeleton.up, rig.skeleton.metres_per_unit) == ("y", 1.0)
     assert (dict(rig.skeleton.aliases), dict(rig.skeleton.chains)) == ({}, {})

@@ -261,9 +261,9 @@ def test_components_of_quaternions_stay_within_one(tmp_path, kept):
         pose = pose.on(skeleton)
     gltf.write(pose, path, skeleton)
     nodes = content(path)[0]["nodes"]
-    said = [node.get("rotation", [0.0, 0.0, 0.0, 1.0]) for node in nodes]
-    said += [node["extras"]["poise"]["rest"]["rotation"] for node in nodes]
-    assert np.abs(said).max() == 1.0
+    message = [node.get("rotation", [0.0, 0.0, 0.0, 1.0]) for node in nodes]
+    message += [node["extras"]["poise"]["rest"]["rotation"] for node in nodes]
+    assert np.abs(message).max() == 1.0
 
 
 def test_times_in_32_bits_stay_distinct_and_have_bounds(tmp_path):

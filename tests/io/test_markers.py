@@ -26,9 +26,9 @@ ROWS = "1\t0.0\t1\t2\t3\t4\t5\t6\n2\t0.016667\t\t\t\t4\t5\t6\n3\t0.033333\t1\t2\
 
 def found(path):
     """The markers of a file and what was warned of."""
-    with warnings.catch_warnings(record=True, action="always") as told:
+    with warnings.catch_warnings(record=True, action="always") as reported:
         markers = poise.load_markers(path)
-    assert [str(one.message) for one in told] == [f"{path}: {note}" for note in markers.notes]
+    assert [str(one.message) for one in reported] == [f"{path}: {note}" for note in markers.notes]
     return markers
 
 
@@ -53,14 +53,18 @@ class TestRealC3D:
     def test_equal_to_what_two_other_readers_say(self, data, name):
         golden = np.load(data / "golden" / "points_c3d.npz")
         markers = found(data / ("c3d" if name.startswith("cmu") else "markers") / f"{name}.c3d")
-        said = {key.partition("|")[2]: golden[key] for key in golden if key.startswith(f"{name}.c3d|")}
-        assert list(markers.names) == said["labels"].tolist()
-        assert (markers.fps, markers.first_frame, len(markers)) == (said["rate"], said["first_frame"], said["n_frames"])
-        assert same(markers.positions[said["frames"]], said["points"])
-        gone = np.unpackbits(said["missing"], axis=0)[: len(markers)].astype(bool)
+        message_text = {key.partition("|")[2]: golden[key] for key in golden if key.startswith(f"{name}.c3d|")}
+        assert list(markers.names) == message_text["labels"].tolist()
+        assert (markers.fps, markers.first_frame, len(markers)) == (
+            message_text["rate"],
+            message_text["first_frame"],
+            message_text["n_frames"],
+        )
+        assert same(markers.positions[message_text["frames"]], message_text["points"])
+        gone = np.unpackbits(message_text["missing"], axis=0)[: len(markers)].astype(bool)
         assert np.array_equal(markers.gaps, gone)
-        assert markers.gaps.sum() == said["n_missing"]
-        assert np.array_equal(np.nanmean(markers.positions, axis=0), said["mean"])
+        assert markers.gaps.sum() == message_text["n_missing"]
+        assert np.array_equal(np.nanmean(markers.positions, axis=0), message_text["mean"])
         assert (markers.metres_per_unit, markers.up, markers.notes) == (1e-3, "z", ())
 
     def test_the_long_file_is_read_quickly(self, data):
@@ -81,8 +85,8 @@ class TestRealC3D:
         frames = np.arange(0, len(markers), 50)
         world, metres = rig.clips[0].poses[frames].world, rig.skeleton.metres_per_unit
         for marker, joint in (("LKNE", "ltibia"), ("RANK", "rfoot"), ("LELB", "lradius")):
-            seen = markers[marker][frames][:, [1, 2, 0]] * markers.metres_per_unit
-            apart = np.linalg.norm(seen - world[joint].positions * metres, axis=-1)
+            observed = markers[marker][frames][:, [1, 2, 0]] * markers.metres_per_unit
+            apart = np.linalg.norm(observed - world[joint].positions * metres, axis=-1)
             assert np.nanmedian(apart) < 0.12, marker
 
     def test_integers_are_the_same_points_within_half_of_their_scale(self, data):
@@ -301,7 +305,7 @@ class TestTRC:
             ("\tA\t\t\tB", "\tA\t\t\tA", "duplicate marker names were numbered"),
         ],
     )
-    def test_what_is_odd_is_told(self, put, old, new, note):
+    def test_what_is_odd_is_reported(self, put, old, new, note):
         assert old in HEAD + ROWS
         markers = put((HEAD + ROWS).replace(old, new, 1), "a.trc")
         assert len(markers) == 3

@@ -112,8 +112,8 @@ def test_c3d(tmp_path, name):
     data, sentence = BAD_C3D[name]
     path = tmp_path / "bad.c3d"
     path.write_bytes(data)
-    said = refused(poise.load_markers, path)
-    assert any(one in said for one in sentence.split("|")), said
+    message = refused(poise.load_markers, path)
+    assert any(one in message for one in sentence.split("|")), message
 
 
 @pytest.mark.parametrize("name", BAD_TRC)
@@ -121,7 +121,7 @@ def test_trc(tmp_path, name):
     text, sentence = BAD_TRC[name]
     path = tmp_path / "bad.trc"
     path.write_text(text)
-    assert sentence in (said := refused(poise.load_markers, path)), said
+    assert sentence in (message := refused(poise.load_markers, path)), message
 
 
 @pytest.mark.parametrize("suffix", [".c3d", ".trc"])

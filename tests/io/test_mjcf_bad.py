@@ -138,7 +138,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize("included", [False, True])
 @pytest.mark.parametrize("case", MALFORMED)
-def test_a_malformed_file_that_mujoco_reads_is_said_to_be_one(case, included, tmp_path):
+def test_a_malformed_file_that_mujoco_reads_is_reported_as_one(case, included, tmp_path):
     first, last = MALFORMED[case]
     (tmp_path / "a.xml").write_text('<mujoco><include file="b.xml"/></mujoco>')
     path = tmp_path / ("b.xml" if included else "a.xml")

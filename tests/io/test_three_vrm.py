@@ -40,10 +40,10 @@ def played(model, animation, times):
     command = ["node", SCRIPT, FOLDER, model, animation, json.dumps(times.tolist())]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PROCESS, check=False)
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    bones = list(said["rest"])
-    frames = np.array([[frame[bone] for bone in bones] for frame in said["frames"]])
-    return np.array(list(said["rest"].values())), bones, frames[..., :3], frames[..., [6, 3, 4, 5]]
+    message = json.loads(done.stdout)
+    bones = list(message["rest"])
+    frames = np.array([[frame[bone] for bone in bones] for frame in message["frames"]])
+    return np.array(list(message["rest"].values())), bones, frames[..., :3], frames[..., [6, 3, 4, 5]]
 
 
 def above(bone, model, bones):

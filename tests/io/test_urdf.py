@@ -160,7 +160,7 @@ def test_planar_is_two_slides_and_a_hinge(parsed, normal):
         np.testing.assert_array_equal(skeleton.axes[1:3], [[1, 0, 0], [0, 1, 0]])
 
 
-def test_an_axis_of_other_length_is_normalised_and_told(parsed):
+def test_an_axis_of_other_length_is_normalised_and_reported(parsed):
     rig = parsed(robot(joint("j", "continuous", "a", "b", '<axis xyz="0 0 5"/>')))
     np.testing.assert_array_equal(rig.skeleton.axes[1], [0, 0, 1])
     assert rig.notes == ("the axis of joint 'j' has length 5 and was normalised",)

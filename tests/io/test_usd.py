@@ -218,7 +218,7 @@ class TestRobots:
         assert np.radians(-30) - 1e-9 <= angle <= np.radians(90) + 1e-9
         assert angle == pytest.approx(np.pi / 6)
 
-    def test_a_loop_is_opened_and_told(self, read):
+    def test_a_loop_is_opened_and_reported(self, read):
         rig = read(LOOP)
         moving = [n for n, k in zip(rig.skeleton.names, rig.skeleton.kinds, strict=True) if k == Kind.HINGE]
         assert moving == ["j0", "j1", "j2"]
@@ -296,7 +296,7 @@ class TestRobots:
         rig = read(HEAD + BODIES + turned)
         np.testing.assert_allclose(rig.rest.world["b"].matrices[:3, 0], (0, -1, 0), atol=1e-7)
 
-    def test_joints_of_kinds_that_are_not_read_are_told(self, read):
+    def test_joints_of_kinds_that_are_not_read_are_reported(self, read):
         distance = joint("PhysicsDistanceJoint", "rope", ("/b", "/c"))
         notes = read(HEAD + BODIES + hinge("j", ("/a", "/b")) + distance).notes
         assert "physics joints of other kinds are not read: PhysicsDistanceJoint" in notes
@@ -459,7 +459,7 @@ def test_refused(what, read):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (FIGURE[:-30], "usd-core cannot read it: line 21, column 60: parse error at the end of the file"),
         ("#usda 1.0\nhello\n", "usd-core cannot read it: line 2, column 1: parse error at 'hello'"),
@@ -469,10 +469,10 @@ def test_refused(what, read):
         (leg(".usdc")[:900], "usd-core cannot read it: Sdf crate file corrupt, possibly truncated"),
     ],
 )
-def test_what_usd_says_is_told_without_its_sources(read, text, said):
+def test_what_usd_says_is_reported_without_its_sources(read, text, message):
     with pytest.raises(poise.FileError) as refusal:
         read(text, "a.usdc" if isinstance(text, bytes) else "a.usda")
-    assert said in str(refusal.value)
+    assert message in str(refusal.value)
     for word in ("pxr", "Error in", "/opt", ".cpp", ".h ", "ascii", "::"):
         assert word not in str(refusal.value)
 
@@ -493,7 +493,7 @@ def test_a_link_that_leads_out(read, tmp_path):
         read(HEAD + 'def "A" (references = @./inside.usda@</Leg>) {}')
 
 
-def test_a_layer_that_is_not_there_is_told(read):
+def test_a_layer_that_is_not_there_is_reported(read):
     rig = read(FIGURE + 'def "A" (references = @./nowhere.usda@) {}')
     assert any("are not there: ./nowhere.usda" in note for note in rig.notes)
 
@@ -503,14 +503,14 @@ def test_a_real_hostile_one(data):
         loaded(data / "bad_inputs" / "usda_reference_traversal.usda")
 
 
-def test_without_the_extra_the_way_out_is_told(monkeypatch, tmp_path):
+def test_without_the_extra_the_way_out_is_reported(monkeypatch, tmp_path):
     (tmp_path / "a.usda").write_text(FIGURE)
     monkeypatch.setattr(module, "find_spec", lambda _: None)
     with pytest.raises(poise.FileError, match=r"pip install 'poise\[usd\]'; or save it as \.glb with Blender"):
         poise.load(tmp_path / "a.usda")
 
 
-def test_it_is_not_written_and_what_is_instead_is_told(read, tmp_path):
+def test_it_is_not_written_and_what_is_instead_is_reported(read, tmp_path):
     with pytest.raises(poise.FileError, match=r"USD files are read, not written; save as \.glb or \.bvh"):
         poise.save(read(FIGURE).rest, tmp_path / "b.usdc")
 

@@ -44,9 +44,9 @@ def armature(data, tmp_path_factory):
 
 def quietly(call, *arguments):
     """The value of a call and what it warned of."""
-    with warnings.catch_warnings(record=True, action="always") as told:
+    with warnings.catch_warnings(record=True, action="always") as reported:
         value = call(*arguments)
-    return value, [str(one.message) for one in told]
+    return value, [str(one.message) for one in reported]
 
 
 def document(path):
@@ -129,11 +129,11 @@ class TestReading:
             (lambda d: d.pop("animations"), "it holds no animation"),
         ],
     )
-    def test_what_is_odd_is_told(self, data, tmp_path, change, note):
+    def test_what_is_odd_is_reported(self, data, tmp_path, change, note):
         path = tmp_path / "odd.vrma"
         path.write_bytes(changed(data, change))
-        _, told = quietly(poise.load, path)
-        assert any(note in one for one in told), told
+        _, reported = quietly(poise.load, path)
+        assert any(note in one for one in reported), reported
 
 
 def bones(d):
@@ -208,10 +208,10 @@ class TestKept:
             (track,) = (track for track in again.tracks if track.joint == walk.skeleton.index(joint))
             assert track.interpolation == kind
             assert np.array_equal(track.values, own[track.joint, path_].values)
-        said = document(path)
-        assert said["extensions"] == walk.skeleton.source.container.json["extensions"]
-        assert len(said["animations"]) == 1
-        assert said["nodes"] == walk.skeleton.source.container.json["nodes"]
+        message_text = document(path)
+        assert message_text["extensions"] == walk.skeleton.source.container.json["extensions"]
+        assert len(message_text["animations"]) == 1
+        assert message_text["nodes"] == walk.skeleton.source.container.json["nodes"]
 
     def test_other_times_take_the_expressions_along(self, walk, tmp_path):
         path = tmp_path / "short.vrma"
@@ -289,15 +289,15 @@ class TestNew:
     def test_the_rest_pose_is_normalised(self, tmp_path):
         clip, path = poise.load(samples.path("humanoid.glb")).clips[0], tmp_path / "new.vrma"
         poise.save(clip, path)
-        said, rig = document(path), poise.load(path)
-        assert said["extensionsUsed"] == [EXTENSION]
-        assert said["extensions"][EXTENSION]["specVersion"] == "1.0"
-        assert set(REQUIRED_BONES) <= set(bones(said))
-        assert all(set(node) <= {"name", "translation", "children"} for node in said["nodes"])
-        paths = {(c["target"]["path"], c["target"]["node"]) for c in said["animations"][0]["channels"]}
-        assert {node for path, node in paths if path == "translation"} == {bones(said)["hips"]["node"]}
+        message_text, rig = document(path), poise.load(path)
+        assert message_text["extensionsUsed"] == [EXTENSION]
+        assert message_text["extensions"][EXTENSION]["specVersion"] == "1.0"
+        assert set(REQUIRED_BONES) <= set(bones(message_text))
+        assert all(set(node) <= {"name", "translation", "children"} for node in message_text["nodes"])
+        paths = {(c["target"]["path"], c["target"]["node"]) for c in message_text["animations"][0]["channels"]}
+        assert {node for path, node in paths if path == "translation"} == {bones(message_text)["hips"]["node"]}
         assert {path for path, _ in paths} == {"translation", "rotation"}
-        assert "skins" not in said
+        assert "skins" not in message_text
         assert rig.notes == ()
         for joint in rig.skeleton.names:
             there = rig.clips[0].at(clip.times).world[joint].positions
@@ -307,10 +307,10 @@ class TestNew:
         """Its maker took rows 2, 6, ... of the BVH file; bones below the neck have no joint without a role above."""
         truth, path = np.load(data / "vrma" / "walk_cmu_truth.npz"), tmp_path / "own.vrma"
         rig = poise.load(data / "bvh" / "cmu_12_01_walk.bvh")
-        _, told = quietly(poise.save, poise.Clip(truth["t"], rig.clips[0].poses[2::4], "walk"), path)
-        assert ["moving joints other than human bones" in one for one in told] == [True, False]
-        assert "'Head' is displaced by up to 4" in told[0]
-        assert "the unit of this character is unknown" in told[1]
+        _, reported = quietly(poise.save, poise.Clip(truth["t"], rig.clips[0].poses[2::4], "walk"), path)
+        assert ["moving joints other than human bones" in one for one in reported] == [True, False]
+        assert "'Head' is displaced by up to 4" in reported[0]
+        assert "the unit of this character is unknown" in reported[1]
         own = poise.load(path)
         poses = own.clips[0].at(truth["t"])
         for i, bone in enumerate(truth["bones"].tolist()):

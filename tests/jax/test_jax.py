@@ -67,7 +67,7 @@ class TestForward:
         pose = poise.Pose(s, random_q(rng, s), rng.normal(size=(6, 3)), rng.uniform(0.5, 2, size=(6, 1)) * np.ones(3))
         assert_same_frames(s, pose.q, pose)
 
-    def test_chosen_joints_in_the_order_asked_for(self):
+    def test_chosen_joints_in_the_order_requested(self):
         s = figure()
         found = poise.jax.forward(s, ["head", "hip"])(s.rest_q)
         np.testing.assert_allclose(found.positions, rest(s).world.positions[[3, 0]], atol=1e-15)
@@ -294,11 +294,11 @@ def test_seconds_leave_out_what_jax_compiles():
     poise.solve(pose, Position("tip", target), solver="autodiff")
     spent = []
 
-    def compile_anew(_done):
+    def recompile(_done):
         began = time.perf_counter()
         jax.jit(lambda x: jnp.linalg.svd(x + began))(jnp.eye(3))
         spent.append(time.perf_counter() - began)
 
     began = time.perf_counter()
-    result = poise.solve(pose, Position("tip", target), solver="autodiff", progress=compile_anew)
+    result = poise.solve(pose, Position("tip", target), solver="autodiff", progress=recompile)
     assert result.seconds < time.perf_counter() - began - 0.5 * sum(spent)

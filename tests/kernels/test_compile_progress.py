@@ -48,13 +48,13 @@ def compiled(announcer, *modules):
 
 
 class TestElsewhere:
-    def test_it_is_said_once(self, announcer, capsys):
+    def test_it_is_reported_once(self, announcer, capsys):
         compiled(announcer)
         compiled(announcer)
-        said = capsys.readouterr()
-        assert said.out == ""
-        assert said.err.startswith("poise: compiling for this machine, once")
-        assert said.err.count("\n") == 1
+        message = capsys.readouterr()
+        assert message.out == ""
+        assert message.err.startswith("poise: compiling for this machine, once")
+        assert message.err.count("\n") == 1
 
     def test_functions_of_others_are_theirs(self, announcer, capsys):
         compiled(announcer, "somebody.else")

@@ -51,13 +51,13 @@ def test_a_kernel_calls_its_own_copies_of_pieces():
     poise.solve(rig.rest, poise.Position("tool", [0.3, 0.2, 0.3]), solver="ccd")
     made, described = only(ccd_position.solve), only(ccd_position.solve).fndesc
     functions = [each for each in made.library._get_module_for_linking().functions if not each.is_declaration]
-    seen = {each.name for each in functions if each.linkage != Linkage.internal}
-    assert seen == {described.llvm_func_name, described.llvm_cpython_wrapper_name}
-    assert len(functions) > len(seen)  # not all was built in
+    observed = {each.name for each in functions if each.linkage != Linkage.internal}
+    assert observed == {described.llvm_func_name, described.llvm_cpython_wrapper_name}
+    assert len(functions) > len(observed)  # not all was built in
 
 
 @pytest.mark.parametrize("decorator", [jit.never_inline, jit.device_function, jit.inline])
-def test_a_piece_stays_a_function_where_that_was_asked(decorator):
+def test_a_piece_stays_a_function_where_that_was_requested(decorator):
     @decorator
     def piece(a):
         return a + 1.0
@@ -109,7 +109,7 @@ def test_passes_for_what_no_kernel_has_are_left_out():
 
 def test_python_collects_cycles_again_after_a_compile():
     @njit(pipeline_class=KernelCompiler)
-    def seen(a):
+    def observed(a):
         return a + 1.0
 
     @njit(pipeline_class=KernelCompiler)
@@ -117,27 +117,27 @@ def test_python_collects_cycles_again_after_a_compile():
         return a.not_there
 
     assert gc.isenabled()
-    assert seen(1.0) == 2.0
+    assert observed(1.0) == 2.0
     with pytest.raises(TypingError):
         refused(1.0)
     assert gc.isenabled()
     gc.disable()
     try:
-        assert seen(1) == 2.0
+        assert observed(1) == 2.0
         assert not gc.isenabled()
     finally:
         gc.enable()
 
 
 def test_a_target_context_looks_for_what_is_new_once_a_compile():
-    asked = []
+    requested = []
 
     class Context:
         def refresh(self):
-            asked.append("refresh")
+            requested.append("refresh")
 
         def get_abi_sizeof(self, of):
-            asked.append(of)
+            requested.append(of)
             return len(of)
 
     context = Context()
@@ -145,9 +145,9 @@ def test_a_target_context_looks_for_what_is_new_once_a_compile():
     for each in (settled, copy.copy(settled), settled):
         each.refresh()
         assert (settled.get_abi_sizeof("i64"), settled.get_abi_sizeof("double")) == (3, 6)
-    assert asked == ["refresh", "i64", "double"]
+    assert requested == ["refresh", "i64", "double"]
     _make_fixed_target(context).refresh()
-    assert asked.count("refresh") == 2
+    assert requested.count("refresh") == 2
 
 
 def test_flags_say_what_was_set_last():
@@ -169,7 +169,7 @@ def test_flags_say_what_was_set_last():
     assert flags.values() == given.values()
 
 
-ASKED = """
+REQUESTED = """
 import sys
 import numpy as np
 import poise
@@ -187,7 +187,7 @@ def test_a_process_that_compiles_answers_as_one_that_finds_the_kernels(tmp_path)
 
     def answers():
         done = subprocess.run(
-            [sys.executable, "-c", ASKED, *solvers], check=True, capture_output=True, text=True,
+            [sys.executable, "-c", REQUESTED, *solvers], check=True, capture_output=True, text=True,
             env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
         )  # fmt: skip
         return done.stdout.split()

@@ -15,7 +15,7 @@ from tests.strategies import straight_chain
 
 
 @pytest.mark.parametrize("axis", range(3))
-def test_a_half_turn_about_an_axis_is_told_by_that_axis(axis):
+def test_a_half_turn_about_an_axis_is_reported_by_that_axis(axis):
     matrix, out = np.diag(-np.ones(3)), np.zeros((1, 4))
     matrix[axis, axis] = 1.0
     assert matrices.convert_to_quaternions(matrix.reshape(1, 9), out) == -1

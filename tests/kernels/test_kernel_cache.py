@@ -19,7 +19,7 @@ SOURCE = "def added(a, b):\n    return a + b\n"
 
 
 @pytest.fixture(autouse=True)
-def _nothing_said(monkeypatch):
+def _no_output(monkeypatch):
     monkeypatch.setattr(compilation, "_warnings", [])
 
 
@@ -44,7 +44,7 @@ def called(function, stamp="one"):
 
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 @pytest.mark.parametrize("left", [slice(0), slice(100), slice(-1), slice(50, None)])
-def test_a_damaged_file_is_compiled_anew_and_mended(added, tmp_path, capsys, suffix, left):
+def test_a_damaged_file_is_compiled_again_and_mended(added, tmp_path, capsys, suffix, left):
     assert called(added) == (0, 1)
     assert called(added) == (1, 0)
     (file,) = (tmp_path / "__pycache__").glob(f"*.{suffix}")
@@ -57,7 +57,7 @@ def test_a_damaged_file_is_compiled_anew_and_mended(added, tmp_path, capsys, suf
     assert called(added) == (1, 0)
 
 
-def test_a_full_disk_is_said_once(added, monkeypatch, capsys):
+def test_a_full_disk_is_reported_once(added, monkeypatch, capsys):
     def full(*_given):
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -152,12 +152,12 @@ def test_views_rooms_and_single_lanes(kind):
 
 
 @pytest.mark.parametrize("axes", [1, 2, 3])
-def test_numba_is_told_what_a_part_is_made_of_and_how_many_axes_it_has(axes):
+def test_numba_learns_what_a_part_is_made_of_and_how_many_axes_it_has(axes):
     context, work = cpu_target.typing_context, types.Array(types.float64, 1, "C")
     context.refresh()
-    told = context.resolve_function_type(view_lanes, (typeof(LANES4), work, *[types.intp] * (1 + axes)), {})
-    assert told.return_type == types.Array(typeof(LANES4).value, axes, "C")
-    assert told.args == (typeof(LANES4), work, *[types.intp] * (1 + axes))
+    reported = context.resolve_function_type(view_lanes, (typeof(LANES4), work, *[types.intp] * (1 + axes)), {})
+    assert reported.return_type == types.Array(typeof(LANES4).value, axes, "C")
+    assert reported.args == (typeof(LANES4), work, *[types.intp] * (1 + axes))
 
 
 def test_with_lane_leaves_other_holders_of_the_value_alone():

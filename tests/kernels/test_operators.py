@@ -18,7 +18,7 @@ from poise.kernels.jit import KernelCompiler, _CachedOperator, _make_cached_oper
 from poise.kernels.lanes import LaneMask, LanesType
 
 ARRAY, PAIR = types.Array(types.float64, 2, "C"), types.UniTuple(types.int64, 2)
-ASKED_OF = [
+QUERIED = [
     types.float64, types.int64, types.boolean, types.literal(2), LanesType(8), LaneMask(8), types.unicode_type, ARRAY,
     PAIR,
 ]  # fmt: skip
@@ -40,7 +40,7 @@ def test_what_is_remembered_of_operators_is_what_numba_finds(each, count):
     context.refresh()
     known, ours = context.resolve_value_type(each), make_caching_context(context).resolve_value_type(each)
     assert isinstance(ours, _CachedOperator)
-    for args in itertools.product(ASKED_OF, repeat=count):
+    for args in itertools.product(QUERIED, repeat=count):
         for _ in range(2):
             assert found(ours, args) == found(known, args)
             if isinstance(found(ours, args), signature(types.none).__class__):
@@ -61,22 +61,22 @@ def test_what_is_no_operator_is_left_to_numba():
     ],
 )  # fmt: skip
 def test_operators_on_numbers_lanes_and_arrays_are_looked_up_once(args, times):
-    asked = []
+    requested = []
 
     class Template(AbstractTemplate):
         key = operator.getitem
 
         def generic(self, args, kws):
-            asked.append(args)
+            requested.append(args)
             return signature(types.float64, *args)
 
     function = _CachedOperator(Template)
     for _ in range(3):
         function.get_call_type(cpu_target.typing_context, args, {})
-    assert len(asked) == times
+    assert len(requested) == times
 
 
-def test_an_operator_that_numba_learns_more_of_is_asked_anew():
+def test_an_operator_that_numba_learns_more_of_is_queried_again():
     class Template(AbstractTemplate):
         key = operator.getitem
 
@@ -101,13 +101,13 @@ class Compiled(Listener):
 
 def kernel(function):
     """Compiled as kernels are, and what else was compiled for it."""
-    made, seen = njit(pipeline_class=KernelCompiler)(function), Compiled()
+    made, observed = njit(pipeline_class=KernelCompiler)(function), Compiled()
 
     def call(*args):
-        with install_listener("numba:compile", seen):
+        with install_listener("numba:compile", observed):
             return made(*args)
 
-    return call, seen
+    return call, observed
 
 
 NAN, INF = math.nan, math.inf
@@ -120,11 +120,11 @@ def test_two_numbers_are_compared_as_python_does_without_a_function_for_it(funct
     def compared(a, b):
         return function(a, b)
 
-    call, seen = kernel(compared)
+    call, observed = kernel(compared)
     for a, b in [*NUMBERS, *WHOLE, (1, 2.5), (2.5, 1)]:
         value, expected = call(a, b), function(a, b)
         assert value == expected or (math.isnan(value) and math.isnan(expected))
-    assert set(seen.names) == {"compared"}
+    assert set(observed.names) == {"compared"}
 
 
 @pytest.mark.parametrize("function", [min, max])
@@ -151,10 +151,10 @@ def test_a_float_is_cut_towards_zero_without_a_function_for_it(x):
     def cut(x):
         return int(x)
 
-    call, seen = kernel(cut)
+    call, observed = kernel(cut)
     assert call(x) == int(x)
     assert isinstance(call(x), int)
-    assert seen.names == ["cut"]
+    assert observed.names == ["cut"]
 
 
 def test_an_int_of_what_is_no_float_is_left_to_numba():

@@ -43,7 +43,7 @@ def test_a_child_has_new_locks(hooks, monkeypatch):
 
 
 @pytest.mark.parametrize("whose", ["after_in_child", "after_in_parent"])
-def test_nobody_forks_while_a_kernel_is_compiled(hooks, whose):
+def test_no_process_forks_while_a_kernel_is_compiled(hooks, whose):
     """Compiling waits, too, until the fork is over, and goes on in both."""
     taken = threading.Event()
 

@@ -61,7 +61,7 @@ class TestHard:
         assert r.iterations == 0
         np.testing.assert_array_equal(r.q, q[0])
 
-    def test_a_start_outside_is_moved_inside_and_said(self, limit):
+    def test_a_start_outside_is_moved_inside_and_reported(self, limit):
         s = chain(limit, 3)
         q = s.rest_q.copy()
         q[4:8] = rotations.about(np.array([0.6, 0, 0.8]), 2.0)
@@ -254,7 +254,7 @@ class TestFiles:
         text = CliRunner().invoke(app, ["info", str(tmp_path / "a.glb")]).output
         assert "ZXY Z -5.73..171.9 deg X up to 8.185 deg Y free" in text
         assert "twist from -114.6 deg soft 0.25" in text
-        told = json.loads(CliRunner().invoke(app, ["info", "--json", str(tmp_path / "a.glb")]).output)
-        limit = next(joint["limit"] for joint in told["joints"] if joint["name"] == "j0")
+        reported = json.loads(CliRunner().invoke(app, ["info", "--json", str(tmp_path / "a.glb")]).output)
+        limit = next(joint["limit"] for joint in reported["joints"] if joint["name"] == "j0")
         assert limit["kind"] == "SwingTwist"
         assert limit["soft"] == 0.25

@@ -93,7 +93,7 @@ def test_the_size_is_that_of_what_moves_and_no_camera_far_away(count):
     assert measure_key_error(still, still)[1] > 150
 
 
-def test_rates_that_nobody_means():
+def test_rates_that_are_meaningless():
     with pytest.raises(InputError, match="above zero"):
         find_frame_grid(clip_at([0.0, 1.0]), 0)
     with pytest.raises(UnsupportedError, match="are too many; call resampled"):

@@ -230,7 +230,7 @@ class TestInfo:
         assert "roles (" not in run("info", samples.path("arm.urdf")).stdout
 
 
-def test_only_rigs_and_skeletons_are_asked():
+def test_only_rigs_and_skeletons_are_accepted():
     with pytest.raises(poise.InputError, match="takes a Rig or a Skeleton, not a Pose"):
         poise.humanoid(poise.load(samples.path("humanoid.bvh")).rest)
 

@@ -227,7 +227,7 @@ def test_left_by_name_says_where_the_front_is(left):
     assert len(legs) == 4
 
 
-def test_four_legs_that_are_all_called_left_are_told_by_where_they_are():
+def test_four_legs_that_are_all_called_left_are_reported_by_where_they_are():
     s = table(1.0, 1.0, "left_{end}{side}_{part}".replace("{side}", "{part}"))
     assert [leg.name for leg in poise.humanoid(s).legs] == ["front left", "front right", "hind left", "hind right"]
 

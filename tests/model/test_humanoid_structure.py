@@ -101,7 +101,7 @@ def test_a_file_that_says_no_up_may_stand_any_way(quaternion):
 
 
 @given(st.lists(st.floats(-0.002, 0.002), min_size=3 * 22, max_size=3 * 22), st.permutations(range(3)))
-def test_nobody_is_quite_symmetric(noise, axes):
+def test_no_body_is_quite_symmetric(noise, axes):
     made = figure(CONVENTIONS["vrm"])
     points = np.array(made.points) + np.array(noise).reshape(-1, 3)[: len(made.points)]
     s, roles = body(points=points[:, list(axes)] * ([1, 1, 1] if is_even(axes) else [-1, 1, 1]), up=None)

@@ -80,18 +80,20 @@ def test_what_info_shows_of_a_joint_with_many_children_grows_with_them():
 def test_joints_above_and_below_are_those_of_the_tree():
     rng = np.random.default_rng(3)
     parents = [-1, -1, *(int(rng.integers(0, row)) for row in range(2, 60))]
-    seen = build_character_tree(skeleton_of([f"q{row}" for row in range(60)], parents, rng.normal(size=(60, 3))))
+    observed = build_character_tree(skeleton_of([f"q{row}" for row in range(60)], parents, rng.normal(size=(60, 3))))
     above = {row: {row} | (set() if parents[row] < 0 else {parents[row]}) for row in range(60)}
     for row in range(60):
         if parents[row] >= 0:
             above[row] |= above[parents[row]]
     for row in range(60):
         for other in range(60):
-            assert seen.is_above(other, row) == (other in above[row])
+            assert observed.is_above(other, row) == (other in above[row])
             both = above[row] & above[other]
-            assert seen.find_common_ancestor([row, other]) == max(both, default=-1)
+            assert observed.find_common_ancestor([row, other]) == max(both, default=-1)
         some = rng.integers(0, 60, size=3).tolist()
-        assert seen.is_above_any(row, seen.find_preorder_numbers(some)) == any(row in above[one] for one in some)
+        assert observed.is_above_any(row, observed.find_preorder_numbers(some)) == any(
+            row in above[one] for one in some
+        )
 
 
 @pytest.mark.parametrize("piece", ["x", "leg", "rx", "_left", "Aa", "1a"])

@@ -38,7 +38,7 @@ class TestRange:
         with pytest.raises(poise.InputError, match="range"):
             poise.Range(low, high)
 
-    def test_an_empty_range_in_degrees_is_told_in_degrees(self):
+    def test_an_empty_range_in_degrees_is_reported_in_degrees(self):
         with pytest.raises(poise.InputError, match="low 50 deg is not at or below high -150 deg"):
             poise.Range.degrees(50, -150)
 

@@ -126,12 +126,12 @@ def test_an_inertial_that_cannot_be_read_is_a_note(tmp_path, inertial):
         ({"c": 1.0}, "no joint 'c'; joints: a, b"),
     ],
 )
-def test_wrong_masses_are_told(wrong, sentence):
+def test_wrong_masses_are_reported(wrong, sentence):
     with pytest.raises(poise.PoiseError, match=sentence):
         poise.centre_of_mass(poise.Pose(CHAIN, CHAIN.rest_q), wrong)
 
 
-def test_a_skeleton_that_nobody_knows_is_told():
+def test_a_skeleton_that_is_unknown_is_reported():
     with pytest.raises(poise.InputError, match="masses=.*give masses=|give masses="):
         poise.masses(CHAIN)
     with pytest.raises(poise.InputError, match="masses\\(\\) takes a Rig or a Skeleton, not a Pose"):

@@ -14,7 +14,7 @@ from poise.io import samples
 from poise.model import numpy_kinematics
 from poise.model.limits import Range
 from poise.model.skeleton import Coupling, Kind, Skeleton
-from tests.patience import PROCESS
+from tests.timeouts import PROCESS
 
 
 def all_kinds():
@@ -59,21 +59,23 @@ def fresh(pose):
 @pytest.mark.parametrize("name", POSES)
 def test_it_says_what_the_kernels_say(name, monkeypatch):
     wanted = fresh(POSES[name])
-    told = (wanted.world.affine, wanted.world.rotations, wanted.local_positions, wanted.local_rotations)
+    reported = (wanted.world.affine, wanted.world.rotations, wanted.local_positions, wanted.local_rotations)
     with numpy_kinematics.defer_kernels():
         monkeypatch.setattr(
-            numpy_kinematics, "compute_local_transforms", seen := Seen(numpy_kinematics.compute_local_transforms)
+            numpy_kinematics,
+            "compute_local_transforms",
+            observed := Observed(numpy_kinematics.compute_local_transforms),
         )
         found = fresh(POSES[name])
         got = (found.world.affine, found.world.rotations, found.local_positions, found.local_rotations)
         joint = wanted.skeleton.names[-1]
         np.testing.assert_allclose(found.world_of(joint).affine, wanted.world[joint].affine, atol=1e-12)
-    assert seen.count == 1
-    for a, b in zip(got, told, strict=True):
+    assert observed.count == 1
+    for a, b in zip(got, reported, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12 * max(1.0, np.abs(b).max()))
 
 
-class Seen:
+class Observed:
     """Counts calls."""
 
     def __init__(self, function):

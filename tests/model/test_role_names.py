@@ -108,15 +108,15 @@ def test_errors_offer_roles():
 
 
 def test_roles_are_looked_for_only_where_no_joint_has_the_name(monkeypatch):
-    asked = []
-    monkeypatch.setattr(roles, "search_skeleton", lambda given: asked.append(given) or poise.humanoid(given))
+    requested = []
+    monkeypatch.setattr(roles, "search_skeleton", lambda given: requested.append(given) or poise.humanoid(given))
     skeleton = figure(CONVENTIONS["mixamo without prefix"]).skeleton()
     start = poise.Pose(skeleton, skeleton.rest_q)
     poise.solve(start, poise.Position("LeftHand", POINT), natural=False)
-    assert asked == []
+    assert requested == []
     for _ in range(3):
         poise.solve(start, poise.Position("leftHand", POINT))
-    assert len(asked) == 1
+    assert len(requested) == 1
 
 
 def test_at_the_command_line(tmp_path):

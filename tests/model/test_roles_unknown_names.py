@@ -164,7 +164,7 @@ def test_fins_and_sprawling_legs_are_no_legs_to_stand_on(creature, nameless, up)
         poise.plant_pose(pose, poise.Terrain.flat())
 
 
-def test_why_limbs_are_no_legs_is_said():
+def test_why_limbs_are_no_legs_is_reported():
     found = poise.humanoid(SEAS["shark"].skeleton(nameless=True))
     assert found.left_out["legs"].endswith("do not hang down like legs")
     found = poise.humanoid(SEAS["whale"].skeleton(nameless=True))

@@ -109,14 +109,14 @@ def moved(s):
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_a_pose_of_another_skeleton_is_told(other):
-    make, told = OTHERS[other]
+def test_a_pose_of_another_skeleton_is_reported(other):
+    make, reported = OTHERS[other]
     own, pose = forked(HINGE), poise.Pose(make(), make().rest_q)
     start = poise.Pose(own, own.rest_q)
     goal = poise.Position("tool", start.world["tool"].positions + 0.1)
-    with pytest.raises(poise.InputError, match=f"the pose of Near is a pose of another skeleton: {told}"):
+    with pytest.raises(poise.InputError, match=f"the pose of Near is a pose of another skeleton: {reported}"):
         poise.solve(start, [goal, poise.Near(pose)])
-    with pytest.raises(poise.InputError, match=f"what reset\\(\\) was given is a pose of another skeleton: {told}"):
+    with pytest.raises(poise.InputError, match=f"what reset\\(\\) was given is a pose of another skeleton: {reported}"):
         poise.Tracker(start, goal).reset(pose)
 
 

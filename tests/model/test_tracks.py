@@ -97,7 +97,7 @@ def test_lists_do_and_the_track_keeps_copies():
     assert made[1]._replace(joint=5).joint == 5
 
 
-def test_arrays_that_nobody_writes_to_are_kept_as_they_are():
+def test_arrays_that_are_read_only_are_kept_as_they_are():
     own = TURNS.copy()
     own.setflags(write=False)
     assert track(values=own).values is own

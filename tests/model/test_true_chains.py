@@ -285,9 +285,9 @@ class TestFlat:
         assert poise.solve(start, poise.Orientation("LeftFoot", (0, 1, 0, 0))).reached
 
     def test_a_comparison_says_so(self, data):
-        told = run("compare", data / "glb/hand_left_webxr.glb", "--effort", "quick")
-        assert told.returncode == 2
-        assert "flat skeleton: no joint is another's parent" in told.stderr
+        reported = run("compare", data / "glb/hand_left_webxr.glb", "--effort", "quick")
+        assert reported.returncode == 2
+        assert "flat skeleton: no joint is another's parent" in reported.stderr
 
     def test_planting_says_so(self):
         with pytest.raises(poise.UnsupportedError, match="flat skeleton"):

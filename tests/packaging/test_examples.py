@@ -28,7 +28,7 @@ def test_example(path, tmp_path, monkeypatch):
     runpy.run_path(str(path), run_name="__main__")
 
 
-@pytest.mark.usefixtures("nobody")
+@pytest.mark.usefixtures("unattended")
 def test_the_readme_runs_from_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code = [block.language for block in blocks(README.read_text(encoding="utf-8"))]

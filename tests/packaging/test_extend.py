@@ -38,9 +38,9 @@ class TestThePlace:
         assert name in {"Bools", "Floats", "Ints", "Goal", "Limit", "Saveable"} or inspect.getdoc(value), name
 
     def test_the_words_above_name_nothing_else(self):
-        said = set(re.findall(r"`(\w+)`", extend.__doc__))
+        message_text = set(re.findall(r"`(\w+)`", extend.__doc__))
         known = {*extend.__all__, *poise.__all__, "poise", "name", "handles", "run", "measures", "read", "write"}
-        assert said <= known, said - known
+        assert message_text <= known, message_text - known
 
     def test_it_is_sorted(self):
         assert extend.__all__ == sorted(extend.__all__)
@@ -62,10 +62,13 @@ class TestThePlace:
 def inside(path):
     """Whether a file of the documentation makes its pages and pictures, or tells of things that are not public."""
     parts = path.relative_to(ROOT).parts
-    return "docs" in parts and (path.suffix == ".py" or "_build" in parts or path.name in TOLD_BY_MODULE)
+    return "docs" in parts and (path.suffix == ".py" or "_build" in parts or path.name in DOCUMENTED_BY_MODULE)
 
 
-TOLD_BY_MODULE = {"feet.md", "values.md"}  # contacts and tables of numbers are read by functions of their own rooms
+DOCUMENTED_BY_MODULE = {
+    "feet.md",
+    "values.md",
+}  # contacts and tables of numbers are read by functions of their own rooms
 
 
 @dataclass(frozen=True)

@@ -157,16 +157,16 @@ def needed(requirements, found):
         name = requirement.name.lower().replace("_", "-")
         if name not in found["names"]:
             found["names"].add(name)
-            asked = {"names": found["names"], "extras": tuple(requirement.extras)}
-            needed(metadata.requires(name) or [], asked)
+            requested = {"names": found["names"], "extras": tuple(requirement.extras)}
+            needed(metadata.requires(name) or [], requested)
     return found["names"]
 
 
 def environment(folder, extra):
     """A folder with links to what `poise[extra]` needs, and nothing else."""
-    asked = [*PROJECT["dependencies"], *(PROJECT["optional-dependencies"][extra] if extra else [])]
+    requested = [*PROJECT["dependencies"], *(PROJECT["optional-dependencies"][extra] if extra else [])]
     folder.mkdir()
-    for name in needed(asked, {"names": set(), "extras": ()}):
+    for name in needed(requested, {"names": set(), "extras": ()}):
         distribution = metadata.distribution(name)
         tops = {file.parts[0] for file in distribution.files if file.parts[0] not in ("..", "__pycache__")}
         for top in tops:

@@ -59,14 +59,14 @@ VALUES = values()
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_a_value_says_what_it_is_in_few_words(value):
-    said = repr(value)
-    assert said.count("\n") < MOST_LINES
-    assert len(said) <= MOST_LETTERS
-    assert type(value).__name__ in said
-    assert " object at 0x" not in said
+    message = repr(value)
+    assert message.count("\n") < MOST_LINES
+    assert len(message) <= MOST_LETTERS
+    assert type(value).__name__ in message
+    assert " object at 0x" not in message
 
 
-def test_every_public_class_is_asked():
+def test_every_public_class_is_checked():
     shown = {type(value).__name__ for value in VALUES}
     assert CLASSES - ERRORS - ELSEWHERE - shown <= {"Autodiff"}
     assert {kind.__name__ for kind in (*GOALS, *LIMITS)} <= shown

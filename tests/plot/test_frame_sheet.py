@@ -75,9 +75,9 @@ def test_lines_lead_to_feet_that_hang_elsewhere():
 def test_three_views_of_who_goes_along_x():
     side, front, above = frame_sheet.views_of(np.array([1.0, 0.0, 0.0]))
     points = np.array([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]])  # ahead, left, up
-    np.testing.assert_allclose(side.seen(points), [[1, 0], [0, 0], [0, 1]], atol=1e-12)
-    np.testing.assert_allclose(front.seen(points), [[0, 0], [1, 0], [0, 1]], atol=1e-12)
-    assert (above.seen(points)[:, 1] != 0).all()
+    np.testing.assert_allclose(side.observed(points), [[1, 0], [0, 0], [0, 1]], atol=1e-12)
+    np.testing.assert_allclose(front.observed(points), [[0, 0], [1, 0], [0, 1]], atol=1e-12)
+    assert (above.observed(points)[:, 1] != 0).all()
     assert abs(above.right @ above.up) < 1e-12
 
 

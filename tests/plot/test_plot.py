@@ -72,8 +72,8 @@ def test_a_tip_that_has_arrived_is_at_the_target(figure, tmp_path, monkeypatch, 
     hand = figure.rest.world["LeftHand"].positions
     rest = poise.Pose(dataclasses.replace(figure.skeleton, metres_per_unit=metres), figure.rest.q)
     plot.draw_poses(tmp_path / "a.svg", [("start", rest)], target=hand + np.array([0, off, 0]), chain=arm_of(figure))
-    told = words.format("0.1 mm" if metres else "0.0001 units")
-    assert f">{told}</text>" in (tmp_path / "a.svg").read_text()
+    reported = words.format("0.1 mm" if metres else "0.0001 units")
+    assert f">{reported}</text>" in (tmp_path / "a.svg").read_text()
 
 
 def test_the_projection_keeps_left_and_up_and_lengths():
@@ -195,8 +195,8 @@ class TestSolve:
         result = poise.solve(figure.rest, goal, solver="ccd", trace=True)
         plot.draw_solve(tmp_path / "a.svg", figure.rest, result, target=goal.target)
         text = (tmp_path / "a.svg").read_text()
-        for said in ("iterations", "distance left [m]", "tolerance", "start", "reached"):
-            assert f">{said}</text>" in text
+        for message_text in ("iterations", "distance left [m]", "tolerance", "start", "reached"):
+            assert f">{message_text}</text>" in text
 
     def test_without_a_trace_there_is_no_curve(self, figure, tmp_path, words):
         result = poise.solve(figure.rest, poise.Position("LeftHand", [0.35, 1.45, 0.35]))
@@ -227,8 +227,8 @@ class TestSolve:
         plot.draw_solve(tmp_path / "a.svg", missed.pose, missed)
         text = (tmp_path / "a.svg").read_text()
         attempts = int(curve.build_error_curve(missed).begins.sum())
-        for said in ("best so far", "each iteration", f"iterations, in {attempts} restarts"):
-            assert f">{said}</text>" in text
+        for message_text in ("best so far", "each iteration", f"iterations, in {attempts} restarts"):
+            assert f">{message_text}</text>" in text
 
     def test_a_tolerance_far_below_leaves_the_room_to_the_curve(self, missed, tmp_path, words):
         plot.draw_solve(tmp_path / "a.svg", missed.pose, missed)
@@ -259,7 +259,7 @@ class TestSolve:
         assert away.min() == pytest.approx(30, abs=0.5)
         assert away.max() == pytest.approx(60, abs=0.5)
 
-    def test_a_joint_at_the_end_of_its_cone_is_seen_to_be(self, limited):
+    def test_a_joint_at_the_end_of_its_cone_is_detected(self, limited):
         turned = limited.replace({"LeftArm": poise.rotation_between([1, 0, 0], [0.2, 0, -1])})
         legal = turned.with_q(limited.skeleton.legal(turned.q)[0])
         assert limit_outlines.build_outlines(legal, ["LeftArm"], 1.7)[0].at_end
@@ -287,11 +287,11 @@ class TestSolve:
             "pole",
             "limit: directions of the bone",
         }
-        assert all(f">{said}</text>" in text for said in named)
+        assert all(f">{message_text}</text>" in text for message_text in named)
         alone = poise.solve(limited.with_q(limited.q), poise.Position("Head", limited.world["Head"].positions))
         plot.draw_solve(tmp_path / "b.svg", limited, alone)
         text = (tmp_path / "b.svg").read_text()
-        assert all(f">{said}</text>" not in text for said in named - {"limit: directions of the bone"})
+        assert all(f">{message_text}</text>" not in text for message_text in named - {"limit: directions of the bone"})
 
     def test_the_pole_is_inside_the_picture_and_starts_at_the_joint_that_bends(self, figure):
         point = np.array([0.5, 0.5, -9.0])

@@ -39,12 +39,12 @@ def way(kind: str, frames: int) -> np.ndarray:
     return np.stack([0.0 * there, 3.0 * there], axis=-1)
 
 
-def test_a_straight_walk_is_seen_as_it_is(motion):
+def test_a_straight_walk_is_visible_as_it_is(motion):
     view = choose_side_view(sent(motion, way("straight", len(motion))))
     assert isinstance(view, StraightView)
     np.testing.assert_allclose(view.direction, [0, 1], atol=1e-12)
-    seen = view.project_points(motion.places[view.frames])
-    np.testing.assert_array_equal(seen[..., 1], motion.places[view.frames][..., 2])
+    observed = view.project_points(motion.places[view.frames])
+    np.testing.assert_array_equal(observed[..., 1], motion.places[view.frames][..., 2])
 
 
 def test_who_sways_on_the_spot_has_no_way(motion):

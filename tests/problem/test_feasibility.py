@@ -198,14 +198,14 @@ def test_the_status_is_the_same_in_any_unit(single, offset, tip):
     ])  # fmt: skip
     turns = np.tile([0.8, 0.6, 0, 0], (6, 1))
     for make in (Position, lambda name, at: Place(name, at, turns if at.ndim > 1 else turns[0])):
-        seen = []
+        observed = []
         for unit in (1.0, 1e-6, 1e-3, 1e3, 1e6, 1e9, 1e-9):
             s = gantry(unit=unit, tip=tip, offset=offset)
             rows = targets * unit
             goals = [make(s.names[-1], row) for row in rows] if single else [make(s.names[-1], rows)]
             results = [poise.solve(rest(s), goal, tolerance=1e-6 * unit) for goal in goals]
-            seen.append([code for result in results for code in np.ravel(result.codes).tolist()])
-        assert all(codes == seen[0] for codes in seen), seen
+            observed.append([code for result in results for code in np.ravel(result.codes).tolist()])
+        assert all(codes == observed[0] for codes in observed), observed
 
 
 def test_a_slide_near_its_end_is_not_at_it_in_any_unit():

@@ -39,8 +39,8 @@ def face_angles(start, looks, head, ways):
     assert result.reached.all()
     world = result.pose.world[head]
     to = targets - world.positions
-    seen = rotations.rotate(np.array(world.rotations), face)
-    return np.arctan2(np.linalg.norm(np.cross(seen, to), axis=-1), (seen * to).sum(axis=-1))
+    observed = rotations.rotate(np.array(world.rotations), face)
+    return np.arctan2(np.linalg.norm(np.cross(observed, to), axis=-1), (observed * to).sum(axis=-1))
 
 
 def around(looks, up, count=20):
@@ -70,16 +70,16 @@ def test_other_rest_poses_and_rolled_bones(data, kind):
 
 @pytest.mark.parametrize("name", NO_POSE)
 def test_a_rest_pose_that_is_no_pose_shows_no_face(data, name):
-    seen = LookAt("Head", (1, 1, 1)).sight(poise.load(data / name).skeleton)
-    assert (seen.axis, seen.reason) == ((0.0, 0.0, 1.0), "+z of the joint: the up direction is unknown")
+    observed = LookAt("Head", (1, 1, 1)).sight(poise.load(data / name).skeleton)
+    assert (observed.axis, observed.reason) == ((0.0, 0.0, 1.0), "+z of the joint: the up direction is unknown")
 
 
 @pytest.mark.parametrize("made", [horse(), insect()], ids=["horse", "insect"])
 def test_animals_look_where_their_front_legs_are(made):
     skeleton = made.skeleton(z_up=True)
-    seen = LookAt("head", (1, 1, 1)).sight(skeleton)
-    np.testing.assert_allclose(seen.axis, (0, -1, 0), atol=1e-12)
-    assert seen.reason == "the front legs"
+    observed = LookAt("head", (1, 1, 1)).sight(skeleton)
+    np.testing.assert_allclose(observed.axis, (0, -1, 0), atol=1e-12)
+    assert observed.reason == "the front legs"
 
 
 def rolled(seed, flat=False):
@@ -107,11 +107,11 @@ def test_what_carries_the_head_looks_where_the_face_does(joint, flat):
     """Also where neither feet nor knees show it: left and right do."""
     skeleton = rolled(4, flat)
     rest = poise.Pose(skeleton, skeleton.rest_q)
-    seen = LookAt(joint, (1, 1, 1)).sight(skeleton)
+    observed = LookAt(joint, (1, 1, 1)).sight(skeleton)
     np.testing.assert_allclose(
-        rotations.rotate(rest.world[joint].rotations, np.array(seen.axis)), (0, 0, 1), atol=1e-12
+        rotations.rotate(rest.world[joint].rotations, np.array(observed.axis)), (0, 0, 1), atol=1e-12
     )
-    assert seen.reason == ("left and right" if flat else "the feet")
+    assert observed.reason == ("left and right" if flat else "the feet")
 
 
 def test_a_hand_and_an_axis_that_is_given_look_as_before():
@@ -159,9 +159,9 @@ class TestRobots:
     @pytest.mark.parametrize("joint", ["head_yaw", "waist_yaw"])
     def test_left_and_right_say_where_the_face_is(self, tmp_path, joint, sides):
         rest = robot(tmp_path, sides=sides).rest
-        seen = LookAt(joint, (1, 1, 1)).sight(rest.skeleton)
-        assert (seen.reason, seen.is_known) == ("left and right", True)
-        ahead = rotations.rotate(rest.world[joint].rotations, np.array(seen.axis))
+        observed = LookAt(joint, (1, 1, 1)).sight(rest.skeleton)
+        assert (observed.reason, observed.is_known) == ("left and right", True)
+        ahead = rotations.rotate(rest.world[joint].rotations, np.array(observed.axis))
         np.testing.assert_allclose(ahead, (sides, 0, 0), atol=1e-12)
 
     def test_the_face_turns_to_the_target(self, tmp_path):
@@ -173,8 +173,8 @@ class TestRobots:
         np.testing.assert_allclose(face, np.array([1.0, 0.7, 0.0]) / np.hypot(1.0, 0.7), atol=1e-5)
 
     def test_the_g1_of_the_test_data_looks_along_x(self, data):
-        seen = LookAt("head_joint", (1, 1, 1)).sight(poise.load(data / "urdf/g1_29dof.urdf").skeleton)
-        assert seen == ((1.0, 0.0, 0.0), "left and right", True)
+        observed = LookAt("head_joint", (1, 1, 1)).sight(poise.load(data / "urdf/g1_29dof.urdf").skeleton)
+        assert observed == ((1.0, 0.0, 0.0), "left and right", True)
 
 
 class TestNothingSaysWhereTheFaceIs:
@@ -191,7 +191,7 @@ class TestNothingSaysWhereTheFaceIs:
         with pytest.warns(poise.PoiseWarning, match="'leftHand' is neither above nor below the head"):
             poise.solve(start, LookAt("leftHand", (1, 1, 1)))
 
-    def test_a_face_that_is_seen_is_no_matter_for_a_warning(self):
+    def test_a_face_that_is_visible_is_no_matter_for_a_warning(self):
         poise.solve(START, LookAt("head", TARGET))  # warnings are errors here
 
 
@@ -206,9 +206,9 @@ def test_vrm_says_where_its_figures_look(tmp_path, version, faces):
     path = tmp_path / "a.vrm"
     extensions = {version: {"humanoid": humanoid}}
     path.write_text(json.dumps({"asset": {"version": "2.0"}, "nodes": nodes, "skins": skin, "extensions": extensions}))
-    seen = LookAt("head", (1, 1, 1)).sight(poise.load(path).skeleton)
-    np.testing.assert_allclose(seen.axis, (0, 0, -faces), atol=1e-12)  # the head is turned by half a turn
-    assert seen.reason == "the file's VRM version"
+    observed = LookAt("head", (1, 1, 1)).sight(poise.load(path).skeleton)
+    np.testing.assert_allclose(observed.axis, (0, 0, -faces), atol=1e-12)  # the head is turned by half a turn
+    assert observed.reason == "the file's VRM version"
 
 
 START = poise.Pose(rolled(4), rolled(4).rest_q)
@@ -218,8 +218,8 @@ TARGET = START.world["head"].positions + np.array([1.0, 0.3, 1.5])
 def face(pose):
     axis = LookAt("head", TARGET).sight(pose.skeleton).axis
     world = pose.world["head"]
-    to, seen = TARGET - world.positions, rotations.rotate(np.array(world.rotations), np.array(axis))
-    return np.degrees(np.arctan2(np.linalg.norm(np.cross(seen, to), axis=-1), (seen * to).sum(axis=-1)))
+    to, observed = TARGET - world.positions, rotations.rotate(np.array(world.rotations), np.array(axis))
+    return np.degrees(np.arctan2(np.linalg.norm(np.cross(observed, to), axis=-1), (observed * to).sum(axis=-1)))
 
 
 def test_prepared_tracked_and_baked():
@@ -253,14 +253,14 @@ def test_it_is_found_once(monkeypatch):
     from poise.model.roles import roles
 
     skeleton = rolled(9)
-    asked = []
-    monkeypatch.setattr(roles, "search_skeleton", lambda given: asked.append(given) or poise.humanoid(given))
+    requested = []
+    monkeypatch.setattr(roles, "search_skeleton", lambda given: requested.append(given) or poise.humanoid(given))
     start = poise.Pose(skeleton, skeleton.rest_q)
     poise.solve(start, poise.Position("leftHand", (0.4, 1.2, 0.3)), natural=False)
-    assert asked == []
+    assert requested == []
     for target in ((1, 1, 1), (1, 2, 1)):
         poise.solve(start, LookAt("head", target))
-    assert len(asked) == 1
+    assert len(requested) == 1
 
 
 def test_the_face_at_the_command_line(data):

@@ -156,7 +156,7 @@ def test_a_pose_that_stands_stays_as_it_is():
     np.testing.assert_array_equal(result.q, result.problem.start.q)
 
 
-def test_what_cannot_stand_is_told():
+def test_what_cannot_stand_is_reported():
     result = poise.solve(FIGURE.rest, [*FEET, hand(2.0, 0.0, 2.0), Balance()], free_root=True)
     assert not result.reached
     assert np.isfinite(result.q).all()
@@ -219,7 +219,7 @@ def test_other_methods_refuse_it(solver):
         (lambda: poise.solve(FIGURE.rest, Balance(), prefer="closest"), "prefer='first' only"),
     ],
 )
-def test_wrong_calls_are_told(make, sentence):
+def test_wrong_calls_are_reported(make, sentence):
     with pytest.raises(poise.PoiseError, match=sentence):
         make()
 

@@ -149,7 +149,7 @@ class TestWithoutASide:
         assert np.isfinite(result.errors).all()
         assert result.errors[0] == pytest.approx(3.0, abs=0.01)
 
-    def test_a_straight_limb_that_has_to_bend_takes_the_side_asked_for(self):
+    def test_a_straight_limb_that_has_to_bend_takes_the_side_requested(self):
         for way in ([1, 0, 0], [0, 0, -1], [-1, 0.3, 0.4]):
             goals = [Position("tip", [0.02, 1.2, 0.01]), Pole("j1", way)]
             result = poise.solve(UPRIGHT, goals)

@@ -64,7 +64,7 @@ class TestDirectionKept:
         assert leans[1] < 1e-4
         assert leans[0] > 0.02
 
-    def test_what_cannot_be_kept_is_told(self):
+    def test_what_cannot_be_kept_is_reported(self):
         with pytest.raises(poise.InputError, match="single pose"):
             poise.Direction.kept("Chest", UP, FIGURE.clips[0].poses)
         with pytest.raises(poise.InputError, match="needs a Pose"):

@@ -318,7 +318,7 @@ class TestPlace:
                 with pytest.raises(InputError, match=message):
                     make(value)
 
-    def test_a_transposed_matrix_is_told_so(self):
+    def test_a_transposed_matrix_is_reported(self):
         matrix = rigid(np.array([1.0, 2, 3]), np.array(IDENTITY)).T
         with pytest.raises(InputError, match="not 1 2 3 1; matrices act on column vectors"):
             Place.from_matrix("tip", matrix)

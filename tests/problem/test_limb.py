@@ -217,13 +217,13 @@ class TestPlan:
     def test_refusals_are_raised_each_time_in_the_same_words(self, goal, options, words):
         rng = rng_of(7)
         skeleton = limb(rng, above=3)
-        said = set()
+        message = set()
         for _ in range(3):
             with pytest.raises(UnsupportedError) as refusal:
                 pack_limb(problem_of(posed(rng, skeleton), goal), options)
-            said.add(str(refusal.value))
-        assert len(said) == 1
-        assert words in said.pop()
+            message.add(str(refusal.value))
+        assert len(message) == 1
+        assert words in message.pop()
 
     def test_what_one_pose_is_refused_another_is_not(self):
         rng = rng_of(8)

@@ -83,11 +83,11 @@ def test_an_option_is_given_once():
 
 
 def test_sentences_come_from_the_docstring():
-    said = {parameter.name: parameter.text for parameter in list_parameters(Sample)}
-    assert said["count"] == "How many."
-    assert said["share"] == "A share, over two lines."
-    assert said["sort"] == said["weights"] == "Of two options."
-    assert said["names"] == ""
+    message = {parameter.name: parameter.text for parameter in list_parameters(Sample)}
+    assert message["count"] == "How many."
+    assert message["share"] == "A share, over two lines."
+    assert message["sort"] == message["weights"] == "Of two options."
+    assert message["names"] == ""
 
 
 @pytest.mark.parametrize("name", solvers.names())

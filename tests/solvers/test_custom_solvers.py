@@ -73,7 +73,7 @@ WRONGS = {
 
 @pytest.mark.parametrize("wrong", WRONGS)
 @pytest.mark.parametrize("good", [0, 1])
-def test_a_wrong_answer_is_told_alike_from_inside_another(wrong, good):
+def test_a_wrong_answer_is_reported_alike_from_inside_another(wrong, good):
     """In the first call, and where the solver is started again."""
     far = [GOAL.with_target([0.6, 0.2, 0.5])] if good else [GOAL]
     with pytest.raises(poise.InputError) as alone:

@@ -253,7 +253,7 @@ def test_every_step_of_the_trace_is_there(method):
 
 
 @every
-def test_no_more_iterations_than_asked(method):
+def test_no_more_iterations_than_requested(method):
     targets = rng_of(0).uniform(-9, 9, size=(64, 3))
     for most in (0, 1, 7, 100):
         capped = type(method)(iterations=most)

@@ -178,7 +178,7 @@ def test_a_clamped_step_looks_at_a_part_of_each_error(name):
     same_configuration(tree, trace[1, 1:], taken(tree, u[0], want), atol=1e-5)
 
 
-def test_no_joint_turns_by_more_than_asked():
+def test_no_joint_turns_by_more_than_requested():
     tree, u, targets = problem(1, size=1.5)
     free = jacobian_steps.shortened(
         reference_step("pseudo-inverse", tree.jacobian(u[0], targets[0]) * tree.weights()[:, None],
@@ -231,7 +231,7 @@ def test_what_is_not_a_number_leaves_the_start():
     assert counts[0, 2] == 0
 
 
-def test_the_best_pose_seen_is_the_answer():
+def test_the_best_pose_found_is_the_answer():
     """The target is out of reach and the pseudo-inverse shakes."""
     tree = arm([HINGE, BALL, BALL], POSITION)
     u = random_u(np.random.default_rng(0), tree, 1)

@@ -134,7 +134,7 @@ class TestWholeFigures:
         assert result.natural
         assert "Spine" in result.joints
 
-    def test_hips_that_are_told_where_to_be_do_not_turn_for_the_head(self):
+    def test_hips_with_a_target_do_not_turn_for_the_head(self):
         rest = FIGURE.rest.on(FIGURE.skeleton.with_free_root())
         hips = poise.Position("Hips", rest.world["Hips"].positions - 0.1 * UP)
         head = poise.Position("Head", rest.world["Head"].positions - 0.15 * UP + 0.1 * (LEFT + FORWARD))

@@ -132,7 +132,7 @@ class TestHigh:
         return poise.solve(FIGURE.rest, goals, free_root=True)
 
     @pytest.mark.parametrize("way", [[0.1, 1.05, 0.1], [0.0, 0.8, 0.72], [-0.4, 0.98, 0.0]])
-    def test_nobody_crouches(self, way):
+    def test_no_body_crouches(self, way):
         result = self.reached(way)
         assert result.reached.all()
         pose = result.pose[0]

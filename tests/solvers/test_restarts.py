@@ -154,7 +154,7 @@ def test_an_arm_with_a_geared_hinge_is_no_row_of_plain_hinges():
 
 
 @pytest.mark.parametrize("goal", ["places", "points"])
-def test_in_a_hurry_a_single_target_is_met_by_whoever_arrives_first(goal):
+def test_in_a_hurry_a_single_target_is_met_by_the_first_arrival(goal):
     skeleton, rng = generic_arm(), rng_of(3)
     start = poise.Pose(skeleton, np.full(6, 0.2))
     world = start.with_q(rng.uniform(-2, 2, (40, 6))).world["tool"]

@@ -86,7 +86,7 @@ def test_a_batch_has_the_bits_of_its_parts():
 
 
 @pytest.mark.parametrize("solver", [LevenbergMarquardt, CCD])
-def test_what_cannot_be_used_is_told(solver):
+def test_what_cannot_be_used_is_reported(solver):
     for wrong in (-1.0, np.nan, {"LeftArm": -1}, {3: 1.0}, (("LeftArm", 1.0, 2),), "LeftArm"):
         with pytest.raises(poise.InputError, match="stiffness"):
             solver(stiffness=wrong)
@@ -95,7 +95,7 @@ def test_what_cannot_be_used_is_told(solver):
             poise.solve(FIGURE.rest, HAND, solver=solver(stiffness={unknown: 1.0}))
 
 
-def test_an_unknown_name_is_told_even_out_of_reach():
+def test_an_unknown_name_is_reported_even_out_of_reach():
     far = HAND.with_target([9.0, 9.0, 9.0])
     with pytest.raises(poise.UnknownNameError, match="LeftForeArm"):
         poise.solve(FIGURE.rest, far, solver=LevenbergMarquardt(stiffness={"NoSuchJoint": 1.0}))

@@ -307,7 +307,7 @@ class TestKnee:
         assert result.status is Status.limited
         assert "knee at its highest" in result.message()
 
-    def test_too_far_and_too_near_are_clamped_and_said_so(self):
+    def test_too_far_and_too_near_are_clamped_and_reported(self):
         start = leg((0, -1, 0), (0, -0.4, 0))
         hip = bones(start)[0]
         for distance, words in (

@@ -116,7 +116,7 @@ def test_a_number_too_long_to_be_printed_is_refused_like_others():
 
 
 class TestSave:
-    def test_what_can_be_saved_is_said(self, tmp_path):
+    def test_what_can_be_saved_is_reported(self, tmp_path):
         result = poise.solve(RIG.rest, GOAL)
         for thing, name in ((result, "Result"), (None, "None"), (RIG.skeleton, "Skeleton")):
             with pytest.raises(InputError, match=rf"a Rig, Clip or Pose, such as result\.pose, not .*{name}"):

@@ -22,7 +22,7 @@ def test_an_empty_clip():
     assert len(poise.bake(clip, Position("tip", [1, 1, 1]))) == 0
 
 
-def test_what_does_not_fit_is_said(walk):
+def test_what_does_not_fit_is_reported(walk):
     with pytest.raises(poise.InputError, match=r"one target, or one for each frame; this Position has .* \(3,\)"):
         poise.bake(walk, Position("RightHand", np.zeros((3, 3))))
     with pytest.raises(poise.InputError, match="give a Clip"):

@@ -47,8 +47,8 @@ def target_turns(clip, joints, target):
 def leap(clip, baked, target):
     """The most that a joint turns beyond 1.5 times the clip's own and the target's turn [deg]."""
     joints = baked.result.joints
-    own, asked = turns(clip.poses, joints), target_turns(clip, joints, target)
-    return float((turns(baked.poses, joints) - 1.5 * own - asked[:, None]).max())
+    own, requested = turns(clip.poses, joints), target_turns(clip, joints, target)
+    return float((turns(baked.poses, joints) - 1.5 * own - requested[:, None]).max())
 
 
 @cache

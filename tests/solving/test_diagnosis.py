@@ -164,7 +164,7 @@ class TestTurns:
             assert np.ravel(result.errors)[1] > 0.1
             assert "deg left" in result.message(0)
 
-    def test_of_a_place_both_the_distance_and_the_angle_left_are_told(self):
+    def test_of_a_place_both_the_distance_and_the_angle_left_are_reported(self):
         """A turntable that would have to rise, and to tip over."""
         s = straight_chain(1, kind=1, axes=[(0, 0, 1)])
         result = poise.solve(rest(s), Place("tip", [1, 0, 1], [0.8, 0.6, 0, 0]))

@@ -218,7 +218,7 @@ class TestInput:
         np.testing.assert_allclose(lengths(refined.poses), np.tile(still, (len(poses), 1)), atol=1e-9)
         assert "left on average" in refined.message()
 
-    def test_joints_that_were_not_seen(self, walk):
+    def test_joints_that_were_not_visible(self, walk):
         wanted, names = walk.poses.world.positions, walk.skeleton.names
         lost = wanted.copy()
         lost[3:6, names.index("RightHand")] = np.nan
@@ -239,7 +239,7 @@ class TestInput:
         fitted = poise.fit(chain, np.zeros((4, 4, 3)))
         assert np.isfinite(fitted.poses.q).all()
 
-    def test_what_does_not_fit_is_said(self, walk):
+    def test_what_does_not_fit_is_reported(self, walk):
         s, n = walk.skeleton, len(walk.skeleton)
         at = walk.poses.world.positions
         with pytest.raises(poise.InputError, match=rf"shape \(frames, {n}, 3\), not \(2, 3\)"):

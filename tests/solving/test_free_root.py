@@ -42,7 +42,7 @@ def test_poses_of_either_skeleton_give_the_same_bits():
 
 
 @pytest.mark.parametrize(("name", "root"), [("humanoid.glb", "Hips"), ("arm.urdf", "base")])
-def test_a_root_that_stands_fast_is_told_how_it_may_move(name, root):
+def test_a_root_that_stands_fast_hears_how_it_may_move(name, root):
     rest = figure(name).rest
     goal = poise.Position(root, rest.world[root].positions + 0.1)
     message = poise.solve(rest, goal).message()
@@ -50,7 +50,7 @@ def test_a_root_that_stands_fast_is_told_how_it_may_move(name, root):
     assert poise.solve(rest, goal, free_root=True).reached
 
 
-def test_a_root_that_cannot_be_set_free_is_not_told_so():
+def test_a_root_that_cannot_be_set_free_is_not_reported():
     """The robot's own root is a hinge; what is asked for stands beside it."""
     both = poise.Skeleton.build(["camera", "arm"], [-1, -1], [poise.Kind.FIXED, poise.Kind.HINGE], axes=np.eye(3)[:2])
     message = poise.solve(poise.Pose(both, both.rest_q), poise.Position("camera", (1, 0, 0))).message()
@@ -109,7 +109,7 @@ def test_a_clip_whose_hips_move_is_baked_and_saved(tmp_path):
     assert np.abs(there - baked.poses.world["LeftFoot"].positions).max() < 1e-4
 
 
-def test_what_hangs_on_no_root_is_said():
+def test_what_hangs_on_no_root_is_reported():
     lone = poise.Skeleton.build(["a", "b", "c", "x"], [-1, 0, 1, -1], [3, 3, 3, 3], offsets=np.eye(4, 3))
     start = poise.Pose(lone, lone.rest_q)
     with pytest.raises(poise.UnsupportedError, match="needs a free joint above 'x'"):

@@ -37,7 +37,7 @@ def made(make):
     return make()
 
 
-def asked(skeleton, count, stretch=1.0):
+def requested(skeleton, count, stretch=1.0):
     rng = rng_of(21)
     q = rng.uniform(*skeleton.value_ranges.T, (count, skeleton.nq))
     points = poise.Pose(skeleton, q).world_of("tool").positions
@@ -49,7 +49,7 @@ def asked(skeleton, count, stretch=1.0):
 @pytest.mark.parametrize(("make", "stretch"), [(five_axes, 1.0), (six_axes, 1.0), (six_axes, 1.3)])
 def test_a_search_from_64_starts_without_limits_never_contradicts_limited(make, stretch):
     skeleton = made(make)
-    result = asked(skeleton, 100, stretch)
+    result = requested(skeleton, 100, stretch)
     free = skeleton.limited({"*": None})
     goal = result.goals[0]
     without = poise.solve(poise.Pose(free, free.rest_q), goal, prefer="closest", seeds=64)
@@ -62,7 +62,7 @@ def test_a_search_from_64_starts_without_limits_never_contradicts_limited(make, 
 
 
 def test_a_miss_at_a_limit_that_is_not_the_reason_names_the_joint():
-    result = asked(made(five_axes), 40)
+    result = requested(made(five_axes), 40)
     at_limits = [i for i in range(40) if " at its " in result.message(i)]
     assert at_limits
     for i in at_limits:
@@ -84,7 +84,7 @@ def test_a_target_that_only_a_limit_keeps_away_is_limited():
     assert "j1 at its highest, 1 rad" in result.message()
 
 
-def test_a_pose_that_is_found_without_limits_and_keeps_them_is_told_apart():
+def test_a_pose_that_is_found_without_limits_and_keeps_them_is_distinguished():
     skeleton = straight_chain(2, kind=1, axes=[(0, 0, 1)] * 2, limits=[Range(-3, 3), Range(-0.1, 2)])
     target = poise.Pose(skeleton, [0.5, 1.5]).world["tip"].positions
     for bent, legal in (([0.2, 1.0], True), ([1.5, -0.1], False)):
@@ -96,21 +96,21 @@ def test_a_pose_that_is_found_without_limits_and_keeps_them_is_told_apart():
 
 
 def test_only_rows_that_are_read_are_searched_for(monkeypatch):
-    seen = []
+    observed = []
     search = diagnosis.search_without_limits
 
     def counted(problem, q, *rest):
-        seen.append(len(q))
+        observed.append(len(q))
         return search(problem, q, *rest)
 
     monkeypatch.setattr("poise.solving.diagnosis.without_limits", counted)
-    result = asked(made(five_axes), 60)
+    result = requested(made(five_axes), 60)
     assert not result.reached.any()
-    assert not seen
+    assert not observed
     first = result.message(3)
-    assert sum(seen) <= 1
+    assert sum(observed) <= 1
     codes = result.codes
-    assert sum(seen) > 20
+    assert sum(observed) > 20
     assert result.message(3) == first
     assert first.startswith("over-constrained") == (codes[3] == Status.over_constrained)
 
@@ -141,7 +141,7 @@ def test_the_search_takes_fewer_iterations_than_the_solve(monkeypatch):
 def test_a_status_hangs_on_its_own_row_only(make):
     skeleton = made(make)
     rest = poise.Pose(skeleton, skeleton.rest_q)
-    many = asked(skeleton, 40)
+    many = requested(skeleton, 40)
     rows = many.goals[0].rows()
     for i in (0, 7, 39):
         one = poise.solve(rest, many.goals[0].with_target(rows[i]))

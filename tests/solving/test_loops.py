@@ -60,7 +60,7 @@ class TestStatus:
         assert result.open_loops() == ()
         assert poise.solve(rest(s), Position("tip", rest(s).world["tip"].positions)).reached
 
-    def test_a_loop_that_the_start_leaves_open_is_said_to_be(self):
+    def test_a_loop_that_the_start_leaves_open_is_reported_as(self):
         s = fourbar()
         start = poise.Pose(s, [0.0, 0.0, 0.5])
         result = poise.solve(start, Position("tip", start.world["tip"].positions))
@@ -275,10 +275,10 @@ class TestMjcf:
         target = [f"{value:g}" for value in OPEN]
         done = run("solve", "bar.xml", "--joint", "tip", "--to", *target, "--json", cwd=tmp_path)
         assert done.returncode == 1
-        told = json.loads(done.stdout)
-        assert told["status"] == "open_loop"
-        assert told["open_loops"][0]["name"] == "loop"
-        assert told["open_loops"][0]["distance"] == pytest.approx(0.0795, abs=1e-4)
+        reported = json.loads(done.stdout)
+        assert reported["status"] == "open_loop"
+        assert reported["open_loops"][0]["name"] == "loop"
+        assert reported["open_loops"][0]["distance"] == pytest.approx(0.0795, abs=1e-4)
         saved = run("solve", "bar.xml", "--joint", "tip", "--to", *target, "-o", "bar_posed.glb", cwd=tmp_path)
         assert "glTF has no closed loops; lost are: loop" in saved.stderr
         info = run("info", "bar.xml", cwd=tmp_path)

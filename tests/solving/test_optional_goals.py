@@ -62,7 +62,7 @@ def test_no_pose_nearby_that_meets_the_others_comes_nearer(seed):
             assert turned.angle_errors[1] >= left - 2e-3
 
 
-def test_what_has_to_be_met_is_told_where_it_is_missed():
+def test_what_has_to_be_met_is_reported_where_it_is_missed():
     """The optional goal neither is named as the reason nor makes the other one worse."""
     beyond = LEFT.with_target(np.add(WORLD["LeftHand"].positions, [3.0, 0.0, 0.0]))
     result, alone = (poise.solve(FIGURE.rest, goals) for goals in ([beyond, FAR], [beyond]))

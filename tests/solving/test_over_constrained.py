@@ -16,7 +16,7 @@ from tests.solving.test_solve import rest
 FEW = np.array([0.3, -0.6, 0.8, 0.5, -0.4])  # five hinges, near which a tip is asked for
 
 
-def asked(**more):
+def requested(**more):
     s = poise.Skeleton.build(
         [*(f"j{i}" for i in range(5)), "tip"], range(-1, 5), [poise.Kind.HINGE] * 5 + [poise.Kind.FIXED],
         offsets=[(0, 0, 0), *[(0.3, 0.1 * i, 0.05) for i in range(5)]],
@@ -27,7 +27,7 @@ def asked(**more):
 
 
 def test_a_place_of_five_hinges():
-    result = poise.solve(*asked())
+    result = poise.solve(*requested())
     assert result.status is Status.over_constrained
     assert "the goal asks for 6 degrees of freedom, and the joints have 5: perhaps no pose meets it" in result.message()
     assert "rotation_weight=0.01 puts the position first" in result.message()
@@ -37,8 +37,8 @@ def test_a_place_of_five_hinges():
     ("name", "share"), [("levenberg_marquardt", 0.01), ("damped_least_squares", 0.1), ("ccd", 0.5)]
 )
 def test_a_small_weight_of_the_rotation_gives_the_position(name, share):
-    start, even = asked()
-    _, first = asked(rotation_weight=0.01)
+    start, even = requested()
+    _, first = requested(rotation_weight=0.01)
     found, better = poise.solve(start, even), poise.solve(start, first, solver=name)
     assert found.errors[0] > 2e-3
     assert better.errors[0] < share * found.errors[0]
@@ -47,7 +47,7 @@ def test_a_small_weight_of_the_rotation_gives_the_position(name, share):
 
 
 def test_it_is_what_two_goals_with_those_weights_give():
-    start, first = asked(rotation_weight=0.01)
+    start, first = requested(rotation_weight=0.01)
     apart = [Position("tip", first.position), poise.Orientation("tip", first.rotation, weight=0.01)]
     one, two = poise.solve(start, first), poise.solve(start, apart)
     assert two.status is Status.over_constrained
@@ -56,13 +56,13 @@ def test_it_is_what_two_goals_with_those_weights_give():
 
 
 def test_a_scale_of_both_changes_nothing():
-    start, once = asked(rotation_weight=0.1)
-    _, twice = asked(rotation_weight=0.1, weight=2.0)
+    start, once = requested(rotation_weight=0.1)
+    _, twice = requested(rotation_weight=0.1, weight=2.0)
     np.testing.assert_array_equal(poise.solve(start, once).q, poise.solve(start, twice).q)
 
 
 def test_one_and_many_and_prepared():
-    start, first = asked(rotation_weight=0.01)
+    start, first = requested(rotation_weight=0.01)
     many = poise.solve(start, first.with_target(first.rows()[None].repeat(9, axis=0)))
     one, reach = poise.solve(start, first), poise.prepare(start, first)
     for other in (many.q[0], many.q[8], reach(first.rows()).q):
@@ -71,18 +71,18 @@ def test_one_and_many_and_prepared():
 
 
 def test_a_target_that_five_hinges_meet_is_reached():
-    start, _ = asked()
+    start, _ = requested()
     there = poise.Pose(start.skeleton, FEW).world["tip"]
     assert poise.solve(start, poise.Place("tip", there.positions, there.rotations)).reached
 
 
-def test_too_few_iterations_are_still_said_to_be_that():
-    start, goal = asked()
+def test_too_few_iterations_are_still_reported_to_be_that():
+    start, goal = requested()
     found = poise.solve(start, goal, solver=poise.LevenbergMarquardt(iterations=1, restarts=0))
     assert found.status is Status.stalled
 
 
-def test_a_planar_arm_asked_for_a_point_outside_its_plane():
+def test_a_planar_arm_with_a_target_outside_its_plane():
     s = poise.Skeleton.build("abc", [-1, 0, 1], [1, 1, 0], offsets=[(0, 0, 0), (1, 0, 0), (1, 0, 0)],
                              axes=[(0, 0, 1)] * 3)  # fmt: skip
     found = poise.solve(poise.Pose(s, [0.3, 0.9]), Position("c", [0.9, 0.7, 0.4]))
@@ -123,7 +123,7 @@ def test_what_is_missed_by_rounding_alone_asks_for_nothing_more():
     assert both.codes[1] == Status.over_constrained
 
 
-def test_joints_as_many_as_are_asked_for_are_never_too_few():
+def test_joints_as_many_as_are_requested_are_never_too_few():
     """Nearly stretched, no joint alone brings the tip nearer to where it should be, halfway back; together they do."""
     s = poise.Skeleton.build(
         "abct", range(-1, 3), [1, 1, 1, 0], offsets=[(0, 0, 0), (0, 0, 0), (1, 0, 0), (1, 0, 0)],

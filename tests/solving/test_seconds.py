@@ -23,7 +23,7 @@ def arm():
     return rig
 
 
-def compile_anew(_done=0):
+def recompile(_done=0):
     """Compile a function that Numba has not seen."""
     began = time.perf_counter()
     njit(lambda x: x + began)(1.0)
@@ -47,7 +47,7 @@ def bake_frames(rig, progress):
 def test_seconds_leave_compiling_out(arm, call):
     spent = []
     began = time.perf_counter()
-    result = call(arm, lambda _done: spent.append(compile_anew()))
+    result = call(arm, lambda _done: spent.append(recompile()))
     seconds = time.perf_counter() - began
     assert spent
     assert 0 < result.seconds < seconds - 0.9 * sum(spent)
@@ -56,7 +56,7 @@ def test_seconds_leave_compiling_out(arm, call):
 def test_a_tracker_with_a_budget_of_time_leaves_compiling_out(arm):
     class Compiles(poise.CCD):
         def run(self, *given):
-            compile_anew()
+            recompile()
             return super().run(*given)
 
     tracker = poise.Tracker(arm.rest, poise.Position("tool", [0.3, 0.2, 0.4]), solver=Compiles())

@@ -53,8 +53,8 @@ def test_a_start_whose_rotation_is_not_of_unit_length_does_not_stand():
 @given(SEEDS)
 def test_plain_targets_are_what_the_goals_make_of_them(seed):
     rng = rng_of(seed)
-    asked = any_problem(rng)
-    problem = Problem(asked.start, asked.goals)
+    requested = any_problem(rng)
+    problem = Problem(requested.start, requested.goals)
     aimed = [goal for goal in problem.goals if goal.width]
     plain = find_plain_shape(problem)
     if len(aimed) < len(problem.goals):
@@ -129,7 +129,7 @@ def test_a_place_may_be_a_pair():
 
 
 @pytest.mark.parametrize("count", [1, 6])
-def test_a_start_outside_its_limits_is_moved_inside_and_said(count):
+def test_a_start_outside_its_limits_is_moved_inside_and_reported(count):
     """Whether one joint is outside or all of them."""
     arm = generic_arm(1.0)
     at = poise.Pose(arm, np.full(6, -0.4)).world["tool"]
@@ -194,7 +194,7 @@ def test_goals_come_back_as_they_were_given():
         assert all(result.goals == (goal,) for result, goal in zip(results, goals, strict=True))
 
 
-def test_solvers_that_may_change_are_asked_anew():
+def test_solvers_that_may_change_are_queried_again():
     @dataclass
     class Settable:
         iterations: int = 0
@@ -215,16 +215,16 @@ def test_solvers_that_may_change_are_asked_anew():
     assert poise.solve(start, goal, solver=solver).reached
 
 
-def test_whoever_is_told_of_progress_is_not_kept():
-    class Told:
+def test_a_listener_of_progress_is_not_kept():
+    class Reported:
         def __call__(self, count):
             pass
 
     skeleton = generic_arm()
-    told = Told()
-    poise.solve(poise.Pose(skeleton, skeleton.rest_q), poise.Position("tool", [0.3, 0.2, 0.4]), progress=told)
-    gone = weakref.ref(told)
-    del told
+    reported = Reported()
+    poise.solve(poise.Pose(skeleton, skeleton.rest_q), poise.Position("tool", [0.3, 0.2, 0.4]), progress=reported)
+    gone = weakref.ref(reported)
+    del reported
     gc.collect()
     assert gone() is None
 
@@ -327,7 +327,7 @@ def test_what_was_worked_out_is_not_pickled():
     assert len(pickle.dumps(poise.solve(start, goal))) < 20_000
 
 
-def test_nobody_can_move_a_tracker_by_what_it_showed():
+def test_no_caller_can_move_a_tracker_by_what_it_showed():
     skeleton = generic_arm()
     for speed in (None, 0.5):
         rest = poise.Pose(skeleton, skeleton.rest_q)
@@ -363,7 +363,7 @@ def test_translations_of_a_free_joint_alone_stand_in_no_plan():
     assert poise.solve(pose, turned).reached
 
 
-def test_a_progress_that_is_empty_is_told_all_the_same():
+def test_a_progress_that_is_empty_is_reported_all_the_same():
     class Log(list):
         __call__ = list.append
 
@@ -373,7 +373,7 @@ def test_a_progress_that_is_empty_is_told_all_the_same():
 
 
 @pytest.mark.parametrize("start", [np.zeros(6, dtype=complex), np.array(["a"] * 6), np.full(6, np.nan), np.zeros(5)])
-def test_a_start_that_is_no_configuration_is_told_in_a_sentence(start):
+def test_a_start_that_is_no_configuration_is_reported_in_a_sentence(start):
     skeleton = generic_arm()
     for solver in ("auto", "ccd"):
         go = poise.prepare(

@@ -357,7 +357,7 @@ def test_a_rig_on_which_nothing_moves_has_an_empty_q():
             assert batch.message(2) == result.message()
 
 
-def test_a_solver_of_ones_own_that_answers_in_another_shape_is_told():
+def test_a_solver_of_ones_own_that_answers_in_another_shape_is_reported():
     class Short:
         name, handles = "short", poise.CCD().handles
 

@@ -49,9 +49,9 @@ class TestOnTheWay:
     def test_it_arrives(self):
         robot = arm()
         tracker = poise.Tracker(robot.rest, Position("tool", [0.3, 0.2, 0.5]), speed=2.0)
-        seen = [tracker([0.3, 0.2, 0.5], dt=1 / 10).status for _ in range(40)]
-        assert seen[0] is Status.on_the_way
-        assert seen[-1] is Status.reached
+        observed = [tracker([0.3, 0.2, 0.5], dt=1 / 10).status for _ in range(40)]
+        assert observed[0] is Status.on_the_way
+        assert observed[-1] is Status.reached
 
     def test_a_target_out_of_reach_is_that_from_the_first_frame(self):
         robot = arm()
@@ -185,6 +185,6 @@ class TestFreeRoot:
         )
         assert poise.solve(start, Position("hand", [2.0, 1.0, 1.0]), free_root=True).reached
 
-    def test_a_bolted_arm_is_not_told_so(self):
+    def test_a_bolted_arm_is_not_reported(self):
         robot = arm()
         assert "free_root" not in poise.solve(robot.rest, Position("tool", [50.0, 0, 0])).message()

@@ -102,15 +102,15 @@ def test_an_axis_across_another_is_not_along_it():
 
 
 @pytest.mark.parametrize("limit", ["a twist", "a box"])
-def test_the_end_that_a_rotation_stands_at_is_said(limit):
-    for share, said in ((BELOW, True), (ABOVE, False)):
-        assert bool(describe_active_limits(BALLS[limit], turn(X, -1e-6 * share))) == said
+def test_the_end_that_a_rotation_stands_at_is_reported(limit):
+    for share, message in ((BELOW, True), (ABOVE, False)):
+        assert bool(describe_active_limits(BALLS[limit], turn(X, -1e-6 * share))) == message
 
 
-def test_the_edge_of_the_cone_that_a_rotation_stands_at_is_said():
+def test_the_edge_of_the_cone_that_a_rotation_stands_at_is_reported():
     cone = SwingTwist((0, 0, 1), swing=1.0, twist=(-0.5, 0.5))
-    for share, said in ((BELOW, True), (ABOVE, False)):
-        assert ("the edge of its cone" in describe_active_limits(cone, turn(X, 1.0 - 1e-6 * share))) == said
+    for share, message in ((BELOW, True), (ABOVE, False)):
+        assert ("the edge of its cone" in describe_active_limits(cone, turn(X, 1.0 - 1e-6 * share))) == message
 
 
 # --- reached ---------------------------------------------------------------------------------------------------------

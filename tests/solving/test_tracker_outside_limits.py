@@ -97,8 +97,8 @@ def test_a_pose_outside_its_limits_is_not_reached():
         if outside:
             frames += 1
             assert result.status is poise.Status.on_the_way
-            said = f"{result.length(float(result.error))} left; still outside its limits: shoulder"
-            assert result.message() == f"on the way (held back by speed): {said}"
+            message_text = f"{result.length(float(result.error))} left; still outside its limits: shoulder"
+            assert result.message() == f"on the way (held back by speed): {message_text}"
     assert frames == 35
 
 

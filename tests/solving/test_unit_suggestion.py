@@ -12,7 +12,7 @@ import poise
 TARGET = np.array([0.4, 1.2, 0.35])  # [m] in reach of the left hand
 
 
-def said(target, metres=1.0):
+def message_text(target, metres=1.0):
     """What a solve says of a target, in a file whose unit is so long; None: unknown."""
     rig = poise.load(poise.sample("humanoid"))
     skeleton = dataclasses.replace(rig.skeleton, metres_per_unit=metres)
@@ -20,7 +20,7 @@ def said(target, metres=1.0):
 
 
 @pytest.mark.parametrize(
-    ("factor", "metres", "asked"),
+    ("factor", "metres", "requested"),
     [
         (1.0, 1.0, ""),
         (3.0, 1.0, ""),
@@ -32,28 +32,28 @@ def said(target, metres=1.0):
         (0.01, None, "(it is, times a hundred, within reach: is it in the unit of the file?)"),
     ],
 )
-def test_another_unit_is_asked_for_where_it_brings_the_target_within_reach(factor, metres, asked):
-    message = said(TARGET * factor, metres)
+def test_another_unit_is_requested_where_it_brings_the_target_within_reach(factor, metres, requested):
+    message = message_text(TARGET * factor, metres)
     assert message.startswith("reached" if factor == 1.0 else "out of reach")
-    assert asked in message
-    assert message.count("is it in") == bool(asked)
+    assert requested in message
+    assert message.count("is it in") == bool(requested)
 
 
 @pytest.mark.parametrize(
-    ("metres", "asked"),
+    ("metres", "requested"),
     [
         (1.0, "(is it in centimetres? the file's unit is 1 m)"),
         (None, "(a hundredth of it is nearly within reach: is it in the unit of the file?)"),
     ],
 )
-def test_another_unit_is_asked_for_where_it_brings_the_target_nearly_within_reach(metres, asked):
-    assert "beyond the longest reach" in said([0.8, 1.1, 0.4])
-    assert asked in said([80.0, 110.0, 40.0], metres)
+def test_another_unit_is_requested_where_it_brings_the_target_nearly_within_reach(metres, requested):
+    assert "beyond the longest reach" in message_text([0.8, 1.1, 0.4])
+    assert requested in message_text([80.0, 110.0, 40.0], metres)
 
 
 @pytest.mark.parametrize("target", [[-40.0, 1.2, -400.0], [np.nextafter(0, 1), 0.0, 0.0], [1e100, 0.0, 0.0]])
-def test_nothing_is_asked_where_no_unit_brings_it_near(target):
-    message = said(target)
+def test_nothing_is_requested_where_no_unit_brings_it_near(target):
+    message = message_text(target)
     assert message.startswith("out of reach")
     assert "is it in" not in message
 

@@ -93,10 +93,10 @@ def test_a_wrong_call_is_answered_by_one_sentence_with_the_right_one(name):
     call, right = CALLS[name]
     with pytest.raises(poise.PoiseError) as raised:
         call()
-    said = str(raised.value)
-    assert right in said
-    assert "\n" not in said
-    assert len(said) < 330
+    message = str(raised.value)
+    assert right in message
+    assert "\n" not in message
+    assert len(message) < 330
 
 
 @pytest.mark.parametrize(

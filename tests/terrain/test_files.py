@@ -64,7 +64,7 @@ class TestNpz:
         assert np.array_equal(posts(terrain), RAMP * 0.5 + 3)
         assert extent(terrain) == [-1, 3, -1, 5]
 
-    def test_its_origin_is_in_the_frame_that_is_asked_for(self, npz):
+    def test_its_origin_is_in_the_frame_that_is_requested(self, npz):
         terrain = npz(up="y", heights=RAMP, origin=[1, 7, 2])
         assert terrain.sample([2, 0, 2.5]) == (12, pytest.approx(terrain.normals([2, 0, 2.5])), True)
 

@@ -151,7 +151,7 @@ class TestStoreys:
 class TestWalls:
     STEP = np.concatenate([quad((-2, 0), (-1, 1), 0.0), quad((0, 2), (-1, 1), 1.0), box((0, -1, 0), (2, 1, 1))])
 
-    def test_nobody_stands_on_them(self):
+    def test_no_foot_stands_on_them(self):
         heights = terrain_of_triangles(self.STEP).heights([[-1e-9, 0, 0.2], [0, 0, 0.2], [1e-9, 0, 0.2]])
         assert set(heights.tolist()) <= {0.0, 1.0}
         assert heights[2] == 1

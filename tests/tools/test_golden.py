@@ -58,7 +58,7 @@ def test_each_last_bit_is_noticed(monkeypatch, capsys):
     assert "1 of 1 answers differ from before: q 1" in capsys.readouterr().out
 
 
-def test_every_kind_of_change_is_told_apart():
+def test_every_kind_of_change_is_distinguished():
     import golden
 
     entry = {"q": "a", "status": "b", "iterations": "c", "words": "d", "reached": "1 of 2", "worst": "0.5"}
@@ -153,7 +153,7 @@ def side(**of):
         {},
         {"goals": 27, "none reached": True, "tracker, Place: lags": True, "tracker, Position: lags": True},
     )
-    for label, _, solver in gates_work.ASKED:
+    for label, _, solver in gates_work.REQUESTED:
         name = f"{label}, {solver}"
         times |= {f"{name}: new pose": 20.0, f"{name}: prepared": 3.0}
         facts[f"{name}: same bits"] = True
@@ -200,7 +200,7 @@ BASE = {"27 goals": 20.0, "tracker step, Place": 40.0, "tracker step, Position":
         ("start: first", 0.51, "start"),
     ],
 )
-def test_a_gate_that_is_not_kept_is_told(name, value, gate):
+def test_a_gate_that_is_not_kept_is_reported(name, value, gate):
     import regression_gates
 
     base = side(**BASE)

@@ -69,7 +69,7 @@ def test_its_kinematics_is_that_of_pinocchio(data):
 def answer():
     """A problem with limits that is reached, and its answer as plain numbers that can be spoilt."""
     from random_cases.kinematics import world
-    from random_cases.problems import Asked
+    from random_cases.problems import RequestedProblem
 
     s = poise.Skeleton.build(
         ["a", "b", "tip"], [-1, 0, 1], [1, 2, 0], offsets=[(0, 0, 0), (1, 0, 0), (1, 0, 0)],
@@ -78,17 +78,17 @@ def answer():
     start, known = poise.Pose(s, s.rest_q), np.array([[0.3, 0.2], [-0.7, 0.5]])
     rows = np.concatenate([world(start, known)[1][:, 2], [[9.0, 9.0, 0.0]]])
     how = {"tolerance": 1e-6, "angle_tolerance": 1e-6}
-    asked = Asked(start, (poise.Position("tip", rows),), how, known, 1.0)
-    result = poise.solve(start, asked.goals, **how)
+    requested = RequestedProblem(start, (poise.Position("tip", rows),), how, known, 1.0)
+    result = poise.solve(start, requested.goals, **how)
     names = ("q", "errors", "reached", "codes", "violation", "problem", "message")
-    return asked, {name: getattr(result, name) for name in names}
+    return requested, {name: getattr(result, name) for name in names}
 
 
 def judged_with(answer, **changed):
     from random_cases.checks import _answer
 
-    asked, facts = answer
-    return {name for name, _ in _answer(asked, SimpleNamespace(**{**facts, **changed}))}
+    requested, facts = answer
+    return {name for name, _ in _answer(requested, SimpleNamespace(**{**facts, **changed}))}
 
 
 def test_it_sees_what_is_wrong(answer):
@@ -113,12 +113,12 @@ def test_it_sees_what_is_wrong(answer):
 def test_a_run_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
     import random_problems
 
-    asked = []
+    requested = []
     monkeypatch.setattr(random_problems, "BLOCK", 2)
-    monkeypatch.setattr(random_problems, "judged", lambda seed: asked.append(seed) or [("a fault", str(seed))])
+    monkeypatch.setattr(random_problems, "judged", lambda seed: requested.append(seed) or [("a fault", str(seed))])
     file = tmp_path / "blocks.jsonl"
     assert random_problems.main(["--count", "4", "--file", str(file)]) == 1
-    assert asked == [0, 1, 2, 3]
+    assert requested == [0, 1, 2, 3]
     assert random_problems.main(["--count", "6", "--file", str(file)]) == 1
-    assert asked == [0, 1, 2, 3, 4, 5]
+    assert requested == [0, 1, 2, 3, 4, 5]
     assert "| a fault | 6 | 0 |" in capsys.readouterr().out

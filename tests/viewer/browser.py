@@ -37,7 +37,7 @@ for (const name of ["drawElements", "drawArrays", "drawElementsInstanced", "draw
 """
 
 #: Whether the page has nothing on its way, and has heard the newest of everything.
-TOLD = """
+REPORTED = """
 (sentences) => {
   const {state, frame, answer, viewports, ready} = window.poise;
   const held = viewports.some((view) => view.actor.handles.dragged !== null || view.actor.handles._held.size > 0);
@@ -120,8 +120,8 @@ class Tab:
         self.foreign: list[str] = []
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.errors.append(f"{error} {error.stack}"))
-        self.page.on("request", lambda request: self._asked(request.url))
-        self.page.on("websocket", lambda socket: self._asked(socket.url))
+        self.page.on("request", lambda request: self._requested(request.url))
+        self.page.on("websocket", lambda socket: self._requested(socket.url))
 
     def _console(self, message):
         driver = "GL Driver Message" in message.text  # of reading a picture back
@@ -129,7 +129,7 @@ class Tab:
         if message.type in ("error", "warning") and not driver and not icon:
             self.errors.append(f"{message.type}: {message.text}")
 
-    def _asked(self, url):
+    def _requested(self, url):
         parts = urlsplit(url)
         if parts.scheme not in ("blob", "data") and parts.netloc != self.host:
             self.foreign.append(url)
@@ -182,7 +182,7 @@ class Tab:
     def until(self, expression, argument=None):
         """Wait until the expression is true in the page; its value."""
         value = self.get(ONCE_TRUE.replace("EXPRESSION", expression), [argument, 1e3 * PATIENCE])
-        assert value, f"never came: {expression} ({argument}); {self.said()}"
+        assert value, f"never came: {expression} ({argument}); {self.messages_shown()}"
         return value
 
     def until_state(self, expression):
@@ -197,7 +197,7 @@ class Tab:
     def model(self):
         return self.get("window.poise.model")
 
-    def said(self):
+    def messages_shown(self):
         """The sentences that stand over the page."""
         return self.page.locator("[data-testid=message]").all_inner_texts()
 
@@ -230,8 +230,10 @@ class Tab:
         """Wait until all that was asked for is solved, drawn and told; the newest answer."""
         end = time.monotonic() + PATIENCE
         self._heard()
-        while not (self._idle() and self.get(TOLD, self._sentences())):
-            assert time.monotonic() < end, f"it never came to rest: {self._idle()}, {self.get(WHERE)}, {self.said()}"
+        while not (self._idle() and self.get(REPORTED, self._sentences())):
+            assert time.monotonic() < end, (
+                f"it never came to rest: {self._idle()}, {self.get(WHERE)}, {self.messages_shown()}"
+            )
             self.page.wait_for_timeout(15)
         return self.get("window.poise.answer")
 
@@ -247,10 +249,10 @@ class Tab:
 
     def _heard(self):
         """Wait until Poise has got all that the page has sent: what goes out in order comes in in order."""
-        seen, came, mark = self.studio.acknowledge_frame, threading.Event(), -1  # a number that no frame has
+        observed, came, mark = self.studio.acknowledge_frame, threading.Event(), -1  # a number that no frame has
 
         def look(number):
-            seen(number)
+            observed(number)
             if number == mark:
                 came.set()
 

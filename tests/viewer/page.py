@@ -49,8 +49,8 @@ class Page:
 
     def _take(self, message):
         if isinstance(message, str):
-            said = json.loads(message)
-            self.kinds[said["kind"]] = said
+            message_text = json.loads(message)
+            self.kinds[message_text["kind"]] = message_text
             self.messages.append(message[:300])
             return
         kind, _, views, width, characters, joints, frame = struct.unpack_from("<BBBBHHI", message)

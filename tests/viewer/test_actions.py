@@ -108,7 +108,7 @@ class TestTargets:
         [
             {"position": [1, 2]}, {"position": [1, 2, math.nan]}, {"position": [1, 2, math.inf]}, {"position": "here"},
             {"position": [1, 2, 1e13]}, {"position": None}, {"rotation": [0, 0, 0, 0]}, {"rotation": [1, 0, 0]},
-            {"direction": [0, 0, 0]}, {"position": [1, 2, True]}, {"chain": "nobody", "position": [1, 2, 3]},
+            {"direction": [0, 0, 0]}, {"position": [1, 2, True]}, {"chain": "unattended", "position": [1, 2, 3]},
         ],
     )  # fmt: skip
     def test_refused(self, document, wrong):
@@ -189,9 +189,9 @@ class TestMethod:
         set_once = done(document, ("option", {"view": 1, "name": "iterations", "value": 5}))
         assert same(done(set_once, ("option", {"view": 1, "name": "iterations", "value": None})), document)
 
-    def test_an_option_that_nobody_knows_is_answered_with_those_there_are(self, document):
-        told = refusal(lambda: done(document, ("option", {"view": 1, "name": "zzz", "value": 5})))
-        assert told.startswith("no option of ccd 'zzz'; options of ccd: iterations, ")
+    def test_an_option_that_is_unknown_is_answered_with_those_there_are(self, document):
+        reported = refusal(lambda: done(document, ("option", {"view": 1, "name": "zzz", "value": 5})))
+        assert reported.startswith("no option of ccd 'zzz'; options of ccd: iterations, ")
 
     @pytest.mark.parametrize(
         "args",
@@ -240,8 +240,8 @@ class TestAnatomical:
         full = dataclasses.replace(every, limits=tuple(
             limit and dataclasses.replace(limit, source="sidecar") for limit in every.limits
         ))  # fmt: skip
-        said = refusal(lambda: done(document.replace(skeleton=full), ("anatomical", {"on": True})))
-        assert said == "every joint of the character has a limit"
+        message = refusal(lambda: done(document.replace(skeleton=full), ("anatomical", {"on": True})))
+        assert message == "every joint of the character has a limit"
         arm = poise.load(samples.path("arm.urdf")).skeleton
         assert "need a figure" in refusal(lambda: done(shown(arm), ("anatomical", {"on": True})))
 

@@ -35,7 +35,7 @@ def robot():
 
 class TestStartPose:
     @pytest.mark.parametrize("joint", ["Hips", "Spine", "RightArm", "RightForeArm", "Head"])
-    def test_a_bone_has_the_rotation_that_was_asked_for(self, joint):
+    def test_a_bone_has_the_rotation_that_was_requested(self, joint):
         document = build_document(rig(), pose=everything().start).replace(
             skeleton=rig().skeleton.limited({joint: None})
         )
@@ -110,7 +110,7 @@ class TestStartPose:
         [
             ("LeftArm", {"value": 1.0}, "has a rotation, not a value"),
             ("LeftArm", {"rotation": [0, 0, 0, 0]}, "zero length"),
-            ("nobody", {"value": 1.0}, "nobody"),
+            ("unattended", {"value": 1.0}, "unattended"),
         ],
     )
     def test_what_cannot_be_is_a_sentence(self, joint, args, words):

@@ -69,7 +69,7 @@ class TestPoses:
             outbox.send_pose(numbered)
         assert outbox.take() == [b"pose 100"]
 
-    def test_none_is_sent_before_the_last_was_seen(self, outbox):
+    def test_none_is_sent_before_the_last_was_shown(self, outbox):
         first = outbox.send_pose(numbered)
         assert outbox.take() == [b"pose 1"]
         for _ in range(5):
@@ -191,16 +191,16 @@ class TestPages:
             for turn in range(60):
                 ready = threading.Event()
                 box.attach(ready.set)
-                seen = []
-                while len(seen) < 3:
+                observed = []
+                while len(observed) < 3:
                     if not ready.wait(30):
-                        faults.append(f"page {turn} waits for ever after {seen}")
+                        faults.append(f"page {turn} waits for ever after {observed}")
                         return
                     ready.clear()
                     poses = [int(part.split()[1]) for part in box.take() if isinstance(part, bytes)]
-                    if len(poses) > 1 or poses != sorted(poses) or (seen and poses and poses[0] <= seen[-1]):
-                        faults.append((seen, poses))
-                    seen += poses
+                    if len(poses) > 1 or poses != sorted(poses) or (observed and poses and poses[0] <= observed[-1]):
+                        faults.append((observed, poses))
+                    observed += poses
                     for number in poses:
                         box.acknowledge(number)
                 if random.random() < 0.5:

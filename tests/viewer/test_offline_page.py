@@ -144,8 +144,8 @@ def test_a_browser_plays_it_and_nothing_gets_out(chromium, page, walk, tmp_path)
     file = tmp_path / "walk.html"
     file.write_text(made(page, walk, "A <walk>", extras={"said": "</script>"}), encoding="utf-8")
     with chromium.new_page() as tab:
-        asked: list[str] = []
-        tab.on("request", lambda request: asked.append(request.url))
+        requested: list[str] = []
+        tab.on("request", lambda request: requested.append(request.url))
         tab.goto(file.as_uri())
         tab.wait_for_function("window.result", timeout=30_000)
         result = tab.evaluate("window.result")
@@ -158,4 +158,4 @@ def test_a_browser_plays_it_and_nothing_gets_out(chromium, page, walk, tmp_path)
     rows = pack_frame_rows(walk[1].poses)
     assert result["count"] == rows.size
     np.testing.assert_allclose(result["first"], rows[0, 0], atol=1e-6)
-    assert {url.split(":")[0] for url in asked} <= {"file", "data", "blob"}
+    assert {url.split(":")[0] for url in requested} <= {"file", "data", "blob"}

@@ -46,7 +46,7 @@ class TestTokens:
             assert access.admit(wrong, wrong) is None
         assert access.admit(token, None) is not None
 
-    def test_before_a_token_was_asked_for_nothing_is_good(self):
+    def test_before_a_token_was_requested_nothing_is_good(self):
         for nothing in (None, "", "None", 0, False):
             assert Access().admit(nothing, nothing) is None
 

@@ -83,7 +83,7 @@ def test_rings_turn_a_bone_and_it_is_one_step_of_undo(tab):
     assert abs(np.dot(drawn, wanted)) == pytest.approx(1.0, abs=1e-4)
     tab.click("gizmo-bone")
     tab.until("window.poise.viewports[0].gizmo.active?.startsWith('target:')")
-    assert tab.said() == []
+    assert tab.messages_shown() == []
 
 
 def test_a_limit_holds_against_the_rings(tab):
@@ -162,7 +162,7 @@ def test_a_bone_is_keyed_into_the_clip_only_if_it_is_wanted(served):
     before = own(tab, "Spine")
     turn(tab)
     tab.until("document.querySelector('[data-testid=message]')")
-    assert "switch Key on" in tab.said()[0]
+    assert "switch Key on" in tab.messages_shown()[0]
     tab.answered()
     np.testing.assert_allclose(own(tab, "Spine"), before, atol=1e-6)
     tab.key("k")

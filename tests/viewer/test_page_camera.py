@@ -67,7 +67,7 @@ def shown(up, unit):
 
 
 @pytest.mark.parametrize(("up", "unit"), [("y", 1.0), ("z", 1e-4), ("y", 1e5)])
-def test_nothing_of_a_wide_figure_is_cut_and_its_target_is_a_cube_to_be_seen(served, up, unit):
+def test_nothing_of_a_wide_figure_is_cut_and_its_target_is_a_visible_cube(served, up, unit):
     tab = served(shown(up, unit))
     for width, height in SIZES:
         tab.page.set_viewport_size({"width": width, "height": height})

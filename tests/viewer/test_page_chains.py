@@ -119,7 +119,7 @@ def test_chains_of_every_kind_are_added_and_changed(tab, kind):
     )
     tab.at(f"chain-{chain.id}").wait_for(state="detached")
     assert_shown_is_solved(tab)
-    assert tab.said() == []
+    assert tab.messages_shown() == []
 
 
 def test_everything_of_a_chain_is_changed(tab):
@@ -133,7 +133,7 @@ def test_everything_of_a_chain_is_changed(tab):
     tab.undone_and_redone(lambda: tab.at(f"{test}-pole").uncheck(), "state.chains[0].pole === null")
     tab.undone_and_redone(lambda: tab.at(f"{test}-ground").check(), "state.chains[0].ground")
     assert_shown_is_solved(tab)
-    assert tab.said() == []
+    assert tab.messages_shown() == []
 
 
 def test_a_joint_is_pinned_and_let_go(tab):
@@ -191,7 +191,7 @@ def close(a, b):
     return np.allclose(*numbers, atol=1e-9)
 
 
-def test_a_limit_that_cannot_be_is_said_beside_its_fields(tab):
+def test_a_limit_that_cannot_be_is_reported_beside_its_fields(tab):
     tab.click("joint-Chest")
     tab.pick("limit-type", "hinge")
     tab.at("limit-low").fill("40")
@@ -214,7 +214,7 @@ def test_the_range_of_a_robots_joint_is_edited(served):
     assert_shown_is_solved(tab)
 
 
-def test_a_joint_at_its_limit_is_told_and_marked(served):
+def test_a_joint_at_its_limit_is_reported_and_marked(served):
     tab = served("ccd_hinge_range", width=1400, height=1000)
     tab.click("joint-elbow")
     tab.until("window.poise.answer.selected?.joint === 'elbow'")
@@ -266,7 +266,7 @@ def test_a_new_chain_has_the_gizmo_and_another_root_and_axis(tab):
     axis = tab.studio.document.find_chain("Head").axis
     assert np.divide(axis, axis[0]) == pytest.approx([1.0, 0.0, 1.0])
     tab.until("document.querySelector('[data-testid=target-root]').value === 'Chest'")
-    assert tab.said() == []
+    assert tab.messages_shown() == []
 
 
 def test_none_and_apply_removes_a_limit(tab):
@@ -298,7 +298,7 @@ def test_what_is_no_limit_is_refused_beside_its_fields(tab, field, typed, senten
     assert sentence in tab.at("limit-error").inner_text()
     tab.answered()
     assert "Chest" not in tab.state["limits"]
-    assert tab.said() == []
+    assert tab.messages_shown() == []
 
 
 @pytest.mark.parametrize("joint", ["LeftForeArm", "LeftLeg", "Chest"])
@@ -320,4 +320,4 @@ def test_a_refused_weight_makes_way_for_the_one_that_counts(tab):
     for typed in ("-3", ""):
         tab.type(name, typed)
         tab.until(f"document.querySelector('[data-testid={name}]').value === '1'")
-    assert "weight" in tab.said()[0]
+    assert "weight" in tab.messages_shown()[0]

@@ -60,7 +60,7 @@ def test_controls_are_used_and_marks_drawn(shown):
     view.marks(np.zeros((0, 3)), name="axes")
     tab.until("window.poise.viewports[0].clouds.all.size === 0")
     assert tab.state["undo"] is None
-    assert tab.said() == []
+    assert tab.messages_shown() == []
 
 
 def test_the_page_says_that_the_script_has_ended(shown):

@@ -43,7 +43,7 @@ def test_a_target_is_dragged_in_every_scene(served, name):
     assert tab.get("window.poise.frames") > frames + 1
     assert tab.get("window.poise.roundTrips.length") > 2
     assert_shown_is_solved(tab)
-    assert tab.said() == []
+    assert tab.messages_shown() == []
 
 
 def test_a_drag_is_one_step_of_undo(served):
@@ -111,7 +111,7 @@ def test_no_pose_goes_out_before_the_last_was_drawn(served, monkeypatch):
     """A page that takes long to draw is shown less, never later."""
     tab = served("ccd")
     outbox, moves = tab.studio.outbox, Moves(tab.studio.inbox, monkeypatch)
-    take, seen = outbox.take, outbox.acknowledge
+    take, observed = outbox.take, outbox.acknowledge
     under_way = [0]
 
     def watched_take():
@@ -122,7 +122,7 @@ def test_no_pose_goes_out_before_the_last_was_drawn(served, monkeypatch):
     def late(number):
         moves.wait(5)
         under_way.append(0)
-        seen(number)
+        observed(number)
         tab.studio.inbox.wake()
 
     monkeypatch.setattr(outbox, "take", watched_take)
@@ -314,7 +314,7 @@ def test_a_point_cannot_be_turned_and_the_tools_say_so(served):
     assert tab.at("gizmo-turn").is_disabled()
     assert "no rotation" in tab.at("gizmo-turn").get_attribute("title")
     assert tab.at("gizmo-move").get_attribute("aria-pressed") == "true"
-    assert "choose 'place'" in tab.said()[0]
+    assert "choose 'place'" in tab.messages_shown()[0]
     tab.pick(f"chain-{tab.state['chains'][0]['id']}-kind", "place")
     tab.until("document.querySelector('[data-testid=gizmo-turn]').ariaPressed === 'true'")
     assert tab.get("window.poise.viewports[0].gizmo.controls.mode") == "rotate"

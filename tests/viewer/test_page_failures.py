@@ -107,16 +107,16 @@ def test_a_used_link_says_so(served, chromium):
     assert not other.at("reconnect").is_visible()
     other.page.wait_for_timeout(700)
     assert other.get("window.poise.frames") == 0
-    asked = []
-    tab.server.on_link_request(lambda: asked.append(tab.server.url))
+    requested = []
+    tab.server.on_link_request(lambda: requested.append(tab.server.url))
     other.click("ask-link")
     other.until(f"{OVER}.innerText.includes('printed where poise runs')")
     other.click("ask-link")  # not told again so soon
     other.until("!document.querySelector('[data-testid=ask-link]').disabled")
-    assert len(asked) == 1
-    assert "token=" in asked[0]
-    assert asked[0] != url
-    assert asked[0].partition("token=")[2] not in other.get("document.documentElement.outerHTML")
+    assert len(requested) == 1
+    assert "token=" in requested[0]
+    assert requested[0] != url
+    assert requested[0].partition("token=")[2] not in other.get("document.documentElement.outerHTML")
     other.close()
     assert tab.get("window.poise.frames") > 0
     assert tab.server.connected
@@ -157,15 +157,15 @@ def test_a_link_that_is_opened_twice_in_one_browser_works(served, chromium):
     second.close()
 
 
-def test_a_new_link_that_was_asked_for_opens_the_page(served, chromium):
+def test_a_new_link_that_was_requested_opens_the_page(served, chromium):
     tab = served("ccd")
-    asked = []
-    tab.server.on_link_request(lambda: asked.append(tab.server.url))
+    requested = []
+    tab.server.on_link_request(lambda: requested.append(tab.server.url))
     another(tab, chromium).open().close()
     tab.until(f"!{OVER}.hidden")
     tab.click("ask-link")
     tab.until(f"{OVER}.innerText.includes('printed where poise runs')")
-    tab.page.goto(asked[0])
+    tab.page.goto(requested[0])
     tab.until("window.poise && window.poise.ready")
     assert tab.get(f"{OVER}.hidden")
 
@@ -193,7 +193,7 @@ def test_a_connection_that_breaks_is_no_end(served):
     assert not tab.at("ask-link").is_visible()
 
 
-def test_a_solver_that_raises_is_said_and_dragging_goes_on(served, monkeypatch):
+def test_a_solver_that_raises_is_reported_and_dragging_goes_on(served, monkeypatch):
     tab = served("ccd")
     call = ViewSolver.__call__
 
@@ -203,7 +203,7 @@ def test_a_solver_that_raises_is_said_and_dragging_goes_on(served, monkeypatch):
     monkeypatch.setattr(ViewSolver, "__call__", broken)
     tab.drag(*[(i, -i) for i in range(20)])
     tab.until("document.querySelector('[data-testid=message][data-level=error]')")
-    assert "ZeroDivisionError: the solver is broken" in tab.said()[0]
+    assert "ZeroDivisionError: the solver is broken" in tab.messages_shown()[0]
     monkeypatch.setattr(ViewSolver, "__call__", call)
     tab.drag(*[(-i, i) for i in range(20)])
     assert tab.answered()["views"][0]["status"] == "reached"

@@ -46,23 +46,23 @@ def pull(tab, name, dx, dy):
     tab.page.mouse.move(x, y)
     tab.page.mouse.down()
     tab.move([(x + dx * i / 20, y + dy * i / 20) for i in range(1, 21)], let_go=False)
-    said = tab.get(LABEL)
+    message_text = tab.get(LABEL)
     tab.page.mouse.move(x + dx, y + dy)
     tab.page.mouse.up()
     tab.answered()
-    return said
+    return message_text
 
 
 def test_the_ends_of_a_sector_are_dragged(served):
     before = poise.Range(-0.4, 0.9, axis=(0, 0, 1))
     tab = shown(served, limited("LeftForeArm", before), "LeftForeArm")
     camera = tab.get("JSON.stringify(window.poise.viewports[0].view.state())")
-    said = pull(tab, "high", 25, 30)
+    message_text = pull(tab, "high", 25, 30)
     after = tab.studio.document.skeleton["LeftForeArm"].limit
     assert after.low == before.low
     assert after.axis == before.axis
     assert abs(after.high - before.high) > 0.05
-    assert said == f"high {np.degrees(after.high):.1f} deg"
+    assert message_text == f"high {np.degrees(after.high):.1f} deg"
     assert tab.get(LABEL) == ""
     assert float(tab.at("limit-high").input_value()) == pytest.approx(np.degrees(after.high), abs=0.01)
     assert tab.get("JSON.stringify(window.poise.viewports[0].view.state())") == camera
@@ -74,7 +74,7 @@ def test_the_ends_of_a_sector_are_dragged(served):
     tab.key("Control+Shift+Z")
     tab.until_state("state.undo === 'change limit'")
     assert tab.studio.document.skeleton["LeftForeArm"].limit == after
-    assert tab.said() == []
+    assert tab.messages_shown() == []
 
 
 def test_an_end_does_not_go_past_the_other(served):
@@ -83,7 +83,7 @@ def test_an_end_does_not_go_past_the_other(served):
         pull(tab, "low", 0, dy)
     after = tab.studio.document.skeleton["LeftForeArm"].limit
     assert after.low <= after.high == pytest.approx(0.3)
-    assert tab.said() == []
+    assert tab.messages_shown() == []
 
 
 def test_the_sides_of_a_cone_are_dragged(served):

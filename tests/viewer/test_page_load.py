@@ -54,7 +54,7 @@ def test_every_scene_opens_by_its_address(served):
         tab.page.goto(f"{tab.server.url}&scene={name}")
         tab.until(f"window.poise && window.poise.ready && window.poise.state.scene === {name!r}")
         assert_scene(tab, name)
-    assert tab.said() == []
+    assert tab.messages_shown() == []
 
 
 def test_the_menu_opens_every_scene(served):
@@ -66,7 +66,7 @@ def test_the_menu_opens_every_scene(served):
         entry.click()
         tab.until_state(f"state.scene === {name!r} && window.poise.ready")
         assert_scene(tab, name)
-    assert tab.said() == []
+    assert tab.messages_shown() == []
     tab.click("undo")  # back in the scene before
     tab.until_state(f"state.scene === {scenes.names()[-1]!r} && window.poise.ready")
     assert_scene(tab, scenes.names()[-1])

@@ -81,14 +81,14 @@ def test_keys_work_after_a_click_on_play(offline):
     page.until("window.poise.playing")
 
 
-def test_pictures_are_asked_for_only_while_it_plays(offline):
+def test_pictures_are_requested_only_while_it_plays(offline):
     page = offline(clip=True)
-    asked = "window.poise.ticking"
-    page.until(f"{asked} !== 0")
+    requested = "window.poise.ticking"
+    page.until(f"{requested} !== 0")
     page.page.keyboard.press("Space")
-    page.until(f"{asked} === 0")
+    page.until(f"{requested} === 0")
     page.page.wait_for_timeout(100)
-    assert page.get(asked) == 0
+    assert page.get(requested) == 0
 
 
 def test_a_page_with_one_pose_has_targets_and_keys(offline):

@@ -82,7 +82,7 @@ def test_a_file_is_chosen_undone_and_redone(served):
     tab.click("scene-menu")
     tab.click("scene-opened")
     opened(tab, "humanoid.glb")
-    assert tab.said() == []
+    assert tab.messages_shown() == []
 
 
 def test_a_folder_is_dropped_and_its_robot_found_with_its_meshes(served, robot):
@@ -90,7 +90,7 @@ def test_a_folder_is_dropped_and_its_robot_found_with_its_meshes(served, robot):
     drop(tab, robot)
     opened(tab, "robot.urdf")
     assert tab.get("window.poise.model.asset")
-    assert tab.said() == []
+    assert tab.messages_shown() == []
 
 
 def test_a_gltf_is_dropped_with_its_files(served, tmp_path):
@@ -107,7 +107,7 @@ def test_a_gltf_is_dropped_with_its_files(served, tmp_path):
     assert tab.studio.document.skeleton.names == poise.load(samples.path("humanoid.glb")).skeleton.names
 
 
-def test_where_several_could_be_meant_it_is_asked(served, tmp_path):
+def test_where_several_could_be_meant_it_is_requested(served, tmp_path):
     for name in ("one.bvh", "two.bvh"):
         shutil.copy(samples.path("humanoid.bvh"), tmp_path / name)
     tab = served("ccd")
@@ -139,7 +139,7 @@ def test_a_bad_file_is_one_sentence_and_what_was_shown_stays(served, tmp_path, n
     tab = served("ccd")
     drop(tab, tmp_path / name)
     tab.until("document.querySelector('[data-testid=message]')")
-    (sentence,) = tab.said()
+    (sentence,) = tab.messages_shown()
     assert words in sentence
     assert str(tmp_path) not in sentence
     assert tab.state["scene"] == "ccd"
@@ -154,7 +154,7 @@ def test_too_much_is_refused_before_it_is_sent(served, tmp_path):
     tab = served("ccd")
     drop(tab, tmp_path / "huge.urdf")
     tab.until("document.querySelector('[data-testid=message]')")
-    assert "256 MB" in tab.said()[0]
+    assert "256 MB" in tab.messages_shown()[0]
 
 
 def test_nothing_is_lost_of_a_large_file(served, tmp_path):

@@ -42,7 +42,7 @@ def test_anatomical_limits_are_switched(served):
     assert_shown_is_solved(tab)
 
 
-def test_what_is_no_person_has_no_anatomical_limits_and_is_told_why(served):
+def test_what_is_no_person_has_no_anatomical_limits_and_a_reason(served):
     tab = served("robot_arm")
     switch = tab.at("anatomical")
     assert switch.is_disabled()
@@ -198,11 +198,11 @@ def test_the_theme_follows_the_system_until_it_is_chosen(served, scheme):
     other = {"dark": "light", "light": "dark"}[scheme]
     tab.page.emulate_media(color_scheme=other)
     tab.until(f"{theme} === {other!r}")
-    seen = set()
+    observed = set()
     for _ in range(3):
         tab.click("theme")
-        seen.add(tab.get(theme))
-    assert seen == {"dark", "light"}
+        observed.add(tab.get(theme))
+    assert observed == {"dark", "light"}
 
 
 def test_panels_fold_and_sides_hide(served):
@@ -297,7 +297,7 @@ def test_every_key_does_what_the_sheet_says(served):
     assert tab.at("outliner-search").input_value() == "gse1"
     tab.page.keyboard.press("Escape")
     assert tab.get("document.activeElement.dataset.testid") != "outliner-search"
-    assert tab.said() == []
+    assert tab.messages_shown() == []
 
 
 def test_the_camera_orbits_pans_zooms_and_comes_back(served):
@@ -305,20 +305,20 @@ def test_the_camera_orbits_pans_zooms_and_comes_back(served):
     state = "JSON.stringify(window.poise.viewports[0].view.state())"
     box = tab.at("view-a").bounding_box()
     x, y = box["x"] + 30, box["y"] + box["height"] - 30  # where nothing is drawn
-    seen = [tab.get(state)]
+    observed = [tab.get(state)]
     for button in ("left", "right"):
         tab.page.mouse.move(x, y)
         tab.page.mouse.down(button=button)
         tab.page.mouse.move(x + 40, y - 20)
         tab.page.mouse.up(button=button)
-        seen.append(tab.get(state))
+        observed.append(tab.get(state))
     tab.page.mouse.wheel(0, -300)
-    tab.until(f"{state} !== {seen[-1]!r}")
-    seen.append(tab.get(state))
+    tab.until(f"{state} !== {observed[-1]!r}")
+    observed.append(tab.get(state))
     tab.key("f")
-    tab.until(f"{state} !== {seen[-1]!r}")
+    tab.until(f"{state} !== {observed[-1]!r}")
     tab.click("frame-all")
-    assert len(set(seen)) == len(seen)
+    assert len(set(observed)) == len(observed)
     assert tab.get("window.poise.selected") is None
     assert tab.state["undo"] is None
 

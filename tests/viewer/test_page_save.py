@@ -65,7 +65,7 @@ def test_chains_and_limits_are_saved_beside_the_rig(tab, tmp_path):
     assert {tip for _, tip in loaded.skeleton.chains.values()} == {chain.tip for chain in tab.studio.document.chains}
 
 
-def test_what_a_rig_cannot_be_saved_as_is_not_offered_or_said(served):
+def test_what_a_rig_cannot_be_saved_as_is_not_offered_or_reported(served):
     tab = served("ccd")
     offered = tab.get("[...document.querySelectorAll('[data-testid^=save-]')].map((e) => e.dataset.testid)")
     for name in (name for name in offered if name not in ("save-menu", "save-png")):
@@ -75,7 +75,7 @@ def test_what_a_rig_cannot_be_saved_as_is_not_offered_or_said(served):
             continue
         tab.click(name)
         tab.until("document.querySelector('[data-testid=message]')")
-        sentence = tab.said()[-1]
+        sentence = tab.messages_shown()[-1]
         assert sentence.lower().startswith("saved") or "format" in sentence or "cannot" in sentence, (name, sentence)
         tab.at("message").first.click()
         for other in tab.at("message").all():
@@ -100,11 +100,11 @@ def test_a_saved_page_plays_without_poise(served, chromium, tmp_path, what):
         tab.click("play")
     tab.answered()
     path = tab.save("save-html", tmp_path)
-    asked, wrong = [], []
+    requested, wrong = [], []
     context = chromium.new_context(viewport={"width": 800, "height": 500}, offline=True)
     page = context.new_page()
     page.set_default_timeout(PATIENCE * 500)
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("request", lambda request: requested.append(request.url))
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
     page.goto(path.as_uri())
@@ -123,5 +123,5 @@ def test_a_saved_page_plays_without_poise(served, chromium, tmp_path, what):
     np.testing.assert_allclose(drawn, wanted, atol=1e-4)
     context.close()
     assert wrong == []
-    assert {url.partition(":")[0] for url in asked} <= {"file", "data", "blob"}
-    assert len([url for url in asked if url.startswith("file")]) == 1
+    assert {url.partition(":")[0] for url in requested} <= {"file", "data", "blob"}
+    assert len([url for url in requested if url.startswith("file")]) == 1

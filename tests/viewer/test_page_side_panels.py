@@ -10,7 +10,7 @@ from poise.viewer.document.document import build_document
 
 pytestmark = pytest.mark.long
 
-SEEN = """
+OBSERVED = """
 (name) => {
   const box = document.querySelector(`[data-testid="${name}"]`).getBoundingClientRect();
   return box.height > 0 && document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2) !== null
@@ -23,12 +23,12 @@ def test_what_matters_is_in_sight_in_a_small_window(served):
     tab = served("two_methods", width=1000, height=600)
     tab.until("document.querySelector('[data-testid=chart] canvas')")
     for name in ("solver-a", "solver-b", "run-live", "step", "target-position-x", "chart", "new-chain"):
-        assert tab.get(SEEN, name), name
+        assert tab.get(OBSERVED, name), name
     tab.click("new-chain")
-    assert tab.get(SEEN, "chain-add")
+    assert tab.get(OBSERVED, "chain-add")
     tab.at("solver-options").locator("> summary").click()
     tab.at("option-a-iterations").wait_for()
-    assert tab.get(SEEN, "chart")
+    assert tab.get(OBSERVED, "chart")
     tab.page.reload()
     tab.until("window.poise && window.poise.ready")
     assert tab.get("document.querySelector('[data-testid=solver-options]').open")
@@ -91,7 +91,7 @@ def test_a_row_at_the_lower_end_stays_in_sight_when_the_panel_of_its_bone_opens(
     assert row["y"] + row["height"] <= tree["y"] + tree["height"] + 1.0
 
 
-def test_names_are_told_apart(served):
+def test_names_are_distinguished(served):
     tab = served("biped")
     chain = tab.state["chains"][0]
     assert tab.at(f"chain-{chain['id']}").locator(".chain-name").inner_text().startswith(chain["id"])

@@ -58,7 +58,7 @@ def test_cancel_leaves_the_answer_before_and_the_page_goes_on(served, slow):
     assert not tab.get(GREY)
     assert tab.answered()["views"][0]["sentence"] == before["sentence"]
     assert tab.studio.pose_state.shown[0].tolist() == shown
-    assert tab.said() == ["cancelled: the previous answer is shown"]
+    assert tab.messages_shown() == ["cancelled: the previous answer is shown"]
     slow.on = False
     tab.type("target-position-x", 0.3)
     tab.until("!document.querySelector('.waiting')")
@@ -80,7 +80,7 @@ def test_a_slow_solve_that_is_waited_for_is_shown(served, slow):
     slow.release.set()
     tab.until(f"!({WAITS})")
     assert tab.answered()["views"][0]["status"] == "reached"
-    assert tab.said() == []
+    assert tab.messages_shown() == []
 
 
 def test_the_pose_is_shown_before_its_first_solve(served, slow):

@@ -61,7 +61,7 @@ def test_every_solver_answers(served, view):
     tab.pick(f"solver-{letter}", "auto")
     tab.until_state(f"state.solvers[{view}].name === 'auto'")
     assert tab.answered()["views"][view]["status"] == "reached"
-    assert tab.said() == []
+    assert tab.messages_shown() == []
 
 
 @pytest.mark.parametrize("name", solvers.names())
@@ -87,7 +87,7 @@ def test_every_option_is_set_and_undone(served, name):
         tab.click("undo")
         tab.until_state(f"state.version > {before}")
     assert tab.studio.document.solvers[1] == SolverChoice(name)
-    assert tab.said() == []
+    assert tab.messages_shown() == []
 
 
 def values(parameter):
@@ -130,12 +130,12 @@ def test_an_option_left_empty_is_the_default(served):
     assert tab.at("option-a-iterations").input_value() in ("", "100")
 
 
-def test_an_option_that_cannot_be_is_said_and_shown_as_it_was(served):
+def test_an_option_that_cannot_be_is_reported_and_shown_as_it_was(served):
     tab = served(arm(solvers=(SolverChoice("ccd"), SolverChoice())))
     tab.unfold()
     tab.type("option-a-iterations", -5)
     tab.until("document.querySelector('[data-testid=message][data-level=error]')")
-    assert "iterations" in tab.said()[0]
+    assert "iterations" in tab.messages_shown()[0]
     assert tab.studio.document.solvers[0] == SolverChoice("ccd")
     tab.until("document.querySelector('[data-testid=option-a-iterations]').value === '100'")
 

@@ -36,8 +36,8 @@ def test_a_clip_plays_and_rests(resting):
     assert tab.get(TIME) == pytest.approx(tab.studio.pose_state.playhead.time, abs=1e-3)
     tab.click("play")
     tab.until_state("state.playing")
-    seen = {tab.get(TIME) for _ in range(3) if tab.until(f"{TIME} !== {tab.get(TIME)}")}
-    assert len(seen) > 1
+    observed = {tab.get(TIME) for _ in range(3) if tab.until(f"{TIME} !== {tab.get(TIME)}")}
+    assert len(observed) > 1
     tab.key("Space")
     tab.until_state("!state.playing")
     assert_shown_is_solved(tab)
@@ -95,7 +95,7 @@ def test_ground_is_chosen_in_the_list_and_in_words(resting):
     tab.pick("terrain", "...")
     tab.type("terrain-words", "swamp")
     tab.until("document.querySelector('[data-testid=message][data-level=error]')")
-    assert "swamp" in tab.said()[0]
+    assert "swamp" in tab.messages_shown()[0]
 
 
 def test_feet_are_planted(resting):

@@ -79,10 +79,10 @@ def test_a_key_with_nothing_left_is_answered_quietly(tab, keys):
     tab.key(keys)
     tab.until("document.querySelector('[data-testid=message]') !== null")
     assert tab.at("message").get_attribute("data-level") == "note"
-    assert tab.said() == [f"there is nothing to {'redo' if 'Shift' in keys else 'undo'}"]
+    assert tab.messages_shown() == [f"there is nothing to {'redo' if 'Shift' in keys else 'undo'}"]
 
 
-def test_options_of_two_methods_are_told_apart(served):
+def test_options_of_two_methods_are_distinguished(served):
     tab = served("two_methods")
     tab.unfold()
     titles = [tab.at(f"options-of-{letter}").inner_text() for letter in "ab"]

@@ -55,10 +55,10 @@ def test_changes_are_marked_until_they_are_saved_or_undone(served, tmp_path):
 @pytest.mark.parametrize("changed", [True, False])
 def test_the_browser_asks_before_changes_are_left(served, changed):
     tab = served("ccd", new=True)
-    asked = []
+    requested = []
 
     def stay(dialog):
-        asked.append(dialog.type)
+        requested.append(dialog.type)
         dialog.dismiss()
 
     tab.page.on("dialog", stay)
@@ -70,8 +70,8 @@ def test_the_browser_asks_before_changes_are_left(served, changed):
     tab.page.close(run_before_unload=True)
     if changed:
         tab.until("window.poise.ready")
-        assert asked == ["beforeunload"]
+        assert requested == ["beforeunload"]
         tab.page.remove_listener("dialog", stay)
     else:
         assert tab.page.is_closed() or tab.page.wait_for_event("close")
-        assert asked == []
+        assert requested == []

@@ -48,8 +48,8 @@ class TestPlayhead:
 
     def test_it_is_sought_inside_the_clip(self, clip):
         head = Playhead(clip)
-        for asked, found in ((0.5, 0.5), (99.0, clip.duration), (-1.0, 0.0)):
-            head.seek(asked)
+        for requested, found in ((0.5, 0.5), (99.0, clip.duration), (-1.0, 0.0)):
+            head.seek(requested)
             assert head.time == found
         with pytest.raises(poise.InputError, match="no clip"):
             Playhead().seek(0.0)
@@ -79,9 +79,11 @@ class TestPlayhead:
         steps = {"heel": [(0.1, 0.3), (0.6, 0.9)], "ball": [(0.2, 0.4), (0.65, 0.7)]}
         walk = terrain.plant_clip(rig(), clip, "flat")
         contacts = Contacts.from_intervals({"left": steps}, walk.contacts.legs, np.linspace(0.0, 1.0, 101))
-        told = {foot["foot"]: foot["intervals"] for foot in list_contacts(dataclasses.replace(walk, contacts=contacts))}
-        np.testing.assert_allclose(told["left"], [[0.1, 0.4], [0.6, 0.9]], atol=0.011)
-        assert told["right"] == []
+        reported = {
+            foot["foot"]: foot["intervals"] for foot in list_contacts(dataclasses.replace(walk, contacts=contacts))
+        }
+        np.testing.assert_allclose(reported["left"], [[0.1, 0.4], [0.6, 0.9]], atol=0.011)
+        assert reported["right"] == []
 
     def test_only_planted_clips_have_contacts(self, clip):
         assert list_contacts(clip) == []
@@ -151,7 +153,9 @@ class TestPlanting:
             page.send("terrain", words="stairs:0.15,0.30")
             page.send("plant", on=True)
             page.until(
-                lambda page: any(said["text"] for said in page.all("busy") if "planting" in (said["text"] or ""))
+                lambda page: any(
+                    message["text"] for message in page.all("busy") if "planting" in (message["text"] or "")
+                )
             )
             for serial in range(1, 6):
                 page.send("target", chain="left_arm", position=[0.4, 1.2, serial / 50], serial=serial)
@@ -180,7 +184,7 @@ class TestPlanting:
                 page.until(lambda page, on=on: bool(page.state["contacts"]) == on and page.state["plant"] == on)
         assert planted == ["flat"]
 
-    def test_what_cannot_be_planted_is_said_and_switched_off(self, monkeypatch):
+    def test_what_cannot_be_planted_is_reported_and_switched_off(self, monkeypatch):
         def refuse(*_):
             raise poise.UnsupportedError("no feet")
 

@@ -67,21 +67,21 @@ class TestWhen:
             assert stage.compute_pause(free=True) is not None
             assert stage.compute_pause(free=True) <= 1 / 60
 
-    def test_answers_are_not_said_all_the_time(self, stage, monkeypatch):
+    def test_answers_are_not_reported_all_the_time(self, stage, monkeypatch):
         now = [100.0]
         monkeypatch.setattr(stages.time, "perf_counter", lambda: now[0])
         stage.compute_frame()
         assert stage.is_answer_due()
         stage.build_answer()
-        said = 0
+        message_text = 0
         for _ in range(60):
             now[0] += 1 / 60
             stage.mark_dirty()
             stage.compute_frame()
             if stage.is_answer_due():
                 stage.build_answer()
-                said += 1
-        assert 5 <= said <= 15
+                message_text += 1
+        assert 5 <= message_text <= 15
 
     def test_after_a_solver_has_raised_it_waits_for_a_change(self, stage, monkeypatch):
         stage.playhead.set_clip(rig().clip("walk"))
@@ -267,7 +267,7 @@ class TestAnswers:
         aim(stage, HAND)
         assert stage.build_answer()["views"][0]["at_limit"] == []
 
-    def test_a_joint_that_rests_at_its_limit_is_told_apart_until_a_goal_is_missed(self):
+    def test_a_joint_that_rests_at_its_limit_is_distinguished_until_a_goal_is_missed(self):
         stage = PoseState(
             scenes.build_scene("biped").replace(solvers=(SolverChoice("levenberg_marquardt"), SolverChoice("ccd")))
         )
@@ -292,7 +292,7 @@ class TestAnswers:
         arm = stage.build_answer()["views"][0]["errors"]
         stage.dragged = "left_leg"
         assert stage.build_answer()["views"][0]["errors"][0] != arm[0]
-        stage.dragged = "nobody"
+        stage.dragged = "unattended"
         assert stage.build_answer()["views"][0]["errors"] == arm
 
     def test_another_method_starts_from_the_start_pose_once(self):

@@ -119,9 +119,9 @@ class TestWhatAPageSays:
 
     @given(st.text() | st.binary())
     def test_noise_is_never_another_error(self, noise):
-        said = []
-        sentence = refusal(lambda: said.append(read_message(noise)))
-        assert isinstance(said[0]["do"], str) if sentence is None else is_sentence(sentence)
+        message_text = []
+        sentence = refusal(lambda: message_text.append(read_message(noise)))
+        assert isinstance(message_text[0]["do"], str) if sentence is None else is_sentence(sentence)
 
     @given(st.dictionaries(st.text(), MALFORMED))
     def test_an_object_without_a_word_is_refused(self, args):
@@ -158,7 +158,7 @@ class TestArguments:
         with pytest.raises(poise.InputError, match="zero length"):
             protocol.read_quaternion({"x": [0, 0, 0, 0]}, "x")
 
-    def test_bounds_are_said(self):
+    def test_bounds_are_reported(self):
         assert protocol.read_number({"x": 2}, "x", 1, 3) == 2.0
         with pytest.raises(poise.InputError, match="x is a number from 1 to 3, not 4"):
             protocol.read_number({"x": 4}, "x", 1, 3)

@@ -43,7 +43,7 @@ def test_ground_that_is_no_shape_or_too_large_is_refused(words):
         acted(everything(), "terrain", words=words)
 
 
-def test_a_page_that_is_loaded_again_is_told_everything_whatever_was_asked_before():
+def test_a_page_that_is_loaded_again_receives_everything_whatever_was_requested_before():
     with watched(everything()) as page:
         page.send("terrain", words="noise:1e300,1")
         page.until(lambda page: page.errors)
@@ -133,30 +133,30 @@ def test_planting_that_fails_for_old_ground_leaves_new_ground_planted(monkeypatc
 
 def test_the_end_of_one_thing_leaves_the_word_of_another():
     studio = SessionThread(everything())
-    said = []
-    studio.outbox.send = lambda message, *_: said.append(message["text"])
+    message_text = []
+    studio.outbox.send = lambda message, *_: message_text.append(message["text"])
     studio.set_busy(1, "saving")
     studio.set_busy(2, "planting")
     studio.set_busy(2, None)
     studio.set_busy(1, None)
-    assert said == ["saving", "planting", "saving", None]
+    assert message_text == ["saving", "planting", "saving", None]
     studio.close()
 
 
 def test_a_solver_that_raises_at_its_first_solve_leaves_no_word(monkeypatch):
     studio = SessionThread(everything())
-    said, busy = [], threading.Event()
+    message_text, busy = [], threading.Event()
 
     def say(message, *_):
-        said.append(message)
+        message_text.append(message)
         if message["kind"] == "busy":
             busy.set()
 
     monkeypatch.setattr(studio.outbox, "send", say)
     monkeypatch.setattr(PoseState, "_build_solve", lambda *_: lambda: 1 / (not busy.wait(PATIENCE)))
     studio._run_guarded(studio._send_frame)
-    assert [m["text"] for m in said if m["kind"] == "busy"][-1] is None
-    assert "stage" not in said[-1].get("text", "") or "line" in said[-1]["text"]
+    assert [m["text"] for m in message_text if m["kind"] == "busy"][-1] is None
+    assert "stage" not in message_text[-1].get("text", "") or "line" in message_text[-1]["text"]
     studio.close()
 
 
@@ -243,7 +243,7 @@ def test_what_changes_nothing_is_no_step_of_undo():
     studio.close()
 
 
-def test_a_method_is_seen_from_the_start_pose():
+def test_a_method_is_visible_from_the_start_pose():
     studio = SessionThread(everything())
     chain = studio.document.chains[0]
     studio.set_document(studio.document.with_chain(chain.replace(position=(0.45, 1.25, 0.3))))

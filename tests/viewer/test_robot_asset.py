@@ -279,7 +279,7 @@ def test_a_mesh_outside_is_noted_and_the_rest_is_shown(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("shape", "said"),
+    ("shape", "message_text"),
     [
         ('<box size="1 2"/>', "size needs 3 numbers"),
         ('<box size="1 2 x"/>', "not a number"),
@@ -293,13 +293,13 @@ def test_a_mesh_outside_is_noted_and_the_rest_is_shown(tmp_path):
         ('<mesh filename="doctype.dae"/>', "document types and entities are not read"),
     ],
 )
-def test_what_cannot_be_shown_is_noted(tmp_path, shape, said):
+def test_what_cannot_be_shown_is_noted(tmp_path, shape, message_text):
     for name, text in (("t.stl", STL_TETRAHEDRON), ("words.stl", "solid none"), ("empty.stl", ""), ("t.step", "x")):
         (tmp_path / name).write_text(text)
     (tmp_path / "doctype.dae").write_text('<!DOCTYPE a [<!ENTITY b "c">]><COLLADA/>')
     model = build_rig_message(robot(tmp_path, visual(shape)))
     assert model.asset is None
-    assert said in model.notes[0]
+    assert message_text in model.notes[0]
 
 
 def test_a_mesh_too_large_is_refused_before_it_is_read(tmp_path):
@@ -355,7 +355,7 @@ def test_nothing_outside_of_the_named_folders_is_read(tmp_path):
         assert "is not there" in model.notes[0]
 
 
-def test_many_lost_meshes_are_said_shortly(data):
+def test_many_lost_meshes_are_reported_shortly(data):
     if not (data / "urdf/panda.urdf").exists():
         pytest.skip("no panda.urdf in the data")
     (note,) = build_rig_message(poise.load(data / "urdf/panda.urdf")).notes

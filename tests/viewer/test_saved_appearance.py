@@ -141,10 +141,10 @@ class TestInTheStudio:
             (binary,) = (binary for binary in page.binaries if binary[0] == 4)
             assert int.from_bytes(binary[4:8], "little") == file["id"]
             assert (file["mime"], len(binary) > 108) == (MIMES[wanted], True)
-            page.until(lambda page: any(said["level"] == "done" for said in page.all("message")))
+            page.until(lambda page: any(message["level"] == "done" for message in page.all("message")))
             assert page.errors == []
 
-    def test_what_cannot_be_saved_is_said(self):
+    def test_what_cannot_be_saved_is_reported(self):
         with watched(scenes.build_scene("ccd")) as page:
             page.send("save", format="glb")
             page.send("save", format="nothing")

@@ -152,7 +152,7 @@ class TestHosts:
         for origin in ("http://localhost:3000", f"http://localhost:{server.port}", "http://evil.org"):
             assert ask_socket(server, upgrade(origin), host) == 403
 
-    def test_a_refused_name_is_told_the_way_out(self, server):
+    def test_a_refused_name_suggests_the_way_out(self, server):
         assert b"open it as localhost" in get(server, b"/", "studio.example.org")[1]
 
 
@@ -186,7 +186,7 @@ class TestWhoGetsIn:
         ],
         ids=str,
     )  # fmt: skip
-    def test_without_a_good_first_message_nobody_does(self, server, first):
+    def test_without_a_good_first_message_none_does(self, server, first):
         token = token_of(server)
         message = first.replace(b"TOKEN", token.encode()) if isinstance(first, bytes) else json.dumps(first)
         with opened(server) as client:

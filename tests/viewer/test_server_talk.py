@@ -40,7 +40,7 @@ def page(server):
         yield opened_page.until(lambda page: page.state is not None and page.shown is not None)
 
 
-def said(page, words):
+def message_text(page, words):
     """Wait for a message with these words."""
     page.until(lambda page: words in page.kinds.get("message", {}).get("text", ""), words)
     return page.kinds["message"]
@@ -67,12 +67,12 @@ class TestMessages:
         assert page.kinds["message"]["level"] == "error"
         assert is_sentence(page.kinds["message"]["text"])
         page.send("undo")
-        said(page, "nothing to undo")
+        message_text(page, "nothing to undo")
 
     @pytest.mark.parametrize("name", [*commands.INTERNAL, "nothing", "", "__class__"])
     def test_what_is_not_for_pages(self, server, page, name):
         page.send(name, scene="ccd", key="mine", change=None, work=None, pose=None)
-        assert f"no action {name!r}" in said(page, "no action")["text"]
+        assert f"no action {name!r}" in message_text(page, "no action")["text"]
         assert server.session.document.scene is None
         assert page.kinds["welcome"]["key"] != "mine"
 
@@ -91,7 +91,7 @@ class TestMessages:
 
     def test_one_that_is_as_large_as_it_may_be(self, page):
         page.socket.send(json.dumps({"do": "no such", "pad": "x" * 65_000}))
-        said(page, "no such")
+        message_text(page, "no such")
 
     @pytest.mark.parametrize("frame", [0, -1, 10**30, "1", None, 1.5, [], True])
     def test_an_acknowledgement_of_nothing(self, page, frame):
@@ -104,7 +104,7 @@ class TestMessages:
             page.send(name)
         page.send("undo", last=True)
         page.send("no such")
-        said(page, "no such")
+        message_text(page, "no such")
         assert not any("no action" in text and "no such" not in text for text in page.messages)
 
 
@@ -227,14 +227,14 @@ class TestLosses:
 
 class TestSolversThatRaise:
     @pytest.mark.parametrize("error", [RuntimeError("broken"), RecursionError(), FloatingPointError(), KeyError("x")])
-    def test_the_page_is_told_and_goes_on(self, page, monkeypatch, error):
+    def test_the_page_learns_and_goes_on(self, page, monkeypatch, error):
         def broken(*_):
             raise error
 
         with monkeypatch.context() as patch:
             patch.setattr(ViewSolver, "_solve_chains", broken)
             page.send("target", **CHAIN, position=HAND, serial=1)
-            assert is_sentence(said(page, type(error).__name__)["text"])
+            assert is_sentence(message_text(page, type(error).__name__)["text"])
         page.send("target", **CHAIN, position=HAND, serial=2)
         page.until(lambda page: np.allclose(hand_of(page), HAND, atol=2e-3))
         page.until(lambda page: page.kinds["answer"]["views"][0]["status"] == Status.reached.name)
@@ -252,9 +252,9 @@ class TestSolversThatRaise:
 
         with monkeypatch.context() as patch:
             patch.setattr(ViewSolver, "_solve_chains", broken)
-            said(page, "broken")
+            message_text(page, "broken")
             page.send("no such")
-            said(page, "no such")
+            message_text(page, "no such")
         assert sum("broken" in text for text in page.messages) <= 2
 
 

@@ -193,14 +193,14 @@ class TestEverything:
                 page.send(first, **args)
             for args in {**GOOD, **COMMANDS}[name]:
                 page.send(name, **args)
-            page.send("target", chain="left_arm" if name not in ("scene", "chain_remove") else "nobody", serial=99)
+            page.send("target", chain="left_arm" if name not in ("scene", "chain_remove") else "unattended", serial=99)
             if name in ("scene", "chain_remove"):
-                page.until(lambda page: page.errors and "nobody" in page.errors[-1])
+                page.until(lambda page: page.errors and "unattended" in page.errors[-1])
             elif name == "step":
                 page.until(lambda page: page.state["run"] == "step")
             else:
                 page.answered(99)
-            assert [text for text in page.errors if "nobody" not in text] == []
+            assert [text for text in page.errors if "unattended" not in text] == []
 
     @pytest.mark.parametrize("name", [*ACTIONS, *commands.COMMANDS])
     def test_nonsense_is_a_sentence_and_nothing_changes(self, page, name):
@@ -223,10 +223,16 @@ class TestEverything:
 
 
 class TestAPage:
-    def test_it_is_told_everything_in_order(self):
+    def test_it_receives_everything_in_order(self):
         with watched(everything()) as page:
             page.until(lambda page: page.frame and page.newest("answer") and page.newest("state"))
-            order = list(dict.fromkeys(said["kind"] for said in page.said if said["kind"] not in ("busy", "message")))
+            order = list(
+                dict.fromkeys(
+                    message_text["kind"]
+                    for message_text in page.messages_shown
+                    if message_text["kind"] not in ("busy", "message")
+                )
+            )
             assert order[:4] == ["welcome", "model", "terrain", "marks"]
             assert set(order[4:]) == {"state", "answer"}
             assert page.newest("welcome")["key"] == "key"
@@ -235,7 +241,7 @@ class TestAPage:
                 page.frame.rows[0, 0, :, :3], everything().solver_start.world.positions, atol=1e-5
             )
 
-    def test_the_ghost_is_sent_anew_where_the_start_pose_changes_and_only_there(self):
+    def test_the_ghost_is_sent_again_where_the_start_pose_changes_and_only_there(self):
         def ghosts(page):
             return [binary[0] for binary in page.binaries].count(2)
 
@@ -249,12 +255,12 @@ class TestAPage:
             page.until(lambda page: page.state["free_root"])
             assert ghosts(page) == 2
 
-    def test_a_scene_may_be_asked_for(self):
+    def test_a_scene_may_be_requested(self):
         with watched(everything(), scene="two_methods") as page:
             page.until(lambda page: page.frame and page.state["scene"] == "two_methods")
             assert page.frame.rows.shape[:2] == (2, 1)
 
-    def test_an_unknown_scene_is_said_and_what_is_there_is_shown(self):
+    def test_an_unknown_scene_is_reported_and_what_is_there_is_shown(self):
         with watched(everything(), scene="cdd") as page:
             page.until(lambda page: page.frame)
             assert "did you mean 'ccd'" in page.errors[0]
@@ -338,7 +344,7 @@ class TestSolving:
         page.send("target", **CHAIN, position=HAND, serial=22)
         assert page.answered(22).status == Status.reached
 
-    def test_a_state_that_cannot_be_told_ends_nothing(self, page, monkeypatch):
+    def test_a_state_that_cannot_be_reported_ends_nothing(self, page, monkeypatch):
         """And is said once, not again and again."""
         page.until(lambda page: page.newest("state"))
         with monkeypatch.context() as patch:

@@ -33,24 +33,24 @@ DOCUMENTS = {
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_who_is_greyed_refuses_and_nobody_else(name):
+def test_who_is_greyed_refuses_and_no_other(name):
     document = DOCUMENTS[name]()
-    told = find_solver_refusals(document)
+    reported = find_solver_refusals(document)
     q = document.solver_start.q[None]
     for solver in solvers.names():
         try:
             solvers.named(solver)
         except UnsupportedError:
-            assert solver not in told
+            assert solver not in reported
             continue
         if solver in SLOW:
             continue
         outcome = ViewSolver(document, document.solver_start, SolverChoice(solver))(document.active_chains, np.array(q))
-        assert (outcome.status == STATUS_REFUSED) == (solver in told), (solver, outcome.sentence)
-        assert solver not in told or told[solver] == outcome.sentence
+        assert (outcome.status == STATUS_REFUSED) == (solver in reported), (solver, outcome.sentence)
+        assert solver not in reported or reported[solver] == outcome.sentence
 
 
-def test_without_chains_nobody_refuses():
+def test_without_chains_no_method_refuses():
     document = scenes.build_scene("biped")
     assert find_solver_refusals(document) != {}
     assert find_solver_refusals(document.replace(driven=True)) == {}
@@ -63,17 +63,17 @@ def test_without_chains_nobody_refuses():
 @pytest.mark.long
 def test_the_list_greys_them_with_their_reasons(served):
     tab = served("biped")
-    told = find_solver_refusals(tab.studio.document)
-    assert "fabrik" in told
-    assert "ccd" not in told
+    reported = find_solver_refusals(tab.studio.document)
+    assert "fabrik" in reported
+    assert "ccd" not in reported
     for name in solvers.names():
         option = tab.at("solver-a").locator(f"option[value={name}]")
-        if name in told:
+        if name in reported:
             assert option.is_disabled()
-            assert option.get_attribute("title") == told[name]
+            assert option.get_attribute("title") == reported[name]
     assert not tab.at("solver-a").locator("option[value=levenberg_marquardt]").is_disabled()
     tab.at("refused-methods").locator("summary").click()
-    for sentence in told.values():
+    for sentence in reported.values():
         assert sentence in tab.at("refused-methods").inner_text()
     assert tab.at("without-a").is_hidden()
     tab.pick("solver-a", "ccd")

@@ -27,7 +27,7 @@ from tests.viewer.action_cases import FIRST, GOOD, everything, rig
 from tests.viewer.watcher import is_sentence, refusal
 
 
-def told(document, playhead=None, history=None):
+def reported(document, playhead=None, history=None):
     """The state as a page reads it."""
     state = build_state(document, playhead or Playhead(), history or History(), 7)
     return json.loads(json.dumps(state, allow_nan=False))
@@ -74,7 +74,7 @@ class TestWelcome:
                 args = {"view": 0, "name": option["name"], "value": value}
                 changed = ACTIONS["option"].apply(document, args)
                 assert changed.solvers[0].build_solver().__class__ is type(solvers.named(name))
-                told(changed)
+                reported(changed)
 
     def test_a_solver_whose_extra_is_missing_says_so(self, monkeypatch):
         def named(name, **_):
@@ -90,7 +90,7 @@ class TestState:
     @pytest.mark.parametrize("scene", scenes.names())
     def test_every_scene_is_json_and_says_what_it_is(self, scene):
         document = scenes.build_scene(scene)
-        state = told(document)
+        state = reported(document)
         assert (state["scene"], state["name"], state["version"]) == (scene, document.name, 7)
         assert [chain["id"] for chain in state["chains"]] == [chain.id for chain in document.chains]
         assert [solver["name"] for solver in state["solvers"]] == [choice.name for choice in document.solvers]
@@ -98,12 +98,12 @@ class TestState:
         assert set(state["modes"]) == {"plain", "hinge", "limits"}
 
     def test_a_handle_is_not_turned_until_somebody_turns_it(self):
-        (ball,) = told(everything())["handles"]
+        (ball,) = reported(everything())["handles"]
         assert (ball["position"], ball["rotation"]) == ([0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0])
 
     def test_chains_say_every_field(self):
         chain = everything().chains[0]
-        (first, *_) = told(everything())["chains"]
+        (first, *_) = reported(everything())["chains"]
         assert set(first) == {*ChainTarget.__dataclass_fields__, "joints"}
         assert first["joints"] == ["LeftArm", "LeftForeArm", "LeftHand"]
         assert first["position"] == list(chain.position)
@@ -116,47 +116,47 @@ class TestState:
             document = document.replace(clip="walk")
         for first, args in FIRST["unkey"] if name == "unkey" else ():
             document = ACTIONS[first].apply(document, args)
-        before = told(document)
+        before = reported(document)
         for args in GOOD[name]:
-            after = told(ACTIONS[name].apply(document, args))
+            after = reported(ACTIONS[name].apply(document, args))
             assert after != before
 
     def test_limits_can_be_read_back(self):
         for args in GOOD["limit"][1:]:
             document = ACTIONS["limit"].apply(everything(), args)
-            state = told(document)
+            state = reported(document)
             for joint, limit in zip(rig().skeleton.names, document.skeleton.limits, strict=True):
                 assert (joint in state["limits"]) == (limit is not None)
                 if limit is not None:
                     read = read_limit(state["limits"][joint])
                     assert type(read) is type(limit)
                     again = document.replace(skeleton=document.skeleton.limited({joint: read}))
-                    assert told(again)["limits"] == state["limits"]
+                    assert reported(again)["limits"] == state["limits"]
 
     def test_outlines_are_those_of_the_limits_that_count(self):
         document = everything()
         limited = {name for name, limit in zip(rig().skeleton.names, rig().skeleton.limits, strict=True) if limit}
-        assert set(told(document)["outlines"]) == limited
-        assert told(document.replace(mode="plain"))["outlines"] == {}
-        for lines in told(document)["outlines"].values():
+        assert set(reported(document)["outlines"]) == limited
+        assert reported(document.replace(mode="plain"))["outlines"] == {}
+        for lines in reported(document)["outlines"].values():
             for line in lines:
                 assert np.isfinite(np.array(line)).all()
                 assert np.array(line).shape[1] == 3
 
     def test_clips_and_the_playhead(self):
         head = Playhead(rig().clip("walk"), time=0.25, playing=True, speed=2.0)
-        state = told(everything().replace(clip="walk"), head)
+        state = reported(everything().replace(clip="walk"), head)
         (clip,) = state["clips"]
         assert (clip["name"], clip["seconds"], clip["frames"]) == ("walk", 1.0, 31)
         assert clip["fps"] == pytest.approx(30.0, rel=1e-4)
         assert (state["clip"], state["duration"], state["time"]) == ("walk", 1.0, 0.25)
         assert (state["playing"], state["speed"]) == (True, 2.0)
-        assert told(everything())["duration"] == 0.0
+        assert reported(everything())["duration"] == 0.0
 
     def test_undo_and_redo_by_name(self):
         history = History()
         history.add("pin", None)
-        state = told(everything(), history=history)
+        state = reported(everything(), history=history)
         assert (state["undo"], state["redo"]) == ("pin", None)
 
     @pytest.mark.parametrize(
@@ -169,10 +169,10 @@ class TestState:
             ("two_bone", "mid", "LeftForeArm"),
         ],
     )
-    def test_options_are_told_as_they_are_typed(self, solver, name, value):
+    def test_options_are_reported_as_they_are_typed(self, solver, name, value):
         document = ACTIONS["solver"].apply(everything(), {"view": 0, "name": solver})
         changed = ACTIONS["option"].apply(document, {"view": 0, "name": name, "value": value})
-        shown = told(changed)["solvers"][0]["options"][name]
+        shown = reported(changed)["solvers"][0]["options"][name]
         assert shown == value
         again = ACTIONS["option"].apply(document, {"view": 0, "name": name, "value": shown})
         assert again.solvers == changed.solvers
@@ -184,7 +184,7 @@ class TestState:
         for option in list_parameters(type(solvers.named(name))):
             for value in nonsense:
                 args = {"view": 0, "name": option.name, "value": value}
-                sentence = refusal(lambda args=args: told(ACTIONS["option"].apply(document, args)))
+                sentence = refusal(lambda args=args: reported(ACTIONS["option"].apply(document, args)))
                 assert sentence is None or is_sentence(sentence)
 
 
@@ -210,10 +210,10 @@ class TestAnswer:
     def test_the_selected_joint_of_each_kind(self):
         arm = poise.load(samples.path("arm.urdf"))
         for name in arm.skeleton.names:
-            said = describe_joint(arm.pose, name)
-            assert said["joint"] == name
-            assert len(said["values"]) == (0 if arm.skeleton[name].kind == 0 else 1)
-            np.testing.assert_array_equal(said["position"], arm.pose.world[name].positions)
+            message = describe_joint(arm.pose, name)
+            assert message["joint"] == name
+            assert len(message["values"]) == (0 if arm.skeleton[name].kind == 0 else 1)
+            np.testing.assert_array_equal(message["position"], arm.pose.world[name].positions)
 
     def test_wide_limits_are_json_too(self):
         skeleton = poise.Skeleton.build(
@@ -221,5 +221,5 @@ class TestAnswer:
             limits=[SwingTwist((0, 0, 1), np.pi, (-np.inf, np.inf)), Range(-np.inf, np.inf, axis=(1, 0, 0)), None],
         )  # fmt: skip
         document = build_document(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)), chains=())
-        state = told(document)
+        state = reported(document)
         assert state["limits"]["b"] == {"type": "range", "low": None, "high": None, "axis": [1.0, 0.0, 0.0]}

@@ -27,7 +27,7 @@ def test_any_order_of_steps_against_a_plain_list(steps):
         assert [label is not None for label in history.labels] == [at > 0, at + 1 < len(values)]
 
 
-def test_nothing_to_do_is_said():
+def test_nothing_to_do_is_reported():
     history = History()
     with pytest.raises(InputError, match="nothing to undo"):
         history.undo(0)

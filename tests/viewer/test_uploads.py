@@ -88,7 +88,7 @@ class TestFolder:
         with pytest.raises(InputError, match="cannot be stored"):
             uploads.begin_file({"path": "a.bvh/b", "size": 0})
 
-    def test_what_nobody_reads_is_refused_with_the_way_out(self, uploads):
+    def test_what_has_no_reader_is_refused_with_the_way_out(self, uploads):
         with pytest.raises(FileError, match="Blender"):
             uploads.begin({"main": "a.blend", "files": 1, "bytes": 1})
 
@@ -176,7 +176,7 @@ class TestOpening:
             page.until(lambda page: page.newest("answer") and page.newest("answer")["selected"])
             assert not [text for text in page.errors if "announced" in text]  # what is late says nothing
 
-    def test_meshes_that_are_missing_are_told_without_the_folder(self, tmp_path, monkeypatch):
+    def test_meshes_that_are_missing_are_reported_without_the_folder(self, tmp_path, monkeypatch):
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
         joint = '<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/>'
         mesh = '<visual><geometry><mesh filename="meshes/a.stl"/></geometry></visual>'
@@ -184,5 +184,5 @@ class TestOpening:
         text = f'<robot name="r"><link name="a">{mesh}</link><link name="b"/>{joint}{limit}</robot>'
         with watched(everything()) as page:
             deliver(page, "r/robot.urdf", {"r/robot.urdf": text.encode()})
-            page.until(lambda page: [said for said in page.all("message") if "a.stl" in said["text"]])
-            assert not [said for said in page.all("message") if str(tmp_path) in said["text"]]
+            page.until(lambda page: [message for message in page.all("message") if "a.stl" in message["text"]])
+            assert not [message for message in page.all("message") if str(tmp_path) in message["text"]]

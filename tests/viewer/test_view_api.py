@@ -269,14 +269,14 @@ class TestFrames:
         assert gaps == pytest.approx([0.02, 0.02, 0.2, 0.0, 0.02, 0.02, 0.02])
 
     def test_they_end_with_the_viewer(self, view):
-        seen = []
+        observed = []
         for frame in view.frames(fps=50):
-            seen.append(frame)
+            observed.append(frame)
             if frame.number == 1:
                 closing = threading.Thread(target=view.close)
                 closing.start()
         closing.join()
-        assert len(seen) >= 2
+        assert len(observed) >= 2
 
     def test_they_end_when_the_page_was_closed(self, rig):
         with poise.view(rig, open_browser=False) as view:
@@ -315,14 +315,14 @@ class TestFrames:
 
 
 class TestTheEnd:
-    def test_the_page_is_told_that_the_script_has_ended(self, rig):
+    def test_the_page_learns_that_the_script_has_ended(self, rig):
         with poise.view(rig, open_browser=False) as view, page_at(view.url) as page:
             page.until(lambda page: page.shown is not None)
             view.close()
             assert closed_with(page.socket) == CLOSED_ENDED
             assert page.socket.close_reason == "The script has ended"
 
-    def test_a_script_that_ends_without_a_word_has_the_page_told(self, tmp_path):
+    def test_a_script_that_ends_without_a_word_has_the_page_informed(self, tmp_path):
         script = tmp_path / "shows.py"
         script.write_text(
             "import sys, poise\nfrom poise.io import samples\n"

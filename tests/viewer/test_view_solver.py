@@ -202,7 +202,7 @@ class TestChainAfterChain:
         np.testing.assert_array_equal(outcome.q[0], pose.q)
         assert outcome.iterations == iterations
 
-    def test_a_chain_that_a_method_cannot_take_is_left_out_and_said(self):
+    def test_a_chain_that_a_method_cannot_take_is_left_out_and_reported(self):
         document = with_solver(scenes.build_scene("biped"), "ccd")
         outcome = solved(document)
         assert outcome.status == Status.reached, outcome.sentence
@@ -235,7 +235,7 @@ class TestChainAfterChain:
         assert outcome.left == pytest.approx(apart, abs=2e-3)
         assert is_sentence(outcome.sentence)
 
-    def test_of_several_the_worst_is_said(self):
+    def test_of_several_the_worst_is_reported(self):
         document = self.reaching("ccd")
         document = document.with_chain(document.find_chain("RightHand").replace(position=(-3.0, 1.0, 0.0)))
         outcome = solved(document)

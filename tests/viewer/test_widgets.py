@@ -30,7 +30,7 @@ def view(rig):
         yield opened
 
 
-def told(page):
+def reported(page):
     """Values of the controls as the page was told."""
     return {} if page.state is None else {one["name"]: one["value"] for one in page.state["controls"]}
 
@@ -39,7 +39,7 @@ def test_they_follow_the_page_and_the_page_them(view):
     slider, button, note = view.slider("stiff", 0, 2, 0.5), view.button("go"), view.text("note", "first")
     assert (slider.value, button.value, note.value) == (0.5, 0, "first")
     with page_at(view.url) as page:
-        page.until(lambda page: told(page) == {"stiff": 0.5, "go": 0, "note": "first"})
+        page.until(lambda page: reported(page) == {"stiff": 0.5, "go": 0, "note": "first"})
         assert [slider.moved, button.pressed, note.moved] == [False] * 3
         page.send("control", name="stiff", value=1.25, phase="end")
         page.send("control", name="go", value=None)
@@ -53,7 +53,7 @@ def test_they_follow_the_page_and_the_page_them(view):
         assert button.value == 1
         assert note.moved
         slider.value, note.value = 2, "third"
-        page.until(lambda page: told(page) == {"stiff": 2, "go": 1, "note": "third"})
+        page.until(lambda page: reported(page) == {"stiff": 2, "go": 1, "note": "third"})
         assert not slider.moved
         page.send("control", name="stiff", value=9)
         page.until(lambda page: "message" in page.kinds)
@@ -65,14 +65,14 @@ def test_they_outlive_undo_and_another_scene(view):
     slider = view.slider("stiff", 0, 2, 0.5)
     view.marks([[0, 1, 0]])
     with page_at(view.url) as page:
-        page.until(lambda page: told(page) == {"stiff": 0.5})
+        page.until(lambda page: reported(page) == {"stiff": 0.5})
         page.send("scene", name="ccd")
         page.until(lambda page: page.state["scene"] == "ccd")
         page.send("control", name="stiff", value=1.5)
-        page.until(lambda page: told(page) == {"stiff": 1.5})
+        page.until(lambda page: reported(page) == {"stiff": 1.5})
         page.send("undo")
         page.until(lambda page: page.state["scene"] is None)
-        assert told(page) == {"stiff": 1.5}
+        assert reported(page) == {"stiff": 1.5}
         assert slider.value == 1.5
         assert len(view.document.marks) == 1
 

@@ -57,7 +57,7 @@ class Watcher:
 
     def __init__(self, studio, *, scene=None):
         self.studio, self.scene = studio, scene
-        self.said, self.binaries, self.frames = [], [], []
+        self.messages_shown, self.binaries, self.frames = [], [], []
         self.acknowledges = True
         self._ready = threading.Event()
         self._wake = self._ready.set
@@ -69,14 +69,16 @@ class Watcher:
 
     def newest(self, kind):
         """The last message of a kind, or None."""
-        return next((said for said in reversed(self.said) if said["kind"] == kind), None)
+        return next(
+            (message_text for message_text in reversed(self.messages_shown) if message_text["kind"] == kind), None
+        )
 
     def all(self, kind):
-        return [said for said in self.said if said["kind"] == kind]
+        return [message_text for message_text in self.messages_shown if message_text["kind"] == kind]
 
     @property
     def errors(self):
-        return [said["text"] for said in self.all("message") if said["level"] == "error"]
+        return [message_text["text"] for message_text in self.all("message") if message_text["level"] == "error"]
 
     @property
     def state(self):
@@ -94,7 +96,7 @@ class Watcher:
         """Take what comes until `wanted(page)`; gives what that returned."""
         end = monotonic() + PATIENCE
         while not (found := wanted(self)):
-            assert monotonic() < end, [str(said)[:200] for said in self.said[-5:]]
+            assert monotonic() < end, [str(message_text)[:200] for message_text in self.messages_shown[-5:]]
             self._ready.wait(0.05)
             self._ready.clear()
             for part in self.studio.outbox.take():
@@ -103,7 +105,7 @@ class Watcher:
 
     def _take(self, part):
         if isinstance(part, str):
-            self.said.append(json.loads(part))
+            self.messages_shown.append(json.loads(part))
             return
         if part[0] != 1:
             self.binaries.append(part)

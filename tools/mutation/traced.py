@@ -31,8 +31,8 @@ lines: dict[CodeType, set[int]] = defaultdict(set)
 counts: dict[CodeType, int] = defaultdict(int)
 ours: dict[CodeType, bool] = {}
 out = Path(os.environ["MUTATION_TRACE"])
-anew = "MUTATION_ANEW" in os.environ  # what was traced before is traced again, since tests have changed
-known = set() if anew or not out.is_file() else {json.loads(line)["test"] for line in out.read_text().splitlines()}
+repeat = "MUTATION_REPEAT" in os.environ  # what was traced before is traced again, since tests have changed
+known = set() if repeat or not out.is_file() else {json.loads(line)["test"] for line in out.read_text().splitlines()}
 
 
 def called(frame: FrameType, _event: str, _what: Any) -> Any:

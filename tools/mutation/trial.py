@@ -113,10 +113,10 @@ class Runner:
         files = list(dict.fromkeys(test.split("::")[0] for test in tests))
         arguments = ["-x", "-q", "-p", "no:cacheprovider", "-p", "mutation.chosen", *files]
         output, began = self.scratch / "output.txt", time.perf_counter()
-        asked = {"arguments": arguments, "output": str(output), "limit": self.limit}
+        requested = {"arguments": arguments, "output": str(output), "limit": self.limit}
         assert self.server.stdin is not None
         assert self.server.stdout is not None
-        self.server.stdin.write(json.dumps(asked) + "\n")
+        self.server.stdin.write(json.dumps(requested) + "\n")
         self.server.stdin.flush()
         code = json.loads(self.server.stdout.readline())
         seconds, words = time.perf_counter() - began, output.read_text(encoding="utf-8", errors="replace")

@@ -103,20 +103,20 @@ def errors_of(goal: Any, pose: poise.Pose, q: Array, rows: Array) -> tuple[Array
     row = s.index(goal.joint)
     turn = rotation_of(linear[:, row])
     at = place[:, row] + linear[:, row] @ np.array(getattr(goal, "offset", (0.0, 0.0, 0.0)))
-    told = 1e-12 * np.maximum(np.abs(place).max(axis=(1, 2)), np.abs(rows[:, :3]).max(axis=1, initial=0.0))
+    reported = 1e-12 * np.maximum(np.abs(place).max(axis=(1, 2)), np.abs(rows[:, :3]).max(axis=1, initial=0.0))
     found: list[Array] = []
     fine: list[Array] = []
     for measure in goal.measures:
         if measure == "position":
             found.append(length(rows[:, :3] - at))
-            fine.append(told)
+            fine.append(reported)
         elif measure == "rotation":
             found.append(angle_of(from_quaternion(rows[:, -4:]) @ np.swapaxes(turn, 1, 2)))
             fine.append(np.full(len(q), 1e-11))
         else:
             way = rows if measure == "direction" else rows - at
             found.append(angle_between(turn @ np.array(goal.axis), way))
-            fine.append(1e-11 + (0.0 if measure == "direction" else 4.0) * told / np.maximum(length(way), 1e-300))
+            fine.append(1e-11 + (0.0 if measure == "direction" else 4.0) * reported / np.maximum(length(way), 1e-300))
     return np.stack(found, axis=1), np.stack(fine, axis=1)
 
 
@@ -125,9 +125,9 @@ def _side(goal: poise.Pole, s: poise.Skeleton, place: Array, rows: Array) -> tup
     line = tip - first
     along = line / np.maximum(length(line), 1e-300)[:, None]
     a, b = (v - (v * along).sum(axis=1, keepdims=True) * along for v in (middle - first, rows - first))
-    told = 1e-12 * np.maximum(np.abs(place).max(axis=(1, 2)), np.abs(rows).max(axis=1))
+    reported = 1e-12 * np.maximum(np.abs(place).max(axis=(1, 2)), np.abs(rows).max(axis=1))
     shortest = np.minimum(np.minimum(length(a), length(b)), length(line))
     limb = length(middle - first) + length(tip - middle)
     vague = shortest <= 1e-5 * limb  # near the line the side is none
     angle = angle_between(a, b)
-    return angle[:, None], np.where(vague, np.inf, 1e-11 + 16 * told / np.maximum(shortest, 1e-300))[:, None]
+    return angle[:, None], np.where(vague, np.inf, 1e-11 + 16 * reported / np.maximum(shortest, 1e-300))[:, None]

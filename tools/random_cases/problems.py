@@ -16,7 +16,7 @@ ROWS, KNOWN = 3, 2  # targets, and how many of them a legal pose of the joints t
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class RequestedProblem:
     """A problem: its start, goals with ROWS targets, how to solve it; `known` (KNOWN, nq) meets the first targets."""
 
     start: poise.Pose
@@ -35,7 +35,7 @@ class Asked:
         return given if len(given) > 1 else given[0]
 
 
-def problem_of(seed: int) -> Asked | None:
+def problem_of(seed: int) -> RequestedProblem | None:
     """The problem of a seed; None where the joints drawn allow no goal."""
     rng = np.random.default_rng(seed)
     unit = float(rng.choice([1.0, 10.0 ** rng.uniform(-6, 6)]))
@@ -54,7 +54,7 @@ def problem_of(seed: int) -> Asked | None:
     if rng.random() < 0.05 and all(goal.width for goal in goals):
         goals.append(_pin(rng, s))
         known = known[:0]  # the pin may keep them away
-    return Asked(start, tuple(goals), how, known, unit)
+    return RequestedProblem(start, tuple(goals), how, known, unit)
 
 
 def _moving(start: poise.Pose, goals: tuple[Any, ...], how: dict[str, Any]) -> list[str] | None:
