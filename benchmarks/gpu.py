@@ -98,7 +98,7 @@ def pack_arm(prepared: Any) -> dict[str, np.ndarray]:
 def pack_tree(prepared: Any) -> dict[str, np.ndarray]:
     """Pack a tree of hinges as the entry `solve_trees` takes it."""
     from poise.kernels.layout import LIMIT_ROW  # noqa: PLC0415
-    from poise.kernels.tree_residual import MAX_LANES  # noqa: PLC0415
+    from poise.kernels.tree_arrays import MAX_LANES  # noqa: PLC0415
     from poise.solvers.base import lm_engine as engines  # noqa: PLC0415
 
     problem, engine = prepared.problem, prepared.solver.engine(prepared.problem, prepared.tolerance)

@@ -23,8 +23,8 @@ from poise.kernels.arm_lm import (
 )
 from poise.kernels.jit import _ARITHMETIC_FLAGS
 from poise.kernels.lanes import NumberKind, count_lanes, stack_array, stack_matrix, view_lanes
+from poise.kernels.tree_arrays import TreeArrays, compute_workspace_size, make_views
 from poise.kernels.tree_lm import write_frames
-from poise.kernels.tree_residual import TreeArrays, compute_workspace_size, make_views
 from poise.kernels.tree_residual import forward_kinematics as tree_forward
 from poise.kernels.vec_quat import Quat, Vec, rotation_error, sub
 from poise.maths.arrays import allocate_aligned

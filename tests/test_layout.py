@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from poise import Kind
-from poise.kernels import layout, planar_two_bone, two_bone
+from poise.kernels import arm_targets, layout, planar_two_bone, tree_arrays, two_bone
 from tests.kernels.kernel_entries import entered
 
 
@@ -45,15 +45,24 @@ class TestRows:
         settings = flat(entered(two_bone.read_settings)(numbers))
         assert [number for number in settings if number] == numbers.tolist()  # a 0 fills the swivel's quaternion
 
+    def test_the_head_of_an_arm_is_read_as_it_is_packed(self):
+        numbers = np.arange(layout.ARM_HEAD + 3)  # lists follow
+        assert entered(arm_targets.read_layout)(numbers) == layout.ArmLayout(*range(layout.ARM_HEAD))
+
+    def test_nodes_and_terms_of_a_tree_read_their_columns_in_order(self):
+        nodes, terms = np.arange(8).reshape(2, 4), np.arange(20).reshape(2, 10)
+        assert entered(tree_arrays.read_node)(nodes, 1) == (4, 5, 6, 7)
+        assert entered(tree_arrays.read_term)(terms, 1) == (10, 11, 12, 13, 14, 15)
+
     @pytest.mark.parametrize(
         ("first", "last"),
         [
-            (layout.REACH_LINKS, layout.REACH_WIDTH), (layout.ARM_DISTANCE, layout.ARM_RACE),
-            (layout.METHOD_RULE, layout.METHOD_SECOND), (layout.TREE_FACTOR, layout.TREE_PREFERENCE),
+            (layout.ARM_DISTANCE, layout.ARM_RACE), (layout.METHOD_RULE, layout.METHOD_SECOND),
+            (layout.TREE_FACTOR, layout.TREE_PREFERENCE),
         ],
     )  # fmt: skip
     def test_layouts_begin_at_zero_and_end_where_their_size_says(self, first, last):
-        sizes = {layout.REACH_HEAD, layout.ARM_SETTINGS, layout.METHOD_SETTINGS, layout.TREE_SETTINGS}
+        sizes = {layout.ARM_SETTINGS, layout.METHOD_SETTINGS, layout.TREE_SETTINGS}
         assert first == 0
         assert last + 1 in sizes
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from poise.kernels import tree_arrays
 from poise.kernels import tree_lm as tree_many
-from poise.kernels import tree_residual as tree_arrays
 from poise.kernels.lanes import LANES8
 from poise.kernels.layout import LIMIT_ROW
 from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, ROTATION, SLIDE, KernelTree, turn, wxyz

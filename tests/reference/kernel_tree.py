@@ -1,4 +1,4 @@
-"""Random trees in the arrays of kernels/tree_residual.py, and what a slow loop over rotations says of them."""
+"""Random trees in the arrays of kernels/tree_arrays.py, and what a slow loop over rotations says of them."""
 
 from __future__ import annotations
 

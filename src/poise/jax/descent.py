@@ -38,7 +38,7 @@ class TreeConstants(NamedTuple):
     ranges   (2, n, 3)    lowest and highest of each value
     moves    (n, 3)       1 for a degree of freedom, 0 in fixed nodes, followers and padding
     terms    (2, t)       kind and node
-    aims     (t, 9)       see kernels/tree_residual.py; without the columns of a POLE
+    aims     (t, 9)       see kernels/tree_arrays.py; without the columns of a POLE
     """
 
     parents: Array

@@ -43,6 +43,7 @@ __getattr__ = make_lazy_getattr(
     "planar_two_bone",
     "posture",
     "springs",
+    "tree_arrays",
     "tree_lm",
     "tree_residual",
     "two_bone",

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from poise.kernels import layout
 from poise.kernels.jit import device_function, inline, kernel
 from poise.kernels.lanes import (
     SCALAR,
@@ -34,25 +35,7 @@ from poise.kernels.lanes import (
     stack_matrix,
     view_lanes,
 )
-from poise.kernels.layout import (
-    ARM_ANGLE,
-    ARM_CANDIDATES,
-    ARM_DISTANCE,
-    ARM_FACTOR,
-    ARM_FLOOR,
-    ARM_HIGH,
-    ARM_ITERATIONS,
-    ARM_LONGEST,
-    ARM_LOW,
-    ARM_MAX_CANDIDATES,
-    ARM_POLISH,
-    ARM_RACE,
-    ARM_RESTARTS,
-    ARM_SHORTEST,
-    ARM_SLIDES,
-    ARM_WEIGHTS,
-    MAX_ARM_LINKS,
-)
+from poise.kernels.layout import ARM_MAX_CANDIDATES, MAX_ARM_LINKS
 from poise.kernels.matrices import factor_ldl, solve_ldl
 from poise.kernels.vec_quat import (
     Quat,
@@ -171,7 +154,7 @@ def compute_tip(kind, links, x, store_frames, axes, origins):
         if store_frames:
             write_vec(axes, i, z_axis(rotation))
             write_vec(origins, i, position)
-        if links[i, ARM_SLIDES] > 0.0:
+        if links[i, layout.ARM_SLIDES] > 0.0:
             position = add(position, scale(z_axis(rotation), x[i]))
         else:
             # Frames are packed with z as the axis: such a rotation takes 8 products, a general one 16.
@@ -190,7 +173,7 @@ def write_error(e, position_error, rotation, weights):
 @inline
 def compute_jacobian_column(links, i, axis, origin, tip):
     """Compute link i's column of the Jacobian. It is the tip's velocity and angular velocity per unit of its value."""
-    if links[i, ARM_SLIDES] > 0.0:
+    if links[i, layout.ARM_SLIDES] > 0.0:
         return axis, scale(axis, 0.0)
     return cross(axis, sub(tip, origin)), axis
 
@@ -225,7 +208,9 @@ def apply_damped_step(links, x, tip, weights, damping, workspace):
         )
         # Freezing by the sign of the gradient, compared with clamping alone: 17.7 iterations for a pose of a Panda
         # instead of 39.6, and 99.92 % solved instead of 98.8.
-        blocked = ((x[i] <= links[i, ARM_LOW]) & (push < 0.0)) | ((x[i] >= links[i, ARM_HIGH]) & (push > 0.0))
+        blocked = ((x[i] <= links[i, layout.ARM_LOW]) & (push < 0.0)) | (
+            (x[i] >= links[i, layout.ARM_HIGH]) & (push > 0.0)
+        )
         free = select(blocked, push * 0.0, push * 0.0 + 1.0)
         motion, rotation = scale(motion, free), scale(rotation, free)
         J[i, 0], J[i, 1], J[i, 2] = motion.x, motion.y, motion.z
@@ -239,7 +224,7 @@ def apply_damped_step(links, x, tip, weights, damping, workspace):
     for i in range(m):
         step = J[i, 0] * y[0] + J[i, 1] * y[1] + J[i, 2] * y[2] + J[i, 3] * y[3] + J[i, 4] * y[4] + J[i, 5] * y[5]
         # Clamped values are exactly at their limit; the next step tests whether the gradient pushes them out.
-        x[i] = minimum(maximum(x[i] + step, links[i, ARM_LOW]), links[i, ARM_HIGH])
+        x[i] = minimum(maximum(x[i] + step, links[i, layout.ARM_LOW]), links[i, layout.ARM_HIGH])
 
 
 @inline
@@ -347,12 +332,12 @@ def find_nth_best(costs, count, rank):
 @device_function
 def apply_seed(kind, seeds, poses, target, settings, values, l, number):
     """Load the seed of restart `number`, counted from 0, into lane l."""
-    count, m, w = int(settings[ARM_CANDIDATES]), seeds.shape[1], count_lanes(kind)
+    count, m, w = int(settings[layout.ARM_CANDIDATES]), seeds.shape[1], count_lanes(kind)
     groups = seeds.shape[0] // count
     if number < groups * count:
         # Comparing four seeds at a restart raised the solved poses of a Panda from 99.95 to 99.98 %.
         costs, first = stack_array(SCALAR, ARM_MAX_CANDIDATES), (number % groups) * count
-        compute_seed_costs(kind, poses, first, count, target, settings[ARM_WEIGHTS:], costs)
+        compute_seed_costs(kind, poses, first, count, target, settings[layout.ARM_WEIGHTS :], costs)
         seed = first + find_nth_best(costs, count, number // groups)
         for i in range(m):
             values[i * w + l] = seeds[seed, i]
@@ -367,7 +352,7 @@ def apply_nearest_seeds(kind, seeds, poses, target, settings, values):
     w, m = count_lanes(kind), seeds.shape[1]
     best, best_block = broadcast(kind, HUGE_ERROR), broadcast(kind, 0.0)
     for b in range(min(SEED_BLOCKS, seeds.shape[0] // w)):
-        cost = compute_seed_cost(kind, poses, b, target, settings[ARM_WEIGHTS:])
+        cost = compute_seed_cost(kind, poses, b, target, settings[layout.ARM_WEIGHTS :])
         best_block, best = select(cost < best, broadcast(kind, b * 1.0), best_block), select(cost < best, cost, best)
     for l in range(1, w):
         seed = int(get_lane(best_block, l)) * w + l
@@ -508,13 +493,13 @@ def count_restarts(links, target, settings):
     squared_distance = squared_norm(sub(Vec(target[0], target[1], target[2]), read_link_offset(links, 0)))
     # Outside the reachable shell no seed succeeds; a few attempts still find the nearest pose.
     is_unreachable = (
-        squared_distance > settings[ARM_LONGEST] * settings[ARM_LONGEST]
-        or squared_distance < settings[ARM_SHORTEST] * settings[ARM_SHORTEST]
+        squared_distance > settings[layout.ARM_LONGEST] * settings[layout.ARM_LONGEST]
+        or squared_distance < settings[layout.ARM_SHORTEST] * settings[layout.ARM_SHORTEST]
     )
     return (
-        min(settings[ARM_RESTARTS], UNREACHABLE_RESTARTS)
-        if is_unreachable and settings[ARM_WEIGHTS] > 0.0
-        else settings[ARM_RESTARTS]
+        min(settings[layout.ARM_RESTARTS], UNREACHABLE_RESTARTS)
+        if is_unreachable and settings[layout.ARM_WEIGHTS] > 0.0
+        else settings[layout.ARM_RESTARTS]
     )
 
 
@@ -588,7 +573,7 @@ def store_if_best(lane_state, tested, w, l, m, caution, error, x, errors):
 @device_function
 def find_last_attempt(restarts, settings):
     """Return the number of the last attempt, counted from 0."""
-    return restarts + (MAX_POLISHES if settings[ARM_POLISH] > 0.0 else 0.0)
+    return restarts + (MAX_POLISHES if settings[layout.ARM_POLISH] > 0.0 else 0.0)
 
 
 @device_function
@@ -599,15 +584,17 @@ def launch_attempt(kind, problems, lanes, l, number):
     lanes.state[LANE_ATTEMPT * w + l] = number
     if number == 0.0:
         start = problems.starts[min(k, problems.starts.shape[0] - 1)]
-        start_lane(lanes.state, lanes.values, w, l, start, m, settings[ARM_ITERATIONS], 0.0, 0.0)
+        start_lane(lanes.state, lanes.values, w, l, start, m, settings[layout.ARM_ITERATIONS], 0.0, 0.0)
         return
     # x[k] only initialises the values, unless this attempt polishes the best pose; otherwise a seed replaces them.
     best = problems.x[k]
     if number <= allowed:
-        start_lane(lanes.state, lanes.values, w, l, best, m, settings[ARM_ITERATIONS], 0.0, 0.0)
+        start_lane(lanes.state, lanes.values, w, l, best, m, settings[layout.ARM_ITERATIONS], 0.0, 0.0)
     else:
         # A polish never stalls (all its iterations are patience); its caution of 1 makes the damping adaptive.
-        start_lane(lanes.state, lanes.values, w, l, best, m, settings[ARM_POLISH], settings[ARM_POLISH], 1.0)
+        start_lane(
+            lanes.state, lanes.values, w, l, best, m, settings[layout.ARM_POLISH], settings[layout.ARM_POLISH], 1.0
+        )
     # The nearest pose may be in another solution branch than the best attempt: later attempts polish other seeds.
     if number != allowed + 1.0:
         seed = int(number) - 1
@@ -682,7 +669,7 @@ def fill_all_lanes(kind, problems, lanes, race, k, restarts):
     count = min(w, int(restarts) + 1)
     for l in range(count):
         load_problem(lanes.state, w, l, k, problems.targets[k], restarts)
-        start_lane(lanes.state, lanes.values, w, l, problems.starts[k], m, settings[ARM_ITERATIONS], 0.0, 0.0)
+        start_lane(lanes.state, lanes.values, w, l, problems.starts[k], m, settings[layout.ARM_ITERATIONS], 0.0, 0.0)
         lanes.state[LANE_ATTEMPT * w + l] = l
     if count > 1:
         apply_nearest_seeds(kind, problems.seeds, problems.poses, problems.targets[k], settings, lanes.values)
@@ -696,7 +683,7 @@ def check_race_end(kind, problems, lanes, race, restarts, k):
     settings, counts = problems.settings, problems.counts
     # Lane 0 runs the attempt from the start as long as that lasts.
     start_error = lanes.state[LANE_LAST_ERROR * count_lanes(kind)]
-    over = is_race_over(race, find_last_attempt(restarts, settings), settings[ARM_RACE] > 0.0, start_error)
+    over = is_race_over(race, find_last_attempt(restarts, settings), settings[layout.ARM_RACE] > 0.0, start_error)
     if over:
         counts[k, 0], counts[k, 1] = race[RACE_ITERATIONS], race[RACE_OLDEST]
         counts[k, 2] = 1.0 if race[RACE_WINNER] < NO_WINNER else 0.0
@@ -762,8 +749,8 @@ def solve_range(kind, problems, first, last, trace):
         view_lanes(kind, lanes.values, 0, m),
         view_lanes(kind, lanes.tested, 0, m),
     )
-    weights = settings[ARM_WEIGHTS : ARM_WEIGHTS + 2]
-    takes_first = settings[ARM_RACE] > 0.0
+    weights = settings[layout.ARM_WEIGHTS : layout.ARM_WEIGHTS + 2]
+    takes_first = settings[layout.ARM_RACE] > 0.0
     # A lone problem starts with one attempt, or on all lanes where the first attempt to arrive wins.
     busy, max_starts, passes = min(w, last - first), 0 if takes_first else 1, 0
     following, ended = first + busy, False
@@ -791,7 +778,7 @@ def solve_range(kind, problems, first, last, trace):
         rotation_error_vector = rotation_error(Quat(rows[3], rows[4], rows[5], rows[6]), rotation)
         distance, angle = squared_norm(position_error), squared_norm(rotation_error_vector)
         error = distance * (weights[0] * weights[0]) + angle * (weights[1] * weights[1])
-        met = (distance <= settings[ARM_DISTANCE]) & (angle <= settings[ARM_ANGLE])
+        met = (distance <= settings[layout.ARM_DISTANCE]) & (angle <= settings[layout.ARM_ANGLE])
         rows[LANE_CAUTION] = update_caution(rows[LANE_CAUTION], rows[LANE_LAST_ERROR], error)
         rows[LANE_LAST_ERROR] = error
         # Progress is measured against the best of the attempt, not the previous iteration: an oscillating error makes
@@ -815,7 +802,7 @@ def solve_range(kind, problems, first, last, trace):
         write_error(workspace.e, position_error, rotation_error_vector, weights)
         for i in range(m):
             tested[i] = v[i]
-        damping = compute_damping(rows[LANE_CAUTION], error, settings[ARM_FACTOR], settings[ARM_FLOOR])
+        damping = compute_damping(rows[LANE_CAUTION], error, settings[layout.ARM_FACTOR], settings[layout.ARM_FLOOR])
         # A lane that has arrived makes one superfluous step: cheaper than masking it, and `tested` has the solution.
         apply_damped_step(links, v, tip, weights, damping, workspace)
         if is_lone:

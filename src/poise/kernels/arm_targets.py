@@ -3,7 +3,7 @@
 
 One kernel solves one target or many, with the same bits. A call into compiled code costs about 30 ns per array and half
 a microsecond for a tuple of eight, while solving takes two microseconds. Constant data are therefore in two arrays:
-`numbers`, and `layout` with their offsets (the columns REACH_ of layout.py). The others are:
+`numbers`, and `layout` with their offsets (an ArmLayout, then lists). The others are:
 
     rows    (k, W)       world targets, W = 3, 4 or 7 numbers: x y z, w x y z
     bases   (1|k, 12)    world transforms of the arm's base, without scale
@@ -29,37 +29,27 @@ from poise.kernels.layout import (
     MEASURE_ROW,
     PATH_ROW,
     POSITION,
-    REACH_AT_GAINS,
-    REACH_AT_LINKS,
-    REACH_AT_MEASURES,
-    REACH_AT_POSES,
-    REACH_AT_RANGES,
-    REACH_AT_SEEDS,
-    REACH_AT_SETTINGS,
-    REACH_AT_TABLE,
-    REACH_AT_TOLERANCES,
-    REACH_AT_UNIT,
-    REACH_COLUMNS,
-    REACH_IS_HINGE,
-    REACH_LINKS,
-    REACH_MEASURES,
-    REACH_NQ,
-    REACH_ROWS,
-    REACH_SEEDS,
-    REACH_SPANS,
-    REACH_USED,
-    REACH_USES,
-    REACH_WIDTH,
     REACH_WORK,
     REACH_WORK_ONE_TARGET,
     START_OUTSIDE_LIMITS,
     TOLERANCE_SLACK,
+    ArmLayout,
 )
 from poise.kernels.limits import find_nearest_equivalent
 from poise.kernels.matrices import read_base_from_world, scale_to_unit
 from poise.kernels.vec_quat import Quat, Vec, multiply, rotate, sub
 
 _MAX_COORDINATE = 1e100  # file units; keeps squares finite
+
+
+@inline
+def read_layout(layout):
+    """Read the head of a layout."""
+    return ArmLayout(
+        layout[0], layout[1], layout[2], layout[3], layout[4], layout[5], layout[6], layout[7], layout[8], layout[9],
+        layout[10], layout[11], layout[12], layout[13], layout[14], layout[15], layout[16], layout[17], layout[18],
+        layout[19], layout[20],
+    )  # fmt: skip
 
 
 @device_function
@@ -107,18 +97,18 @@ def write_solution(x, columns, is_hinge, gains, ranges, q):
 
 
 @inline
-def measure_solution(numbers, layout, q, row):
+def measure_solution(numbers, layout, head, q, row):
     """Measure whether q meets the target (1 or 0).
 
     Also returns the two errors, measured along the skeleton's own path.
     """
-    count, width = layout[REACH_MEASURES], layout[REACH_WIDTH]
+    count = head.measures
     work, out = stack_array(SCALAR, REACH_WORK), stack_array(SCALAR, 4)
-    rows = view_lanes(SCALAR, numbers, layout[REACH_AT_TABLE], layout[REACH_ROWS], PATH_ROW)
-    measures = view_lanes(SCALAR, numbers, layout[REACH_AT_MEASURES], count, MEASURE_ROW)
-    spans = layout[layout[REACH_SPANS] : layout[REACH_SPANS] + 2 * count].reshape(count, 2)
-    used = layout[layout[REACH_USES] : layout[REACH_USES] + layout[REACH_USED]]
-    one_q, one_target = view_lanes(SCALAR, q, 0, 1, layout[REACH_NQ]), view_lanes(SCALAR, row, 0, 1, width)
+    rows = view_lanes(SCALAR, numbers, head.table_at, head.rows, PATH_ROW)
+    measures = view_lanes(SCALAR, numbers, head.measures_at, count, MEASURE_ROW)
+    spans = layout[head.spans_at : head.spans_at + 2 * count].reshape(count, 2)
+    used = layout[head.uses_at : head.uses_at + head.used]
+    one_q, one_target = view_lanes(SCALAR, q, 0, 1, head.nq), view_lanes(SCALAR, row, 0, 1, head.width)
     sines_cosines = view_lanes(SCALAR, out, 0, 1, 2, 2)
     measure_batch(SCALAR, rows, spans, measures, one_q, used, one_target, work, sines_cosines)
     is_reached, first, second = 1, 0.0, 0.0
@@ -129,7 +119,7 @@ def measure_solution(numbers, layout, q, row):
             else 2.0 * math.atan2(sines_cosines[0, c, 0], sines_cosines[0, c, 1])
         )
         # Not `>`: a NaN is not met.
-        if not error <= numbers[layout[REACH_AT_TOLERANCES] + c] * (1.0 + TOLERANCE_SLACK):
+        if not error <= numbers[head.tolerances_at + c] * (1.0 + TOLERANCE_SLACK):
             is_reached = 0
         if c == 0:
             first = error
@@ -144,9 +134,10 @@ def solve_targets(kind, numbers, layout, rows, bases, q, first, last, work):
 
     Returns for the first target: whether it is reached, or a negative status; its iterations; two errors.
     """
-    m, nq, n, width = layout[REACH_LINKS], layout[REACH_NQ], last - first, layout[REACH_WIDTH]
-    is_lone = layout[REACH_ROWS] > 0
-    ranges = numbers[layout[REACH_AT_RANGES] : layout[REACH_AT_RANGES] + 2 * nq]
+    head = read_layout(layout)
+    m, nq, n, width = head.links, head.nq, last - first, head.width
+    is_lone = head.rows > 0
+    ranges = numbers[head.ranges_at : head.ranges_at + 2 * nq]
     if is_lone and not is_valid_target(rows[0], width):
         return INVALID_TARGET, 0, 0.0, 0.0
     if is_lone and not is_in_ranges(q[0, :nq], ranges):
@@ -158,22 +149,22 @@ def solve_targets(kind, numbers, layout, rows, bases, q, first, last, work):
         view_lanes(SCALAR, workspace, (7 + 2 * m) * n, n),
         view_lanes(SCALAR, workspace, (8 + 2 * m) * n, n, 3),
     )
-    columns = layout[layout[REACH_COLUMNS] : layout[REACH_COLUMNS] + m]
-    gains, unit = numbers[layout[REACH_AT_GAINS] : layout[REACH_AT_GAINS] + m], numbers[layout[REACH_AT_UNIT]]
+    columns = layout[head.columns_at : head.columns_at + m]
+    gains, unit = numbers[head.gains_at : head.gains_at + m], numbers[head.unit_at]
     for k in range(n):
         base = bases[min(first + k, bases.shape[0] - 1)]
         world_to_base(rows[first + k], width, base, unit, targets[k])
         counts[k, 0], counts[k, 1], counts[k, 2] = 0.0, 0.0, 0.0
         for i in range(m):
             starts[k, i] = q[first + k, columns[i]] * gains[i]
-    links = view_lanes(SCALAR, numbers, layout[REACH_AT_LINKS], m + 1, ARM_LINK)
-    seeds = view_lanes(SCALAR, numbers, layout[REACH_AT_SEEDS], layout[REACH_SEEDS], m)
-    poses = numbers[layout[REACH_AT_POSES] : layout[REACH_AT_POSES] + 7 * layout[REACH_SEEDS]]
-    settings = numbers[layout[REACH_AT_SETTINGS] : layout[REACH_AT_SETTINGS] + ARM_SETTINGS]
+    links = view_lanes(SCALAR, numbers, head.links_at, m + 1, ARM_LINK)
+    seeds = view_lanes(SCALAR, numbers, head.seeds_at, head.seeds, m)
+    poses = numbers[head.poses_at : head.poses_at + 7 * head.seeds]
+    settings = numbers[head.settings_at : head.settings_at + ARM_SETTINGS]
     trace = q[rows.shape[0] :, : m + 1]
     problems = ArmProblems(links, seeds, poses, targets, starts, settings, x, errors, counts)
     solve_range(kind, problems, 0, n, trace)
-    is_hinge = layout[layout[REACH_IS_HINGE] : layout[REACH_IS_HINGE] + m]
+    is_hinge = layout[head.is_hinge_at : head.is_hinge_at + m]
     for k in range(n):
         result = q[first + k]
         # No iteration: the start meets the target, and q stays unchanged bit for bit.
@@ -183,7 +174,7 @@ def solve_targets(kind, numbers, layout, rows, bases, q, first, last, work):
         result[nq + 3] = errors[k]
     if not is_lone:
         return 0, 0, 0.0, 0.0
-    is_reached, one, other = measure_solution(numbers, layout, q[0, :nq], rows[0])
+    is_reached, one, other = measure_solution(numbers, layout, head, q[0, :nq], rows[0])
     return is_reached, int(counts[0, 0]), one, other
 
 

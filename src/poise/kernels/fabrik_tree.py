@@ -9,7 +9,7 @@ one with several bones is rigid and gets the least-squares rotation of all of th
 
 Aristidou and Lasenby, Graphical Models 73(5), 2011, section 4.2. There the bones of a sub-base are independent.
 
-    nodes, frames, terms, aims, targets  see kernels/tree_residual.py; no SLIDE or MOVE, all terms POSITION
+    nodes, frames, terms, aims, targets  see kernels/tree_arrays.py; no SLIDE or MOVE, all terms POSITION
     first (n + 1,), bones (b, 2)         node i has the bones first[i]..first[i + 1]: kind of its end (0 a node, 1 a
                                          term) and the end's number
     shares (n + t,)                      total weight of the goals below each node; then of each term
@@ -22,23 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from poise.kernels import layout
 from poise.kernels.chain_polish import Sym3, add_ball, make_small_rotation, solve_sym3
 from poise.kernels.jit import device_function, inline, kernel
-from poise.kernels.layout import (
-    BALL,
-    DOF_HIGH,
-    DOF_LOW,
-    FIXED,
-    HINGE,
-    MIN_LEVERAGE,
-    NODE_DOF,
-    NODE_MOTION,
-    NODE_PARENT,
-    NODE_START,
-    TERM_NODE,
-    TERM_TARGET,
-)
+from poise.kernels.layout import BALL, FIXED, HINGE
 from poise.kernels.limits import clamp, clamp_angle, clamp_rotation
+from poise.kernels.tree_arrays import read_node, read_term
 from poise.kernels.vec_quat import (
     Vec,
     add,
@@ -69,7 +58,7 @@ FIT_DAMPING = 1e-12  # damping of a fit relative to its trace; bones on one line
 class BoneTree(NamedTuple):
     """Bones of a tree of n nodes, in kernel units.
 
-    frames  (n, 9), terms (t, 6), aims (t, 9)   of one problem, see kernels/tree_residual.py
+    frames  (n, 9), terms (t, 6), aims (t, 9)   of one problem, see kernels/tree_arrays.py
     first   (n + 1,)                            first bone of each node, see the module
     bones   (b, 2)                              kind and number of each bone's end
     shares  (n + t,)                            weights of nodes and terms
@@ -99,7 +88,7 @@ class TreePose(NamedTuple):
 class TreeState(NamedTuple):
     """Joints of a tree and their state during the sweeps.
 
-    nodes   (n, 4), dofs (nd, 4)   see kernels/tree_residual.py
+    nodes   (n, 4), dofs (nd, 4)   see kernels/tree_arrays.py
     limits  (n, LIMIT_ROW)         see kernels/limits.py
     u       (nu,)                  the configuration; `pose` belongs to it
     """
@@ -133,7 +122,7 @@ def read_bone_target(tree, target, wanted_positions, b):
     """Return the wanted end of bone b. It is a goal's target, or the wanted position of the next node."""
     bones = tree.bones
     if bones[b, 0] == 1:
-        return read_vec_at(target, tree.terms[bones[b, 1], TERM_TARGET])
+        return read_vec_at(target, read_term(tree.terms, bones[b, 1]).target)
     return read_vec(wanted_positions, bones[b, 1])
 
 
@@ -175,7 +164,7 @@ def forward_pass(nodes, tree, target, pose):
     wanted_positions, n = pose.wanted_positions, nodes.shape[0]
     for k in range(n):
         i = n - 1 - k
-        if nodes[i, NODE_MOTION] == FIXED:
+        if read_node(nodes, i).motion == FIXED:
             continue
         # Rotate first, then compute the wanted position: where a rotation is enough, the joint need not move.
         point = read_vec(pose.points, i)
@@ -202,7 +191,7 @@ def fit_hinge(tree, target, wanted_positions, point, frame, low, high, value, i)
         cosine += weight * (h.x * d.x + h.y * d.y)
         sine += weight * (h.x * d.y - h.y * d.x)
     # All bones lie along the axis: any angle is equal, and an arc tangent of rounding errors would spin the hinge.
-    if cosine * cosine + sine * sine <= MIN_LEVERAGE * MIN_LEVERAGE * tree.shares[i] * tree.shares[i]:
+    if cosine * cosine + sine * sine <= layout.MIN_LEVERAGE * layout.MIN_LEVERAGE * tree.shares[i] * tree.shares[i]:
         return value
     return clamp_angle(value + math.atan2(sine, cosine), low, high)
 
@@ -228,12 +217,12 @@ def backward_pass(nodes, dofs, limits, tree, target, pose, u):
     """
     frames, points, rotations = tree.frames, pose.points, pose.rotations
     for i in range(nodes.shape[0]):
-        at, dof = nodes[i, NODE_START], nodes[i, NODE_DOF]
-        if nodes[i, NODE_PARENT] >= 0:
+        parent, motion, at, dof = read_node(nodes, i)
+        if parent >= 0:
             write_vec(points, i, compute_position(nodes, frames, points, rotations, i))
         point, frame = read_vec(points, i), compute_frame(nodes, frames, rotations, i)
-        if nodes[i, NODE_MOTION] == HINGE:
-            low, high = dofs[dof, DOF_LOW], dofs[dof, DOF_HIGH]
+        if motion == HINGE:
+            low, high = dofs[dof, layout.DOF_LOW], dofs[dof, layout.DOF_HIGH]
             one, other = compute_coupled_value(frames, low, i), compute_coupled_value(frames, high, i)
             before = compute_coupled_value(frames, u[at], i)
             value = fit_hinge(
@@ -241,7 +230,7 @@ def backward_pass(nodes, dofs, limits, tree, target, pose, u):
             )
             # Division by the ratio may leave the range by rounding.
             u[at] = clamp((value - frames[i, 8]) / frames[i, 7], low, high)
-        elif nodes[i, NODE_MOTION] == BALL:
+        elif motion == BALL:
             q = fit_ball(tree, target, pose.wanted_positions, point, frame, limits[i], read_quat_at(u, at), i)
             u[at], u[at + 1], u[at + 2], u[at + 3] = q.w, q.x, q.y, q.z
         write_quat(rotations, i, multiply(frame, read_motion(nodes, frames, u, i)))
@@ -255,9 +244,9 @@ def measure_error(terms, aims, target, points, rotations):
     """
     largest, total = 0.0, 0.0
     for t in range(terms.shape[0]):
-        node = terms[t, TERM_NODE]
+        _, node, _, at, _, _ = read_term(terms, t)
         tip = add(read_vec(points, node), rotate(read_quat(rotations, node), read_vec_at(aims[t], 0)))
-        away = sub(read_vec_at(target, terms[t, TERM_TARGET]), tip)
+        away = sub(read_vec_at(target, at), tip)
         largest = max(largest, norm(away))
         total += aims[t, 7] * aims[t, 7] * dot(away, away)
     return largest, math.sqrt(total)
@@ -267,7 +256,8 @@ def measure_error(terms, aims, target, points, rotations):
 def compute_frame(nodes, frames, rotations, i):
     """Return the base-frame rotation of node i before its motion."""
     r = read_quat_at(frames[i], 3)
-    return multiply(read_quat(rotations, nodes[i, NODE_PARENT]), r) if nodes[i, NODE_PARENT] >= 0 else r
+    parent = read_node(nodes, i).parent
+    return multiply(read_quat(rotations, parent), r) if parent >= 0 else r
 
 
 @inline
@@ -279,16 +269,17 @@ def compute_coupled_value(frames, number, i):
 @inline
 def read_motion(nodes, frames, u, i):
     """Return the motion of node i."""
-    if nodes[i, NODE_MOTION] == BALL:
-        return read_quat_at(u, nodes[i, NODE_START])
-    value = compute_coupled_value(frames, u[nodes[i, NODE_START]], i) if nodes[i, NODE_MOTION] == HINGE else 0.0
+    _, motion, at, _ = read_node(nodes, i)
+    if motion == BALL:
+        return read_quat_at(u, at)
+    value = compute_coupled_value(frames, u[at], i) if motion == HINGE else 0.0
     return from_axis_angle(Vec(0.0, 0.0, 1.0), value)
 
 
 @inline
 def compute_position(nodes, frames, points, rotations, i):
     """Compute the position of node i from its parent's."""
-    parent = nodes[i, NODE_PARENT]
+    parent = read_node(nodes, i).parent
     return add(read_vec(points, parent), rotate(read_quat(rotations, parent), read_vec_at(frames[i], 0)))
 
 
@@ -296,7 +287,7 @@ def compute_position(nodes, frames, points, rotations, i):
 def write_points(nodes, frames, u, points, rotations):
     """Fill positions and moved-frame rotations of all nodes."""
     for i in range(nodes.shape[0]):
-        is_root = nodes[i, NODE_PARENT] < 0
+        is_root = read_node(nodes, i).parent < 0
         write_vec(
             points, i, read_vec_at(frames[i], 0) if is_root else compute_position(nodes, frames, points, rotations, i)
         )

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 
+from poise.kernels import layout
 from poise.kernels.jit import device_function, gil_kernel, inline, kernel
 from poise.kernels.lanes import (
     LANES4,
@@ -34,35 +35,7 @@ from poise.kernels.lanes import (
     sqrt,
     view_lanes,
 )
-from poise.kernels.layout import (
-    AIM,
-    BALL,
-    FREE,
-    HINGE,
-    MEASURE_COLUMN,
-    MEASURE_KIND,
-    MEASURE_POINT,
-    MEASURE_VECTOR,
-    MIN_DIVISOR,
-    PATH_AFTER,
-    PATH_AFTER_OFFSET,
-    PATH_AFTER_ROTATION,
-    PATH_AXIS,
-    PATH_KIND,
-    PATH_OFFSET,
-    PATH_RATIO,
-    PATH_ROTATION,
-    PATH_SCALE,
-    PATH_SHIFT,
-    PATH_START,
-    POLE,
-    POSITION,
-    ROTATION,
-    SAME_POINT_RATIO,
-    SLIDE,
-    STRAIGHT_RATIO,
-    TOLERANCE_SLACK,
-)
+from poise.kernels.layout import AIM, BALL, FREE, HINGE, POLE, POSITION, ROTATION, SLIDE
 from poise.kernels.vec_quat import (
     Quat,
     Vec,
@@ -86,27 +59,27 @@ def compute_transform(kind, table, first, last, numbers):
     position, rotation, factor = Vec(zero, zero, zero), identity(kind), 1.0
     for i in range(first, last):
         row = table[i]
-        position = add(position, rotate(rotation, scale(read_vec_at(row, PATH_OFFSET), factor)))
-        rotation = multiply(rotation, read_quat_at(row, PATH_ROTATION))
+        position = add(position, rotate(rotation, scale(read_vec_at(row, layout.PATH_OFFSET), factor)))
+        rotation = multiply(rotation, read_quat_at(row, layout.PATH_ROTATION))
         # Every path starts at the root, even where paths share rows: paths are few, and nothing need be stored.
-        motion, column = int(row[PATH_KIND]), int(row[PATH_START])
+        motion, column = int(row[layout.PATH_KIND]), int(row[layout.PATH_START])
         if motion == HINGE:
-            axis = read_vec_at(row, PATH_AXIS)
-            s, c = half_angle_sincos(numbers[column] * row[PATH_RATIO] + row[PATH_SHIFT])
+            axis = read_vec_at(row, layout.PATH_AXIS)
+            s, c = half_angle_sincos(numbers[column] * row[layout.PATH_RATIO] + row[layout.PATH_SHIFT])
             rotation = multiply(rotation, Quat(c, s * axis.x, s * axis.y, s * axis.z))
         elif motion == SLIDE:
-            value = (numbers[column] * row[PATH_RATIO] + row[PATH_SHIFT]) * factor
-            position = add(position, rotate(rotation, scale(read_vec_at(row, PATH_AXIS), value)))
+            value = (numbers[column] * row[layout.PATH_RATIO] + row[layout.PATH_SHIFT]) * factor
+            position = add(position, rotate(rotation, scale(read_vec_at(row, layout.PATH_AXIS), value)))
         elif motion == BALL:
             rotation = multiply(rotation, read_quat_at(numbers, column))
         elif motion == FREE:
             position = add(position, rotate(rotation, scale(read_vec_at(numbers, column), factor)))
             rotation = multiply(rotation, read_quat_at(numbers, column + 3))
         # B has a uniform scale here; otherwise the caller uses the full transforms instead.
-        if row[PATH_AFTER] > 0.0:
-            position = add(position, rotate(rotation, scale(read_vec_at(row, PATH_AFTER_OFFSET), factor)))
-            rotation = multiply(rotation, read_quat_at(row, PATH_AFTER_ROTATION))
-            factor = factor * row[PATH_SCALE]
+        if row[layout.PATH_AFTER] > 0.0:
+            position = add(position, rotate(rotation, scale(read_vec_at(row, layout.PATH_AFTER_OFFSET), factor)))
+            rotation = multiply(rotation, read_quat_at(row, layout.PATH_AFTER_ROTATION))
+            factor = factor * row[layout.PATH_SCALE]
     return position, rotation, factor
 
 
@@ -114,8 +87,12 @@ def compute_transform(kind, table, first, last, numbers):
 def measure_error(kind, measure, target, position, rotation, factor):
     """Measure the error of one goal term. Returns the two numbers of `out`."""
     # Most goals measure the joint's origin, with no offset to rotate.
-    if measure[MEASURE_POINT] != 0.0 or measure[MEASURE_POINT + 1] != 0.0 or measure[MEASURE_POINT + 2] != 0.0:
-        position = add(position, rotate(rotation, scale(read_vec_at(measure, MEASURE_POINT), factor)))
+    if (
+        measure[layout.MEASURE_POINT] != 0.0
+        or measure[layout.MEASURE_POINT + 1] != 0.0
+        or measure[layout.MEASURE_POINT + 2] != 0.0
+    ):
+        position = add(position, rotate(rotation, scale(read_vec_at(measure, layout.MEASURE_POINT), factor)))
     if kind == POSITION:
         offset = sub(read_vec_at(target, 0), position)
         # Times zero gives a zero of the same type, number or lanes.
@@ -131,12 +108,12 @@ def measure_error(kind, measure, target, position, rotation, factor):
     target_vector = read_vec_at(target, 0)
     if kind == AIM:
         away = sub(target_vector, position)
-        is_at_target = dot(away, away) <= SAME_POINT_RATIO * (
+        is_at_target = dot(away, away) <= layout.SAME_POINT_RATIO * (
             dot(target_vector, target_vector) + dot(position, position)
         )
         # At the target every direction is right: both numbers and the angle become zero.
         target_vector = scale(away, select(is_at_target, dot(away, away) * 0.0, dot(away, away) * 0.0 + 1.0))
-    axis = rotate(rotation, read_vec_at(measure, MEASURE_VECTOR))
+    axis = rotate(rotation, read_vec_at(measure, layout.MEASURE_VECTOR))
     cross_product = cross(axis, target_vector)
     return sqrt(dot(cross_product, cross_product)), dot(axis, target_vector)
 
@@ -153,15 +130,15 @@ def measure_pole_error(kind, table, start, end, measure, numbers, target):
 
     Returns the two numbers of `out`, of the angle about the line from the limb's first joint to its tip.
     """
-    first, _, _ = compute_transform(kind, table, start, start + int(measure[MEASURE_VECTOR]), numbers)
-    middle, _, _ = compute_transform(kind, table, start, start + int(measure[MEASURE_VECTOR + 1]), numbers)
+    first, _, _ = compute_transform(kind, table, start, start + int(measure[layout.MEASURE_VECTOR]), numbers)
+    middle, _, _ = compute_transform(kind, table, start, start + int(measure[layout.MEASURE_VECTOR + 1]), numbers)
     tip, _, _ = compute_transform(kind, table, start, end, numbers)
     line, bend, away = sub(tip, first), sub(middle, first), sub(read_vec_at(target, 0), first)
     reach, limb = length(line), length(bend) + length(sub(tip, middle))
-    n = scale(line, 1.0 / maximum(reach, MIN_DIVISOR))
+    n = scale(line, 1.0 / maximum(reach, layout.MIN_DIVISOR))
     k, p = sub(bend, scale(n, dot(n, bend))), sub(away, scale(n, dot(n, away)))
     # For a straight limb, a pole on its line or a tip at the first joint, the bend is undefined and the error zero.
-    straight = minimum(minimum(length(k), length(p)), reach) <= STRAIGHT_RATIO * limb
+    straight = minimum(minimum(length(k), length(p)), reach) <= layout.STRAIGHT_RATIO * limb
     sine, cosine = dot(n, cross(k, p)), dot(k, p)
     zero = sine * 0.0
     return select(straight, zero, maximum(sine, -sine)), select(straight, zero, cosine)
@@ -176,16 +153,18 @@ def measure_batch(kind, table, spans, measures, q, used, targets, work, out):
     for block in range((k + w - 1) // w):
         gather_columns(work, 0, q, block, w, used)
         for c in range(spans.shape[0]):
-            for j in range(4 if measures[c, MEASURE_KIND] == ROTATION else 3):
+            for j in range(4 if measures[c, layout.MEASURE_KIND] == ROTATION else 3):
                 for l in range(w):
                     # The last block repeats its last pose, and a single target serves all.
                     i = min(block * w + l, k - 1, targets.shape[0] - 1)
-                    work[(used.shape[0] + j) * w + l] = targets[i, int(measures[c, MEASURE_COLUMN]) + j]
-            if measures[c, MEASURE_KIND] == POLE:
+                    work[(used.shape[0] + j) * w + l] = targets[i, int(measures[c, layout.MEASURE_COLUMN]) + j]
+            if measures[c, layout.MEASURE_KIND] == POLE:
                 a, b = measure_pole_error(kind, table, spans[c, 0], spans[c, 1], measures[c], numbers, target)
             else:
                 position, rotation, factor = compute_transform(kind, table, spans[c, 0], spans[c, 1], numbers)
-                a, b = measure_error(int(measures[c, MEASURE_KIND]), measures[c], target, position, rotation, factor)
+                a, b = measure_error(
+                    int(measures[c, layout.MEASURE_KIND]), measures[c], target, position, rotation, factor
+                )
             for l in range(min(w, k - block * w)):
                 out[block * w + l, c, 0], out[block * w + l, c, 1] = get_lane(a, l), get_lane(b, l)
 
@@ -232,8 +211,8 @@ def measure_one(table, spans, measures, used, allowed, q, target, work, errors):
     )
     is_met = True
     for i in range(c):
-        errors[i] = compute_error(int(measures[i, MEASURE_KIND]), sines_cosines[0, i, 0], sines_cosines[0, i, 1])
+        errors[i] = compute_error(int(measures[i, layout.MEASURE_KIND]), sines_cosines[0, i, 0], sines_cosines[0, i, 1])
         # NaN counts as not met.
-        if not errors[i] <= allowed[i] * (1.0 + TOLERANCE_SLACK):
+        if not errors[i] <= allowed[i] * (1.0 + layout.TOLERANCE_SLACK):
             is_met = False
     return is_met

@@ -7,33 +7,11 @@ path to lanes.J. It returns the squared residual without the weight, for compari
 
 from __future__ import annotations
 
+from poise.kernels import layout
 from poise.kernels.jit import device_function, inline
 from poise.kernels.lanes import maximum, minimum, select, sqrt
-from poise.kernels.layout import (
-    AIM_AXIS,
-    AIM_FIRST_POINT,
-    AIM_MIDDLE_POINT,
-    AIM_SHARED,
-    AIM_WEIGHT,
-    BALL,
-    DOF_WEIGHT,
-    HINGE,
-    MIN_DIVISOR,
-    MOVE,
-    NODE_DOF,
-    NODE_MOTION,
-    SAME_POINT_RATIO,
-    STRAIGHT_RATIO,
-    TERM_FIRST,
-    TERM_FIRST_END,
-    TERM_MIDDLE,
-    TERM_MIDDLE_END,
-    TERM_NODE,
-    TERM_PATH,
-    TERM_PATH_END,
-    TERM_ROW,
-    TERM_TARGET,
-)
+from poise.kernels.layout import BALL, HINGE, MOVE
+from poise.kernels.tree_arrays import read_node, read_term
 from poise.kernels.vec_quat import (
     Vec,
     add,
@@ -88,21 +66,21 @@ def write_position(tree, lanes, t):
 
     A rotation moves the point by axis x arm, with the arm from the rotating node to the point.
     """
-    node, row, weight = tree.terms[t, TERM_NODE], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
-    offset = rotate(read_quat(lanes.rotations, node), read_vec_at(tree.aims[t], 0))
-    point = add(read_vec(lanes.positions, node), offset)
-    error = sub(read_vec_at(lanes.targets, tree.terms[t, TERM_TARGET]), point)
-    write_residual(lanes.e, row, error, weight)
-    for j in range(tree.terms[t, TERM_PATH], tree.terms[t, TERM_PATH_END]):
+    term, weight = read_term(tree.terms, t), tree.aims[t, layout.AIM_WEIGHT]
+    offset = rotate(read_quat(lanes.rotations, term.node), read_vec_at(tree.aims[t], 0))
+    point = add(read_vec(lanes.positions, term.node), offset)
+    error = sub(read_vec_at(lanes.targets, term.target), point)
+    write_residual(lanes.e, term.row, error, weight)
+    for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
-        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
+        node = read_node(tree.nodes, i)
         arm = sub(point, read_vec(lanes.positions, i))
-        for c in range(count_dofs(motion)):
+        for c in range(count_dofs(node.motion)):
             axis = read_vec(lanes.axes, 3 * i + c)
-            if is_rotating(motion):
-                add_jacobian_rows(lanes.J, dof + c, row, cross(axis, arm), weight)
+            if is_rotating(node.motion):
+                add_jacobian_rows(lanes.J, node.dof + c, term.row, cross(axis, arm), weight)
             else:
-                add_jacobian_rows(lanes.J, dof + c, row, axis, weight)
+                add_jacobian_rows(lanes.J, node.dof + c, term.row, axis, weight)
     return dot(error, error)
 
 
@@ -117,22 +95,17 @@ def write_rotation(tree, lanes, t):
 
     A rotation changes the rotation vector by its axis: exact at the goal, where the residual is the rotation vector.
     """
-    node, row, weight, at = (
-        tree.terms[t, TERM_NODE],
-        tree.terms[t, TERM_ROW],
-        tree.aims[t, AIM_WEIGHT],
-        tree.terms[t, TERM_TARGET],
-    )
+    term, weight = read_term(tree.terms, t), tree.aims[t, layout.AIM_WEIGHT]
     local = read_quat_at(tree.aims[t], 3)
-    wanted = read_quat_at(lanes.targets, at)
-    error = rotation_error(wanted, multiply(read_quat(lanes.rotations, node), local))
-    write_residual(lanes.e, row, error, weight)
-    for j in range(tree.terms[t, TERM_PATH], tree.terms[t, TERM_PATH_END]):
+    wanted = read_quat_at(lanes.targets, term.target)
+    error = rotation_error(wanted, multiply(read_quat(lanes.rotations, term.node), local))
+    write_residual(lanes.e, term.row, error, weight)
+    for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
-        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
-        if is_rotating(motion):
-            for c in range(count_dofs(motion)):
-                add_jacobian_rows(lanes.J, dof + c, row, read_vec(lanes.axes, 3 * i + c), weight)
+        node = read_node(tree.nodes, i)
+        if is_rotating(node.motion):
+            for c in range(count_dofs(node.motion)):
+                add_jacobian_rows(lanes.J, node.dof + c, term.row, read_vec(lanes.axes, 3 * i + c), weight)
     return dot(error, error)
 
 
@@ -179,17 +152,17 @@ def direction_error(a, b):
 @device_function
 def write_direction(tree, lanes, t):
     """Write the rows of a DIRECTION term. A rotation w rotates the axis a by w - a (a . w)."""
-    node, row, weight = tree.terms[t, TERM_NODE], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
-    a = rotate(read_quat(lanes.rotations, node), read_vec_at(tree.aims[t], 0))
-    error = direction_error(a, read_vec_at(lanes.targets, tree.terms[t, TERM_TARGET]))
-    write_residual(lanes.e, row, error, weight)
-    for j in range(tree.terms[t, TERM_PATH], tree.terms[t, TERM_PATH_END]):
+    term, weight = read_term(tree.terms, t), tree.aims[t, layout.AIM_WEIGHT]
+    a = rotate(read_quat(lanes.rotations, term.node), read_vec_at(tree.aims[t], 0))
+    error = direction_error(a, read_vec_at(lanes.targets, term.target))
+    write_residual(lanes.e, term.row, error, weight)
+    for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
-        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
-        if is_rotating(motion):
-            for c in range(count_dofs(motion)):
+        node = read_node(tree.nodes, i)
+        if is_rotating(node.motion):
+            for c in range(count_dofs(node.motion)):
                 axis = read_vec(lanes.axes, 3 * i + c)
-                add_jacobian_rows(lanes.J, dof + c, row, sub(axis, scale(a, dot(a, axis))), weight)
+                add_jacobian_rows(lanes.J, node.dof + c, term.row, sub(axis, scale(a, dot(a, axis))), weight)
     return dot(error, error)
 
 
@@ -210,10 +183,12 @@ def write_direction(tree, lanes, t):
 def compute_mean_arm(tree, lanes, t, point):
     """Compute the weighted mean arm of the rotating joints to the point. The weights are the joints' eases."""
     mean, total = scale(point, 0.0), 0.0
-    for j in range(tree.terms[t, TERM_PATH], tree.terms[t, TERM_PATH_END]):
+    term = read_term(tree.terms, t)
+    for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
-        if is_rotating(tree.nodes[i, NODE_MOTION]):
-            ease = tree.dofs[tree.nodes[i, NODE_DOF], DOF_WEIGHT]
+        node = read_node(tree.nodes, i)
+        if is_rotating(node.motion):
+            ease = tree.dofs[node.dof, layout.DOF_WEIGHT]
             mean, total = add(mean, scale(sub(point, read_vec(lanes.positions, i)), ease)), total + ease
     return scale(mean, 1.0 / total) if total > 0.0 else mean
 
@@ -224,34 +199,36 @@ def write_aim(tree, lanes, t):
 
     A rotation moves the axis, and the point by axis x arm; a slide moves the point only.
     """
-    node, row, weight = tree.terms[t, TERM_NODE], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
-    rotation = read_quat(lanes.rotations, node)
-    a = rotate(rotation, read_vec_at(tree.aims[t], AIM_AXIS))
-    point = add(read_vec(lanes.positions, node), rotate(rotation, read_vec_at(tree.aims[t], 0)))
-    wanted = read_vec_at(lanes.targets, tree.terms[t, TERM_TARGET])
+    term, weight = read_term(tree.terms, t), tree.aims[t, layout.AIM_WEIGHT]
+    rotation = read_quat(lanes.rotations, term.node)
+    a = rotate(rotation, read_vec_at(tree.aims[t], layout.AIM_AXIS))
+    point = add(read_vec(lanes.positions, term.node), rotate(rotation, read_vec_at(tree.aims[t], 0)))
+    wanted = read_vec_at(lanes.targets, term.target)
     to_target = sub(wanted, point)
     zero, square = dot(a, a) * 0.0, dot(to_target, to_target)
     # A joint at its target has no direction to it: the goal is met for every rotation.
-    is_at_target = square <= SAME_POINT_RATIO * (dot(wanted, wanted) + dot(point, point))
-    inverse_distance = select(is_at_target, zero, 1.0 / maximum(sqrt(square), MIN_DIVISOR))
+    is_at_target = square <= layout.SAME_POINT_RATIO * (dot(wanted, wanted) + dot(point, point))
+    inverse_distance = select(is_at_target, zero, 1.0 / maximum(sqrt(square), layout.MIN_DIVISOR))
     b = scale(to_target, inverse_distance)
     error = direction_error(a, b)
-    write_residual(lanes.e, row, error, weight)
-    shared = tree.aims[t, AIM_SHARED] > 0.0
+    write_residual(lanes.e, term.row, error, weight)
+    shared = tree.aims[t, layout.AIM_SHARED] > 0.0
     mean = compute_mean_arm(tree, lanes, t, point) if shared else Vec(point.x, point.y, point.z)
-    for j in range(tree.terms[t, TERM_PATH], tree.terms[t, TERM_PATH_END]):
+    for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
-        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
+        node = read_node(tree.nodes, i)
         # One arm for all joints sharing the rotation: with their own arms their shares would be unequal.
         arm = mean if shared else sub(point, read_vec(lanes.positions, i))
-        for c in range(count_dofs(motion)):
+        for c in range(count_dofs(node.motion)):
             axis = read_vec(lanes.axes, 3 * i + c)
-            if is_rotating(motion):
+            if is_rotating(node.motion):
                 # A rotation of the axis also moves the point, and with it the direction to the target.
                 direction_rate = scale(cross(b, cross(axis, arm)), inverse_distance)
-                add_jacobian_rows(lanes.J, dof + c, row, add(direction_rate, sub(axis, scale(a, dot(a, axis)))), weight)
+                add_jacobian_rows(
+                    lanes.J, node.dof + c, term.row, add(direction_rate, sub(axis, scale(a, dot(a, axis)))), weight
+                )
             else:
-                add_jacobian_rows(lanes.J, dof + c, row, scale(cross(b, axis), inverse_distance), weight)
+                add_jacobian_rows(lanes.J, node.dof + c, term.row, scale(cross(b, axis), inverse_distance), weight)
     return dot(error, error)
 
 
@@ -288,7 +265,7 @@ def vec_length(v):
 @inline
 def divide_safely(a, b):
     """Return a / b, finite where b is 0."""
-    return a / maximum(b, MIN_DIVISOR)
+    return a / maximum(b, layout.MIN_DIVISOR)
 
 
 @device_function
@@ -297,13 +274,18 @@ def write_pole(tree, lanes, t):
 
     A rotation moves each of the three points above it by axis x arm, a slide by its axis.
     """
-    terms, aims, row, weight = tree.terms[t], tree.aims[t], tree.terms[t, TERM_ROW], tree.aims[t, AIM_WEIGHT]
+    terms, aims = tree.terms[t], tree.aims[t]
+    term, weight = read_term(tree.terms, t), aims[layout.AIM_WEIGHT]
     first, middle = (
-        compute_point(lanes, terms[TERM_FIRST], aims, AIM_FIRST_POINT),
-        compute_point(lanes, terms[TERM_MIDDLE], aims, AIM_MIDDLE_POINT),
+        compute_point(lanes, terms[layout.TERM_FIRST], aims, layout.AIM_FIRST_POINT),
+        compute_point(lanes, terms[layout.TERM_MIDDLE], aims, layout.AIM_MIDDLE_POINT),
     )
-    tip = compute_point(lanes, terms[TERM_NODE], aims, 0)
-    line, bend, away = sub(tip, first), sub(middle, first), sub(read_vec_at(lanes.targets, terms[TERM_TARGET]), first)
+    tip = compute_point(lanes, term.node, aims, 0)
+    line, bend, away = (
+        sub(tip, first),
+        sub(middle, first),
+        sub(read_vec_at(lanes.targets, term.target), first),
+    )
     reach = vec_length(line)
     n = scale(line, divide_safely(1.0, reach))
     k, p = sub(bend, scale(n, dot(n, bend))), sub(away, scale(n, dot(n, away)))
@@ -318,7 +300,11 @@ def write_pole(tree, lanes, t):
     chord, side = vec_length(sub(k_unit, p_unit)), dot(n, cross(k_unit, p_unit))
     zero = chord * 0.0
     # Every term has three rows, so the blocks of the normal matrix stay 3 x 3.
-    lanes.e[row], lanes.e[row + 1], lanes.e[row + 2] = select(side < 0.0, -chord, chord) * fade, zero, zero
+    lanes.e[term.row], lanes.e[term.row + 1], lanes.e[term.row + 2] = (
+        select(side < 0.0, -chord, chord) * fade,
+        zero,
+        zero,
+    )
     for_middle, of_pole = (
         scale(cross(n, k_unit), divide_safely(fade, k_long)),
         scale(cross(n, p_unit), divide_safely(fade, p_long)),
@@ -326,20 +312,22 @@ def write_pole(tree, lanes, t):
     k_share, p_share = divide_safely(dot(n, bend), reach), divide_safely(dot(n, away), reach)
     for_tip = sub(scale(of_pole, p_share), scale(for_middle, k_share))
     for_first = sub(scale(of_pole, 1.0 - p_share), scale(for_middle, 1.0 - k_share))
-    for j in range(terms[TERM_PATH], terms[TERM_PATH_END]):
+    for j in range(term.path_start, term.path_end):
         i = tree.paths[j]
-        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
+        node = read_node(tree.nodes, i)
         at = read_vec(lanes.positions, i)
         # Rate of phi under a translation or rotation of the three points, by the principle of virtual work: forces at
         # points add up to a force and a torque about the joint.
         push, twist = for_tip, cross(sub(tip, at), for_tip)
         # The path leads to the tip; its first parts also move the middle joint and the first joint.
-        if j < terms[TERM_MIDDLE_END]:
+        if j < terms[layout.TERM_MIDDLE_END]:
             push, twist = add(push, for_middle), add(twist, cross(sub(middle, at), for_middle))
-        if j < terms[TERM_FIRST_END]:
+        if j < terms[layout.TERM_FIRST_END]:
             push, twist = add(push, for_first), add(twist, cross(sub(first, at), for_first))
-        for c in range(count_dofs(motion)):
+        for c in range(count_dofs(node.motion)):
             axis = read_vec(lanes.axes, 3 * i + c)
-            lanes.J[dof + c, row] = lanes.J[dof + c, row] + dot(axis, twist if is_rotating(motion) else push)
-    straight = minimum(minimum(k_long, p_long), reach) <= STRAIGHT_RATIO * limb
+            lanes.J[node.dof + c, term.row] = lanes.J[node.dof + c, term.row] + dot(
+                axis, twist if is_rotating(node.motion) else push
+            )
+    straight = minimum(minimum(k_long, p_long), reach) <= layout.STRAIGHT_RATIO * limb
     return select(straight, zero, chord * chord)

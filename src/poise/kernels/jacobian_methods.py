@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from poise.kernels import layout
 from poise.kernels.arm_lm import HUGE_ERROR, LANE_ATTEMPT, LANE_BEST, LANE_PROBLEM, LANE_SPENT, LANE_STALL, record_trace
 from poise.kernels.goal_jacobians import count_dofs, find_perpendicular
 from poise.kernels.jit import device_function, inline, kernel
@@ -27,42 +28,16 @@ from poise.kernels.lanes import (
     sqrt,
     view_lanes,
 )
-from poise.kernels.layout import (
-    ADAPTIVE,
-    BALL,
-    DAMPED,
-    DOF_HIGH,
-    DOF_LOW,
-    DOF_WEIGHT,
-    FIXED,
-    HINGE,
-    METHOD_BEND,
-    METHOD_FIRST,
-    METHOD_ITERATIONS,
-    METHOD_MAX_TURN,
-    METHOD_NUMERIC,
-    METHOD_PATIENCE,
-    METHOD_RESTARTS,
-    METHOD_RULE,
-    METHOD_SECOND,
-    NODE_DOF,
-    NODE_MOTION,
-    NODE_START,
-    OPTIMAL,
-    PSEUDO_INVERSE,
-    TERM_ROW,
-)
+from poise.kernels.layout import ADAPTIVE, BALL, DAMPED, FIXED, HINGE, OPTIMAL, PSEUDO_INVERSE
 from poise.kernels.matrices import diagonalise, factor_ldl_blocks, solve_ldl_rows
+from poise.kernels.tree_arrays import LAST_ERROR, TreeArrays, TreeProblems, make_views, read_node, read_term
 from poise.kernels.tree_lm import (
-    MAX_RESTART_ANGLE_RAD,
-    RESTART_ANGLE_STEP_RAD,
-    randomize_start,
+    load_lane,
+    randomize_lane,
     write_frames,
     write_lane,
 )
 from poise.kernels.tree_residual import (
-    LAST_ERROR,
-    TreeArrays,
     apply_step,
     build_normal_matrix,
     clamp_balls,
@@ -70,7 +45,6 @@ from poise.kernels.tree_residual import (
     freeze_balls,
     freeze_dofs,
     has_ball_limits,
-    make_views,
     measure_residuals,
     multiply_jacobian_row,
 )
@@ -82,8 +56,8 @@ DIFFERENCE_STEP = 2.0**-17  # step [rad or kernel units]; truncation and roundin
 @inline
 def perturb_dof(kind, tree, lanes, i, c, amount):
     """Move dof c of node i by a small amount, ignoring limits."""
-    at = tree.nodes[i, NODE_START]
-    if tree.nodes[i, NODE_MOTION] != BALL:
+    _, motion, at, _ = read_node(tree.nodes, i)
+    if motion != BALL:
         lanes.u[at + c] = lanes.u[at + c] + amount
         return
     half, zero = broadcast(kind, 0.5 * amount), broadcast(kind, 0.0)
@@ -110,13 +84,13 @@ def measure_by_differences(kind, tree, limits, lanes, home, ahead, slopes):
         home[j] = lanes.u[j]
     next_dof = 0
     for i in range(tree.nodes.shape[0]):
-        motion, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
+        _, motion, _, dof = read_node(tree.nodes, i)
         # Coupled nodes share a dof, moved by forward kinematics in all of them at once: measure it with the first.
         if motion == FIXED or dof < next_dof:
             continue
         next_dof = dof + count_dofs(motion)
         for c in range(count_dofs(motion)):
-            step = DIFFERENCE_STEP * math.sqrt(tree.dofs[dof + c, DOF_WEIGHT])
+            step = DIFFERENCE_STEP * math.sqrt(tree.dofs[dof + c, layout.DOF_WEIGHT])
             measure_at_offset(kind, tree, limits, lanes, home, i, c, step)
             for r in range(ahead.shape[0]):
                 # The residual is wanted minus actual, so its rate has the opposite sign: behind minus ahead.
@@ -154,7 +128,7 @@ RANK_TOLERANCE = 1e-12  # squared singular values below this share of the larges
 def clamp_errors(tree, lanes, max_errors):
     """Clamp each term's error in a step to max_errors (t,)."""
     for t in range(tree.terms.shape[0]):
-        r = tree.terms[t, TERM_ROW]
+        r = read_term(tree.terms, t).row
         x, y, z = lanes.rest[r], lanes.rest[r + 1], lanes.rest[r + 2]
         length = sqrt(x * x + y * y + z * z)
         # Buss's D_max: a distant target would otherwise exceed the linear model and dominate the rows of other goals.
@@ -302,7 +276,7 @@ def cap_step(kind, tree, lanes, max_step, share):
 #
 # Each lane has one problem. The driver is that of kernels/tree_lm.py with a choice of step rules.
 #
-# kernels/tree_residual.py describes the arrays of a tree, kernels/tree_lm.py starts, seeds, u and trace. Further
+# kernels/tree_arrays.py describes the arrays of a tree, kernels/tree_lm.py starts, seeds, u and trace. Further
 # arrays:
 #
 # clamps   (t,)         largest weighted residual of each term in one step
@@ -347,20 +321,6 @@ class ExtraWorkspace(NamedTuple):
     sways: Any
 
 
-class StepProblems(NamedTuple):
-    """Arrays of a batch: problems, step settings and results."""
-
-    frames: Any
-    targets: Any
-    starts: Any
-    seeds: Any
-    clamps: Any
-    settings: Any
-    u: Any
-    errors: Any
-    counts: Any
-
-
 def compute_scratch_size(nd: int, nu: int, rows: int) -> int:
     """Return the scratch size for a tree. It counts float64 aligned to 64 bytes, enough for a kernel of any width."""
     return MAX_SCRATCH_LANES * (2 * nu + rows + nd * rows + rows * rows + nd)
@@ -389,45 +349,44 @@ def make_extra_views(kind, scratch, nd, nu, m):
 
 
 @device_function
-def start_attempt(run, flat, w, l, start):
-    """Start an attempt in lane l. The lane's previous state is cleared."""
+def start_attempt(problems, flat, w, l, k):
+    """Start an attempt of lane l at problem k from its start. The lane's previous state is cleared."""
+    start = problems.starts[min(k, problems.starts.shape[0] - 1)]
     write_lane(flat.u, w, l, start)
     write_lane(flat.tested, w, l, start)
     flat.book[LAST_ERROR * w + l], flat.book[MARK_ERROR * w + l] = HUGE_ERROR, HUGE_ERROR
     flat.book[LANE_STALL * w + l], flat.book[HAS_BENT * w + l], flat.book[IS_LAST_ATTEMPT * w + l] = 0.0, 0.0, 0.0
-    flat.book[STEP_GAIN * w + l] = run.settings[METHOD_FIRST] if run.settings[METHOD_RULE] == ADAPTIVE else 1.0
+    flat.book[STEP_GAIN * w + l] = (
+        problems.settings[layout.METHOD_FIRST] if problems.settings[layout.METHOD_RULE] == ADAPTIVE else 1.0
+    )
 
 
 @device_function
-def load_problem(run, flat, w, l, k):
-    """Load problem k into lane l. The start is its result until a better one is found."""
-    start = run.starts[min(k, run.starts.shape[0] - 1)]
-    flat.book[LANE_PROBLEM * w + l], flat.book[LANE_ATTEMPT * w + l] = k, 0.0
+def load_problem(problems, flat, w, l, k):
+    """Load problem k into lane l, and start its first attempt."""
+    load_lane(problems, flat, w, l, k)
     flat.book[LANE_SPENT * w + l], flat.book[LANE_BEST * w + l] = 0.0, HUGE_ERROR
-    write_lane(flat.targets, w, l, run.targets[k])
-    if run.frames.shape[0] > 1:
-        write_frames(flat, w, l, run.frames[k])
-    start_attempt(run, flat, w, l, start)
-    run.errors[k] = HUGE_ERROR
-    for i in range(start.shape[0]):
-        run.u[k, i] = start[i]
+    start_attempt(problems, flat, w, l, k)
 
 
 @device_function
-def write_result(run, flat, extra, l, w, is_met):
+def write_result(problems, flat, extra, w, l, is_met):
     """Write the result of lane l to its problem."""
     k = int(flat.book[LANE_PROBLEM * w + l])
-    run.counts[k, 0], run.counts[k, 1] = int(flat.book[LANE_SPENT * w + l]), int(flat.book[LANE_ATTEMPT * w + l]) + 1
-    run.counts[k, 2] = 1 if is_met else 0
-    run.errors[k] = flat.book[LANE_BEST * w + l]
+    problems.counts[k, 0], problems.counts[k, 1] = (
+        int(flat.book[LANE_SPENT * w + l]),
+        int(flat.book[LANE_ATTEMPT * w + l]) + 1,
+    )
+    problems.counts[k, 2] = 1 if is_met else 0
+    problems.errors[k] = flat.book[LANE_BEST * w + l]
     # Still HUGE: the residual was never a number, and the start remains the result.
-    if run.errors[k] < HUGE_ERROR:
-        for i in range(run.u.shape[1]):
-            run.u[k, i] = get_lane(extra.best[i], l)
+    if problems.errors[k] < HUGE_ERROR:
+        for i in range(problems.u.shape[1]):
+            problems.u[k, i] = get_lane(extra.best[i], l)
 
 
 @device_function
-def next_attempt(tree, limits, run, flat, extra, w, l, is_met, next_problem, last):
+def next_attempt(tree, limits, problems, flat, extra, w, l, is_met, next_problem, last):
     """Schedule lane l: restart, last attempt, or problem number `next_problem`.
 
     The last attempt starts at the best pose.
@@ -437,11 +396,11 @@ def next_attempt(tree, limits, run, flat, extra, w, l, is_met, next_problem, las
     k, attempts, restarts = (
         int(flat.book[LANE_PROBLEM * w + l]),
         int(flat.book[LANE_ATTEMPT * w + l]) + 1,
-        run.settings[METHOD_RESTARTS],
+        problems.settings[layout.METHOD_RESTARTS],
     )
     spent, max_iterations, is_careful = (
         flat.book[LANE_SPENT * w + l],
-        run.settings[METHOD_ITERATIONS],
+        problems.settings[layout.METHOD_ITERATIONS],
         flat.book[IS_LAST_ATTEMPT * w + l] > 0.0,
     )
     if (
@@ -452,26 +411,17 @@ def next_attempt(tree, limits, run, flat, extra, w, l, is_met, next_problem, las
         and flat.book[LANE_BEST * w + l] < HUGE_ERROR
     ):
         flat.book[LANE_ATTEMPT * w + l] = attempts
-        start_attempt(run, flat, w, l, run.starts[min(k, run.starts.shape[0] - 1)])
+        start_attempt(problems, flat, w, l, k)
         if attempts <= restarts and spent < LAST_ATTEMPT_SHARE * max_iterations:
-            randomize_start(
-                tree,
-                run.seeds,
-                attempts - 1,
-                min(RESTART_ANGLE_STEP_RAD * attempts, MAX_RESTART_ANGLE_RAD),
-                flat.u,
-                w,
-                l,
-            )
-            clamp_balls(tree, limits, flat.u, w, l)
+            randomize_lane(tree, limits, problems.seeds, attempts, flat, w, l)
             return False
         flat.book[IS_LAST_ATTEMPT * w + l] = 1.0
-        for i in range(run.u.shape[1]):
+        for i in range(problems.u.shape[1]):
             flat.u[i * w + l] = get_lane(extra.best[i], l)
         return False
-    write_result(run, flat, extra, l, w, is_met)
+    write_result(problems, flat, extra, w, l, is_met)
     if next_problem < last:
-        load_problem(run, flat, w, l, next_problem)
+        load_problem(problems, flat, w, l, next_problem)
         return True
     flat.book[LANE_PROBLEM * w + l] = -1.0
     return False
@@ -503,8 +453,8 @@ def undo_steps(kind, lanes, error, settings):
     """
     one, before = broadcast(kind, 1.0), lanes.book[LAST_ERROR]
     can_undo, factor, max_gain = lanes.book[IS_LAST_ATTEMPT] > 0.0, GAIN_FACTOR, 1.0
-    if settings[METHOD_RULE] == ADAPTIVE:
-        can_undo, factor, max_gain = one > 0.0, settings[METHOD_SECOND], HUGE_ERROR
+    if settings[layout.METHOD_RULE] == ADAPTIVE:
+        can_undo, factor, max_gain = one > 0.0, settings[layout.METHOD_SECOND], HUGE_ERROR
     # Before the first step the last error is HUGE, and neither holds.
     rose, fell = can_undo & (error > before), can_undo & (error < before) & (before < HUGE_ERROR)
     lanes.book[STEP_GAIN] = minimum(
@@ -548,7 +498,7 @@ def find_bend_axis(kind, tree, lanes):
     zero = broadcast(kind, 0.0)
     largest, largest_square = Vec(zero, zero, zero + 1.0), zero
     for t in range(tree.terms.shape[0]):
-        residual = read_vec_at(lanes.e, tree.terms[t, TERM_ROW])
+        residual = read_vec_at(lanes.e, read_term(tree.terms, t).row)
         size = dot(residual, residual)
         larger = size > largest_square
         largest_square = select(larger, size, largest_square)
@@ -574,11 +524,11 @@ def bend_chain(kind, tree, lanes, bends, bend):
         lanes.pull[d] = zero
     side = find_bend_axis(kind, tree, lanes)
     for i in range(tree.nodes.shape[0]):
-        motion, d = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_DOF]
+        _, motion, at, d = read_node(tree.nodes, i)
         if motion == HINGE:
-            value = lanes.u[tree.nodes[i, NODE_START]]
+            value = lanes.u[at]
             # Into the wider part of its range, where the hinge can rotate further.
-            opens_upwards = tree.dofs[d, DOF_HIGH] - value >= value - tree.dofs[d, DOF_LOW]
+            opens_upwards = tree.dofs[d, layout.DOF_HIGH] - value >= value - tree.dofs[d, layout.DOF_LOW]
             lanes.pull[d] = select(opens_upwards, angle, -angle)
         elif motion == BALL:
             for c in range(3):
@@ -592,22 +542,22 @@ def bend_chain(kind, tree, lanes, bends, bend):
 @device_function
 def compute_step(kind, tree, lanes, extra, settings, error):
     """Compute the step y by the rule and cap it. A last attempt scales it by its gain."""
-    rule, share = int(settings[METHOD_RULE]), lanes.book[STEP_GAIN]
+    rule, share = int(settings[layout.METHOD_RULE]), lanes.book[STEP_GAIN]
     if rule == ADAPTIVE:
         solve_transpose(lanes, share)
         share = broadcast(kind, 1.0)
     elif rule == OPTIMAL:
         solve_transpose(lanes, compute_optimal_gain(kind, tree, lanes))
     elif rule == PSEUDO_INVERSE:
-        cut = broadcast(kind, settings[METHOD_FIRST])
+        cut = broadcast(kind, settings[layout.METHOD_FIRST])
         # With goals out of reach, small singular values cause large useless steps, and the pose would not converge.
         last_cut = maximum(cut, broadcast(kind, MIN_LAST_CUT))
         solve_pseudo_inverse(kind, tree, lanes, extra.vectors, select(lanes.book[IS_LAST_ATTEMPT] > 0.0, last_cut, cut))
     elif rule == DAMPED:
-        solve_damped(kind, tree, lanes, error * settings[METHOD_SECOND] + settings[METHOD_FIRST])
+        solve_damped(kind, tree, lanes, error * settings[layout.METHOD_SECOND] + settings[layout.METHOD_FIRST])
     else:
-        solve_selective(kind, tree, lanes, extra.vectors, extra.sways, settings[METHOD_FIRST])
-    cap_step(kind, tree, lanes, settings[METHOD_MAX_TURN], share)
+        solve_selective(kind, tree, lanes, extra.vectors, extra.sways, settings[layout.METHOD_FIRST])
+    cap_step(kind, tree, lanes, settings[layout.METHOD_MAX_TURN], share)
 
 
 @device_function
@@ -623,7 +573,11 @@ def update_progress(book, error, met, settings):
     )
     book[MARK_ERROR] = select(fell, error, book[MARK_ERROR])
     book[LANE_STALL] = select(fell, zero, book[LANE_STALL] + 1.0)
-    ends = met | (book[LANE_SPENT] >= settings[METHOD_ITERATIONS]) | (book[LANE_STALL] >= settings[METHOD_PATIENCE])
+    ends = (
+        met
+        | (book[LANE_SPENT] >= settings[layout.METHOD_ITERATIONS])
+        | (book[LANE_STALL] >= settings[layout.METHOD_PATIENCE])
+    )
     book[LANE_SPENT] = book[LANE_SPENT] + select(ends, zero, zero + 1.0)
     return ends
 
@@ -639,11 +593,11 @@ def make_kernel(kind, name="solve"):
         settings, work, scratch, first, last, u, errors, counts, trace,
     ):  # fmt: skip
         tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on)
-        run = StepProblems(frames, targets, starts, seeds, clamps, settings, u, errors, counts)
+        problems = TreeProblems(frames, targets, starts, seeds, settings, u, errors, counts)
         w, nu, numeric, has_limits = (
             count_lanes(kind),
             starts.shape[1],
-            settings[METHOD_NUMERIC] > 0.0,
+            settings[layout.METHOD_NUMERIC] > 0.0,
             has_ball_limits(limits),
         )
         flat, lanes = make_views(kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1])
@@ -652,7 +606,7 @@ def make_kernel(kind, name="solve"):
         next_problem = first + active
         for l in range(w if active > 0 else 0):
             write_frames(flat, w, l, frames[0])
-            load_problem(run, flat, w, l, first + min(l, active - 1))
+            load_problem(problems, flat, w, l, first + min(l, active - 1))
             if l >= active:
                 flat.book[LANE_PROBLEM * w + l] = -1.0
         while active > 0:
@@ -675,16 +629,16 @@ def make_kernel(kind, name="solve"):
             clamp_errors(tree, lanes, clamps)
             compute_step(kind, tree, lanes, extra, settings, error)
             # `apply_step` reads `pull` only where some lane bends, which is rare: other steps need not add zeros.
-            bent = settings[METHOD_BEND] > 0.0 and mask_to_bits(bends) != 0
+            bent = settings[layout.METHOD_BEND] > 0.0 and mask_to_bits(bends) != 0
             if bent:
-                bend_chain(kind, tree, lanes, bends, settings[METHOD_BEND])
+                bend_chain(kind, tree, lanes, bends, settings[layout.METHOD_BEND])
             apply_step(kind, tree, lanes, bent)
             for l in range(w if has_limits else 0):
                 clamp_balls(tree, limits, flat.u, w, l)
             for l in range(w if ends != 0 else 0):
                 if (ends >> l) & 1 and flat.book[LANE_PROBLEM * w + l] >= 0.0:
                     is_met = (reached >> l) & 1 == 1
-                    if next_attempt(tree, limits, run, flat, extra, w, l, is_met, next_problem, last):
+                    if next_attempt(tree, limits, problems, flat, extra, w, l, is_met, next_problem, last):
                         next_problem += 1
                     elif flat.book[LANE_PROBLEM * w + l] < 0.0:
                         active -= 1

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 
+from poise.kernels import layout
 from poise.kernels.jit import device_function, inline, kernel
 from poise.kernels.lanes import (
     LANES4,
@@ -35,25 +36,7 @@ from poise.kernels.lanes import (
     stack_array,
     view_lanes,
 )
-from poise.kernels.layout import (
-    BALL,
-    FIXED,
-    FK_AFTER,
-    FK_CONSTANT,
-    FK_COSINE,
-    FK_KIND,
-    FK_PARENT,
-    FK_RATIO,
-    FK_SHIFT,
-    FK_SINE,
-    FK_START,
-    FREE,
-    HINGE,
-    JACOBIAN_AXES,
-    JACOBIAN_FIRST,
-    JACOBIAN_ORIGIN,
-    SLIDE,
-)
+from poise.kernels.layout import BALL, FIXED, FREE, HINGE, SLIDE
 from poise.kernels.matrices import find_nearest_rotation
 from poise.kernels.vec_quat import Quat, Vec, add, cross, from_axis_angle, multiply, read_vec_at, rotate, scale, sub
 
@@ -113,30 +96,30 @@ def write_ball(kind, row, numbers, column, is_free, motion, before, m):
         column += 3
     write_rotation(motion, Quat(numbers[column], numbers[column + 1], numbers[column + 2], numbers[column + 3]))
     # Most rigs have no B, which saves a matrix product.
-    if row[FK_AFTER] > 0.0:
-        compose(row[FK_CONSTANT:FK_SINE], motion, before)
-        compose(before, row[FK_SINE:FK_COSINE], m)
+    if row[layout.FK_AFTER] > 0.0:
+        compose(row[layout.FK_CONSTANT : layout.FK_SINE], motion, before)
+        compose(before, row[layout.FK_SINE : layout.FK_COSINE], m)
     else:
-        compose(row[FK_CONSTANT:FK_SINE], motion, m)
+        compose(row[layout.FK_CONSTANT : layout.FK_SINE], motion, m)
 
 
 @inline
 def write_local(kind, row, numbers, motion, before, m):
     """Write the local map A . J . B of one row. `motion` and `before` are workspace."""
-    kind_of_joint, column = int(row[FK_KIND]), int(row[FK_START])
+    kind_of_joint, column = int(row[layout.FK_KIND]), int(row[layout.FK_START])
     if kind_of_joint == HINGE:
-        s, c = compute_sincos(kind, numbers[column] * row[FK_RATIO] + row[FK_SHIFT])
+        s, c = compute_sincos(kind, numbers[column] * row[layout.FK_RATIO] + row[layout.FK_SHIFT])
         for j in range(12):
             # Rodrigues' formula with A and B multiplied in beforehand: two products per number instead of two matrix
             # products.
-            m[j] = s * row[FK_SINE + j] + c * row[FK_COSINE + j] + row[FK_CONSTANT + j]
+            m[j] = s * row[layout.FK_SINE + j] + c * row[layout.FK_COSINE + j] + row[layout.FK_CONSTANT + j]
     elif kind_of_joint == SLIDE:
-        x = numbers[column] * row[FK_RATIO] + row[FK_SHIFT]
+        x = numbers[column] * row[layout.FK_RATIO] + row[layout.FK_SHIFT]
         for j in range(12):
-            m[j] = x * row[FK_SINE + j] + row[FK_CONSTANT + j]
+            m[j] = x * row[layout.FK_SINE + j] + row[layout.FK_CONSTANT + j]
     elif kind_of_joint == FIXED:
         for j in range(12):
-            m[j] = broadcast(kind, row[FK_CONSTANT + j])
+            m[j] = broadcast(kind, row[layout.FK_CONSTANT + j])
     else:
         write_ball(kind, row, numbers, column, kind_of_joint == FREE, motion, before, m)
 
@@ -207,7 +190,7 @@ def compute_world_maps(kind, table, q, used, local_offsets, work, world):
             if local_offsets.shape[0] > 0:
                 apply_local_offsets(extra, i, local)
             # Roots have parent 0, the identity, so that no row needs a branch.
-            compose(maps[int(table[i, FK_PARENT])], local, maps[i + 1])
+            compose(maps[int(table[i, layout.FK_PARENT])], local, maps[i + 1])
         scatter(work, end - world.shape[1] * w, first, count, w, world)
 
 
@@ -364,11 +347,16 @@ def add_columns(row, dof, numbers, world_from_parent, gain, arm, nv, columns):
 
     `world_from_parent` is the parent's world map, `arm` the point relative to A's origin in the parent's frame.
     """
-    kind, column, ratio, first = int(row[FK_KIND]), int(row[FK_START]), row[FK_RATIO], int(dof[JACOBIAN_FIRST])
+    kind, column, ratio, first = (
+        int(row[layout.FK_KIND]),
+        int(row[layout.FK_START]),
+        row[layout.FK_RATIO],
+        int(dof[layout.JACOBIAN_FIRST]),
+    )
     # A free joint translates along the axes of A, then rotates about its translated origin.
     if kind in (SLIDE, FREE):
         for c in range(1 if kind == SLIDE else 3):
-            direction = read_vec_at(dof, JACOBIAN_AXES + 3 * c)
+            direction = read_vec_at(dof, layout.JACOBIAN_AXES + 3 * c)
             add_column(columns, first + c, nv, apply_linear(world_from_parent, direction), ratio)
             if kind == FREE:
                 # The rotation's lever arm starts at the translated origin.
@@ -378,7 +366,7 @@ def add_columns(row, dof, numbers, world_from_parent, gain, arm, nv, columns):
     if kind == FREE:
         first += 3
     for c in range(1 if kind == HINGE else 3):
-        axis = read_vec_at(dof, JACOBIAN_AXES + 3 * c)
+        axis = read_vec_at(dof, layout.JACOBIAN_AXES + 3 * c)
         add_column(columns, first + c, nv, apply_linear(world_from_parent, cross(axis, arm)), ratio)
         # Angular velocities do not scale: divide by the parent's scale contained in L.
         add_column(columns, first + c + 3 * nv, nv, apply_linear(world_from_parent, axis), gain * ratio)
@@ -416,7 +404,7 @@ def compute_jacobians(kind, table, dofs, q, used, local_offsets, gains, points, 
         for i in range(r - 1, -1, -1):
             m = locals_[i]
             x = add(apply_linear(m, x), Vec(m[3], m[7], m[11]))
-            arm = sub(x, read_vec_at(dofs[i], JACOBIAN_ORIGIN))
+            arm = sub(x, read_vec_at(dofs[i], layout.JACOBIAN_ORIGIN))
             if local_offsets.shape[0] > 0:
                 arm = sub(arm, Vec(extra[6 * i], extra[6 * i + 1], extra[6 * i + 2]))
             add_columns(table[i], dofs[i], numbers, maps[i], gain[i], arm, nv, columns)

@@ -12,6 +12,7 @@ are defined in kernels/ground/grounder_walk.py.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 # --- kinds of joints, tree nodes and chain links ----------------------------------------------------------------------
 
@@ -77,12 +78,9 @@ PACE_LOW, PACE_HIGH = 3, 4  # range of a HINGE or hinged ball
 PACE_AXIS = 5  # of a hinged ball
 HINGED_BALL = 5  # additional kind: a ball reduced to a hinge by a range
 
-# --- a tree of motions: problem/plan.py, kernels/tree_residual.py -----------------------------------------------------
+# --- a tree of motions: problem/plan.py, kernels/tree_arrays.py -------------------------------------------------------
 
-NODE_PARENT, NODE_MOTION, NODE_START, NODE_DOF = 0, 1, 2, 3  # parent or -1, kind, first number, first dof
 DOF_LOW, DOF_HIGH, DOF_NUMBER, DOF_WEIGHT = 0, 1, 2, 3  # range, number in u or -1, weight of its step
-TERM_KIND, TERM_NODE, TERM_ROW, TERM_TARGET = 0, 1, 2, 3  # kind, node, first residual row, first column in a target
-TERM_PATH, TERM_PATH_END = 4, 5  # start and end of its path
 TERM_FIRST, TERM_MIDDLE, TERM_FIRST_END, TERM_MIDDLE_END = 6, 7, 8, 9  # POLE: two nodes and their path ends
 AIM_AXIS, AIM_SHARED = 3, 6  # AIM: unit axis; 1 where all path joints share the rotation. First: a point
 AIM_WEIGHT, AIM_TOLERANCE = 7, 8
@@ -130,20 +128,45 @@ ARM_SHORTEST, ARM_LONGEST = 9, 10  # reach of the tip from the first link; outsi
 ARM_POLISH = 11  # polish iterations of the best attempt where none reached the target
 ARM_RACE = 12  # 1: the first attempt to arrive wins a lone problem
 
-# --- targets of an arm: problem/chain.py, kernels/arm_targets.py. Indices into `layout`
-# ---------------------------------
+# --- targets of an arm: problem/chain.py, kernels/arm_targets.py ------------------------------------------------------
 
-REACH_LINKS, REACH_SEEDS, REACH_ROWS, REACH_MEASURES, REACH_USED, REACH_NQ = 0, 1, 2, 3, 4, 5  # counts
-REACH_AT_LINKS, REACH_AT_SEEDS, REACH_AT_POSES, REACH_AT_SETTINGS, REACH_AT_UNIT = 6, 7, 8, 9, 10  # in `numbers`
-REACH_AT_GAINS, REACH_AT_RANGES, REACH_AT_TABLE, REACH_AT_MEASURES, REACH_AT_TOLERANCES = 11, 12, 13, 14, 15
-REACH_COLUMNS, REACH_IS_HINGE, REACH_SPANS, REACH_USES = 16, 17, 18, 19  # offsets into `layout`
-REACH_WIDTH = 20  # numbers of a target: 3, 4 or 7
-REACH_HEAD = 21  # numbers before the lists
 REACH_WORK = 2048  # float64 of workspace on the stack; larger problems take the general path
 REACH_WORK_PER_TARGET = 11  # float64 per target, plus two per link: position, two rows of values, error, three counts
 REACH_WORK_ONE_TARGET = REACH_WORK_PER_TARGET + 2 * MAX_ARM_LINKS  # maximum for one target
 REACH_RESULT = 4  # numbers behind each solution: iterations, attempts, is met, weighted squared error
 INVALID_TARGET, START_OUTSIDE_LIMITS = -1, -2  # statuses: invalid target; start outside its limits
+
+
+class ArmLayout(NamedTuple):
+    """Counts and offsets of a packed arm: the first numbers of `layout`, in this order.
+
+    Lists of integers follow them in `layout`; float64 arrays lie in `numbers`.
+    """
+
+    links: int  # counts: links
+    seeds: int  # seeds
+    rows: int  # rows of the measuring paths; 0: many targets, which are not measured
+    measures: int  # measures
+    used: int  # columns of q used by the paths
+    nq: int  # numbers of q
+    links_at: int  # offsets in `numbers`
+    seeds_at: int
+    poses_at: int
+    settings_at: int
+    unit_at: int
+    gains_at: int
+    ranges_at: int
+    table_at: int
+    measures_at: int
+    tolerances_at: int
+    columns_at: int  # offsets in `layout`: columns of the links in q
+    is_hinge_at: int
+    spans_at: int
+    uses_at: int
+    width: int  # numbers of a target: 3, 4 or 7
+
+
+ARM_HEAD = len(ArmLayout._fields)  # numbers before the lists
 
 # --- limbs of two bones: problem/limb.py, kernels/limb_packing.py, kernels/two_bone.py ------------------------------
 

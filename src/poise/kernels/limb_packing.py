@@ -15,27 +15,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from poise.kernels import layout
 from poise.kernels.jit import device_function, inline, kernel
 from poise.kernels.kinematics import similarity_to_quaternion
 from poise.kernels.lanes import round_half_even
-from poise.kernels.layout import (
-    POSED_AXIS,
-    POSED_BRANCH,
-    POSED_COLUMN,
-    POSED_HAS_ANGLE,
-    POSED_HINGE,
-    POSED_JOINT,
-    POSED_JOINTS,
-    POSED_MAPS,
-    POSED_OFFSET,
-    POSED_RANGE,
-    POSED_ROTATION,
-    POSED_SHIN,
-    POSED_SUPPLIED,
-    POSED_THIGH,
-    POSED_TIP_ROTATES,
-    POSED_TRANSLATION,
-)
 from poise.kernels.limits import TWO_PI, clamp_angle, twist_angle
 from poise.kernels.planar_two_bone import PlaneRow, write_plane
 from poise.kernels.two_bone import LimbRow, split_length, write_limb
@@ -95,10 +78,10 @@ def write_rotations(plan, maps, rotations):
 
     Return the number of maps far from any rotation; w is -1 there.
     """
-    irregular, count = 0, 4 if plan[POSED_TIP_ROTATES] > 0.0 else 2
+    irregular, count = 0, 4 if plan[layout.POSED_TIP_ROTATES] > 0.0 else 2
     for i in range(maps.shape[0]):
         for j in range(count):
-            at, rotation = int(plan[POSED_MAPS + j]), Quat(1.0, 0.0, 0.0, 0.0)
+            at, rotation = int(plan[layout.POSED_MAPS + j]), Quat(1.0, 0.0, 0.0, 0.0)
             if at >= 0:
                 rotation, is_similar = similarity_to_quaternion(maps[i, 12 * at : 12 * at + 12], SIMILARITY_TOLERANCE)
                 irregular += 0 if is_similar else 1
@@ -119,21 +102,21 @@ def transform_point(m, v):
 @device_function
 def compute_frame(plan, joint, maps, q, local_offsets, rotations, i):
     """Compute one of the three joint frames in pose i."""
-    row, values = plan[POSED_JOINTS + POSED_JOINT * joint :], q[i]
+    row, values = plan[layout.POSED_JOINTS + layout.POSED_JOINT * joint :], q[i]
     position, rotation, column = (
-        read_vec_at(row, POSED_OFFSET),
-        read_quat_at(row, POSED_ROTATION),
-        int(row[POSED_COLUMN]),
+        read_vec_at(row, layout.POSED_OFFSET),
+        read_quat_at(row, layout.POSED_ROTATION),
+        int(row[layout.POSED_COLUMN]),
     )
     if local_offsets.shape[0] > 0:
-        position = add(position, read_vec_at(local_offsets[i], 6 * int(row[POSED_SUPPLIED])))
-    if row[POSED_TRANSLATION] >= 0.0:
-        position = add(position, rotate(rotation, read_vec_at(values, int(row[POSED_TRANSLATION]))))
-    at = int(plan[POSED_MAPS + joint])
+        position = add(position, read_vec_at(local_offsets[i], 6 * int(row[layout.POSED_SUPPLIED])))
+    if row[layout.POSED_TRANSLATION] >= 0.0:
+        position = add(position, rotate(rotation, read_vec_at(values, int(row[layout.POSED_TRANSLATION]))))
+    at = int(plan[layout.POSED_MAPS + joint])
     if at >= 0:
         position = transform_point(maps[i, 12 * at :], position)
-    if row[POSED_HAS_ANGLE] > 0.0:
-        motion = from_axis_angle(read_vec_at(row, POSED_AXIS), values[column])
+    if row[layout.POSED_HAS_ANGLE] > 0.0:
+        motion = from_axis_angle(read_vec_at(row, layout.POSED_AXIS), values[column])
     else:
         motion = read_quat_at(values, column)
     return LimbFrame(position, multiply(read_quat_at(rotations[i], 4 * joint), rotation), motion)
@@ -142,36 +125,36 @@ def compute_frame(plan, joint, maps, q, local_offsets, rotations, i):
 @inline
 def read_tip(plan, maps, i):
     """Return the world position of the tip in pose i."""
-    m = maps[i, 12 * int(plan[POSED_MAPS + TIP_MAP]) :]
+    m = maps[i, 12 * int(plan[layout.POSED_MAPS + TIP_MAP]) :]
     return Vec(m[3], m[7], m[11])
 
 
 @inline
 def read_range(plan, joint):
     """Return the lowest and the highest angle of a hinge."""
-    at = POSED_JOINTS + POSED_JOINT * joint + POSED_RANGE
+    at = layout.POSED_JOINTS + layout.POSED_JOINT * joint + layout.POSED_RANGE
     return plan[at], plan[at + 1]
 
 
 @inline
 def read_axis(plan, joint):
     """Return the axis of a hinge in its joint frame."""
-    return read_vec_at(plan, POSED_JOINTS + POSED_JOINT * joint + POSED_AXIS)
+    return read_vec_at(plan, layout.POSED_JOINTS + layout.POSED_JOINT * joint + layout.POSED_AXIS)
 
 
 @device_function
 def read_angle(plan, joint, q, i):
     """Return the angle of a hinge in pose i. The angle of a ball limited to one axis is clamped to its range."""
-    row = plan[POSED_JOINTS + POSED_JOINT * joint :]
-    column = int(row[POSED_COLUMN])
-    if row[POSED_HAS_ANGLE] > 0.0:
+    row = plan[layout.POSED_JOINTS + layout.POSED_JOINT * joint :]
+    column = int(row[layout.POSED_COLUMN])
+    if row[layout.POSED_HAS_ANGLE] > 0.0:
         return q[i, column]
-    angle = twist_angle(read_quat_at(q[i], column), read_vec_at(row, POSED_AXIS))
+    angle = twist_angle(read_quat_at(q[i], column), read_vec_at(row, layout.POSED_AXIS))
     if angle > math.pi:
         angle -= TWO_PI
     elif angle <= -math.pi:
         angle += TWO_PI
-    return clamp_angle(angle, row[POSED_RANGE], row[POSED_RANGE + 1])
+    return clamp_angle(angle, row[layout.POSED_RANGE], row[layout.POSED_RANGE + 1])
 
 
 # --- the bend ----------------------------------------------------------------------------------------------------
@@ -264,7 +247,7 @@ def find_legal_interval(straight, low, high):
 @inline
 def compute_tip_fields(plan, maps, q, local_offsets, rotations, i, into):
     """Compute the last four fields of a LimbRow."""
-    if plan[POSED_TIP_ROTATES] == 0.0:
+    if plan[layout.POSED_TIP_ROTATES] == 0.0:
         none = Quat(1.0, 0.0, 0.0, 0.0)
         return none, none, none, none
     tip, world = (
@@ -286,12 +269,12 @@ def pack_limb(plan, maps, q, local_offsets, rotations, i):
     shin = rotate(into, sub(read_tip(plan, maps, i), middle.position))
     tip, to_middle = add(thigh, shin), multiply(into, middle.turn)
     low, high = read_range(plan, MIDDLE_JOINT)
-    if plan[POSED_HINGE] > 0.0:
+    if plan[layout.POSED_HINGE] > 0.0:
         knee, posed, twists, branch = (
             read_axis(plan, MIDDLE_JOINT),
             read_angle(plan, MIDDLE_JOINT, q, i),
             0.0,
-            plan[POSED_BRANCH],
+            plan[layout.POSED_BRANCH],
         )
         axis, after = rotate(to_middle, knee), Quat(1.0, 0.0, 0.0, 0.0)
     else:
@@ -306,7 +289,7 @@ def pack_limb(plan, maps, q, local_offsets, rotations, i):
         side * straight, min(side * low, side * high), max(side * low, side * high)
     )
     to_tip, of_tip, tip_motion, last = compute_tip_fields(plan, maps, q, local_offsets, rotations, i, into)
-    bend_side = sub(scale(unit_vec(thigh), plan[POSED_THIGH]), scale(unit_vec(shin), plan[POSED_SHIN]))
+    bend_side = sub(scale(unit_vec(thigh), plan[layout.POSED_THIGH]), scale(unit_vec(shin), plan[layout.POSED_SHIN]))
     return LimbRow(
         first.position, into, thigh, tip, circle.still, circle.across, circle.around, axis, bend_side,
         circle.shortest2, circle.longest2,
@@ -359,7 +342,7 @@ def pack_planar_limb(plan, maps, q, local_offsets, rotations, i):
     middle_low, middle_high = read_range(plan, MIDDLE_JOINT)
     angle, bent = read_angle(plan, FIRST_JOINT, q, i), read_angle(plan, MIDDLE_JOINT, q, i)
     straight = bent + circle.offset
-    side = choose_bend_sign(circle.offset, straight, middle_low, middle_high, plan[POSED_BRANCH])
+    side = choose_bend_sign(circle.offset, straight, middle_low, middle_high, plan[layout.POSED_BRANCH])
     return PlaneRow(
         first.position, u, v, w, thigh, shin, circle.longest2, circle.shortest2, circle.gain,
         compute_reach(circle, straight, middle_low, middle_high), sense, side, straight, Vec(angle, low, high),

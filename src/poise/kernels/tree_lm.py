@@ -3,15 +3,11 @@
 
 Each lane has one problem; at its end it takes the next one.
 
-It works like the driver of serial arms, kernels/arm_lm.py. kernels/tree_residual.py describes the arrays of a tree.
+It works like the driver of serial arms, kernels/arm_lm.py. kernels/tree_arrays.py describes the arrays of a tree.
 Further arrays:
 
-    starts   (1|k, nu)    configurations to start from
-    seeds    (s, nd)      numbers in 0..1 that define the restarts, the same for all problems
     settings (6,)         the columns TREE_ of layout.py
     work                  memory of compute_workspace_size numbers, 64-byte aligned; its content is arbitrary
-    u        (k, nu)      results
-    errors   (k,)         weighted squared error of each result; 1e300 where the residual was never a number
     counts   (k, 3)       iterations and attempts used; 1 where the goals were met
     trace    (t, nu + 1)  error and configuration of the first problem before each of its iterations; t may be 0
 
@@ -26,8 +22,8 @@ own basin. A restart replaces it if it meets the goals or has a clearly smaller 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
+from poise.kernels import layout
 from poise.kernels.arm_lm import (
     HUGE_ERROR,
     LANE_ATTEMPT,
@@ -45,34 +41,25 @@ from poise.kernels.arm_lm import (
     store_best,
     store_if_best,
     update_caution,
+    write_start,
 )
-from poise.kernels.jit import device_function, kernel
+from poise.kernels.jit import device_function, inline, kernel
 from poise.kernels.lanes import LANES4, LANES8, count_lanes, get_lane, mask_to_bits, minimum, select
-from poise.kernels.layout import (
-    BALL,
-    DOF_HIGH,
-    DOF_LOW,
-    HINGE,
-    LONG_PATH_JOINTS,
-    NODE_DOF,
-    NODE_MOTION,
-    NODE_START,
-    SLIDE,
-    TREE_FACTOR,
-    TREE_FLOOR,
-    TREE_ITERATIONS,
-    TREE_POLISH,
-    TREE_PREFERENCE,
-    TREE_RESTARTS,
-)
+from poise.kernels.layout import BALL, HINGE, SLIDE
 from poise.kernels.matrices import factor_ldl_blocks, solve_ldl_rows
-from poise.kernels.tree_residual import (
+from poise.kernels.tree_arrays import (
     CAUTION,
     LAST_ERROR,
     PULL_SHARE,
     RESTART_THRESHOLD,
     START_BASIN_ERROR,
     TreeArrays,
+    TreeProblems,
+    make_views,
+    read_node,
+    read_term,
+)
+from poise.kernels.tree_residual import (
     add_soft_limit_step,
     apply_step,
     build_normal_matrix,
@@ -82,7 +69,6 @@ from poise.kernels.tree_residual import (
     freeze_balls,
     freeze_dofs,
     has_ball_limits,
-    make_views,
     measure_residuals,
 )
 from poise.kernels.vec_quat import Quat, Vec, from_axis_angle, multiply, norm, scale
@@ -95,18 +81,6 @@ ROUNDING_STEP = 1e-14  # largest number of a step below rounding: a straight lim
 FINAL_ITERATIONS = 8.0  # last iterations of an attempt, for the goals only
 MIN_IMPROVEMENT = 1e-3  # distance in rig sizes by which a restart must beat the result of the start's own basin
 RESTART_ANGLE_STEP_RAD, MAX_RESTART_ANGLE_RAD = 0.25, 2.0  # rotation of the balls per restart and its maximum [rad]
-
-
-class BatchProblems(NamedTuple):
-    """Arrays of a batch: problems, settings and results."""
-
-    frames: Any
-    targets: Any
-    starts: Any
-    seeds: Any
-    settings: Any
-    u: Any
-    errors: Any
 
 
 @device_function
@@ -126,8 +100,9 @@ def compute_length_factor(tree):
     """
     longest_path = 0
     for t in range(tree.terms.shape[0]):
-        longest_path = max(longest_path, tree.terms[t, 5] - tree.terms[t, 4])
-    return max(1.0, longest_path / LONG_PATH_JOINTS)
+        term = read_term(tree.terms, t)
+        longest_path = max(longest_path, term.path_end - term.path_start)
+    return max(1.0, longest_path / layout.LONG_PATH_JOINTS)
 
 
 @device_function
@@ -139,9 +114,9 @@ def randomize_start(tree, seeds, number, max_angle, u, w, l):
     """
     spread = 1.0 / compute_length_factor(tree)
     for i in range(tree.nodes.shape[0]):
-        motion, at, d = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_START], tree.nodes[i, NODE_DOF]
+        _, motion, at, d = read_node(tree.nodes, i)
         if motion == HINGE or motion == SLIDE:
-            low, high, before = tree.dofs[d, DOF_LOW], tree.dofs[d, DOF_HIGH], u[at * w + l]
+            low, high, before = tree.dofs[d, layout.DOF_LOW], tree.dofs[d, layout.DOF_HIGH], u[at * w + l]
             # Both ends are finite: any value between them.
             if high - low < HUGE_ERROR:
                 u[at * w + l] = low + read_seed_value(seeds, number, d) * (high - low)
@@ -166,6 +141,14 @@ def randomize_start(tree, seeds, number, max_angle, u, w, l):
                 from_axis_angle(scale(rotation_vector, 1.0 / max(angle, 1e-12)), spread * max_angle * angle), old
             )
             u[j], u[j + w], u[j + 2 * w], u[j + 3 * w] = q.w, q.x, q.y, q.z
+
+
+@inline
+def randomize_lane(tree, limits, seeds, restart, flat, w, l):
+    """Randomize lane l for restart number `restart`, counted from 1. Balls rotate farther with every restart."""
+    max_angle = min(RESTART_ANGLE_STEP_RAD * restart, MAX_RESTART_ANGLE_RAD)
+    randomize_start(tree, seeds, restart - 1, max_angle, flat.u, w, l)
+    clamp_balls(tree, limits, flat.u, w, l)
 
 
 @device_function
@@ -195,17 +178,37 @@ def compute_restart_threshold(error):
 
 
 @device_function
-def load_problem(problems, flat, w, l, k):
-    """Load problem k into lane l. The start is its result until a better one is found."""
-    start = problems.starts[min(k, problems.starts.shape[0] - 1)]
+def load_lane(problems, flat, w, l, k):
+    """Load target and frames of problem k into lane l. The start is its result until a better one is found."""
     flat.book[LANE_PROBLEM * w + l], flat.book[LANE_ATTEMPT * w + l] = k, 0.0
     write_lane(flat.targets, w, l, problems.targets[k])
     if problems.frames.shape[0] > 1:
         write_frames(flat, w, l, problems.frames[k])
-    restart_lane(flat, w, l, start, problems.settings[TREE_ITERATIONS], 0.0, problems.settings[TREE_PREFERENCE], 0.0)
-    problems.errors[k] = HUGE_ERROR
-    for i in range(start.shape[0]):
-        problems.u[k, i] = start[i]
+    write_start(problems.starts, k, problems.u, problems.errors)
+
+
+@inline
+def start_with_preference(problems, flat, w, l, k):
+    """Start an attempt of lane l at problem k from its start, with the preferences."""
+    start, settings = problems.starts[min(k, problems.starts.shape[0] - 1)], problems.settings
+    restart_lane(flat, w, l, start, settings[layout.TREE_ITERATIONS], 0.0, settings[layout.TREE_PREFERENCE], 0.0)
+
+
+@inline
+def start_polish(problems, flat, w, l, k):
+    """Start a polish of the result of problem k in lane l.
+
+    It has a caution of 1 and no preferences, and does not stall.
+    """
+    iterations = problems.settings[layout.TREE_POLISH]
+    restart_lane(flat, w, l, problems.u[k], iterations, iterations, 0.0, 1.0)
+
+
+@device_function
+def load_problem(problems, flat, w, l, k):
+    """Load problem k into lane l, and start its first attempt."""
+    load_lane(problems, flat, w, l, k)
+    start_with_preference(problems, flat, w, l, k)
 
 
 @device_function
@@ -216,12 +219,12 @@ def next_attempt(tree, limits, problems, flat, w, l, is_met, next_problem, last)
     """
     k, attempts = int(flat.book[LANE_PROBLEM * w + l]), int(flat.book[LANE_ATTEMPT * w + l]) + 1
     flat.book[LANE_ATTEMPT * w + l] = attempts
-    starts, seeds, settings = problems.starts, problems.seeds, problems.settings
-    restarts = int(settings[TREE_RESTARTS]) if seeds.shape[0] > 0 else 0
-    has_polish = settings[TREE_POLISH] > 0.0
+    seeds, settings = problems.seeds, problems.settings
+    restarts = int(settings[layout.TREE_RESTARTS]) if seeds.shape[0] > 0 else 0
+    has_polish = settings[layout.TREE_POLISH] > 0.0
     if not is_met and attempts == 1 and has_polish:
-        # Polish the result of the start's own attempt, with a caution of 1, without preferences and without stalling.
-        restart_lane(flat, w, l, problems.u[k], settings[TREE_POLISH], settings[TREE_POLISH], 0.0, 1.0)
+        # Polish the result of the start's own attempt.
+        start_polish(problems, flat, w, l, k)
         return False
     restart = attempts - 1 if has_polish else attempts
     if not is_met and restart == 1 and has_polish:
@@ -231,20 +234,8 @@ def next_attempt(tree, limits, problems, flat, w, l, is_met, next_problem, last)
     if not is_met and restart <= restarts:
         # Restart from the randomized start pose. The balls rotate farther with every attempt, so nearby poses are tried
         # first.
-        restart_lane(
-            flat,
-            w,
-            l,
-            starts[min(k, starts.shape[0] - 1)],
-            settings[TREE_ITERATIONS],
-            0.0,
-            settings[TREE_PREFERENCE],
-            0.0,
-        )
-        randomize_start(
-            tree, seeds, restart - 1, min(RESTART_ANGLE_STEP_RAD * restart, MAX_RESTART_ANGLE_RAD), flat.u, w, l
-        )
-        clamp_balls(tree, limits, flat.u, w, l)
+        start_with_preference(problems, flat, w, l, k)
+        randomize_lane(tree, limits, seeds, restart, flat, w, l)
         return False
     # Polish the best pose of all restarts; the start's own is polished already.
     if (
@@ -253,7 +244,7 @@ def next_attempt(tree, limits, problems, flat, w, l, is_met, next_problem, last)
         and has_polish
         and problems.errors[k] < flat.book[RESTART_THRESHOLD * w + l]
     ):
-        restart_lane(flat, w, l, problems.u[k], settings[TREE_POLISH], settings[TREE_POLISH], 0.0, 1.0)
+        start_polish(problems, flat, w, l, k)
         return False
     if not is_met and has_polish and problems.errors[k] == flat.book[RESTART_THRESHOLD * w + l]:
         problems.errors[k] = flat.book[START_BASIN_ERROR * w + l]
@@ -310,14 +301,14 @@ def make_kernel(kind, name="solve"):
         work, first, last, u, errors, counts, trace,
     ):  # fmt: skip
         tree = TreeArrays(nodes, dofs, terms, aims, paths, row_ranges, near_u, near_on)
-        problems = BatchProblems(frames, targets, starts, seeds, settings, u, errors)
+        problems = TreeProblems(frames, targets, starts, seeds, settings, u, errors, counts)
         w, nu, has_preference, has_limits = (
             count_lanes(kind),
             starts.shape[1],
-            settings[TREE_PREFERENCE] > 0.0,
+            settings[layout.TREE_PREFERENCE] > 0.0,
             has_ball_limits(limits),
         )
-        factor = settings[TREE_FACTOR] * compute_length_factor(tree)
+        factor = settings[layout.TREE_FACTOR] * compute_length_factor(tree)
         flat, lanes = make_views(kind, work, nodes.shape[0], dofs.shape[0], nu, 3 * terms.shape[0], targets.shape[1])
         active = max(min(w, last - first), 0)
         next_problem = first + active
@@ -343,7 +334,7 @@ def make_kernel(kind, name="solve"):
                 update_caution(lanes.book[CAUTION], lanes.book[LAST_ERROR], error),
                 error,
             )
-            damping = compute_damping(lanes.book[CAUTION], error, factor, settings[TREE_FLOOR])
+            damping = compute_damping(lanes.book[CAUTION], error, factor, settings[layout.TREE_FLOOR])
             build_normal_matrix(kind, tree, lanes, damping)
             factor_ldl_blocks(lanes.A, lanes.d)
             solve_ldl_rows(lanes.A, lanes.d, lanes.rest, lanes.y)

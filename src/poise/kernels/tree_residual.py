@@ -1,46 +1,16 @@
 # pyright: standard
-"""Arrays, forward kinematics, residual and damped step of a packed tree.
+"""Forward kinematics, residual and damped step of a packed tree.
 
-Lengths are in kernel units, coordinates in the base frame. n nodes, nu numbers, nd degrees of freedom (dofs), t terms,
-m = 3 t rows, k problems; `1|k` is 1 for an array shared by all problems.
-
-    nodes      (n, 4)     parent (-1: the base frame), kind of motion, first of its numbers in u, first of its dofs;
-                          parents first. Hinges and slides with a common number and dof are coupled
-    frames     (1|k, n, 9) x y z, w x y z from the parent's moved frame to this node's frame; ratio and offset:
-                          the value of a hinge or slide is ratio u + offset (balls and moves do not read these two)
-    dofs       (nd, 4)    lowest and highest number; its index in u, -1 in balls and moves; ease 0 < s <= 1, the
-                          inverse stiffness: a dof of low ease moves less
-    terms      (t, 6|10)  kind, node, first row, first number in a target, begin and end of its range in paths; in
-                          depth-first order of the nodes. POLE (node: the limb's tip) has also the nodes of its first
-                          and its middle joint, and the ends of their ranges in paths
-    aims       (t, 9|15)  0-2: POSITION, AIM, POLE a point, DIRECTION a unit vector; 3-6: ROTATION w x y z, AIM a unit
-                          vector and whether the path shares the rotation (1); all in the node's moved frame;
-                          7: weight; 8: squared tolerance of a distance or of 2 sin(angle / 2); 9-14: POLE the points
-                          of its middle and its first joint, in their nodes' moved frames
-    paths      (p,)       for each term, the nodes moving its node, itself included, from the base on
-    row_ranges (nd, 2)    begin and end of the rows affected by a dof; whole terms
-    targets    (k, width) per term: POSITION, AIM, POLE x y z, ROTATION w x y z, DIRECTION a unit vector
-    near_u     (nu,)      a preferred configuration
-    near_on    (nd,)      strength of each dof's preference; 0: none
-    limits     (n, LIMIT) limits of balls and soft limits of any motion, see kernels/limits.py; None for a
-                          plain tree without such limits and without AIM or DIRECTION terms: Numba then leaves out
-                          their code, nearly half of the kernel
-
-HINGE rotates about the z axis of its node's frame, SLIDE moves along it. BALL rotates by its unit quaternion w x y z;
-its three dofs rotate it about x, y and z of the node's frame. MOVE translates along them. FIXED has no numbers.
+kernels/tree_arrays.py describes the arrays.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
-from poise.kernels import goal_jacobians
-from poise.kernels import goal_jacobians as position
-from poise.kernels import goal_jacobians as rotation
+from poise.kernels import goal_jacobians, layout
 from poise.kernels.jit import device_function, inline
 from poise.kernels.lanes import (
-    SCALAR,
     broadcast,
     count_lanes,
     get_lane,
@@ -50,36 +20,10 @@ from poise.kernels.lanes import (
     select,
     set_lane,
     sqrt,
-    view_lanes,
 )
-from poise.kernels.layout import (
-    AIM,
-    AIM_TOLERANCE,
-    AIM_WEIGHT,
-    BALL,
-    DOF_HIGH,
-    DOF_LOW,
-    DOF_NUMBER,
-    DOF_WEIGHT,
-    FIXED,
-    HINGE,
-    LIMIT_BOUNDS,
-    LIMIT_KIND,
-    LIMIT_SOFT,
-    MOVE,
-    NO_LIMIT,
-    NODE_DOF,
-    NODE_MOTION,
-    NODE_PARENT,
-    NODE_START,
-    POLE,
-    POSITION,
-    RANGE,
-    ROTATION,
-    SLIDE,
-    TERM_KIND,
-)
+from poise.kernels.layout import AIM, BALL, FIXED, HINGE, MOVE, NO_LIMIT, POLE, POSITION, RANGE, ROTATION, SLIDE
 from poise.kernels.limits import clamp_rotation, find_blocked_directions, has_hard_limit, is_clearly_inside
+from poise.kernels.tree_arrays import PULL_SHARE, read_node, read_term
 from poise.kernels.vec_quat import (
     Quat,
     Vec,
@@ -102,131 +46,6 @@ from poise.kernels.vec_quat import (
     z_axis,
 )
 
-BOOK_ROWS = 14  # rows of the lanes' book, see kernels/arm_lm.py
-# Rows of the book for trees, where arms have their target: share of the difference to the preferred configuration in a
-# step; damping factor (0: 1); squared error of the previous iteration; squared error below which a restart replaces the
-# result of the start's own basin, and that result's squared error.
-PULL_SHARE, CAUTION, LAST_ERROR, RESTART_THRESHOLD, START_BASIN_ERROR = 0, 1, 2, 3, 4
-MAX_LANES = 8  # most lanes of a kernel
-
-
-class TreeArrays(NamedTuple):
-    """Arrays shared by all problems."""
-
-    nodes: Any
-    dofs: Any
-    terms: Any
-    aims: Any
-    paths: Any
-    row_ranges: Any
-    near_u: Any
-    near_on: Any
-
-
-class ScalarView(NamedTuple):
-    """Work memory as single numbers: float64 (size,).
-
-    Number i of lane l is at i width + l; the driver reads and writes single lanes here.
-    """
-
-    book: Any
-    frames: Any
-    targets: Any
-    u: Any
-    tested: Any
-    y: Any
-
-
-class LaneView(NamedTuple):
-    """Work memory as lanes.
-
-    book      (14,)     driver state of each lane
-    frames    (n, 9), targets (width,), u (nu,): the problems
-    tested    (nu,)     u before the step
-    positions (n, 3)    of the moved frames
-    rotations (n, 4)    of the moved frames
-    axes      (3 n, 3)  three rows a node: velocity or angular velocity per unit of each of its dofs
-    J         (nd, m)   rows of the residual per unit of each dof, weighted; undefined outside its row_range
-    e         (m,)      weighted residual
-    rest      (m,)      e minus the effect of the pull towards the preferred configuration
-    A, d      (m, m), (m,)  the system of the step, factored
-    y         (m,)      its solution
-    pull      (nd,)     step towards the preferred configuration
-    """
-
-    book: Any
-    frames: Any
-    targets: Any
-    u: Any
-    tested: Any
-    positions: Any
-    rotations: Any
-    axes: Any
-    J: Any
-    e: Any
-    rest: Any
-    A: Any
-    d: Any
-    y: Any
-    pull: Any
-
-
-def compute_workspace_size(n: int, nd: int, nu: int, rows: int, width_of_targets: int) -> int:
-    """Return the work memory size for a tree.
-
-    It counts float64 aligned to 64 bytes, enough for a kernel of any width.
-    """
-    return MAX_LANES * (BOOK_ROWS + 25 * n + nd * (rows + 1) + 2 * nu + width_of_targets + rows * (rows + 4))
-
-
-@inline
-def make_views(kind, work, n, nd, nu, m, targets):
-    """Return both views of the work memory: (ScalarView, LaneView)."""
-    w = count_lanes(kind)
-    book = 0
-    frames = book + BOOK_ROWS * w
-    targets_start = frames + 9 * n * w
-    u = targets_start + targets * w
-    tested = u + nu * w
-    y = tested + nu * w
-    positions = y + m * w
-    rotations = positions + 3 * n * w
-    axes = rotations + 4 * n * w
-    J = axes + 9 * n * w
-    e = J + nd * m * w
-    rest = e + m * w
-    A = rest + m * w
-    d = A + m * m * w
-    pull = d + m * w
-    # Two views of the same memory: whole lanes for arithmetic, single numbers for reading and writing one lane.
-    # No slices: they hold a reference, and functions without reference counts must not return one.
-    flat = ScalarView(
-        view_lanes(SCALAR, work, book, BOOK_ROWS * w),
-        view_lanes(SCALAR, work, frames, 9 * n * w),
-        view_lanes(SCALAR, work, targets_start, targets * w),
-        view_lanes(SCALAR, work, u, nu * w),
-        view_lanes(SCALAR, work, tested, nu * w),
-        view_lanes(SCALAR, work, y, m * w),
-    )
-    return flat, LaneView(
-        view_lanes(kind, work, book, BOOK_ROWS),
-        view_lanes(kind, work, frames, n, 9),
-        view_lanes(kind, work, targets_start, targets),
-        view_lanes(kind, work, u, nu),
-        view_lanes(kind, work, tested, nu),
-        view_lanes(kind, work, positions, n, 3),
-        view_lanes(kind, work, rotations, n, 4),
-        view_lanes(kind, work, axes, 3 * n, 3),
-        view_lanes(kind, work, J, nd, m),
-        view_lanes(kind, work, e, m),
-        view_lanes(kind, work, rest, m),
-        view_lanes(kind, work, A, m, m),
-        view_lanes(kind, work, d, m),
-        view_lanes(kind, work, y, m),
-        view_lanes(kind, work, pull, nd),
-    )
-
-
 # --- Levenberg-Marquardt step of a tree in dual form -----------------------------------------------------------------
 #
 # The tree has hinges, slides, balls and moves, and any number of goals. The step is
@@ -246,7 +65,7 @@ def make_views(kind, work, n, nd, nu, m, targets):
 def forward_kinematics(tree, lanes):
     """Compute positions, rotations and motion axes of all nodes at lanes.u."""
     for i in range(tree.nodes.shape[0]):
-        parent, motion, at = tree.nodes[i, NODE_PARENT], tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_START]
+        parent, motion, at, _ = read_node(tree.nodes, i)
         frame = lanes.frames[i]
         position, rotation = read_vec_at(frame, 0), read_quat_at(frame, 3)
         # Parents come first, so one loop is enough; the frame of a root is in the base frame already.
@@ -284,8 +103,8 @@ def forward_kinematics(tree, lanes):
 def write_view_term(tree, limits, lanes, t):
     """Write the rows of an AIM or DIRECTION term."""
     if limits is None:
-        return tree.aims[t, AIM_WEIGHT] * lanes.e[0]  # never executed: a plain tree has no such terms
-    if tree.terms[t, TERM_KIND] == AIM:
+        return tree.aims[t, layout.AIM_WEIGHT] * lanes.e[0]  # never executed: a plain tree has no such terms
+    if read_term(tree.terms, t).kind == AIM:
         return goal_jacobians.write_aim(tree, lanes, t)
     return goal_jacobians.write_direction(tree, lanes, t)
 
@@ -303,17 +122,18 @@ def measure_residuals(kind, tree, limits, lanes):
             lanes.J[d, r] = zero
     error, met = zero, zero <= 0.0
     for t in range(tree.terms.shape[0]):
-        if tree.terms[t, TERM_KIND] == POSITION:
-            square = position.write_position(tree, lanes, t)
-        elif tree.terms[t, TERM_KIND] == ROTATION:
-            square = rotation.write_rotation(tree, lanes, t)
-        elif tree.terms[t, TERM_KIND] == POLE:
+        term = read_term(tree.terms, t)
+        if term.kind == POSITION:
+            square = goal_jacobians.write_position(tree, lanes, t)
+        elif term.kind == ROTATION:
+            square = goal_jacobians.write_rotation(tree, lanes, t)
+        elif term.kind == POLE:
             square = goal_jacobians.write_pole(tree, lanes, t)
         else:
             square = write_view_term(tree, limits, lanes, t)
         # Tolerances apply without weights, the step with them: a goal of low weight must be met too.
-        error = error + square * (tree.aims[t, AIM_WEIGHT] * tree.aims[t, AIM_WEIGHT])
-        met = met & (square <= tree.aims[t, AIM_TOLERANCE])
+        error = error + square * (tree.aims[t, layout.AIM_WEIGHT] * tree.aims[t, layout.AIM_WEIGHT])
+        met = met & (square <= tree.aims[t, layout.AIM_TOLERANCE])
     return error, met
 
 
@@ -324,11 +144,11 @@ def fill_preference_step(kind, tree, lanes):
     for d in range(tree.dofs.shape[0]):
         # Dofs of balls and moves have no number of their own in u; they follow below.
         lanes.pull[d] = zero
-        at = int(tree.dofs[d, DOF_NUMBER])
+        at = int(tree.dofs[d, layout.DOF_NUMBER])
         if at >= 0:
             lanes.pull[d] = (tree.near_u[at] - lanes.u[at]) * minimum(share * tree.near_on[d], zero + 1.0)
     for i in range(tree.nodes.shape[0]):
-        motion, at, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_START], tree.nodes[i, NODE_DOF]
+        _, motion, at, dof = read_node(tree.nodes, i)
         if motion == BALL:
             error = multiply(read_quat_at(tree.near_u, at), conjugate(read_quat_at(lanes.u, at)))
             # The shorter arc. Twice the vector part is the rotation vector, as in the residual of a rotation.
@@ -348,13 +168,15 @@ def add_soft_limit_step(kind, tree, limits, lanes):
     zero, share = broadcast(kind, 0.0), lanes.book[PULL_SHARE]
     for i in range(tree.nodes.shape[0]):
         limit = limits[i]
-        if limit[LIMIT_SOFT] == 0.0 or limit[LIMIT_KIND] == NO_LIMIT:
+        if limit[layout.LIMIT_SOFT] == 0.0 or limit[layout.LIMIT_KIND] == NO_LIMIT:
             continue
-        at, dof = tree.nodes[i, NODE_START], tree.nodes[i, NODE_DOF]
-        k = minimum(share * limit[LIMIT_SOFT], zero + 1.0)
-        if limit[LIMIT_KIND] == RANGE:
+        _, _, at, dof = read_node(tree.nodes, i)
+        k = minimum(share * limit[layout.LIMIT_SOFT], zero + 1.0)
+        if limit[layout.LIMIT_KIND] == RANGE:
             # No pull inside the soft range.
-            inside = minimum(maximum(lanes.u[at], zero + limit[LIMIT_BOUNDS]), zero + limit[LIMIT_BOUNDS + 1])
+            inside = minimum(
+                maximum(lanes.u[at], zero + limit[layout.LIMIT_BOUNDS]), zero + limit[layout.LIMIT_BOUNDS + 1]
+            )
             lanes.pull[dof] = lanes.pull[dof] + (inside - lanes.u[at]) * k
             continue
         u = read_quat_at(lanes.u, at)
@@ -390,7 +212,7 @@ def compute_push(kind, tree, lanes, d, has_preference):
     push = multiply_jacobian_row(kind, tree, lanes.J, d, lanes.e)
     if has_preference:
         # y of the previous iteration is nearly right and known before this one is solved.
-        step = lanes.pull[d] + tree.dofs[d, DOF_WEIGHT] * multiply_jacobian_row(kind, tree, lanes.J, d, lanes.y)
+        step = lanes.pull[d] + tree.dofs[d, layout.DOF_WEIGHT] * multiply_jacobian_row(kind, tree, lanes.J, d, lanes.y)
         push = select(lanes.book[PULL_SHARE] > 0.0, step, push)
     return push
 
@@ -408,10 +230,10 @@ def freeze_dofs(kind, tree, lanes, has_preference):
         lanes.rest[r] = lanes.e[r]
     for d in range(tree.dofs.shape[0]):
         first, last = tree.row_ranges[d, 0], tree.row_ranges[d, 1]
-        at, ease = int(tree.dofs[d, DOF_NUMBER]), tree.dofs[d, DOF_WEIGHT]
+        at, ease = int(tree.dofs[d, layout.DOF_NUMBER]), tree.dofs[d, layout.DOF_WEIGHT]
         if at >= 0:
             push = compute_push(kind, tree, lanes, d, has_preference)
-            low, high = lanes.u[at] <= tree.dofs[d, DOF_LOW], lanes.u[at] >= tree.dofs[d, DOF_HIGH]
+            low, high = lanes.u[at] <= tree.dofs[d, layout.DOF_LOW], lanes.u[at] >= tree.dofs[d, layout.DOF_HIGH]
             free_mask = select((low & (push < 0.0)) | (high & (push > 0.0)), zero, zero + 1.0)
             for r in range(first, last):
                 # A frozen dof has no part in the goals' step and no pull.
@@ -431,7 +253,7 @@ def freeze_dofs(kind, tree, lanes, has_preference):
 @device_function
 def is_inside_in_all_lanes(kind, tree, limits, lanes, i):
     """Return whether node i's ball is clearly inside its limit everywhere."""
-    u = read_quat_at(lanes.u, tree.nodes[i, NODE_START])
+    u = read_quat_at(lanes.u, read_node(tree.nodes, i).start)
     for l in range(count_lanes(kind)):
         if not is_clearly_inside(
             limits[i], Quat(get_lane(u.w, l), get_lane(u.x, l), get_lane(u.y, l), get_lane(u.z, l))
@@ -450,7 +272,7 @@ def freeze_balls(kind, tree, limits, lanes, has_preference):
         # Most balls are inside their limits most of the time; this check needs no angle.
         if not has_hard_limit(limits[i]) or is_inside_in_all_lanes(kind, tree, limits, lanes, i):
             continue
-        at, dof = tree.nodes[i, NODE_START], tree.nodes[i, NODE_DOF]
+        _, _, at, dof = read_node(tree.nodes, i)
         x, y = (
             compute_push(kind, tree, lanes, dof, has_preference),
             compute_push(kind, tree, lanes, dof + 1, has_preference),
@@ -528,8 +350,8 @@ def build_normal_matrix(kind, tree, lanes, damping):
 def compute_dof_step(kind, tree, lanes, d, has_preference):
     """Compute the step of a dof. It is sqrt(s) J y + b, with J scaled by sqrt(s) already."""
     step = multiply_jacobian_row(kind, tree, lanes.J, d, lanes.y)
-    if tree.dofs[d, DOF_WEIGHT] != 1.0:
-        step = step * math.sqrt(tree.dofs[d, DOF_WEIGHT])
+    if tree.dofs[d, layout.DOF_WEIGHT] != 1.0:
+        step = step * math.sqrt(tree.dofs[d, layout.DOF_WEIGHT])
     return step + lanes.pull[d] if has_preference else step
 
 
@@ -544,19 +366,19 @@ def apply_step(kind, tree, lanes, has_preference):
     """
     max_step = broadcast(kind, 0.0)
     for d in range(tree.dofs.shape[0]):
-        at = int(tree.dofs[d, DOF_NUMBER])
+        at = int(tree.dofs[d, layout.DOF_NUMBER])
         if at >= 0:
             unclamped = lanes.u[at] + compute_dof_step(kind, tree, lanes, d, has_preference)
             # The change counts after clamping: a number held by its limit has converged.
-            value = minimum(maximum(unclamped, tree.dofs[d, DOF_LOW]), tree.dofs[d, DOF_HIGH])
+            value = minimum(maximum(unclamped, tree.dofs[d, layout.DOF_LOW]), tree.dofs[d, layout.DOF_HIGH])
             # In the metric of the step: a slide counts in rig lengths for any unit.
             change = maximum(value - lanes.u[at], lanes.u[at] - value)
-            if tree.dofs[d, DOF_WEIGHT] != 1.0:
-                change = change * (1.0 / math.sqrt(tree.dofs[d, DOF_WEIGHT]))
+            if tree.dofs[d, layout.DOF_WEIGHT] != 1.0:
+                change = change * (1.0 / math.sqrt(tree.dofs[d, layout.DOF_WEIGHT]))
             max_step = maximum(max_step, change)
             lanes.u[at] = value
     for i in range(tree.nodes.shape[0]):
-        motion, at, dof = tree.nodes[i, NODE_MOTION], tree.nodes[i, NODE_START], tree.nodes[i, NODE_DOF]
+        _, motion, at, dof = read_node(tree.nodes, i)
         if motion == BALL or motion == MOVE:
             x, y = (
                 compute_dof_step(kind, tree, lanes, dof, has_preference),
@@ -596,6 +418,6 @@ def clamp_balls(tree, limits, u, w, l):
         return
     for i in range(tree.nodes.shape[0]):
         if has_hard_limit(limits[i]):
-            j = tree.nodes[i, NODE_START] * w + l
+            j = read_node(tree.nodes, i).start * w + l
             q = clamp_rotation(limits[i], Quat(u[j], u[j + w], u[j + 2 * w], u[j + 3 * w]))
             u[j], u[j + w], u[j + 2 * w], u[j + 3 * w] = q.w, q.x, q.y, q.z

@@ -16,19 +16,14 @@ import numpy as np
 from poise import kernels
 from poise.errors import UnsupportedError
 from poise.kernels.layout import (
+    ARM_HEAD,
     ARM_LINK,
     CHAIN_AXIS,
     CHAIN_POINT,
     CHAIN_ROTATION,
     CHAIN_TARGET,
     MAX_ARM_LINKS,
-    REACH_AT_LINKS,
-    REACH_COLUMNS,
-    REACH_HEAD,
-    REACH_LINKS,
-    REACH_NQ,
-    REACH_SPANS,
-    REACH_WIDTH,
+    ArmLayout,
 )
 from poise.maths.arrays import Bools, Floats, Ints, allocate_aligned, find_simd_width, prepare_for_kernel
 from poise.maths.caching import get_or_compute, select_own_fields
@@ -319,7 +314,7 @@ class ArmArrays(NamedTuple):
     """Target-independent inputs of kernels/arm_targets.py.
 
     numbers  flat, parts aligned to 64 bytes
-    layout   flat; for both see the columns REACH_ in layout.py
+    layout   flat; an ArmLayout, then lists
     """
 
     numbers: Floats
@@ -362,14 +357,11 @@ def _pack_arm_arrays(
     no_paths = np.empty(0, dtype=np.int64)
     path_lists = (no_paths, no_paths) if paths is None else (paths.spans.ravel(), paths.q_columns)
     lists = [columns, plan.wrapping_nodes, *path_lists]
-    layout = np.zeros(REACH_HEAD + sum(len(values) for values in lists), dtype=np.int64)
-    layout[REACH_LINKS : REACH_NQ + 1] = (
+    counts = [
         arm.link_count, len(arm.seeds), 0 if paths is None else len(paths.table),
-        0 if paths is None else len(paths.spans),
-        len(path_lists[1]), len(ranges),
-    )  # fmt: skip
-    layout[REACH_AT_LINKS : REACH_AT_LINKS + len(parts)] = offsets
-    layout[REACH_COLUMNS : REACH_SPANS + 2] = REACH_HEAD + np.cumsum([0, *[len(values) for values in lists[:-1]]])
-    layout[REACH_WIDTH] = sum(TARGET_SIZES[measure.kind] for measure in problem.measures)
-    layout[REACH_HEAD:] = np.concatenate(lists)
-    return ArmArrays(numbers, layout)
+        0 if paths is None else len(paths.spans), len(path_lists[1]), len(ranges),
+    ]  # fmt: skip
+    list_offsets = ARM_HEAD + np.cumsum([0, *[len(values) for values in lists[:-1]]])
+    width = sum(TARGET_SIZES[measure.kind] for measure in problem.measures)
+    head = ArmLayout._make([*counts, *offsets, *list_offsets, width])
+    return ArmArrays(numbers, np.concatenate([np.array(head, dtype=np.int64), *lists]))

@@ -159,7 +159,7 @@ def _compute_length(v: Floats) -> float:
 # A plan is cached with its skeleton, by the kinds of its goals and the fixed joint data of the start pose.
 #
 # `problem.py` converts start poses and targets into the plan's frames and units. The arrays are documented in
-# kernels/tree_residual.py.
+# kernels/tree_arrays.py.
 
 
 # Kinds of terms of the kernels without limits.
@@ -278,8 +278,8 @@ class Plan:
     """Moving joints of a set of goals, packed for the kernels. n nodes, t terms.
 
     measures      measured quantities: the columns of the errors
-    frames        (1, n, 9)  see kernels/tree_residual.py
-    aims          (t, 15)    see kernels/tree_residual.py; without the tolerances
+    frames        (1, n, 9)  see kernels/tree_arrays.py
+    aims          (t, 15)    see kernels/tree_arrays.py; without the tolerances
     size          file units in one kernel unit: a power of two
     scale         scale factor of the base row
     length_error  largest relative length error of the kernels' tree, caused by non-uniform scale; else 0

@@ -160,7 +160,7 @@ def read_axis(skeleton: Skeleton, goal: AnyGoal) -> tuple[float, float, float]:
 def _pack_aim(
     skeleton: Skeleton, term: dof_layout.Term, transforms: Sequence[Transform], goal: AnyGoal, *, mirrored: bool
 ) -> Floats:
-    """Pack a row of the aims without the tolerance. See kernels/tree_residual.py."""
+    """Pack a row of the aims without the tolerance. See kernels/tree_arrays.py."""
     row, transform = np.zeros(15), transforms[0]
     row[:3], row[3:7], row[7] = transform.offset[0], transform.rotation[0], read_weight(goal, term.kind)
     if term.kind == dof_layout.DIRECTION:
@@ -178,7 +178,7 @@ def _pack_aim(
 class TreeFrames:
     """Rigid frames of a tree. n nodes, t terms.
 
-    frames        (1, n, 9) and aims (t, 15), without the tolerances: see kernels/tree_residual.py
+    frames        (1, n, 9) and aims (t, 15), without the tolerances: see kernels/tree_arrays.py
     size          file units in one kernel unit: a power of two
     scale         scale factor of the base row
     length_error  largest relative length error of the kernels' tree, caused by non-uniform scale; else 0

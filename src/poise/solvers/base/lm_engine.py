@@ -324,7 +324,7 @@ def pack_tree_arrays(plan: Plan, tolerance: Tolerance, stiffness: Stiffness = 0.
     """Pack the arrays of a tree and its workspace size. They are for tree_lm.py and jacobian_methods.py."""
 
     def make() -> tuple[tuple[Any, ...], int]:
-        from poise.kernels.tree_residual import compute_workspace_size  # noqa: PLC0415  (imports Numba)
+        from poise.kernels.tree_arrays import compute_workspace_size  # noqa: PLC0415  (imports Numba)
 
         dofs, aims = build_scaled_dofs(plan, stiffness), build_aims(plan, tolerance)
         packed = plan.nodes, plan.frames, dofs, plan.terms, aims, plan.path_nodes, plan.row_ranges

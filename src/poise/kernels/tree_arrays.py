@@ -1,0 +1,216 @@
+# pyright: standard
+"""Arrays of a packed tree, records of their rows, and the memory of its lanes.
+
+Lengths are in kernel units, coordinates in the base frame. n nodes, nu numbers, nd degrees of freedom (dofs), t terms,
+m = 3 t rows, k problems; `1|k` is 1 for an array shared by all problems.
+
+    nodes      (n, 4)     parent (-1: the base frame), kind of motion, first of its numbers in u, first of its dofs;
+                          parents first. Hinges and slides with a common number and dof are coupled
+    frames     (1|k, n, 9) x y z, w x y z from the parent's moved frame to this node's frame; ratio and offset:
+                          the value of a hinge or slide is ratio u + offset (balls and moves do not read these two)
+    dofs       (nd, 4)    lowest and highest number; its index in u, -1 in balls and moves; ease 0 < s <= 1, the
+                          inverse stiffness: a dof of low ease moves less
+    terms      (t, 6|10)  kind, node, first row, first number in a target, begin and end of its range in paths; in
+                          depth-first order of the nodes. POLE (node: the limb's tip) has also the nodes of its first
+                          and its middle joint, and the ends of their ranges in paths
+    aims       (t, 9|15)  0-2: POSITION, AIM, POLE a point, DIRECTION a unit vector; 3-6: ROTATION w x y z, AIM a unit
+                          vector and whether the path shares the rotation (1); all in the node's moved frame;
+                          7: weight; 8: squared tolerance of a distance or of 2 sin(angle / 2); 9-14: POLE the points
+                          of its middle and its first joint, in their nodes' moved frames
+    paths      (p,)       for each term, the nodes moving its node, itself included, from the base on
+    row_ranges (nd, 2)    begin and end of the rows affected by a dof; whole terms
+    targets    (k, width) per term: POSITION, AIM, POLE x y z, ROTATION w x y z, DIRECTION a unit vector
+    near_u     (nu,)      a preferred configuration
+    near_on    (nd,)      strength of each dof's preference; 0: none
+    limits     (n, LIMIT) limits of balls and soft limits of any motion, see kernels/limits.py; None for a
+                          plain tree without such limits and without AIM or DIRECTION terms: Numba then leaves out
+                          their code, nearly half of the kernel
+
+HINGE rotates about the z axis of its node's frame, SLIDE moves along it. BALL rotates by its unit quaternion w x y z;
+its three dofs rotate it about x, y and z of the node's frame. MOVE translates along them. FIXED has no numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from poise.kernels.jit import inline
+from poise.kernels.lanes import SCALAR, count_lanes, view_lanes
+
+BOOK_ROWS = 14  # rows of the lanes' book, see kernels/arm_lm.py
+# Rows of the book for trees, where arms have their target: share of the difference to the preferred configuration in a
+# step; damping factor (0: 1); squared error of the previous iteration; squared error below which a restart replaces the
+# result of the start's own basin, and that result's squared error.
+PULL_SHARE, CAUTION, LAST_ERROR, RESTART_THRESHOLD, START_BASIN_ERROR = 0, 1, 2, 3, 4
+MAX_LANES = 8  # most lanes of a kernel
+
+
+class TreeArrays(NamedTuple):
+    """Arrays shared by all problems, see the module."""
+
+    nodes: Any
+    dofs: Any
+    terms: Any
+    aims: Any
+    paths: Any
+    row_ranges: Any
+    near_u: Any
+    near_on: Any
+
+
+class TreeProblems(NamedTuple):
+    """Arrays of a batch of problems and their results.
+
+    frames    (1|k, n, 9), targets (k, width)   see the module
+    starts    (1|k, nu)    configurations to start from
+    seeds     (s, nd)      numbers in 0..1 that define the restarts, the same for all problems
+    settings  (c,)         columns of layout.py: TREE_ for kernels/tree_lm.py, METHOD_ for kernels/jacobian_methods.py
+    u         (k, nu)      results
+    errors    (k,)         weighted squared error of each result; 1e300 where the residual was never a number
+    counts    (k, 3)       iterations and attempts used; 1 where the goals were met
+    """
+
+    frames: Any
+    targets: Any
+    starts: Any
+    seeds: Any
+    settings: Any
+    u: Any
+    errors: Any
+    counts: Any
+
+
+class TreeNode(NamedTuple):
+    """A row of `nodes`: a joint of the tree."""
+
+    parent: int  # its parent's number; -1: the base frame
+    motion: int  # FIXED, HINGE, SLIDE, BALL or MOVE
+    start: int  # first of its numbers in u
+    dof: int  # first of its dofs
+
+
+class TreeTerm(NamedTuple):
+    """The first columns of a row of `terms`: a goal or a part of one."""
+
+    kind: int  # POSITION, ROTATION, DIRECTION, AIM or POLE
+    node: int  # the node it measures
+    row: int  # first of its three rows in the residual
+    target: int  # first of its numbers in a target
+    path_start: int  # begin and end of its path in `paths`
+    path_end: int
+
+
+@inline
+def read_node(nodes, i):
+    """Read row i of `nodes`."""
+    return TreeNode(nodes[i, 0], nodes[i, 1], nodes[i, 2], nodes[i, 3])
+
+
+@inline
+def read_term(terms, t):
+    """Read row t of `terms`."""
+    return TreeTerm(terms[t, 0], terms[t, 1], terms[t, 2], terms[t, 3], terms[t, 4], terms[t, 5])
+
+
+class ScalarView(NamedTuple):
+    """Work memory as single numbers: float64 (size,).
+
+    Number i of lane l is at i width + l; the driver reads and writes single lanes here.
+    """
+
+    book: Any
+    frames: Any
+    targets: Any
+    u: Any
+    tested: Any
+    y: Any
+
+
+class LaneView(NamedTuple):
+    """Work memory as lanes.
+
+    book      (14,)     driver state of each lane
+    frames    (n, 9), targets (width,), u (nu,): the problems
+    tested    (nu,)     u before the step
+    positions (n, 3)    of the moved frames
+    rotations (n, 4)    of the moved frames
+    axes      (3 n, 3)  three rows a node: velocity or angular velocity per unit of each of its dofs
+    J         (nd, m)   rows of the residual per unit of each dof, weighted; undefined outside its row_range
+    e         (m,)      weighted residual
+    rest      (m,)      e minus the effect of the pull towards the preferred configuration
+    A, d      (m, m), (m,)  the system of the step, factored
+    y         (m,)      its solution
+    pull      (nd,)     step towards the preferred configuration
+    """
+
+    book: Any
+    frames: Any
+    targets: Any
+    u: Any
+    tested: Any
+    positions: Any
+    rotations: Any
+    axes: Any
+    J: Any
+    e: Any
+    rest: Any
+    A: Any
+    d: Any
+    y: Any
+    pull: Any
+
+
+def compute_workspace_size(n: int, nd: int, nu: int, rows: int, width_of_targets: int) -> int:
+    """Return the work memory size for a tree.
+
+    It counts float64 aligned to 64 bytes, enough for a kernel of any width.
+    """
+    return MAX_LANES * (BOOK_ROWS + 25 * n + nd * (rows + 1) + 2 * nu + width_of_targets + rows * (rows + 4))
+
+
+@inline
+def make_views(kind, work, n, nd, nu, m, targets):
+    """Return both views of the work memory: (ScalarView, LaneView)."""
+    w = count_lanes(kind)
+    book = 0
+    frames = book + BOOK_ROWS * w
+    targets_start = frames + 9 * n * w
+    u = targets_start + targets * w
+    tested = u + nu * w
+    y = tested + nu * w
+    positions = y + m * w
+    rotations = positions + 3 * n * w
+    axes = rotations + 4 * n * w
+    J = axes + 9 * n * w
+    e = J + nd * m * w
+    rest = e + m * w
+    A = rest + m * w
+    d = A + m * m * w
+    pull = d + m * w
+    # Two views of the same memory: whole lanes for arithmetic, single numbers for reading and writing one lane.
+    # No slices: they hold a reference, and functions without reference counts must not return one.
+    flat = ScalarView(
+        view_lanes(SCALAR, work, book, BOOK_ROWS * w),
+        view_lanes(SCALAR, work, frames, 9 * n * w),
+        view_lanes(SCALAR, work, targets_start, targets * w),
+        view_lanes(SCALAR, work, u, nu * w),
+        view_lanes(SCALAR, work, tested, nu * w),
+        view_lanes(SCALAR, work, y, m * w),
+    )
+    return flat, LaneView(
+        view_lanes(kind, work, book, BOOK_ROWS),
+        view_lanes(kind, work, frames, n, 9),
+        view_lanes(kind, work, targets_start, targets),
+        view_lanes(kind, work, u, nu),
+        view_lanes(kind, work, tested, nu),
+        view_lanes(kind, work, positions, n, 3),
+        view_lanes(kind, work, rotations, n, 4),
+        view_lanes(kind, work, axes, 3 * n, 3),
+        view_lanes(kind, work, J, nd, m),
+        view_lanes(kind, work, e, m),
+        view_lanes(kind, work, rest, m),
+        view_lanes(kind, work, A, m, m),
+        view_lanes(kind, work, d, m),
+        view_lanes(kind, work, y, m),
+        view_lanes(kind, work, pull, nd),
+    )
