@@ -1,1 +1,4 @@
-"""Figures of the documentation: one module each, drawn at every build from real solves; see `_style` and `_build`."""
+"""Figures of the documentation, one module each, drawn from real solves at every build.
+
+`_style` has the common look, `_build` draws outdated figures.
+"""

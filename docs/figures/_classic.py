@@ -1,4 +1,4 @@
-"""The two methods that students meet first, in their classic forms, on the same chain and the same targets.
+"""CCD and Jacobian transpose in their classic forms, on the same chain and targets.
 
 Everything that docs/classic.md shows comes from here: what they passed through for many targets (`reaching`), and what
 they answered along a path (`following`).

@@ -1,4 +1,4 @@
-"""The three questions about CCD and Jacobian transpose, answered in sentences whose numbers come from the same runs."""
+"""Answers to three questions about CCD and Jacobian transpose, with measured numbers."""
 
 from __future__ import annotations
 

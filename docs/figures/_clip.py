@@ -1,4 +1,4 @@
-"""Short clips as SVG: pictures that are shown in turn by a style sheet inside the file, without a script.
+"""Short clips as SVG, animated by a style sheet inside the file.
 
 On paper, for readers who asked for no motion, and in programs that know no animation, the still is shown instead.
 """

@@ -1,4 +1,4 @@
-"""Every column of a comparison with what it means, from the columns themselves."""
+"""Columns of a comparison with their meanings, from the columns themselves."""
 
 from __future__ import annotations
 

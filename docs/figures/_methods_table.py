@@ -1,4 +1,4 @@
-"""The property table of the methods, from what the benchmark of that name has measured."""
+"""Property table of the methods, from measurements of its benchmark."""
 
 from __future__ import annotations
 

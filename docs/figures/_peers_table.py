@@ -1,4 +1,4 @@
-"""Five tasks beside the best peer: read from benchmarks/results, each ratio of one run of one benchmark.
+"""Five tasks compared with the best peer, from benchmarks/results.
 
 The best peer of a task is the quickest one that solves as large a share of the targets, to a percent.
 """

@@ -1,4 +1,4 @@
-"""Chains for figures: a rope of equal bones, and how far each joint of a pose is bent."""
+"""Chains for figures: a rope of equal bones, and the bend of each joint."""
 
 from __future__ import annotations
 

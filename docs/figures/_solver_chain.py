@@ -1,4 +1,4 @@
-"""What the figures of the solver pages share: chains to solve, and their poses as points."""
+"""Shared parts of the solver figures: chains, and poses as points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures that pages speak of, each read from the numbers of its benchmark in benchmarks/results."""
+"""Numbers of the pages, each read from its benchmark in benchmarks/results."""
 
 from __future__ import annotations
 

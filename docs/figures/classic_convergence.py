@@ -1,4 +1,4 @@
-"""How far CCD and Jacobian transpose are from the best that is possible, after each iteration."""
+"""Excess distance of CCD and Jacobian transpose after each iteration."""
 
 from __future__ import annotations
 

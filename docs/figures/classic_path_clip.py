@@ -1,4 +1,4 @@
-"""CCD and Jacobian transpose behind a target that moves along a figure of eight, side by side."""
+"""CCD and Jacobian transpose following a figure of eight, side by side."""
 
 from __future__ import annotations
 

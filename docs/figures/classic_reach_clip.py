@@ -1,4 +1,4 @@
-"""CCD and Jacobian transpose on their way to one target, side by side, iteration by iteration."""
+"""CCD and Jacobian transpose reaching one target, side by side."""
 
 from __future__ import annotations
 

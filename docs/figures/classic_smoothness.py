@@ -1,4 +1,4 @@
-"""How smoothly CCD and Jacobian transpose follow: the largest turn of a joint, and where the chain bends at the end."""
+"""Smoothness of CCD and Jacobian transpose: largest rotations, and final bends."""
 
 from __future__ import annotations
 

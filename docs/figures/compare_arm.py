@@ -1,4 +1,4 @@
-"""The picture that a comparison saves, of the bundled arm: little is measured, so that the page is built quickly."""
+"""Picture of a comparison of the bundled arm, with few measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A figure with joints at the ends of the limits of people, from the front and from its left side."""
+"""A character with joints at human limits, from the front and the left."""
 
 from __future__ import annotations
 

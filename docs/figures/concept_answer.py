@@ -1,4 +1,4 @@
-"""What the answer says for every place of a foot: reached, kept away by the knee's range, or beyond the leg."""
+"""Outcome for each position of a foot: reached, limited by the knee, or out of reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where four ways to reach one point bend a chain of ten bones."""
+"""Bends of a chain of ten bones by four methods with one target."""
 
 from __future__ import annotations
 

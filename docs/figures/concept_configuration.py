@@ -1,4 +1,4 @@
-"""A target in the plane and in the space of the joints: the distance for every q, and where solvers go from there."""
+"""A target in the plane and in joint space, with the paths of solvers."""
 
 from __future__ import annotations
 

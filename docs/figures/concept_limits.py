@@ -1,4 +1,4 @@
-"""Where a bone may point under four limits: every direction is tried, legal ones are coloured."""
+"""Legal directions of a bone under four limits."""
 
 from __future__ import annotations
 

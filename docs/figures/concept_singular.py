@@ -1,4 +1,4 @@
-"""How far one step would turn the joints of an arm to pull its tip inwards: without damping and with two amounts."""
+"""Joint rotations of one inward step, without damping and with two amounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The joints of the sample character, some with their names, and of the sample arm."""
+"""Joints of the example character and arm, some with names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A target that leaves a leg's reach: how far the foot goes and how the knee opens, with and without a soft reach."""
+"""A target leaving the reach of a leg, with and without soft reach."""
 
 from __future__ import annotations
 

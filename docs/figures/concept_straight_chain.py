@@ -1,4 +1,4 @@
-"""A straight chain with its target on its own line: what each joint alone can do, and where methods get to."""
+"""A straight chain with its target on its own line: errors by joint and method."""
 
 from __future__ import annotations
 

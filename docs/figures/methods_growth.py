@@ -1,4 +1,4 @@
-"""What one target in a batch costs on ever longer chains, from what the benchmark has measured."""
+"""Time of one target in a batch against chain length, from benchmarks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What restarts free: the share of an arm's places that are met, against how many restarts are allowed."""
+"""Share of solved placements of an arm against the number of restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Levenberg-Marquardt and L-BFGS by automatic differentiation on one arm of six hinges with ranges."""
+"""Levenberg-Marquardt and L-BFGS by automatic differentiation on a six-hinge arm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CCD three ways for a target well inside, sweep by sweep, and errors for one that is nearly too far."""
+"""Three forms of CCD: sweeps to a near target, errors for a far one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One rope, one target, five answers: how evenly each method bends the chain."""
+"""One rope and one target: evenness of the bend by five methods."""
 
 from __future__ import annotations
 

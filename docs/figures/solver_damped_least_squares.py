@@ -1,4 +1,4 @@
-"""One step of every Jacobian method from poses nearer and nearer to straight: how far the joints turn."""
+"""Joint rotations in one step of each Jacobian method near a straight pose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FABRIK sweep by sweep on ten bones, and what the finish does near full extension."""
+"""Sweeps of FABRIK on ten bones, and its polish near full extension."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of the transpose, with both rules for its factor, beside damped least squares."""
+"""Errors of the transpose with both factor rules, and of damped least squares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine: how errors fall on a six-axis arm, and a whole figure with a hand, two feet and a wish."""
+"""The engine: errors on a six-axis arm, and a character with four goals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A target out of reach: how far the joints turn in each step of the pseudo-inverse, and the errors."""
+"""A target out of reach: joint rotations and errors of the pseudo-inverse."""
 
 from __future__ import annotations
 

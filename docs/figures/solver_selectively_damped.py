@@ -1,4 +1,4 @@
-"""A target out of reach: poses of selectively damped least squares, and how its steps shrink."""
+"""A target out of reach: poses and step sizes of selectively damped least squares."""
 
 from __future__ import annotations
 

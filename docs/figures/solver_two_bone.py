@@ -1,4 +1,4 @@
-"""Two bones: a leg that follows a target out of its reach, and how softness rounds the corner."""
+"""A leg with a target leaving its reach, for several softness values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reach of the five-minute start: the arm before and after, seen from the front."""
+"""Reach of the five-minute start: the arm before and after."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two columns of a comparison in a picture: how smoothly methods follow a path, and how far from the start they end."""
+"""Smoothness and final distance of methods along a path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The turns of spine, neck and head that look at a point, and an arm whose tool points down at three places."""
+"""Shared gaze rotation, and an arm with its tool pointing down."""
 
 from __future__ import annotations
 

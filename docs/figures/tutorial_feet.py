@@ -1,4 +1,4 @@
-"""A walk made on a flat floor, put on the sample hills: legs from the side, height and speed of each foot."""
+"""A flat walk on the example hills: legs, heights and speeds of the feet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A leg that reaches one point with a knee that may bend anywhere, and with a hinge."""
+"""A leg with one target, with a free knee and with a hinge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lamp of the tutorial's own format, at rest and with its bulb over a point."""
+"""The lamp of the custom format, at rest and posed."""
 
 from __future__ import annotations
 

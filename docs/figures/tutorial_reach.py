@@ -1,4 +1,4 @@
-"""A character at rest, and with its left hand at the target of the first tutorial."""
+"""The character at rest and at the target of the first tutorial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a robot arm reaches in a slice through its middle: a point, and a point with the tool pointing down."""
+"""Reachable slice of a robot arm: points, and points with a downward tool."""
 
 from __future__ import annotations
 

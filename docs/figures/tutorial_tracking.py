@@ -1,4 +1,4 @@
-"""A target that jumps, and how high the hand is that follows it: at once, with damping, with a largest speed."""
+"""A jumping target, and the hand: immediate, damped, with a speed limit."""
 
 from __future__ import annotations
 

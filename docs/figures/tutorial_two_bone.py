@@ -1,4 +1,4 @@
-"""One step of a leg with three poles: the foot stays where it is, the knee goes round."""
+"""One step of a leg with three poles: a fixed foot, three knees."""
 
 from __future__ import annotations
 
