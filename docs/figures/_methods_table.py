@@ -19,7 +19,7 @@ def text() -> str:
     document = measured()
     parts = [_table(document["rows"], heads) for heads in TABLES]
     words = [note.partition(": ") for note in document["notes"][2:]]
-    parts += ["## What the words mean", *document["notes"][:2]]
+    parts += ["## Meaning of the words", *document["notes"][:2]]
     parts += ["\n".join(f"- **{about}.** {text[0].upper()}{text[1:]}" for about, _, text in words)]
     return "\n\n".join(parts) + "\n"
 
