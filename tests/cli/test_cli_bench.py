@@ -21,9 +21,9 @@ import importlib, json
 import numpy as np
 import poise
 from poise.io import samples
-compiled = importlib.import_module("poise.precompile").compiled
+count_compiled = importlib.import_module("poise.precompile").count_compiled
 poise.warmup()
-print(json.dumps(compiled()))
+print(json.dumps(count_compiled()))
 arm, figure = poise.load(samples.path("arm.urdf")).rest, poise.load(samples.path("humanoid.glb")).rest
 for goal in (
     poise.Position("tool", (0.3, 0.1, 0.4)),
@@ -39,7 +39,7 @@ clip = poise.load(samples.path("humanoid.glb")).clips[0].poses
 poise.solve(clip, wanted[0])
 assert clip.world.rotations.size
 clip.jacobian("LeftHand")
-print(json.dumps(compiled()))
+print(json.dumps(count_compiled()))
 """
 
 

@@ -188,7 +188,7 @@ class TestC3D:
         markers = put(c3d(cloud(2, 4), labels=["A", "", "A"]))
         assert markers.names == ("A", "point_2", "A_1", "point_4")
         assert any("2 of 4 points have no label" in note for note in markers.notes)
-        assert any("twice" in note for note in markers.notes)
+        assert any("duplicate" in note for note in markers.notes)
 
     def test_no_frames(self, put):
         markers = put(c3d(cloud()[:0], first=7))
