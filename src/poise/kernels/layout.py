@@ -138,9 +138,9 @@ INVALID_TARGET, START_OUTSIDE_LIMITS = -1, -2  # statuses: invalid target; start
 
 
 class ArmLayout(NamedTuple):
-    """Counts and offsets of a packed arm: the first numbers of `layout`, in this order.
+    """Counts and offsets of a packed arm.
 
-    Lists of integers follow them in `layout`; float64 arrays lie in `numbers`.
+    They are the first numbers of `layout`, in this order; lists of integers follow. float64 arrays lie in `numbers`.
     """
 
     links: int  # counts: links

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Arrays of a packed tree, records of their rows, and the memory of its lanes.
+"""Arrays of a packed tree and the memory of its lanes.
 
 Lengths are in kernel units, coordinates in the base frame. n nodes, nu numbers, nd degrees of freedom (dofs), t terms,
 m = 3 t rows, k problems; `1|k` is 1 for an array shared by all problems.
@@ -90,7 +90,7 @@ class TreeNode(NamedTuple):
 
 
 class TreeTerm(NamedTuple):
-    """The first columns of a row of `terms`: a goal or a part of one."""
+    """First six columns of a row of `terms`."""
 
     kind: int  # POSITION, ROTATION, DIRECTION, AIM or POLE
     node: int  # the node it measures
